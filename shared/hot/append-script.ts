@@ -13,15 +13,20 @@ import { EXPIRED, MARK_OF_THIS_NODE } from './mark-script';
  *          5  number of windows
  *          then for each layout its bytes, or '' if this client sent them before;
  *          then for each window: its member of the due index, its start, its number of frames, the frames
- * Returns  {} when everything was appended; otherwise nothing was, and it is
- *          {-1} when the partition has no mark, or another primary's: memory may have lost samples
- *          {i, ...} when the layouts of these 1-based numbers are missing: the caller sends them along
- * Fails    with OOM when memory is full, before anything was written: the script has no flag `allow-oom`
+ * Returns  {} when everything was appended; otherwise nothing was appended, and the reply is
+ *          {-1} when the partition's mark is missing or another primary's: memory may have lost samples
+ *          {i, ...} when the store lacks the layouts of these 1-based numbers: the caller sends them in a second call
+ * Fails    with OOM when memory is full, before anything is written: the script does not have the flag
+ * `allow-oom`
  *
- * A window's first frame enters it in the due index in this same script, by the store's clock (due-score.ts): a key without
- * an entry there would never be flushed (DESIGN.md, rule 4). Layouts outlive the frames that need them: each append renews its
- * layouts for twice the frames' time, and a trim renews the frames that it leaves. If a window has an entry but no frames, they have
- * expired: the append goes on, and the mark says that the partition lost samples.
+ * The script that appends a window's first frame also enters the window in the due index, with the time of
+ * the store's clock (due-score.ts): a window without an entry would never be flushed (DESIGN.md, rule 4).
+ *
+ * Layouts must outlive the frames that need them. Each append renews its layouts for twice the frames' time
+ * to live, and a trim renews only the frames that remain.
+ *
+ * If a window has an entry but no frames, the frames have expired. The append goes on, and the mark records
+ * that the partition lost samples.
  */
 export const APPEND_SCRIPT = `#!lua
 if not (${MARK_OF_THIS_NODE}) then return {-1} end

@@ -2,24 +2,31 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { WORKING } from '../platform/call-time';
 import { iamToken } from './iam-token';
 
-/** A client of the hot tier. It sends single commands only: an ioredis pipeline does not survive a reshard. */
+/**
+ * A client of the hot tier. It sends single commands only, because an ioredis pipeline fails during a
+ * reshard.
+ */
 export type HotClient = Redis | Cluster;
 
 const COMMON = {
   connectTimeout: 2_000,
   maxRetriesPerRequest: 3,
-  // A command in doubt is sent again: appends are idempotent (DESIGN.md, rule 2), trims are fenced (rule 3).
+  // A command whose reply was lost is sent again. That is safe: appends are idempotent (DESIGN.md, rule 2),
+  // trims are fenced (rule 3).
   autoResendUnfulfilledCommands: true,
 } satisfies RedisOptions;
 
-/** Between two attempts to send a command while a slot moves or a replica takes over, ms. */
+/** Time between two attempts to send a command while a slot moves or a replica takes over, ms. */
 const RETRY_MS = 100;
-/** The client asks the nodes for their slots this often, ms: nobody tells it when a primary hangs and a replica takes over. */
+/**
+ * How often the client refreshes its map of slots, ms. Nothing else tells it when a primary hangs and a
+ * replica takes over.
+ */
 const SLOTS_REFRESH_MS = 2_000;
 
 /**
- * ioredis counts a command's time from when it knows a node to send it to. Here it counts from the start: otherwise a
- * cluster that cannot be reached would hold its commands for ever.
+ * A cluster client whose command time-out starts when the command is given. ioredis starts it only once the
+ * client knows a node to send the command to, so commands to an unreachable cluster would never time out.
  */
 class BoundedCluster extends Cluster {
   commandMs: number = WORKING.commandMs;
@@ -31,11 +38,12 @@ class BoundedCluster extends Cluster {
 }
 
 /**
- * Opens the hot tier.
+ * Connects to the hot tier.
  *
  * @param url `redis://host:port`, or `rediss://user@host:port?cluster=true&iam=<replication group>` for TLS,
  *   cluster mode and IAM authentication with the credentials of the environment
- * @param commandMs after which a command fails, with all its redirections, retries and waiting for a connection
+ * @param commandMs time-out of a command, including its redirections, its retries and the wait for a
+ *   connection
  */
 export function connectHot(
   url: string,
@@ -72,13 +80,13 @@ export function connectHot(
   if (target.searchParams.get('cluster') === 'true') {
     if (replicationGroupId !== null) passwordFrom(options, token);
     const cluster = new BoundedCluster([{ host, port }], {
-      // TLS certificates bear the nodes' names, so the address is not resolved before connecting.
+      // Connect by name: TLS certificates have the nodes' names, not their addresses.
       dnsLookup: (address, callback) => callback(null, address),
       redisOptions: options,
       retryDelayOnFailover: RETRY_MS,
       retryDelayOnClusterDown: RETRY_MS,
       retryDelayOnTryAgain: RETRY_MS,
-      // So many that its time ends a command first.
+      // High enough that a command always reaches its time-out before this limit.
       maxRedirections: commandMs / RETRY_MS,
       slotsRefreshTimeout: 1_000,
       slotsRefreshInterval: SLOTS_REFRESH_MS,
@@ -87,18 +95,20 @@ export function connectHot(
     client = cluster;
   } else {
     client = new Redis({ ...options, host, port, lazyConnect: true });
-    // After construction, which copies the options.
+    // Define the getter after construction: the client copies its options, which would keep only the first
+    // token.
     if (replicationGroupId !== null) passwordFrom(client.options, token);
     client.connect().catch(() => {});
   }
-  // Without a listener a lost connection ends the process; each command reports its own failure.
+  // Without a listener, a lost connection ends the process. Each command reports its own failure anyway.
   client.on('error', () => {});
   return client;
 }
 
 /**
- * Makes the password a getter, as each new connection needs a token of its own: one is valid for 15 minutes, and an
- * instance lives longer. Never spread these options: that would keep the first token.
+ * Turns the option `password` into a getter that makes a fresh IAM token for each new connection. A token is
+ * valid for 15 minutes, and an instance lives longer. Never spread these options: a copy would keep the first
+ * token.
  */
 function passwordFrom(options: RedisOptions, token: () => string): void {
   Object.defineProperty(options, 'password', { enumerable: true, configurable: true, get: token });

@@ -1,25 +1,30 @@
 import { createHash } from 'node:crypto';
 
-/** The golden ratio: its multiples, modulo 1, lie evenly for any number of them. */
+/** The golden ratio: its multiples modulo 1 are spread evenly, however many there are. */
 const STEP = 0.618034;
 
 /**
- * Windows of an hour are first written in the same minute, and would all be due in the same minute too. So each has a share of
- * the longest delay, by which it waits further. Neighbours in a partition have shares that lie evenly, where a hash of each
- * would leave some minutes a fifth more than others; partitions with one group differ by their own hash.
+ * Spreads the times at which windows become due.
  *
- * The score of a window in the due index is when it was first written, ms by the store's clock; its fraction is this share.
+ * The windows of an hour are first written in the same minute, so they would all become due in the same
+ * minute too. Each window therefore waits for an additional share of a longest delay. Shares of the windows
+ * of one partition are spread evenly; shares from a hash of each window would leave some minutes a fifth more
+ * work than others. The hash of the partition shifts all of its shares, so that partitions with only one
+ * group differ from each other.
+ *
+ * A window's score in the due index is the time of its first write, ms by the store's clock; the score's
+ * fraction is the share.
  *
  * @param dueKey key of the partition's due index
- * @param others windows that the index has already
- * @returns thousandths: 0 to 0.999, which a score of 2^41 still tells apart
+ * @param others number of windows that the index already has
+ * @returns the share in thousandths, 0 to 0.999; a double of 2^41 still has room for such a fraction
  */
 export function delayShare(dueKey: string, others: number): number {
   const phase = createHash('sha1').update(dueKey).digest().readUInt32BE(0) / 2 ** 32;
   return Math.floor(((phase + others * STEP) % 1) * 1000) / 1000;
 }
 
-/** Lua: {@link delayShare}. */
+/** The same function as {@link delayShare}, in Lua. */
 export const DELAY_SHARE = `
 local function delayShare(dueKey, others)
   local phase = tonumber(string.sub(redis.sha1hex(dueKey), 1, 8), 16) / 4294967296
@@ -27,7 +32,10 @@ local function delayShare(dueKey, others)
 end
 `;
 
-/** Lua: when the window of a score becomes due, but for the time that all windows stay; `spread` is the longest delay, ms. */
+/**
+ * Lua: computes when a window becomes due from its score, excluding the residency that all windows have.
+ * `spread` is the longest delay, ms.
+ */
 export const DUE_TIME = `
 local function dueTime(score, spread)
   local firstWrite = math.floor(score)

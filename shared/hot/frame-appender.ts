@@ -18,17 +18,20 @@ export interface WindowAppend {
 export interface PartitionAppend {
   /** Lowest stream arrival time of the frames, ms. */
   readonly arrivalMs: number;
-  /** Every layout the frames refer to, by id. */
+  /** Every layout that the frames refer to, by id. */
   readonly layouts: ReadonlyMap<Id, PackedLayout>;
   readonly windows: readonly WindowAppend[];
 }
 
-/** A partition's mark is missing or another primary's: memory may have lost samples. Nothing was appended. */
+/**
+ * Nothing was appended, because the partition's mark is missing or another primary's: memory may have lost
+ * samples.
+ */
 export class UnmarkedPartitionError extends Error {
   override readonly name = 'UnmarkedPartitionError';
 }
 
-/** Bounds of one script call: Lua copies its bytes, and a call blocks its node. */
+/** Bounds of one script call: Lua copies the call's bytes, and a call blocks its node. */
 const MAX_CALL_BYTES = 1024 * 1024;
 const MAX_CALL_FRAMES = 4_000;
 /** Most layouts one call may refer to. */
@@ -37,27 +40,31 @@ const MAX_CALL_LAYOUTS = 500;
 /**
  * Appends frames to memory, for the ingester.
  *
- * When an append fails, nothing of that script call was appended, and repeating it is safe (DESIGN.md, rule 2):
+ * An append that fails has appended nothing of the failed script call, except after a time-out. Repeating an
+ * append is always safe (DESIGN.md, rule 2):
  *
- *     layouts missing            append sends the call again with them, at most twice
- *     UnmarkedPartitionError     memory may have lost samples: the ingester has LossWatch record the loss and appends again
+ *     layouts missing            `append` repeats the call with the layouts, at most twice
+ *     UnmarkedPartitionError     memory may have lost samples: the ingester lets LossWatch record the loss, then appends again
  *     OOM                        memory is full: the ingester fails the records, and the stream delivers them again
- *     time-out, lost connection  the frames may be there; the records fail, and the next delivery's frames merge with them
+ *     time-out, lost connection  the frames may have been appended; the ingester fails the records, and their next delivery merges with them
  */
 export class FrameAppender {
-  /** Keys of the layouts that this instance has sent. When the store lacks one, the append script says so. */
+  /**
+   * Keys of the layouts that this instance has sent. If the store has lost one since, the append script
+   * reports it as missing.
+   */
   private readonly sentLayouts = new CompactMap(CACHES.sentLayouts);
 
-  /** @param ttlMs life of a key that nobody moves: a safety net far beyond residency */
+  /** @param ttlMs time to live of a key that is never flushed: a safety net far beyond residency */
   constructor(
     private readonly redis: ScriptedClient,
     private readonly ttlMs: number,
   ) {}
 
   /**
-   * Appends to one partition: one script call, or as many as the size limits need. Safe to repeat.
+   * Appends to one partition, in one script call or more, as the size limits need. Safe to repeat.
    *
-   * @param isReplay whether the frames were delivered before
+   * @param isReplay whether the stream delivered the frames before
    * @throws {UnmarkedPartitionError}
    */
   async append(ref: PartitionRef, addition: PartitionAppend, isReplay = false): Promise<void> {
@@ -95,7 +102,7 @@ export class FrameAppender {
     };
 
     let missing = await call((id) => this.sentLayouts.get(keys.layout(id)) === undefined);
-    // Twice: the store may be emptied between the two calls.
+    // Twice, because the store may be emptied between two calls.
     for (let tries = 0; missing.length > 0 && tries < 2; tries++) missing = await call(() => true);
     if (missing.length > 0)
       throw new Error(`the hot tier refused ${missing.length} layouts of ${keys.tag} three times`);
@@ -103,7 +110,9 @@ export class FrameAppender {
   }
 }
 
-/** Cuts an addition into script calls within the bounds, each with the layouts of its own frames. */
+/**
+ * Divides an addition into script calls within the bounds, each with the layouts that its own frames need.
+ */
 export function splitAppend(addition: PartitionAppend): PartitionAppend[] {
   const { arrivalMs } = addition;
   const calls: PartitionAppend[] = [];

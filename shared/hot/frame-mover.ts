@@ -10,12 +10,12 @@ export interface Lease {
   readonly token: string;
 }
 
-/** The frames that have reached the next tier: the first of a window. */
+/** The frames at the head of a window that have been written to the next tier. */
 export interface MovedFrames {
   readonly count: number;
-  /** Hex SHA-1 of the frames, one after the other. */
+  /** Hex SHA-1 of the concatenated frames. */
   readonly sha1: string;
-  /** True when the window held no others when they were read. */
+  /** Whether these were all frames of the window when they were read. */
   readonly isAll: boolean;
 }
 
@@ -25,18 +25,21 @@ export function movedFrames(frames: readonly Uint8Array[], isAll: boolean): Move
   return { count: frames.length, sha1: digest.digest('hex'), isAll };
 }
 
-/** Most frames read from a group-window at a time; the others stay due. */
+/** Most frames moved from a group-window at a time. The remaining frames stay due. */
 const MAX_READ_FRAMES = 2_000;
 
-/** Leases group-windows that are due, and removes what was moved, for the flusher. */
+/** Leases due group-windows to a flusher, and removes the frames that the flusher has moved. */
 export class FrameMover {
-  /** @param ttlMs life of a key that nobody moves: a safety net far beyond residency */
+  /** @param ttlMs time to live of a key that is never flushed: a safety net far beyond residency */
   constructor(
     private readonly redis: ScriptedClient,
     private readonly ttlMs: number,
   ) {}
 
-  /** Counts a partition's group-windows that were first written by `timeMs`; `oldestMs` is the oldest one's first write. */
+  /**
+   * Counts a partition's group-windows that were first written at `timeMs` or before. `oldestMs` is the first
+   * write of the oldest one.
+   */
   async due(ref: PartitionRef, timeMs: number): Promise<{ count: number; oldestMs: number | undefined }> {
     const key = new HotKeys(ref).due;
     const [count, oldest] = await Promise.all([
@@ -47,11 +50,12 @@ export class FrameMover {
   }
 
   /**
-   * Leases group-windows that are due, the oldest first.
+   * Leases due group-windows, the oldest first.
    *
-   * @param beforeMs only those first written by then, by the store's clock (hot-nodes.ts, `now`)
+   * @param beforeMs latest first write of a window without a delay, ms by the store's clock ({@link
+   *   HotNodes.now})
    * @param leaseMs how long the lease lasts; longer than a move takes
-   * @param spreadMs the longest delay, by which windows wait beyond `beforeMs` (due-score.ts)
+   * @param spreadMs the longest delay that a window waits beyond `beforeMs` (due-score.ts)
    */
   async lease(
     ref: PartitionRef,
@@ -76,7 +80,7 @@ export class FrameMover {
     return members.map((member) => ({ ...parseWindowMember(member), token }));
   }
 
-  /** Reads the oldest frames of a group-window, as many as move at a time. */
+  /** Reads the oldest frames of a group-window, at most as many as move at a time. */
   async frames(
     ref: PartitionRef,
     group: GroupId,
@@ -88,9 +92,9 @@ export class FrameMover {
   }
 
   /**
-   * Removes the frames that were moved, and the window if none remain.
+   * Removes the frames that were moved, and the window if no frames remain.
    *
-   * @param moved the first of what {@link frames} gave
+   * @param moved the first frames that {@link frames} returned
    * @returns how many frames remain, or undefined when the lease was lost and nothing was removed
    */
   async trim(ref: PartitionRef, lease: Lease, moved: MovedFrames): Promise<number | undefined> {

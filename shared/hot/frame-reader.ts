@@ -14,85 +14,102 @@ import type { ReadPace } from './read-pace';
 import type { ScriptedClient } from './scripts';
 import { KnownFrames, WindowFrames } from './window-frames';
 
-/** Which windows of a partition may have left memory, wholly or in part. */
+/** Which windows of a partition may have left memory, wholly or in part, because they were flushed. */
 export interface LeftWindows {
-  /** Every window that begins before this may have, ms. */
+  /** Every window that begins before this time may have left, ms. */
   readonly beforeMs: number;
-  /** So may those that begin at one of these, ms. */
+  /** Starts of further windows that may have left, ms. */
   readonly starts: readonly number[];
 }
 
-/** Any window may have left memory: used when a mark does not tell. */
+/** Any window may have left memory. Used when the mark does not know which ones have. */
 export const ANY_LEFT: LeftWindows = { beforeMs: Infinity, starts: [] };
 
 /** The columns that a reader wants from frames of one layout. */
 export interface ColumnPick {
-  /** The layout's 16 bytes. */
+  /** The layout's id, 16 bytes. */
   readonly layout: Uint8Array;
-  /** Ascending. */
+  /** Column numbers, ascending. */
   readonly columns: Uint32Array;
 }
 
-/** What a reader asks of a group. */
+/** A reader's request for the windows of a group. */
 export interface GroupQuery {
   readonly group: GroupId;
-  /** Frames outside this range are left out. */
+  /** Frames with timestamps outside this range are left out of the reply. */
   readonly range: TimeRange;
-  /** Starts of the wanted windows, which need not exist. */
+  /** Starts of the wanted windows. Windows that do not exist are ignored. */
   readonly windows: readonly number[];
-  /** A frame whose layout has no pick is given whole. */
+  /** The columns to return for each layout. Frames of layouts without a pick are returned whole. */
   readonly picks: readonly ColumnPick[];
   /** Equal for queries with equal picks. */
   readonly picksKey: string;
-  /** Whether the windows are read whole, so that the next read need not get them again. @default true */
+  /**
+   * Whether to read the windows whole and cache them, so that the next read need not fetch them again.
+   * @default true
+   */
   readonly keeps?: boolean;
 }
 
-/** The windows that a group has in memory, and the mark that tells whether they are complete. */
+/** The windows that a group has in memory, with the state of the mark that says whether they are complete. */
 export interface GroupWindows extends Pick<PartitionState, 'isWhole' | 'loss'> {
   readonly left: LeftWindows;
   /** Window starts, ascending. */
   readonly starts: readonly number[];
-  /** The windows asked for that have frames, by window start, unless they were too many. */
+  /**
+   * Frames of those requested windows that have any, by window start. Windows that exceeded the cost of the
+   * call are left out.
+   */
   readonly frames: ReadonlyMap<number, WindowFrames>;
-  /** How long its call waited for its turn (read-pace.ts), ms. */
+  /** How long the call waited for its turn (read-pace.ts), ms. */
   readonly waitedMs: number;
 }
 
-/** The most that one call may cost, which takes its node 10 to 20 ms. A frame of which a query wants few columns costs 1. */
+/**
+ * Largest cost of one call, which occupies its node for 10 to 20 ms. A frame from which a query wants few
+ * columns costs 1.
+ */
 const MAX_CALL_COST = 20_000;
-/** The cost of a frame that is read whole, and the most for any other. */
+/** The cost of a frame that is read whole, which is the maximum of any frame. */
 const MAX_FRAME_COST = 10;
-/** Each further 8 columns that a query wants of a frame cost 1 more. */
+/** Each further 8 columns that a query wants from a frame add 1 to its cost. */
 const COLUMNS_A_COST = 8;
-/** Groups of one call: with a frame in 15 s and two windows they fit into its cost. Calls of more groups go side by side. */
+/**
+ * Most groups in one call. With a frame every 15 s and two windows a group, they just fit into the call's
+ * cost. More groups are read by parallel calls.
+ */
 const MAX_CALL_GROUPS = 64;
-/** Bytes of a cache entry besides its frames. The frames count twice: once decoded, they take about as much again. */
+/**
+ * Bytes of a cache entry besides its frames. The frames count twice, since their decoded form takes about as
+ * much again.
+ */
 const ENTRY_BYTES = 600;
 const ANY_TIME: TimeRange = { fromMs: -9e15, toMs: 9e15 };
 
-/** Reads group-windows, for queries. */
+/** Reads and caches group-windows, for queries. */
 export class FrameReader {
-  /** Gathers queries that arrive together, by hash tag. */
+  /** Gathers queries that arrive together, by the partition's hash tag. */
   private readonly queries = new Batches<GroupQuery, GroupWindows>();
   /**
-   * Windows that this instance has read, by group-window and by the columns that are picked. Frames are appended to a window and leave
-   * it from its front, so while nothing of the window has left memory (`left` of the mark), and the mark is the same, it begins with the
-   * frames that are known.
+   * Windows that this instance has read, by group-window and picked columns.
+   *
+   * Frames are appended at the end of a window and removed from its front. So while the partition's mark is
+   * the same and its `left` does not name the window, the window still begins with the cached frames.
    */
   private readonly cache = new Cache<KnownFrames>(
     CACHES.frames,
     ({ picked }) => ENTRY_BYTES + 2 * picked.length,
   );
 
-  /** @param pace decides when calls of {@link windows} go */
+  /** @param pace decides when calls of {@link windows} may start */
   constructor(
     private readonly redis: ScriptedClient,
     private readonly pace: ReadPace,
   ) {}
 
   /**
-   * Reads a group's windows, and the frames of some, at one moment. Queries of a partition that come together share calls.
+   * Reads a group's window starts, and the frames of the requested windows, as of one moment. Concurrent
+   * queries of a partition share calls.
    */
   windows(ref: PartitionRef, query: GroupQuery): Promise<GroupWindows> {
     const keys = new HotKeys(ref);
@@ -102,7 +119,7 @@ export class FrameReader {
     });
   }
 
-  /** Reads groups by as many calls, one after the other, as they cost. */
+  /** Reads groups in consecutive calls, each within the limit of cost. */
   private async readAll(ref: PartitionRef, keys: HotKeys, queries: readonly GroupQuery[]) {
     const found: GroupWindows[] = [];
     while (found.length < queries.length) {
@@ -112,7 +129,9 @@ export class FrameReader {
     return found;
   }
 
-  /** @returns the windows of the first of `queries`, at least one */
+  /**
+   * Reads as many groups as fit into one call. @returns the windows of the first of `queries`, at least one
+   */
   private async readSome(
     keys: HotKeys,
     queries: readonly GroupQuery[],
@@ -130,7 +149,7 @@ export class FrameReader {
     const args: (string | number | Buffer)[] = [MAX_CALL_COST, markId];
     queries.forEach(({ group, range, picks, keeps = true }, i) => {
       const windows = asked[i]!;
-      // A window that will be remembered is read whole.
+      // A window that will be cached is read whole.
       const { fromMs, toMs } = keeps ? ANY_TIME : range;
       const cost = frameCost(picks);
       names.push(keys.windows(group), ...windows.map(({ name }) => name));
@@ -183,7 +202,7 @@ export class FrameReader {
     return found;
   }
 
-  /** Reads all frames of a group-window, whole. */
+  /** Reads all frames of a group-window, with all columns. */
   async allFrames(ref: PartitionRef, group: GroupId, windowStart: number): Promise<WindowFrames> {
     const frames = await this.redis.lrangeBuffer(new HotKeys(ref).frames(group, windowStart), 0, -1);
     return new WindowFrames(
@@ -192,7 +211,7 @@ export class FrameReader {
     );
   }
 
-  /** Reads a layout of the partition; undefined when the store lacks it. */
+  /** Reads a layout from the partition; undefined when the store lacks it. */
   async layout(ref: PartitionRef, id: Id): Promise<Layout | undefined> {
     const known = knownLayout(id);
     if (known !== undefined) return known;
@@ -201,13 +220,13 @@ export class FrameReader {
   }
 }
 
-/** Reads the mark's `left`: numbers between spaces (mark-script.ts). */
+/** Parses the mark's field `left`: numbers separated by spaces (mark-script.ts). */
 function leftWindowsOf(text: string): LeftWindows {
   const [beforeMs, ...starts] = text.split(' ').map(Number);
   return { beforeMs: beforeMs!, starts };
 }
 
-/** What a frame of a group costs its reader's call. */
+/** Estimates the cost of each frame of a group, for the limit of a call. */
 function frameCost(picks: readonly ColumnPick[]): number {
   if (picks.length === 0) return MAX_FRAME_COST;
   const columns = Math.max(...picks.map((pick) => pick.columns.length));

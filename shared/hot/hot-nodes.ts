@@ -7,23 +7,25 @@ import { type HotLoad, loadOf, type NodeCounters } from './node-load';
 import type { ScriptedClient } from './scripts';
 import { type PrimaryAnswer, primariesOf, type Topology } from './topology';
 
-/** Primaries that are asked at a time. */
+/** Primaries asked at the same time. */
 const NODES_AT_ONCE = 4;
 
-/** The nodes of the memory tier: their clock, load and roles. */
+/** Asks the nodes of the memory tier for their clock, load and roles. */
 export class HotNodes {
-  /** Counters of each node when {@link load} looked last. */
+  /** Counters of each node at the last call of {@link load}. */
   private counters: ReadonlyMap<string, NodeCounters> = new Map();
 
   constructor(private readonly redis: ScriptedClient) {}
 
-  /** Reads the store's clock, ms, by which group-windows are due. */
+  /** Reads the store's clock, ms. It decides when group-windows are due. */
   async now(): Promise<number> {
     const [seconds, micros] = await this.redis.time();
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
   }
 
-  /** Returns how busy the busiest primaries are, since this was asked last. Skips primaries that do not answer. */
+  /**
+   * Returns how busy the busiest primaries have been since the last call. Skips primaries that do not answer.
+   */
   async load(): Promise<HotLoad> {
     const nodes = await this.primaries();
     const infos = await Promise.allSettled(nodes.map((node) => node.info('memory', 'cpu', 'server')));
@@ -33,14 +35,17 @@ export class HotNodes {
     return load;
   }
 
-  /** Asks every primary who it is and what it serves; those without a slot too, which a cluster's client does not know. */
+  /**
+   * Asks every primary for its identity and slots, including primaries without slots, which a cluster client
+   * does not know.
+   */
   async topology(): Promise<Topology> {
     const primaries = await this.primaries();
     if (!('nodes' in this.redis)) {
       const info = await this.redis.info('replication', 'server').catch(() => '');
       return primariesOf([{ info, nodes: '' }]);
     }
-    // Before any answers for itself: one that fails afterwards is counted at the next look.
+    // Ask every node for the counters first: a node that fails after this is then counted at the next call.
     const clusters = await mapLimited(primaries, NODES_AT_ONCE, (node) =>
       (node.cluster('INFO') as Promise<string>).catch(() => ''),
     );
@@ -68,13 +73,16 @@ export class HotNodes {
     return keySlot(new HotKeys(ref).tag);
   }
 
-  /** The node that serves a hash tag, as far as this client knows; '' without a cluster. */
+  /** The node that serves a hash tag, as far as this client knows; '' when the store is not a cluster. */
   nodeOf(tag: string): string {
     if (!('slots' in this.redis)) return '';
     return this.redis.slots[keySlot(tag)]?.[0] ?? '';
   }
 
-  /** Every primary. A cluster client lists no node until one has answered, so this waits for an answer first. */
+  /**
+   * Returns every primary. A cluster client lists no node until one has answered, so this waits for an answer
+   * first.
+   */
   async primaries(): Promise<Redis[]> {
     await this.now();
     return 'nodes' in this.redis ? this.redis.nodes('master') : [this.redis];

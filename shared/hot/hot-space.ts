@@ -4,17 +4,20 @@ import { HotKeys, parseWindowMember } from '../platform/keys';
 import type { HotNodes } from './hot-nodes';
 import type { ScriptedClient } from './scripts';
 
-/** Keys that one step of a scan looks at. */
+/** Keys that one step of a scan visits. */
 const SCAN_COUNT = 1_000;
 
-/** The memory that keys take, and its release, for operator commands. */
+/** Measures and frees the memory that keys take, for operator commands. */
 export class HotSpace {
   constructor(
     private readonly redis: ScriptedClient,
     private readonly nodes: HotNodes,
   ) {}
 
-  /** Estimates the bytes of memory that a partition's frames take, from at most `sampled` of its group-windows. */
+  /**
+   * Estimates the memory that a partition's frames take, in bytes, from at most `sampled` of its
+   * group-windows.
+   */
   async bytes(ref: PartitionRef, sampled = 32): Promise<number> {
     const keys = new HotKeys(ref);
     const [count, members] = await Promise.all([
@@ -39,8 +42,8 @@ export class HotSpace {
   }
 
   /**
-   * Removes every key of a tenant, of whatever kind: all its hash tags begin with its id (platform/keys.ts). Scans every
-   * primary in small steps. The next call finds only what this one left.
+   * Removes every key of a tenant, whatever its kind: all its hash tags begin with the tenant's id
+   * (platform/keys.ts). Scans every primary in small steps. A later call goes on with the keys that remain.
    *
    * @param hasTime asked before each step
    * @returns how many keys were removed; `isDone` is false when time was up before every primary was scanned

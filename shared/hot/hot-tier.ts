@@ -9,8 +9,9 @@ import { AT_ONCE, type ReadPace } from './read-pace';
 import { defineScripts } from './scripts';
 
 /**
- * The memory tier in Redis or Valkey, a class for each kind of client. A call reaches the keys of one partition, which share a
- * hash slot; each decision that must not race is one Lua script.
+ * The memory tier, in Redis or Valkey. There is one class for each user of the tier: ingester, flusher,
+ * readers and so on. A call reaches the keys of only one partition, which share a cluster slot. Every
+ * decision that must be atomic is one Lua script.
  */
 export class HotTier {
   readonly appender: FrameAppender;
@@ -21,8 +22,8 @@ export class HotTier {
   readonly space: HotSpace;
 
   /**
-   * @param ttlMs life of a key that nobody moves: a safety net far beyond residency
-   * @param pace decides when reads of windows go
+   * @param ttlMs time to live of a key that is never flushed: a safety net far beyond residency
+   * @param pace decides when reads of windows may start
    */
   constructor(
     private readonly client: HotClient,

@@ -1,26 +1,35 @@
-/** Lua: the replication id of the primary that runs the script. A promoted replica gets an id of its own. */
+/** Lua: the replication id of the primary that runs the script. A replica that is promoted gets a new one. */
 export const THIS_NODE = `string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')`;
 
-/** Valkey's replication id for none. */
+/** The replication id that Valkey reports where there is none. */
 export const NO_NODE = '0'.repeat(40);
 
 /**
- * Stands in a mark where a primary's replication id does, once frames of the partition have expired before a flusher moved
- * them. So the next append, flush or read notices a loss.
+ * Takes the place of a primary's replication id in a mark after frames of the partition expired before a
+ * flusher moved them. The next append, flush or read then notices a loss.
  */
 export const EXPIRED = 'expired';
 
-/** Lua: true when the partition's mark is this primary's, which then has everything that was acknowledged. */
+/**
+ * Lua: true when the partition's mark is this primary's. The primary then has every sample that was
+ * acknowledged.
+ */
 export const MARK_OF_THIS_NODE = `redis.call('HGET', KEYS[1], 'node') == ${THIS_NODE}`;
 
 /**
- * How long after a flusher's last look at a partition its mark's `left` is believed, ms: a flusher of an earlier release,
- * which notes nothing, may have taken its place.
+ * How long a mark's `left` is valid after the last look of a flusher at the partition, ms. After that, a
+ * flusher of an earlier release may be at work, which does not write to `left`.
  */
 export const LEFT_BELIEVED_MS = 300_000;
-/** A new partition's is believed so much longer, ms: flushers learn of it within eight rounds (flush/known-partitions.ts). */
+/**
+ * A new partition's `left` is valid for this much longer, ms: flushers find new partitions within eight
+ * rounds (flush/known-partitions.ts).
+ */
 const NEW_BELIEVED_MS = 300_000;
-/** A window of samples that exist begins less than this ahead of the clock: post accepts them a day ahead. */
+/**
+ * Windows that hold samples begin less than this ahead of the clock, ms: post accepts samples up to a day
+ * ahead.
+ */
 const AHEAD_MS = 2 * 86_400_000;
 
 /** Lua: sets `now` to the store's clock, ms. */
@@ -35,8 +44,8 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
  *          2  the era's number (recovery/era.ts), or '' to leave it as it is
  * Returns  1
  *
- * Nothing has left a new partition. What had left one that was lost is unknown, until a flusher looks at it again.
- * Runs when memory is full (`allow-oom`), since nothing is appended without a mark.
+ * Nothing has left a new partition. If there was a loss, it is unknown what has left, until a flusher looks
+ * at the partition again. Runs when memory is full (`allow-oom`), since nothing is appended without a mark.
  */
 export const MARK_SCRIPT = `#!lua flags=allow-oom
 ${NOW}
@@ -51,12 +60,12 @@ return 1
 `;
 
 /**
- * Makes the mark of a partition that a planned move brought here this primary's.
+ * Makes this primary the owner of a mark that another primary wrote, after a planned move of its slot.
  *
  * KEYS     mark
- * ARGV     1  replication id of the primary whose mark it is
- *          2  replication id of the primary that was found to hold it
- * Returns  1; 0 when either is another by now, and nothing was changed
+ * ARGV     1  replication id of the primary that wrote the mark
+ *          2  replication id of the primary that is expected to run this script
+ * Returns  1; 0 when either has changed since, and nothing was changed
  */
 export const TAKE_OVER_SCRIPT = `#!lua flags=allow-oom
 local here = ${THIS_NODE}
@@ -66,8 +75,9 @@ return 1
 `;
 
 /**
- * Lua: notes in a mark that a flusher looks at the partition, which notes what leaves. If none has looked for a while, what left
- * meanwhile is unknown: any window of samples that exist by now. Needs `now`.
+ * Lua: notes in a mark that a flusher looks at the partition, and so records what leaves. If no flusher had
+ * looked for {@link LEFT_BELIEVED_MS}, any window that exists now may have left unrecorded, and `left` is set
+ * to say so. Needs `now`.
  *
  * @param mark Lua: the mark's key
  * @param seen Lua: the mark's `node`, `left` and `leftSeen`
@@ -81,12 +91,13 @@ if ${seen}[1] then
 end
 `;
 
-/** Windows that `left` names; of more, the earliest ones become its bound. */
+/** Most windows that `left` lists. Beyond that, the earliest ones are covered by raising the bound. */
 const MAX_LEFT = 64;
 
 /**
- * Lua: notes in the mark `KEYS[6]` that frames of the window `ARGV[2]` left memory. `left` is a bound, then window starts:
- * windows that begin before the bound may have left, of the others only those listed.
+ * Lua: notes in the mark `KEYS[6]` that frames of the window `ARGV[2]` left memory. `left` is a bound and a
+ * list of window starts: windows that begin before the bound may have left, and of later windows only those
+ * that are listed.
  */
 export const NOTE_LEFT = `
 local left = redis.call('HGET', KEYS[6], 'left')
@@ -111,9 +122,11 @@ end
  * Reads a partition's mark.
  *
  * KEYS     mark; arrived
- * Returns  1 when the mark is this primary's, else 0; then `loss`, `arrived` and the lowest arrival time of what the
- *          partition holds, `node` and `era`, each false when absent; the replication id of this primary, and of the one that
- *          it took over from. A partition without a mark has no `loss`
+ * Returns  1 when the mark is this primary's, else 0;
+ *          the mark's `loss` and `arrived`, and the lowest arrival time of the partition's frames;
+ *          the mark's `node` and `era`;
+ *          the replication ids of this primary, and of the primary that it took over from.
+ *          An absent value is false. A partition without a mark has no `loss`
  */
 export const INSPECT_SCRIPT = `#!lua flags=no-writes
 local mark = redis.call('HMGET', KEYS[1], 'loss', 'arrived', 'node', 'era')

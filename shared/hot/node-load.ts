@@ -1,24 +1,30 @@
-/** A node's counters at one time. */
+/** Counters of a node at one time. */
 export interface NodeCounters {
-  /** Id of its process. */
+  /** Id of the node's process. */
   readonly run: string;
-  /** CPU that its main thread, which runs all commands, has used, s; undefined when it does not say. */
+  /**
+   * CPU time that its main thread, which runs all commands, has used, s; undefined when the node does not
+   * report it.
+   */
   readonly cpuSeconds: number | undefined;
   readonly atMs: number;
 }
 
 /** How busy the busiest nodes are. */
 export interface HotLoad {
-  /** Of the fullest node's memory, 0 to 1; 0 if it has no bound. */
+  /** Used share of the fullest node's memory, 0 to 1; 0 if it has no limit. */
   readonly memory: number;
-  /** Of a core, what the busiest node's main thread used since the last look, 0 to 1; 0 at the first one. */
+  /**
+   * Share of a core that the busiest node's main thread has used since the last call, 0 to 1; 0 at the first
+   * call.
+   */
   readonly cpu: number;
 }
 
 /**
- * Reads the load from what nodes answer to `INFO memory cpu server`.
+ * Computes the load from the nodes' replies to `INFO memory cpu server`.
  *
- * @param before counters of the last look, by process
+ * @param before counters of the last call, by process
  */
 export function loadOf(
   infos: readonly string[],

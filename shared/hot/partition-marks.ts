@@ -6,13 +6,18 @@ import type { HotNodes } from './hot-nodes';
 import { NO_NODE } from './mark-script';
 import { numberOf, type ScriptedClient } from './scripts';
 
-/** A partition's mark, and the lowest arrival time in the partition. */
+/** The state of a partition's mark, and the lowest arrival time in the partition. */
 export interface PartitionState {
-  /** True when the primary that answers wrote the mark, and so has everything that was acknowledged. */
+  /**
+   * True when the primary that answers also wrote the mark: then it has every sample that was acknowledged.
+   */
   readonly isWhole: boolean;
-  /** Id of the loss that was noticed last, '' for none; undefined when there is no mark. */
+  /** Id of the last loss that was noticed, '' for none; undefined when there is no mark. */
   readonly loss: string | undefined;
-  /** Whatever a failover may have lost arrived in the stream no earlier, ms; undefined when unknown. */
+  /**
+   * Everything that a failover may have lost arrived in the stream at this time or later, ms; undefined when
+   * unknown.
+   */
   readonly arrivedMs: number | undefined;
   /** Lowest stream arrival time of the partition's frames, ms; undefined when it has none. */
   readonly lowestArrivalMs: number | undefined;
@@ -22,27 +27,32 @@ export interface PartitionState {
   readonly era: number | undefined;
   /** Replication id of the primary that answers. */
   readonly here: string;
-  /** Replication id of the primary that it took over from, if it was a replica. */
+  /**
+   * Replication id of the primary that the answering one took over from; undefined if it never was a replica.
+   */
   readonly previous: string | undefined;
 }
 
-/** What {@link PartitionMarks.survey} tells of a partition whose mark is its primary's. */
+/** What {@link PartitionMarks.survey} finds in a partition whose mark is its primary's. */
 export interface PartitionLook {
   /** When the oldest group-window in memory was first written, by the store's clock, ms; undefined when there is none. */
   readonly oldestMs: number | undefined;
-  /** No group-window becomes due earlier: first writes and delays, by the store's clock, ms. */
+  /**
+   * Lower bound of when the next group-window becomes due, from first writes and delays, ms by the store's
+   * clock; undefined when there is none.
+   */
   readonly dueMs: number | undefined;
-  /** See {@link PartitionState}. */
+  /** Lowest stream arrival time of the partition's frames, ms; undefined when it has none. */
   readonly lowestArrivalMs: number | undefined;
 }
 
-/** Partitions of one survey call, which blocks its node for some 2 ms. */
+/** Most partitions in one survey call, which blocks its node for some 2 ms. */
 const MAX_SURVEYED = 500;
 const SURVEYS_AT_ONCE = 4;
 
 /**
- * The marks of partitions: each names the primary that wrote it, so that a primary that took over is told from one that has
- * everything that was acknowledged (mark-script.ts).
+ * Reads and writes the marks of partitions. A mark names the primary that wrote it. A primary that finds
+ * another's mark may have taken over without everything that was acknowledged (mark-script.ts).
  */
 export class PartitionMarks {
   constructor(
@@ -71,13 +81,14 @@ export class PartitionMarks {
   }
 
   /**
-   * Looks at many partitions, some hundreds a call.
+   * Looks at many partitions with a few calls.
    *
-   * @param isFlusher whether what leaves is noted in the marks (mark-script.ts): true for flushers alone
+   * @param isFlusher true notes in the marks that a flusher has looked and records what leaves
+   *   (mark-script.ts); only flushers may pass it
    * @param spreadMs the longest delay of a group-window (due-score.ts)
-   * @param era given to the marks that are their primaries'; undefined to leave them as they are
-   * @returns for each partition what was seen; undefined where only {@link inspect} can tell: its mark is missing or another
-   *   primary's, its slot moves, or its node did not answer
+   * @param era written to the marks that are their primaries'; undefined to leave them as they are
+   * @returns for each partition what was found; undefined where only {@link inspect} can tell: its mark is
+   *   missing or another primary's, its slot moves, or its node did not answer
    */
   async survey(
     refs: readonly PartitionRef[],
@@ -85,7 +96,7 @@ export class PartitionMarks {
     spreadMs = 0,
     era?: number,
   ): Promise<(PartitionLook | undefined)[]> {
-    // A cluster client knows its nodes once one has answered.
+    // Wait for an answer: only then does a cluster client know its nodes.
     await this.nodes.now();
     const places = refs.map((ref, index) => ({ index, keys: new HotKeys(ref) }));
     const calls = [...Map.groupBy(places, ({ keys }) => this.nodes.nodeOf(keys.tag)).values()].flatMap(
@@ -113,14 +124,17 @@ export class PartitionMarks {
   /**
    * Marks a partition as the present primary's, so that appends go on.
    *
-   * @param loss id of the loss that was noticed, which is written down elsewhere; '' when there was none
-   * @param era of the primaries, if that is known (recovery/era.ts)
+   * @param loss id of the loss that was noticed, which the recovery table holds; '' when there was none
+   * @param era era of the primaries, if it is known (recovery/era.ts)
    */
   async mark(ref: PartitionRef, loss: string, era?: number): Promise<void> {
     await this.redis.markPartition(1, new HotKeys(ref).mark, loss, String(era ?? ''));
   }
 
-  /** Makes another primary's mark this one's, after a planned move. @returns false when `found` is no longer true */
+  /**
+   * Makes this primary the owner of another primary's mark, after a planned move. @returns false when either
+   * has changed since
+   */
   async takeOver(
     ref: PartitionRef,
     { markedBy, here }: Pick<PartitionState, 'markedBy' | 'here'>,

@@ -1,6 +1,6 @@
 import type { Id } from '../model/id';
 
-/** Decides when a call of readers may go. */
+/** Decides when a reader's call to memory may start. */
 export interface ReadPace {
   /** Waits for the turn of one of the tenant's calls. @returns how long it waited, ms */
   turn(tenantId: Id): Promise<number>;

@@ -1,39 +1,40 @@
 import { LEFT_BELIEVED_MS, MARK_OF_THIS_NODE, NOW } from './mark-script';
 
 /**
- * Reads groups of one partition: their window starts, and the wanted columns of the frames of some windows. It reads the partition's
- * mark too, which tells whether the windows are complete and what has left memory. One script does it all, so that nothing is lost or
- * moved in between.
+ * Reads groups of one partition: their window starts, and the wanted columns of the frames of some windows.
+ * It also reads the partition's mark, which says whether the windows are complete and what has left memory.
+ * One script reads everything, so that nothing is lost or moved in between.
  *
  * KEYS     mark
- *          for each group: its windows, then its lists of frames, one a wanted window
- * ARGV     1  room: the most that all frames of the call may cost
- *          2  markId under which the reader read the frames that it knows, or ''
+ *          for each group: its windows, then its lists of frames, one for each wanted window
+ * ARGV     1  room: the highest cost of all frames of the call
+ *          2  markId under which the reader cached the frames that it knows, or ''
  *          for each group:
  *            first wanted timestamp, ms; the timestamp after the last one, ms
  *            number of its lists
- *            cost of a frame; what a frame of the wanted timestamps costs more
+ *            cost of a frame; additional cost of a frame in the wanted range
  *            number of its picks
- *            for each pick: the layout's 16 bytes; the wanted columns, ascending numbers from 0 between spaces
- *            for each list: its window's start, ms; how many of its frames the reader knows
+ *            for each pick: the layout's 16 bytes; the wanted columns, ascending numbers from 0 separated by spaces
+ *            for each list: its window's start, ms; how many of its frames the reader has cached
  * Returns  1 if the mark is this primary's, else 0
  *          loss, or false
- *          left (see NOTE_LEFT), or false if nobody knows what has left
- *          markId, which changes when the mark is written anew, or false if nobody knows what has left
+ *          left (see NOTE_LEFT), or false if it is unknown what has left
+ *          markId, which changes whenever the partition is marked, or false if it is unknown what has left
  *          for each group:
  *            its window starts
- *            for each list: the number of its frames; how many of them the reader knows; the bytes of the others; the others, as below
+ *            for each list: its number of frames; how many of them the reader has cached; the bytes of the others; the others, as below
  *            for a list without others: false instead of the last two
  *
- * The script leaves out frames that the reader knows, if the markId is the reader's and nothing of the window has left: the list then
- * still begins with them. Each other frame is one of:
+ * The script leaves out frames that the reader has cached, if the markId is the reader's and nothing of the
+ * window has left: the list then still begins with them. Each other frame is one of:
  *
  *     u8 number of the pick    timestamp, version and the wanted values of a frame, unpacked
- *     u8 128 + number          such a frame with a timestamp that is not wanted
- *     u8 255   u32 length      a whole frame: of a layout without a pick, with a presence map, of an unknown version, or cut off
+ *     u8 128 + number          such a frame with a timestamp outside the wanted range
+ *     u8 255   u32 length      a whole frame: its layout has no pick, it has a presence map or an unknown version, or it is cut off
  *
- * Whole frames with a timestamp that is not wanted are left out. The reply ends before the first group that exceeds the room. If that
- * is the first group of the call, it is answered up to the list that exceeds the room: that list and those after it have false and -1.
+ * Whole frames outside the wanted range are left out. The reply ends before the first group that exceeds the
+ * room. If that is the first group of the call, it is answered up to the list that exceeds the room: that
+ * list and those after it have false and -1.
  */
 export const READ_SCRIPT = `#!lua flags=no-writes
 ${NOW}

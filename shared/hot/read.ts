@@ -21,7 +21,7 @@ import type { HotTier } from './hot-tier';
 import type { PartitionState } from './partition-marks';
 import type { WindowFrames } from './window-frames';
 
-/** A partition's mark while the partition was read. */
+/** The state of a partition's mark when the partition was read. */
 export type PartitionMark = { readonly ref: PartitionRef } & Pick<PartitionState, 'isWhole' | 'loss'>;
 
 /** A partition, and which of its windows may have left memory before it was read. */
@@ -29,28 +29,33 @@ export type PartitionLeft = { readonly ref: PartitionRef } & LeftWindows;
 
 export interface HotRead {
   readonly blocks: readonly LocatedBlock[];
-  /** Of every partition at first, and again of those that were asked twice. */
+  /** Mark states of every partition. Partitions that needed a second command have two. */
   readonly marks: readonly PartitionMark[];
-  /** Of every partition, perhaps more than once; whatever may have left by one of them may have. */
+  /**
+   * Windows that may have left memory before or during the read. A partition may appear more than once; the
+   * union counts.
+   */
   readonly left: readonly PartitionLeft[];
-  /** The longest that one of its calls waited for its turn (read-pace.ts), ms. */
+  /** The longest time that a call of this read waited for its turn (read-pace.ts), ms. */
   readonly waitedMs: number;
 }
 
 /** Commands in flight at a time. */
 const PARALLEL = 16;
-/** Windows whose frames come with the first command. Frames of other windows take a second one. */
+/**
+ * Windows whose frames are requested with the first command. Each other window takes a command of its own.
+ */
 const LIKELY_WINDOWS = 4;
 
-/** A read of whole frames that covers less of its windows is not kept. */
+/** A read of whole frames is cached only if its range covers at least this share of its windows. */
 const KEPT_SHARE = 0.25;
 
-/** Layouts of which columns are picked; frames of others are given whole. */
+/** Most layouts from which columns are picked. Frames of other layouts are returned whole. */
 const MAX_PICKS = 16;
 
 /**
- * Reads series out of memory: one command a partition, which answers with the newest windows' frames. Reads of several
- * sources that come together share it.
+ * Reads series from memory, with one command a partition, which returns the frames of the newest windows.
+ * Concurrent reads of several sources share commands.
  *
  * @param refs the partitions that the source has had in the range
  * @param longestWindowMs a window may begin this long before a sample in it
@@ -68,7 +73,7 @@ export async function readHot(
   const targets = refs.flatMap((ref) => groups.map((group) => ({ ref, group })));
   const likely = likelyWindows(range, longestWindowMs, nowMs);
   const { picks, picksKey } = picksOf(selection);
-  // Whole frames would take the room of many picked ones: of a narrow range they are read again.
+  // Whole frames take much of the cache, so a read of a narrow range does not cache them.
   const keeps = picks.length > 0 || shareOf(range, likely, longestWindowMs, nowMs) >= KEPT_SHARE;
   const marks: PartitionMark[] = [];
   const lefts: PartitionLeft[] = [];
@@ -92,7 +97,7 @@ export async function readHot(
     const place = hot.space.keyOf(ref, group, windowStart);
     return block && { place, bytes: found.frameBytes, samples, block };
   });
-  // Again after frames that took a command of their own: they may have been lost in between.
+  // Inspect the mark again for frames that took a command of their own: they may have been lost in between.
   const later = windows.flat().filter(({ frames }) => frames === undefined);
   for (const { ref, windowStart } of later) lefts.push({ ref, beforeMs: -Infinity, starts: [windowStart] });
   const askedTwice = new Map(later.map(({ ref }) => [ref.partition, ref]));
@@ -108,7 +113,7 @@ export async function readHot(
   };
 }
 
-/** The wanted columns of a layout, and where they are wanted. */
+/** The columns of a layout that are wanted, and their positions in the result. */
 interface WantedColumns extends ColumnPick, PickedColumns {
   readonly id: Id;
   readonly seriesCount: number;
@@ -119,7 +124,10 @@ interface Picks {
   readonly picksKey: string;
 }
 
-/** The columns wanted of known layouts, of those that have some. Most columns of a frame are not worth picking. */
+/**
+ * Chooses the columns to pick from each known layout. Layouts of which more than half is wanted are read
+ * whole.
+ */
 function picksOf({ layouts, places, wanted }: Selection): Picks {
   const picks: WantedColumns[] = [];
   for (const layout of layouts.values()) {
@@ -127,15 +135,16 @@ function picksOf({ layouts, places, wanted }: Selection): Picks {
     if (columns.length === 0 || 2 * columns.length > seriesCount) continue;
     picks.push({ id: layout.id, layout: layout.idBytes, columns, positions, seriesCount });
   }
-  // The last ones are as good as any.
+  // Any of them would do.
   const last = picks.slice(-MAX_PICKS);
   return { picks: last, picksKey: [wanted.id, ...last.map(({ id }) => id)].join(' ') };
 }
 
 /**
- * Decodes frames of a window.
+ * Decodes the frames of a window.
  *
- * @returns the wanted series in one block, undefined when the frames have none of them; and the samples of all series
+ * @returns one block of the wanted series, undefined when the frames have none of them; and the number of
+ *   samples of all series
  */
 async function pickWanted(
   { picked }: WindowFrames,
@@ -165,12 +174,12 @@ function nonEmpty(block: Block): Block | undefined {
   return block.timestamps.length === 0 ? undefined : block;
 }
 
-/** @param counts frames of each pick */
+/** Counts the samples of all series of the picked frames. @param counts number of frames of each pick */
 function samplesOf(counts: Uint32Array, picks: readonly WantedColumns[]): number {
   return picks.reduce((sum, { seriesCount }, i) => sum + counts[i]! * seriesCount, 0);
 }
 
-/** The columns of `layout` that are wanted, ascending, and for each its column in `wanted`. */
+/** Finds the wanted columns of `layout`, ascending, and each one's column in `wanted`. */
 function placesOf({ columns, series }: Layout, wanted: Layout): ColumnPlaces {
   const found: [column: number, position: number][] = [];
   for (const [key, position] of wanted.columns) {
@@ -185,7 +194,7 @@ function placesOf({ columns, series }: Layout, wanted: Layout): ColumnPlaces {
   };
 }
 
-/** The share of the windows' time, until now, that a range covers, at most 1. */
+/** The share of the windows' time, up to now, that a range covers, at most 1. */
 function shareOf({ fromMs, toMs }: TimeRange, starts: readonly number[], windowMs: number, nowMs: number) {
   if (starts.length === 0) return 1;
   const [firstMs, endMs] = [starts.at(-1)!, Math.min(starts[0]! + windowMs, nowMs)];
@@ -193,7 +202,7 @@ function shareOf({ fromMs, toMs }: TimeRange, starts: readonly number[], windowM
   return Math.min(1, coveredMs / Math.max(1, endMs - firstMs));
 }
 
-/** The starts of a range's last windows that may have begun by now. */
+/** The starts of the last windows of a range that can have begun by now, newest first. */
 function likelyWindows({ fromMs, toMs }: TimeRange, windowMs: number, nowMs: number): number[] {
   const starts: number[] = [];
   if (windowMs === 0) return starts;

@@ -7,8 +7,8 @@ import { SURVEY_SCRIPT } from './survey-script';
 import { TRIM_SCRIPT } from './trim-script';
 
 /**
- * The reply of the read script: whether the mark is the primary's, `loss`, `left` and the mark's id; then for each group its
- * window starts, and four values for each list.
+ * The reply of the read script: whether the mark is the primary's, `loss`, `left` and the mark's id; then for
+ * each group its window starts, and four values for each list.
  */
 export type GroupsReply = [
   number,
@@ -18,7 +18,10 @@ export type GroupsReply = [
   ...(Buffer[] | Buffer | number | null)[],
 ];
 
-/** The Lua scripts as commands. The header of each `*-script.ts` lists KEYS, ARGV, results and failures. */
+/**
+ * The Lua scripts as client commands. The header of each `*-script.ts` lists KEYS, ARGV, results and
+ * failures.
+ */
 interface Scripts {
   appendFrames(keys: number, ...args: (string | number | Buffer)[]): Promise<number[]>;
   leaseDue(keys: number, ...args: (string | number)[]): Promise<string[]>;
@@ -30,7 +33,7 @@ interface Scripts {
   readGroupsBuffer(keys: number, ...args: (string | number | Buffer)[]): Promise<GroupsReply>;
 }
 
-/** A client that knows the scripts of the memory tier. */
+/** A client with the commands of {@link defineScripts}. */
 export type ScriptedClient = HotClient & Scripts;
 
 /** Defines the scripts on a client. */
@@ -46,7 +49,7 @@ export function defineScripts(client: HotClient): ScriptedClient {
   return client as ScriptedClient;
 }
 
-/** Reads a number of a script's reply; undefined for null and the empty text. */
+/** Parses a number in a script's reply; undefined for null and the empty string. */
 export function numberOf(value: string | null | undefined): number | undefined {
   return value === null || value === undefined || value === '' ? undefined : Number(value);
 }

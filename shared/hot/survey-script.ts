@@ -1,24 +1,26 @@
 import { DUE_TIME } from './due-score';
 import { NOW, seeLeft, THIS_NODE } from './mark-script';
 
-/** Group-windows of a partition whose delays are looked at. */
+/** Most group-windows of a partition whose delays a survey reads. */
 const MAX_WINDOWS = 16;
 
 /**
- * Looks at many partitions of one node at once: whether each mark is this primary's, when its oldest group-window was first
- * written, and the lowest arrival time of what it holds.
+ * Looks at many partitions of one node at once: whether each mark is this primary's, when its oldest
+ * group-window was first written, and the lowest arrival time of its frames.
  *
- * KEYS     the mark of one of the partitions, by which the call finds its node
+ * KEYS     the mark of one of the partitions, which routes the call to their node
  * ARGV     1  1 for a flusher, which notes in each mark that it looked (mark-script.ts), else 0
  *          2  longest delay of a window, ms (due-score.ts)
- *          3  the era that the flusher gives to marks (recovery/era.ts), or '' to leave them as they are
+ *          3  the era that the flusher writes to marks (recovery/era.ts), or '' to leave them as they are
  *          then the hash tag of each partition
- * Returns  for each partition, with commas in between: `?` when its mark is not this primary's or lies elsewhere, else
- *          `oldest due arrival`, ms: the first write of the oldest group-window, a time before which none is due, that is
- *          first writes and delays, and the lowest arrival; each empty when the partition holds nothing
+ * Returns  one text with an entry for each partition, separated by commas: `?` when its mark is not this
+ * primary's or is on another node; else
+ *          `oldest due arrival`: the first write of the oldest group-window; a time before which no window is due, delays included;
+ *          the lowest arrival; all in ms, each empty when the partition holds nothing
  *
- * The keys of other partitions are not declared, since they are of other slots; a key of a slot that another node serves is an
- * error, and of a slot that is on its way elsewhere may seem absent. Runs when memory is full (`allow-oom`), as a lease does.
+ * The keys of the other partitions are not declared, since they are in other slots. A key in a slot that
+ * another node serves is an error; a key in a slot that is being moved away may seem absent. Runs when memory
+ * is full (`allow-oom`), as a lease does.
  */
 export const SURVEY_SCRIPT = `#!lua flags=allow-oom,allow-cross-slot-keys
 ${NOW}

@@ -1,43 +1,50 @@
 import { NO_NODE } from './mark-script';
 
-/** What a node says of itself and the cluster. */
+/** What a node reports about itself and the cluster. */
 export interface PrimaryAnswer {
-  /** Its `INFO`: the sections `replication` and `server`; '' when it did not answer. */
+  /** Reply to `INFO`, with the sections `replication` and `server`; '' when the node did not answer. */
   readonly info: string;
-  /** Its `CLUSTER NODES`; '' without a cluster. */
+  /** Reply to `CLUSTER NODES`; '' when the store is not a cluster. */
   readonly nodes: string;
-  /** Its `CLUSTER INFO`, if it was asked before all other answers of the look. */
+  /** Reply to `CLUSTER INFO`, if the node was asked before any other reply of this look was requested. */
   readonly cluster?: string;
 }
 
-/** A primary, as it says of itself. Recovery judges by it (recovery/era.ts). */
+/** What a primary reports about itself. Recovery decides on it whether a primary failed (recovery/era.ts). */
 export interface PrimaryState {
-  /** Replication id: a restart or a promotion makes a new one. */
+  /** Replication id: changes at a restart or a promotion. */
   readonly id: string;
-  /** Id of its process. The replication id of a primary without replicas changes when its first one attaches, this one does not. */
+  /**
+   * Id of the process. Unlike the replication id, it does not change when a primary's first replica attaches.
+   */
   readonly run: string;
-  /** Replication id of the primary that it took over from; undefined if it never was a replica. */
+  /** Replication id of the primary that this one took over from; undefined if it never was a replica. */
   readonly previous: string | undefined;
-  /** Slot ranges that it serves, between spaces; '' for none, 'all' without a cluster. */
+  /** Slot ranges that it serves, separated by spaces; '' for none, 'all' when the store is not a cluster. */
   readonly slots: string;
-  /** Whether a slot is on its way to or from it, key by key. */
+  /** Whether a slot is being moved to or from this primary. */
   readonly isOpen: boolean;
   /**
-   * Messages about nodes that failed and replicas that ask for votes that its process has sent and received. Undefined when
-   * unknown: without a cluster, or when it is asked after others.
+   * Number of cluster messages about failed nodes and votes for promotion that its process has sent and
+   * received. Undefined when unknown: the store is not a cluster, or the node was only asked after others.
    */
   readonly failures?: number;
 }
 
 /** Which primary serves which partitions. */
 export interface Topology {
-  /** Changes whenever a primary that serves slots is wiped, restarted or replaced, and whenever a slot has moved. */
+  /**
+   * Changes whenever a primary that serves slots is wiped, restarted or replaced, and whenever a slot moves.
+   */
   readonly text: string;
-  /** True while a slot is on its way to another primary, key by key. */
+  /** True while a slot is being moved to another primary. */
   readonly isMoving: boolean;
-  /** The slots that are. */
+  /** The slots that are being moved. */
   readonly openSlots: ReadonlySet<number>;
-  /** Every primary, also those without a slot; undefined when one did not answer that the cluster has not given up. */
+  /**
+   * Every primary, including those without slots. Undefined when one did not answer, unless the cluster has
+   * marked it as failed.
+   */
   readonly primaries: readonly PrimaryState[] | undefined;
 }
 
@@ -47,19 +54,19 @@ export interface NodeAddress {
   readonly port: number;
 }
 
-/** A line of `CLUSTER NODES`. */
+/** One line of `CLUSTER NODES`. */
 interface NodeLine {
   readonly node: string;
   readonly address: NodeAddress;
   readonly flags: readonly string[];
-  /** `0-5460 5462 [93->-id]` */
+  /** Such as `0-5460 5462 [93->-id]`: ranges, single slots and slots that are being moved. */
   readonly slots: readonly string[];
 }
 
 /**
- * Puts together what nodes answer.
+ * Combines the nodes' replies.
  *
- * @returns the topology, and the addresses of primaries that others know and that are not among the answers
+ * @returns the topology, and the addresses of primaries that replies mention and that have not been asked
  */
 export function primariesOf(
   answers: readonly PrimaryAnswer[],
@@ -109,13 +116,13 @@ export function primariesOf(
   };
 }
 
-/** `id host:port@bus,name flags primary sent received epoch state slots...` */
+/** Parses `id host:port@bus,name flags primary sent received epoch state slots...`. */
 function lineOf(line: string): NodeLine {
   const [node, address = '', flags = '', , , , , , ...slots] = line.trim().split(' ');
   const [place = '', name] = address.split(',');
   const colon = place.lastIndexOf(':');
   const port = Number(place.slice(colon + 1).split('@')[0]);
-  // A certificate bears the name, where nodes have one.
+  // Prefer the name, where nodes have one, since certificates are made for it.
   return {
     node: node!,
     address: { host: name || place.slice(0, colon), port },
@@ -124,7 +131,7 @@ function lineOf(line: string): NodeLine {
   };
 }
 
-/** Reads the count from `CLUSTER INFO`, which leaves out what never happened. */
+/** Sums the counters in `CLUSTER INFO`, which leaves out counters that are 0. */
 function failuresOf(cluster: string): number | undefined {
   if (!cluster.includes('cluster_stats_messages_received:')) return undefined;
   const counts = cluster.matchAll(/^cluster_stats_messages_(?:fail|auth-req)_(?:sent|received):(\d+)/gm);

@@ -1,34 +1,37 @@
-/** Frames of a group-window. */
+/** The frames of a group-window, decoded once for all readers. */
 export class WindowFrames {
   private decoding: Promise<unknown> | undefined;
 
   /**
-   * @param frameBytes all frames' bytes in memory
-   * @param picked of each frame the columns asked for; codec/FORMAT.md, "Picked frames"
+   * @param frameBytes size of all frames in memory
+   * @param picked the requested columns of each frame; see codec/FORMAT.md, "Picked frames"
    */
   constructor(
     readonly frameBytes: number,
     readonly picked: Buffer,
   ) {}
 
-  /** Decodes the frames at the first call. @param decode the same at each call */
+  /**
+   * Decodes the frames at the first call, and returns the same result afterwards. @param decode the same
+   * function at each call
+   */
   decoded<T>(decode: () => Promise<T>): Promise<T> {
     if (this.decoding !== undefined) return this.decoding as Promise<T>;
     const decoding = decode();
     this.decoding = decoding;
     decoding.catch(() => {
-      // A failure may be a layout's that could not be read.
+      // Retry at the next call: the failure may be that of a read of a layout.
       this.decoding = undefined;
     });
     return decoding;
   }
 }
 
-/** Frames of a group-window that were read, from its first frame on. */
+/** Frames of a group-window that were read from its first frame on, and can be cached. */
 export class KnownFrames extends WindowFrames {
   /**
-   * @param markId as the read script gave it: of the mark under which they were read
-   * @param count how many frames there were
+   * @param markId the read script's id of the mark under which the frames were read
+   * @param count how many frames there are
    */
   constructor(
     frameBytes: number,
