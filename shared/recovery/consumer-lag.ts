@@ -6,26 +6,27 @@ export interface ReaderNote {
   readonly lagMs: number | undefined;
 }
 
-/** A shard in which nobody posts gets a heartbeat this often. */
+/** How often every shard gets a heartbeat, so that shards without posts have records too. */
 const HEARTBEAT_MS = 60_000;
-/** A reader writes at most this often, unless it falls behind or catches up. */
+/** A reader writes its note at most this often, unless it begins to fall behind or has caught up. */
 export const NOTE_EVERY_MS = 10_000;
-/** A reader that keeps up polls, gathers a batch and appends it within the batch window and this. */
+/** A reader that keeps up polls, gathers a batch and appends it within the batch window plus this time. */
 const POLL_MS = 3_000;
-/** Schedules and deliveries are late by as much as this. */
+/** How late schedules and deliveries may be. */
 const SLACK_MS = 20_000;
 
-/** Whether a reader falls behind, by the lag of the record that it appended last. */
+/** Whether a reader is falling behind, judged by the lag of the last record that it appended. */
 export function isBehind(lagMs: number, batchWindowMs: number): boolean {
   return lagMs > batchWindowMs + POLL_MS;
 }
 
 /**
- * How far the slowest reader of the stream is behind. A watermark ages where nobody posts, so its age alone is no lag: the
- * lag is what the reader noted, until a heartbeat is overdue.
+ * Returns how far the slowest reader of the stream is behind. The age of a watermark alone is no lag, since
+ * it also grows in shards without posts. So the lag is what the reader noted; only once a heartbeat is
+ * overdue does the age of the watermark count.
  *
  * @param notes one for each shard
- * @returns ms; 0 when nothing waits; null when no reader has noted anything yet
+ * @returns ms; 0 when no reader is behind; null when no reader has written a note yet
  */
 export function consumerLagMs(
   notes: Iterable<ReaderNote>,

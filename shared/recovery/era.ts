@@ -2,46 +2,49 @@ import { EXPIRED } from '../hot/mark-script';
 import type { PrimaryState } from '../hot/topology';
 
 /**
- * A time in which no primary failed. A mark names the primary that wrote it, and the era. When a reader finds the mark on another
- * primary, the era tells why: if it is the present one, the slot moved; if it is an earlier one, memory was lost (DESIGN.md, "Killed
- * or moved").
+ * A period in which no primary failed. A mark names the primary that wrote it and the era. When a reader
+ * finds the mark on a different primary, it compares the mark's era with the present one. If they are equal,
+ * the partition's slot was moved as planned; if the mark's is earlier, memory was lost (DESIGN.md, "Killed or
+ * moved").
  */
 export interface Era {
-  /** Goes up by one with each look that finds that a primary failed. */
+  /** Increases by one whenever a look at the primaries finds that one failed. */
   readonly number: number;
-  /** The primaries when they were last looked at, in the order of `run`. */
+  /** The primaries at the last look, sorted by `run`. */
   readonly primaries: readonly EraPrimary[];
 }
 
 export interface EraPrimary extends PrimaryState {
-  /** Whether it was ever seen with a slot. */
+  /** Whether this primary was ever seen with a slot. */
   readonly hasServed: boolean;
 }
 
-/** The era after a look at the primaries. */
+/** The result of comparing a look at the primaries with the era. */
 export interface EraStep {
-  /** The same object if nothing changed. */
+  /** The era after the look; the same object as before if nothing changed. */
   readonly era: Era;
   /**
-   * Whether a primary failed while slots moved. A partition may then have been on two primaries, and its mark on the one that
-   * survived. Since the mark proves nothing then, every partition counts as lost.
+   * Whether a primary failed while slots were moving. A partition may then have been on both primaries of a
+   * move, with its mark on the one that survived. The mark then proves nothing, so every partition counts as
+   * lost.
    */
   readonly isLoss: boolean;
-  /** Whether slots are on their way, or have moved since the last look. */
+  /** Whether slots are being moved, or have moved since the last look. */
   readonly areMoving: boolean;
 }
 
 /**
- * Compares a look at the primaries with the one before.
+ * Computes the era after a look at the primaries.
  *
- * A primary may join if it has no slots and never was a replica. A primary may leave if it had served slots and was last seen without
- * any. It may also leave if no node counted a failure and no primary joined. Any other change is a failure: a replica that lagged may
- * have taken over.
+ * A primary may join if it has no slots and never was a replica. A primary may leave if it had served slots
+ * and was last seen without any. It may also leave if no node counted a failure and no primary joined. Any
+ * other change counts as a failure, since a lagging replica may have taken over.
  *
  * @param era undefined before the first look
- * @param primaries all that there are now
- * @param isScaling whether a command that moves slots is at work
- * @param first number of the first era. Pass the time: no mark has it, even if the item of an earlier era was deleted
+ * @param primaries all primaries at this look
+ * @param isScaling whether a command is moving slots
+ * @param first number of the first era. Pass the time: then no old mark has the number, even if the item of
+ *   an earlier era was deleted
  */
 export function nextEra(
   era: Era | undefined,
@@ -60,7 +63,7 @@ export function nextEra(
     ({ slots, isOpen, previous }) => slots === '' && !isOpen && previous === undefined,
   );
   const leftEmpty = left.every(({ slots, isOpen, hasServed }) => hasServed && slots === '' && !isOpen);
-  // One that joined may be the one that left, restarted.
+  // A primary that joined may be the one that left, after a restart.
   const leftInPeace = leftEmpty || (joined.length === 0 && nothingFailed(stayed));
   const hasFailed = era !== undefined && !(joinedEmpty && leftInPeace);
   const areMoving =
@@ -77,14 +80,17 @@ export function nextEra(
   return { era: isUnchanged ? era! : next, isLoss: hasFailed && mayHaveMoved, areMoving };
 }
 
-/** Whether the node was a primary all the time. The id alone does not tell: it also changes when the first replica attaches. */
+/**
+ * Whether the node has been a primary without interruption. Its replication id alone does not tell: it also
+ * changes when the first replica attaches.
+ */
 function isSame(then: PrimaryState, now: PrimaryState): boolean {
   return then.run === now.run && (then.id === now.id || now.previous === undefined);
 }
 
 /**
- * Whether no node failed and no replica took over since the last look. The cluster tells every node of both, and each node counts
- * them. False when the counts of all nodes are unknown.
+ * Whether no node failed and no replica took over since the last look. The cluster broadcasts both events,
+ * and each node counts the messages. False when no node's counts are known.
  */
 function nothingFailed(
   stayed: readonly { readonly then: PrimaryState; readonly now: PrimaryState }[],
@@ -93,20 +99,20 @@ function nothingFailed(
   return known.length > 0 && known.every(({ then, now }) => then.failures === now.failures);
 }
 
-/** The mark that a partition bears. */
+/** What was read of a partition's mark. */
 export interface FoundMark {
   /** Replication id of the primary that wrote the mark, or {@link EXPIRED}; undefined when there is no mark. */
   readonly markedBy: string | undefined;
-  /** The era in which it was written, or last found to be whole; undefined when that is unknown. */
+  /** The era when the mark was written, or when a flusher last found it whole; undefined when unknown. */
   readonly era: number | undefined;
   /** Replication id of the primary that holds the mark now. */
   readonly here: string;
 }
 
 /**
- * Whether a partition with another primary's mark came by a planned move, and is whole.
+ * Whether a partition whose mark is another primary's was brought here by a planned move, and is complete.
  *
- * @param now the era by a look at the primaries after the mark was read
+ * @param now the era according to a look at the primaries after the mark was read
  */
 export function hasMoved({ markedBy, era, here }: FoundMark, now: Era): boolean {
   const isPrimarys = markedBy !== undefined && markedBy !== EXPIRED;

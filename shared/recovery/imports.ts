@@ -3,16 +3,17 @@ import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
 import { succeeds, type Table } from '../platform/table';
 
-/** How long an import may put samples after it marked its tenant. */
+/** How long after marking its tenant an import may put samples. */
 const MARKED_MS = 15 * 60_000;
-/** A mark is written again when less of its time is left. */
+/** A mark with less than this time left is renewed. */
 const RENEWED_MS = 10 * 60_000;
-/** A mark stays for longer than any stream remembers. */
+/** How long a mark's item is kept: longer than the retention of any stream. */
 const KEPT_MS = 400 * 86_400_000;
 
 /**
- * Until when operators imported samples of a tenant. Imported samples may be of any age, so where memory may lack what arrived
- * in that time, a range of any age may lack samples; without an import only a range of the last `maxSampleAge` may.
+ * Records until when operators imported samples of a tenant. Imported samples may be of any age. So if memory
+ * may have lost what arrived during an import, a query of any time range may lack samples. Without an import,
+ * only ranges within the last `maxSampleAge` are affected.
  *
  *     pk imports#tenant   sk until   untilMs: number   expiresAt: seconds
  */
@@ -21,7 +22,7 @@ export class Imports {
 
   constructor(private readonly table: Table) {}
 
-  /** Marks a tenant before samples of any age are put into its stream. */
+  /** Marks a tenant. Call it before putting imported samples into the stream. */
   async mark(tenantId: Id, nowMs: number): Promise<void> {
     if ((this.marked.get(tenantId) ?? 0) > nowMs + RENEWED_MS) return;
     const untilMs = nowMs + MARKED_MS;
@@ -40,7 +41,10 @@ export class Imports {
     this.marked.set(tenantId, untilMs);
   }
 
-  /** Samples of any age may have arrived until then, ms since epoch; 0 when none were ever imported. */
+  /**
+   * Returns the end of the time in which samples of any age may have arrived, ms since epoch; 0 without an
+   * import.
+   */
   async untilMs(tenantId: Id): Promise<number> {
     const { Item } = await this.table.client.send(
       new GetItemCommand({

@@ -15,7 +15,9 @@ export interface ReplayMappingOptions {
   readonly batchWindowMs: number;
 }
 
-/** The replayer's event source mapping, made for a replay and removed after it; never more than one. */
+/**
+ * The replayer's event source mapping. It exists only while a replay runs, and there is never more than one.
+ */
 export class LambdaReplayMappings implements ReplayMappings {
   constructor(
     private readonly client: LambdaClient,
@@ -44,7 +46,8 @@ export class LambdaReplayMappings implements ReplayMappings {
           : { StartingPosition: 'AT_TIMESTAMP', StartingPositionTimestamp: new Date(fromMs) }),
         BatchSize: batchSize,
         MaximumBatchingWindowInSeconds: Math.round(batchWindowMs / 1000),
-        // A store that is down is retried without limit. The code puts poison records into quarantine.
+        // Records are retried without limit while a store is down. The function itself puts poison records
+        // into quarantine.
         FunctionResponseTypes: ['ReportBatchItemFailures'],
       }),
     );

@@ -19,25 +19,37 @@ export interface LossWatchDependencies {
 const PARALLEL = 32;
 /** Kinesis' arrival times are approximate and may be slightly out of order. */
 const ARRIVAL_SLACK_MS = 60_000;
-/** Another instance may have registered a new partition and be about to mark it. */
+/**
+ * How often and how long to wait for a mark: another instance may have registered a new partition and be
+ * about to mark it.
+ */
 const MARK_LOOKS = 10;
 const MARK_LOOK_MS = 100;
-/** So long it may be unsure whether a partition has moved, and a slot may be on its way, before a call fails. */
+/**
+ * How long a call waits for a slot that is being moved, or for certainty whether a partition was moved,
+ * before it fails, ms.
+ */
 const UNSURE_MS = 2_000;
 const LOOK_AGAIN_MS = 100;
 
-/** A partition's slot is on its way to the primary that has its mark. Appends wait until it has arrived. */
+/**
+ * The partition's slot is being moved to the primary that has its mark. Appends wait until the move is done.
+ */
 export class PartitionMovingError extends Error {
   override readonly name = 'PartitionMovingError';
 }
 
 /**
- * Notices that memory lost samples: a registered partition has no mark (its node was wiped or replaced), or the mark of another
- * primary (a failover, which may lose what was not replicated), or says that samples expired before a flusher moved them. It
- * records the loss, with the arrival time from which the recovery function must replay, and only then marks the partitions, so
- * that appends go on. A crash in between notices the loss once more; a replay too many is harmless (DESIGN.md, rule 2).
+ * Notices that memory lost samples. The signs are: a registered partition has no mark (its node was wiped or
+ * replaced); its mark is another primary's (after a failover, which may lose what was not replicated); or its
+ * mark says that samples expired before a flusher moved them.
  *
- * A partition that a planned move brought to another primary has lost nothing (era.ts): its mark is taken over.
+ * LossWatch first records the loss, with the arrival time from which the recovery function must replay. Only
+ * then does it mark the partitions, so that appends go on. After a crash in between, the loss is noticed once
+ * more; an additional replay is harmless (DESIGN.md, rule 2).
+ *
+ * A partition that a planned move brought to another primary has lost nothing (era.ts): the new primary takes
+ * over its mark.
  */
 export class LossWatch {
   /** Ids of losses that a replay has repaired. */
@@ -49,17 +61,18 @@ export class LossWatch {
   }
 
   /**
-   * Looks at the primaries and records what changed. When one failed while slots moved, it records a loss and marks every
-   * partition.
+   * Looks at the primaries and records changes. If a primary failed while slots were moving, records a loss
+   * and marks every partition.
    */
   observe(): Promise<Observation> {
     return this.primaries.observe();
   }
 
   /**
-   * Makes a partition ready for appends: registers a new one, takes over one that moved here, notices a loss.
+   * Makes a partition ready for appends: registers a new partition, takes over the mark of one that was
+   * moved, or records a loss.
    *
-   * @returns the id of the loss, if one was noticed
+   * @returns the id of the loss, if there was one
    * @throws {PartitionMovingError}
    */
   async resolve(ref: PartitionRef): Promise<string | undefined> {
@@ -96,7 +109,7 @@ export class LossWatch {
   /**
    * Finds out whether a partition may lack acknowledged samples.
    *
-   * @param read read before or together with the partition's data
+   * @param read the mark's state, read before or together with the partition's data
    * @returns the arrival time from which samples may be missing, ms (0 if unknown); undefined if none are
    */
   async missingSince(
@@ -107,11 +120,11 @@ export class LossWatch {
     const { loss } = read;
     if (read.isWhole && (loss === '' || this.closed.has(loss!))) return undefined;
     if (loss === undefined) {
-      // A partition that memory never had lacks nothing, nor does one that was registered after it was read.
+      // A partition that memory never had lacks nothing. Nor does one that was registered after it was read.
       if (!(await table.isRegistered(ref))) return undefined;
       const now = await this.onceMarked(ref);
       if (now.isWhole && now.loss === '') return undefined;
-      // Not noticed yet, so the time is unknown.
+      // The loss has not been recorded yet, so its time is unknown.
       return 0;
     }
     if (!read.isWhole) {
@@ -126,10 +139,11 @@ export class LossWatch {
   }
 
   /**
-   * Whether a partition that was read with another primary's mark came by a planned move. Looks again for a moment while that
-   * is unsure: a primary that leaves does not answer, and others may be about to record what changed.
+   * Whether a partition that was read with another primary's mark was brought here by a planned move. Retries
+   * for up to {@link UNSURE_MS} while the answer is uncertain: a primary that leaves does not answer, and
+   * another instance may be about to record the change.
    *
-   * @param loss of the mark that was read
+   * @param loss the loss in the mark that was read
    */
   private async cameByMove(ref: PartitionRef, loss: string): Promise<boolean> {
     const { hot, now } = this.dependencies;
@@ -146,7 +160,7 @@ export class LossWatch {
     }
   }
 
-  /** Waits a second at most for the mark of a registered partition. */
+  /** Waits at most a second for the mark of a registered partition. */
   private async onceMarked(ref: PartitionRef): Promise<PartitionState> {
     const { hot } = this.dependencies;
     let state = await hot.marks.inspect(ref);
@@ -157,13 +171,17 @@ export class LossWatch {
     return state;
   }
 
-  /** Records that any partition may lack what has not left memory, and marks all. */
+  /**
+   * Records that every partition may have lost the samples that had not left memory, and marks all
+   * partitions.
+   */
   private async noticeAll(era: number): Promise<void> {
     const { hot, table, lanes, now } = this.dependencies;
     const partitions = await table.registered();
     const fromMs = lostSinceMs(await table.flushedMs(lanes), []);
     const { id } = await table.notice(fromMs, 'a primary failed while slots moved', now());
-    // The mark of a node that does not answer stays of an earlier era.
+    // If a node does not answer, its partitions keep a mark of an earlier era, so that the loss is noticed
+    // again later.
     await mapLimited(partitions, PARALLEL, (ref) => hot.marks.mark(ref, id, era).catch(() => {}));
   }
 
@@ -176,12 +194,13 @@ export class LossWatch {
     const lost: { ref: PartitionRef; state: PartitionState }[] = [];
     await mapLimited(partitions, PARALLEL, async (ref, i) => {
       if (looks[i] !== undefined) return;
-      // A node that does not answer need not have lost anything; its partitions are inspected when they are used.
+      // A node that does not answer may not have lost anything. Its partitions are inspected when they are
+      // next used.
       const state = await hot.marks.inspect(ref).catch(() => undefined);
       if (state === undefined || state.isWhole || (era !== undefined && hasMoved(state, era))) return;
       lost.push({ ref, state });
     });
-    // Another instance was first.
+    // Another instance has recorded the loss first.
     if (lost.length === 0) return (await table.loss())?.id;
     const wiped = lost.filter(({ state }) => state.loss === undefined).length;
     const expired = lost.filter(({ state }) => state.markedBy === EXPIRED).length;
@@ -199,9 +218,11 @@ export class LossWatch {
 }
 
 /**
- * Decides from which arrival time on a replay must read after a loss, ms. What had left memory is safe, so it is the later of the
- * flushers' watermark and the oldest unflushed arrival that the lost partitions' marks still tell; 0 if neither is known. A mark
- * tells it only where the marked primary's own replica took over: a slot that moved may have lost earlier samples.
+ * Computes the stream arrival time from which a replay must read after a loss, ms; 0 if it is unknown.
+ * Samples that had left memory are safe. So the time is the later of two: the flushers' watermark, and the
+ * oldest unflushed arrival according to the marks of the lost partitions. A mark's arrival time counts only
+ * if the direct successor of the primary that wrote it took over: a slot that moved may have lost earlier
+ * samples.
  */
 export function lostSinceMs(
   flushedMs: number,

@@ -4,15 +4,18 @@ import { type Era, nextEra } from './era';
 import { holdReads } from './read-hold';
 import type { RecoveryTable } from './recovery-table';
 
-/** A look that finds slots moving makes reads wait for this long, ms. The flusher looks again before that ends, once a minute. */
+/**
+ * How long reads wait after a look that finds moving slots, ms. The flusher looks again before that ends,
+ * once a minute.
+ */
 const MOVING_MS = 90_000;
-/** While slots go on moving, a look prolongs the wait once less than this is left of it, ms. */
+/** While slots keep moving, a look prolongs the wait once less than this is left, ms. */
 const MOVING_LEFT_MS = 60_000;
 
-/** The primaries at one time, and what recovery makes of them. */
+/** The primaries at one time, and the resulting era. */
 export interface Observation {
   readonly topology: Topology;
-  /** Undefined when a primary did not answer: nothing is known of moves then. */
+  /** Undefined when a primary did not answer: then it is unknown what moved. */
   readonly era: Era | undefined;
   /** Whether every partition counts as lost ({@link nextEra}). */
   readonly isLoss: boolean;
@@ -48,7 +51,8 @@ export class PrimaryWatch {
   private async step(isRecorded: boolean): Promise<Observation> {
     const { hot, table, now } = this.dependencies;
     for (;;) {
-      // Before the primaries: what others recorded meanwhile is then refused by compare-and-set.
+      // Read the recorded era before the primaries: if another instance records one in between,
+      // compare-and-set refuses this one.
       const [recorded, holds] = await Promise.all([table.era(), table.holds()]);
       const topology = await hot.nodes.topology();
       if (topology.primaries === undefined) return { topology, era: undefined, isLoss: false };
@@ -64,7 +68,10 @@ export class PrimaryWatch {
   }
 }
 
-/** Makes one call at a time. All callers that come during a call share the next one, which begins after they came. */
+/**
+ * Makes one call at a time. Callers that arrive during a call share the next one, so that it begins after
+ * they came.
+ */
 class Shared<T> {
   private running: Promise<T> | undefined;
   private next: Promise<T> | undefined;

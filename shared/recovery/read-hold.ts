@@ -1,12 +1,12 @@
 import { log } from '../platform/log';
 import type { RecoveryTable } from './recovery-table';
 
-/** Retries included. The SDK's own take 14 s of a table that throttles. */
+/** Time limit, including retries. Without it, the SDK retries for 14 s if the table throttles. */
 const HINT_MS = 1_000;
 
 /**
- * Tells readers to let other work go first until then, ms since epoch (query/read-governor.ts). Only a hint, which ends by
- * itself: a failure is logged, and whoever asks goes on.
+ * Asks readers to let other work go first until `untilMs`, ms since epoch (query/read-governor.ts). This is
+ * only a hint that ends by itself, so a failure is logged and not thrown.
  */
 export async function holdReads(table: Pick<RecoveryTable, 'putPressed'>, untilMs: number): Promise<void> {
   await table

@@ -11,12 +11,15 @@ import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 import type { ReaderNote } from './consumer-lag';
 import type { Era } from './era';
 
-/** Memory lost acknowledged samples. Open until a replay has read them again from the stream. */
+/**
+ * A loss of acknowledged samples from memory. It stays open until a replay has read the samples from the
+ * stream again.
+ */
 export interface Loss {
   readonly id: string;
   /** Everything lost arrived in the stream at this time or later, ms; 0 when the time is unknown. */
   readonly fromMs: number;
-  /** How often it was noticed. A replay that began before the last notice may have missed samples. */
+  /** How often the loss was noticed. A replay that began before the last notice may have missed samples. */
   readonly notices: number;
   readonly isOpen: boolean;
   /** Time of the last notice, ms, by the clock of the instance that noticed. */
@@ -24,19 +27,19 @@ export interface Loss {
   readonly reason: string;
 }
 
-/** A second read of the stream. */
+/** A second reading of a part of the stream. */
 export interface Replay {
   readonly id: string;
-  /** Half-open span of stream arrival times, ms. 0 means the oldest record that the stream has. */
+  /** Half-open span of stream arrival times, ms. `fromMs` 0 means the oldest record in the stream. */
   readonly fromMs: number;
   /** Infinity means the end of the stream when the replay began. */
   readonly toMs: number;
   readonly state: 'running' | 'done' | 'stopped';
   readonly startedMs: number;
   readonly endedMs: number | undefined;
-  /** UUID of its event source mapping; undefined until that is made. */
+  /** UUID of its event source mapping; undefined until the mapping is created. */
   readonly mapping: string | undefined;
-  /** The loss that it repairs, and the notice up to which it does. */
+  /** The loss this replay repairs, and how many of its notices it covers. */
   readonly loss: Pick<Loss, 'id' | 'notices'> | undefined;
 }
 
@@ -50,24 +53,24 @@ export interface ShardProgress {
 }
 
 /**
- * Recovery's state, in the meta table. All under `pk recovery`:
+ * Recovery's state, in the meta table. Unless another `pk` is given, items have `pk recovery`:
  *
  *     sk loss                         the last loss
  *     sk replay                       the last replay
  *     sk era                          the primaries of the hot tier (era.ts)
- *     sk scaling                      untilMs: a command moves slots until then at most; pressedUntilMs: until then a
- *                                     node counts as having little memory or CPU left, or slots as moving
- *     sk progress#replay#shard        that replay's progress in a shard
+ *     sk scaling                      untilMs: until when a command may move slots; pressedUntilMs: until when a node counts as
+ *                                     short of memory or CPU, or slots as moving
+ *     sk progress#replay#shard        the replay's progress in a shard
  *     sk position#shard               the shard's watermark: the live reader has appended everything that arrived earlier;
- *                                     lagMs, how old it was when written
- *     sk flushed#lanes#lane           the lane's watermark: everything that arrived earlier has left memory for the warm tier
+ *                                     lagMs: the watermark's age when it was written
+ *     sk flushed#lanes#lane           the flusher lane's watermark: everything that arrived earlier has left memory for the warm tier
  *     sk redriven#object key          redrive-ledger.ts
- *     pk recovery#partitions   sk tenant#partition   partitions that memory has had
+ *     pk recovery#partitions   sk tenant#partition   every partition that has ever been in memory
  */
 export class RecoveryTable {
   constructor(private readonly table: Table) {}
 
-  /** Records that memory has this partition. @returns whether it was unknown before */
+  /** Registers a partition before it is first used in memory. @returns whether it is new */
   async register(ref: PartitionRef): Promise<boolean> {
     return succeeds(
       this.table.client.send(
@@ -80,7 +83,7 @@ export class RecoveryTable {
     );
   }
 
-  /** Forgets a partition, so that its absence from memory is no loss. Safe to repeat. */
+  /** Removes a partition from the register, so that its absence from memory is no loss. Safe to repeat. */
   async unregister(ref: PartitionRef): Promise<void> {
     await this.table.client.send(
       new DeleteItemCommand({
@@ -97,7 +100,7 @@ export class RecoveryTable {
   /**
    * Reads the registered partitions.
    *
-   * @param range of tenant ids in their order as text, half-open; all by default
+   * @param range half-open range of tenant ids, ordered as text; all by default
    */
   async registered(range?: { readonly from: string; readonly to: string }): Promise<PartitionRef[]> {
     const refs: PartitionRef[] = [];
@@ -141,7 +144,7 @@ export class RecoveryTable {
     }
   }
 
-  /** @returns false if the loss was noticed again meanwhile; it then stays open */
+  /** Closes a loss. @returns false if the loss was noticed again since it was read; it then stays open */
   async closeLoss(loss: Loss): Promise<boolean> {
     return this.replaceLoss({ ...loss, isOpen: false }, loss);
   }
@@ -185,7 +188,7 @@ export class RecoveryTable {
     return this.replaceBody(metaKeys.era, JSON.stringify(era), last && JSON.stringify(last));
   }
 
-  /** Until when reads let other work go first, ms since epoch; 0 for what does not hold. */
+  /** Reads until when reads let other work go first, ms since epoch; 0 for a reason that does not apply. */
   async holds(): Promise<{ readonly scalingUntilMs: number; readonly pressedUntilMs: number }> {
     const item = await this.get(metaKeys.scaling);
     return {
@@ -194,12 +197,12 @@ export class RecoveryTable {
     };
   }
 
-  /** A command moves slots until then at most, ms since epoch; 0 when none does. */
+  /** Reads until when a command may move slots, ms since epoch; 0 when none is at work. */
   async scalingUntilMs(): Promise<number> {
     return (await this.holds()).scalingUntilMs;
   }
 
-  /** Notes that a command moves slots, so that whoever else looks knows; 0 when it has ended. */
+  /** Records until when a command may move slots, ms since epoch; 0 when it has ended. */
   async putScaling(untilMs: number): Promise<void> {
     await this.table.client.send(
       new UpdateItemCommand({
@@ -212,8 +215,8 @@ export class RecoveryTable {
   }
 
   /**
-   * Notes that a node has little memory or CPU left, or that slots move, whoever moves them. A later time that was noted before
-   * stays.
+   * Records until when a node counts as short of memory or CPU, or slots as moving. Never shortens a time
+   * that was recorded before.
    */
   async putPressed(untilMs: number, abortSignal?: AbortSignal): Promise<void> {
     await succeeds(
@@ -247,7 +250,7 @@ export class RecoveryTable {
       new UpdateItemCommand({
         TableName: this.table.name,
         Key: metaKeys.progress(replay.id, shardId),
-        // A later write must not take `passed` back.
+        // Does not reset `passed`: an earlier write may have set it.
         UpdateExpression: `SET arrivedMs = :arrived, expiresAt = :expires${isPassed ? ', passed = :yes' : ''}`,
         ExpressionAttributeValues: {
           ':arrived': { N: String(arrivedMs) },
@@ -258,13 +261,16 @@ export class RecoveryTable {
     );
   }
 
-  /** Shard id -> watermark, ms: everything that arrived earlier has been appended. 0 when unknown. */
+  /**
+   * Reads each shard's watermark, ms: everything that arrived earlier in the shard has been appended. 0 when
+   * unknown.
+   */
   async watermarks(): Promise<Map<string, number>> {
     const notes = await this.readerNotes();
     return new Map(Array.from(notes, ([shardId, { arrivedMs }]) => [shardId, arrivedMs]));
   }
 
-  /** Shard id -> what its reader last wrote. */
+  /** Reads the last note of each shard's reader, by shard id. */
   async readerNotes(): Promise<Map<string, ReaderNote>> {
     const prefix = metaKeys.watermarkPrefix;
     const items = await this.all(prefix);
@@ -286,7 +292,9 @@ export class RecoveryTable {
     await this.put(metaKeys.watermark(shardId), arrivedMs, { lagMs: { N: String(lagMs) } });
   }
 
-  /** Starts a shard at watermark 0, which holds the lanes' watermarks back until its reader writes. */
+  /**
+   * Starts a shard at watermark 0. That holds the flushers' watermarks back until the shard's reader writes.
+   */
   async beginWatermark(shardId: string): Promise<void> {
     await succeeds(
       this.table.client.send(
@@ -355,7 +363,7 @@ function lossOf(item: Item): Loss {
   return JSON.parse(item.body!.S!) as Loss;
 }
 
-/** JSON has no Infinity. */
+/** Encodes Infinity as null, since JSON has no Infinity. */
 function replayText(replay: Replay): string {
   return JSON.stringify({ ...replay, toMs: replay.toMs === Infinity ? null : replay.toMs });
 }

@@ -28,7 +28,7 @@ export class S3RedriveStore implements RedriveStore {
       bytes: Size ?? 0,
       modifiedMs: LastModified?.getTime() ?? 0,
     }));
-    // S3 may return fewer than asked for although more follow.
+    // S3 may return fewer keys than requested although more follow.
     return { objects, hasMore: IsTruncated };
   }
 

@@ -4,13 +4,13 @@ import { queryAll, type Table } from '../platform/table';
 import type { RecoveryTable } from './recovery-table';
 import type { RedriveLedger, RedriveMark, RedriveProgress } from './redrive';
 
-/** Longer than quarantine keeps its objects, 90 days. */
+/** Longer than the 90 days for which quarantine keeps its objects. */
 const MARK_TTL_S = 100 * 86_400;
 
 /**
- * {@link RedriveLedger} beside recovery's state in the meta table.
+ * {@link RedriveLedger} in the meta table, next to recovery's state.
  *
- *     pk recovery   sk redriven#object key   watermarkMs, notices: the object's records are appended; it is not removed yet
+ *     pk recovery   sk redriven#object key   watermarkMs, notices: the object's records have been appended, and the object not yet removed
  */
 export class TableRedriveLedger implements RedriveLedger {
   /** @param lanes flusher lanes, as deployed */

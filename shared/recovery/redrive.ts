@@ -14,16 +14,19 @@ export interface RedrivePage {
   readonly hasMore: boolean;
 }
 
-/** The bucket's objects that can be driven again: quarantined records, and dead letters (batches that the mapping gave up). */
+/**
+ * The objects in the bucket that can be redriven: quarantined records, and dead letters (batches that the
+ * event source mapping gave up).
+ */
 export interface RedriveStore {
-  /** Lists up to `most` objects in key order, from after the key `after`. */
+  /** Lists up to `most` objects in key order, starting after the key `after`. */
   list(prefix: string, after: string | undefined, most: number): Promise<RedrivePage>;
   /** @returns undefined if the object is gone */
   read(key: string): Promise<{ body: Uint8Array; metadata: Readonly<Record<string, string>> } | undefined>;
   delete(key: string): Promise<void>;
 }
 
-/** Runs the ingester's code once more. Appending a record again changes nothing. */
+/** Runs the ingester's code on records once more. Repeating an append changes nothing. */
 export type IngestAgain = (records: readonly DeliveredRecord[]) => Promise<{
   /** Sequence numbers of records that a store refused. */
   readonly failed: readonly string[];
@@ -31,7 +34,7 @@ export type IngestAgain = (records: readonly DeliveredRecord[]) => Promise<{
   readonly quarantined: readonly string[];
 }>;
 
-/** Written when an object's records have been appended to memory. */
+/** Written once an object's records have been appended to memory. */
 export interface RedriveMark {
   /** The highest watermark of any shard after the append, ms. */
   readonly watermarkMs: number;
@@ -39,7 +42,7 @@ export interface RedriveMark {
   readonly notices: number;
 }
 
-/** How far the live path is. */
+/** The progress of the flushers and of the ingester. */
 export interface RedriveProgress {
   /** Everything that arrived in the stream earlier has left memory, ms; 0 when unknown. */
   readonly flushedMs: number;
@@ -49,7 +52,7 @@ export interface RedriveProgress {
   readonly notices: number;
 }
 
-/** Remembers which objects have been appended to memory and not been removed yet. */
+/** Remembers the objects whose records have been appended to memory, and that have not been removed yet. */
 export interface RedriveLedger {
   marks(): Promise<ReadonlyMap<string, RedriveMark>>;
   put(key: string, mark: RedriveMark): Promise<void>;
@@ -70,15 +73,15 @@ export interface RedriveResult {
   readonly records: number;
   /** Records that still cannot be decoded; they stay in quarantine. */
   readonly poison: number;
-  /** Objects that stay until what was appended of them has left memory. */
+  /** Objects that stay until the samples appended from them have left memory. */
   readonly waiting: number;
   /** Objects that were removed. */
   readonly removed: number;
   /** Objects that stay because a store refused their records or they are malformed. */
   readonly failed: number;
-  /** A sentence for each of those; the first hundred. */
+  /** A sentence for each failed object; at most the first hundred. */
   readonly errors: readonly string[];
-  /** The last key looked at, to go on after; undefined at the end. */
+  /** The last key that was looked at, to continue after; undefined when all were. */
   readonly next: string | undefined;
 }
 
@@ -87,7 +90,7 @@ export class MalformedRedriveObjectError extends Error {
   override readonly name = 'MalformedRedriveObjectError';
 }
 
-/** Data bytes of one replayer call: in base64 within Lambda's 6 MB. */
+/** Most data bytes of one replayer call: in base64 they stay below Lambda's limit of 6 MB. */
 const MAX_CALL_DATA_BYTES = 3_000_000;
 const PAGE = 100;
 const MAX_ERRORS = 100;
@@ -95,10 +98,11 @@ const MAX_ERRORS = 100;
 /**
  * Decides what to do with an object.
  *
- * Its samples are only in memory at first, and the stream may have forgotten the records: only the object could repair a loss. So
- * it is removed only after the flushers' watermark has passed every shard's watermark of the time of the append. A flusher that
- * writes such a watermark began after the append, and found no arrival in memory as early as the records'. If a loss was noticed
- * since, memory may have lost the samples: the object is driven again.
+ * At first the object's samples are only in memory, and the stream may have forgotten the records, so only
+ * the object could repair a loss. It is removed once the flushers' watermark has passed the highest shard
+ * watermark of the time of the append. A flusher that writes such a watermark began after the append, and
+ * found no arrival in memory as early as those of the records. If a loss was noticed since the append, memory
+ * may have lost the samples, and the object is driven again.
  */
 export function planRedrive(
   mark: RedriveMark | undefined,
@@ -109,12 +113,13 @@ export function planRedrive(
 }
 
 /**
- * Drives quarantined records or dead letters through the ingester's code again, with the versions that the stream gave them
- * (DESIGN.md, rule 9). An object whose records a store refuses, or that is malformed, stays and does not stop the others. Objects
- * of either kind are removed as {@link planRedrive} says. A crash in between drives an object twice, which changes nothing.
+ * Runs quarantined records or dead letters through the ingester's code again, with the versions that the
+ * stream gave them (DESIGN.md, rule 9). An object that is malformed, or whose records a store refuses, stays
+ * and does not stop the others. {@link planRedrive} decides when an object is removed. After a crash, an
+ * object may be driven twice, which changes nothing.
  *
  * @param prefix {@link BUCKET_PREFIX}'s `quarantine` or `onFailure`
- * @param after only objects whose keys follow it
+ * @param after start after this key
  */
 export async function redrive(
   { store, ingest, ledger, hasTime }: RedriveDependencies,
@@ -131,7 +136,8 @@ export async function redrive(
   for (const [key, mark] of marks) {
     if (!hasTime()) break;
     if (planRedrive(mark, progress) !== 'remove') continue;
-    // The mark first: without it an object is driven again, without its object a mark would stay.
+    // Delete the mark first. An object without a mark is only driven again, but a mark without an object
+    // would never go away.
     await ledger.delete(key);
     await store.delete(key);
     removed++;
@@ -205,7 +211,10 @@ export function recordsInObject(
     : deadLetterRecords(key, body);
 }
 
-/** The key is `quarantine/<shard>/<sequence number>`, the arrival time is in the metadata. */
+/**
+ * Decodes a quarantined record. Its key is `quarantine/<shard>/<sequence number>`; its arrival time is in the
+ * metadata.
+ */
 function quarantinedRecord(
   key: string,
   data: Uint8Array,
@@ -221,7 +230,8 @@ function quarantinedRecord(
 }
 
 /**
- * Lambda writes the event that it invoked the function with as text in `payload`.
+ * Decodes the records of a dead letter. Lambda writes the function's event, as text, into the object's field
+ * `payload`.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/kinesis-on-failure-destination.html
  */
@@ -251,7 +261,7 @@ function isTime(ms: number): boolean {
   return Number.isSafeInteger(ms) && ms >= 0;
 }
 
-/** Cuts records into calls that fit, in order. A single record always fits. */
+/** Divides records into calls within the limit, in order. A single record always fits. */
 function cut(records: readonly DeliveredRecord[]): DeliveredRecord[][] {
   const parts: DeliveredRecord[][] = [];
   let bytes = Infinity;
@@ -261,7 +271,7 @@ function cut(records: readonly DeliveredRecord[]): DeliveredRecord[][] {
       bytes = 0;
     }
     parts.at(-1)!.push(record);
-    // 500 for the sequence number, shard id and JSON around it.
+    // 500 bytes for the sequence number, the shard id and the JSON around them.
     bytes += record.data.length + 500;
   }
   return parts;

@@ -4,13 +4,13 @@ import type { Loss, Replay, ShardProgress } from './recovery-table';
 export interface Shard {
   readonly id: string;
   readonly parents: readonly string[];
-  /** Whether it still takes records. */
+  /** Whether the shard still takes records. */
   readonly isOpen: boolean;
   /** A hash key in the shard's range. */
   readonly hashKey: string;
 }
 
-/** Half-open span of arrival times to replay; see {@link Replay}. */
+/** Half-open span of arrival times to replay, ms; see {@link Replay}. */
 export type ReplaySpan = Pick<Replay, 'fromMs' | 'toMs'>;
 
 /** The state from which a step of recovery decides. */
@@ -18,22 +18,25 @@ export interface ReplaySituation {
   readonly loss: Loss | undefined;
   /** The last replay, running or not. */
   readonly replay: Replay | undefined;
-  /** The span that an operator asks for. */
+  /** The span that an operator requested. */
   readonly asked: ReplaySpan | undefined;
   readonly nowMs: number;
 }
 
-/** A later loss may have taken what a replay appended less than this long ago; older appends have reached the warm tier. */
+/**
+ * A later loss may have taken what a replay appended less than this long ago. Older appends have reached the
+ * warm tier.
+ */
 const RECENT_MS = 4 * 3_600_000;
 
 /**
  * Decides which span a new replay must read.
  *
- * A new replay starts for an open loss whose last notice no running replay follows, and for an operator's span that no running
- * replay covers. It also covers the span of the replay that it replaces, or that ended recently: what that one appended may be
- * lost again.
+ * A new replay is needed for an open loss that was noticed after the running replay began, and for an
+ * operator's span that the running replay does not cover. It also covers the span of the replay that it
+ * replaces, and of one that ended recently: what those appended may be lost again.
  *
- * @returns undefined if no replay is needed, or the running one suffices
+ * @returns undefined if no new replay is needed
  */
 export function planReplay({ loss, replay, asked, nowMs }: ReplaySituation): ReplaySpan | undefined {
   const running = replay?.state === 'running' ? replay : undefined;
@@ -49,7 +52,7 @@ export function planReplay({ loss, replay, asked, nowMs }: ReplaySituation): Rep
   return { fromMs: Math.min(...starts), toMs: loss?.isOpen ? Infinity : Math.max(...ends) };
 }
 
-/** Whether a replay began after the loss was noticed last, and so reads all that was lost. */
+/** Whether a replay began after the last notice of a loss, and so reads everything that was lost. */
 export function repairs(replay: Pick<Replay, 'loss'>, loss: Loss): boolean {
   return replay.loss?.id === loss.id && replay.loss.notices === loss.notices;
 }
@@ -60,16 +63,17 @@ export function hasEnded(shards: readonly Shard[], progress: readonly ShardProgr
   return shards.every(({ id, isOpen }) => !isOpen || passed.has(id));
 }
 
-/** Shard ids whose watermarks are to be begun at 0, and to be deleted. */
+/** Shard ids whose watermarks must be started at 0, and those whose watermarks must be deleted. */
 export interface WatermarkPlan {
   readonly begin: readonly string[];
   readonly delete: readonly string[];
 }
 
 /**
- * Keeps watermarks for the shards that the reader has still to append from. The lowest one bounds what counts as flushed: one
- * of a shard that is gone would hold it back for ever, a missing one would let it run ahead of unread records. So an open shard
- * gets one at once, unless a parent's stands for it, and a parent's stays until each of its children has one.
+ * Decides which shards must have a watermark: those from which the reader still has to append. The lowest
+ * watermark limits what counts as flushed. A watermark of a shard that is gone would hold it back for ever; a
+ * missing watermark would let it overtake unread records. So an open shard gets a watermark at once, unless a
+ * parent shard has one. A parent's watermark stays until each of its children has one.
  */
 export function planWatermarks(
   watermarks: ReadonlyMap<string, number>,

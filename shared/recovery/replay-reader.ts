@@ -4,14 +4,17 @@ import type { RecoveryTable, Replay } from './recovery-table';
 
 /** How old a copy of the running replay may be. */
 const MAX_AGE_MS = 2_000;
-/** Progress is written at most this often. */
+/** Minimum time between two writes of progress. */
 const EVERY_MS = 1_000;
 
-/** The replayer's side of a replay: appends the records of each batch that belong to the replay, and writes its progress. */
+/**
+ * The replayer's part of a replay: appends those records of each batch that belong to the replay, and records
+ * its progress.
+ */
 export class ReplayReader {
   private copy: { readonly replay: Replay | undefined; readonly readMs: number } | undefined;
   private readonly writtenMs = new Map<string, number>();
-  /** `replay shard`, where the replay has reached its end in the shard. */
+  /** Keys `replay shard` of shards in which the replay has reached its end. */
   private readonly passed = new Set<string>();
 
   constructor(
@@ -20,9 +23,11 @@ export class ReplayReader {
   ) {}
 
   /**
+   * Handles a batch.
+   *
    * @param batch records of one shard, in order
    * @param append returns the sequence numbers that failed
-   * @returns those, to be delivered again
+   * @returns the sequence numbers that must be delivered again
    */
   async read(
     batch: readonly DeliveredRecord[],
@@ -33,7 +38,8 @@ export class ReplayReader {
     let replay = await this.running(MAX_AGE_MS);
     let end = this.endIn(replay, batch);
     if (end < batch.length) {
-      // Never skip a record because of an old copy: another replay may have begun.
+      // Read the replay again before skipping records: the copy may be old, and another replay may have
+      // begun.
       replay = await this.running(0);
       end = this.endIn(replay, batch);
     }
@@ -54,7 +60,8 @@ export class ReplayReader {
 
   /** Counts the records at the start of a batch that belong to the replay. */
   private endIn(replay: Replay | undefined, batch: readonly DeliveredRecord[]): number {
-    // The replay was stopped and its mapping is being deleted, or it has reached its end in this shard.
+    // The replay was stopped and its mapping is being deleted, or it has already reached its end in this
+    // shard.
     if (replay === undefined || this.passed.has(`${replay.id} ${batch[0]!.shardId}`)) return 0;
     const end = batch.findIndex((record) => isBeyond(replay, record));
     return end < 0 ? batch.length : end;

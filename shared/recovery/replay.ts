@@ -12,7 +12,10 @@ export interface ReplayStream {
 export interface ReplayMappings {
   /** UUIDs of all mappings, including those being deleted. */
   list(): Promise<string[]>;
-  /** @param fromMs arrival time; 0 for the oldest record that the stream has. @returns the mapping's UUID */
+  /**
+   * Creates a mapping. @param fromMs arrival time; 0 for the oldest record in the stream. @returns the
+   * mapping's UUID
+   */
   create(fromMs: number): Promise<string>;
   /** Begins to delete a mapping; AWS takes a while. */
   delete(uuid: string): Promise<void>;
@@ -33,15 +36,15 @@ export interface RecoveryDependencies {
 }
 
 /**
- * Takes one step of recovery. The schedule takes one a minute, an operator's command more. Every step starts from the recovery
- * table, so the next one completes a step that was cut off.
+ * Takes one step of recovery. The schedule takes one a minute, and an operator's command takes another. Every
+ * step starts from the recovery table, so it also completes a previous step that was cut off.
  *
- * - Every open shard gets a heartbeat.
- * - If {@link planReplay} wants a replay: the old mapping is deleted, then the replay is written, then its mapping is created,
- *   then heartbeats bear the replay's id.
- * - The replay ends when its reader has met such a heartbeat, or the end of its span, in every open shard.
+ * - It puts a heartbeat into every open shard.
+ * - If {@link planReplay} wants a replay, it deletes the old mapping, records the replay, and creates the
+ *   replay's mapping. From then on, heartbeats have the replay's id.
+ * - It ends the replay once its reader has met such a heartbeat, or the end of its span, in every open shard.
  *
- * @param asked the span that an operator asks for
+ * @param asked the span that an operator requested
  */
 export async function advance(
   dependencies: RecoveryDependencies,
@@ -76,7 +79,7 @@ export async function recoveryStatus({ table, stream }: RecoveryDependencies): P
 /**
  * Ends the running replay.
  *
- * @param abandons closes an open loss too; otherwise it starts another replay
+ * @param abandons also closes an open loss; an open loss would start another replay
  */
 export async function stop(dependencies: RecoveryDependencies, abandons: boolean): Promise<RecoveryStatus> {
   const { table, now } = dependencies;
@@ -89,7 +92,9 @@ export async function stop(dependencies: RecoveryDependencies, abandons: boolean
   return recoveryStatus(dependencies);
 }
 
-/** @returns the new replay; or the last one while its mapping is being deleted, or if another step was first */
+/**
+ * @returns the new replay; or the last one, if its mapping is still being deleted or another step was first
+ */
 async function restart(
   dependencies: RecoveryDependencies,
   last: Replay | undefined,
@@ -97,7 +102,7 @@ async function restart(
   loss: Loss | undefined,
 ): Promise<Replay | undefined> {
   const { table, now } = dependencies;
-  // An old mapping would meet the new replay's heartbeats without having read its span.
+  // Delete the old mapping first: it would meet the new replay's heartbeats without having read the new span.
   if (!(await clear(dependencies))) return last;
   const replay: Replay = {
     id: randomUUID(),
@@ -113,9 +118,9 @@ async function restart(
 
 async function withMapping(dependencies: RecoveryDependencies, replay: Replay): Promise<Replay | undefined> {
   const { table, mappings } = dependencies;
-  // Another step may have deleted the mapping as an old one.
+  // Check that the mapping exists: another step may have deleted it as an old one.
   if (replay.mapping !== undefined && (await mappings.list()).includes(replay.mapping)) return replay;
-  // A step that was cut off may have created a mapping and not written it down.
+  // Delete mappings first: a step that was cut off may have created one without recording it.
   if (!(await clear(dependencies))) return replay;
   const made = { ...replay, mapping: await mappings.create(replay.fromMs) };
   return (await table.putReplay(made, replay)) ? made : table.replay();

@@ -13,7 +13,7 @@ export interface RedriveEvent {
   }[];
 }
 
-/** Lets the replayer ingest, since the hot tier is in the VPC and the recovery function is not. */
+/** Lets the replayer function ingest, because the hot tier is in the VPC and the recovery function is not. */
 export function replayerIngest(client: LambdaClient, functionName: string): IngestAgain {
   return async (records) => {
     const event: RedriveEvent = {
@@ -28,14 +28,15 @@ export function replayerIngest(client: LambdaClient, functionName: string): Inge
       new InvokeCommand({ FunctionName: functionName, Payload: Buffer.from(JSON.stringify(event)) }),
     );
     const text = Buffer.from(Payload ?? []).toString('utf8');
-    // Killed or out of time, it cannot tell which records it appended: all count as failed.
+    // A function that was killed or timed out cannot report which records it appended, so all count as
+    // failed.
     if (FunctionError !== undefined)
       return { failed: records.map(({ sequenceNumber }) => sequenceNumber), quarantined: [] };
     return JSON.parse(text) as Awaited<ReturnType<IngestAgain>>;
   };
 }
 
-/** The records of a redrive event, as the stream delivered them. */
+/** Decodes the records of a redrive event, as the stream delivered them. */
 export function redrivenRecords({ redrive }: RedriveEvent): DeliveredRecord[] {
   return redrive.map((record) => ({ ...record, data: Buffer.from(record.data, 'base64') }));
 }

@@ -2,8 +2,9 @@ import { isBehind, NOTE_EVERY_MS } from './consumer-lag';
 import type { RecoveryTable } from './recovery-table';
 
 /**
- * Writes each shard's watermark: everything that arrived in the stream earlier has been appended. Written at most every ten
- * seconds, since an older watermark only makes a replay begin earlier; at once when the reader falls behind or catches up.
+ * Writes each shard's watermark: everything that arrived in the stream earlier has been appended. Writes at
+ * most every ten seconds, since an older watermark only makes a replay begin earlier. Writes at once when the
+ * reader falls behind or has caught up.
  */
 export class Watermarks {
   private readonly written = new Map<string, { readonly atMs: number; readonly isLate: boolean }>();
@@ -14,7 +15,7 @@ export class Watermarks {
     private readonly batchWindowMs: number,
   ) {}
 
-  /** @param arrivedMs everything that arrived earlier on the shard has been appended */
+  /** Notes a watermark. @param arrivedMs everything that arrived earlier in the shard has been appended */
   async note(shardId: string, arrivedMs: number): Promise<void> {
     const last = this.written.get(shardId);
     const lagMs = Math.max(0, this.now() - arrivedMs);
