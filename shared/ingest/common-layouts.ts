@@ -7,37 +7,48 @@ import { openLayout } from '../model/open-layouts';
 import { bytesOfPacked, type PackedLayout } from '../model/packed-layout';
 import type { GroupId } from '../model/placement';
 
-/** The part of a row that says of which series its values are. */
+/** The part of a row that names the series of its values. */
 interface Partial {
   readonly layout: PackedLayout;
   readonly presence?: Uint8Array;
 }
 
-/** A layout that many rows of a group are written in. */
+/** A layout of a group into which the rows of other layouts are rewritten. */
 interface Common {
   readonly layout: PackedLayout;
-  /** Columns in it of the series of other layouts; undefined where it lacks one. */
+  /**
+   * For each other layout by id: the columns of its series in this layout; undefined if this layout lacks one
+   * of them.
+   */
   readonly columns: Map<Id, Uint16Array | undefined>;
 }
 
-/** Of a group: one for each queue of a Prometheus, say. */
+/**
+ * Most common layouts of a group. A group may need several, such as one for each sending queue of a
+ * Prometheus.
+ */
 const MAX_COMMON = 16;
-/** Layouts whose columns are kept, of each common layout. */
+/** Most other layouts whose columns are remembered for each common layout. */
 const MAX_OTHERS = 64;
 
 /**
- * The layouts that rows with presence maps have come in, for each group, without those whose series another has.
+ * The common layouts of each group: those of its rows with presence maps, except layouts whose series another
+ * one contains.
  *
- * Each instance of post makes unions of its own of a source whose requests are cut anywhere (`dictionary/home.ts`), and
- * begins with small ones. All rows of a group come to one ingester at a time, so here they are written in one of few layouts, if
- * it has their series: a new instance of post makes no new layouts. Groups without such rows are left as they are.
+ * Each instance of post builds its own unions of the series of a source whose requests are cut at arbitrary
+ * places (`dictionary/home.ts`), and begins with small ones. But all rows of a group come to one ingester at
+ * a time. It rewrites them in one of a few common layouts that contain their series, so that a new instance
+ * of post does not add new layouts. Groups without presence maps are left as they are.
  */
 export class CommonLayouts {
   private readonly groups = new Cache<readonly Common[]>(CACHES.commonLayouts, (all, group) =>
     all.reduce((sum, { columns }) => sum + 200 + 600 * columns.size, group.length + 100),
   );
 
-  /** @returns what writes rows of `layout` in a common layout of the group, or leaves them as they are */
+  /**
+   * @returns a function that rewrites rows of `layout` in a common layout of the group, or returns them
+   *   unchanged
+   */
   of(group: GroupId, layout: PackedLayout): <Row extends Partial>(row: Row) => Row {
     return (row) => this.write(group, layout, row);
   }
@@ -64,7 +75,7 @@ export class CommonLayouts {
         common.layout.seriesCount >= layout.seriesCount ||
         this.columnsIn(layout, common.layout) === undefined,
     );
-    // The largest remain: others' series are most likely to be in them.
+    // Keep the largest: they are most likely to contain the series of other layouts.
     return [...others, { layout, columns: new Map<Id, Uint16Array | undefined>() }]
       .sort((a, b) => b.layout.seriesCount - a.layout.seriesCount)
       .slice(0, MAX_COMMON);
@@ -81,7 +92,7 @@ export class CommonLayouts {
     const found = this.columnsIn(layout, other);
     if (columns.size === MAX_OTHERS) columns.clear();
     columns.set(other.id, found);
-    // Again, for its size has changed.
+    // Set the entry again, because its size has changed.
     this.groups.set(group, all);
     return found;
   }
@@ -95,7 +106,7 @@ export class CommonLayouts {
     let last = -1;
     for (const key of openLayout(other.id, other.packed).columns.keys()) {
       const column = columns.get(key);
-      // Both are in the order of the keys, so that values stay in theirs.
+      // Both layouts must have their series in the same order, so that the values need not be reordered.
       if (column === undefined || column <= last) return undefined;
       found[i++] = column;
       last = column;

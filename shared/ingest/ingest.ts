@@ -17,7 +17,7 @@ import { putDeletions } from './deletions';
 import { type ArrivedRecord, byPartition, type PartitionBatch, reducePartition } from './reduce';
 import { contentRefusal } from './refusal';
 
-/** Where poison records go. */
+/** Stores poison records. */
 export interface Quarantine {
   put(record: DeliveredRecord, reason: string): Promise<void>;
 }
@@ -31,7 +31,7 @@ export interface IngestDependencies {
   readonly newSeries: Pick<SeriesCounter, 'added'>;
   readonly deletedTenants: Pick<DeletedTenants, 'names'>;
   readonly windowMs: number;
-  /** The records were delivered before. */
+  /** Whether the stream delivered these records before. */
   readonly isReplay: boolean;
 }
 
@@ -44,19 +44,24 @@ export interface IngestResult {
   readonly quarantined: readonly string[];
 }
 
-/** Partitions and catalogue writes in flight at a time. */
+/** Most partitions, and most catalogue writes, in progress at a time. */
 const PARALLEL = 32;
-/** Layouts of a group that a batch puts into the catalogue one by one; more are put as unions. */
+/**
+ * Most layouts of a group that a batch puts into the catalogue unchanged. If there are more, they are merged
+ * into unions.
+ */
 const MAX_LAYOUTS_EACH = 16;
 
 /**
  * Appends a batch to the hot tier.
  *
- * A record that cannot be decoded, or that a store refuses for its content, goes to quarantine alone and the batch goes on. A
- * store that is down fails the records of its partitions, which the stream delivers again (DESIGN.md, rule 9). Appending neither waits for a flush nor triggers one
- * (rule 4).
+ * A record that cannot be decoded, or that a store refuses because of its content, goes to quarantine, and
+ * the rest of the batch goes on. If a store is down, the records of the affected partitions fail, and the
+ * stream delivers them again (DESIGN.md, rule 9). An append neither waits for a flush nor starts one (rule
+ * 4).
  *
- * @param hasTime called before each partition; the stream delivers those again that it refuses
+ * @param hasTime asked before each partition; when it returns false, the stream delivers the partition's
+ *   records again
  */
 export async function ingestBatch(
   dependencies: IngestDependencies,
@@ -68,7 +73,7 @@ export async function ingestBatch(
   const arrived: ArrivedRecord[] = [];
   const quarantined: string[] = [];
   let samples = 0;
-  // First of all: a batch whose tenants cannot be checked must come again as a whole.
+  // Read deleted tenants first: if that fails, the whole batch must be delivered again.
   const deleted = await dependencies.deletedTenants.names();
 
   const setAside = async (index: number, reason: string) => {
@@ -86,7 +91,7 @@ export async function ingestBatch(
     try {
       if (decodeHeartbeat(record.data) !== undefined) continue;
       const decoded = decodeRecord(record.data);
-      // Else a deleted tenant's samples would come back, now or with a replay.
+      // Otherwise a deleted tenant's samples would come back, now or with a replay.
       if (deleted.has(decoded.tenant)) continue;
       arrived.push({ record: decoded, version: versionOf(record), index });
     } catch (error) {
@@ -95,12 +100,15 @@ export async function ingestBatch(
     }
   }
 
-  /** Ingests one partition's records together; one by one if a store refuses them for their content. */
+  /**
+   * Ingests one partition's records together. If a store refuses them because of their content, ingests them
+   * one by one.
+   */
   const ingest = async (records: readonly ArrivedRecord[]): Promise<void> => {
     try {
       if (!hasTime())
         throw new Error('the invocation has no time left; the stream delivers the record again');
-      // Not in one expression: other partitions add to the count while this one is appended.
+      // Await before adding: in one expression, `samples` would be read before other partitions add to it.
       const appended = await ingestPartition(dependencies, records);
       samples += appended;
     } catch (cause) {
@@ -123,7 +131,7 @@ export async function ingestBatch(
   };
 }
 
-/** @returns the number of samples */
+/** Ingests one partition's records. @returns the number of samples */
 async function ingestPartition(
   dependencies: IngestDependencies,
   records: readonly ArrivedRecord[],
@@ -138,7 +146,9 @@ async function ingestPartition(
   return batch.samples;
 }
 
-/** Appends. When memory may have lost a part of the partition, records the loss first. */
+/**
+ * Appends a partition's batch. When memory may have lost samples of the partition, records the loss first.
+ */
 async function append(
   { hot, losses, isReplay }: IngestDependencies,
   ref: PartitionRef,
@@ -173,7 +183,8 @@ async function catalogueLayouts(
   }
   const puts = [...batch.groupLayouts].flatMap(([group, ids]) => {
     const all = [...ids].map((id) => batch.layouts.get(id)!);
-    // A flood of names: a few unions name the same series. The hot tier has the frames' own layouts.
+    // A flood of new names: a few unions name the same series. The hot tier still gets the frames' own
+    // layouts.
     const few =
       all.length <= MAX_LAYOUTS_EACH
         ? all
@@ -197,7 +208,7 @@ async function catalogueLayouts(
   });
 }
 
-/** Unites layouts, as far as an item of the catalogue holds the union. */
+/** Merges layouts into unions, each small enough for an item of the catalogue. */
 function unionsOf(layouts: readonly Layout[]): Layout[] {
   const unions: Layout[] = [];
   let pending: Layout[] = [];

@@ -30,7 +30,7 @@ export interface ArrivedRecord {
 export interface PartitionBatch {
   readonly tenant: string;
   readonly partition: number;
-  /** Indexes in the batch of the records that contribute; they fail together. */
+  /** Indexes in the batch of this partition's records; they fail together. */
   readonly records: readonly number[];
   readonly layouts: ReadonlyMap<Id, PackedLayout>;
   /** The layouts of each group's frames, for the catalogue. */
@@ -48,14 +48,14 @@ export interface VersionedRow extends Omit<RecordFrame, 'timestamp'> {
   readonly version: Version;
 }
 
-/** The records of each partition, in their order. */
+/** Groups records by partition, in their order. */
 export function byPartition(records: readonly ArrivedRecord[]): ArrivedRecord[][] {
   return [...Map.groupBy(records, ({ record }) => `${record.partition} ${record.tenant}`).values()];
 }
 
 /**
- * Merges one partition's records, and keeps of each (series, timestamp) the value of the highest version. So a flood of
- * samples of one timestamp reaches the store as one sample.
+ * Merges one partition's records, and keeps for each series and timestamp the value with the highest version.
+ * So many samples of one series and timestamp reach the store as one.
  */
 export function reducePartition(records: readonly ArrivedRecord[], windowMs: number): PartitionBatch {
   const layouts = new Map<Id, PackedLayout>();
@@ -79,7 +79,7 @@ export function reducePartition(records: readonly ArrivedRecord[], windowMs: num
     }
   }
 
-  // A record's rows share its version, which is encoded once.
+  // Encode each version once: all rows of a record share it.
   const versionBytes = new Map(records.map(({ version }) => [version, encodeVersion(version)]));
   const windows: WindowAppend[] = [];
   let samples = 0;
@@ -120,10 +120,10 @@ export function reducePartition(records: readonly ArrivedRecord[], windowMs: num
 }
 
 /**
- * Keeps of each series the value of the highest version, in time linear in the number of values.
+ * Keeps for each series the value with the highest version, in time linear in the number of values.
  *
- * @param rows of one group and timestamp
- * @returns rows of which no two have a series in common; those of one version are joined
+ * @param rows rows of one group and timestamp
+ * @returns rows without common series; rows of the same version are joined
  */
 function distinctRows(rows: VersionedRow[]): VersionedRow[] {
   if (rows.length === 1) return rows;
@@ -139,7 +139,7 @@ function distinctRows(rows: VersionedRow[]): VersionedRow[] {
     const parts: VersionedRow[] = [];
     for (; at < rows.length && compareVersions(rows[at]!.version, version) === 0; at++) {
       const row = rows[at]!;
-      // A flood of rows of one layout, or a redelivery.
+      // All its series already have a value: many rows of one layout, or a redelivery.
       if (takenLayouts.has(row.layout.id)) continue;
       if (row.presence === undefined) takenLayouts.add(row.layout.id);
       const before = picked.length;
@@ -153,14 +153,15 @@ function distinctRows(rows: VersionedRow[]): VersionedRow[] {
   return distinct;
 }
 
-/** Layouts that are compared with each other; of more, the series of the rows are. */
+/** Most layouts whose hashes are compared with each other. Beyond that, the rows' series are compared. */
 const MAX_COMPARED = 16;
 
 /** Whether layouts have no series in common. */
 function areDisjoint(byLayout: ReadonlyMap<Id, readonly VersionedRow[]>): boolean {
   if (byLayout.size === 1) return true;
   if (byLayout.size > MAX_COMPARED) return false;
-  // Equal series have equal hashes, so layouts without an equal hash are disjoint; others are compared by their series.
+  // Equal series have equal hashes, so layouts without a common hash are disjoint. If hashes collide, the
+  // series are compared.
   const hashes = new Set<number>();
   let count = 0;
   for (const [row] of byLayout.values()) {
@@ -171,7 +172,7 @@ function areDisjoint(byLayout: ReadonlyMap<Id, readonly VersionedRow[]>): boolea
   return hashes.size === count;
 }
 
-/** {@link distinctRows} of rows of one layout, the highest version first. */
+/** The same as {@link distinctRows}, for rows of one layout, sorted by version, the highest first. */
 function distinctRowsOfLayout(rows: readonly VersionedRow[]): readonly VersionedRow[] {
   if (rows.length === 1) return rows;
   const { layout } = rows[0]!;
@@ -181,7 +182,7 @@ function distinctRowsOfLayout(rows: readonly VersionedRow[]): readonly Versioned
   const distinct: VersionedRow[] = [];
   for (let at = 0; at < rows.length && left > 0; ) {
     const { version } = rows[at]!;
-    /** By column. */
+    /** The values of this version, 8 bytes for each column of the layout. */
     const values = new Uint8Array(8 * seriesCount);
     const columns: number[] = [];
     const first = at;
@@ -213,10 +214,10 @@ function distinctRowsOfLayout(rows: readonly VersionedRow[]): readonly Versioned
   return distinct;
 }
 
-/** A value that no row of a higher version has. */
+/** A value of a series for which no row of a higher version has a value. */
 interface PickedValue extends KeyedLabels {
   readonly row: VersionedRow;
-  /** Its index among the row's values. */
+  /** Index among the row's values. */
   readonly value: number;
 }
 
@@ -246,7 +247,7 @@ function rowsOfPicked(version: Version, picked: PickedValue[]): VersionedRow[] {
   });
 }
 
-/** Rows of one timestamp and many versions come again minute after minute. */
+/** Kept between batches, since rows in the same layouts arrive every minute. */
 const commonLayouts = new CommonLayouts();
 
 function frameOf(

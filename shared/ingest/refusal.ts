@@ -1,13 +1,18 @@
 import { CorruptChunkError } from '../codec';
 import { MalformedBytesError } from '../model/bytes';
 
-/** DynamoDB's sentences about an item or attribute that is too large. Other validation errors are a wrong deploy's. */
+/**
+ * Matches DynamoDB's messages about an item or attribute that is too large. Other validation errors come from
+ * a wrong deploy.
+ */
 const TOO_LARGE = /size|exceed|too (large|long)|maximum/i;
 
 /**
- * Finds why a store, or the code before it, refuses records for their content, so that repeating them would be in vain.
+ * Finds out whether a store, or the code before it, refuses records because of their content, so that
+ * repeating them would be useless.
  *
- * @returns the reason; undefined for throttling, time-outs, denied access and outages, which pass
+ * @returns the reason; undefined for errors that pass, such as throttling, time-outs, denied access and
+ *   outages
  */
 export function contentRefusal(error: unknown): string | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
