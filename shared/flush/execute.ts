@@ -23,35 +23,35 @@ export interface FlushDependencies {
 export interface FlushCount {
   readonly windows: number;
   readonly samples: number;
-  /** Chunk bytes written. */
+  /** Bytes of the chunks written. */
   readonly bytes: number;
   /** Group-windows whose frames had expired before they could be moved. */
   readonly expired: number;
-  /** One for each group-window that could not be moved now; it stays due. */
+  /** One for each group-window that could not be moved now. It stays due. */
   readonly failures: readonly Error[];
 }
 
-/** Longer than moving a batch takes, shorter than a function's life. */
+/** Duration of a lease, ms: longer than moving a batch takes, shorter than the longest invocation. */
 const LEASE_MS = 120_000;
-/** Group-windows moved between two announcements of their days. */
+/** Most group-windows moved between two announcements of their days. */
 const BATCH = 128;
 const PARALLEL = 16;
 /**
- * Group-windows moved at a time, whatever the number of partitions. A window holds at most 2,000 frames of 8 KB, its block
- * and its chunk, some 48 MB: 16 of them take less than half of the flusher's 1,769 MB.
+ * Most group-windows moved at a time, over all partitions. A window's 2,000 frames of at most 8 KB, their
+ * block and their chunk take some 48 MB, so 16 windows take less than half of the flusher's 1,769 MB.
  */
 export const WINDOWS_AT_ONCE = 16;
 /** How often a window is merged again because another writer came first. */
 const MAX_CONFLICTS = 10;
 
 /**
- * Moves the due group-windows of one partition, batch after batch, until none is left or time is up: writes the next
- * tier, then trims exactly what was moved (DESIGN.md, rule 3). A crash at any step leaves a duplicate, which a merge
- * removes, never a hole.
+ * Moves the due group-windows of one partition in batches, until none is left or time is up: writes them to
+ * the next tier, then trims exactly what was moved (DESIGN.md, rule 3). A crash at any step leaves a
+ * duplicate, which a merge removes, and never a hole.
  *
  * @param beforeMs see {@link FrameMover.lease}
  * @param hasTime asked before each batch
- * @param limit shared by partitions that are flushed side by side
+ * @param limit shared by partitions that are flushed in parallel
  * @param spreadMs see {@link FrameMover.lease}
  */
 export async function flushPartition(
@@ -80,7 +80,7 @@ export async function flushPartition(
         try {
           moved.push({ lease, ...(await moveWindow(dependencies, ref, lease)) });
         } catch (cause) {
-          // The others move on; this one is tried again once its lease has expired.
+          // The other windows go on. This one is tried again once its lease has expired.
           const { group, windowStart } = lease;
           failures.push(new Error(`window ${windowStart} of group ${group} did not move`, { cause }));
         }
@@ -112,7 +112,8 @@ async function moveWindow(
   { group, windowStart }: Lease,
 ): Promise<Moved> {
   const read = await hot.mover.frames(ref, group, windowStart);
-  // The frames have expired, or another flusher moved them after this lease had ended: the trim tells which.
+  // Either the frames have expired, or another flusher moved them after this lease had ended. The trim finds
+  // out which.
   if (read.frames.length === 0) return { frames: movedFrames([], true), samples: 0, bytes: 0 };
   const layoutOf = (id: Id) => readLayout(hot, catalogue, ref, group, id);
   const decoded = read.frames.map(decodeFrame);
@@ -134,7 +135,7 @@ async function moveWindow(
     let block = gather(union, layouts, frames);
     for (const { opened, layout } of merged)
       block = mergeBlocks(block, inLayout(opened.block(), layout, union));
-    // The catalogue first: the chunk names its series by this layout only.
+    // Put the union into the catalogue first: nothing else names the series of the chunk.
     const { packed } = packLayout(union.bytes);
     await catalogue.put(ref.tenantId, { group, id: union.id, packed, firstMs: windowStart }, windowMs);
     let bytes = 0;
@@ -157,7 +158,10 @@ async function moveWindow(
   throw new Error(`${MAX_CONFLICTS} other writers came first at window ${windowStart} of group ${group}`);
 }
 
-/** Reads the layouts that {@link planTake} asks for, and no other: frames of many layouts would fill memory with them. */
+/**
+ * Reads only the layouts that {@link planTake} asks for: all layouts of the frames together could fill
+ * memory.
+ */
 async function takeFrames(
   frames: readonly Frame[],
   layoutOf: (id: Id) => Promise<Layout>,
@@ -171,7 +175,10 @@ async function takeFrames(
   }
 }
 
-/** Memory has the layouts of its frames. Chunks may refer to older ones, which the catalogue has. */
+/**
+ * Reads a layout from memory, which has the layouts of its frames. Chunks may refer to older layouts, which
+ * are in the catalogue.
+ */
 async function readLayout(
   hot: HotTier,
   catalogue: Catalogue,

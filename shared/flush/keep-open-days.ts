@@ -13,11 +13,12 @@ interface KeepDependencies {
 }
 
 /**
- * Puts off the expiry of warm items that nobody archived for half of their life, of the partitions whose turn it is. The
- * flusher does it, not the archiver, so that nothing expires for as long as that is off or fails.
+ * Extends the life of warm items that have not been archived for half of it. Each partition is checked once a
+ * day ({@link partitionsInTurn}). The flusher does this, not the archiver, so that nothing expires while the
+ * archiver is off or fails.
  *
  * @param warmTtlMs life of a warm item, from when it was written
- * @returns items whose expiry was put off: each costs as many write units as it did when it was written
+ * @returns number of extended items; each costs as many write units as writing it did
  */
 export async function keepOpenDaysInTurn(
   dependencies: KeepDependencies,
@@ -30,7 +31,7 @@ export async function keepOpenDaysInTurn(
   return kept;
 }
 
-/** {@link keepOpenDaysInTurn} of one partition. */
+/** Does the work of {@link keepOpenDaysInTurn} for one partition. */
 export async function keepOpenDays(
   { warm, manifest, now }: KeepDependencies,
   ref: PartitionRef,
@@ -44,12 +45,12 @@ export async function keepOpenDays(
   return kept;
 }
 
-/** Open days that may have items written at `ms` or before. */
+/** Selects the open days that may have items written at `ms` or before. */
 export function openSince(days: readonly ManifestDay[], ms: number): ManifestDay[] {
   return days.filter((entry) => isOpen(entry) && dayStartMs(entry.day) - MAX_AHEAD_MS <= ms);
 }
 
-/** The partitions whose turn it is this minute; each has one a day. */
+/** Selects the partitions to check in this minute. Each partition is checked in one minute of the day. */
 export function partitionsInTurn(partitions: readonly PartitionRef[], nowMs: number): PartitionRef[] {
   const minute = Math.floor(nowMs / MINUTE_MS) % MINUTES;
   return partitions.filter(({ tenantId, partition }) => {

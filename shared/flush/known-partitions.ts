@@ -2,19 +2,21 @@ import type { PartitionLook } from '../hot/partition-marks';
 import type { PartitionRef } from '../model/placement';
 
 /**
- * A round looks at a third of the partitions even if nothing can be due in them: each is seen within three minutes, and reads
- * believe for five that a flusher notes what leaves memory (hot/mark-script.ts).
+ * A round surveys at least a third of the partitions, even if nothing can be due in them. So each is surveyed
+ * within three minutes, in time for reads: they trust the mark's record of what left memory for five minutes
+ * after a survey (hot/mark-script.ts).
  */
 export const LOOK_SHARES = 3;
 /**
- * The list of registered partitions is read in so many parts, one a round. A new one has nothing due before a residency, and its
- * mark is believed for ten minutes.
+ * The list of registered partitions is read in this number of parts, one a round. That is early enough for a
+ * new partition: nothing is due in it before a residency has passed, and reads trust its mark for ten
+ * minutes.
  */
 export const LIST_SHARES = 8;
-/** Up to so many partitions are listed and looked at in every round. */
+/** Up to this number of partitions, all are listed and surveyed in every round. */
 const ALWAYS_LOOKED_AT = 1_000;
 
-/** What a lane knows of a partition. */
+/** What a lane remembers of a partition. */
 interface Known {
   readonly ref: PartitionRef;
   readonly share: number;
@@ -22,34 +24,41 @@ interface Known {
 }
 
 interface Look extends Omit<PartitionLook, 'dueMs'> {
-  /** A time before the look, by the store's clock, ms. */
+  /** A time before the survey, by the store's clock, ms. */
   readonly atMs: number;
-  /** Whatever was appended after the look arrived in the stream no earlier, ms. */
+  /**
+   * The stream's watermark before the survey: everything appended after it arrived in the stream at this time
+   * or later, ms.
+   */
   readonly watermarkMs: number;
 }
 
 /**
- * The partitions of a flusher's lane and what they were like when last looked at, in memory: so that a round costs what may be
- * due. It need not be right about what others have moved meanwhile. A new one, as after a cold start, knows nothing, so that its
- * first round looks at every partition; there is nothing to keep, and nothing to lose.
+ * Remembers, in memory, the partitions of a flusher's lane and the last survey of each, so that a round need
+ * only survey those that may have something due. It may be out of date about what other flushers moved. A new
+ * one, as after a cold start, is empty, and its first round surveys every partition; so nothing needs to be
+ * saved.
  */
 export class KnownPartitions {
-  /** Those not looked at for longest first. */
+  /** Ordered by time of the last survey, the oldest first. */
   private readonly known = new Map<string, Known>();
-  /** For each share of the list, the watermark before it was read: partitions registered later hold nothing that arrived earlier. */
+  /**
+   * For each part of the list, the watermark before it was read. Partitions registered after that hold
+   * nothing that arrived earlier.
+   */
   private readonly listedMs = new Array<number>(LIST_SHARES).fill(0);
   private listings = 0;
 
   constructor(private readonly alwaysLookedAt = ALWAYS_LOOKED_AT) {}
 
-  /** The shares of the list to read in this round. */
+  /** Returns the parts of the list to read in this round. */
   nextShares(isAll: boolean): number[] {
     const shares = Array.from({ length: LIST_SHARES }, (_, share) => share);
     if (isAll || this.listings === 0 || this.known.size <= this.alwaysLookedAt) return shares;
     return [this.listings % LIST_SHARES];
   }
 
-  /** Takes over a share of the list. */
+  /** Replaces one part of the list. */
   list(share: number, refs: readonly PartitionRef[], watermarkMs: number): void {
     const listed = new Set(refs.map(keyOf));
     for (const [key, known] of this.known)
@@ -62,7 +71,10 @@ export class KnownPartitions {
     this.listings++;
   }
 
-  /** The partitions to look at: those that may have a group-window first written by `beforeMs`, and a share of the others. */
+  /**
+   * Returns the partitions to survey: those that may have a group-window first written by `beforeMs`, and a
+   * share of the others.
+   */
   toLookAt(beforeMs: number, isAll: boolean): PartitionRef[] {
     const share = Math.max(this.alwaysLookedAt, Math.ceil(this.known.size / LOOK_SHARES));
     const refs: PartitionRef[] = [];
@@ -74,7 +86,7 @@ export class KnownPartitions {
     return refs;
   }
 
-  /** Notes what a partition was like; undefined when that is unknown, so that the next round looks again. */
+  /** Stores the survey of a partition; undefined if it failed, so that the next round repeats it. */
   saw(ref: PartitionRef, look: Look | undefined): void {
     const key = keyOf(ref);
     const known = this.known.get(key);
@@ -87,19 +99,25 @@ export class KnownPartitions {
     return Array.from(this.known.values(), ({ ref }) => ref);
   }
 
-  /** Forgets a partition until it is listed again. */
+  /** Forgets a partition until a list contains it again. */
   forget(ref: PartitionRef): void {
     this.known.delete(keyOf(ref));
   }
 
-  /** When the oldest group-window that was seen in memory was first written, ms; Infinity when there was none. */
+  /**
+   * Returns when the oldest surveyed group-window in memory was first written, ms; Infinity when there is
+   * none.
+   */
   oldestMs(): number {
     let oldest = Infinity;
     for (const { look } of this.known.values()) oldest = Math.min(oldest, look?.oldestMs ?? Infinity);
     return oldest;
   }
 
-  /** Whatever is in memory now arrived in the stream no earlier, ms; 0 when that is unknown, Infinity without partitions. */
+  /**
+   * Returns a lower bound of the stream arrival times of what is now in memory, ms; 0 when unknown, Infinity
+   * without partitions.
+   */
   lowestArrivalMs(nowWatermarkMs: number): number {
     let lowest = Math.min(...this.listedMs);
     for (const { look } of this.known.values())
@@ -111,7 +129,7 @@ export class KnownPartitions {
   }
 }
 
-/** No group-window of the partition was first written earlier, as far as its last look tells. */
+/** Lower bound of the first writes of the partition's group-windows, according to its last survey. */
 function firstWriteMs(look: Look | undefined): number {
   return look === undefined ? -Infinity : Math.min(look.atMs, look.oldestMs ?? Infinity);
 }

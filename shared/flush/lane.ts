@@ -22,13 +22,19 @@ export interface LaneRound extends FlushTask {
   readonly nowMs: number;
   /** Everything that arrived in the stream earlier has been appended, ms; 0 when that is unknown. */
   readonly watermarkMs: number;
-  /** Looks at every partition, whatever is known of it. */
+  /** Surveys every partition, whatever is remembered of it. */
   readonly isAll: boolean;
-  /** Where to begin among the partitions that have something due, as a fraction in [0, 1). */
+  /**
+   * Where to begin among the partitions that have something due, as a fraction in [0, 1). It varies, so that
+   * no partition is always last.
+   */
   readonly startAt: number;
 }
 
-/** Returns the lanes that an instance is given, one another time; each is made once. */
+/**
+ * Returns a function that makes the lanes of an instance. The schedule may give an instance different lanes
+ * over time; each is made once and kept.
+ */
 export function flushLanes(dependencies: LaneDependencies): (lane: number, lanes: number) => FlushLane {
   const made = new Map<string, FlushLane>();
   return (lane, lanes) => {
@@ -39,13 +45,17 @@ export function flushLanes(dependencies: LaneDependencies): (lane: number, lanes
   };
 }
 
-/** Ids of tenants are base64url; the first character of one tells its share of the list. In the order of ASCII. */
+/**
+ * Tenant ids are base64url, and the first character of an id decides in which part of the list it is. These
+ * are in ASCII order.
+ */
 const FIRST_CHARACTERS = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz';
 const TENANTS_ASKED_AT_ONCE = 16;
 
 /**
- * One of the flushers side by side. A round costs what may be due: it surveys some hundred partitions a call, and asks one by one
- * only for those that have something due or whose mark is not their primary's.
+ * One of several flushers that work in parallel, each on its own share of the partitions. A round surveys
+ * hundreds of partitions with one call, and makes single calls only for partitions that have something due or
+ * whose mark is not their primary's.
  */
 export class FlushLane {
   private readonly known = new KnownPartitions();
@@ -61,7 +71,8 @@ export class FlushLane {
   /**
    * Flushes what is due.
    *
-   * @returns the sum; `oldestMs` and `lowestArrivalMs` are of all partitions of the lane, looked at or not
+   * @returns the sum; `oldestMs` and `lowestArrivalMs` cover all partitions of the lane, including those not
+   *   surveyed now
    */
   async round({ nowMs, watermarkMs, isAll, startAt, ...task }: LaneRound): Promise<FlushSum> {
     const { hot, losses } = this.dependencies;
@@ -71,13 +82,17 @@ export class FlushLane {
       losses.observe(),
       this.dependencies.recovery.replay(),
     ]);
-    // What is remembered is no longer true where a primary was wiped or replaced, or old arrivals were appended again.
+    // Remembered surveys are no longer true after a primary was wiped or replaced, or while a replay appends
+    // old arrivals.
     const isStale =
       topology.text !== this.topology || replay?.state === 'running' || replay?.id !== this.replay;
     await mapLimited(known.nextShares(isAll), LIST_SHARES, (share) => this.list(share, watermarkMs));
 
     const due: PartitionRef[] = [];
-    /** Looks at partitions, adds those that have something due. @returns those that only a call each can tell of */
+    /**
+     * Surveys partitions and adds those that have something due. @returns those that the survey could not
+     * judge
+     */
     const look = async (refs: readonly PartitionRef[]) => {
       const looks = await hot.marks.survey(refs, true, spreadMs, topology.isMoving ? undefined : era?.number);
       return refs.filter((ref, i) => {
@@ -88,7 +103,7 @@ export class FlushLane {
       });
     };
     let unsure = await look(known.toLookAt(dueBeforeMs, isAll || isStale));
-    // Who notices a loss marks every partition that it concerns.
+    // One call is enough: the instance that notices a loss marks every affected partition.
     if (unsure.length > 0) {
       await this.resolveOne(unsure);
       unsure = await look(unsure);
@@ -101,7 +116,7 @@ export class FlushLane {
       const isKnown = lowestArrivalMs > 0;
       known.saw(asked[i]!, isKnown ? { oldestMs, lowestArrivalMs, atMs: nowMs, watermarkMs } : undefined);
     });
-    // Of a partition whose slot moves, a survey may have seen a part.
+    // While slots move, a survey may have missed a part of a partition.
     const isSteady = !topology.isMoving && (await hot.nodes.topology()).text === topology.text;
     return {
       ...sumFlushes(flushes),
@@ -110,7 +125,7 @@ export class FlushLane {
     };
   }
 
-  /** The lane's partitions, as listed by its rounds. */
+  /** Returns the lane's partitions, as its rounds have listed them. */
   partitions(): PartitionRef[] {
     return this.known.refs();
   }
@@ -126,24 +141,24 @@ export class FlushLane {
     );
   }
 
-  /** Has a loss noticed by one of the partitions whose marks are wrong. */
+  /** Resolves one of the partitions whose marks are wrong, which also records a loss of the others. */
   private async resolveOne(refs: readonly PartitionRef[]): Promise<void> {
     const { losses, tenants } = this.dependencies;
     for (const ref of refs) {
       if (await tenants.isDeleted(ref.tenantId)) continue;
-      // If its node does not answer, flushing it fails too, and tells why.
+      // If the node does not answer, the flush of the partition fails too and reports why.
       await losses.resolve(ref).catch(() => {});
       return;
     }
   }
 
-  /** Leaves out deleted tenants, which are being erased: nothing may be written for them any more. */
+  /** Filters out deleted tenants, which are being erased: nothing may be written for them any more. */
   private async ofLivingTenants(refs: readonly PartitionRef[]): Promise<PartitionRef[]> {
     const { tenants } = this.dependencies;
     const ids = [...new Set(refs.map(({ tenantId }) => tenantId))];
     const isDeleted = await mapLimited(ids, TENANTS_ASKED_AT_ONCE, (id) => tenants.isDeleted(id));
     const deleted = new Set(ids.filter((_, i) => isDeleted[i]));
-    // Not looked at, they would hold the lane's watermark back until they are erased.
+    // Forget them: without new surveys they would hold back the lane's watermark until they are erased.
     for (const ref of refs) if (deleted.has(ref.tenantId)) this.known.forget(ref);
     return refs.filter(({ tenantId }) => !deleted.has(tenantId));
   }

@@ -20,15 +20,18 @@ export interface FlushSum {
   readonly samples: number;
   /** Chunk bytes written. */
   readonly bytes: number;
-  /** Group-windows whose frames had expired before they could be moved: a loss, which recovery repairs as far as the stream remembers. */
+  /**
+   * Group-windows whose frames had expired before they could be moved. This is a loss, which a replay repairs
+   * if the stream still has the records.
+   */
   readonly expired: number;
-  /** Group-windows, or whole partitions, that could not be moved now. */
+  /** Group-windows, or whole partitions, that could not be moved this time. */
   readonly failed: number;
-  /** Group-windows that are due whatever their group's delay; a partition that failed counts as one. */
+  /** Group-windows that are due even with the longest delay; a partition that failed counts as one. */
   readonly remaining: number;
   /** When the oldest group-window in memory was first written, by the store's clock, ms; Infinity when none is left. */
   readonly oldestMs: number;
-  /** Lowest stream arrival time of what is in memory, ms; Infinity when nothing is, 0 when it is unknown. */
+  /** Lowest stream arrival time of what is in memory, ms; Infinity when memory is empty, 0 when unknown. */
   readonly lowestArrivalMs: number;
 }
 
@@ -60,24 +63,25 @@ export function sumFlushes(flushes: readonly FlushSum[]): FlushSum {
 }
 
 /**
- * Partitions flushed side by side. Most have few group-windows due and cost some round trips, so the bound is for time; memory is
- * bounded by {@link WINDOWS_AT_ONCE}, which they share.
+ * Partitions flushed in parallel. Most have few group-windows due, and take only the time of some round
+ * trips. This bound is for time; {@link WINDOWS_AT_ONCE}, which the partitions share, is the bound for
+ * memory.
  */
 const PARTITIONS_AT_ONCE = 8;
 
 export interface FlushTask {
   /** See {@link FrameMover.lease}. */
   readonly dueBeforeMs: number;
-  /** See {@link FrameMover.lease}; 0 when nothing waits for its group's delay. */
+  /** See {@link FrameMover.lease}; 0 when windows should not wait for their delays. */
   readonly spreadMs: number;
-  /** Asked before each partition, and before each batch of one. */
+  /** Asked before each partition, and before each batch of a partition. */
   readonly hasTime: () => boolean;
-  /** Told of each partition, and of each group-window, that could not be moved. */
+  /** Called for each partition, and for each group-window, that could not be moved. */
   readonly onFailure: (ref: PartitionRef, error: Error) => void;
 }
 
 /**
- * Flushes partitions. One that fails does not keep the others from moving.
+ * Flushes partitions. A partition that fails does not stop the others.
  *
  * @returns a sum for each partition
  */
@@ -93,7 +97,8 @@ export async function flushPartitions(
     try {
       await losses.resolve(ref);
       const moved = await flushPartition(dependencies, ref, dueBeforeMs, hasTime, limit, spreadMs);
-      // The partition's mark is wrong now. Without this look, the lane's watermark would wait for the next one.
+      // The expired frames have made the partition's mark invalid. Resolve it now: otherwise the lane's
+      // watermark waits until the next round does.
       if (moved.expired > 0) await losses.resolve(ref);
       for (const error of moved.failures) onFailure(ref, error);
       await usage.add(ref.tenantId, dayOf(now()), {
@@ -107,7 +112,7 @@ export async function flushPartitions(
         failed: moved.failures.length,
         remaining: left.count,
         oldestMs: left.oldestMs ?? Infinity,
-        // Memory wiped since `resolve` is empty, but its samples were not flushed.
+        // If memory was wiped since `resolve`, it is empty although its samples were not flushed.
         lowestArrivalMs: isWhole ? lowestArrivalMs : 0,
       };
     } catch (error) {

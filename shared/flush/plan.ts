@@ -5,32 +5,32 @@ import { type Day, dayOf } from '../model/placement';
 import { MAX_ITEM_CHUNK_BYTES, revisionOf, type WarmItem } from '../warm/warm-tier';
 
 /**
- * The pure decisions of a flush; execute.ts reads and writes. A flush leases group-windows that are due, announces their
- * days, and for each window takes the first of its frames ({@link planTake}), joins them with one layer of the warm items
- * that exist ({@link planLayer}) and puts the parts that changed ({@link planParts}). Then it announces the days once
- * more, and trims exactly the frames that were taken.
+ * The pure decisions of a flush; execute.ts does the reading and writing. A flush leases group-windows that
+ * are due and announces their days. For each window it takes the first frames ({@link planTake}), merges them
+ * with one layer of the existing warm items ({@link planLayer}) and puts the parts that changed ({@link
+ * planParts}). Then it announces the days once more, and trims exactly the frames that it took.
  */
 
-/** Most series of a chunk's layout: a row of them fits an item, and time cannot split a row. */
+/** Most series of a chunk's layout. A row of this size fits into an item; a row cannot be split by time. */
 export const MAX_UNION_SERIES = 8_192;
 
 /**
- * The days to announce before the first put, and again after the last: an archiver that reads in between misses some
- * puts, and must find the day open (DESIGN.md, rule 12).
+ * Returns the days to announce before the first put and again after the last. An archiver that reads in
+ * between misses some puts, so it must find the day open afterwards (DESIGN.md, rule 12).
  */
 export function announcedDays(leases: readonly { readonly windowStart: number }[]): Day[] {
   return [...new Set(leases.map(({ windowStart }) => dayOf(windowStart)))];
 }
 
 export type TakePlan =
-  /** The plan needs this layout to go on. */
+  /** The plan needs to read this layout first. */
   | { readonly act: 'read'; readonly layoutId: Id }
-  /** The first `count` frames move now; `layouts` are theirs. The others stay due. */
+  /** The first `count` frames, whose layouts are `layouts`, move now. The rest stay due. */
   | { readonly act: 'take'; readonly count: number; readonly layouts: readonly Layout[] };
 
 /**
- * Decides how many of a window's frames move together: as many as one layout can name within its bounds, and at least
- * those of the first layout.
+ * Decides how many of a window's frames move together: as many as fit one layout within its bounds, but at
+ * least the frames up to the second layout.
  *
  * @param frames each frame's layout, in the order of the list in memory
  * @param known layouts read so far
@@ -52,25 +52,25 @@ export function planTake(frames: readonly Id[], known: ReadonlyMap<Id, Layout>):
   return { act: 'take', count: frames.length, layouts: [...taken.values()] };
 }
 
-/** A warm item of the window, with the layout its chunk refers to. */
+/** A warm item of the window, with the layout of its chunk. */
 export interface StoredPart extends Pick<WarmItem, 'layer' | 'startMs' | 'revision'> {
   readonly layout: Layout;
 }
 
 export interface LayerPlan<Part> {
   readonly layer: number;
-  /** The parts of that layer, which the frames are merged with. */
+  /** The existing parts of the layer. The frames are merged with them. */
   readonly merged: readonly Part[];
-  /** Names every series of the frames and of `merged`. */
+  /** Layout of all series of the frames and of `merged`. */
   readonly union: Layout;
 }
 
 /**
- * Picks the layer that takes the frames: the first whose layout, joined with theirs, stays within bounds; else a new
- * one. Nearly every window has one layer.
+ * Picks the layer for the frames: the first whose layout, joined with the frames' layouts, stays within
+ * bounds; otherwise a new layer. Nearly every window has one layer.
  *
- * @param layouts of the frames
- * @param parts of the whole window
+ * @param layouts the frames' layouts
+ * @param parts all parts of the window
  */
 export function planLayer<Part extends Pick<StoredPart, 'layer' | 'layout'>>(
   layouts: readonly Layout[],
@@ -94,12 +94,12 @@ export interface PartPut {
 }
 
 /**
- * Cuts a layer's block into parts that each fit an item, at the times where the existing parts begin and where a part
- * has grown too large. Leaves out parts that did not change.
+ * Divides a layer's block into parts that each fit an item. It divides where the existing parts begin and
+ * where a part has grown too large. Parts that did not change are left out.
  *
  * @param block the whole layer: frames and existing parts
- * @returns the puts, last part first: a reader that finds a part shortened finds the rest further on, as does one that
- *   reads after a crash between two puts
+ * @returns the puts, the last part first. So the samples that a put removes from a part are already in a
+ *   later part, both for a concurrent reader and after a crash between two puts
  */
 export function planParts(
   block: Block,
@@ -129,7 +129,10 @@ export function isInSeveral(
   return existing.length + puts.filter(({ replaces }) => replaces === undefined).length > 1;
 }
 
-/** The first part also takes what is before its start. */
+/**
+ * Returns the part of the block that belongs to one start. The first part also takes everything before its
+ * start.
+ */
 function sliceOf(block: Block, starts: readonly number[], i: number): Block {
   if (starts.length === 1) return block;
   const fromMs = i === 0 ? -Infinity : starts[i]!;
