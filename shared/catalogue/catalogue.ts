@@ -20,55 +20,64 @@ import { expiresAtOf, LAYOUT_KEPT_MS, turnOf } from './lifetimes';
 import { PoolTable } from './pool-table';
 import { SourceIndex } from './source-index';
 
-/** A source's entry: every layout that its groups have had, and its deletions. */
+/** A source's entry: all layouts that its groups have had, and its deletions. */
 export interface SourceCatalogue {
   /** Layouts of each group, by group. */
   readonly layouts: ReadonlyMap<GroupId, readonly Layout[]>;
-  /** Every split that the source's series have been in, by the id that their groups have: its own, its pool's. Readers look in each. */
+  /**
+   * For the source's own id and its pool's id: every number of split bits that their groups have had. Readers
+   * look in each.
+   */
   readonly splits: ReadonlyMap<Id, readonly number[]>;
-  /** Whether a series of the layouts is the source's; absent: all are. A pool's layouts have series of other sources. */
+  /**
+   * Whether a series of the layouts belongs to the source. Absent: all do. A pool's layouts also have series
+   * of other sources.
+   */
   readonly isOwn?: (labels: Labels) => boolean;
-  /** Every length of the windows that its samples were written with, ms, ascending. A window begins at a multiple of its length. */
+  /**
+   * Every window length with which the source's samples were written, ms, ascending. A window begins at a
+   * multiple of its length.
+   */
   readonly windowLengthsMs: readonly number[];
-  /** No sample bears an earlier time, ms; Infinity when it has never posted. */
+  /** Lower bound of the timestamps of the source's samples, ms; Infinity when it has never posted. */
   readonly firstMs: number;
   readonly deletions: readonly VersionedDeletion[];
 }
 
-/** A layout of a group, of which samples are about to be written. */
+/** A layout of a group whose samples are about to be written. */
 export interface GroupLayout {
   readonly group: GroupId;
   readonly id: Id;
-  /** zstd of its bytes. */
+  /** The layout's bytes, compressed with zstd. */
   readonly packed: Uint8Array;
-  /** None of those samples bears an earlier time. */
+  /** Lower bound of the timestamps of those samples, ms. */
   readonly firstMs: number;
 }
 
 /** The outcome of putting a layout. */
 export interface PutLayout {
-  /** Whether the catalogue lacked it. */
+  /** Whether the layout was new to the catalogue. */
   readonly isNew: boolean;
-  /** Whether its source was new; false where nobody looked. */
+  /** Whether the layout's source was new; false if that was not checked. */
   readonly isOfNewSource: boolean;
 }
 
 const PARALLEL = 32;
 
 /**
- * Every group's layouts, and so every series, in the meta table. A writer puts a layout before the first frame or chunk
- * refers to it (DESIGN.md, rule 11), and once a day again, so that it outlives the data.
+ * Every group's layouts, and thereby every series, in the meta table. A writer puts a layout before the first
+ * frame or chunk refers to it (DESIGN.md, rule 11), and again once a day, so that it outlives the data.
  *
  *     pk layouts#tenant#source   sk group#layout   layout: zstd of its bytes   windows: set of ms   firstMs   expiresAt: seconds
  *
- * Beside them the source's deletions (deletion-table.ts).
- *
- * And the pool of a source whose groups are those of a pool (model/placement.ts), written before a frame has its samples:
+ * The same partition key has the source's deletions (deletion-table.ts), and the pool of a source whose
+ * samples lie in a pool's groups (model/placement.ts). The pool is written before the first frame with the
+ * source's samples:
  *
  *     sk pool   poolId: id, the source's own if it is in none   expiresAt: seconds
  *
- * A read of many sources does not ask the catalogue: the index of series (index-table.ts) tells where their samples lie, and the list of
- * changes (change-list.ts) tells which of them have deletions.
+ * Reads of many sources do not use these items: the index of series (index-table.ts) tells where the samples
+ * lie, and the list of changes (change-list.ts) tells which sources have deletions.
  */
 export class Catalogue {
   readonly index: IndexTable;
@@ -77,8 +86,8 @@ export class Catalogue {
   readonly deletions: DeletionTable;
   private readonly pools: PoolTable;
   /**
-   * What this instance has written, so that it is not written again: layouts (a {@link PutMemo}), entries of the index of series, and
-   * in which turn it renewed sources and pools.
+   * Remembers what this instance has written, to avoid writing it again: layouts (as a {@link PutMemo}),
+   * entries of the index of series, and the turn in which it last renewed each source and pool.
    */
   private readonly written = new CompactMap(CACHES.catalogued);
 
@@ -97,8 +106,8 @@ export class Catalogue {
   /**
    * Puts a layout of a group, unless this instance did so today.
    *
-   * @param windowMs what its samples are written with
-   * @returns whether the catalogue lacked it
+   * @param windowMs length of the windows that its samples are written in, ms
+   * @returns whether the layout was new to the catalogue
    */
   async put(
     tenantId: Id,
@@ -147,16 +156,16 @@ export class Catalogue {
   }
 
   /**
-   * Puts layouts as {@link put} does, and inserts those that this instance never wrote in batches: nearly all are new. An
-   * insertion does nothing if the item exists; that layout is then put by itself.
+   * Puts layouts like {@link put}. Layouts that this instance never wrote are inserted in batches, since
+   * nearly all of them are new. A layout whose insertion fails because it exists is then put singly.
    *
-   * @returns one outcome for each
+   * @returns an outcome for each layout
    */
   async putAll(tenantId: Id, layouts: readonly GroupLayout[], windowMs: number): Promise<PutLayout[]> {
     const unseen = layouts.filter(
       ({ group, id }) => this.written.get(writtenAs(group, id, windowMs)) === undefined,
     );
-    // One alone is put at once.
+    // A single layout needs no batch.
     const inserted =
       unseen.length > 1 ? await this.insert(tenantId, unseen, windowMs) : new Map<GroupLayout, PutLayout>();
     return mapLimited(
@@ -170,7 +179,7 @@ export class Catalogue {
     );
   }
 
-  /** @returns the layouts that were inserted */
+  /** Inserts layouts in batches. @returns the outcomes of those that were inserted */
   private async insert(
     tenantId: Id,
     layouts: readonly GroupLayout[],
@@ -193,7 +202,7 @@ export class Catalogue {
     const done = outcomes.map((outcome) => outcome === 'inserted');
     const newSources = new Set(sources.filter((_, i) => done[items.length + i]));
     for (const sourceId of newSources) this.sources.noteRenewed(sourceId);
-    // A refused entry is put by itself, and one that exists may be about to expire.
+    // Renew the sources that were not inserted: an entry that already exists may be about to expire.
     await mapLimited(sources, PARALLEL, (sourceId) => this.sources.renew(tenantId, sourceId));
     const inserted = new Map<GroupLayout, PutLayout>();
     layouts.forEach((layout, i) => {
@@ -205,7 +214,7 @@ export class Catalogue {
     return inserted;
   }
 
-  /** A layout of a group. Layouts are immutable, so a copy is as good as the item. */
+  /** Reads a layout of a group. Layouts are immutable, so a cached copy is always valid. */
   async layout(tenantId: Id, group: GroupId, layoutId: Id): Promise<Layout> {
     const copy = knownLayout(layoutId);
     if (copy !== undefined) return copy;
@@ -214,7 +223,7 @@ export class Catalogue {
     return openLayout(layoutId, packed);
   }
 
-  /** zstd of a layout's bytes; undefined when the catalogue lacks it. */
+  /** Reads a layout's bytes, compressed with zstd; undefined when the catalogue lacks the layout. */
   async packedLayout(tenantId: Id, group: GroupId, layoutId: Id): Promise<Uint8Array | undefined> {
     const { Item } = await this.table.client.send(
       new GetItemCommand({
@@ -226,7 +235,10 @@ export class Catalogue {
     return Item?.layout?.B;
   }
 
-  /** No sample of a layout bears an earlier time, ms; undefined when the catalogue lacks the layout or the time. */
+  /**
+   * Reads the lower bound of the timestamps of a layout's samples, ms; undefined when the catalogue lacks the
+   * layout or the time.
+   */
   async layoutFirstMs(tenantId: Id, group: GroupId, layoutId: Id): Promise<number | undefined> {
     const { Item } = await this.table.client.send(
       new GetItemCommand({
@@ -239,7 +251,10 @@ export class Catalogue {
     return Item?.firstMs === undefined ? undefined : Number(Item.firstMs.N);
   }
 
-  /** Renews the pools of sources, except those that this instance has renewed in the present turn. @param pools by source */
+  /**
+   * Renews sources' pool items, unless this instance did so in the present turn. @param pools each source's
+   * pool
+   */
   private async keepPools(tenantId: Id, pools: ReadonlyMap<Id, Id>): Promise<void> {
     const turn = (sourceId: Id) => turnOf(sourceId, this.now());
     const open = [...pools].filter(([sourceId]) => this.written.get(`pool ${sourceId}`) !== turn(sourceId));
@@ -248,10 +263,13 @@ export class Catalogue {
     for (const [sourceId] of open) this.written.set(`pool ${sourceId}`, turn(sourceId));
   }
 
-  /** Everything that is known of a source, its pool's layouts included; nothing when it has never posted. */
+  /**
+   * Reads everything that is known of a source, including its pool's layouts. Empty when the source has never
+   * posted.
+   */
   async source(tenantId: Id, sourceId: Id): Promise<SourceCatalogue> {
     const { pool, ...own } = await this.entry(tenantId, sourceId);
-    // Its own id: it is in none.
+    // A pool item with the source's own id means that the source is in no pool.
     if (pool === undefined || pool === sourceId) return own;
     const shared = await this.entry(tenantId, pool);
     return {
@@ -264,12 +282,12 @@ export class Catalogue {
     };
   }
 
-  /** Which of these sources have an entry: far fewer requests than asking for each entry. */
+  /** Returns which of these sources have an entry, with far fewer requests than reading each entry. */
   async existing(tenantId: Id, sourceIds: readonly Id[]): Promise<ReadonlySet<Id>> {
     return new Set((await this.pools.find(tenantId, sourceIds)).keys());
   }
 
-  /** The entry of a source or pool. */
+  /** Reads the entry of a source or pool. */
   private async entry(
     tenantId: Id,
     sourceId: Id,
@@ -312,10 +330,11 @@ export class Catalogue {
   }
 
   /**
-   * The layouts of a source with the days that they may have samples of: from the first sample to a day after an ingester
-   * put the layout last, since samples may be sent a day ahead. For rebuilding the index of series.
+   * Reads the layouts of a source, with the days that may have samples of them: from the first sample to a
+   * day after an ingester last put the layout, since samples may be sent a day ahead. Used to rebuild the
+   * index of series.
    *
-   * @returns by the length of the windows that their samples were written with, ms
+   * @returns the layouts by the window length that their samples were written with, ms
    */
   async layoutsByDays(tenantId: Id, sourceId: Id): Promise<ReadonlyMap<number, readonly LayoutOfDays[]>> {
     const layouts = new Map<number, LayoutOfDays[]>();
@@ -338,7 +357,10 @@ export class Catalogue {
     return layouts;
   }
 
-  /** Data of today can be read for the retention; it may have been sent up to a day ahead, and archived late. */
+  /**
+   * Today's samples can be read until the retention ends. The margin is for samples sent a day ahead or
+   * archived late.
+   */
   private expiresAt(): number {
     return expiresAtOf(this.now(), this.retentionMs);
   }
@@ -355,7 +377,10 @@ function splitsOf(groups: Iterable<GroupId>): Map<Id, number[]> {
   );
 }
 
-/** On which day a layout was put, and the earliest sample time that it has had since, as one number. */
+/**
+ * The day on which a layout was last put and the lower bound of its samples' timestamps, packed into one
+ * number.
+ */
 type PutMemo = number;
 
 const MEMO_SECONDS = 2 ** 33;
@@ -365,7 +390,7 @@ function dayNumber(nowMs: number): number {
 }
 
 function memoOf(day: number, firstMs: number): PutMemo {
-  // Rounded up: at worst a layout is put once more.
+  // Rounded up: at worst a layout is put once more than needed.
   return day * MEMO_SECONDS + Math.min(MEMO_SECONDS - 1, Math.max(0, Math.ceil(firstMs / 1000)));
 }
 
@@ -373,10 +398,10 @@ function isPutOn(day: number, firstMs: number, memo: PutMemo): boolean {
   return Math.floor(memo / MEMO_SECONDS) === day && (memo % MEMO_SECONDS) * 1000 <= firstMs;
 }
 
-/** The sources of a pool's layout, each with the pool; none of a source's own layout. */
+/** Maps each source in a pool's layout to the pool; empty for a layout that is a single source's own. */
 function poolOfMembers(tenantId: Id, owner: Id, layout: Pick<GroupLayout, 'id' | 'packed'>): Map<Id, Id> {
   const bytes = bytesOfPacked(layout);
-  // All series of one source have the labels that name it.
+  // In a source's own layout, all series have the labels that name the source.
   if (sourceIdOf(tenantId, sourceOf.labels(commonLabels(bytes))) === owner) return new Map();
   const sources = new Map(
     decodeLayout(bytes).series.map((labels) => {

@@ -5,22 +5,26 @@ import { type ItemKey, metaKeys } from '../platform/keys';
 import { queryItems, type Table } from '../platform/table';
 import { expiresAtOf } from './lifetimes';
 
-/** What a tenant's list of changes says. */
+/** A tenant's list of changes. */
 export interface Changes {
-  /** For each source that has deletions how often one was put: another number after each put. */
+  /** How many deletions were put, for each source that has any. The number differs after each put. */
   readonly deletions: ReadonlyMap<Id, number>;
-  /** Another text after each change of the index of series; undefined when none was noted within a day or two. */
+  /**
+   * Change token of the index of series: differs after every change. Undefined if the last change was more
+   * than two days ago.
+   */
   readonly index: string | undefined;
 }
 
 /**
- * Which of a tenant's sources have deletions: few have any, so a read of many sources asks only those for them. And whether the tenant's
- * index of series has changed, so that a reader reads all of its buckets only then.
+ * Lists which of a tenant's sources have deletions. Few have any, so a read of many sources reads the
+ * deletions of only those. Also tells whether the tenant's index of series has changed, so that a reader
+ * rereads all of its buckets only then.
  *
  *     pk changes#tenant   sk source   puts: number      expiresAt: seconds
  *                         sk index    version: number   expiresAt: seconds
  *
- * Note a change after it was made, so that a reader who sees the note also sees the change.
+ * Record a change after making it, so that a reader who sees the record also sees the change.
  */
 export class ChangeList {
   constructor(
@@ -49,7 +53,7 @@ export class ChangeList {
       KeyConditionExpression: 'pk = :pk',
       ExpressionAttributeValues: { ':pk': { S: metaKeys.changes(tenantId) } },
     });
-    // The item expires and its count then begins at 1 again, so the text has the time of expiry too.
+    // The token includes the time of expiry, because the count restarts at 1 after the item has expired.
     for (const { sk, version, puts, expiresAt } of items)
       if (sk!.S === indexSort.S) index = `${version!.N} ${expiresAt!.N}`;
       else if (puts?.N !== undefined) deletions.set(sk!.S!, Number(puts.N));

@@ -9,10 +9,10 @@ import type { ChangeList } from './change-list';
 import { expiresAtOf } from './lifetimes';
 
 /**
- * The deletions of each source, beside its layouts. A read of one source gets both with one query; a read of many asks only the sources
- * that the list of changes names (change-list.ts):
+ * The deletions of each source, stored with its layouts. A read of one source gets both with one query. A
+ * read of many sources queries only those that the list of changes names (change-list.ts):
  *
- *     pk layouts#tenant#source   sk deletion#hash of what, when and which partition   name, isPrefix, fromMs, toMs   version: hex   place: hex, ascends with versions   isOpened   expiresAt: seconds
+ *     pk layouts#tenant#source   sk deletion#hash of selector, range and partition   name, isPrefix, fromMs, toMs   version: hex   place: hex, ascends with versions   isOpened   expiresAt: seconds
  */
 export class DeletionTable {
   constructor(
@@ -23,11 +23,14 @@ export class DeletionTable {
   ) {}
 
   /**
-   * Puts a deletion. It replaces an equal deletion of a lower version, so a source has only different ones. It stays for as long as
-   * any sample that it deletes could be read, so a replay, however far back it begins, restores no deleted sample.
+   * Puts a deletion. It replaces an equal deletion of a lower version, so a source's deletions all differ. It
+   * is kept for as long as any sample that it deletes could be read, so that no replay restores deleted
+   * samples, however far back it begins.
    *
-   * @param ref the partition that it came through; versions of another one are never compared with its version
-   * @returns whether its days are still to be opened ({@link markOpened}): not when it was delivered before
+   * @param ref the partition through which the deletion came; its version is only comparable with versions of
+   *   this partition
+   * @returns whether its days are still to be opened ({@link markOpened}); false if an earlier delivery has
+   *   opened them
    */
   async put(ref: PartitionRef, sourceId: Id, deletion: VersionedDeletion): Promise<boolean> {
     const { selector, fromMs, toMs } = deletion;
@@ -52,17 +55,18 @@ export class DeletionTable {
         }),
       ),
     );
-    // Again when it was delivered before: who put it may have got no further.
+    // Record the change even if the deletion was delivered before: the earlier delivery may have ended before
+    // this step.
     await this.changes.noteDeletion(ref.tenantId, sourceId);
     if (isNew) return true;
     const { Item } = await this.table.client.send(
       new GetItemCommand({ TableName: this.table.name, Key, ConsistentRead: true }),
     );
-    // One of a higher version opens the days itself.
+    // If a higher version replaced the deletion, its own delivery opens the days.
     return Item?.version?.S === version && Item.isOpened === undefined;
   }
 
-  /** Notes that the days of a deletion were opened for the archiver. */
+  /** Records that the days of a deletion have been opened for the archiver. */
   async markOpened(ref: PartitionRef, sourceId: Id, deletion: VersionedDeletion): Promise<void> {
     await succeeds(
       this.table.client.send(
@@ -80,7 +84,7 @@ export class DeletionTable {
     );
   }
 
-  /** All of a source's. */
+  /** Reads all deletions of a source. */
   async of(tenantId: Id, sourceId: Id): Promise<VersionedDeletion[]> {
     const deletions: VersionedDeletion[] = [];
     const items = queryAll(this.table, {
@@ -105,7 +109,7 @@ function deletionKey(
   return metaKeys.deletion(tenantId, sourceId, id);
 }
 
-/** A deletion's version, and a text that is later in the order of text for a higher version. */
+/** A deletion's version in hex, and a text that sorts as versions do. */
 function versionTexts({ version }: VersionedDeletion): { version: string; place: string } {
   const bytes = Buffer.from(encodeVersion(version));
   // Arrival time in 6 bytes, then the sequence number with its length.
@@ -113,7 +117,7 @@ function versionTexts({ version }: VersionedDeletion): { version: string; place:
   return { version: bytes.toString('hex'), place: place.toString('hex') };
 }
 
-/** A deletion of an item; how it ends follows from the day that it arrived. */
+/** Decodes a deletion's item. Its end is limited to the epochs that were known when it arrived. */
 export function deletionOf(item: Item): VersionedDeletion {
   return withinKnownEpochs({
     selector: { name: item.name!.S!, isPrefix: item.isPrefix!.BOOL! },

@@ -12,14 +12,17 @@ import { INDEX_BUCKETS, metaKeys } from '../platform/keys';
 import { type Item, insertItems, queryAll, type Table } from '../platform/table';
 import type { ChangeList } from './change-list';
 
-/** A UTC day, `2026-11-22`, or a month, `2026-11`: layouts are indexed in each that they have samples of. */
+/**
+ * A UTC day, `2026-11-22`, or a month, `2026-11`. A layout is indexed under every day and month in which it
+ * has samples.
+ */
 export type Period = string;
 
-/** A layout of a group as the index has it. */
+/** An entry of the index: a layout of a group. */
 export interface IndexedLayout {
   readonly group: GroupId;
   readonly layoutId: Id;
-  /** Labels that all its series have. */
+  /** Labels that all its series share. */
   readonly common: Labels;
   /** See {@link splitLayout}. */
   readonly shapeId: Id;
@@ -27,32 +30,34 @@ export interface IndexedLayout {
   readonly windowMs: number;
 }
 
-/** A layout, of which samples of some days are about to be written. */
+/** A layout whose samples of some days are about to be written. */
 export interface LayoutOfDays {
   readonly group: GroupId;
   readonly id: Id;
-  /** zstd of its bytes. */
+  /** The layout's bytes, compressed with zstd. */
   readonly packed: Uint8Array;
   readonly days: readonly Day[];
 }
 
 /** Buckets read in parallel. */
 const PARALLEL = 16;
-/** An entry outlives its samples' retention by this: they may be archived late. */
+/** How long an entry outlives the retention of its samples, which may be archived late. */
 const KEPT_MS = 30 * DAY_MS;
 
 /**
- * The index of series by time: which layouts have samples of a day, and of a month, in windows of which length. An entry has the
- * labels that all series of the layout share, and the id of the shape that is left without them, so readers fetch one layout of each
- * shape. The index alone tells where a source's samples lie; a reader need not ask the source's catalogue.
+ * The index of series by time: which layouts have samples in a day or month, and in windows of which length.
+ * An entry has the labels that all series of the layout share, and the id of the shape: the layout without
+ * these labels. Readers therefore need to fetch only one layout of each shape. The index alone tells where a
+ * source's samples lie, without reading the source's catalogue.
  *
  *     pk index#tenant#period#bucket   sk group#layout#window   common: JSON of pairs   shape: id   expiresAt: seconds
  *
- * Entries never change. The writer of a sample inserts them before the sample is in memory, once in the life of an instance, and then
- * notes it in the list of changes; all of it can be rebuilt from the layouts (`ops rebuild-index`).
+ * Entries never change. The writer of a sample inserts them before the sample is in memory, once in the life
+ * of an instance, and then records the change in the list of changes. `ops rebuild-index` can rebuild the
+ * whole index from the layouts.
  */
 export class IndexTable {
-  /** @param inserted what this instance has inserted, by period, group and layout */
+  /** @param inserted keys of the entries that this instance has inserted */
   constructor(
     private readonly table: Table,
     private readonly retentionMs: number,
@@ -61,9 +66,9 @@ export class IndexTable {
   ) {}
 
   /**
-   * Inserts the entries of layouts that this instance has not inserted.
+   * Inserts the entries of layouts that this instance has not inserted yet.
    *
-   * @param windowMs length of the windows that their samples are written with, ms
+   * @param windowMs length of the windows that their samples are written in, ms
    */
   async put(tenantId: Id, layouts: readonly LayoutOfDays[], windowMs: number): Promise<void> {
     const items: { readonly key: string; readonly item: Item }[] = [];
@@ -84,14 +89,16 @@ export class IndexTable {
     }
     if (items.length === 0) return;
     await this.insert(items.map(({ item }) => item));
-    // Note it even if all entries were there: the instance that inserted them may have ended before it noted the change.
+    // Record the change even if all entries exist: the instance that inserted them may have ended before
+    // recording it.
     await this.changes.noteIndex(tenantId);
     for (const { key } of items) this.inserted.set(key, 1);
   }
 
   private async insert(items: readonly Item[]): Promise<void> {
     const outcomes = await insertItems(this.table, items);
-    // An entry that is there is as good. Whatever else was refused is put by itself, and fails the batch if it must.
+    // Entries that exist are fine as they are. Other refused entries are put singly; if that fails, so does
+    // the batch.
     const refused = items.filter((_, i) => outcomes[i] === 'refused');
     for (const item of refused)
       await this.table.client.send(new PutItemCommand({ TableName: this.table.name, Item: item }));
@@ -126,7 +133,7 @@ function entryOf(layout: LayoutOfDays): Item {
 /** Ranges of more days than this are looked up by month. */
 const MAX_DAYS = 3;
 
-/** The periods that a range touches. */
+/** Returns the periods that a range touches. */
 export function periodsOf({ fromMs, toMs }: TimeRange): Period[] {
   const days = daysIn(fromMs, toMs);
   return days.length <= MAX_DAYS ? days : [...new Set(days.map(monthOf))];
@@ -137,8 +144,9 @@ function monthOf(day: Day): Period {
 }
 
 /**
- * The range whose samples show that a series began before the last period of `range`: from a period before that one, or from
- * the start of `range` if that is earlier.
+ * Returns the range in which a sample of a series shows that the series began before the last period of
+ * `range`. It reaches from the period before the last one, or from the start of `range` if that is earlier,
+ * up to the last period.
  */
 export function rangeBeforeLastPeriod(range: TimeRange): TimeRange {
   const last = periodsOf(range).at(-1);
@@ -155,10 +163,10 @@ export function periodStartMs(period: Period): number {
   return Date.UTC(year!, month! - 1, 1);
 }
 
-/** The first ms after a period. */
+/** Returns the first ms after a period. */
 export function periodEndMs(period: Period): number {
   if (period.length === 10) return dayStartMs(period) + DAY_MS;
   const [year, month] = period.split('-').map(Number);
-  // Months count from 0 here, so this is the next one.
+  // JavaScript's months count from 0, so this is the month after.
   return Date.UTC(year!, month!, 1);
 }

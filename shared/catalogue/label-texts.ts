@@ -1,9 +1,9 @@
 import type { CompiledMatcher, Spend } from '../model/matcher';
 
-/** Estimate of a text's memory, besides its characters. */
+/** Estimated memory of a text, in addition to its characters. */
 const BYTES_OF_TEXT = 80;
 
-/** Texts as numbers. '' is 0, which stands for an absent label too. */
+/** Interns texts as numbers. The empty text is 0, which also stands for an absent label. */
 export class Texts {
   private readonly numbers = new Map<string, number>([['', 0]]);
   private readonly all: string[] = [''];
@@ -30,13 +30,13 @@ export class Texts {
   }
 }
 
-/** A matcher's outcome for each text, tested when it is first asked for. */
+/** Caches a matcher's outcome for each text. */
 export class TextTest {
   readonly label: string;
   readonly acceptsEmpty: boolean;
-  /** 0: not tested yet. */
+  /** For each text's number: 0 not tested yet, 1 passes, 2 fails. */
   private readonly outcomes: Uint8Array;
-  /** The only number that passes; -1 if none does; undefined if several may. */
+  /** The number of the only text that passes; -1 if no known text does; undefined if several may. */
   readonly only: number | undefined;
 
   constructor(
@@ -51,7 +51,7 @@ export class TextTest {
     this.only = value === undefined || others.length > 0 ? undefined : (texts.find(value) ?? -1);
   }
 
-  /** The rows of a column that pass, of those given; undefined: of all. */
+  /** Returns the rows of a column that pass the test. @param rows the rows to test; undefined: all */
   rowsOf(column: Uint32Array, rows: readonly number[] | undefined): number[] {
     const passing: number[] = [];
     const { only } = this;
@@ -78,7 +78,7 @@ export class TextTest {
   }
 }
 
-/** A growing column of numbers of texts; what was never set is 0. */
+/** A growing column of text numbers. Rows that were never set are 0. */
 export class Column {
   private values = new Uint32Array(4);
 

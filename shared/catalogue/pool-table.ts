@@ -5,7 +5,7 @@ import { metaKeys } from '../platform/keys';
 import { getItems, insertItems, type Table } from '../platform/table';
 import { expiresAtOf, TURN_MS } from './lifetimes';
 
-/** Where a source's samples lie: the id of its pool, or in groups of its own. */
+/** Where a source's samples lie: in the pool with this id, or in the source's own groups. */
 export type PoolOfSource = Id | 'own';
 
 const PARALLEL = 16;
@@ -14,7 +14,7 @@ function poolOf(sourceId: Id, poolId: Id): PoolOfSource {
   return poolId === sourceId ? 'own' : poolId;
 }
 
-/** Which pool each source is in: items of the catalogue. Whoever writes a source's first decides for ever. */
+/** Stores which pool each source is in, in items of the catalogue. The first write wins and is permanent. */
 export class PoolTable {
   constructor(
     private readonly table: Table,
@@ -22,7 +22,7 @@ export class PoolTable {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** Finds the pools of those sources that are in one or have groups of their own: whose samples were posted before. */
+  /** Finds the places of known sources. New sources, which have never posted, are missing from the result. */
   async find(tenantId: Id, sourceIds: readonly Id[]): Promise<Map<Id, PoolOfSource>> {
     const pools = new Map<Id, PoolOfSource>();
     const keys = sourceIds.flatMap((id) => [
@@ -39,10 +39,10 @@ export class PoolTable {
   }
 
   /**
-   * Puts new sources into pools, unless they are in one by now.
+   * Puts new sources into pools, unless another writer has placed them first.
    *
-   * @param pools by source; its own id: it is to stay by itself
-   * @returns where each is
+   * @param pools the wanted pool of each source; the source's own id means no pool
+   * @returns where each source is now
    */
   async join(tenantId: Id, pools: ReadonlyMap<Id, Id>): Promise<Map<Id, PoolOfSource>> {
     const asked = [...pools];
@@ -62,14 +62,14 @@ export class PoolTable {
   }
 
   /**
-   * Sees to it that the items outlive samples of now: renews those that expire too early, and puts those that are missing,
-   * such as after the table was restored.
+   * Ensures that the pool items outlive samples of now. Renews items that expire too early, and writes
+   * missing ones, for example after the table was restored.
    *
-   * @param pools by source, as records have them
+   * @param pools each source's pool, according to the records
    */
   async keep(tenantId: Id, pools: ReadonlyMap<Id, Id>): Promise<void> {
     const keys = [...pools.keys()].map((sourceId) => metaKeys.pool(tenantId, sourceId));
-    // It is looked at again in the next turn.
+    // The item must last until it is checked again, in the next turn.
     const leastSeconds = expiresAtOf(this.now() + TURN_MS, this.retentionMs);
     const lasting = new Set<string>();
     for (const { pk, expiresAt } of await getItems(this.table, keys))
@@ -79,7 +79,7 @@ export class PoolTable {
     });
   }
 
-  /** @returns the pool that the source is in */
+  /** Renews a pool item, or writes a missing one. @returns the pool that the source is in */
   private async renew(tenantId: Id, sourceId: Id, pool: Id): Promise<Id> {
     const { Attributes } = await this.table.client.send(
       new UpdateItemCommand({

@@ -6,14 +6,14 @@ import { Texts, TextTest } from './label-texts';
 import { type JoinedLabels, type LayoutMatch, ShapeColumns } from './shape-columns';
 
 /**
- * Series in columns, in memory: for each shape the values of its series' labels, for each layout the values of the labels
- * that its series share, all as numbers of texts. A matcher is tested once for each text; then a selection scans arrays of
- * numbers, one for each label that it names.
+ * Series in columns, in memory. For each shape it has the values of the series' own labels, and for each
+ * layout the values of the labels that its series share, all as text numbers. A matcher is tested once for
+ * each text. After that, a selection only scans arrays of numbers, one for each label that it names.
  */
 export class SeriesIndex {
   private readonly texts = new Texts();
   private readonly shapes = new Map<Id, ShapeColumns>();
-  /** Numbers of layouts, in the order of their addition. */
+  /** Each layout's number, in order of addition. */
   private readonly layouts = new Map<string, number>();
   private seriesBytes = 0;
 
@@ -21,12 +21,12 @@ export class SeriesIndex {
     return this.layouts.size;
   }
 
-  /** An estimate of its memory. */
+  /** Estimated memory, in bytes. */
   get bytes(): number {
     return this.seriesBytes + this.texts.bytes + BYTES_OF_LAYOUT * this.layouts.size;
   }
 
-  /** @returns the number of a layout; undefined when it was not added */
+  /** @returns a layout's number; undefined when the layout was not added */
   numberOf(layout: LayoutKey): number | undefined {
     return this.layouts.get(keyOf(layout));
   }
@@ -52,10 +52,10 @@ export class SeriesIndex {
   }
 
   /**
-   * The layouts that have series which satisfy all matchers.
+   * Selects the layouts with series that satisfy all matchers.
    *
-   * @param live 1 at the number of each layout to look at
-   * @param spend is told the steps of each test; it may throw to end them
+   * @param live for each layout's number: 1 if the layout should be considered
+   * @param spend called with the number of steps of each test; it may throw to stop the selection
    */
   *select(
     matchers: readonly CompiledMatcher[],
@@ -67,7 +67,7 @@ export class SeriesIndex {
     for (const shape of this.shapes.values()) yield* shape.select(tests, live, joined, this.texts);
   }
 
-  /** The values that a label has in series that match, in no order. */
+  /** Returns the values of a label in matching series, unordered. */
   valuesOf(label: string, matches: Iterable<LayoutMatch>): string[] {
     const found = {
       numbers: new Uint8Array(this.texts.size),
@@ -87,6 +87,6 @@ function keyOf({ group, layoutId, windowMs }: LayoutKey): string {
   return `${group}#${layoutId}#${windowMs}`;
 }
 
-/** Estimates: objects, keys of maps, ids and the values of common labels. */
+/** Estimated memory of objects, map keys, ids and the values of common labels. */
 const BYTES_OF_LAYOUT = 350;
 const BYTES_OF_SHAPE = 1_500;

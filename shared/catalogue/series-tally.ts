@@ -10,9 +10,9 @@ import { LAYOUT_KEPT_MS } from './lifetimes';
 
 /** A tenant's series, counted from the catalogue. */
 export interface SeriesTally {
-  /** With samples of the last day. */
+  /** Series with samples in the last day. */
   readonly active: number;
-  /** All that may still have samples. */
+  /** Series that may still have stored samples. */
   readonly stored: number;
   readonly topNames: readonly TopEntry[];
   readonly topSources: readonly TopEntry[];
@@ -20,14 +20,14 @@ export interface SeriesTally {
 
 export interface TopEntry {
   readonly name: string;
-  /** Active ones. */
+  /** Number of active series. */
   readonly series: number;
 }
 
-/** A layout in use is written once a UTC day; an hour more for rows still in the stream. */
+/** A layout in use is written once every UTC day. The additional hour is for rows still in the stream. */
 const ACTIVE_MS = DAY_MS + 3_600_000;
 const TOP = 20;
-/** Names, or sources, counted at a time; beyond it those with one series are forgotten. */
+/** Most names, or sources, counted at a time. Beyond that, those with only one series are dropped. */
 const MAX_COUNTED = 200_000;
 
 interface Tally {
@@ -38,8 +38,8 @@ interface Tally {
 }
 
 /**
- * Counts the series of tenants exactly, by the catalogue. Reads the whole meta table, whose largest part the catalogue is:
- * about 2 KB for each host of 100 series.
+ * Counts the series of tenants exactly, from the catalogue. Scans the whole meta table, most of which is the
+ * catalogue: about 2 KB for each host of 100 series.
  *
  * @param only one tenant; undefined: all
  */
@@ -52,7 +52,7 @@ export async function tallySeries(
   const tallies = new Map<Id, Tally>();
   const activeSince = (nowMs - ACTIVE_MS + retentionMs + LAYOUT_KEPT_MS) / 1000;
   let source = '';
-  /** Series of the source in hand: whether active. A series may be in many of its layouts. */
+  /** Series of the source being read. A series may be in many of its layouts. */
   let series = new Map<string, { labels: Labels; isActive: boolean }>();
   const finish = () => {
     const tenantId = metaKeys.parsePartition(source).owner;
@@ -82,7 +82,7 @@ export async function tallySeries(
       ProjectionExpression: 'pk, layout, expiresAt',
     },
   );
-  // The items of one source come one after the other.
+  // A scan returns the items of one source consecutively.
   for await (const { Items = [] } of pages)
     for (const { pk, layout, expiresAt } of Items) {
       if (pk!.S !== source) finish();
@@ -106,7 +106,7 @@ function increment(counts: Map<string, number>, key: string): void {
   if (counts.size > MAX_COUNTED) for (const [name, count] of counts) if (count === 1) counts.delete(name);
 }
 
-/** A series' source, as people write it: `host=web1`. */
+/** Formats the source of a series for people: `host=web1`. */
 function sourceText(labels: Labels): string {
   return labels
     .filter(([name]) => name !== METRIC_NAME)

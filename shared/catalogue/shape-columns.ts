@@ -6,9 +6,12 @@ import type { Shape } from '../model/shape';
 import type { IndexedLayout } from './index-table';
 import { Column, type Texts, type TextTest } from './label-texts';
 
-/** Labels that series have beside the stored ones, by the value of their `host`. A stored label of the name wins. */
+/**
+ * Labels added to series by the value of their label `host`. A stored label of the same name takes
+ * precedence.
+ */
 export interface JoinedLabels {
-  /** Names of all labels that may be joined. */
+  /** Names of all labels that may be added. */
   readonly names: readonly string[];
   readonly of: (host: string) => Labels | undefined;
 }
@@ -22,21 +25,21 @@ const SOURCE_LABELS = [HOST, 'instance', 'job'];
 type LayoutTest = (at: number) => boolean;
 type PairTest = (at: number, row: number) => boolean;
 
-/** The series of a shape, and the layouts that have it. */
+/** The series of a shape, and the layouts that have the shape. */
 export class ShapeColumns {
   private readonly seriesCount: number;
-  /** Of the series' own labels: a value for each series. */
+  /** Columns of the labels in which the series of a layout differ: a value for each series. */
   private readonly own = new Map<string, Uint32Array>();
-  /** Of the labels that a layout's series share: a value for each layout. */
+  /** Columns of the labels that all series of a layout share: a value for each layout. */
   private readonly common = new Map<string, Column>();
-  /** The number of each layout in the whole index. */
+  /** Each layout's number in the whole index. */
   readonly numbers: number[] = [];
   readonly groups: GroupId[] = [];
   readonly layoutIds: Id[] = [];
   readonly windowsMs: number[] = [];
   /** Names of all labels, sorted. */
   names: readonly string[];
-  /** Whether each series' own labels may name a source of its own. */
+  /** Whether a label that may name a source differs between series. */
   private readonly hasSources: boolean;
   private rows: readonly number[] | undefined;
 
@@ -104,13 +107,19 @@ export class ShapeColumns {
     }
   }
 
-  /** The row of each series. Always the same array, by which {@link FoundValues} recognizes rows that it has already. */
+  /**
+   * Returns the rows of all series. Always the same array, so that {@link FoundValues} can compare rows by
+   * identity.
+   */
   allRows(): readonly number[] {
     this.rows ??= Array.from({ length: this.seriesCount }, (_, row) => row);
     return this.rows;
   }
 
-  /** Tests a label that the registry may add: a stored value wins, else the one of the series' host counts. */
+  /**
+   * Makes a test for a label that may be added: a stored value takes precedence over the value of the series'
+   * host.
+   */
   private joinedTest(test: TextTest, joined: JoinedLabels, texts: Texts): PairTest {
     const { label } = test;
     return (at, row) => {
@@ -127,7 +136,7 @@ export class ShapeColumns {
     return this.own.get(label)?.[row] ?? this.common.get(label)?.at(at) ?? 0;
   }
 
-  /** Whether all series of a layout have one source. */
+  /** Whether all series of a layout belong to one source. */
   isOneSource(at: number): boolean {
     if (this.hasSources) return false;
     if (SOURCE_LABELS.some((name) => (this.common.get(name)?.at(at) ?? 0) !== 0)) return true;
@@ -138,25 +147,25 @@ export class ShapeColumns {
     return !this.own.has(label);
   }
 
-  /** A label's value in each series; undefined where all series of a layout share it. */
+  /** A label's value in each series; undefined if all series of a layout share one value. */
   ownColumn(label: string): Uint32Array | undefined {
     return this.own.get(label);
   }
 }
 
-/** Values of one label, as they are found. */
+/** Values of one label, collected from matches. */
 interface FoundValues {
-  /** 1 at the number of each. */
+  /** For each text's number: 1 if the value was found. */
   readonly numbers: Uint8Array;
   readonly joined: Set<string>;
-  /** The rows of each shape whose own values were added last. */
+  /** The rows of each shape that were added last, to skip equal rows. */
   readonly looked: Map<ShapeColumns, readonly number[]>;
 }
 
 /** Numbers of series by label and value. */
 export type PairCounts = Map<string, Map<string, number>>;
 
-/** Series of one layout that match. */
+/** The matching series of one layout. */
 export class LayoutMatch {
   constructor(
     private readonly shape: ShapeColumns,
@@ -164,7 +173,7 @@ export class LayoutMatch {
     private readonly rows: readonly number[],
     private readonly joined: JoinedLabels,
     private readonly texts: Texts,
-    /** The whole layout, which the matches of a pool's sources share. */
+    /** The whole layout, shared by matches that are parts of one pool's layout. */
     private readonly pooled?: Layout,
   ) {}
 
@@ -181,7 +190,7 @@ export class LayoutMatch {
     return this.shape.windowsMs[this.at]!;
   }
 
-  /** Its number in the index. */
+  /** The layout's number in the index. */
   get number(): number {
     return this.shape.numbers[this.at]!;
   }
@@ -190,24 +199,24 @@ export class LayoutMatch {
     return this.rows.length;
   }
 
-  /** Its columns in the layout, ascending. */
+  /** Columns of the matching series in the layout, ascending. */
   get columns(): readonly number[] {
     return this.rows;
   }
 
-  /** How many series the layout has. */
+  /** Number of series of the whole layout. */
   get seriesCount(): number {
     return this.shape.allRows().length;
   }
 
-  /** The whole layout, made of what the index has of it. */
+  /** Returns the whole layout, rebuilt from the index. */
   layout(): Layout {
     return (
       this.pooled ?? lazyLayout(this.layoutId, () => this.shape.allRows().map((row) => this.labelsOf(row)))
     );
   }
 
-  /** A layout of its series, in the order that they have in the whole one. */
+  /** Returns a layout of only the matching series, in the order of the whole layout. */
   ownLayout(series: readonly Labels[]): Layout {
     if (this.size === this.seriesCount) return lazyLayout(this.layoutId, () => series);
     return lazyLayout(
@@ -216,7 +225,7 @@ export class LayoutMatch {
     );
   }
 
-  /** Its series by source: itself, where they have one. */
+  /** Divides the match by source. Returns the match itself if all series have one source. */
   bySource(): readonly (readonly [source: Labels, match: LayoutMatch])[] {
     const sourceAt = (row: number) => sourceOf.labels(this.labelsOf(row));
     if (this.shape.isOneSource(this.at)) return [[sourceAt(this.rows[0]!), this]];
@@ -234,7 +243,7 @@ export class LayoutMatch {
     ]);
   }
 
-  /** Stored labels of each series. */
+  /** Returns the stored labels of each matching series. */
   *series(): Generator<Labels> {
     for (const row of this.rows) yield this.labelsOf(row);
   }
@@ -248,7 +257,7 @@ export class LayoutMatch {
     return labels;
   }
 
-  /** Adds the names of all labels that its series have, joined ones too. */
+  /** Adds the names of all labels of the matching series, including added labels of their hosts. */
   addNames(names: Set<string>): void {
     for (const name of this.shape.names) {
       if (names.has(name)) continue;
@@ -257,7 +266,7 @@ export class LayoutMatch {
     for (const [name] of this.joinedRows().flatMap((row) => this.joinedTo(row))) names.add(name);
   }
 
-  /** Adds all values of a label, a joined one too. Series of a shape that were looked at before are skipped. */
+  /** Adds all values of a label, including added ones. Skips rows of the shape that were added last. */
   addValues(label: string, found: FoundValues): void {
     const own = this.shape.ownColumn(label);
     if (own === undefined) found.numbers[this.shape.valueOf(label, this.at, 0)] = 1;
@@ -273,7 +282,10 @@ export class LayoutMatch {
     }
   }
 
-  /** Counts its series by pair. @param isCounted called with each series' labels */
+  /**
+   * Counts the matching series by label and value. @param isCounted decides by a series' labels whether to
+   * count it
+   */
   addPairs(pairs: PairCounts, isCounted?: (labels: Labels) => boolean): void {
     const counted =
       isCounted === undefined ? this.rows : this.rows.filter((row) => isCounted(this.labelsOf(row)));
@@ -294,7 +306,7 @@ export class LayoutMatch {
     }
   }
 
-  /** The rows in which a label's values may differ: one, where all series share it. */
+  /** The rows whose values of a label can differ: only the first, if all series share the value. */
   private rowsOf(label: string): readonly number[] {
     return this.shape.isCommon(label) ? this.rows.slice(0, 1) : this.rows;
   }

@@ -6,13 +6,14 @@ import { type Item, queryAll, type Table } from '../platform/table';
 import { expiresAtOf, TURN_MS, turnOf } from './lifetimes';
 
 /**
- * The index of a tenant's sources and pools; sources that are in a pool are not in it. An insert succeeds only for a new source.
- * An instance renews it when it first puts a layout of the source, then every 16 days: a write unit each time.
+ * The index of a tenant's sources and pools; it leaves out sources that are in a pool. Inserting an item
+ * succeeds only for a new source, which tells that the source is new. An instance renews the item when it
+ * first puts a layout of the source, then every 16 days; each time costs a write unit.
  *
  *     pk sources#tenant#bucket   sk source   expiresAt: seconds
  */
 export class SourceIndex {
-  /** @param written remembers in which turn this instance renewed each source */
+  /** @param written remembers the turn in which this instance last renewed each source */
   constructor(
     private readonly table: Table,
     private readonly retentionMs: number,
@@ -20,7 +21,7 @@ export class SourceIndex {
     private readonly now: () => number,
   ) {}
 
-  /** The item of a new source, to be inserted; then {@link noteRenewed}. */
+  /** Returns the item of a new source. After inserting it, call {@link noteRenewed}. */
   itemOf(tenantId: Id, sourceId: Id): Item {
     return { ...metaKeys.indexedSource(tenantId, sourceId), expiresAt: this.expiresAt() };
   }
@@ -29,7 +30,7 @@ export class SourceIndex {
     this.written.set(keyOf(sourceId), turnOf(sourceId, this.now()));
   }
 
-  /** Puts a source into the index, unless this instance did so in the present turn. */
+  /** Puts or renews a source's item, unless this instance did so in the present turn. */
   async renew(tenantId: Id, sourceId: Id): Promise<void> {
     if (this.written.get(keyOf(sourceId)) === turnOf(sourceId, this.now())) return;
     await this.table.client.send(
@@ -44,9 +45,9 @@ export class SourceIndex {
   }
 
   /**
-   * The ids of a tenant's sources, in the order of their buckets and then of the ids: stable, and the same for all who ask.
+   * Lists the ids of a tenant's sources, ordered by bucket and then by id. The order is always the same.
    *
-   * @param after the id to go on after
+   * @param after continue after this id
    */
   async *list(tenantId: Id, after?: Id): AsyncGenerator<Id> {
     for (let bucket = after === undefined ? 0 : bucketOfSource(after); bucket < SOURCE_BUCKETS; bucket++) {

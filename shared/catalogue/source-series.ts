@@ -1,7 +1,7 @@
 import { type Labels, labelsKey, labelValue, METRIC_NAME } from '../model/labels';
 import type { SourceCatalogue } from './catalogue';
 
-/** Every series that a source has posted, each once. */
+/** Lists every series that a source has posted, without duplicates. */
 export function seriesOf({ layouts, isOwn }: SourceCatalogue): Labels[] {
   const found = new Map<string, Labels>();
   for (const known of layouts.values())
@@ -10,9 +10,9 @@ export function seriesOf({ layouts, isOwn }: SourceCatalogue): Labels[] {
 }
 
 /**
- * The names of the metrics that a source has posted, sorted.
+ * Lists the names of the metrics that a source has posted, sorted.
  *
- * @param source given to leave out the series that have labels beside the source's
+ * @param source if given, leaves out series that have further labels than the source's
  */
 export function metricNames(known: SourceCatalogue, source?: Labels): string[] {
   const names = seriesOf(known)
