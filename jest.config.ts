@@ -27,6 +27,14 @@ const project = (name: string) => ({
   modulePathIgnorePatterns: ['<rootDir>/cdk.out', '<rootDir>/.local'],
 });
 
+/** With a stand-in for AWS that holds each call against the contract of its service. */
+const onServers = (name: string) => ({
+  ...project(name),
+  globalSetup: '<rootDir>/test/support/aws-run.cjs',
+  globalTeardown: '<rootDir>/test/support/aws-run-ended.cjs',
+  setupFilesAfterEnv: ['<rootDir>/test/support/aws-contract-hook.ts'],
+});
+
 const config: Config = {
   // One file per core at a time, since integration tests mostly wait for servers.
   maxWorkers: '100%',
@@ -34,12 +42,9 @@ const config: Config = {
   testSequencer: '<rootDir>/test/support/longest-first.cjs',
   projects: [
     ...['unit', 'infra', 'deploy'].map(project),
-    {
-      ...project('integration'),
-      globalSetup: '<rootDir>/test/support/aws-run.cjs',
-      globalTeardown: '<rootDir>/test/support/aws-run-ended.cjs',
-      setupFilesAfterEnv: ['<rootDir>/test/support/aws-contract-hook.ts'],
-    },
+    onServers('integration'),
+    // Lambda's own runtime, which `npm run test:aws` installs.
+    ...(process.env.OTHER_SERVERS === undefined ? [] : [onServers('runtime')]),
     // Programs that are not installed with this repository: `npm run test:peers`.
     ...(process.env.PEERS === undefined ? [] : [project('peers')]),
   ],

@@ -25,6 +25,8 @@ const DYNAMODB_LOCAL = [
 ];
 const VERSITYGW = 'github.com/versity/versitygw/cmd/versitygw@v1.8.0';
 const KINESALITE = 'kinesalite@3.3.3';
+/** Lambda's own runtime for Node; its installation compiles a native addon. */
+const RUNTIME_CLIENT = 'aws-lambda-ric@4.0.2';
 /** Older Redis lacks commands and script behaviour that ElastiCache has. */
 const MIN_SERVER_MAJOR = 7;
 
@@ -241,20 +243,23 @@ function browser() {
   writeFileSync(stamp, CHROMIUM);
 }
 
-/** Installs servers of other families into .local/other-servers; with Maven, Go and npm. */
+/** Installs servers of other families, and Lambda's runtime, into .local/other-servers; with Maven, Go, npm and CMake. */
 async function otherServers() {
   const folder = join(local, 'other-servers');
   const stamp = join(folder, '.setup-stamp');
-  const wanted = [...DYNAMODB_LOCAL, VERSITYGW, KINESALITE].join(' ');
+  const wanted = [...DYNAMODB_LOCAL, VERSITYGW, KINESALITE, RUNTIME_CLIENT].join(' ');
   if (isFresh(stamp, wanted)) return;
   for (const [command, ...args] of [
     ['java', '-version'],
     ['mvn', '-v'],
     ['go', 'version'],
+    ['cmake', '--version'],
+    ['make', '--version'],
+    ['g++', '--version'],
   ])
     if (spawnSync(command, args).status !== 0) fail(`test:aws needs ${command} on the PATH.`);
   console.error(
-    'setup: installing DynamoDB Local, versitygw and kinesalite into .local/other-servers, which takes minutes',
+    'setup: installing DynamoDB Local, versitygw, kinesalite and aws-lambda-ric into .local/other-servers, which takes minutes',
   );
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -278,16 +283,13 @@ async function otherServers() {
     ...silent,
     env: { ...process.env, GOBIN: join(folder, 'bin') },
   });
-  const packages = [
-    'install',
-    '--prefix',
-    folder,
-    '--no-save',
-    '--no-audit',
-    '--no-fund',
-    '--ignore-scripts',
-  ];
-  run('npm install', 'npm', [...packages, '--prefer-offline', KINESALITE], { env: npmEnvironment() });
+  const add = async (name, into, ...args) => {
+    mkdirSync(into, { recursive: true });
+    const given = ['install', '--prefix', into, '--no-save', '--no-audit', '--no-fund', '--prefer-offline'];
+    await install('npm install', 'npm', [...given, ...args, name], { ...silent, env: npmEnvironment() });
+  };
+  await add(KINESALITE, folder, '--ignore-scripts');
+  await add(RUNTIME_CLIENT, join(folder, 'runtime'), '--ignore-scripts=false');
   writeFileSync(stamp, wanted);
 }
 

@@ -7,7 +7,6 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { Redis } from 'ioredis';
 import { type Limiter, limiter } from '../../shared/platform/concurrency';
-import { ENV } from '../../shared/platform/names';
 import type { Freedoms } from '../faults/freedoms';
 import { EventSourceMapping, type MappingStart } from './event-source-mapping';
 import { FunctionPool, type InvocationResult } from './function-pool';
@@ -21,7 +20,7 @@ import {
   type ScheduleResource,
   type Stack,
 } from './template';
-import type { HostFaults, StoreAddresses, Wiring } from './wiring';
+import { type HostFaults, localVariables, type StoreAddresses, type Wiring } from './wiring';
 
 export interface FunctionHostOptions {
   readonly stack: Stack;
@@ -70,25 +69,12 @@ export class FunctionHost {
     const direct: Wiring = { addresses, clockSkewMs: 0, attach: () => {}, close: () => {} };
     for (const resource of stack.functions) {
       const kind = kindOf(resource.name);
-      const environmentOf = ({ name, environment }: FunctionResource, to: StoreAddresses) => ({
-        AWS_ENDPOINT_URL: to.awsUrl,
-        AWS_ENDPOINT_URL_LAMBDA: to.lambdaUrl,
-        AWS_REGION: aws.region,
-        // The stand-in for AWS takes any key id.
-        AWS_ACCESS_KEY_ID: secret,
-        AWS_SECRET_ACCESS_KEY: aws.credentials.secretAccessKey,
-        // By it the stand-in knows the function's role.
-        AWS_SESSION_TOKEN: name,
-        // In place of the template's: locally the hot tier has no TLS, cluster mode or IAM, and the API no domain name.
-        ...(ENV.redis in environment && { [ENV.redis]: to.redisUrl }),
-        ...(ENV.apiUrl in environment && { [ENV.apiUrl]: url }),
-      });
       this.callLimiters.set(resource.name, limiter(MAX_CALLS[kind] ?? Infinity));
       this.pools.set(
         resource.name,
         new FunctionPool({
           resource,
-          environmentOf,
+          environmentOf: (deployed, to) => localVariables(deployed, to, aws, secret, url),
           wire: async () =>
             (await faults?.wire(kind, addresses)) ?? { ...direct, clockSkewMs: freedoms?.clockSkewMs() ?? 0 },
           maxInstances: MAX_INSTANCES[kind] ?? 1,

@@ -1,4 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
+import { ENV } from '../../shared/platform/names';
+import type { AwsAddress } from './provision';
+import type { FunctionResource } from './template';
 
 /** Addresses of the stores and of Lambda's API. */
 export interface StoreAddresses {
@@ -32,4 +35,30 @@ export interface Delivery {
 export interface HostFaults {
   wire(functionName: string, addresses: StoreAddresses): Promise<Wiring>;
   delivery(functionName: string, shardId: string): Delivery;
+}
+
+/**
+ * Variables of a function's instance beside the template's, or in place of them: locally the hot tier has no TLS, cluster mode
+ * or IAM, and the API no domain name.
+ *
+ * @param secret the stand-in for AWS takes any key id; the host's Lambda API asks for this one
+ */
+export function localVariables(
+  { name, environment }: FunctionResource,
+  to: StoreAddresses,
+  aws: AwsAddress,
+  secret: string,
+  apiUrl: string,
+): Record<string, string> {
+  return {
+    AWS_ENDPOINT_URL: to.awsUrl,
+    AWS_ENDPOINT_URL_LAMBDA: to.lambdaUrl,
+    AWS_REGION: aws.region,
+    AWS_ACCESS_KEY_ID: secret,
+    AWS_SECRET_ACCESS_KEY: aws.credentials.secretAccessKey,
+    // By it the stand-in knows the function's role.
+    AWS_SESSION_TOKEN: name,
+    ...(ENV.redis in environment && { [ENV.redis]: to.redisUrl }),
+    ...(ENV.apiUrl in environment && { [ENV.apiUrl]: apiUrl }),
+  };
 }
