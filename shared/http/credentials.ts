@@ -1,13 +1,13 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 
 /**
- * Finds a request's API key:
+ * Returns a request's API key, undefined if it has none. Clients send it in different places:
  *
  *     X-Api-Key: key                        mackerel-agent, mkr
  *     Authorization: Bearer key             Prometheus, OpenTelemetry
  *     Authorization: Token key              InfluxDB 2
- *     Authorization: Basic user:key         as the password, with any user name
- *     ?u=user&p=key                         InfluxDB 1, on its own paths only: addresses end up in logs
+ *     Authorization: Basic user:key         the password is the key; any user name
+ *     ?u=user&p=key                         InfluxDB 1; only on its own paths, because URLs end up in logs
  */
 export function keyOf({ headers, rawPath, rawQueryString }: KeyedRequest): string | undefined {
   const sent = headers['x-api-key'];
@@ -22,7 +22,9 @@ type KeyedRequest = Pick<APIGatewayProxyEventV2, 'headers' | 'rawPath' | 'rawQue
 
 const INFLUX_1_PATHS: ReadonlySet<string> = new Set(['/write', '/query']);
 
-/** @see https://www.rfc-editor.org/rfc/rfc7617: the user name ends at the first colon */
+/**
+ * @see https://www.rfc-editor.org/rfc/rfc7617: the user name ends at the first colon
+ */
 function passwordOf(base64: string): string | undefined {
   const text = Buffer.from(base64, 'base64').toString('utf8');
   const colon = text.indexOf(':');

@@ -2,18 +2,22 @@ import { type Labels, labelValue, METRIC_NAME } from '../model/labels';
 import { valueText } from '../promql/numbers';
 import { compareBytes, compareLabels } from '../promql/vectors';
 
-/** A sample with its series. */
+/** A sample with its series' labels. */
 export interface ExposedSample {
   readonly labels: Labels;
   readonly timestampMs: number;
   readonly value: number;
 }
 
-/** How names are written that Prometheus knew before version 3 only with other characters: in quotes, or with `_` for those. */
+/**
+ * How to write names with characters outside `[A-Za-z0-9_:]`, which Prometheus accepts since version 3:
+ * quoted, or with `_` in place of those characters.
+ */
 export type NameEscaping = 'allow-utf-8' | 'underscores';
 
 /**
- * Writes samples in Prometheus' text format: by metric, each of them untyped.
+ * Writes samples in Prometheus' text format. Samples of one metric stand together, below a `TYPE` line that
+ * says `untyped`.
  *
  * @see https://prometheus.io/docs/instrumenting/exposition_formats/
  */
@@ -62,7 +66,7 @@ function underscored(name: string, others: RegExp): string {
   return name.replaceAll(others, '_').replace(/^\d/, '_');
 }
 
-/** A text in quotes, in which the format knows three escapes. */
+/** Quotes text with the three escapes of the exposition format. */
 function quoted(text: string): string {
   return `"${text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')}"`;
 }

@@ -9,10 +9,10 @@ import { overLimit } from './metered';
 import { statusOfPromql } from './prometheus-failure';
 
 /**
- * The answer to whatever a handler throws: 4xx for what the client can mend, 503 for stores that fail, time out or
- * throttle, 500 for everything else, which is a bug.
+ * Turns whatever a handler threw into an answer: 4xx if the client can correct it, 503 if a store failed,
+ * timed out or throttled, 500 for everything else, which is a bug.
  *
- * @param requestId in the message and the header of a 500, so that its log entry can be found
+ * @param requestId shown in the message and a header of a 500, to find its log entry
  */
 export function failureOf(error: unknown, requestId: string): HttpError {
   if (error instanceof HttpError) return error;
@@ -32,34 +32,40 @@ export function failureOf(error: unknown, requestId: string): HttpError {
   return new HttpError(500, `internal error; the request id is ${requestId}`, { 'x-request-id': requestId });
 }
 
-/** Nested causes looked at. */
+/** Most nested causes that are inspected. */
 const MAX_DEPTH = 5;
 
-/** Whether a store failed, timed out or throttled, rather than refused a request that should not have been sent. */
+/**
+ * Returns whether a store failed, timed out or throttled. A store that rejects a malformed request does not
+ * count: that is a bug here.
+ */
 export function isStoreFailure(error: unknown, depth = 0): boolean {
   if (!(error instanceof Error) || depth > MAX_DEPTH) return false;
   if (isThrottlingError(error as never) || isTransientError(error as never) || isServerError(error as never))
     return true;
   if (NAMES.has(error.name) || REDIS_MESSAGE.test(error.message)) return true;
-  // The addresses of one host, each with its own refusal.
+  // Node throws an AggregateError when each address of a host refused the connection.
   if (error instanceof AggregateError) return error.errors.some((each) => isStoreFailure(each, depth + 1));
   return isStoreFailure(error.cause, depth + 1);
 }
 
-/** By name, where the class would load the client of a store that this function does not use. */
+/**
+ * Errors recognised by name, because importing their classes would load store clients that the function does
+ * not use.
+ */
 const NAMES = new Set([
-  // AWS' SDK: a call given up, and credentials that cannot be fetched or have expired.
+  // AWS SDK: an aborted call, and credentials that cannot be fetched or have expired.
   'AbortError',
   'CredentialsProviderError',
   'ExpiredTokenException',
-  // Ours: the stream refused records, the archive replaced an object again and again.
+  // This project's own: the stream refused records; an archive object kept changing while it was read.
   'StreamUnavailableError',
   'ObjectChangedError',
 ]);
 
 /**
- * ioredis' own failures, then the replies of a server that cannot serve now. By message: ioredis names its errors by
- * their constructors, which the bundle renames.
+ * Messages of ioredis' own failures, and error replies of a Redis server that cannot serve right now. Errors
+ * are matched by message because ioredis names them after their constructors, which bundling renames.
  */
 const REDIS_MESSAGE = new RegExp(
   `^(?:${[

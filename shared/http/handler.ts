@@ -26,16 +26,19 @@ import { parsePrometheusQuery } from './prometheus-parameters';
 import { ROUTES, type Route, type RouteKey, type RoutesByKey } from './routes';
 import { answerUnrouted, withReadable } from './unrouted';
 
-/** A request that its route has admitted: the key has the right, query and body are valid. */
+/** A request that passed authentication, authorization and validation. */
 export interface RouteRequest<R extends Route> {
   readonly event: APIGatewayProxyEventV2;
-  /** The key's tenant; undefined on routes without a key. */
+  /** Tenant of the API key; undefined on routes without a key. */
   readonly tenant: R['right'] extends 'none' ? undefined : Tenant;
   /** Percent-decoded. */
   readonly path: Readonly<Record<PathParameter<R['path']>, string>>;
   readonly query: R extends { readonly query: infer Q extends z.ZodObject } ? z.output<Q> : undefined;
   readonly body: R extends { readonly body: infer B extends z.ZodType } ? z.output<B> : undefined;
-  /** Takes what a post is charged with: the bytes of a body that is no JSON, and the samples of each. */
+  /**
+   * Charges the post to the tenant's budget. The handler reports the size of a body that is not JSON, and the
+   * number of samples.
+   */
   readonly charge: R['function'] extends 'post' ? SampleCharge : undefined;
 }
 
@@ -53,7 +56,7 @@ export interface Gatekeeper {
   readonly keys: ApiKeys;
   readonly tenants: Tenants;
   readonly meter: TenantMeter;
-  /** Present in the query function. */
+  /** Present only in the query function. */
   readonly queries?: QueryBudgets;
 }
 
@@ -62,8 +65,8 @@ const routesByKey: ReadonlyMap<string, Route> = new Map(
 );
 
 /**
- * Builds a function's HTTP handler from its routes: authenticates, authorizes, validates and dispatches, and answers what
- * is thrown in Mackerel's error shape. HEAD is answered as GET, without the body.
+ * Builds a function's HTTP handler from its routes. The handler authenticates, authorizes, validates and
+ * dispatches a request, and turns exceptions into answers. It answers HEAD as GET without the body.
  */
 export function httpHandler(gatekeeper: Gatekeeper, handlers: RouteHandlers) {
   return async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {
@@ -120,7 +123,8 @@ async function answerRoute(
   } catch (error) {
     const requestId = event.requestContext?.requestId ?? 'unknown';
     const failure = failureOf(error, requestId);
-    // 5xx that a store or a bug caused; the API's own are thrown as HttpError.
+    // Log failures of stores and bugs. Handlers throw HttpError for expected 5xx answers, which need no log
+    // entry.
     if (failure.status >= 500 && failure !== error)
       log.error('request failed', {
         routeKey: event.routeKey,

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { gunzipSync, gzipSync, inflateSync } from 'node:zlib';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 
-/** An answer other than 2xx; clients see the message in Mackerel's error shape. */
+/** An answer other than 2xx. Clients see the message in their protocol's error shape. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
 
@@ -15,10 +15,10 @@ export class HttpError extends Error {
   }
 }
 
-/** Largest body, before and after decompression. API Gateway and Lambda accept about 4.5 MB. */
+/** Largest body in bytes, before and after decompression. API Gateway and Lambda accept about 4.5 MB. */
 export const MAX_BODY_BYTES = 4_000_000;
 
-/** An answer with a JSON body: mackerel-agent and mkr count a 2xx without one as a failure. */
+/** Answers with a JSON body. mackerel-agent and mkr treat a 2xx without one as a failure. */
 export function reply(
   status: number,
   body: unknown,
@@ -27,7 +27,11 @@ export function reply(
   return replyText(status, JSON.stringify(body), headers);
 }
 
-/** @param json is sent unchanged */
+/**
+ * Answers with text that is JSON already.
+ *
+ * @param json sent unchanged
+ */
 export function replyText(
   status: number,
   json: string,
@@ -40,7 +44,7 @@ export function replyText(
   };
 }
 
-/** A 200 with a body of plain text. */
+/** Answers 200 with plain text. */
 export function replyPlain(
   text: string,
   contentType = 'text/plain; charset=utf-8',
@@ -52,7 +56,7 @@ export function replyPlain(
   };
 }
 
-/** A 200 with a body of bytes. */
+/** Answers 200 with bytes. */
 export function replyBytes(
   bytes: Uint8Array,
   headers: Readonly<Record<string, string>>,
@@ -66,17 +70,21 @@ export function replyBytes(
   };
 }
 
-/** Characters. Lambda's limit is 6 MB, which includes the surrounding JSON and the body's escapes. */
+/**
+ * Most characters of an uncompressed answer. Lambda's limit of 6 MB includes the surrounding JSON and the
+ * body's escapes.
+ */
 const MAX_PLAIN_ANSWER = 4_000_000;
-/** Characters of base64, which needs no escapes. */
+/** Most characters of a base64 body, which needs no escapes. */
 const MAX_COMPRESSED_ANSWER = 5_500_000;
-/** Characters; compressing less saves no time. */
+/** Fewest characters worth compressing. */
 const MIN_COMPRESSED = 64_000;
-/** Characters before compression, which a function of 512 MB holds easily. */
+/** Most characters before compression. A function of 512 MB holds them easily. */
 export const MAX_ANSWER = 32_000_000;
 
 /**
- * Compresses a large answer if the client accepts gzip, as browsers and Go's client (mackerel-agent, mkr) do by default.
+ * Compresses a large answer if the client accepts gzip. Browsers and Go's client (mackerel-agent, mkr) do by
+ * default.
  *
  * @throws {HttpError} 413 when the answer still exceeds Lambda's limit
  */
@@ -92,7 +100,7 @@ export function fitAnswer(
       `the answer has ${length} characters, too many; ask for a shorter range or fewer names`,
     );
   if (length > (answer.isBase64Encoded ? MAX_COMPRESSED_ANSWER : MAX_ANSWER)) throw tooMuch();
-  // Binary answers are compressed by their own protocol.
+  // A binary answer is compressed by its own protocol already.
   if (answer.isBase64Encoded) return answer;
   const accepts = (acceptEncoding ?? '').split(',').some((part) => /^(gzip|\*)(;|$)/i.test(part.trim()));
   if (!accepts) {
@@ -109,7 +117,7 @@ export function fitAnswer(
   };
 }
 
-/** The answer to HEAD: that to GET, without its body. */
+/** Turns an answer to GET into the answer to HEAD. */
 export function withoutBody(answer: APIGatewayProxyStructuredResultV2): APIGatewayProxyStructuredResultV2 {
   return { ...answer, body: '', isBase64Encoded: false };
 }
@@ -119,10 +127,10 @@ export function replyError({ status, message, headers }: HttpError): APIGatewayP
 }
 
 /**
- * Returns what was found.
+ * Returns `value`, or throws if it is undefined.
  *
- * @param what for the error, such as `host`
- * @throws {HttpError} 404, naming it
+ * @param what kind of object for the error message, such as `host`
+ * @throws {HttpError} 404 that names the object
  */
 export function found<T>(what: string, name: string, value: T | undefined): T {
   if (value === undefined)
@@ -130,21 +138,27 @@ export function found<T>(what: string, name: string, value: T | undefined): T {
   return value;
 }
 
-/** By content encoding. `deflate` is zlib's format (RFC 9110), as OpenTelemetry's SDKs send it. */
+/**
+ * Decompressors by content encoding. `deflate` is zlib's format (RFC 9110), as OpenTelemetry's SDKs send it.
+ */
 const DECOMPRESSORS: ReadonlyMap<string, typeof gunzipSync> = new Map([
   ['gzip', gunzipSync],
   ['x-gzip', gunzipSync],
   ['deflate', inflateSync],
 ]);
 
-/** Told how many bytes a body has, or had when it was refused as too large, before it is used. */
+/**
+ * Called with the size of a body before the body is used; with the largest size allowed if it was refused as
+ * too large.
+ */
 export type OnBytes = (bytes: number) => void;
 
 /**
- * Returns the bytes of a request's body, decompressed.
+ * Returns a request's body, decompressed.
  *
- * @param maxBytes before and after decompression
- * @throws {HttpError} 413 when it exceeds `maxBytes`, 415 for another encoding than gzip and deflate, 400 for a broken one
+ * @param maxBytes most bytes before and after decompression
+ * @throws {HttpError} 413 when the body exceeds `maxBytes`, 415 for an encoding other than gzip and deflate,
+ *   400 when it cannot be decompressed
  */
 export function bodyBytes(
   event: APIGatewayProxyEventV2,
@@ -170,9 +184,9 @@ export function bodyBytes(
 }
 
 /**
- * Returns the bytes of a request's body as they came.
+ * Returns a request's body without decompressing it.
  *
- * @throws {HttpError} 413 when they exceed `maxBytes`
+ * @throws {HttpError} 413 when it exceeds `maxBytes`
  */
 export function rawBytes(
   { body = '', isBase64Encoded }: APIGatewayProxyEventV2,
@@ -185,7 +199,7 @@ export function rawBytes(
   return bytes;
 }
 
-/** The content encoding in lower case, or `absent` where none is named. */
+/** Returns the content encoding in lower case, or `absent` if the request names none. */
 export function encodingOf({ headers }: APIGatewayProxyEventV2, absent = 'identity'): string {
   return headers['content-encoding']?.trim().toLowerCase() || absent;
 }
@@ -224,7 +238,8 @@ export function bodyText(
  * Parses a request's body as JSON.
  *
  * @returns undefined for an empty body
- * @throws {HttpError} as {@link bodyText}; 400 when it is not JSON; 413 when it would take many times its bytes in memory
+ * @throws {HttpError} as {@link bodyText}; 400 when it is not JSON; 413 when its structure would take far
+ *   more memory than its bytes
  */
 export function jsonBody(
   event: APIGatewayProxyEventV2,
@@ -241,17 +256,20 @@ export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // V8 quotes the text around the error; a body is not for logs or answers.
+    // V8's message quotes the text around the error; a body must not reach logs or answers.
     throw new HttpError(400, `the body is not JSON${positionIn(error)}`);
   }
 }
 
-/** Bytes; a shorter body cannot hold enough to matter. */
+/** Length up to which the structure is not counted: a shorter body cannot hold enough of it to matter. */
 const MAX_UNCOUNTED = 256 * 1024;
-/** 4 MB of `{},` or `[[[` take 120 to 160 MB once parsed. Samples have at most 4 in 41 bytes and stay below. */
+/**
+ * Most commas and opening brackets in a body. 4 MB of `{},` or `[[[` would take 120 to 160 MB once parsed.
+ * Posted samples have at most 4 in 41 bytes and stay below.
+ */
 const MAX_STRUCTURE = 400_000;
 
-/** Counts commas and opening brackets, those inside strings too; takes a few ms for 4 MB. */
+/** Counts commas and opening brackets, including those inside strings. Takes a few ms for 4 MB. */
 function checkStructure(text: string): void {
   let structure = 0;
   for (let i = 0; i < text.length; i++) {
@@ -274,13 +292,14 @@ function tooLarge(maxBytes: number): HttpError {
   return new HttpError(413, `the body exceeds ${maxBytes} bytes`);
 }
 
-/** The query string, which keeps repeated names apart; API Gateway's own map joins their values. */
+/** Returns the query string with repeated names kept apart; API Gateway's own map joins their values. */
 export function queryOf(event: APIGatewayProxyEventV2): URLSearchParams {
   return new URLSearchParams(event.rawQueryString);
 }
 
 /**
- * The parameters of a form body, then those of the query string: of a name that must not repeat, the body's counts.
+ * Returns the parameters of a form body, followed by those of the query string. Where only one value counts,
+ * the body's takes precedence.
  *
  * @throws {HttpError} as {@link bodyText}
  */

@@ -7,7 +7,7 @@ import type { Tenant } from '../tenancy/tenants';
 import { HttpError } from './http';
 import type { RouteKey } from './routes';
 
-/** The minute budgets that a route's requests use. */
+/** Minute budgets that each route uses. */
 const USES: { readonly [K in RouteKey]?: readonly BudgetName[] } = {
   'POST /api/v0/tsdb': ['samplesPerMinute'],
   'POST /write': ['samplesPerMinute'],
@@ -18,7 +18,7 @@ const USES: { readonly [K in RouteKey]?: readonly BudgetName[] } = {
   'POST /api/v0/services/{serviceName}/tsdb': ['samplesPerMinute', 'servicePostsPerMinute'],
 };
 
-/** Routes that read samples. */
+/** Routes whose requests count as reads of samples. */
 const READS: ReadonlySet<string> = new Set<RouteKey>([
   'GET /api/v0/hosts/{hostId}/metrics',
   'GET /api/v0/services/{serviceName}/metrics',
@@ -35,11 +35,12 @@ const READS: ReadonlySet<string> = new Set<RouteKey>([
 const MEMORY_MB = Number(process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE ?? 0);
 
 /**
- * Does a request's work if the tenant's limits admit it, and counts it. A request over a limit is refused before its
- * body is parsed, so that refusing costs next to nothing.
+ * Runs a request if the tenant's limits admit it, and counts its usage. Refuses a request over a limit before
+ * parsing its body, so a refusal costs next to nothing.
  *
- * @param work is given what to charge a post with; undefined for requests that are no posts of samples
- * @throws {HttpError} 413 or 429, naming the limit; and what `work` throws
+ * @param work receives the charge of a post of samples; undefined for other requests
+ * @throws {HttpError} 413 or 429, naming the limit
+ * @throws whatever `work` throws
  */
 export async function metered<T>(
   meter: TenantMeter,
@@ -54,7 +55,7 @@ export async function metered<T>(
     admit(meter, tenant, routeKey, bodyBytes);
     if (USES[routeKey]?.includes('servicePostsPerMinute')) meter.count(tenant, { servicePosts: 1 });
     const charge = USES[routeKey]?.includes('samplesPerMinute') ? new SampleCharge(meter, tenant) : undefined;
-    // Whatever is wrong with the request, it was received.
+    // Charge the body first: it was received, even if the request turns out to be invalid.
     charge?.body(bodyBytes);
     return await work(charge);
   } finally {
@@ -70,9 +71,10 @@ export async function metered<T>(
 }
 
 /**
- * Does a query's work if the tenant's budget of queries admits it, and counts its time.
+ * Runs a query if the tenant's query budget admits it, and counts its time.
  *
- * @throws {HttpError} 429, naming the limit; and what `work` throws
+ * @throws {HttpError} 429, naming the limit
+ * @throws whatever `work` throws
  */
 export async function budgeted<T>(
   queries: QueryBudgets,
@@ -102,7 +104,7 @@ function admit(meter: TenantMeter, tenant: Tenant, routeKey: RouteKey, bodyBytes
   }
 }
 
-/** The way to make room under a limit that waiting does not lift. */
+/** Remedies for limits that waiting does not lift. */
 const REMEDIES: Partial<Record<LimitName, string>> = {
   hosts: 'retire hosts that are gone, or have an operator raise the limit',
   series:
@@ -110,9 +112,9 @@ const REMEDIES: Partial<Record<LimitName, string>> = {
 };
 
 /**
- * The answer to a request over a limit.
+ * Builds the 429 for a request over a limit.
  *
- * @param retryAfterSeconds when waiting may help
+ * @param retryAfterSeconds set when waiting may help
  */
 export function overLimit(name: LimitName, limit: number, retryAfterSeconds?: number): HttpError {
   const remedy = REMEDIES[name] ?? `try again in ${retryAfterSeconds} s, or have an operator raise the limit`;

@@ -6,13 +6,13 @@ import { ROUTES, type Route } from './routes';
 
 type Json = Record<string, unknown>;
 
-/** The statuses of errors: what each means, and which routes may answer it. */
+/** Error statuses: what each means, and which routes may answer it. */
 const ERRORS: Record<number, { readonly description: string; readonly isOf: (route: Route) => boolean }> = {
   400: {
     description: 'Malformed: the message names the field and its value.',
     isOf: ({ body, rawBody, isForm, query, method, path }) =>
       (body ?? rawBody ?? isForm ?? query) !== undefined ||
-      // The default group cannot be deleted.
+      // Deleting the default group answers 400.
       (method === 'DELETE' && path.startsWith(NOTIFICATION_GROUPS)),
   },
   401: { description: 'The key is missing or not valid.', isOf: needsKey },
@@ -36,7 +36,7 @@ const ERRORS: Record<number, { readonly description: string; readonly isOf: (rou
   503: { description: 'A store did not answer; see Retry-After.', isOf: needsKey },
 };
 
-/** Schemas of errors that are not of Mackerel's shape. */
+/** Names of the error schemas that differ from Mackerel's. */
 const OTHER_ERRORS = { prometheus: 'PrometheusError', alertmanager: 'AlertmanagerError' } as const;
 
 function needsKey({ right }: Route): boolean {
@@ -44,14 +44,14 @@ function needsKey({ right }: Route): boolean {
 }
 
 /**
- * Generates the OpenAPI 3.1 document from the table of routes.
+ * Generates the OpenAPI 3.1 document from {@link ROUTES}.
  *
  * @see https://spec.openapis.org/oas/v3.1.1.html
  */
 export function openApiDocument(): Json {
   const schemas: Json = {};
   const paths: Record<string, Json> = {};
-  // The web page is no API, nor is what redirects to it.
+  // The web page and the redirect to it are not part of the API.
   const isOfApi = ({ function: name, status }: Route) => name !== 'page' && status !== 302;
   for (const route of (ROUTES as readonly Route[]).filter(isOfApi)) {
     paths[route.path] ??= {};
@@ -186,7 +186,7 @@ function json(schema: Json): Json {
   return { 'application/json': { schema } };
 }
 
-/** Converts a zod schema to JSON Schema; named parts move to `schemas`. */
+/** Converts a zod schema to JSON Schema. Moves its named parts to `schemas`. */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output', schemas: Json): Json {
   const { $schema: _, $defs, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Json;
   const located = (part: unknown) =>
@@ -201,7 +201,7 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output', schemas: Json): Jso
   return { $ref: `#/components/schemas/${id}` };
 }
 
-/** `GET /api/v0/hosts/{hostId}` is `getHostsHostId`. */
+/** Returns an operation's id: `GET /api/v0/hosts/{hostId}` gives `getHostsHostId`. */
 function operationId(method: string, path: string): string {
   const words = path.replace(/^\/api\/v\d+/, '').split(/[^A-Za-z0-9]+/);
   return (

@@ -1,15 +1,15 @@
 import * as z from 'zod';
 import { HttpError } from './http';
 
-/** Flaws named in one error. */
+/** Most flaws that one error names. */
 const MAX_NAMED = 5;
-/** Characters of a value shown in an error. */
+/** Most characters of a value that an error shows. */
 const MAX_SHOWN = 100;
 
 /**
  * Validates a value against its schema.
  *
- * @throws {HttpError} 400, a sentence for each flaw: the field, what is allowed, and the value
+ * @throws {HttpError} 400 with a clause for each flaw: the field, what is allowed, and the value
  */
 export function parse<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
   const result = schema.safeParse(value, { reportInput: true });
@@ -17,12 +17,12 @@ export function parse<T extends z.ZodType>(schema: T, value: unknown): z.output<
   throw new HttpError(400, result.error.issues.slice(0, MAX_NAMED).map(sentenceOf).join('; '));
 }
 
-/** Validates a query string. Of a parameter that may not repeat, the first counts. */
+/** Validates a query string. If a parameter that may not repeat does, its first value counts. */
 export function parseQuery<T extends z.ZodObject>(schema: T, query: URLSearchParams): z.output<T> {
   return parse(schema, fieldsOf(schema, query));
 }
 
-/** The parameters that a schema knows and a query has. */
+/** Returns the parameters of a query that the schema knows. Repeatable ones are arrays. */
 export function fieldsOf(schema: z.ZodObject, query: URLSearchParams): Record<string, unknown> {
   const found = Object.entries(schema.shape).flatMap(([name, field]) => {
     if (!query.has(name)) return [];
@@ -43,7 +43,7 @@ function sentenceOf({ path, message, input }: z.core.$ZodIssue): string {
   return `${field}: ${message.replace(/^Invalid input: /, '').replace(/, received .*$/, '')}, got ${shown(input)}`;
 }
 
-/** The value, cut to what is enough to recognise it. */
+/** Formats a value for an error message, cut to {@link MAX_SHOWN} characters. */
 function shown(value: unknown): string {
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === 'object' && value !== null) return 'an object';

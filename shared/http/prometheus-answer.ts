@@ -4,7 +4,7 @@ import { valueText } from '../promql/numbers';
 import type { QueryResult, QueryValue, ResultSeries } from '../promql/query';
 import { replyText } from './http';
 
-/** Remarks of one answer, at most. */
+/** Most warnings, and most infos, of one answer. */
 const MAX_REMARKS = 10;
 
 export interface AnswerRemarks {
@@ -13,9 +13,9 @@ export interface AnswerRemarks {
 }
 
 /**
- * A success as Prometheus answers it.
+ * Builds a successful answer in Prometheus' format.
  *
- * @param json the data
+ * @param json the field `data`, as JSON
  */
 export function prometheusAnswer(
   json: string,
@@ -31,7 +31,7 @@ export function prometheusAnswer(
 
 const TRUNCATED = 'results truncated due to limit';
 
-/** Keeps the first of a list, with a warning when any are left out; 0 keeps all. */
+/** Keeps the first `limit` entries and warns if any are left out. 0 keeps all. */
 export function truncated<T>(
   all: readonly T[],
   limit = 0,
@@ -41,19 +41,19 @@ export function truncated<T>(
     : { kept: all.slice(0, limit), warnings: [TRUNCATED] };
 }
 
-/** How long the parts of a query took. */
+/** Durations of a query's phases. */
 export interface QueryDurations {
-  /** Finding and reading its samples, ms. */
+  /** Time to find and read the samples, in ms. */
   readonly readMs: number;
-  /** All of it, ms. */
+  /** Total time, in ms. */
   readonly totalMs: number;
 }
 
 /**
- * The answer to a query.
+ * Builds the answer to a query.
  *
- * @param atMs the time of an instant query, which scalars and strings bear
- * @param times for the statistics; undefined: they were not asked for
+ * @param atMs evaluation time of an instant query; stands beside a scalar or string
+ * @param times durations for the field `stats`; undefined if the client did not ask for it
  */
 export function queryAnswer(
   { value, warnings, infos, counts }: QueryResult,
@@ -73,7 +73,7 @@ export function queryAnswer(
   );
 }
 
-/** The statistics that Prometheus has; times are in seconds. */
+/** Returns statistics in Prometheus' shape, with durations in seconds. */
 function statsOf({ queryable, read, peak }: QueryResult['counts'], { readMs, totalMs }: QueryDurations) {
   return {
     timings: {
@@ -113,7 +113,7 @@ function pair(ms: number, value: number): string {
   return `[${ms / 1000},"${valueText(value)}"]`;
 }
 
-/** Labels as an object; `__proto__` is a label like any other. */
+/** Returns labels as a JSON object. `Object.fromEntries` keeps a label named `__proto__`. */
 export function metricJson(labels: Labels): string {
   return JSON.stringify(Object.fromEntries(labels));
 }

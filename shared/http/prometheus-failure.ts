@@ -8,7 +8,7 @@ const KINDS = { bad_data: 400, execution: 422, timeout: 503 } as const satisfies
   number
 >;
 
-/** Prometheus' `errorType` by status, where the error itself does not tell. */
+/** Prometheus' `errorType` for each status, used when the error itself does not have one. */
 const TYPES: Readonly<Record<number, string>> = {
   400: 'bad_data',
   401: 'unauthorized',
@@ -20,16 +20,19 @@ const TYPES: Readonly<Record<number, string>> = {
   503: 'unavailable',
 };
 
-/** The status of an error of a query. */
+/** Returns the HTTP status of a failed query. */
 export function statusOfPromql({ kind }: PromqlError): number {
   return KINDS[kind];
 }
 
-/** Answers a failure as Prometheus does. An answer too large is 422: clients read the text of 400, 422 and 503 alone. */
+/**
+ * Answers a failure in Prometheus' format. 413 becomes 422, because Prometheus' clients show the message of
+ * 400, 422 and 503 only.
+ */
 export function replyPrometheusError(failure: HttpError, cause: unknown): APIGatewayProxyStructuredResultV2 {
   const status = failure.status === 413 ? 422 : failure.status;
   const errorType = cause instanceof PromqlError ? cause.kind : (TYPES[status] ?? 'internal');
-  // Whatever is wrong with an expression is wrong with the parameter that has it.
+  // A PromQL error of kind bad_data concerns the parameter `query`.
   const isOfQuery = cause instanceof PromqlError && cause.kind === 'bad_data';
   const error = isOfQuery ? invalidParameter('query', failure.message).message : failure.message;
   return reply(status, { status: 'error', errorType, error }, failure.headers);

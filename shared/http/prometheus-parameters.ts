@@ -3,8 +3,8 @@ import { HttpError } from './http';
 import { fieldsOf } from './parse';
 
 /**
- * Validates parameters as Prometheus does: one that is absent counts as an empty text, and an error names the first that is
- * wrong.
+ * Validates parameters as Prometheus does: a required one that is absent counts as empty, and the error names
+ * only the first flaw.
  *
  * @throws {HttpError} 400 such as `invalid parameter "time": cannot parse "noon" to a valid timestamp`
  */
@@ -18,7 +18,7 @@ export function parsePrometheusQuery<T extends z.ZodObject>(schema: T, query: UR
   throw invalidParameter(String(path[0]), message);
 }
 
-/** A 400 in Prometheus' words. */
+/** Builds a 400 with Prometheus' wording. */
 export function invalidParameter(name: string, message: string): HttpError {
   return new HttpError(400, `invalid parameter ${JSON.stringify(name)}: ${message}`);
 }

@@ -22,8 +22,8 @@ import { siteRoutes } from './contract/site';
 export type { Route } from './contract/route';
 
 /**
- * The HTTP API as data: synthesis creates its routes from this table, functions dispatch, authorize and validate by it,
- * and the OpenAPI document is generated from it. The paths under /api/v0 are Mackerel's.
+ * The HTTP API as data. Synthesis creates API Gateway's routes from this table, functions dispatch, authorize
+ * and validate by it, and the OpenAPI document is generated from it. The paths under /api/v0 are Mackerel's.
  *
  * @see shared/protocol/mackerel/README.md
  */
@@ -48,13 +48,13 @@ export const ROUTES = [
   ...siteRoutes,
 ] as const satisfies readonly Route[];
 
-/** Answers every request that no route matches: 404 or 405. */
+/** The function that answers requests no route matches, with 404 or 405. */
 export const FALLBACK_FUNCTION = 'registry' satisfies FunctionName;
 
-/** A route as API Gateway names it: `GET /api/v0/hosts`. */
+/** A route's key in API Gateway: `GET /api/v0/hosts`. */
 export type RouteKey = keyof RoutesByKey;
 
-/** The routes by key. */
+/** The routes, by key. */
 export type RoutesByKey = {
   [R in (typeof ROUTES)[number] as `${R['method']} ${R['path']}`]: R;
 };

@@ -4,13 +4,13 @@ import { HttpError, replyError } from './http';
 import { replyPrometheusError } from './prometheus-failure';
 import { ROUTES, type Route } from './routes';
 
-/** Headers by which a browser gives an answer to a page of another origin. */
+/** Response headers that let a page of another origin read an answer. */
 const READABLE_HEADERS = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': 'Date, Server-Timing',
 };
 
-/** The answer to a browser's question whether a page of another origin may send a request with a key. */
+/** Response headers to a CORS preflight: which requests pages of other origins may send. */
 const PREFLIGHT_HEADERS = {
   ...READABLE_HEADERS,
   'access-control-allow-headers': 'Accept, Authorization, Content-Type, Origin, X-Api-Key',
@@ -19,8 +19,9 @@ const PREFLIGHT_HEADERS = {
 };
 
 /**
- * Answers a request that no route matches: a redirect if only slashes are too many, a browser's preflight, 405 if the path has
- * routes of other methods, else 404. Below Prometheus' path, errors have Prometheus' shape.
+ * Answers a request that no route matches. A path with extra slashes is redirected, a CORS preflight
+ * answered; the rest get 405 if the path has routes for other methods, else 404. Errors below Prometheus'
+ * root have Prometheus' shape.
  */
 export function answerUnrouted(event: APIGatewayProxyEventV2): APIGatewayProxyStructuredResultV2 {
   const { rawPath } = event;
@@ -49,7 +50,7 @@ function routesAt(path: string): Route[] {
   return (ROUTES as readonly Route[]).filter((route) => pathMatches(route.path, path));
 }
 
-/** Whether a path matches a route's; `{name}` matches one non-empty segment. */
+/** Returns whether a path matches a route's pattern. `{name}` matches one non-empty segment. */
 export function pathMatches(pattern: string, path: string): boolean {
   const expected = pattern.split('/');
   const segments = path.split('/');
@@ -59,7 +60,10 @@ export function pathMatches(pattern: string, path: string): boolean {
   );
 }
 
-/** 308 keeps the method and the body; 301 is what every client follows. */
+/**
+ * Redirects with 301 for GET and HEAD, which every client follows, else with 308, which keeps the method and
+ * the body.
+ */
 function redirect({ rawQueryString, requestContext }: APIGatewayProxyEventV2, path: string) {
   const { method } = requestContext.http;
   const location = rawQueryString === '' ? path : `${path}?${rawQueryString}`;

@@ -6,20 +6,20 @@ import { text } from '../../platform/fields';
 import type { Route } from './route';
 import { booleanParameter, integerParameter, success } from './values';
 
-/** Entries of a page, the most and the default. */
+/** Default and largest number of entries on a page. */
 const MAX_PAGE = 100;
 
 const MAX_REASON = 2_048;
 const MAX_REPORTS = 100;
 
 const page = {
-  // mkr sends it empty for the first page.
+  // mkr sends an empty `nextId` when it asks for the first page.
   nextId: z
     .string()
     .max(255)
     .transform((id) => (id === '' ? undefined : id))
     .optional()
-    .meta({ description: 'The `nextId` of the page before.' }),
+    .meta({ description: 'The `nextId` of the previous page.' }),
   limit: integerParameter
     .pipe(z.number().min(1).max(MAX_PAGE))
     .default(MAX_PAGE)
@@ -71,7 +71,7 @@ export const alertRoutes = [
     query: z.object({
       ...page,
       withClosed: booleanParameter(false).meta({
-        description: 'Whether to list alerts that have closed, too.',
+        description: 'Whether to include closed alerts.',
       }),
     }),
     answer: z.object({ alerts: z.array(alert), nextId: z.string().optional() }),
@@ -83,7 +83,7 @@ export const alertRoutes = [
     right: 'write',
     function: 'registry',
     summary: 'Set the memo of an alert',
-    // Its bytes are counted by the handler, which answers 413.
+    // The handler limits the size of the memo and answers 413, so the schema sets no bound.
     body: z.object({ memo: z.string().nullish() }),
     answer: z.object({ id: z.string(), memo: z.string() }),
   },
@@ -92,14 +92,14 @@ export const alertRoutes = [
     path: `${ALERT}/close`,
     right: 'write',
     function: 'registry',
-    summary: 'Close an alert: while its cause lasts, the next judgement opens another',
+    summary: 'Close an alert; if its cause persists, the next evaluation opens a new one',
     body: z.object({ reason: text(0, MAX_REASON) }),
     answer: alert,
   },
   {
     ...reading,
     path: `${ALERT}/logs`,
-    summary: 'List what happened to an alert, the newest first',
+    summary: 'List the log of an alert, newest first',
     query: z.object(page),
     answer: z.object({ logs: z.array(log), nextId: z.string().optional() }),
   },
@@ -108,7 +108,7 @@ export const alertRoutes = [
     path: '/api/v0/monitoring/checks/report',
     right: 'write',
     function: 'registry',
-    summary: 'Report checks: a report that cannot be used is dropped, and the others are taken',
+    summary: 'Report check results; invalid reports are dropped, the others are stored',
     body: z.object({ reports: z.array(z.unknown()).max(MAX_REPORTS).nullable() }),
     answer: success,
   },

@@ -1,6 +1,8 @@
 import type * as z from 'zod';
 
-/** Routes of one kind of objects, as Mackerel has them: a list, and an object that is made, replaced and deleted. */
+/**
+ * Builds the list, create, replace and delete routes of one kind of object, with the methods Mackerel uses.
+ */
 export function crudRoutes<
   const Path extends string,
   const Parameter extends string,
@@ -9,9 +11,9 @@ export function crudRoutes<
   List extends z.ZodType,
 >(kind: {
   readonly path: Path;
-  /** The name of the path's parameter. */
+  /** Name of the path parameter, without braces. */
   readonly parameter: Parameter;
-  /** One object, with its article. */
+  /** The object's name in a summary, with its article: `a monitor`. */
   readonly one: string;
   readonly many: string;
   readonly body: Body;

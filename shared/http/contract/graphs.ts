@@ -16,7 +16,7 @@ const UNITS = [
   'iops',
 ] as const;
 
-/** `custom.` and parts that are names, `*` or `#`; `#` at most once. */
+/** A graph name: `custom.` followed by parts that are names, `*` or `#`. `#` may occur once. */
 const graphName = text(1, 255)
   .regex(/^custom(\.([-a-zA-Z0-9_]+|[*#]))+$/, 'expected a name like custom.foo.#')
   .refine((name) => name.split('#').length <= 2, { error: 'has # more than once' });

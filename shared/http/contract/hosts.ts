@@ -27,20 +27,23 @@ const roleFullname = z
 
 const roleFullnames = z.array(roleFullname).max(1000);
 
-/** Agents post only lists of addresses; mkr prints `ipAddress`: the first of `ipv4Addresses`. */
+/**
+ * Agents post only lists of addresses, but mkr prints `ipAddress`: it defaults to the first of
+ * `ipv4Addresses`.
+ */
 const hostInterface = anyObject.transform((entry) => {
   const [first] = Array.isArray(entry.ipv4Addresses) ? entry.ipv4Addresses : [];
   return entry.ipAddress === undefined && typeof first === 'string' ? { ...entry, ipAddress: first } : entry;
 });
 
-/** `null`, which Go writes for an unset field, and `""` both mean none. */
+/** An optional name. Both `null`, which Go writes for an unset field, and `""` mean absent. */
 const optionalName = text(0, 255)
   .nullish()
   .transform((value) => value || null);
 
 const listedCheck = z.object({ name: text(1, 255), memo: text(0, 250).nullish() });
 
-/** Unknown fields are ignored: agents of other releases send more. */
+/** Body that registers or updates a host. Fields that other agent releases add are ignored. */
 export const hostBody = z
   .object({
     name: text(1, 255),
@@ -94,14 +97,20 @@ const oneHost = z.object({ host });
 
 export const hostQuery = z.object({
   service: z.string().optional(),
-  role: z.array(z.string()).optional().meta({ description: 'Any of them; ignored without `service`.' }),
+  role: z
+    .array(z.string())
+    .optional()
+    .meta({ description: 'Hosts with any of these roles; ignored without `service`.' }),
   name: z.string().optional(),
-  status: z.array(hostStatus).optional().meta({ description: 'Any of them. Default: working, standby.' }),
+  status: z
+    .array(hostStatus)
+    .optional()
+    .meta({ description: 'Hosts with any of these statuses. Default: working, standby.' }),
   customIdentifier: z.string().optional(),
   limit: integerParameter
     .refine((value) => value >= 1 && value <= 10_000, { error: '1 to 10000' })
     .optional()
-    .meta({ minimum: 1, maximum: 10_000, description: 'Hosts of a page, sorted by id.' }),
+    .meta({ minimum: 1, maximum: 10_000, description: 'Most hosts on a page. Pages are sorted by id.' }),
   nextId: z
     .string()
     .regex(/^[A-Za-z0-9]{1,64}$/)

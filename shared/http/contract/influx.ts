@@ -2,12 +2,12 @@ import * as z from 'zod';
 import { PRECISIONS } from '../../protocol/influx/line-reader';
 import type { Route } from './route';
 
-/** InfluxDB's other parameters, such as `bucket` and `org`, are ignored. */
+/** Query of a write to InfluxDB 1 or 2. Their other parameters, such as `bucket` and `org`, are ignored. */
 export const writeQuery = z.object({
   precision: z.enum(PRECISIONS).default('ns').meta({ description: 'Unit of the timestamps.' }),
 });
 
-/** InfluxDB 3's names of precisions, beside those of the others. */
+/** Names of precisions that only InfluxDB 3 accepts, mapped to the common short ones. */
 const PRECISIONS_3: ReadonlyMap<string, (typeof PRECISIONS)[number]> = new Map([
   ['nanosecond', 'ns'],
   ['microsecond', 'us'],
@@ -15,7 +15,7 @@ const PRECISIONS_3: ReadonlyMap<string, (typeof PRECISIONS)[number]> = new Map([
   ['second', 's'],
 ]);
 
-/** InfluxDB 3's other parameters, such as `db` and `accept_partial`, are ignored. */
+/** Query of a write to InfluxDB 3. Its other parameters, such as `db` and `accept_partial`, are ignored. */
 export const writeQuery3 = z.object({
   precision: z
     .enum(['auto', ...PRECISIONS, ...PRECISIONS_3.keys()])
@@ -27,7 +27,7 @@ export const writeQuery3 = z.object({
     }),
 });
 
-/** Errors as InfluxDB 1, 2 and 3 answer them. */
+/** The error bodies of InfluxDB 1, 2 and 3. */
 const refused1 = z.object({ error: z.string() }).meta({ id: 'InfluxRefused' });
 const refused2 = z
   .object({ code: z.literal('invalid'), message: z.string(), line: z.int().min(1).optional() })
@@ -42,7 +42,7 @@ const refused3 = z
   })
   .meta({ id: 'InfluxRefused3' });
 
-/** The statement may be in the query string, or in a form as the body. */
+/** Query of a statement. A POST may send the statement in a form body instead. */
 const statementQuery = z.object({ q: z.string().optional() });
 const statementResults = z
   .object({ results: z.array(z.object({ statement_id: z.int() })) })

@@ -4,7 +4,7 @@ import { success } from './values';
 
 const namespaceList = z.object({ metadata: z.array(z.object({ namespace: z.string() })) });
 
-/** Any JSON: the handler stores it byte for byte. */
+/** Metadata may be any JSON. The handler stores its bytes unchanged. */
 const metadata = z.unknown();
 
 export const metadataRoutes = [

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { metricsQuery } from './metrics';
 import type { Route } from './route';
 
-/** Metrics of one request, at most. */
+/** Most metrics that one request may name. */
 const MAX_NAMES = 100;
 
 export const metricTableQuery = metricsQuery.extend({
@@ -27,7 +27,7 @@ const metricTable = z
   })
   .meta({ id: 'Series' });
 
-/** Several metrics of one source side by side, as a graph draws them. */
+/** Routes that read several metrics of one source as a table, for drawing a graph. */
 export const metricTableRoutes = [
   {
     method: 'GET',

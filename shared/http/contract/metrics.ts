@@ -4,7 +4,10 @@ import { epochSeconds } from '../../platform/fields';
 import { HOST, type Route, SERVICE } from './route';
 import { durationParameter, integerParameter } from './values';
 
-/** A posted sample, for the OpenAPI document only: post checks each by itself, drops the bad ones and counts them. */
+/**
+ * A posted sample, as the OpenAPI document shows it. The post function validates samples itself: it drops and
+ * counts bad ones instead of refusing the request.
+ */
 const postedSample = {
   type: 'object',
   properties: {
@@ -19,7 +22,10 @@ const postedHostSample = {
   properties: { hostId: { type: 'string' }, ...postedSample.properties },
 };
 
-/** An array of samples, or null, which mkr sends when it has none. Only the array itself is checked here. */
+/**
+ * Schema of an array of samples, or null, which mkr sends when it has none. Only the array itself is
+ * validated.
+ */
 const samplesOf = (sample: object) =>
   z
     .custom<readonly unknown[] | null>((value) => value === null || Array.isArray(value), {
@@ -61,7 +67,7 @@ export const metricsQuery = z.object({
   }),
 });
 
-/** JSON has no number for infinities and NaN; Mackerel's clients cannot post them. */
+/** A sample as it is answered. Infinities and NaN are null, because JSON has no number for them. */
 const sample = z.object({ time: epochSeconds, value: z.number().nullable() }).meta({ id: 'Sample' });
 
 export const metrics = z

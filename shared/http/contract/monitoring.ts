@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Route } from './route';
 
-/** Lists of Mackerel's that are always empty here, so that clients which ask for them go on. */
+/** Mackerel lists that are always empty here. They exist because clients fail without them. */
 export const EMPTY_LISTS = [
   { path: '/api/v0/users', field: 'users' },
   { path: '/api/v0/invitations', field: 'invitations' },

@@ -9,7 +9,8 @@ import type { Route } from './route';
 
 const id = z.string();
 
-// A refined schema cannot be extended: an answer has the shape of what was posted, which has been checked.
+// A refined schema cannot be extended, so the answer reuses the bare shapes. The stored object was validated
+// when it was posted.
 const monitor = z
   .union(monitorSpec.options.map(({ shape }) => z.object({ id, ...shape })))
   .meta({ id: 'Monitor' });
@@ -30,7 +31,7 @@ const notificationGroup = z
   .meta({ id: 'NotificationGroup' });
 const alertGroupSetting = z.object({ id, ...alertGroupSettingSpec.shape }).meta({ id: 'AlertGroupSetting' });
 
-/** A channel that is made may join the default notification group. */
+/** Body that creates a channel, which may also add it to the default notification group. */
 const newChannel = z.intersection(
   channelSpec,
   z.object({ addToDefaultNotificationGroup: z.boolean().nullish() }),

@@ -1,7 +1,9 @@
 import * as z from 'zod';
 import type { Route } from './route';
 
-/** How OTLP says that points were rejected: the sender logs it and does not send them again. */
+/**
+ * OTLP's partial success: some points were rejected. The sender logs the message and must not resend them.
+ */
 const partialSuccess = z
   .object({
     partialSuccess: z.object({ rejectedDataPoints: z.string(), errorMessage: z.string() }).optional(),

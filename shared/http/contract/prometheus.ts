@@ -1,6 +1,6 @@
 import type { Route } from './route';
 
-/** Prometheus' paths, below a path of their own as other servers have them. */
+/** Root of Prometheus' API. It has a prefix, as Mimir's and Cortex' APIs have. */
 export const PROMETHEUS_ROOT = '/prometheus';
 export const PROMETHEUS = `${PROMETHEUS_ROOT}/api/v1` as const;
 

@@ -3,10 +3,13 @@ import { parseDurationMs } from '../../promql/numbers';
 import { PROMETHEUS, PROMETHEUS_ROOT } from './prometheus';
 import type { Route } from './route';
 
-/** ms; what a JavaScript date can hold. */
+/** Largest time of a JavaScript `Date`, in ms since epoch. */
 const MAX_TIME_MS = 8.64e15;
 
-/** Seconds since epoch, with a fraction, or RFC 3339; as ms. An empty one counts as absent. */
+/**
+ * A time parameter, as ms since epoch: seconds with an optional fraction, or RFC 3339. Empty counts as
+ * absent.
+ */
 const time = z
   .string()
   .transform((text, context) => {
@@ -24,12 +27,15 @@ const time = z
   })
   .meta({ examples: ['1435781451.781', '2015-07-01T20:10:51.781Z'] });
 
-/** A value in a message, cut to what is enough to recognise it. */
+/** Quotes a value for an error message, cut to its first 100 characters. */
 function shown(text: string): string {
   return JSON.stringify(text.slice(0, 100));
 }
 
-/** Seconds, with a fraction, or `1h30m`; as ms. */
+/**
+ * A duration parameter, as ms: seconds with an optional fraction, or text such as `1h30m`. Empty counts as
+ * absent.
+ */
 const duration = z
   .string()
   .transform((text, context) => {
@@ -51,22 +57,24 @@ const limit = z
   .regex(/^\d{0,15}$/, 'limit must be non-negative, and an integer')
   .transform(Number)
   .optional()
-  .meta({ description: 'At most so many of the answer; 0: all.' });
+  .meta({ description: 'Most entries of the answer; 0 returns all.' });
 
 const selectors = z
   .array(z.string())
   .optional()
-  .meta({ description: 'Series selectors: the answer is about series that any of them selects.' });
+  .meta({ description: 'Series selectors; a series counts if any of them selects it.' });
 
 const evaluation = {
   query: z.string().meta({ description: 'PromQL.' }),
   timeout: duration.optional().meta({ description: 'At most 25 s, the default.' }),
   limit,
-  lookback_delta: duration.optional().meta({ description: 'How long a sample stands. Default: 5 m.' }),
+  lookback_delta: duration
+    .optional()
+    .meta({ description: 'How far back an instant looks for the latest sample. Default: 5 m.' }),
   stats: z
     .string()
     .optional()
-    .meta({ description: 'Any text: the answer tells what the query took, as Prometheus does.' }),
+    .meta({ description: 'Any text adds timing and sample statistics to the answer.' }),
 };
 
 export const instantParameters = z.object({
@@ -85,7 +93,7 @@ const formatted = z.object({ query: z.string() });
 export const metadataQuery = z.object({
   limit,
   limit_per_metric: limit.meta({ description: 'A metric has one entry, so this changes nothing.' }),
-  metric: z.string().optional().meta({ description: 'The metric family alone.' }),
+  metric: z.string().optional().meta({ description: 'Only this metric family.' }),
 });
 const cardinality = z.object({ limit });
 
@@ -105,7 +113,7 @@ const common = {
   errors: 'prometheus',
   crossOrigin: true,
 } as const;
-/** Parameters may come in a form too, which counts before the query string. */
+/** Parameters of a POST may also come in a form body, which takes precedence over the query string. */
 const posted = { ...common, method: 'POST', isForm: true } as const;
 const got = { ...common, method: 'GET' } as const;
 
@@ -119,7 +127,7 @@ const summaries = {
   parse: 'Parse PromQL',
 };
 
-/** Prometheus' API for queries, as Grafana's data source uses it. */
+/** Prometheus' query API, as used by Grafana's data source. */
 export const promqlRoutes = [
   { ...got, path: `${PROMETHEUS}/query`, summary: summaries.query, query: instantParameters },
   { ...posted, path: `${PROMETHEUS}/query`, summary: summaries.query, query: instantParameters },

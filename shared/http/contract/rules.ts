@@ -6,7 +6,7 @@ import { InvalidPatternError } from '../../model/value-pattern';
 import { PROMETHEUS, PROMETHEUS_ROOT } from './prometheus';
 import type { Route } from './route';
 
-/** The path of the ruler's configuration, as Mimir has it. */
+/** Root of the ruler's configuration API. The paths below it are Mimir's. */
 export const RULER = `${PROMETHEUS_ROOT}/config/v1/rules` as const;
 
 const success = z.object({ status: z.literal('success') });
@@ -45,13 +45,13 @@ export const rulesQuery = z.object({
   'rule_group[]': texts('groups'),
   'file[]': texts('namespaces'),
   'match[]': selectors,
-  exclude_alerts: listed.meta({ description: 'Whether to leave the alerts out.' }),
+  exclude_alerts: listed.meta({ description: 'Whether to omit alerts.' }),
   group_limit: z
     .string()
     .regex(/^[1-9]\d{0,8}$/, 'must be greater than 0')
     .transform(Number)
     .optional()
-    .meta({ description: 'Most groups of a page.' }),
+    .meta({ description: 'Most groups on a page.' }),
   group_next_token: z.string().optional().meta({ description: '`groupNextToken` of the previous page.' }),
   state: z.enum(['firing', 'pending', 'inactive', 'unknown']).optional(),
   health: z.enum(['ok', 'err', 'unknown']).optional(),
@@ -107,10 +107,10 @@ const channel = {
     }, 'expected a duration such as 4h, 30s to 30d')
     .optional()
     .meta({
-      description: 'How long an alert fires until the receiver is told again, and again. Default: 4h.',
+      description: 'How often the receiver is told again of an alert that keeps firing. Default: 4h.',
     }),
 };
-/** Receivers of one kind. */
+/** Most receivers of one kind. */
 const MAX_RECEIVERS = 10;
 export const receivers = z.object({
   alertmanagers: z.array(receiver).max(MAX_RECEIVERS).default([]),
@@ -162,7 +162,10 @@ function isMatcher(text: string): boolean {
 
 const RECEIVERS = '/api/v1/alert-receivers';
 
-/** Rules and alerts as Prometheus lists them, and their configuration as mimirtool, cortextool and Grafana use it. */
+/**
+ * Routes of rules and alerts as Prometheus lists them, and of their configuration as used by mimirtool,
+ * cortextool and Grafana.
+ */
 export const rulesRoutes = [
   { ...listing, path: `${PROMETHEUS}/rules`, summary: 'List rules with their alerts', query: rulesQuery },
   {

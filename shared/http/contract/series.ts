@@ -4,7 +4,10 @@ import { metrics, metricsQuery } from './metrics';
 import type { Route } from './route';
 import { integerParameter } from './values';
 
-/** `label=host=web1&label=cpu=cpu0`: a label's name ends at the first equals sign. */
+/**
+ * The repeatable parameter `label`, such as `label=host=web1&label=cpu=cpu0`. A label's name ends at the
+ * first equals sign.
+ */
 const labels = z
   .array(z.string().regex(/^[^=]+=/, 'expected name=value'))
   .min(1)
@@ -23,12 +26,14 @@ const labels = z
   })
   .meta({ description: 'name=value; every label of the series but its name, in any order.' });
 
-/** Series of one page, at most. */
+/** Most series on one page. */
 export const MAX_SERIES = 10_000;
 
 const seriesCount = integerParameter.pipe(z.int().min(1).max(MAX_SERIES)).optional();
 
-/** A page ends after so many series of a source: `source.count`. */
+/**
+ * Where a page of series ended, `sourceId.count`: the next page starts after that many series of the source.
+ */
 const cursor = z
   .string()
   .regex(/^[A-Za-z0-9_-]{22}\.\d{1,7}$/, 'expected the next of an answer')
@@ -37,9 +42,9 @@ const cursor = z
 const listQuery = z.object({
   label: labels.optional().meta({ description: 'name=value; only series that have each of these labels.' }),
   prefix: z.string().optional().meta({ description: 'Only series whose names begin with it.' }),
-  perSource: seriesCount.meta({ description: 'At most so many series of each source; 1 lists the sources.' }),
-  limit: seriesCount.meta({ description: `Series of one page. Default: ${MAX_SERIES}.` }),
-  next: cursor.optional().meta({ description: 'The next of the page before.' }),
+  perSource: seriesCount.meta({ description: 'Most series of each source; 1 lists the sources.' }),
+  limit: seriesCount.meta({ description: `Most series on a page. Default: ${MAX_SERIES}.` }),
+  next: cursor.optional().meta({ description: 'The `next` of the previous page.' }),
 });
 const metricsByLabelsQuery = metricsQuery.extend({ label: labels });
 

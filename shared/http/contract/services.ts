@@ -7,7 +7,7 @@ export const serviceName = z.string().regex(SERVICE_NAME, `expected a name like 
 
 const memo = text(0, 250);
 
-/** A new service, or a new role. */
+/** Body that creates a service or a role. */
 const newService = z.object({ name: serviceName, memo: memo.nullish() });
 
 const service = z

@@ -3,10 +3,13 @@ import { text } from '../../platform/fields';
 import type { Route } from './route';
 import { booleanParameter } from './values';
 
-/** Alertmanager's API, below a path of its own: `amtool --alertmanager.url=https://.../alertmanager`. */
+/** Root of Alertmanager's API, as in `amtool --alertmanager.url=https://.../alertmanager`. */
 const ALERTMANAGER = '/alertmanager/api/v2';
 
-/** A silence of one alert has a matcher for each of its labels, which may be dozens. */
+/**
+ * Most matchers of a silence. Silencing one alert takes a matcher for each of its labels, which may be
+ * dozens.
+ */
 const MAX_MATCHERS = 100;
 const MAX_TEXT = 1_000;
 
@@ -73,7 +76,7 @@ const alert = z
 const common = { function: 'registry', errors: 'alertmanager' } as const;
 const reading = { ...common, method: 'GET', right: 'read' } as const;
 
-/** Silences, and what amtool and Grafana ask an Alertmanager besides. */
+/** Routes of silences, and the other Alertmanager routes that amtool and Grafana call. */
 export const silenceRoutes = [
   {
     ...reading,

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { status } from '../../operations/status-answer';
 import type { Route } from './route';
 
-/** As InfluxDB answers, whose clients read it. */
+/** InfluxDB's health answer; its clients parse these fields. */
 const health = z
   .object({ name: z.string(), message: z.string(), status: z.literal('pass'), checks: z.array(z.never()) })
   .meta({ id: 'Health' });
@@ -10,7 +10,9 @@ const ready = z
   .object({ status: z.literal('ready'), started: z.string(), up: z.string() })
   .meta({ id: 'Ready' });
 
-/** Routes of the stage rather than of a source: health, status, the web page and the OpenAPI document. */
+/**
+ * Routes about the deployment rather than its data: health, status, the web page and the OpenAPI document.
+ */
 export const siteRoutes = [
   {
     method: 'GET',

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { DAY_MS, parseDuration } from '../../model/duration';
 
-/** An integer in a query string: decimal digits only, so `60`, not `60.0`, `6e1` or ` 60`. */
+/** An integer in a query string. Only decimal digits are accepted: `60`, but not `60.0`, `6e1` or ` 60`. */
 export const integerParameter = z
   .string()
   .regex(/^-?\d{1,16}$/, 'expected integer')
@@ -13,7 +13,11 @@ export const integerParameter = z
   })
   .meta({ type: 'integer', pattern: undefined });
 
-/** `true` or `false` in a query string. @param absent what an absent or empty parameter means */
+/**
+ * A query parameter that is `true` or `false`.
+ *
+ * @param absent value of an absent or empty parameter
+ */
 export function booleanParameter(absent: boolean) {
   return z
     .string()
@@ -22,10 +26,10 @@ export function booleanParameter(absent: boolean) {
     .default(absent);
 }
 
-/** Longer than any useful step. */
+/** Longest duration accepted; longer than any useful step. */
 const MAX_DURATION_MS = 366 * DAY_MS;
 
-/** A duration in a query string, `300` (seconds) or `5m`, as ms: whole seconds, 1 s to 366 days. */
+/** A duration in a query string, as ms: `300` (seconds) or `5m`. Whole seconds, 1 s to 366 days. */
 export const durationParameter = z
   .string()
   .transform((value, context) => {
@@ -42,5 +46,5 @@ export const durationParameter = z
 
 export const success = z.object({ success: z.literal(true) }).meta({ id: 'Success' });
 
-/** Body of calls whose path says everything: `{}` as Mackerel documents, `null` as Go sends, or none. */
+/** Body of a request whose path says everything: `{}` as Mackerel documents, `null` as Go sends, or none. */
 export const emptyBody = z.looseObject({}).nullish();
