@@ -8,50 +8,60 @@ import { metaKeys } from '../platform/keys';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 import type { Right } from './rights';
 
-/** The rights that a key gives its bearer. */
+/** The tenant and the rights that an API key grants. */
 export interface Grant {
   readonly tenant: string;
   readonly rights: readonly Right[];
 }
 
-/** A key as listed, without its secret. */
+/** A key as lists show it, without its secret. */
 export interface KeyDescription extends Grant {
-  /** The 12 characters after `ht_`. */
+  /** The 12 characters after `ht_`. They identify the key and are no secret. */
   readonly publicId: string;
   /** ms since epoch. */
   readonly createdAt: number;
-  /** ms since epoch; undefined when it never expires. */
+  /** ms since epoch; undefined if the key never expires. */
   readonly expiresAt: number | undefined;
 }
 
-/** The tenant has {@link MAX_ACTIVE_KEYS} keys with the same rights: one in use, and its successor. */
+/** The tenant already has {@link MAX_ACTIVE_KEYS} keys with the same rights. */
 export class TooManyKeysError extends Error {
   override readonly name = 'TooManyKeysError';
 }
 
-/** `ht_<public id>_<secret>`: 12 characters to look it up, 256 random bits to prove it. */
+/** A key is `ht_<public id>_<secret>`: 12 characters to look it up, and 256 random bits as proof. */
 const KEY = /^ht_([A-Za-z0-9]{12})_([A-Za-z0-9_-]{43})$/;
 
-/** Whether `text` has a key's form. The key itself may be unknown or revoked. */
+/** Returns whether `text` has the form of a key. The key may still be unknown or revoked. */
 export function isKey(text: string): boolean {
   return KEY.test(text);
 }
 
-/** A revoked key works for at most this long; a key created just after it was refused stays refused for as long. */
+/**
+ * Lifetime of a cached look-up, in ms. So a revoked key works, and a new key that was tried too early is
+ * refused, for at most this long.
+ */
 const CACHE_MS = 30_000;
-/** Active keys of a tenant with the same rights: to replace a key, create the second, then revoke the first. */
+/**
+ * Most active keys of a tenant with the same rights. Two allow a rotation: create the second, then revoke the
+ * first.
+ */
 export const MAX_ACTIVE_KEYS = 2;
 
 /**
- * API keys. The table holds their SHA-256; a key is shown once, when it is created.
+ * Stores API keys. The table holds only their SHA-256; a key is shown once, when it is created.
  *
  *     pk key#public id       sk key               hash   tenant   rights   createdAt: ms   expiresAt: seconds
  *     pk keys#tenant id      sk rights#number     the same without the hash, and the public id
  *
- * The first is what a request looks up. The second is what a tenant has, numbered from 0 to as many as it may have.
+ * Requests look up the first item. The second lists a tenant's keys; its number, below {@link
+ * MAX_ACTIVE_KEYS}, bounds how many there are.
  */
 export class ApiKeys {
-  /** Found and unknown ids are its owners: unknown ones are cheap to invent, and must not push out keys in use. */
+  /**
+   * Entries are owned by `found` or `unknown`, so that invented ids, which are cheap to send, cannot evict
+   * keys in use.
+   */
   private readonly copies = new Cache<KeyCopy>(CACHES.apiKeys, () => 1_000);
 
   constructor(
@@ -60,6 +70,8 @@ export class ApiKeys {
   ) {}
 
   /**
+   * Creates a key.
+   *
    * @param expiresAt ms since epoch; undefined for never
    * @returns the key, which cannot be shown again
    * @throws {TooManyKeysError}
@@ -74,10 +86,12 @@ export class ApiKeys {
       tenant: { S: grant.tenant },
       rights: { SS: [...new Set(grant.rights)].sort() },
       createdAt: { N: String(this.now()) },
-      // The table's TTL attribute, in seconds. `verify` refuses an expired key whether or not DynamoDB has removed it.
+      // The table's TTL attribute is in seconds. `verify` refuses an expired key whether or not DynamoDB has
+      // removed it.
       ...(expiresAt === undefined ? {} : { expiresAt: { N: String(Math.floor(expiresAt / 1000)) } }),
     };
-    // The key before its number: a crash in between leaves a key that nobody has seen, not a number that is lost.
+    // Write the key before its number: a crash in between leaves a key nobody has seen, but no number is
+    // lost.
     await this.table.client.send(
       new PutItemCommand({
         TableName: this.table.name,
@@ -104,7 +118,7 @@ export class ApiKeys {
     );
   }
 
-  /** A tenant's keys, oldest first, perhaps with expired ones. */
+  /** Lists a tenant's keys, oldest first. May include expired ones. */
   async list(tenantId: Id): Promise<KeyDescription[]> {
     const keys: KeyDescription[] = [];
     const items = queryAll(this.table, {
@@ -122,15 +136,16 @@ export class ApiKeys {
   }
 
   /**
-   * Revokes a key: every instance refuses it within 30 s. Safe to repeat.
+   * Revokes a key. Every instance refuses it within 30 s. Safe to repeat.
    *
-   * @returns its grant; undefined when there is no such key
+   * @returns the key's grant; undefined when there is no such key
    */
   async revoke(publicId: string): Promise<Grant | undefined> {
     const Item = await this.read(publicId);
     if (Item === undefined) return undefined;
     const grant = grantOf(Item);
-    // The number before the key: an interrupted revocation can be repeated, because it still finds the key.
+    // Remove the number before the key: an interrupted revocation can be repeated, because it still finds the
+    // key.
     for (let number = 0; number < MAX_ACTIVE_KEYS; number++)
       await succeeds(
         this.remove(numberedKey(grant, number), {
@@ -144,7 +159,7 @@ export class ApiKeys {
   }
 
   /**
-   * Returns a key's grant as of at most 30 s ago.
+   * Returns the grant of a key, at most 30 s old.
    *
    * @returns undefined when the key is malformed, unknown or expired, or its secret is wrong
    */
@@ -203,7 +218,7 @@ interface StoredKey {
 }
 
 interface KeyCopy {
-  /** Undefined: there was none. */
+  /** Undefined if the table has no such key. */
   readonly stored: StoredKey | undefined;
   readonly readAtMs: number;
 }
@@ -220,7 +235,7 @@ function expiryOf({ expiresAt }: Item): number | undefined {
   return expiresAt?.N === undefined ? undefined : Number(expiresAt.N) * 1000;
 }
 
-// 64 characters, so that a random byte picks each with the same probability; the last two repeat.
+// 64 characters, so that every one is equally likely for a random byte; the last two occur twice.
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789AB';
 
 function digestOf(key: string): Buffer {

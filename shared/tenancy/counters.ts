@@ -1,28 +1,28 @@
-/** A tenant's counters by UTC day. All are sums. */
+/** Counters of a tenant's usage per UTC day. All are sums. */
 export const COUNTERS = [
-  /** Requests that a function answered, refused ones included, but not those with an invalid key. */
+  /** Requests answered, including refused ones but not those with an invalid key. */
   'requests',
-  /** Requests among them that read samples. DynamoDB reserves the word `reads`. */
+  /** Requests that read samples. The name is not `reads`, a reserved word of DynamoDB. */
   'sampleReads',
-  /** Samples acknowledged, which means in the stream. */
+  /** Samples acknowledged, that is, durable in the stream. */
   'samples',
   /**
-   * Samples that posts were charged with: those of their bodies, dropped ones included, and at least one a post and a kilobyte.
-   * A tenant's budget of samples is used by these.
+   * Samples charged to the budget of posts: those in request bodies, including dropped ones, and at least one
+   * for each post and each kilobyte.
    */
   'samplesCharged',
   /** Bytes of request bodies, as received. */
   'bodyBytes',
   'servicePosts',
-  /** Requests that the query function worked on, and their time. */
+  /** Requests of the query function, and the time they took. */
   'queries',
   'queryMs',
-  /** Bytes put into the stream, and the units of 25 KB that it charges by. */
+  /** Bytes put into the stream, and the 25 KB units that Kinesis bills. */
   'streamBytes',
   'streamUnits',
-  /** Time of the functions that answer requests, MB-ms. */
+  /** Duration of the functions that answer requests, in MB-ms. */
   'functionMbMs',
-  /** Chunk bytes and items written to the warm tier, rewrites included. */
+  /** Chunk bytes and items written to the warm tier, including rewrites. */
   'warmBytesWritten',
   'warmItemsWritten',
 ] as const;

@@ -1,9 +1,12 @@
 import type { Tenants } from './tenants';
 
-/** Maximum age of a copy: as long as a revoked key may still post, and far below {@link LAST_WRITE_MS}. */
+/**
+ * Maximum age of the cached names, in ms. It equals the time a revoked key may still post and is far below
+ * {@link LAST_WRITE_MS}.
+ */
 const MAX_AGE_MS = 30_000;
 
-/** The names of deleted tenants as of at most 30 s ago, read once in that time at most. */
+/** Caches the names of deleted tenants for up to 30 s. */
 export class DeletedTenants {
   private copy: { readonly names: ReadonlySet<string>; readonly readAtMs: number } | undefined;
 
@@ -12,7 +15,10 @@ export class DeletedTenants {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** @throws when the copy is too old and the table does not answer: the caller may then neither keep nor drop samples */
+  /**
+   * @throws when the copy is too old and the table does not answer; the caller must then neither keep nor
+   *   drop samples
+   */
   async names(): Promise<ReadonlySet<string>> {
     if (this.copy === undefined || this.now() - this.copy.readAtMs >= MAX_AGE_MS) {
       const readAtMs = this.now();
@@ -24,7 +30,7 @@ export class DeletedTenants {
 }
 
 /**
- * Time after a tenant's deletion from which no function writes for it: the longest invocation that may have begun with
- * older copies of keys and tenants.
+ * Time after which no function writes for a deleted tenant any more, in ms. It covers the longest invocation
+ * that began with older copies of the tenant's keys and placement.
  */
 export const LAST_WRITE_MS = 20 * 60_000;

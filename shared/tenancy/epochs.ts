@@ -1,24 +1,30 @@
 import { DAY_MS } from '../model/duration';
 import { type Day, dayOf, dayStartMs, EPOCH_LEAD_MS, type Placement } from '../model/placement';
 
-/** Epochs of a tenant at most: a deletion makes a record for each place of its source. */
+/**
+ * Most epochs of a tenant's placement. They are bounded because a deletion writes one record for each place a
+ * source ever had.
+ */
 export const MAX_EPOCHS = 32;
 
-/** The number of partitions cannot change as asked. */
+/** The requested change of the number of partitions is not allowed. */
 export class EpochError extends Error {
   override readonly name = 'EpochError';
 }
 
-/** The first day that no writer can have accepted samples of yet, nor will before it knows an epoch published now. */
+/**
+ * Returns the first day for which no writer can have placed samples yet, nor will before it learns of an
+ * epoch published now.
+ */
 export function firstFreeDay(nowMs: number): Day {
   return dayOf(Math.ceil((nowMs + EPOCH_LEAD_MS) / DAY_MS) * DAY_MS);
 }
 
 /**
- * Plans a placement with `partitions` from `fromDay` on. Earlier days keep theirs, so no stored byte moves; epochs that were
- * published for later days give way.
+ * Plans a placement with `partitions` partitions from `fromDay` on. Earlier days keep their number, so no
+ * stored byte moves. Epochs already published for later days are replaced.
  *
- * @param fromDay by default {@link firstFreeDay}
+ * @param fromDay @default {@link firstFreeDay}
  * @throws {EpochError}
  */
 export function planEpoch(

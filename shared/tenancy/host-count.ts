@@ -3,13 +3,13 @@ import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
 import { type Item, succeeds, type Table } from '../platform/table';
 
-/** A count that refuses a host is checked against the hosts themselves when it is older, ms. */
+/** Minimum age of a count before it is recounted, in ms. */
 const RECOUNT_MS = 3_600_000;
 
 /**
- * How many hosts each tenant has that are not retired, for the limit. Exact under concurrent writers: a host is counted
- * before it is created. A crash in between, or a write that is sent twice, leaves the count too high or too low by one; a
- * count that would refuse a host is taken anew, at most once an hour.
+ * Counts each tenant's active (not retired) hosts, to enforce the limit. The count is exact under concurrent
+ * writers, because a host is counted before it is created. A crash in between, or a repeated write, makes the
+ * count wrong by one. When a count would refuse a host, the hosts are recounted, at most once an hour.
  *
  *     pk usage#tenant   sk hosts   active: number   countedAt: ms
  */
@@ -19,13 +19,17 @@ export class HostCount {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** Counts one host more. @returns false, and counts none, when the tenant has `most` already */
+  /**
+   * Adds one to the count.
+   *
+   * @returns false, leaving the count unchanged, if it is at `most` already
+   */
   async take(tenantId: Id, most: number): Promise<boolean> {
     if (await this.add(tenantId, 1, 'active < :bound', most)) return true;
     return (await this.recount(tenantId)) && this.add(tenantId, 1, 'active < :bound', most);
   }
 
-  /** Counts one host less. */
+  /** Subtracts one from the count. */
   async give(tenantId: Id): Promise<void> {
     await this.add(tenantId, -1, 'active > :bound', 0);
   }
@@ -47,12 +51,14 @@ export class HostCount {
     );
   }
 
-  /** @returns false when the count is recent */
+  /**
+   * @returns false without recounting when the last count is recent
+   */
   private async recount(tenantId: Id): Promise<boolean> {
     const countedAt = await this.countedAt(tenantId);
     if (countedAt !== undefined && this.now() - Number(countedAt) < RECOUNT_MS) return false;
     const active = await this.read(tenantId);
-    // If another instance was first, its count stands.
+    // If another instance recounted first, its count stands.
     await succeeds(
       this.table.client.send(
         new PutItemCommand({
@@ -81,7 +87,7 @@ export class HostCount {
     return Item?.countedAt?.N;
   }
 
-  /** Reads every host. */
+  /** Counts the active hosts by reading all of them. */
   private async read(tenantId: Id): Promise<number> {
     let hosts = 0;
     const pages = paginateQuery(
@@ -92,7 +98,8 @@ export class HostCount {
         FilterExpression: 'contains(json, :active)',
         ExpressionAttributeValues: {
           ':pk': { S: metaKeys.documents('hosts', tenantId) },
-          // Inside of a string the quotes would be escaped; only a nested property of the same name is counted wrongly.
+          // Quotes within a string are escaped, so the text matches the property itself. Only a nested
+          // property of the same name would be miscounted.
           ':active': { S: '"retiredAt":null' },
         },
         Select: 'COUNT',

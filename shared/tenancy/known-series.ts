@@ -11,42 +11,49 @@ import { mapLimited } from '../platform/concurrency';
 import type { Tenant } from './tenants';
 
 const PARALLEL = 16;
-/** Life of a source's copy, ms. Until the copy expires, a series that another instance has let in since counts as new. */
+/**
+ * Lifetime of a source's cached series, in ms. Until then, series that another instance admitted count as
+ * new.
+ */
 const KNOWN_MS = 300_000;
-/** Approximate memory of a series in a copy. */
+/** Approximate memory of one cached series, in bytes. */
 const SERIES_BYTES = 150;
 /**
- * Most sources of a tenant that an instance looks up in each period. The sender repeats a refused request, and each time more of its
- * sources are known. The largest request needs a hundred periods, so it passes long before its first copies expire. The period is
- * short so that no request keeps the table busy for long.
+ * Most sources that an instance looks up for a tenant in one {@link LOOKUP_PERIOD_MS}. A sender repeats a
+ * refused request, and each time more of its sources are cached. The largest request needs 100 periods, so it
+ * passes long before its first entries expire. Short periods keep one request from occupying the table for
+ * long.
  */
 const MAX_LOOKUPS = 100;
 const LOOKUP_PERIOD_MS = 1_000;
 
-/** The tenant has used up its look-ups of the period. Nothing of the request was written. */
+/** The tenant has used up its look-ups for this period. Nothing of the request was written. */
 export class LookupsUsedUpError extends Error {
   override readonly name = 'LookupsUsedUpError';
 
-  /** @param waitMs time until the next period, ms */
+  /**
+   * @param waitMs time until the next period, in ms
+   */
   constructor(readonly waitMs: number) {
     super(`${MAX_LOOKUPS} sources were looked up within ${LOOKUP_PERIOD_MS / 1000} s`);
   }
 }
 
 /**
- * Cache of the series that exist. Only tenants that have reached their limit of series need it.
+ * Cache of the series that exist. It is needed only for tenants that have reached their limit of series.
  *
- * A tenant whose requests name ever new sources gets a bounded number of look-ups. Beyond it, requests that need one more are refused
- * until the period is over, whereas those of sources that are known go on.
+ * Look-ups are bounded for each tenant and period, because a tenant can name new sources without end. Once
+ * they are used up, requests with uncached sources are refused until the next period; requests with cached
+ * sources proceed.
  */
 export class KnownSeries {
-  /** Keys of the series' labels, by tenant and source. */
+  /** Label keys of a source's series, by source and tenant. */
   private readonly cache = new Cache<ReadonlySet<string>>(
     CACHES.knownSeries,
     (series) => SERIES_BYTES * (series.size + 1),
     { ttlMs: KNOWN_MS },
   );
-  /** Look-ups used in the present period, by tenant. */
+  /** Look-ups used in the current period, by tenant. */
   private lookups = { endMs: -Infinity, used: new Map<Id, number>() };
 
   constructor(
@@ -55,8 +62,9 @@ export class KnownSeries {
   ) {}
 
   /**
-   * Drops the samples of new series.
+   * Removes samples of series that do not exist yet.
    *
+   * @returns the remaining rows, and the number of samples dropped
    * @throws {LookupsUsedUpError}
    */
   async keep(
@@ -79,7 +87,10 @@ export class KnownSeries {
     return { kept: kept.filter(([, rows]) => rows.length > 0), dropped };
   }
 
-  /** Returns the series of each source. Looks up as many as the tenant may, so that a repeated request gets further. */
+  /**
+   * Returns the series of each source. Looks up as many as the period still allows before it throws, so that
+   * a repeated request gets further.
+   */
   private async seriesOf(tenantId: Id, sourceIds: readonly Id[]): Promise<ReadonlySet<string>[]> {
     const copies = new Map(sourceIds.map((id) => [id, this.cache.get(id, tenantId)]));
     const missing = [...copies].flatMap(([id, copy]) => (copy === undefined ? [id] : []));
@@ -105,7 +116,7 @@ export class KnownSeries {
   }
 }
 
-/** Removes new series from a row. */
+/** Removes from a row the samples of series that are not in `known`. */
 function knownOf(dictionary: SeriesDictionary, row: SourceRow, known: ReadonlySet<string>): SourceRow {
   const { timestamp, series, values } = row;
   const kept = Array.from(series.keys()).filter((i) => known.has(labelsKey(dictionary.labelsOf(series[i]!))));

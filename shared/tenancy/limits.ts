@@ -1,10 +1,19 @@
 import type { RuntimeSettings } from '../platform/settings';
 
-/** A tenant's limits: the stage's settings hold the defaults, `ops tenants set --limit` changes one tenant's. */
+/**
+ * A tenant's limits. The settings of the stage hold the defaults; `ops tenants set --limit` overrides them
+ * for one tenant.
+ */
 export interface Limits {
-  /** Samples of posts in a clock minute, dropped ones included. Each post counts as at least one, and as one a kilobyte. */
+  /**
+   * Samples posted per clock minute, including dropped ones. Each post counts as at least one sample, and as
+   * at least one per kilobyte.
+   */
   readonly samplesPerMinute: number;
-  /** Series with samples in the last day. Beyond it samples of new series are dropped, those of known series kept. */
+  /**
+   * Series with samples in the last day. Beyond it, samples of new series are dropped and those of existing
+   * series kept.
+   */
   readonly series: number;
   /** Hosts that are not retired. */
   readonly hosts: number;
@@ -12,32 +21,32 @@ export interface Limits {
   readonly bodyBytes: number;
   /** Posts of service metrics accepted in a clock minute. */
   readonly servicePostsPerMinute: number;
-  /** Series that a query selects, all its selectors together. */
+  /** Series selected by all selectors of a query together. */
   readonly querySeries: number;
-  /** Sources of one of its selectors. */
+  /** Sources selected by one selector of a query. */
   readonly querySources: number;
-  /** Samples that it reads. */
+  /** Samples that a query reads. */
   readonly querySamples: number;
-  /** Seconds that it takes. */
+  /** Seconds that a query runs. */
   readonly querySeconds: number;
-  /** Queries that run at once, of any kind. */
+  /** Queries of any kind that run at the same time. */
   readonly queriesAtOnce: number;
-  /** Seconds of the query function in a clock minute. */
+  /** Seconds of the query function per clock minute. */
   readonly querySecondsPerMinute: number;
-  /** Recording and alerting rules. */
+  /** Recording and alerting rules of the tenant. */
   readonly rules: number;
-  /** Groups of rules. */
+  /** Rule groups of the tenant. */
   readonly ruleGroups: number;
-  /** Rules of one group. */
+  /** Rules in one group. */
   readonly rulesPerGroup: number;
-  /** Alerts of one rule, pending and firing. */
+  /** Pending and firing alerts of one rule. */
   readonly alertsPerRule: number;
 }
 
 export type LimitName = keyof Limits;
 export type LimitOverrides = Partial<Limits>;
 
-/** The setting with each limit's default. */
+/** The setting that holds each limit's default. */
 const SETTING = {
   samplesPerMinute: 'maxSamplesPerMinute',
   series: 'maxSeries',
@@ -58,7 +67,7 @@ const SETTING = {
 
 export const LIMIT_NAMES = Object.keys(SETTING) as LimitName[];
 
-/** A tenant's limits: its own where it has any, else the stage's. */
+/** Returns a tenant's limits: its overrides, else the stage's defaults. */
 export function limitsOf(settings: RuntimeSettings, overrides: LimitOverrides = {}): Limits {
   const pairs = LIMIT_NAMES.map((name) => [name, overrides[name] ?? settings[SETTING[name]]]);
   return Object.fromEntries(pairs) as Limits;

@@ -1,12 +1,15 @@
 const MINUTE_MS = 60_000;
 
-/** Time between exchanges of an instance's use with the others: with much of the budget left, and with little. */
+/**
+ * Time between exchanges of an instance's use with the table, in ms: while much of the budget is left, and
+ * once little is.
+ */
 const RELAXED_MS = 15_000;
 const CLOSE_MS = 2_000;
-/** Share of the limit from which instances exchange often. */
+/** Share of the limit above which instances exchange more often. */
 const CLOSE_SHARE = 0.5;
 
-/** Use that the others do not know of yet. */
+/** Use that this instance has not yet added to the table. */
 export interface UnsentUse {
   /** Minutes since epoch. */
   readonly minute: number;
@@ -14,15 +17,16 @@ export interface UnsentUse {
 }
 
 /**
- * A tenant's budget for the clock minute, as one instance knows it: the use that the instances have exchanged, and its own
- * since then. It admits a request while less than the limit is used.
+ * One instance's view of a tenant's budget for the current clock minute: the use that all instances have
+ * exchanged, plus its own since then. It admits a request while the sum is below the limit.
  *
- * All instances together admit at least the limit. They admit more by what arrives between two exchanges (2 s for a tenant
- * that used half of its limit in this minute or the last, else 15 s) and by the last request of each instance.
+ * All instances together admit at least the limit. They exceed it by what arrives between two exchanges (2 s
+ * apart for a tenant that used half of its limit in this minute or the last, else 15 s) and by the last
+ * request of each instance.
  */
 export class MinuteBudget {
   private minute = 0;
-  /** The minute's use by all instances, without {@link unsent}. */
+  /** This minute's use by all instances, without {@link unsent}. */
   private shared = 0;
   private unsent = 0;
   private usedBefore = 0;
@@ -33,13 +37,13 @@ export class MinuteBudget {
     this.unsent += amount;
   }
 
-  /** Time until there is room again, ms; 0 when there is. */
+  /** Returns the time until the budget has room, in ms; 0 if it has room now. */
   waitMs(nowMs: number, limit: number): number {
     this.turnTo(nowMs);
     return this.shared + this.unsent < limit ? 0 : (this.minute + 1) * MINUTE_MS - nowMs;
   }
 
-  /** The use to exchange now; undefined when there is none, or it is too early. */
+  /** Returns the use to exchange now; undefined if there is none, or the last exchange was too recent. */
   due(nowMs: number, limit: number): UnsentUse | undefined {
     this.turnTo(nowMs);
     const isClose = Math.max(this.shared + this.unsent, this.usedBefore) >= limit * CLOSE_SHARE;
@@ -48,7 +52,11 @@ export class MinuteBudget {
     return { minute: this.minute, amount: this.unsent };
   }
 
-  /** Ends an exchange. @param total the minute's use by all instances, `amount` included */
+  /**
+   * Records the result of an exchange.
+   *
+   * @param total the minute's use by all instances, including this exchange
+   */
   exchanged({ minute, amount }: UnsentUse, total: number): void {
     if (minute !== this.minute) return;
     this.unsent -= amount;

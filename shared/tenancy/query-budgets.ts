@@ -7,54 +7,59 @@ import type { Tenant } from './tenants';
 import type { UsageTable } from './usage-table';
 
 const MINUTE_MS = 60_000;
-/** Time between reports of an instance's queries that were not announced. */
+/** Time between reports of queries that were not announced, in ms. */
 const REPORT_MS = 15_000;
-/** Share of the limit of seconds below which an instance begins queries without announcing them. */
+/** Share of a tenant's query seconds below which its queries begin without being announced. */
 const LIGHT_SHARE = 0.25;
-/** How long a tenant waits when as many queries run as may. */
+/** Wait suggested to a tenant that runs as many queries as it may, in ms. */
 const BUSY_MS = 1_000;
-/** The longest that a query waits for the table; then it is admitted. */
+/** Timeout of a call to the table, in ms. A query whose announcement times out is admitted. */
 const TIMEOUT_MS = 1_000;
 const STATE_BYTES = 300;
 
-/** A query that was admitted. */
+/** A query that was admitted and has not ended. */
 export interface RunningQuery {
   /** Minutes since epoch. */
   readonly minute: number;
   readonly startedMs: number;
-  /** Whether the table counts it among those that run. */
+  /** Whether the table counts the query as running. */
   readonly isAnnounced: boolean;
 }
 
-/** A query that must not begin. */
+/** A query that was refused. */
 export interface RefusedQuery {
   readonly refusedBy: LimitName;
-  /** Time until it may be tried again, ms. */
+  /** Time until the query may be tried again, in ms. */
   readonly waitMs: number;
 }
 
 interface TenantState {
   minute: number;
-  /** Time of all instances' queries in the minute, as last heard, and of this instance's since then, ms. */
+  /**
+   * Time of all instances' queries in this minute, as the table last told, plus this instance's since then,
+   * in ms.
+   */
   usedMs: number;
   usedBeforeMs: number;
-  /** Of this instance, not reported yet, ms. */
+  /** Query time of this instance that the table does not have yet, in ms. */
   unsentMs: number;
   heardAtMs: number;
-  /** When the table was called last, whether or not it answered. */
+  /** Time of the last call to the table, whether or not it answered. */
   calledAtMs: number;
   refusal: (RefusedQuery & { readonly untilMs: number }) | undefined;
 }
 
 /**
- * Bounds what each tenant's queries take of the function: how many run at once, and their seconds in a minute of the clock.
+ * Bounds the query function's work for each tenant: how many queries run at once, and their seconds per clock
+ * minute.
  *
- * A query announces itself in the table before it begins, unless this instance heard within the last minute that the tenant has used
- * less than a quarter of its seconds. So a tenant that asks for little costs a write or two a minute, and one that asks for much cannot
- * begin on an instance that knows nothing of it.
+ * A query is announced in the table before it begins, unless the tenant is light: this instance learnt within
+ * the last minute that the tenant used less than a quarter of its seconds. So a light tenant costs a write or
+ * two a minute, and a heavy one cannot start afresh on an instance that does not know it.
  *
- * The bounds are exceeded by a tenant's queries on instances that know it as a light one, by those that run on from the minute before,
- * and while the table does not answer. A query whose instance was killed counts as running until its minute is over.
+ * A tenant can exceed the bounds through instances that consider it light, through queries that began in the
+ * previous minute, and while the table does not answer. If an instance is killed, its announced queries count
+ * as running until their minute ends.
  */
 export class QueryBudgets {
   private readonly states = new Cache<TenantState>(CACHES.queryBudgets, () => STATE_BYTES);
@@ -65,7 +70,7 @@ export class QueryBudgets {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** Admits a query, which then must be given to {@link end}, or refuses it. */
+  /** Admits or refuses a query. Pass an admitted query to {@link end} when it is done. */
   async begin(tenant: Tenant): Promise<RunningQuery | RefusedQuery> {
     const startedMs = this.now();
     const limits = this.meter.limits(tenant);
@@ -85,18 +90,18 @@ export class QueryBudgets {
     const nowMs = this.now();
     const refused = spent(state, limits, nowMs) ?? { refusedBy: 'queriesAtOnce' as const, waitMs: BUSY_MS };
     state.refusal = { ...refused, untilMs: nowMs + refused.waitMs };
-    // Who is refused is not light, however little was used.
+    // A refused tenant is not light, however little time it used: announce its next query.
     state.heardAtMs = -Infinity;
     return refused;
   }
 
-  /** Counts a query's time. Never fails. */
+  /** Counts the time of a query that {@link begin} admitted. Never fails. */
   async end(tenant: Tenant, { minute, startedMs, isAnnounced }: RunningQuery): Promise<void> {
     const nowMs = this.now();
     const tookMs = nowMs - startedMs;
     this.meter.count(tenant, { queries: 1, queryMs: tookMs });
     const state = this.state(tenant, nowMs);
-    // An announced query counts in the minute that it began in, the others in that of the report.
+    // An announced query counts in the minute it began in, any other in the minute of the report.
     if (state.minute === minute || !isAnnounced) state.usedMs += tookMs;
     if (!isAnnounced) state.unsentMs += tookMs;
     const isDue = state.unsentMs > 0 && nowMs - state.calledAtMs >= REPORT_MS;
@@ -110,7 +115,7 @@ export class QueryBudgets {
       const total = await this.table.endQueries(tenant.id, ofMinute, isAnnounced ? 1 : 0, sentMs, signal);
       this.hear(state, ofMinute, total);
     } catch (error) {
-      log.warn('the time of queries was not counted', { error: error as Error });
+      log.warn('query time was not counted in the usage table', { error: error as Error });
     }
   }
 
@@ -119,12 +124,14 @@ export class QueryBudgets {
       const bounds = { atOnce: limits.queriesAtOnce, usedMs: limitMs(limits) };
       return await this.table.beginQuery(id, minute, bounds, AbortSignal.timeout(TIMEOUT_MS));
     } catch (error) {
-      log.warn('a query was admitted without its budget', { error: error as Error });
+      log.warn('query admitted without a budget check: the usage table did not answer', {
+        error: error as Error,
+      });
       return undefined;
     }
   }
 
-  /** Takes in the table's sum of a minute. */
+  /** Takes over the table's total for a minute. */
   private hear(state: TenantState, minute: number, totalMs: number): void {
     if (minute !== state.minute) return;
     state.usedMs = totalMs + state.unsentMs;
@@ -153,7 +160,9 @@ export class QueryBudgets {
   }
 }
 
-/** The refusal of a tenant that has used its seconds of the minute; undefined when it has not. */
+/**
+ * Returns the refusal of a tenant that has no query seconds left in this minute, or may not run any query.
+ */
 function spent({ minute, usedMs }: TenantState, limits: Limits, nowMs: number): RefusedQuery | undefined {
   const waitMs = (minute + 1) * MINUTE_MS - nowMs;
   if (usedMs >= limitMs(limits)) return { refusedBy: 'querySecondsPerMinute', waitMs };

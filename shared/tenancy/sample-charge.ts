@@ -1,12 +1,15 @@
 import type { TenantMeter } from './tenant-meter';
 import type { Tenant } from './tenants';
 
-/** Bytes of a body that are charged as one sample: more than a sample takes in any protocol, but for labels of unusual length. */
+/**
+ * Bytes of a body that are charged as one sample. In every protocol a sample takes less, unless its labels
+ * are unusually long.
+ */
 const BYTES_A_SAMPLE = 1_000;
 
 /**
- * Charges one post to its tenant's budget of samples: the samples that its body has, dropped ones included, and at least one for each
- * kilobyte. So a body costs as much as it makes the function work, whether or not anything of it is stored.
+ * Charges one post to its tenant's budget of samples: the samples in its body, including dropped ones, but at
+ * least one per kilobyte. So a body costs as much as the work it causes, whether or not any of it is stored.
  */
 export class SampleCharge {
   private charged = 0;
@@ -16,12 +19,20 @@ export class SampleCharge {
     private readonly tenant: Tenant,
   ) {}
 
-  /** Call before the body is parsed. @param bytes after decompression */
+  /**
+   * Charges the size of a body. Call it before parsing.
+   *
+   * @param bytes size after decompression
+   */
   body(bytes: number): void {
     this.raiseTo(Math.max(1, Math.ceil(bytes / BYTES_A_SAMPLE)));
   }
 
-  /** Call before a store is asked. @param samples that the body has, dropped ones included */
+  /**
+   * Charges the samples of a body. Call it before asking any store.
+   *
+   * @param samples number of samples in the body, including dropped ones
+   */
   samples(samples: number): void {
     this.raiseTo(samples);
   }

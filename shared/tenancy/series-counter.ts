@@ -11,23 +11,23 @@ import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
 import type { UsageTable } from './usage-table';
 
-/** A layout that the catalogue lacked. */
+/** A layout that was not in the catalogue yet. */
 export interface NewLayout extends PackedLayout {
   readonly group: GroupId;
-  /** Whether the catalogue had no layout of its source. */
+  /** Whether the layout's source was new to the catalogue, too. */
   readonly isOfNewSource: boolean;
 }
 
 const PARALLEL = 16;
 
 /**
- * Counts new series as they are first seen, for the limit. The count is approximate: a crash loses some, which the next
- * count of the catalogue finds.
+ * Counts new series when they are first seen, to enforce the limit. The count is approximate: a crash loses
+ * some, and the hourly count of the catalogue corrects it.
  */
 export class SeriesCounter {
   /**
-   * Series by source, as 53-bit hashes, for sources with recent new layouts. Two of 1,000 series collide in one of 10^10
-   * sources, and the hourly count finds what was made to collide.
+   * 53-bit hashes of the series of sources that recently had new layouts. A collision is rare (one in 10^10
+   * sources of 1,000 series), and the hourly count corrects collisions that somebody provoked.
    */
   private readonly cache = new Cache<HashSet>(CACHES.countedSeries, (series) => 100 + series.bytes);
 
@@ -36,7 +36,10 @@ export class SeriesCounter {
     private readonly usage: UsageTable,
   ) {}
 
-  /** Adds the series that no older layout of their source has. Never fails: samples come first. */
+  /**
+   * Adds the series that no older layout of their source has. Never fails, because storing samples matters
+   * more than counting series.
+   */
   async added(tenantId: Id, layouts: readonly NewLayout[]): Promise<void> {
     if (layouts.length === 0) return;
     try {
@@ -47,12 +50,12 @@ export class SeriesCounter {
       const added = counts.reduce((sum, count) => sum + count, 0);
       if (added > 0) await this.usage.addSeries(tenantId, added);
     } catch (error) {
-      log.warn('new series were not counted', { error: error as Error });
+      log.warn('new series were not counted; the next hourly count includes them', { error: error as Error });
     }
   }
 
   private async countNew(tenantId: Id, sourceId: Id, fresh: readonly NewLayout[]): Promise<number> {
-    // The layouts of a source come one soon after the other, where a sender deals its series out to queues.
+    // A sender that spreads its series over queues creates the layouts of a source one soon after the other.
     const isNew = fresh.some(({ isOfNewSource }) => isOfNewSource);
     const known =
       this.cache.get(sourceId, tenantId) ??
@@ -61,7 +64,7 @@ export class SeriesCounter {
         : await this.olderThan(tenantId, sourceId, fresh));
     const before = known.size;
     for (const layout of fresh) for (const series of hashesOfPacked(layout)) known.add(series);
-    // Set again, because its size has changed.
+    // Set it again, so that the cache learns its new size.
     this.cache.set(sourceId, known, tenantId);
     return known.size - before;
   }

@@ -1,8 +1,13 @@
-/** The tenant's limit of series leaves nothing of a write, or too many sources were looked up to tell. */
+/**
+ * A write was refused: every sample in it is of a new series beyond the limit, or its sources could not all
+ * be looked up.
+ */
 export class SeriesLimitError extends Error {
   override readonly name = 'SeriesLimitError';
 
-  /** @param retryAfterMs when a write of new series may succeed */
+  /**
+   * @param retryAfterMs time after which a write of new series may succeed, in ms
+   */
   constructor(
     readonly limit: number,
     readonly retryAfterMs: number,

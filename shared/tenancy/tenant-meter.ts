@@ -9,7 +9,7 @@ import { MinuteBudget } from './minute-budget';
 import type { Tenant } from './tenants';
 import type { UsageTable } from './usage-table';
 
-/** The limits by the minute, and the counter that uses each up. */
+/** Limits per minute, and the counter that uses each up. */
 const BUDGETS = {
   samplesPerMinute: 'samplesCharged',
   servicePostsPerMinute: 'servicePosts',
@@ -17,10 +17,16 @@ const BUDGETS = {
 export type BudgetName = keyof typeof BUDGETS;
 const BUDGET_NAMES = Object.keys(BUDGETS) as BudgetName[];
 
-/** How often an instance adds its counts to the table, and reads the number of series. */
+/**
+ * Time between additions of an instance's counts to the table, and between its reads of the number of series,
+ * in ms.
+ */
 const COUNT_MS = 30_000;
 const SERIES_MS = 30_000;
-/** The longest that a request waits for the exchange; counts that could not be added go with the next. */
+/**
+ * Timeout of an exchange, for which a request waits, in ms. Counts that could not be added go with the next
+ * exchange.
+ */
 const TIMEOUT_MS = 1_000;
 const STATE_BYTES = 1_000;
 
@@ -34,10 +40,11 @@ interface TenantState {
 }
 
 /**
- * An instance's counts of its tenants, and what it knows of their use of limits. It admits a request by what it knows,
- * without asking a store; now and then, after a request, it adds its counts to the table and reads those of the others.
+ * Counts usage by tenant on one instance, and tracks how much of each limit is used. It admits requests from
+ * memory, without asking a store. After some requests it adds its counts to the table and reads the totals of
+ * all instances.
  *
- * Counts that were not yet added are lost with the instance: at most 30 s of its requests.
+ * Counts not yet added are lost if the instance dies: at most 30 s of its requests.
  */
 export class TenantMeter {
   private readonly states = new Cache<TenantState>(CACHES.tenantMeters, () => STATE_BYTES);
@@ -61,22 +68,22 @@ export class TenantMeter {
     }
   }
 
-  /** Time until a tenant's budget has room, ms; 0 when it has. */
+  /** Returns the time until a tenant's budget has room, in ms; 0 if it has room now. */
   waitMs(tenant: Tenant, budget: BudgetName): number {
     return this.state(tenant).budgets[budget].waitMs(this.now(), this.limits(tenant)[budget]);
   }
 
-  /** Whether the tenant had reached its limit of series up to 30 s ago. */
+  /** Returns whether the tenant had reached its limit of series, as of at most 30 s ago. */
   isFullOfSeries(tenant: Tenant): boolean {
     return this.state(tenant).series >= this.limits(tenant).series;
   }
 
-  /** Exchanges counts with the other instances, when it is time. Never fails a request. */
+  /** Exchanges counts with the table, if it is time. Never fails a request. */
   async settle(tenant: Tenant): Promise<void> {
     const state = this.state(tenant);
     const limits = this.limits(tenant);
     const nowMs = this.now();
-    // Created on first use: most requests exchange nothing.
+    // Created only when needed: most requests exchange nothing.
     let signal: AbortSignal | undefined;
     const abort = () => {
       signal ??= AbortSignal.timeout(TIMEOUT_MS);
@@ -117,7 +124,7 @@ export class TenantMeter {
     if (exchanges.length === 0) return;
     for (const outcome of await Promise.allSettled(exchanges))
       if (outcome.status === 'rejected')
-        log.warn('counts were not added; they go with the next request', { error: outcome.reason as Error });
+        log.warn('usage counts were not added; the next request retries', { error: outcome.reason as Error });
   }
 
   private state({ id }: Tenant): TenantState {

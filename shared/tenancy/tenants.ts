@@ -11,34 +11,40 @@ export interface Tenant {
   readonly id: Id;
   readonly name: string;
   readonly placement: Placement;
-  /** The limits that differ from the stage's. */
+  /** Limits that override the stage's defaults. */
   readonly limits?: LimitOverrides;
-  /** How long its samples can be read, ms; undefined: the stage's `retention`, which is never shorter. */
+  /**
+   * How long samples can be read, in ms; undefined for the stage's `retention`. Never longer than that
+   * setting.
+   */
   readonly retentionMs?: number;
 }
 
-/** The mark of a deleted tenant. It stays for ever: the stream may deliver the tenant's records again. */
+/**
+ * The mark of a deleted tenant. It is kept for ever, because the stream may deliver the tenant's records
+ * again.
+ */
 export interface DeletedTenant {
   readonly id: Id;
   readonly name: string;
   readonly partitions: number;
   /** ms since epoch. */
   readonly deletedAt: number;
-  /** When nothing of it was left and no function could write for it any more, ms since epoch. */
+  /** When the tenant's data was gone and no function could write for it any more, in ms since epoch. */
   readonly erasedAt: number | undefined;
 }
 
-/** The name cannot be a tenant's. */
+/** The name is not valid for a tenant. */
 export class TenantNameError extends Error {
   override readonly name = 'TenantNameError';
 }
 
-/** The name is a deleted tenant's. */
+/** The name belonged to a deleted tenant. */
 export class DeletedTenantError extends Error {
   override readonly name = 'DeletedTenantError';
 }
 
-/** Names appear in commands, logs and lists, so none may look like another or need quotes. */
+/** Names appear in commands, logs and lists, so no two may look alike and none may need quotes. */
 const TENANT_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?$/;
 
 /**
@@ -53,20 +59,23 @@ export function checkTenantName(name: string): void {
   );
 }
 
-/** The tenant was deleted, or its placement changed, while an operator changed it. */
+/** The tenant was deleted, or its placement changed, during an operator's change. */
 export class TenantChangedError extends Error {
   override readonly name = 'TenantChangedError';
 }
 
-/** How long a copy of a tenant may be used. Writers then refresh it or fail; a new epoch is published much further ahead. */
+/**
+ * Maximum age of a cached tenant, in ms. Writers then read it again or fail. New epochs are published much
+ * further ahead.
+ */
 const PLACEMENT_MAX_AGE_MS = 60_000;
 
 /**
- * The tenants and their placement.
+ * Stores the tenants and their placement.
  *
  *     pk tenants   sk tenant id   name   epochs: JSON   limits: JSON   retentionMs   deletedAt: ms   erasedAt: ms
  *
- * A deleted tenant's item stays, with `deletedAt`; so no tenant can be created in its place.
+ * The item of a deleted tenant stays, with `deletedAt`, so its name cannot be used again.
  */
 export class Tenants {
   private readonly copies = new Cache<{ readonly tenant: Tenant; readonly readAtMs: number }>(
@@ -80,9 +89,10 @@ export class Tenants {
   ) {}
 
   /**
-   * Creates a tenant, unless it exists.
+   * Creates a tenant, or returns it if it exists.
    *
-   * @throws {TenantNameError} {DeletedTenantError}
+   * @throws {TenantNameError}
+   * @throws {DeletedTenantError}
    */
   async create(name: string, partitions: number): Promise<Tenant> {
     checkTenantName(name);
@@ -108,15 +118,15 @@ export class Tenants {
     return tenant;
   }
 
-  /** A tenant as of at most a minute ago; undefined when the name is unknown. */
+  /** Returns a tenant, at most a minute old; undefined when the name is unknown or deleted. */
   async get(name: string): Promise<Tenant | undefined> {
     const copy = this.copies.get(name);
     const ageMs = copy === undefined ? Infinity : this.now() - copy.readAtMs;
-    // A clock that was set back makes a copy older than it seems.
+    // If the clock was set back, the copy is older than its age suggests.
     return ageMs >= 0 && ageMs < PLACEMENT_MAX_AGE_MS ? copy!.tenant : this.read(name);
   }
 
-  /** A tenant as of now; undefined when the name is unknown. */
+  /** Reads a tenant from the table; undefined when the name is unknown or deleted. */
   async read(name: string): Promise<Tenant | undefined> {
     const readAtMs = this.now();
     const { Item } = await this.table.client.send(
@@ -154,7 +164,7 @@ export class Tenants {
     return tenants;
   }
 
-  /** Replaces the limits that differ from the stage's. */
+  /** Replaces a tenant's overrides of limits. */
   async setLimits(tenantId: Id, limits: LimitOverrides): Promise<void> {
     await this.table.client.send(
       new UpdateItemCommand({
@@ -167,7 +177,7 @@ export class Tenants {
     );
   }
 
-  /** Sets how long a tenant's samples can be read, ms; null: as long as the stage's. */
+  /** Sets how long a tenant's samples can be read, in ms; null for the stage's retention. */
   async setRetention(tenantId: Id, retentionMs: number | null): Promise<void> {
     await this.table.client.send(
       new UpdateItemCommand({
@@ -185,8 +195,9 @@ export class Tenants {
   }
 
   /**
-   * Replaces a tenant's placement with one that `planEpoch` made of it.
+   * Replaces a tenant's placement.
    *
+   * @param placement planned by `planEpoch` from the tenant's present placement
    * @throws {TenantChangedError}
    */
   async setPlacement({ id, name, placement }: Tenant, { epochs }: Placement): Promise<void> {
@@ -206,12 +217,12 @@ export class Tenants {
     );
     if (!isSet)
       throw new TenantChangedError(
-        `the tenant ${name} was changed or deleted meanwhile; look at it and try again`,
+        `the tenant ${name} was changed or deleted meanwhile; check it and try again`,
       );
   }
 
   /**
-   * Marks a tenant as deleted: the first step of deleting it. Safe to repeat.
+   * Marks a tenant as deleted, the first step of its deletion. Safe to repeat.
    *
    * @returns undefined when the name is unknown
    */
@@ -219,7 +230,7 @@ export class Tenants {
     return this.mark(tenantIdOf(name), 'deletedAt');
   }
 
-  /** Marks that nothing of a deleted tenant is left. */
+  /** Marks that none of a deleted tenant's data is left. */
   async markErased({ id }: DeletedTenant): Promise<void> {
     await this.mark(id, 'erasedAt');
   }

@@ -7,20 +7,20 @@ import { metaKeys } from '../platform/keys';
 import { type Item, queryAll, queryItems, succeeds, type Table } from '../platform/table';
 import { COUNTERS, type Counter, type Counts } from './counters';
 
-/** A tenant's number of series. */
+/** A tenant's number of series, as of the last count and since. */
 export interface SeriesCount extends SeriesTally {
-  /** New series since the count, about. */
+  /** Approximate number of new series since the last count. */
   readonly added: number;
-  /** Time of the count, ms since epoch; undefined: not counted yet. */
+  /** Time of the last count, in ms since epoch; undefined before the first. */
   readonly countedAt: number | undefined;
 }
 
-/** Usage is kept for a little more than two years. */
+/** Days until usage expires, a little more than two years. */
 const DAYS_KEPT = 800;
 const MINUTES_KEPT_S = 3600;
 
 /**
- * Tenants' usage in the meta table, to which every instance adds its counts now and then.
+ * Stores tenants' usage in the meta table. Every instance adds its counts from time to time.
  *
  *     pk usage#tenant    sk day       a number for each counter     expiresAt: seconds
  *     pk usage#tenant    sk series    active, added, stored, countedAt, topNames: JSON, topSources: JSON
@@ -50,7 +50,7 @@ export class UsageTable {
     );
   }
 
-  /** The days of a month (`2026-11`) that have usage. */
+  /** Returns the usage of each day in a month (`2026-11`). Days without usage are absent. */
   async days(tenantId: Id, month: string): Promise<Map<Day, Record<Counter, number>>> {
     const days = new Map<Day, Record<Counter, number>>();
     const items = queryAll(this.table, {
@@ -71,7 +71,7 @@ export class UsageTable {
   /**
    * Adds to a budget's use in a minute.
    *
-   * @returns its use by all instances so far
+   * @returns the use by all instances so far
    */
   async use(
     tenantId: Id,
@@ -96,7 +96,7 @@ export class UsageTable {
     return Number(Attributes!.used!.N);
   }
 
-  /** The use of a budget by minute since epoch, in the minutes from one on and before another. */
+  /** Returns a budget's use by minute since epoch, for the half-open range of minutes. */
   async usesBetween(
     tenantId: Id,
     budget: string,
@@ -115,7 +115,7 @@ export class UsageTable {
   }
 
   /**
-   * Counts a query among those that run, unless a bound of the minute is met.
+   * Counts a query as running, unless a limit of the minute is reached.
    *
    * @returns whether it was counted, and the time that queries took in the minute so far
    */
@@ -161,10 +161,10 @@ export class UsageTable {
   }
 
   /**
-   * Counts the time that queries took.
+   * Adds the time that queries took.
    *
-   * @param ended how many of them {@link beginQuery} counted
-   * @returns the time of all queries in the minute so far, ms
+   * @param ended number of these queries that {@link beginQuery} counted as running
+   * @returns the time of all queries in the minute so far, in ms
    */
   async endQueries(
     tenantId: Id,
@@ -209,7 +209,7 @@ export class UsageTable {
     );
   }
 
-  /** Replaces the count, which includes the series added since the last one. */
+  /** Stores a new count. It resets `added`, because it includes the series added since the last one. */
   async putSeries(tenantId: Id, { active, stored, topNames, topSources }: SeriesTally): Promise<void> {
     await this.table.client.send(
       new PutItemCommand({
@@ -226,10 +226,10 @@ export class UsageTable {
     );
   }
 
-  /** The first day with samples, of those that are kept; undefined without samples. */
+  /** Returns the first day with samples whose usage is kept; undefined if there is none. */
   async firstDay(tenantId: Id): Promise<Day | undefined> {
     const days = queryAll(this.table, {
-      // Days begin with a digit; `hosts` and `series` follow them.
+      // Days begin with a digit; the keys `hosts` and `series` sort after them.
       KeyConditionExpression: 'pk = :pk AND sk < :letters',
       ExpressionAttributeValues: { ':pk': { S: metaKeys.usages(tenantId) }, ':letters': { S: 'a' } },
     });
