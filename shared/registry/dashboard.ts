@@ -2,14 +2,15 @@ import * as z from 'zod';
 import { epochSeconds, isNotDeeper, text } from '../platform/fields';
 
 /**
- * Mackerel's custom dashboards, kept as posted: mkr posts null for what a widget does not have, and gets it again.
+ * Schema of Mackerel's custom dashboards. They are stored as posted: mkr sends null for unset widget fields
+ * and expects it back.
  *
  * @see https://mackerel.io/api-docs/entry/dashboards
  */
 
-/** Columns of a dashboard. */
+/** Width of a dashboard in grid columns. */
 export const COLUMNS = 24;
-/** Rows below which no widget begins. */
+/** Largest `y` of a widget, in grid rows. */
 const MAX_ROW = 10_000;
 const MAX_HEIGHT = 1_000;
 const MAX_WIDGETS = 500;
@@ -34,7 +35,7 @@ const hostSource = { type: z.literal('host'), hostId: name, name };
 const serviceSource = { type: z.literal('service'), serviceName: name, name };
 const expressionSource = { type: z.literal('expression'), expression: text(1, MAX_TEXT) };
 const querySource = { type: z.literal('query'), query: text(1, MAX_TEXT), legend: shortText.nullish() };
-/** What Mackerel answers for a graph whose host, service or role is gone. */
+/** Source that Mackerel answers when a graph's host, service or role is gone. */
 const unknownSource = { type: z.literal('unknown') };
 
 const graph = z.discriminatedUnion(

@@ -5,15 +5,18 @@ import type { Dashboard, DashboardSpec } from './dashboard';
 import { Documents } from './documents';
 import { RefusedError } from './refused';
 
-/** Most bytes of a tenant's dashboards as JSON: mkr pulls all in one answer, which may not exceed 4 MB without compression. */
+/**
+ * Most bytes of all dashboards of a tenant as JSON. mkr pulls them in one answer, which may not exceed 4 MB
+ * uncompressed.
+ */
 const MAX_ALL_BYTES = 3_500_000;
-/** Most bytes of a dashboard: an item of DynamoDB holds 400 KB. */
+/** Most bytes of one dashboard as JSON. An item of DynamoDB holds 400 KB. */
 const MAX_BYTES = 300_000;
 const MAX_DASHBOARDS = 500;
 
 const LIST = 'list';
 
-/** What the list of a tenant's dashboards says of one. */
+/** Entry of one dashboard in the tenant's list. */
 interface Entry {
   readonly id: string;
   readonly urlPath: string;
@@ -30,9 +33,12 @@ export class TakenPathError extends Error {
 }
 
 /**
- * The dashboards of tenants, one document each, and a list of them, by which paths are unique and bytes are counted exactly. A
- * dashboard is listed from before it exists until after it is removed. A crash in between leaves an entry that no read shows: its path
- * stays taken, until somebody removes the id of the entry.
+ * Stores tenants' dashboards: one document each, and one list that keeps URL paths unique and counts the
+ * total bytes.
+ *
+ * A dashboard enters the list before it is created and leaves it after it is removed. A crash in between
+ * leaves an entry without a dashboard. Reads do not show it, but its path stays taken until its id is
+ * removed.
  *
  *     key id   and `list`
  */
@@ -49,8 +55,10 @@ export class Dashboards {
   }
 
   /**
+   * Creates a dashboard.
+   *
    * @throws {TakenPathError}
-   * @throws {RefusedError} when the dashboard, or all together, would be too large
+   * @throws {RefusedError} when the dashboard, or all dashboards together, would be too large
    */
   async create(tenantId: Id, spec: DashboardSpec): Promise<Dashboard> {
     for (;;) {
@@ -66,7 +74,7 @@ export class Dashboards {
     return isDashboardId(id) ? this.dashboards.get(tenantId, id) : undefined;
   }
 
-  /** All dashboards of a tenant, sorted by title. */
+  /** Returns all dashboards of a tenant, sorted by title. */
   async list(tenantId: Id): Promise<Dashboard[]> {
     const found: Dashboard[] = [];
     for await (const { key, value } of this.dashboards.list(tenantId)) if (key !== LIST) found.push(value);
@@ -74,6 +82,8 @@ export class Dashboards {
   }
 
   /**
+   * Replaces a dashboard.
+   *
    * @returns the new dashboard; undefined when the id is unknown
    * @throws as {@link create}
    */

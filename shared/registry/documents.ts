@@ -14,7 +14,7 @@ import { metaKeys } from '../platform/keys';
 import type { MetaKind } from '../platform/names';
 import { type Item, queryAll, succeeds, type Table, wins } from '../platform/table';
 
-/** The kinds of documents; each is one item collection a tenant. */
+/** Kinds of documents. Each kind is one item collection per tenant. */
 export const DOCUMENT_KINDS = [
   'alerts',
   'open-alerts',
@@ -40,12 +40,12 @@ export const DOCUMENT_KINDS = [
 ] as const satisfies readonly MetaKind[];
 export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
 
-/** Longest wait before a write that lost to another is tried again. */
+/** Longest wait before a write that lost against a concurrent one is repeated, in ms. */
 const MAX_WAIT_MS = 200;
 
 /**
- * JSON documents of one kind, written by compare-and-set on a revision. The revision is random rather than counted, so
- * that a document deleted and created again never passes for the one that was read.
+ * Stores JSON documents of one kind. Writes compare and set a revision. Revisions are random, not counted, so
+ * a document that was deleted and created again is never mistaken for the one that was read.
  *
  *     pk kind#tenant   sk key   json: text   revision: UUID
  *
@@ -62,9 +62,9 @@ export class Documents<T> {
   }
 
   /**
-   * Yields the documents whose keys begin with `prefix` and follow the key `after`, sorted by key.
+   * Yields the documents whose keys start with `prefix` and come after the key `after`, sorted by key.
    *
-   * @param options.page documents that are read at a time. @default as many as the table gives
+   * @param options.page most documents in one request to the table. @default as many as DynamoDB returns
    */
   async *list(
     tenantId: Id,
@@ -86,7 +86,11 @@ export class Documents<T> {
     for await (const item of items) yield { key: item.sk!.S!, value: documentOf<T>(item) };
   }
 
-  /** Creates a document. @returns false when the key is taken */
+  /**
+   * Creates a document.
+   *
+   * @returns false when the key is taken
+   */
   create(tenantId: Id, key: string, value: T): Promise<boolean> {
     const input = this.putInput(tenantId, key, value, undefined);
     return outsideTransactions(() => succeeds(this.table.client.send(new PutItemCommand(input))));
@@ -95,9 +99,9 @@ export class Documents<T> {
   /**
    * Creates or changes a document.
    *
-   * @param decide gives the new value for the stored one, `undefined` if there is none; called again whenever another
-   *   writer was first
-   * @returns the document afterwards; undefined when there is none and none was created
+   * @param decide returns the new value for the stored one (undefined if there is none); called again after
+   *   each lost race
+   * @returns the stored document afterwards; undefined when there is none
    */
   async settle(
     tenantId: Id,
@@ -111,9 +115,9 @@ export class Documents<T> {
   }
 
   /**
-   * Creates or changes a document as {@link settle} does, together with other items of the table: all or nothing.
+   * Creates or changes a document as {@link settle} does, in one transaction with other items of the table.
    *
-   * @param decide `also` are the other items, whose conditions must hold
+   * @param decide returns the new value, and in `also` the other writes; their conditions must hold
    */
   async settleWith(
     tenantId: Id,
@@ -136,7 +140,11 @@ export class Documents<T> {
     }
   }
 
-  /** Changes a document. @returns the changed document; undefined when there is none */
+  /**
+   * Changes a document.
+   *
+   * @returns the changed document; undefined when there is none
+   */
   change(tenantId: Id, key: string, change: (value: T) => T): Promise<T | undefined> {
     return this.settle(tenantId, key, (value) => (value === undefined ? undefined : change(value)));
   }
@@ -181,7 +189,7 @@ export class Documents<T> {
 
 type DocumentPut = NonNullable<TransactWriteItem['Put']>;
 
-/** Repeats a write of one document until no transaction has the document meanwhile. */
+/** Repeats a write of one document while a transaction holds it. */
 async function outsideTransactions<R>(write: () => Promise<R>): Promise<R> {
   for (let waitMs = 5; ; waitMs = Math.min(MAX_WAIT_MS, waitMs * 2)) {
     try {

@@ -4,7 +4,7 @@ import type { Table } from '../platform/table';
 import { type DocumentKind, Documents } from './documents';
 import { RefusedError } from './refused';
 
-/** Documents of one kind to which the registry gives their ids. */
+/** Documents of one kind whose ids the registry generates. */
 export class GivenDocuments<T extends { readonly id: string }> {
   protected readonly documents: Documents<T>;
 
@@ -13,9 +13,11 @@ export class GivenDocuments<T extends { readonly id: string }> {
   }
 
   /**
-   * @param spec has the id only if it was drawn before
-   * @param most documents of the kind that the tenant may have; two requests at the same time may exceed it by one
-   * @throws {RefusedError} when the tenant has them
+   * Creates a document.
+   *
+   * @param spec contains the id only if the caller generated it already
+   * @param most documents of this kind that the tenant may have; concurrent requests may exceed it by one
+   * @throws {RefusedError} when the tenant has `most` documents
    */
   async create(
     tenantId: Id,
@@ -34,7 +36,7 @@ export class GivenDocuments<T extends { readonly id: string }> {
     return isGivenId(id) ? this.documents.get(tenantId, id) : undefined;
   }
 
-  /** All documents of a tenant, sorted by id. */
+  /** Returns all documents of a tenant, sorted by id. */
   async list(tenantId: Id): Promise<T[]> {
     const found: T[] = [];
     for await (const { value } of this.documents.list(tenantId)) found.push(value);

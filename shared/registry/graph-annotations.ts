@@ -18,13 +18,16 @@ export interface GraphAnnotation extends GraphAnnotationSpec {
   readonly id: string;
 }
 
-/** The graph annotations of a tenant, by id. */
+/** Stores the graph annotations of a tenant, by id. */
 export class GraphAnnotations extends GivenDocuments<GraphAnnotation> {
   constructor(table: Table) {
     super(table, 'graph-annotations');
   }
 
-  /** A service's annotations that overlap `from` to `to`, both included, sorted by time. */
+  /**
+   * Returns a service's annotations that overlap the time from `from` to `to` (both inclusive), sorted by
+   * time.
+   */
   async find(tenantId: Id, service: string, from: number, to: number): Promise<GraphAnnotation[]> {
     const all = await this.list(tenantId);
     return all

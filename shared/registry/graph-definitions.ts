@@ -2,9 +2,9 @@ import { type Id, idOf } from '../model/id';
 import type { Table } from '../platform/table';
 import { Documents } from './documents';
 
-/** How to draw the graph of some host metrics, as a plugin declares it. */
+/** How to draw a graph of host metrics, as declared by a plugin. */
 export interface GraphDefinition {
-  /** Metric name up to its last dot; `*` and `#` match one part. */
+  /** The metrics' name up to its last dot. `*` and `#` each match one part. */
   readonly name: string;
   readonly displayName: string;
   readonly unit: string;
@@ -15,7 +15,7 @@ export interface GraphDefinition {
   }[];
 }
 
-/** The graph definitions of a tenant, by the hash of their name. */
+/** Stores the graph definitions of a tenant, by a hash of their name. */
 export class GraphDefinitions {
   private readonly definitions: Documents<GraphDefinition>;
 
@@ -23,12 +23,12 @@ export class GraphDefinitions {
     this.definitions = new Documents(table, 'graph-definitions');
   }
 
-  /** Creates a definition, or replaces the one with its name. */
+  /** Creates a definition, or replaces the one of the same name. */
   async put(tenantId: Id, definition: GraphDefinition): Promise<void> {
     await this.definitions.settle(tenantId, keyOf(definition.name), () => definition);
   }
 
-  /** Every definition, sorted by name. */
+  /** Returns all definitions, sorted by name. */
   async list(tenantId: Id): Promise<GraphDefinition[]> {
     const definitions: GraphDefinition[] = [];
     for await (const { value } of this.definitions.list(tenantId)) definitions.push(value);

@@ -5,35 +5,38 @@ import type { Labels } from '../model/labels';
 import type { Host, Hosts } from './hosts';
 import { rolesByService, type Services } from './services';
 
-/** The labels that a registered host's series have beside the stored ones. */
+/** Labels that reads add to the stored labels of a registered host's series. */
 export const HOST_LABELS = ['hostname', 'role', 'service'] as const;
 
-/** A tenant's hosts are read again after this, ms, so roles are at most so old. */
+/**
+ * Minimum lifetime of a tenant's cached hosts, in ms. New roles appear after it at the latest, for up to
+ * 1,000 hosts.
+ */
 const FRESH_MS = 10_000;
-/** And after this for each host, since one of a real agent is 5 KB: 100 s for 10,000. */
+/** Lifetime added per host, in ms. A real agent's host is 5 KB, so 10,000 hosts are read every 100 s only. */
 const FRESH_MS_PER_HOST = 10;
-/** Approximate memory of a host in a copy. */
+/** Approximate memory of a cached host, in bytes. */
 const HOST_BYTES = 1_500;
-/** Characters of a host's memo that a copy keeps. */
+/** Characters of a host's memo that the cache keeps. */
 const MAX_MEMO = 250;
 
-/** A host as the registry knows it, without its spec. */
+/** A registered host as it is cached, without its spec. */
 export interface RegisteredHost extends Pick<Host, 'id' | 'name' | 'status' | 'createdAt' | 'memo'> {
-  /** Names of roles by service. */
+  /** Names of the host's roles, by service. */
   readonly roles: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The labels of a tenant's hosts by host id. */
+/** Labels of a tenant's hosts, by host id. */
 export interface HostNames {
   readonly names: typeof HOST_LABELS;
   readonly of: (host: string) => Labels | undefined;
-  /** The hosts that have labels, sorted by id. */
+  /** Hosts that have labels, sorted by id. */
   readonly hosts: readonly RegisteredHost[];
-  /** Another after each reading. */
+  /** Number that changes whenever the hosts were read again. */
   readonly version: number;
 }
 
-/** What a tenant's registered hosts are called and which roles they have, as labels of their series. Cached. */
+/** Caches the names and roles of a tenant's registered hosts, as labels of their series. */
 export class HostLabels {
   private readonly cache = new Cache<HostCopy>(CACHES.hostLabels, ({ hosts }) => HOST_BYTES * (hosts + 1));
 
@@ -45,8 +48,8 @@ export class HostLabels {
   ) {}
 
   /**
-   * The labels of a tenant's hosts by host id, sorted by name: `hostname`, and `service` and `role` if it has a role. Several
-   * services or roles are joined by commas. Retired hosts have none.
+   * Returns the labels of a tenant's active hosts by host id: `hostname`, and `role` and `service` if the
+   * host has a role. Several roles or services are joined by commas. Labels are sorted by name.
    */
   of(tenantId: Id): Promise<HostNames> {
     const copy = this.cache.get(tenantId, tenantId);
@@ -88,11 +91,13 @@ type HostFacts = Omit<RegisteredHost, 'roles'> & Pick<Host, 'roleIds'>;
 
 interface HostCopy {
   readonly reading: Promise<HostNames>;
-  /** 0 until they are read. */
+  /** Number of hosts; 0 until the reading has finished. */
   readonly hosts: number;
 }
 
-/** @param roles names of roles by service */
+/**
+ * @param roles names of roles, by service
+ */
 export function labelsOfHost(name: string, roles: Readonly<Record<string, readonly string[]>>): Labels {
   const services = Object.keys(roles).sort();
   if (services.length === 0) return [['hostname', name]];

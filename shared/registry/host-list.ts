@@ -2,10 +2,10 @@ import type { Host, HostStatus } from './hosts';
 import { RefusedError } from './refused';
 import { rolesByService, type Service } from './services';
 
-/** A host as clients see it. */
+/** A host in the shape that clients see. */
 export type HostView = ReturnType<ReturnType<typeof hostViews>>;
 
-/** Makes views of hosts; the services give their roles' names. */
+/** Returns a function that converts hosts to {@link HostView}. The services supply the names of roles. */
 export function hostViews(services: readonly Service[]) {
   const rolesOf = rolesByService(services);
   return ({ roleIds, retiredAt, ...host }: Host) => ({
@@ -20,17 +20,25 @@ export function hostViews(services: readonly Service[]) {
 
 export interface HostFilter {
   readonly service?: string;
-  /** Hosts with any of these roles of `service`; ignored without it. @default all */
+  /**
+   * Only hosts with any of these roles of `service`; ignored without `service`.
+   *
+   * @default all
+   */
   readonly role?: readonly string[];
   readonly name?: string;
-  /** @default working, standby */
+  /**
+   * Only hosts with any of these statuses.
+   *
+   * @default working, standby
+   */
   readonly status?: readonly HostStatus[];
 }
 
 export interface HostPage {
-  /** The views as JSON, in the order of the candidates; all of them sorted by name when there is no limit. */
+  /** The hosts as JSON: in the order of the candidates if there is a limit, else sorted by name. */
   readonly json: readonly string[];
-  /** Id to continue after; undefined on the last page. */
+  /** Id after which the next page starts; undefined on the last page. */
   readonly nextId: string | undefined;
 }
 
@@ -38,7 +46,7 @@ export interface HostPage {
  * Lists the hosts that a filter selects.
  *
  * @param candidates sorted by id
- * @param limit hosts of a page; undefined: all
+ * @param limit most hosts on the page; undefined for all
  * @throws {RefusedError} when the JSON exceeds `maxCharacters`
  */
 export async function listHosts(
@@ -59,7 +67,7 @@ export async function listHosts(
     characters += json.length;
     if (characters > maxCharacters)
       throw new RefusedError(
-        `the hosts have more than ${maxCharacters} characters; ask for pages by limit=`,
+        `the hosts have more than ${maxCharacters} characters; ask for pages with limit=`,
         true,
       );
     listed.push({ id: host.id, name: host.name, json });

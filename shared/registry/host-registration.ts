@@ -4,7 +4,7 @@ import type { HostCount } from '../tenancy/host-count';
 import { type Host, type HostSpec, type Hosts, requireActive, requireFits } from './hosts';
 import type { Services } from './services';
 
-/** `service:role`, taken apart. */
+/** A role as clients write it, `service:role`. */
 export interface RoleFullname {
   readonly service: string;
   readonly role: string;
@@ -14,7 +14,8 @@ export interface RoleFullname {
 const LANES = 16;
 
 /**
- * Registers hosts, puts them into roles and retires them. Services and roles that a host names are created with it.
+ * Registers hosts, assigns their roles and retires them. Services and roles that a host names are created if
+ * missing.
  */
 export class HostRegistration {
   constructor(
@@ -24,7 +25,9 @@ export class HostRegistration {
   ) {}
 
   /**
-   * @returns undefined when the tenant has `maxHosts` already
+   * Registers a host.
+   *
+   * @returns undefined when the tenant has `maxHosts` hosts already
    * @throws {RefusedError} when the host is too large, or a service would have too many roles
    */
   async register(
@@ -43,7 +46,11 @@ export class HostRegistration {
     }
   }
 
-  /** Retires a host. Safe to repeat. @returns false when the id is unknown */
+  /**
+   * Retires a host. Safe to repeat.
+   *
+   * @returns false when the id is unknown
+   */
   async retire(tenantId: Id, hostId: string): Promise<boolean> {
     const retired = await this.hosts.retire(tenantId, hostId);
     if (retired === 'now') await this.count.give(tenantId);
@@ -51,9 +58,9 @@ export class HostRegistration {
   }
 
   /**
-   * Replaces a host's spec and adds roles: those that are not listed stay, as at Mackerel.
+   * Replaces a host's spec and adds roles. Roles that are not listed stay, as in Mackerel.
    *
-   * @returns undefined when the id is unknown; then no role is created either
+   * @returns undefined, creating no role, when the id is unknown
    * @throws {RefusedError} as `register`, and when the host is retired
    */
   async update(
@@ -89,7 +96,11 @@ export class HostRegistration {
     return this.hosts.change(tenantId, hostId, (found) => ({ ...found, roleIds }));
   }
 
-  /** @returns the roles' ids */
+  /**
+   * Creates missing services and roles.
+   *
+   * @returns the ids of all the roles
+   */
   private async ensureRoles(tenantId: Id, roles: readonly RoleFullname[]): Promise<string[]> {
     const byService = Map.groupBy(roles, ({ service }) => service);
     const ids = await mapLimited([...byService], LANES, ([service, named]) =>

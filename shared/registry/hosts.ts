@@ -10,7 +10,7 @@ export type HostStatus = (typeof HOST_STATUSES)[number];
 
 /** Hosts read in parallel. */
 const LANES = 16;
-/** Bytes of a spec as JSON: a host is one item of at most 400 KB. */
+/** Most bytes of a host's spec as JSON. A host is one DynamoDB item of at most 400 KB. */
 const MAX_HOST_BYTES = 256 * 1024;
 
 /** A host as its client describes it, without its roles. */
@@ -27,7 +27,7 @@ export interface HostSpec {
 export interface Host extends HostSpec {
   readonly id: string;
   readonly status: HostStatus;
-  /** Ids of roles; those of roles deleted since are ignored. */
+  /** Ids of the host's roles. Ids of roles that were deleted since are ignored. */
   readonly roleIds: readonly string[];
   /** Seconds since epoch. */
   readonly createdAt: number;
@@ -36,16 +36,17 @@ export interface Host extends HostSpec {
 }
 
 /**
- * A tenant's hosts by id, with an index by custom identifier. Retiring is for ever: a retired host can be read, not
- * changed. Retired hosts move to a kind of their own, so that lists never read them.
+ * Stores a tenant's hosts by id, with an index by custom identifier. Retiring is permanent: a retired host
+ * can be read but not changed. Retired hosts are documents of another kind, so that lists of active hosts
+ * never read them.
  */
 export class Hosts {
-  /** Includes, for a moment, hosts that are retired and about to move. */
+  /** Active hosts. For a moment they include retired ones that are about to move. */
   private readonly hosts: Documents<Host>;
   private readonly retired: Documents<Host>;
   /**
-   * Hosts that may have a custom identifier, lower-cased. An entry is written before the host has the identifier and
-   * removed when the host is retired, so readers compare with the host itself.
+   * Index of hosts by lower-case custom identifier. An entry is written before the host gets the identifier
+   * and removed when the host is retired, so readers must check the host itself.
    */
   private readonly byIdentifier: Documents<{ readonly hostId: string }>;
 
@@ -73,19 +74,19 @@ export class Hosts {
     }
   }
 
-  /** A host, retired or not. */
+  /** Returns a host, active or retired. */
   async get(tenantId: Id, hostId: string): Promise<Host | undefined> {
     if (!isGivenId(hostId)) return undefined;
     return (await this.hosts.get(tenantId, hostId)) ?? this.retired.get(tenantId, hostId);
   }
 
-  /** Yields the hosts that are not retired, sorted by id, beginning after the id `after`. */
+  /** Yields the active hosts after the id `after`, sorted by id. */
   async *list(tenantId: Id, after?: string): AsyncGenerator<Host> {
     for await (const { value } of this.hosts.list(tenantId, { after }))
       if (value.retiredAt === null) yield value;
   }
 
-  /** Hosts with a custom identifier that are not retired, sorted by id. */
+  /** Returns the active hosts with a custom identifier, sorted by id. */
   async withIdentifier(tenantId: Id, identifier: string, ignoreCase = false): Promise<Host[]> {
     const folded = (text: string) => (ignoreCase ? text.toLowerCase() : text);
     const entries: { readonly hostId: string }[] = [];
@@ -93,7 +94,8 @@ export class Hosts {
       entries.push(value);
     const found = await mapLimited(entries, LANES, async ({ hostId }) => {
       const host = await this.hosts.get(tenantId, hostId);
-      // The host was retired since, or an update indexed it too late.
+      // The index entry is stale: the host was retired since, or an update wrote the entry after the
+      // retirement.
       if (
         host === undefined
           ? (await this.retired.get(tenantId, hostId)) !== undefined
@@ -114,7 +116,7 @@ export class Hosts {
   /**
    * Changes a host.
    *
-   * @param change is called again whenever another writer was first
+   * @param change called again after each lost race
    * @returns the changed host; undefined when the id is unknown
    * @throws {RefusedError} when the host is retired
    */
@@ -135,7 +137,8 @@ export class Hosts {
   /**
    * Retires a host. Safe to repeat.
    *
-   * @returns `now` to the one caller that retired it, `before` to every other; undefined when the id is unknown
+   * @returns `now` for the one call that retired it, `before` for all others; undefined when the id is
+   *   unknown
    */
   async retire(tenantId: Id, hostId: string): Promise<'now' | 'before' | undefined> {
     if (!isGivenId(hostId)) return undefined;
@@ -143,7 +146,7 @@ export class Hosts {
       found.retiredAt === null ? { ...found, retiredAt: Math.floor(this.now() / 1000) } : found,
     );
     if (host === undefined) return (await this.retired.get(tenantId, hostId)) && 'before';
-    // Copied before it is removed: readers look among `hosts` first, then among `retired`.
+    // Copy before removing: readers look in `hosts` first, then in `retired`.
     await this.retired.create(tenantId, hostId, host);
     const removed = await this.hosts.remove(tenantId, hostId);
     if (host.customIdentifier !== null)
@@ -158,7 +161,9 @@ export function requireActive(host: Host): Host {
   return host;
 }
 
-/** @throws {RefusedError} when a host would not fit an item */
+/**
+ * @throws {RefusedError} when the host would not fit a DynamoDB item
+ */
 export function requireFits(spec: HostSpec): void {
   const bytes = Buffer.byteLength(JSON.stringify(spec));
   if (bytes > MAX_HOST_BYTES)

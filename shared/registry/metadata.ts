@@ -3,7 +3,7 @@ import type { Table } from '../platform/table';
 import { Documents } from './documents';
 import { RefusedError } from './refused';
 
-/** Metadata of one namespace: any JSON, stored as its text. */
+/** Metadata of one namespace: any JSON, kept as text. */
 export interface Metadata {
   readonly json: string;
   /** Seconds since epoch. */
@@ -16,15 +16,17 @@ export interface MetadataOwner {
   readonly kind: 'host' | 'service' | 'role';
 }
 
-/** Namespaces that an owner may have, as at Mackerel. */
+/** Most namespaces of an owner, as in Mackerel. */
 const MAX_NAMESPACES = { host: 50, service: 50, role: 10 } as const;
 const MAX_BYTES = 100 * 1024;
 const NAMESPACE = /^[-a-zA-Z0-9_]{1,128}$/;
 
 /**
- * Metadata of hosts, services and roles by namespace. A document of its own lists an owner's namespaces, so that their
- * number is exact under concurrent writers and listing reads no metadata. A namespace is listed from before it exists until
- * after it is removed: a crash in between leaves one that can be put or removed again.
+ * Stores metadata of hosts, services and roles by namespace. A separate document lists an owner's namespaces,
+ * which makes their number exact under concurrent writers and lets a list read no metadata.
+ *
+ * A namespace enters the list before it is written and leaves it after it is removed. A crash in between
+ * leaves a listed namespace without metadata, which can be put or removed again.
  *
  *     key owner#namespace   and owner# for the list
  */
@@ -41,8 +43,10 @@ export class MetadataStore {
   }
 
   /**
-   * @param json is stored byte for byte, so that no number changes
-   * @throws {RefusedError} for the namespace's form, the metadata's size, or too many namespaces
+   * Stores metadata.
+   *
+   * @param json stored byte for byte, so that numbers keep their text
+   * @throws {RefusedError} for an invalid namespace, too large metadata, or too many namespaces
    */
   async put(tenantId: Id, owner: MetadataOwner, namespace: string, json: string): Promise<void> {
     if (!NAMESPACE.test(namespace) || namespace.startsWith('mackerel'))
@@ -67,7 +71,7 @@ export class MetadataStore {
     return NAMESPACE.test(namespace) ? this.entries.get(tenantId, entryKey(owner.id, namespace)) : undefined;
   }
 
-  /** An owner's namespaces, sorted. */
+  /** Returns an owner's namespaces, sorted. */
   async list(tenantId: Id, owner: MetadataOwner): Promise<readonly string[]> {
     return (await this.lists.get(tenantId, listKey(owner.id))) ?? [];
   }

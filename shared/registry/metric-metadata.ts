@@ -6,37 +6,39 @@ import { log } from '../platform/log';
 import type { Table } from '../platform/table';
 import { Documents } from './documents';
 
-/** A metric as its sender describes it: for people and completion, never for evaluation. */
+/** A sender's description of a metric. People and completion use it; evaluation never does. */
 export interface MetricDescription {
-  /** The metric's family: its name, without the suffixes of a histogram or summary. */
+  /** The metric's name without the suffixes of a histogram or summary. */
   readonly family: string;
   readonly type: string;
   readonly help: string;
   readonly unit: string;
 }
 
-/** Families kept of a tenant; later ones are ignored. */
+/** Most families stored for a tenant. Further ones are ignored. */
 export const MAX_FAMILIES = 20_000;
-/** Characters kept of a help text, and of a family and a unit. */
+/** Most characters stored of a help text, and of a family and a unit. */
 const MAX_HELP = 1_000;
 const MAX_NAME = 500;
-/** Families written for one request: senders repeat theirs, so the rest is written with later requests. */
+/** Most families written for one request. Senders repeat their metadata, so later requests write the rest. */
 const MAX_WRITES = 100;
 const PARALLEL = 16;
-/** How long a write uses the copy in memory, ms: senders repeat their metadata. */
+/**
+ * Maximum age of the cached families for a write, in ms. It is long because senders repeat their metadata.
+ */
 const WRITER_MS = 3_600_000;
-/** How long a list uses the copy, ms. */
+/** Maximum age of the cached families for a list, in ms. */
 const READER_MS = 60_000;
-/** Approximate memory of a family in a copy. */
+/** Approximate memory of a cached family, in bytes. */
 const FAMILY_BYTES = 500;
 
-/** A tenant's metadata by family, as an instance read and wrote it. */
+/** Cached metadata of a tenant's families: what this instance read, plus what it wrote since. */
 interface Copy {
   readonly families: Map<string, MetricDescription>;
   readonly readMs: number;
 }
 
-/** The metadata of a tenant's metrics, by the hash of their family. The last writer wins. */
+/** Stores metadata of a tenant's metrics, by a hash of their family. The last write wins. */
 export class MetricMetadataStore {
   private readonly documents: Documents<MetricDescription>;
   private readonly copies = new Cache<Copy>(
@@ -49,14 +51,14 @@ export class MetricMetadataStore {
   }
 
   /**
-   * Stores what is new or changed, at most {@link MAX_WRITES} families. Never fails: samples come first, and senders repeat
-   * their metadata.
+   * Stores new and changed metadata, at most {@link MAX_WRITES} families. Never fails, because storing
+   * samples matters more and senders repeat their metadata.
    */
   async offer(tenantId: Id, metadata: readonly MetricDescription[]): Promise<void> {
     try {
       await this.put(tenantId, metadata);
     } catch (error) {
-      log.warn('metadata was not stored', { error: error as Error });
+      log.warn('metric metadata was not stored', { error: error as Error });
     }
   }
 
@@ -79,11 +81,11 @@ export class MetricMetadataStore {
       await this.documents.settle(tenantId, keyOf(each.family), () => each);
       known.set(each.family, each);
     });
-    // Counts the copy's bytes again.
+    // Set it again, so that the cache learns its new size.
     this.copies.set(tenantId, copy);
   }
 
-  /** Lists every family's metadata, sorted by family, up to a minute old. */
+  /** Returns the metadata of all families, sorted by family, at most a minute old. */
   async list(tenantId: Id): Promise<readonly MetricDescription[]> {
     const { families } = await this.copyOf(tenantId, READER_MS);
     return [...families.values()].sort((a, b) => (a.family < b.family ? -1 : 1));

@@ -1,8 +1,10 @@
-/** The registry refuses a change that its rules do not allow; the message says which. */
+/** A change that the registry does not allow. The message names the rule. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
 
-  /** @param isTooLarge whether the document would exceed what one item holds */
+  /**
+   * @param isTooLarge true if a size limit was exceeded, which is answered with 413 instead of 400
+   */
   constructor(
     message: string,
     readonly isTooLarge = false,

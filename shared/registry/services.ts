@@ -4,18 +4,21 @@ import type { Table } from '../platform/table';
 import { Documents } from './documents';
 import { RefusedError } from './refused';
 
-/** Names of services and roles, as Mackerel's. */
+/** Pattern of the names of services and roles; the same as Mackerel's. */
 export const SERVICE_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{1,62}$/;
 
 export interface Role {
-  /** Hosts refer to it. A role deleted and created again gets another id, so that its former hosts do not return. */
+  /**
+   * Hosts refer to a role by this id. A role that is deleted and created again gets a new id, so its former
+   * hosts do not return.
+   */
   readonly id: string;
   readonly name: string;
   readonly memo: string;
 }
 
 export interface Service {
-  /** Changes when the service is deleted and created again, as a role's does. */
+  /** Changes when the service is deleted and created again, like a role's id. */
   readonly id: string;
   readonly name: string;
   readonly memo: string;
@@ -23,10 +26,10 @@ export interface Service {
   readonly roles: readonly Role[];
 }
 
-/** Keeps a service's item well below DynamoDB's 400 KB. */
+/** Most roles of a service. Keeps its item well below DynamoDB's 400 KB. */
 export const MAX_ROLES = 500;
 
-/** The services of a tenant with their roles, by the hash of the service's name. */
+/** Stores the services of a tenant with their roles, by a hash of the service's name. */
 export class Services {
   private readonly services: Documents<Service>;
 
@@ -44,7 +47,7 @@ export class Services {
     return SERVICE_NAME.test(name) ? this.services.get(tenantId, keyOf(name)) : undefined;
   }
 
-  /** Every service, sorted by name. */
+  /** Returns all services, sorted by name. */
   async list(tenantId: Id): Promise<Service[]> {
     const services: Service[] = [];
     for await (const { value } of this.services.list(tenantId)) services.push(value);
@@ -57,7 +60,7 @@ export class Services {
   }
 
   /**
-   * Creates what is missing of a service and its roles.
+   * Creates a service and roles where they are missing.
    *
    * @returns the ids of the roles
    * @throws {RefusedError} when the service would have more than {@link MAX_ROLES} roles
@@ -76,7 +79,9 @@ export class Services {
   }
 
   /**
-   * @returns the role; `exists` when the name is taken; undefined when there is no such service
+   * Adds a role to a service.
+   *
+   * @returns the role; `exists` when its name is taken; undefined when there is no such service
    * @throws {RefusedError} when the service would have more than {@link MAX_ROLES} roles
    */
   async addRole(
@@ -105,7 +110,10 @@ export class Services {
   }
 }
 
-/** Resolves ids of roles to what clients see: service -> names of roles, both sorted. Ids of deleted roles are left out. */
+/**
+ * Returns a function that converts role ids to names of roles by service, both sorted. Ids of deleted roles
+ * are skipped.
+ */
 export function rolesByService(
   services: readonly Service[],
 ): (roleIds: readonly string[]) => Record<string, string[]> {
