@@ -7,13 +7,13 @@ import type { OperatorDependencies } from './operator-dependencies';
 import type { OperatorCommand } from './operator-event';
 import { requireTenant } from './tenant-commands';
 
-/** Where a slice of work ended: the next one begins after it. */
+/** Where a slice of work ended. The next slice starts after it. */
 export interface ArchiveCursor {
   readonly partition: number;
   readonly day: Day;
 }
 
-/** An object that is not what the manifest says. */
+/** An archive object that differs from its manifest entry. */
 export interface ObjectDifference {
   readonly partition: number;
   readonly day: Day;
@@ -21,7 +21,7 @@ export interface ObjectDifference {
   readonly problem: string;
 }
 
-/** Some partition-days of a tenant; `next` is where to go on, null at the end. */
+/** Result of verifying some partition-days of a tenant. `next` is where to continue; null at the end. */
 export interface VerifySlice {
   readonly objects: number;
   readonly samples: number;
@@ -30,18 +30,18 @@ export interface VerifySlice {
   readonly next: ArchiveCursor | null;
 }
 
-/** What SQL needs to know of a tenant's archive. */
+/** Where a tenant's archive lies, for SQL tools. */
 export interface ArchivePlace {
   readonly bucket: string;
-  /** Keys of the objects that every tool reads begin with this, before `tenant=`. */
+  /** Prefix of the keys of the Parquet objects, up to `tenant=`. */
   readonly prefix: string;
   readonly tenant: string;
   readonly tenantId: string;
-  /** Of the objects in the manifest; undefined when nothing is archived. */
+  /** First archived day; undefined when nothing is archived. */
   readonly firstDay: Day | undefined;
 }
 
-/** Reads a tenant's objects back, every byte, and compares them with the manifest. Changes nothing. */
+/** Reads every byte of a tenant's archive objects and compares them with the manifest. Changes nothing. */
 export async function verifyArchive(
   dependencies: OperatorDependencies,
   { tenant: name, after, from, to }: OperatorCommand<'archive verify'>,
@@ -66,7 +66,7 @@ export async function verifyArchive(
           const problem = await verifyObject(cold, part);
           if (problem !== undefined) found.push({ partition: ref.partition, day, key: part.key, problem });
         }
-        // The archiver may have written the day again meanwhile.
+        // The archiver may have rewritten the day during the check. If the manifest changed, check again.
         if (found.length > 0 && entry?.committed !== known) {
           known = entry?.committed;
           continue;
@@ -104,10 +104,10 @@ export async function archivePlace(
 }
 
 /**
- * Works on a tenant's archived days, partition by partition.
+ * Runs `work` for each of a tenant's archived days, partition by partition, until time is up.
  *
- * @param after where an earlier slice ended
- * @returns where this one ended because time was up; null at the end
+ * @param after where the previous slice ended
+ * @returns where this slice ended; null when all days are done
  */
 async function eachArchivedDay(
   { read: { manifest } }: OperatorDependencies,

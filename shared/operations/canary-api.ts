@@ -7,17 +7,17 @@ const METRIC = 'custom.canary';
 const CUSTOM_IDENTIFIER = 'heterotsdb-canary';
 const TIMEOUT_MS = 10_000;
 
-/** The canary's client of the API. It uses plain HTTP, as any agent does. */
+/** The canary's API client. It uses plain HTTP, as agents do. */
 export class CanaryApi {
   private constructor(
     private readonly url: string,
     private readonly key: string,
     private readonly hostId: string,
-    /** When the canary's host was created, ms: it has posted nothing earlier. */
+    /** When the canary's host was created, in ms since epoch. It has no earlier samples. */
     readonly bornAtMs: number,
   ) {}
 
-  /** Finds the canary's host, or creates it. */
+  /** Finds the canary's host, or registers it. */
   static async open(url: string, key: string): Promise<CanaryApi> {
     type Hosts = { hosts: { id: string; createdAt: number }[] };
     const find = () => request<Hosts>(url, key, 'GET', `/api/v0/hosts?customIdentifier=${CUSTOM_IDENTIFIER}`);
@@ -36,7 +36,7 @@ export class CanaryApi {
     await request(this.url, this.key, 'POST', '/api/v0/tsdb', [point]);
   }
 
-  /** Reads the samples of a half-open range, in order of time. A series that was never posted has none. */
+  /** Reads the samples of a half-open range, sorted by time. A series never posted has no samples. */
   async read(fromMs: number, toMs: number): Promise<{ timeMs: number; value: number }[]> {
     const range = `from=${Math.floor(fromMs / 1000)}&to=${Math.ceil(toMs / 1000) - 1}`;
     const path = `/api/v0/hosts/${this.hostId}/metrics?name=${METRIC}&${range}`;
@@ -52,7 +52,9 @@ export class CanaryApi {
   }
 }
 
-/** @throws {CanaryRefusedError} on 401 and 403, and an Error on any other status that is neither 2xx nor `allowed` */
+/**
+ * @throws {CanaryRefusedError} on 401 and 403; an Error on any other status but 2xx and `allowed`
+ */
 async function request<T>(
   url: string,
   key: string,

@@ -2,13 +2,13 @@ import type { ApiKeys } from '../tenancy/api-keys';
 import { RIGHTS } from '../tenancy/rights';
 import type { Tenants } from '../tenancy/tenants';
 
-/** The canary has a tenant of its own, so that its samples appear in no customer's usage. */
+/** The canary has its own tenant, so that its samples count towards no customer's usage. */
 export const CANARY_TENANT = 'canary';
 const LIFETIME_MS = 7 * 86_400_000;
 
 /**
- * Creates the canary's key, which only this instance's memory has, and revokes those of earlier instances. So no template,
- * environment or parameter holds a secret.
+ * Creates the canary's API key and revokes those of earlier instances. Only this instance's memory holds the
+ * key, so no template, environment variable or parameter contains a secret.
  */
 export async function canaryKey(
   { keys, tenants }: { readonly keys: ApiKeys; readonly tenants: Tenants },

@@ -6,15 +6,15 @@ const HOUR_MS = 3_600_000;
 
 /** A range of the canary's series to read back. */
 export interface ReadBack {
-  /** The tier that should have its samples by now. */
+  /** The tier that must hold the range's samples by now. */
   readonly tier: 'hot' | 'warm' | 'cold';
   readonly fromMs: number;
   readonly toMs: number;
-  /** Whether the canary existed by then, so that an empty range is a gap. */
+  /** True if the canary was posting by then, so an empty range is a gap. */
   readonly isExpected: boolean;
 }
 
-/** The value that the canary posts at a time; a read can so tell a wrong value. */
+/** Returns the value that the canary posts at a time. A read checks it. */
 export function valueAt(timeMs: number): number {
   return Math.floor(timeMs / 1000) % 99_991;
 }
@@ -24,8 +24,9 @@ export function ageSeconds(nowMs: number, newestMs: number): number {
 }
 
 /**
- * Decides which ranges to read back: each minute one in memory, every ten minutes one that must be in the warm tier, every hour one
- * that must be in the archive. A range is wide enough for a canary that missed a few minutes.
+ * Decides which ranges to read back: every minute one from memory, every ten minutes one that must be in the
+ * warm tier, every hour one that must be in the archive. Each range is wide enough to span a few posts that
+ * the canary missed.
  */
 export function looks(
   nowMs: number,
@@ -41,7 +42,7 @@ export function looks(
   });
   const found = [look('hot', nowMs, 15 * MINUTE_MS)];
   if (minute % 10 === 0) found.push(look('warm', nowMs - residencyMs - HOUR_MS, 30 * MINUTE_MS));
-  // The archiver runs hourly; it has four hours to archive the day.
+  // The archiver runs hourly and may take four hours to archive a day.
   if (minute % 60 === 5)
     found.push(look('cold', dayStartMs(dayOf(nowMs - archiveAfterMs - DAY_MS / 6)), 30 * MINUTE_MS));
   return found;

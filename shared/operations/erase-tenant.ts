@@ -18,15 +18,15 @@ export interface EraseDependencies {
   readonly cold: ColdTier;
 }
 
-/** Counts what one slice of an erasure removed. */
+/** What one slice of an erasure removed. */
 export interface EraseCount {
   /** Keys of the hot tier. */
   readonly hot: number;
   /** Items of the warm tier. */
   readonly warm: number;
-  /** Versions of the archive's objects. */
+  /** Object versions of the archive. */
   readonly cold: number;
-  /** Items of the meta table, API keys included. */
+  /** Items of the meta table, including API keys. */
   readonly meta: number;
   /** False if time was up before everything was removed. */
   readonly isDone: boolean;
@@ -35,8 +35,8 @@ export interface EraseCount {
 const PARALLEL = 32;
 
 /**
- * Erases a tenant that was marked as deleted, tier after tier, until time is up. It stores no progress: the next slice finds what
- * is left. The meta table comes last, since its manifest names the days that have warm items.
+ * Erases a deleted tenant tier by tier until time is up. It stores no progress: the next slice finds what is
+ * left. The meta table comes last, because the manifest in it lists the days that have warm items.
  */
 export async function eraseTenant(
   { hot, warm, meta, manifest, recovery, cold }: EraseDependencies,
@@ -48,7 +48,7 @@ export async function eraseTenant(
     tenantId: tenant.id,
     partition,
   }));
-  // First, or the loss watch would take the partitions' absence from memory for a loss.
+  // Unregister the partitions first, or the loss watch would report their missing keys as lost memory.
   await mapLimited(partitions, PARALLEL, (ref) => recovery.unregister(ref));
   const { keys, isDone } = await hot.space.eraseTenant(tenant.id, hasTime);
   count.hot = keys;
@@ -72,8 +72,8 @@ export async function eraseTenant(
 }
 
 /**
- * Scans the meta table for a tenant's items of every kind. Their partition keys are `kind#tenant id`, followed by `#` or nothing;
- * only API keys have ids of their own, and name their tenant in an attribute.
+ * Scans the meta table for all items of a tenant. Their partition key is `kind#tenant id`, optionally
+ * followed by `#` and more. API keys have ids of their own and name their tenant in an attribute.
  */
 async function* metaItems(meta: Table, { id, name }: DeletedTenant): AsyncGenerator<Item> {
   const pages = paginateScan(

@@ -13,31 +13,31 @@ export interface SourceStores {
   readonly catalogue: Pick<Catalogue, 'source'>;
 }
 
-/** A host or a service, as an operator names it. */
+/** A host or service as an operator names it. */
 export interface SourceName {
-  /** A host's id or its name. */
+  /** The host's id or name. */
   readonly host?: string;
   readonly service?: string;
 }
 
-/** A host or service that exists, or whose samples do. */
+/** A host or service that is registered or has samples. */
 export interface FoundSource {
   readonly kind: 'host' | 'service';
   /** The host's id, or the service's name. */
   readonly id: string;
-  /** As messages show it: `host web1 (2u4PP3TJqbu)`. */
+  /** Text for messages: `host web1 (2u4PP3TJqbu)`. */
   readonly text: string;
   readonly labels: Labels;
-  /** Metrics that it has posted, sorted by name. */
+  /** Metrics posted by the source, sorted by name. */
   readonly metrics: readonly string[];
 }
 
-/** Host ids that a message lists. */
+/** Most host ids listed in a message. */
 const MAX_LISTED = 10;
 
 /**
- * Finds the host or service that an operator means. A host's id comes first, then the `host` label of what was posted without
- * registering a host, then the name of a host that is not retired.
+ * Finds a host or service. A host is looked up by its id, then by the label `host` of samples posted without
+ * registration, then by the name of an active host.
  *
  * @throws {InvalidEventError} if there is none, or several hosts have the name
  */
@@ -76,7 +76,7 @@ async function findService(stores: SourceStores, tenant: Tenant, name: string): 
     stores.services.get(tenant.id, name),
     found(stores, tenant, 'service', name),
   ]);
-  // A service that was deleted may have samples still.
+  // A deleted service may still have samples.
   if (registered === undefined && posted.metrics.length === 0)
     throw new InvalidEventError(`tenant ${tenant.name} has no service ${shown(name)}`);
   return posted;
@@ -100,7 +100,7 @@ async function found(
   };
 }
 
-/** Quotes show blanks at the ends. */
+/** Quotes a value for a message; quotes make blanks at the ends visible. */
 function shown(text: string): string {
   return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}...` : text);
 }

@@ -5,16 +5,16 @@ import type { OperatorDependencies } from './operator-dependencies';
 import type { OperatorCommand } from './operator-event';
 import { requireTenant } from './tenant-commands';
 
-/** Sources indexed side by side. */
+/** Sources indexed in parallel. */
 const PARALLEL = 8;
 
-/** Some sources were indexed; `next` is the one to go on after, null at the end. */
+/** Result of indexing some sources. `next` is the last source done; null at the end. */
 export interface IndexSlice {
   readonly sources: number;
   readonly next: Id | null;
 }
 
-/** Inserts the entries that the index of series lacks, by the layouts that the catalogue has. */
+/** Rebuilds the index of series: inserts the entries missing for the layouts in the catalogue. */
 export async function rebuildIndex(
   {
     tenants,
@@ -26,10 +26,11 @@ export async function rebuildIndex(
   hasTime: () => boolean,
 ): Promise<IndexSlice> {
   const { id: tenantId } = await requireTenant(tenants, tenant);
-  // By its expiry the catalogue knows until when a layout was in use.
+  // The expiry of a layout tells until when it was in use; it is too early while a raise of the retention is
+  // under way.
   if ((await lifetimes.retentionMs()) < stage.retention)
     throw new InvalidEventError(
-      'the retention was raised, and the hourly sweep has not put off the expiry of all items yet; try again in two hours',
+      'the retention was raised, and the hourly sweep has not extended the expiry of all items yet; try again in two hours',
     );
   let sources = 0;
   let batch: Id[] = [];

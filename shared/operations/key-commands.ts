@@ -4,7 +4,7 @@ import type { OperatorDependencies } from './operator-dependencies';
 import type { OperatorCommand } from './operator-event';
 import { requireTenant } from './tenant-commands';
 
-/** A new key; only its hash is stored, so nothing can show it again. */
+/** A new API key. Only its hash is stored, so it cannot be shown again. */
 export interface CreatedKey {
   readonly key: string;
   readonly publicId: string;
@@ -34,12 +34,12 @@ export async function revokeKey(
   { id }: OperatorCommand<'keys revoke'>,
 ): Promise<Grant> {
   const grant = await keys.revoke(publicIdOf(id) ?? '');
-  // The message does not repeat it: it may be a whole key.
+  // The message does not repeat the input, which may be a whole key.
   if (grant === undefined) throw new InvalidEventError('there is no key of that id; keys list shows the ids');
   return grant;
 }
 
-/** The public id in what an operator gives: the id as listed, or by mistake the whole key, in which it stands between underscores. */
+/** Extracts the public id from an operator's input: the id itself or, by mistake, the whole key. */
 export function publicIdOf(text: string): string | undefined {
   return /^(?:ht_)?([A-Za-z0-9]{12})(?:_|$)/.exec(text)?.[1];
 }

@@ -11,25 +11,29 @@ import { metaKeys } from '../platform/keys';
 import type { MetaKind } from '../platform/names';
 import { type Item, succeeds, type Table } from '../platform/table';
 
-/** Kinds of items that expire by the stage's retention. */
+/** Kinds of items whose expiry depends on the stage's retention. */
 const KINDS: readonly MetaKind[] = ['layouts', 'sources', 'changes', 'index', 'directory', 'rolled'];
-/** A raise waits so long, ms: instances of the former deploy may still write items by the former retention. */
+/**
+ * Delay before a raise extends any expiry, in ms. Until then, instances of the previous deployment may still
+ * write items with the old retention.
+ */
 const SETTLED_MS = 30 * 60_000;
 const PARALLEL = 32;
 
-/** Progress of a raise. */
+/** Progress of extending expiries after the retention was raised. */
 interface Raise {
   readonly sinceMs: number;
-  /** The key to scan on after. */
+  /** Key after which the scan continues. */
   readonly after?: Record<string, AttributeValue>;
 }
 
 /**
- * Keeps the lifetimes of items in step with the stage's retention. Items of the catalogue and of the archive's directories are
- * dated when they are written. After the retention was raised, their dates are too early for the samples that they describe;
- * {@link renew} puts them off. The raise has 30 days for that, since items outlive the retention by as much.
+ * Keeps the expiry of items in step with the stage's retention. Items of the catalogue and of the archive's
+ * directories get their expiry when they are written. Once the retention is raised, that is too early for the
+ * samples they describe, so {@link renew} extends it. It has 30 days, because items outlive the retention by
+ * that long.
  *
- *     pk retention   sk stage   retentionMs: number, by which items are dated   raise: JSON, while one is under way
+ *     pk retention   sk stage   retentionMs: number, on which expiries are based   raise: JSON, while one is under way
  */
 export class Lifetimes {
   constructor(
@@ -38,20 +42,23 @@ export class Lifetimes {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** The retention by which items are dated, ms; less than the stage's until a raise is done. */
+  /**
+   * Returns the retention on which the expiry of items is based, in ms. It is less than the stage's until a
+   * raise is complete.
+   */
   async retentionMs(): Promise<number> {
     return (await this.read()).retentionMs;
   }
 
   /**
-   * Puts off the expiry of items after a raise of the retention, page by page.
+   * Extends the expiry of items after the retention was raised, page by page.
    *
-   * @param hasTime asked before each page; a later call goes on
-   * @returns the number of items that were put off
+   * @param hasTime asked before each page; a later call continues
+   * @returns the number of items extended
    */
   async renew(hasTime: () => boolean): Promise<number> {
     const { retentionMs, raise } = await this.read();
-    // Items that were written before a retention was lowered live longer than they need to.
+    // After the retention was lowered, older items just live longer than needed.
     if (retentionMs >= this.stageRetentionMs) {
       if (retentionMs > this.stageRetentionMs || raise !== undefined) await this.note(this.stageRetentionMs);
       return 0;
@@ -69,7 +76,7 @@ export class Lifetimes {
     hasTime: () => boolean,
   ): Promise<number> {
     let count = 0;
-    // No item is needed for longer: it describes samples of today at the latest.
+    // No item needs a later expiry, because it describes samples of today at the latest.
     const lastSeconds = expiresAtOf(this.now(), this.stageRetentionMs);
     const pages = paginateScan(
       { client: this.meta.client, startingToken: after },
@@ -92,7 +99,7 @@ export class Lifetimes {
               TableName: this.meta.name,
               Key: { pk: pk!, sk: sk! },
               UpdateExpression: 'SET expiresAt = :seconds',
-              // An item that was written meanwhile is dated by the stage's retention.
+              // An item written in the meantime has the new expiry already.
               ConditionExpression: 'expiresAt = :former',
               ExpressionAttributeValues: { ':seconds': { N: String(seconds) }, ':former': expiresAt! },
             }),
@@ -113,7 +120,7 @@ export class Lifetimes {
       new GetItemCommand({ TableName: this.meta.name, Key: metaKeys.retention, ConsistentRead: true }),
     );
     if (Item !== undefined) return notedOf(Item);
-    // A new stage.
+    // The item does not exist in a new stage.
     await this.note(this.stageRetentionMs);
     return { retentionMs: this.stageRetentionMs, raise: undefined };
   }

@@ -2,21 +2,22 @@ import type { Loss } from '../recovery/recovery-table';
 import type { OperatorDependencies } from './operator-dependencies';
 import type { OperatorCommand } from './operator-event';
 
-/** The hot tier's primaries at one time. */
+/** State of the hot tier's primaries. */
 export interface MemoryWatch {
-  /** Primaries that serve slots; null when one did not answer. */
+  /** Number of primaries that serve slots; null when a primary did not answer. */
   readonly primaries: number | null;
-  /** Whether a slot is on its way, key by key. */
+  /** Whether a slot is being migrated. */
   readonly isMoving: boolean;
-  /** How often a loss was noticed so far. */
+  /** Number of losses noticed so far. */
   readonly notices: number;
-  /** Whether a loss awaits its replay. */
+  /** Whether a loss still awaits its replay. */
   readonly hasOpenLoss: boolean;
 }
 
 /**
- * Looks at the primaries, as a flusher does each minute, and notes for how long the command that calls this may still move
- * slots. Meanwhile flushers empty memory at once, and a primary that goes is a loss of all partitions.
+ * Observes the primaries, as a flusher does each minute, and records for how long the calling command may
+ * still move slots. During that time flushers empty memory at once, and a primary that disappears counts as a
+ * loss of all partitions.
  */
 export async function watchMemory(
   { losses, recovery, now }: Pick<OperatorDependencies, 'losses' | 'recovery' | 'now'>,
@@ -24,7 +25,7 @@ export async function watchMemory(
 ): Promise<MemoryWatch> {
   if (scalingForMs > 0) await recovery.putScaling(now() + scalingForMs);
   const { topology } = await losses.observe();
-  // After the look: what moved until now is judged by it.
+  // Clear the mark after observing, so that slots moved until now are judged with it.
   if (scalingForMs === 0) await recovery.putScaling(0);
   const loss: Loss | undefined = await recovery.loss();
   return {

@@ -12,7 +12,7 @@ import type { EraseDependencies } from './erase-tenant';
 import type { Lifetimes } from './lifetimes';
 import type { Status } from './status';
 
-/** Stores and settings of the operator function's commands. */
+/** Stores and settings that the operator function's commands use. */
 export interface OperatorDependencies {
   readonly stage: RuntimeSettings;
   readonly tenants: Tenants;
@@ -21,14 +21,14 @@ export interface OperatorDependencies {
   readonly status: Status;
   readonly hosts: Hosts;
   readonly services: Services;
-  /** The table of everything that is not a chunk. */
+  /** The table of everything but chunks. */
   readonly meta: Table;
   readonly read: ReadDependencies;
   readonly recovery: RecoveryTable;
   readonly losses: Pick<LossWatch, 'observe'>;
   readonly erasure: EraseDependencies;
   readonly lifetimes: Lifetimes;
-  /** The name of the bucket that has the archive. */
+  /** Name of the archive's bucket. */
   readonly bucket: string;
   readonly now: () => number;
 }

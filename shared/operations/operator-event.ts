@@ -6,7 +6,7 @@ import { RIGHTS } from '../tenancy/rights';
 
 const source = {
   tenant: z.string().default('default'),
-  /** Id or name. */
+  /** A host's id or name. */
   host: z.string().optional(),
   service: z.string().optional(),
 };
@@ -16,7 +16,10 @@ const archiveCursor = z
   .nullable()
   .default(null);
 
-/** The operator function's events. `defaultPartitions` is what a tenant gets when its event names no number. */
+/**
+ * Schema of the operator function's events. `defaultPartitions` applies to a new tenant whose event names no
+ * number.
+ */
 export const operatorEventSchema = (defaultPartitions: number) =>
   z.discriminatedUnion('command', [
     /** Finds a host or service by id or name. */
@@ -24,9 +27,9 @@ export const operatorEventSchema = (defaultPartitions: number) =>
     z.object({
       command: z.enum(['where', 'count']),
       ...source,
-      /** The name of a metric. `count` also takes a prefix followed by `*`. */
+      /** Name of a metric. `count` also accepts a prefix followed by `*`. */
       name: z.string(),
-      /** ms since epoch, half-open. */
+      /** ms since epoch; the range is half-open. */
       from: z.number().int(),
       to: z.number().int(),
     }),
@@ -39,22 +42,27 @@ export const operatorEventSchema = (defaultPartitions: number) =>
     z.object({ command: z.enum(['tenants list', 'tenants advise']) }),
     z.object({
       command: z.literal('watch memory'),
-      /** For how long the caller may still move slots, ms; 0 when it has ended. */
+      /** How long the caller may still move slots, in ms; 0 when it has finished. */
       scalingForMs: z.number().int().min(0).max(3_600_000),
     }),
     z.object({ command: z.literal('stage') }),
     z.object({ command: z.literal('tenants delete'), name: z.string() }),
-    /** The schedule's event: erases what deleted tenants left. `settledMs` after its deletion no function writes for a tenant. */
+    /**
+     * The scheduled event: erases deleted tenants. No function writes for a tenant any more `settledMs` after
+     * its deletion.
+     */
     z.object({ command: z.literal('sweep'), settledMs: z.number().int().min(0).default(LAST_WRITE_MS) }),
     z.object({
       command: z.literal('tenants set'),
       name: z.string(),
-      /** By name; null restores the stage's limit. */
+      /** Limits by name; null restores the stage's default. */
       limits: z.partialRecord(z.enum(LIMIT_NAMES), z.number().int().min(0).nullable()).default({}),
       partitions: z.number().int().min(1).max(MAX_PARTITIONS).optional(),
-      /** The first UTC day that has so many partitions; by default the first that writers cannot have samples of. */
+      /**
+       * First UTC day with the new number of partitions. Default: the first day that cannot have samples yet.
+       */
       from: z.string().optional(),
-      /** How long samples can be read, ms; null restores the stage's. */
+      /** How long samples can be read, in ms; null restores the stage's retention. */
       retentionMs: z.number().int().positive().nullable().optional(),
     }),
     z.object({
@@ -69,19 +77,19 @@ export const operatorEventSchema = (defaultPartitions: number) =>
       tenant: z.string(),
       month: z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/),
     }),
-    /** Measures partitions from `partition` on, as many as time allows. */
+    /** Measures partitions from `partition` on until time is up. */
     z.object({
       command: z.literal('usage bytes'),
       tenant: z.string(),
       partition: z.number().int().min(0).default(0),
     }),
-    /** Indexes the sources after `after`, as many as time allows. */
+    /** Indexes the sources after `after` until time is up. */
     z.object({
       command: z.literal('index rebuild'),
       tenant: z.string(),
       after: z.string().length(22).nullable().default(null),
     }),
-    /** Compares objects with the manifest: of days from `from` to `to`, both included. */
+    /** Compares the objects of the days from `from` to `to` (both inclusive) with the manifest. */
     z.object({
       command: z.literal('archive verify'),
       tenant: z.string(),

@@ -2,22 +2,22 @@ import { InvalidEventError } from '../platform/event';
 import { BUCKET_PREFIX } from '../platform/names';
 import { type RedriveObject, type RedriveStore, recordsInObject } from '../recovery/redrive';
 
-/** A page of the list of quarantined records. */
+/** One page of quarantined records. */
 export interface QuarantineList {
   readonly objects: readonly RedriveObject[];
-  /** The key to go on after; undefined at the end. */
+  /** Key after which the next page starts; undefined on the last page. */
   readonly next: string | undefined;
 }
 
-/** A record in quarantine. */
+/** A quarantined record. */
 export interface QuarantinedRecord {
   readonly key: string;
   readonly shardId: string;
   readonly sequenceNumber: string;
   readonly arrivalMs: number;
-  /** Why it could not be decoded. */
+  /** Why the record could not be decoded. */
   readonly reason: string;
-  /** Its bytes, base64. */
+  /** The record's bytes, in base64. */
   readonly data: string;
 }
 
@@ -31,7 +31,9 @@ export async function listQuarantine(
   return { objects, next: hasMore ? objects.at(-1)?.key : undefined };
 }
 
-/** @throws {InvalidEventError} when quarantine has no record of the key */
+/**
+ * @throws {InvalidEventError} when the key has no record in quarantine
+ */
 export async function showQuarantined(store: RedriveStore, key: string): Promise<QuarantinedRecord> {
   const object = await store.read(key);
   if (object === undefined) throw new InvalidEventError(`quarantine has no record ${key}`);

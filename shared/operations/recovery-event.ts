@@ -1,23 +1,23 @@
 import * as z from 'zod';
 import { bucketKeys } from '../platform/keys';
 
-/** A page of a list goes on after this key. */
+/** Key after which a page starts. */
 const after = z.string().max(1024).optional();
 
-/** The recovery function's events. Without an action it takes the schedule's step. */
+/** Schema of the recovery function's events. The scheduled event has no action and advances the work. */
 export const recoveryEventSchema = z.discriminatedUnion('action', [
   z.object({ action: z.literal('advance') }),
   z.object({ action: z.literal('status') }),
   z.object({
     action: z.literal('replay'),
-    /** Stream arrival time, ms; 0 for the oldest record that the stream has. */
+    /** Stream arrival time in ms since epoch; 0 for the oldest record in the stream. */
     from: z.number().int().min(0).default(0),
-    /** Exclusive; by default the end of the stream when the replay begins. */
+    /** Exclusive. Default: the end of the stream when the replay starts. */
     to: z.number().int().optional(),
   }),
-  /** `abandon` closes an open loss too; otherwise it starts another replay. */
+  /** Stops the replay. An open loss starts another one, unless `abandon` closes it. */
   z.object({ action: z.literal('stop'), abandon: z.boolean().default(false) }),
-  /** `onFailure` are dead letters: batches that the event source mapping gave up. */
+  /** `onFailure` redrives dead letters: batches that the event source mapping gave up on. */
   z.object({ action: z.literal('redrive'), kind: z.enum(['onFailure', 'quarantine']), after }),
   z.object({ action: z.literal('list'), after }),
   z.object({

@@ -9,13 +9,13 @@ import type { OperatorDependencies } from './operator-dependencies';
 import type { OperatorCommand } from './operator-event';
 import { requireTenant } from './tenant-commands';
 
-/** How many samples a metric has. */
+/** Number of samples of a metric. */
 export interface MetricCount {
   readonly name: string;
   readonly samples: number;
 }
 
-/** A host or service, as the other commands name it. */
+/** A host or service that was found. */
 export type SourceDescription = Pick<FoundSource, 'kind' | 'id' | 'text'>;
 
 export interface SampleCount {
@@ -23,7 +23,9 @@ export interface SampleCount {
   readonly series: readonly MetricCount[];
 }
 
-/** @throws {InvalidEventError} if the tenant, host or service does not exist */
+/**
+ * @throws {InvalidEventError} if the tenant, host or service does not exist
+ */
 export async function describeSource(
   dependencies: OperatorDependencies,
   command: OperatorCommand<'find source'>,
@@ -32,7 +34,7 @@ export async function describeSource(
   return describe(await findSource(storesOf(dependencies), tenant, command));
 }
 
-/** Finds the keys, items and objects that hold a metric's samples. */
+/** Finds the Redis keys, DynamoDB items and S3 objects that hold a metric's samples. */
 export async function whereSamples(
   dependencies: OperatorDependencies,
   command: OperatorCommand<'where' | 'count'>,

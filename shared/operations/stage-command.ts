@@ -1,8 +1,8 @@
 import type { OperatorDependencies } from './operator-dependencies';
 
-/** Settings of the stage that operators compare with the account. */
+/** Settings of the stage that operators compare with the AWS account. */
 export interface StageDescription {
-  /** The quota of concurrent executions for which the stage was deployed. */
+  /** Quota of concurrent executions assumed when the stage was deployed. */
   readonly accountConcurrency: number;
 }
 

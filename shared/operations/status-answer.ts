@@ -3,10 +3,10 @@ import * as z from 'zod';
 const durationMs = z.number().min(0).meta({ description: 'ms' });
 const count = z.int().min(0);
 
-/** Where a tenant's data stands on its way through the tiers. */
+/** How far a tenant's data has moved through the tiers. */
 export const status = z
   .object({
-    atMs: z.int().meta({ description: 'When it was looked at, ms since epoch.' }),
+    atMs: z.int().meta({ description: 'Time of this status, ms since epoch.' }),
     stream: z.object({
       behindMs: durationMs.nullable().meta({
         description:

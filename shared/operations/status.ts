@@ -14,7 +14,7 @@ import type { Tenant } from '../tenancy/tenants';
 import type { UsageTable } from '../tenancy/usage-table';
 import type { status } from './status-answer';
 
-/** Where a tenant's data stands on its way through the tiers. */
+/** How far a tenant's data has moved through the tiers. */
 export type TenantStatus = z.output<typeof status>;
 
 export interface StatusDependencies {
@@ -23,35 +23,35 @@ export interface StatusDependencies {
   readonly recovery: Pick<RecoveryTable, 'readerNotes'>;
   readonly rules: Pick<RuleStates, 'report'>;
   readonly usage: Pick<UsageTable, 'days' | 'series'>;
-  /** Window and flush delay. */
+  /** Time a window stays in memory: its length and the flush delay. */
   readonly residencyMs: number;
   readonly batchWindowMs: number;
   readonly archiveAfterMs: number;
   readonly retentionMs: number;
-  /** Copies of what is in memory. */
+  /** Number of nodes that hold a copy of memory: primary and replicas. */
   readonly memoryCopies: number;
   readonly now: () => number;
 }
 
-/** Rules are evaluated this often. */
+/** Interval of rule evaluation. */
 const EVALUATED_MS = 60_000;
 const PARALLEL = 32;
-/** How long an answer serves all who ask: so that many open pages cost no more than one. */
+/** Lifetime of an answer, in ms. Many open pages then cost no more than one. */
 const MAX_AGE_MS = 5_000;
-/** The manifest of all days changes once a flush and costs a query a partition. */
+/** Lifetime of the manifest's summary, in ms. It changes once per flush and costs a query per partition. */
 const MAX_ARCHIVE_AGE_MS = 60_000;
-/** Instances add what they counted twice a minute. */
+/** Lifetime of usage, in ms. Instances add their counts twice a minute. */
 const MAX_USAGE_AGE_MS = 15_000;
-/** Beyond this many partitions the manifest is not asked. */
+/** Most partitions for which the manifest is queried. */
 const MAX_PARTITIONS_ASKED = 256;
-/** Group-windows of a partition whose memory is asked for. */
+/** Group-windows sampled per partition to estimate its memory. */
 const WINDOWS_LOOKED_AT = 8;
-/** Days that the answer lists. Four weeks lie in two months at most. */
+/** Time span of the days listed. Four weeks lie in at most two months. */
 const HISTORY_MS = 28 * DAY_MS;
-/** A function serves few tenants at a time. */
+/** Most tenants cached. One function instance serves few at a time. */
 const MAX_TENANTS_KEPT = 1_000;
 
-/** Reads the status of tenants, no oftener than is worth it. */
+/** Reads the status of tenants. Caches each part for as long as it changes little. */
 export class Status {
   private readonly statuses = new Map<string, Kept<TenantStatus>>();
   private readonly archives = new Map<string, Kept<TenantStatus['archive']>>();
@@ -139,7 +139,7 @@ export class Status {
   ): Promise<TenantStatus['usage']> {
     const { usage, hot, now, archiveAfterMs, memoryCopies } = this.dependencies;
     const month = dayOf(now()).slice(0, 7);
-    // A day is archived so long after its end.
+    // A day is archived this long after it ends, so earlier days need not be asked for.
     const firstWarm = dayOf(now() - archiveAfterMs - DAY_MS);
     const firstShown = dayOf(now() - HISTORY_MS);
     const months = [...new Set([firstWarm.slice(0, 7), firstShown.slice(0, 7), month].sort())];
@@ -178,7 +178,10 @@ export class Status {
     };
   }
 
-  /** Returns the value read at most `maxAgeMs` ago, or the one being read; a failure is not kept. */
+  /**
+   * Returns the cached value if it was read within `maxAgeMs`, else reads it. Concurrent callers share one
+   * read; failures are not cached.
+   */
   private kept<T>(
     all: Map<string, Kept<T>>,
     { id }: Tenant,

@@ -5,25 +5,25 @@ import { mapLimited } from '../platform/concurrency';
 import type { Counter } from '../tenancy/counters';
 import type { OperatorDependencies } from './operator-dependencies';
 
-/** A tenant, and how many partitions it should have. */
+/** A tenant with the advised number of partitions. */
 export interface AdvisedTenant extends PartitionAdvice {
   readonly name: string;
-  /** The number that holds, or that is to come. */
+  /** Number of partitions in the newest epoch, which may start in the future. */
   readonly partitions: number;
 }
 
 export interface TenantAdvice {
   readonly tenants: readonly AdvisedTenant[];
-  /** Samples of all tenants in a minute, the mean of their busiest day. */
+  /** Samples per minute of all tenants together: the average of their busiest day. */
   readonly samplesPerMinute: number;
 }
 
-/** Days whose busiest counts. */
+/** Number of days among which the busiest is chosen. */
 const DAYS = 7;
 const PARALLEL = 32;
 const MINUTES_OF_DAY = 1440;
 
-/** Advises on each tenant's partitions, by the meters of the last week. */
+/** Advises on each tenant's number of partitions, based on its usage of the last week. */
 export async function adviseTenants({
   tenants,
   usage,

@@ -18,20 +18,20 @@ import { type EraseCount, eraseTenant } from './erase-tenant';
 import type { OperatorDependencies } from './operator-dependencies';
 import type { OperatorCommand } from './operator-event';
 
-/** A tenant as operators see it. */
+/** A tenant as shown to operators. */
 export interface TenantDescription {
   readonly id: string;
   readonly name: string;
-  /** Today's number. */
+  /** Number of partitions today. */
   readonly partitions: number;
-  /** The numbers of all days, the first from 1970-01-01. */
+  /** Numbers of partitions over time, starting on 1970-01-01. */
   readonly epochs: readonly PlacementEpoch[];
   readonly limits: Limits;
-  /** Which of the limits differ from the stage's. */
+  /** Names of the limits that override the stage's. */
   readonly ownLimits: readonly LimitName[];
-  /** How long its samples can be read, ms. */
+  /** How long samples can be read, in ms. */
   readonly retentionMs: number;
-  /** Whether that differs from the stage's. */
+  /** Whether the retention overrides the stage's. */
   readonly hasOwnRetention: boolean;
 }
 
@@ -40,7 +40,7 @@ export interface TenantList {
   readonly deleted: readonly DeletedTenant[];
 }
 
-/** How many deleted tenants one sweep erased, and how many a later sweep must look at again. */
+/** Number of deleted tenants that one sweep erased, and number that a later sweep must handle again. */
 export interface SweepResult {
   readonly erased: number;
   readonly remaining: number;
@@ -48,7 +48,9 @@ export interface SweepResult {
 
 export const NO_SERIES: SeriesTally = { active: 0, stored: 0, topNames: [], topSources: [] };
 
-/** @throws {InvalidEventError} if the stage has no tenant of the name */
+/**
+ * @throws {InvalidEventError} if there is no tenant of the name
+ */
 export async function requireTenant(tenants: Tenants, name: string): Promise<Tenant> {
   const tenant = await tenants.read(name);
   if (tenant === undefined) throw unknownTenant(name);
@@ -73,7 +75,7 @@ export async function listTenants({ tenants, stage, now }: OperatorDependencies)
   return { tenants: active.map((tenant) => describeTenant(tenant, stage, now())), deleted };
 }
 
-/** Changes a tenant's limits, its number of partitions and its retention. */
+/** Changes a tenant's limits, number of partitions and retention. */
 export async function setTenant(
   { tenants, stage, now }: Pick<OperatorDependencies, 'tenants' | 'stage' | 'now'>,
   { name, limits, partitions, from, retentionMs }: OperatorCommand<'tenants set'>,
@@ -96,7 +98,10 @@ export async function setTenant(
   return describeTenant(await requireTenant(tenants, name), stage, now());
 }
 
-/** Marks a tenant as deleted and erases one slice of it. The caller repeats until the slice says `isDone`. */
+/**
+ * Marks a tenant as deleted and erases one slice of its data. The caller repeats until the result has
+ * `isDone`.
+ */
 export async function deleteTenant(
   { tenants, erasure }: OperatorDependencies,
   { name }: OperatorCommand<'tenants delete'>,
@@ -108,8 +113,9 @@ export async function deleteTenant(
 }
 
 /**
- * Erases what deleted tenants left, puts off the expiry of items after the retention was raised, and counts the series of
- * the other tenants, by which post judges the limit of series. A tenant that cannot be erased is logged and does not stop the others.
+ * The hourly sweep: erases data of deleted tenants, extends the expiry of items after the retention was
+ * raised, and counts each tenant's series for its limit. A tenant that cannot be erased is logged and does
+ * not stop the others.
  */
 export async function sweep(
   { tenants, usage, meta, erasure, lifetimes, now }: OperatorDependencies,
@@ -121,7 +127,7 @@ export async function sweep(
   for (const tenant of await tenants.deleted()) {
     if (tenant.erasedAt !== undefined) continue;
     remaining++;
-    // Until then a function that has not heard of the deletion may write once more.
+    // Until then, a function that has not learnt of the deletion may write once more.
     const isSettled = now() - tenant.deletedAt >= settledMs;
     try {
       const { isDone } = await eraseTenant(erasure, tenant, hasTime);
@@ -130,17 +136,21 @@ export async function sweep(
       erased++;
       remaining--;
     } catch (error) {
-      log.error('a deleted tenant is not erased', { tenantId: tenant.id, error: error as Error });
+      log.error('a deleted tenant could not be erased', { tenantId: tenant.id, error: error as Error });
     }
   }
   const putOff = await lifetimes.renew(hasTime);
-  if (putOff > 0) log.info('items live longer, as the retention was raised', { items: putOff });
+  if (putOff > 0)
+    log.info('the expiry of items was extended because the retention was raised', { items: putOff });
   const tallies = await tallySeries(meta, await lifetimes.retentionMs(), now());
   for (const { id } of await tenants.list()) await usage.putSeries(id, tallies.get(id) ?? NO_SERIES);
   return { erased, remaining };
 }
 
-/** The catalogue forgets what is older than the stage's retention, and the warm tier keeps days for `warmTtl`. */
+/**
+ * A tenant's retention lies between the time the warm tier keeps days and the time the catalogue remembers
+ * series.
+ */
 function checkRetention(retentionMs: number, { warmTtl, retention }: RuntimeSettings): void {
   if (retentionMs >= warmTtl && retentionMs <= retention) return;
   throw new InvalidEventError(

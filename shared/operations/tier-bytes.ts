@@ -10,7 +10,7 @@ export interface TierBytesDependencies {
   readonly manifest: Pick<Manifest, 'days'>;
 }
 
-/** Measures a partition in every tier. It reads all of the partition's warm items. */
+/** Measures a partition's bytes in every tier. Reads all of its warm items. */
 export async function partitionBytes(
   { hot, warm, manifest }: TierBytesDependencies,
   ref: PartitionRef,

@@ -13,25 +13,25 @@ import { partitionBytes } from './tier-bytes';
 /** Hosts looked up in parallel. */
 const PARALLEL = 8;
 
-/** A tenant's counts in a month. */
+/** A tenant's usage in a month. */
 export interface MonthUsage {
-  /** By UTC day. */
+  /** Counts by UTC day. */
   readonly days: Readonly<Record<string, Readonly<Record<Counter, number>>>>;
-  /** `topSources` have hosts' names beside their ids. */
+  /** `topSources` show a host's name besides its id. */
   readonly series: SeriesTally;
-  /** First day with samples, whatever the month; null without samples. */
+  /** First day with samples in any month; null without samples. */
   readonly firstDay: string | null;
-  /** Nodes that each keep a copy of what is in memory. */
+  /** Number of nodes that hold a copy of memory. */
   readonly memoryCopies: number;
 }
 
-/** Bytes of some partitions; `next` is the partition to go on from, null at the end. */
+/** Bytes of some partitions. `next` is the next partition; null at the end. */
 export interface BytesSlice {
   readonly bytes: TierBytes;
   readonly next: number | null;
 }
 
-/** Counts the tenant's series exactly, which reads the whole catalogue of the stage. */
+/** Returns a tenant's usage in a month. Counts its series exactly, by reading the stage's whole catalogue. */
 export async function monthUsage(
   { tenants, usage, hosts, meta, stage, now }: OperatorDependencies,
   { tenant, month }: OperatorCommand<'usage'>,
@@ -47,7 +47,10 @@ export async function monthUsage(
   };
 }
 
-/** Puts a host's name before its id: `host=3yQ8...` becomes `web1 (host=3yQ8...)`. Other sources stay. */
+/**
+ * Puts a host's name before its id: `host=3yQ8...` becomes `web1 (host=3yQ8...)`. Other sources stay as they
+ * are.
+ */
 function named(hosts: Hosts, tenantId: Id, sources: readonly TopEntry[]): Promise<TopEntry[]> {
   return mapLimited(sources, PARALLEL, async (source) => {
     const hostId = /^host=(\w+)$/.exec(source.name)?.[1];
