@@ -1,10 +1,10 @@
 import { DAY_MS } from '../model/duration';
 import { GB } from './prices';
 
-/** One line of a bill. */
+/** One line of a cost report. */
 export interface CostLine {
   readonly what: string;
-  /** How the dollars are computed. */
+  /** How the amount is computed. */
   readonly because: string;
   readonly dollars: number;
 }
@@ -17,7 +17,7 @@ export function totalOf(lines: readonly CostLine[]): number {
   return lines.reduce((sum, { dollars }) => sum + dollars, 0);
 }
 
-/** Three significant digits, with `billion`, `M` or `k`. */
+/** Formats a number with three significant digits and the suffix `billion`, `M` or `k`. */
 export function big(value: number): string {
   for (const [size, name] of [
     [1e9, ' billion'],
@@ -40,12 +40,12 @@ export function perSample(value: number): string {
   return value.toFixed(2);
 }
 
-/** ms as days. */
+/** Formats ms as days. */
 export function days(ms: number): string {
   return `${Number((ms / DAY_MS).toFixed(1))} d`;
 }
 
-/** MB-ms as GB-s, which Lambda charges by. */
+/** Converts MB-ms to GB-s, Lambda's billing unit. */
 export function gbSeconds(mbMs: number): number {
   return mbMs / 1024 / 1000;
 }

@@ -6,49 +6,49 @@ import type { MeasuredUnits, Units } from './measured-units';
 import { GB, HOURS_OF_MONTH, SHARD_BYTES_PER_SECOND, SHARD_RECORDS_PER_SECOND } from './prices';
 import { nodeOf, type StageShape, UnknownCostError } from './stage-cost';
 
-/** A load: the samples posted, kept and read. */
+/** A load: samples posted, stored and read. */
 export interface Load {
   readonly series: number;
   readonly intervalMs: number;
   readonly retentionMs: number;
   readonly samplesPerRequest: number;
-  /** Graphs a month, each of one day of one series. */
+  /** Graphs drawn per month, each one day of one series. */
   readonly reads: number;
-  /** Tenants of equal size. */
+  /** Number of tenants; all have the same load. */
   readonly tenants: number;
 }
 
-/** What a function does in a month. */
+/** A function's work per month. */
 export interface Work {
   readonly invocations: number;
-  /** Memory by time, as Lambda charges. */
+  /** Memory times duration, as Lambda bills it. */
   readonly mbMs: number;
 }
 
-/** What a load asks of each service in a month. */
+/** Units that a load uses of each service per month. */
 export interface Demand {
   readonly samples: number;
   readonly requests: number;
-  /** Stream records, and their bytes with partition keys. */
+  /** Stream records, and their bytes including partition keys. */
   readonly records: number;
   readonly streamBytes: number;
   readonly putUnits: number;
-  /** Stream shards, planned half full. */
+  /** Stream shards needed if planned half full. */
   readonly streamShards: number;
   readonly post: Work;
   readonly ingester: Work;
-  /** Schedules start flusher and archiver: their invocations do not depend on the load. */
+  /** Flusher and archiver run by schedule, so their number of invocations does not depend on the load. */
   readonly flusher: Work;
   readonly archiver: Work;
   readonly sweep: Work & { readonly layouts: number; readonly readUnits: number };
-  /** Of the warm and the meta table. */
+  /** Units of the warm table and the meta table together. */
   readonly writeUnits: number;
   readonly readUnits: number;
-  /** Group-windows, and the length of a window as text. */
+  /** Group-windows per month, and the length of a window as text. */
   readonly windows: number;
   readonly windowText: string;
   readonly bytesPerWindow: number;
-  /** Bytes that lie in a tier once it is full. */
+  /** Bytes stored in a tier once it is full. */
   readonly hotBytes: number;
   readonly hotBytesPerSample: number;
   readonly residencyMs: number;
@@ -56,7 +56,7 @@ export interface Demand {
   readonly warmBytes: number;
   readonly warmMs: number;
   readonly coldBytes: number;
-  /** The retention, and the time for which the bucket keeps what was removed. */
+  /** Time that archived bytes are stored: the retention, plus the time the bucket keeps deleted versions. */
   readonly coldMs: number;
   /** Archive objects, and the requests that write them. */
   readonly objects: number;
@@ -64,50 +64,54 @@ export interface Demand {
   readonly rollups: RollupDemand;
 }
 
-/** Rollups of a month's days, each made once. */
+/** Work and storage of a month's rollups, each made once. */
 export interface RollupDemand extends Work {
   readonly seriesDays: number;
   readonly writeUnits: number;
   readonly readUnits: number;
   readonly puts: number;
   readonly gets: number;
-  /** Whether minutes are among them. */
+  /** Whether minute rollups are made. */
   readonly hasMinutes: boolean;
-  /** Bytes of the units that are kept, and of replaced objects that the bucket keeps for a while. */
+  /** Bytes of rollups stored, and of replaced objects that the bucket still keeps. */
   readonly bytes: number;
   readonly replacedBytes: number;
 }
 
 export const SECONDS_OF_MONTH = HOURS_OF_MONTH * 3600;
 const DAYS_OF_MONTH = HOURS_OF_MONTH / 24;
-/** Share of a node's memory. ElastiCache reserves a quarter; half of the rest is kept free for times when no flush succeeds. */
+/**
+ * Share of a node's memory planned for data. ElastiCache reserves a quarter; half of the rest stays free for
+ * times when flushing fails.
+ */
 const USABLE_MEMORY = 0.75 * 0.5;
-/** Share of a shard's capacity; the rest lets it catch up. */
+/** Share of a shard's capacity planned for the load. The rest lets readers catch up. */
 const SHARD_FILL = 0.5;
 /** The flusher runs once a minute. */
 const FLUSH_TICK_MS = 60_000;
-/** An item's keys and attributes without its chunk, and the 100 bytes that DynamoDB adds. */
+/** Bytes of an item besides its chunk: keys, attributes and the 100 bytes that DynamoDB adds. */
 const ITEM_OVERHEAD_BYTES = 330;
-/** DynamoDB deletes expired items within two days; one day on average. */
+/** Average time until DynamoDB deletes an expired item. It may take two days. */
 const EXPIRY_DELAY_MS = DAY_MS;
-/** Days for which the bucket keeps a version of an object that was replaced or removed. */
+/** Days for which the bucket keeps a replaced or deleted object version. */
 export const REPLACED_DAYS = 30;
-/** Bytes of an archive object, and of a request that writes a part of it. */
+/** Bytes of an archive object, and of one upload request. */
 const UPLOAD_BYTES = 8 * 1024 * 1024;
 /**
- * Days that lie already in the objects to which a day's rollups are added: half a month in that of the hours, half a year in
- * that of the days. Of 25 units of a series and day 24 are hours.
+ * Average number of days already in the rollup objects that a new day is added to: half a month in the object
+ * of hours, half a year in that of days. Of the 25 rollups of a series and day, 24 are hours.
  */
 export const DAYS_BEFORE = (24 * 15 + 182) / 25;
 
 /**
- * A day of a series' minutes, made once, of a sample a second in groups of 100 series: the archiver's memory and time, and bytes
- * (`bench minutes`); a group's entry of 2 KB; nine chunks of a million samples, read again in four requests each.
+ * Cost of a series' minute rollups of one day, at one sample per second in groups of 100 series. Memory, time
+ * and bytes are from `bench minutes`. The directory entry of a group has 2 KB; nine chunks of a million
+ * samples are read in four requests each.
  */
 const MINUTES_OF_SERIES = { mbMs: 47_000, bytes: 9_000, writeUnits: 0.02, gets: 0.36 } as const;
 
 /**
- * Scales what was measured to a load, once the archive is full.
+ * Scales measured units to a load, assuming the archive is full.
  *
  * @throws {UnknownCostError}
  */
@@ -135,7 +139,7 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
   const coldMs = load.retentionMs + REPLACED_DAYS * DAY_MS;
   const archivedBytes = (samples * tiers.coldBytes) / tiers.samples;
   const layouts = load.series / measured.load.metrics;
-  // A sweep without layouts is among the scheduled invocations.
+  // An empty sweep is counted among the scheduled invocations already.
   const sweep = (unit: Unit) =>
     (HOURS_OF_MONTH *
       layouts *
@@ -179,7 +183,7 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
   };
 }
 
-/** Rolling up goes by series and days, however many samples they have. */
+/** Rollups cost by series and day, regardless of the number of samples. */
 function rollupsOf(
   measured: MeasuredUnits,
   { series, retentionMs, tenants, intervalMs }: Load,
@@ -200,7 +204,7 @@ function rollupsOf(
     hasMinutes,
     writeUnits: seriesDays * (each('WriteUnits') + minutes('writeUnits')),
     readUnits: seriesDays * each('ReadUnits'),
-    // A month's and a year's object a partition, each day; and one of minutes.
+    // Each day rewrites one object per month and one per year for each partition, plus one of minutes.
     puts: isOn ? (hasMinutes ? 3 : 2) * DAYS_OF_MONTH * tenants * settings.partitions : 0,
     gets: seriesDays * (each('ObjectGets') + minutes('gets')),
     bytes: isOn ? (series * (bytesOfDay + minutes('bytes')) * retentionMs) / DAY_MS : 0,
@@ -208,14 +212,18 @@ function rollupsOf(
   };
 }
 
-/** Shards that a load needs, planned half full. @throws {UnknownCostError} */
+/**
+ * Returns the shards that a load needs, planned half full.
+ *
+ * @throws {UnknownCostError}
+ */
 export function needsOf(
   measured: MeasuredUnits,
   load: Load,
   shape: StageShape,
 ): { readonly streamShards: number; readonly cacheShards: number } {
   const { streamShards, cacheShards } = demandOf(measured, load, shape);
-  // A stream on demand has the shards that Kinesis gives it.
+  // Kinesis scales an on-demand stream itself.
   return { streamShards: shape.settings.streamMode === 'on-demand' ? 0 : streamShards, cacheShards };
 }
 
@@ -223,7 +231,7 @@ export function samplesOfMonth({ series, intervalMs }: Pick<Load, 'series' | 'in
   return (series * SECONDS_OF_MONTH * 1000) / intervalMs;
 }
 
-/** Interpolates linearly between the runs with the fewest and the most samples a request. */
+/** Interpolates linearly between the runs with the fewest and the most samples per request. */
 function perRequest(
   { posts }: MeasuredUnits,
   samplesPerRequest: number,
@@ -236,11 +244,12 @@ function perRequest(
   return Math.max(0, low + slope * (samplesPerRequest - few.samplesPerRequest));
 }
 
-/** The most that memory holds, and the shards for it. */
+/** Returns the peak memory of the hot tier, and the shards that hold it. */
 function cacheOf(measured: MeasuredUnits, { series, intervalMs }: Load, settings: Settings) {
   const { tiers } = tiersOf(measured, settings.window);
   const hotBytesPerSample = tiers.hotBytes / tiers.samples;
-  // Windows that begin together leave one by one, while the next ones grow: the most is held as the first ones leave.
+  // Windows that began together are flushed one by one while the next ones grow, so memory peaks when the
+  // first ones leave.
   const residencyMs = settings.window + FLUSH_TICK_MS;
   const hotBytes = series * Math.ceil(residencyMs / intervalMs) * hotBytesPerSample;
   const cacheShards = Math.ceil(hotBytes / (nodeOf(settings).memoryGb * GB * USABLE_MEMORY));

@@ -15,14 +15,15 @@ import {
   upkeep,
 } from './stage-cost';
 
-/** Bytes that a request adds to post's metrics line, which a hundred requests share. */
+/** Bytes that a request adds to post's log line of metrics; a hundred requests share a line. */
 const METRICS_PER_POST_BYTES = 25;
-/** Headers and body of the answer to a post, and of the samples of a graph. */
+/** Bytes of headers and body of the answer to a post, and to a read of a graph. */
 const POST_ANSWER_BYTES = 300;
 const READ_ANSWER_BYTES = 40_000;
 
 /**
- * Forecasts what a load costs in a month on a stage, once the archive is full. The stage has room for the load: {@link needsOf}.
+ * Forecasts a load's monthly cost on a stage, assuming the archive is full and the stage has the shards of
+ * {@link needsOf}.
  *
  * @throws {UnknownCostError}
  */
@@ -167,7 +168,8 @@ function readsLine({ reads }: MeasuredUnits, count: number): CostLine {
 }
 
 /**
- * X-Ray's traces of invocations spread evenly over a month: the first of each second, and one in twenty of the rest.
+ * Returns the X-Ray traces of invocations spread evenly over a month. X-Ray samples the first of each second
+ * and 5 % of the rest.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/services-xray.html
  */

@@ -3,10 +3,10 @@ import { UNITS } from '../platform/names';
 
 const amount = z.number().min(0);
 const count = z.number().int().min(1);
-/** Billed units by name; an absent unit was not used. */
+/** Billed units by name. A unit that was not used is absent. */
 export const unitsSchema = z.partialRecord(z.enum(UNITS), amount);
 
-/** Functions that schedules or heartbeats run when nobody posts. */
+/** Functions that run without any posts, by schedule or heartbeat. */
 export const IDLE_FUNCTIONS = [
   'ingester',
   'flusher',
@@ -18,52 +18,52 @@ export const IDLE_FUNCTIONS = [
 ] as const;
 
 /**
- * The units that a run of the real pipeline used, as `npm run bench -- units` prints them; the forecast multiplies them. All
- * are sums over the run.
+ * Units that a run of the real pipeline used, as printed by `npm run bench -- units`. The forecast scales
+ * them to a load. All are totals of the run.
  */
 export const measuredUnitsSchema = z.object({
   load: z.object({
     hosts: count,
-    /** Metrics of each host, in one group. */
+    /** Metrics of each host; they form one group. */
     metrics: count,
     intervalSeconds: count,
     partitions: count,
   }),
-  /** The post function, with different numbers of samples a request. */
+  /** Runs of the post function with different numbers of samples per request. */
   posts: z
     .array(
       z.object({
         samplesPerRequest: count,
         requests: count,
-        /** Bytes of records with their partition keys. */
+        /** Bytes of records including partition keys. */
         streamBytes: amount,
         records: count,
         units: unitsSchema,
       }),
     )
     .min(2),
-  /** One invocation of each function with nothing to do. */
+  /** One invocation of each function that finds nothing to do. */
   idle: z.record(z.enum(IDLE_FUNCTIONS), z.object({ ms: amount, units: unitsSchema })),
-  /** The path of a UTC day of samples after the stream, by length of window, such as `1h`. */
+  /** Work after the stream for one UTC day of samples, by length of the window, such as `1h`. */
   windows: z.record(
     z.string(),
     z.object({
       samples: count,
-      /** Memory of Redis with all samples in it, less that without. */
+      /** Redis memory with all samples minus that without any. */
       hotBytes: amount,
       ingester: z.object({ invocations: count, units: unitsSchema }),
       flusher: z.object({ windows: count, units: unitsSchema }),
-      /** Bytes of chunks, one a group-window. */
+      /** Bytes of chunks; each group-window is one chunk. */
       warmBytes: amount,
       archiver: z.object({ objects: count, units: unitsSchema }),
       coldBytes: amount,
-      /** Rolling a UTC day of all series up. */
+      /** Rollups of one UTC day of all series. */
       rollups: z.object({
-        /** When its month and year have no other day. */
+        /** Units for the first day of a month and year. */
         first: unitsSchema,
-        /** What each day that they have already adds, since it is copied. */
+        /** Units added by each day already in the month and year, because its rollups are copied. */
         perDay: unitsSchema,
-        /** Bytes of a day's hours and of the day. */
+        /** Bytes of one day's hour and day rollups. */
         bytes: amount,
       }),
       /** One hourly sweep of the operator function, which counts the series of all layouts. */
@@ -73,7 +73,7 @@ export const measuredUnitsSchema = z.object({
   /** Graphs, each of one day of one series. */
   reads: z.object({
     requests: count,
-    /** Read from the warm tier, and from the archive. */
+    /** Units of graphs read from the warm tier, and from the archive. */
     warm: unitsSchema,
     cold: unitsSchema,
   }),

@@ -1,36 +1,45 @@
 import { MAX_PARTITIONS } from '../model/placement';
 import { big } from './cost-line';
 
-/** What a tenant's meters said of its busiest day, of those looked at. */
+/** A tenant's usage on the busiest of the last days. */
 export interface BusiestDay {
   /** Bytes put into the stream. */
   readonly streamBytes: number;
-  /** Chunk bytes written to the warm tier, rewrites included: about what the archive's objects of the day have, or more. */
+  /**
+   * Chunk bytes written to the warm tier, including rewrites. The day's archive objects have about as many
+   * bytes, or fewer.
+   */
   readonly warmBytesWritten: number;
 }
 
-/** How many partitions a tenant should have, and why. */
+/** The advised number of partitions, and the reason. */
 export interface PartitionAdvice {
   readonly advised: number;
   readonly because: string;
 }
 
 const SECONDS_OF_DAY = 86_400;
-/** The busiest second of a day has so many times the mean. */
+/** Ratio of the busiest second of a day to the average second. */
 const PEAK = 4;
-/** A partition's records go to one shard of 1 MB/s. At an eighth of it, shards that hold several are evenly loaded. */
+/**
+ * Planned rate of a partition. Its records go to one shard of 1 MB/s; at an eighth of that, shards with
+ * several partitions are evenly loaded.
+ */
 const STREAM_BYTES_PER_SECOND = 1_000_000 / 8;
-/** An object of a partition and day that shares the archiver's memory with others. */
+/** Planned bytes of an archive object. The archiver holds several in memory. */
 const OBJECT_BYTES = 64 * 1024 * 1024;
-/** A tenant shrinks only when it has so many times the partitions it needs: each request puts a record in each. */
+/**
+ * Ratio to the needed number of partitions above which a tenant should shrink. Fewer partitions save records,
+ * because each request puts one in each.
+ */
 const TOO_MANY = 8;
 
 /**
  * Advises on a tenant's number of partitions.
  *
- * @param partitions the number that holds, or that is to come
- * @param busiest undefined without usage
- * @returns powers of two where a change is advised; else the same number
+ * @param partitions the present number, or the one already published for a later day
+ * @param busiest usage of the busiest day; undefined without usage
+ * @returns a power of two if a change is advised, else `partitions`
  */
 export function advisePartitions(partitions: number, busiest: BusiestDay | undefined): PartitionAdvice {
   if (busiest === undefined) return { advised: partitions, because: 'nothing was posted' };
@@ -47,7 +56,7 @@ export function advisePartitions(partitions: number, busiest: BusiestDay | undef
   const { needs, because } = stream.needs >= archive.needs ? stream : archive;
   const enough = Math.min(MAX_PARTITIONS, 2 ** Math.ceil(Math.log2(Math.max(1, needs))));
   if (enough > partitions) return { advised: enough, because };
-  // Twice what is enough, for growth takes two days or three.
+  // Advise twice the needed number, because a later increase takes two or three days.
   const fewer = Math.min(MAX_PARTITIONS, 2 * enough);
   return { advised: partitions >= TOO_MANY * enough && fewer < partitions ? fewer : partitions, because };
 }

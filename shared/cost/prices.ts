@@ -1,19 +1,22 @@
 /**
- * Dollars, us-east-1, without free tiers and discounts for volume.
+ * Prices in dollars for us-east-1, without free tiers and volume discounts.
  *
- * @see the price pages of the services, as of November 2026
+ * @see the services' price pages, as of November 2026
  */
 export const PRICE = {
   httpRequest: 1.0 / 1e6,
   invocation: 0.2 / 1e6,
-  /** Arm. */
+  /** On Arm. */
   functionGbSecond: 0.0000133334,
   streamUnit: 0.014 / 1e6,
   /** A shard accepts 1 MB or 1,000 records a second. */
   shardHour: 0.015,
-  /** In addition, with a retention of more than a day and up to 7 days. */
+  /** Extra price for a retention above one day and up to seven. */
   shardHourExtended: 0.02,
-  /** A stream on demand: by the hour, by GB in (records rounded up to 1 KB), out, and remembered beyond a day. */
+  /**
+   * An on-demand stream: per hour, per GB in (records rounded up to 1 KB), per GB out, and per GB-month
+   * beyond one day.
+   */
   streamHour: 0.04,
   streamGbIn: 0.08,
   streamGbOut: 0.04,
@@ -26,18 +29,18 @@ export const PRICE = {
   coldGbMonth: 0.023,
   objectPut: 5 / 1e6,
   objectGet: 0.4 / 1e6,
-  /** A cache.m7g.large, with three quarters of its 6.38 GB usable. */
+  /** Price of a cache.m7g.large, of whose 6.38 GB three quarters are usable. */
   memoryGbHour: 0.1264 / (6.38 * 0.75),
-  /** A custom metric published in every hour of a month. */
+  /** One custom metric published in every hour of a month. */
   metricMonth: 0.3,
-  /** A metric that an alarm watches. */
+  /** One metric watched by an alarm. */
   alarmMetricMonth: 0.1,
   dashboardMonth: 3,
   logGb: 0.5,
   trace: 5 / 1e6,
-  /** To the internet; inbound is free. */
+  /** Transfer to the internet; inbound is free. */
   transferOutGb: 0.09,
-  /** Between availability zones, both directions together. */
+  /** Transfer between availability zones, both directions together. */
   transferZoneGb: 0.02,
 } as const;
 
@@ -46,7 +49,7 @@ export const HOURS_OF_MONTH = 730;
 export const SHARD_BYTES_PER_SECOND = 1e6;
 export const SHARD_RECORDS_PER_SECOND = 1_000;
 
-/** On-demand Valkey nodes: memory in GB, dollars an hour. */
+/** On-demand Valkey nodes: memory in GB, dollars per hour. */
 export const CACHE_NODES: Readonly<Record<string, { readonly memoryGb: number; readonly hour: number }>> = {
   'cache.t4g.micro': { memoryGb: 0.5, hour: 0.0128 },
   'cache.t4g.small': { memoryGb: 1.37, hour: 0.0256 },
@@ -57,7 +60,7 @@ export const CACHE_NODES: Readonly<Record<string, { readonly memoryGb: number; r
   'cache.r7g.xlarge': { memoryGb: 26.32, hour: 0.3496 },
 };
 
-/** Other services' list prices for a billion samples. */
+/** List prices of other services per billion samples. */
 export const OTHERS = [
   { name: 'Amazon Managed Prometheus', dollarsPerBillion: 38 },
   { name: 'Grafana Cloud', dollarsPerBillion: 147 },

@@ -3,24 +3,24 @@ import type { MeasuredUnits } from './measured-units';
 import { SHARD_BYTES_PER_SECOND, SHARD_RECORDS_PER_SECOND } from './prices';
 import { isOnDemand, type StageShape } from './stage-cost';
 
-/** What a load needs of something limited. */
+/** What a load needs of a limited resource. */
 export interface QuotaLine {
   readonly what: string;
-  /** At the busiest second, where it is a rate. */
+  /** Amount needed; for a rate, in the busiest second. */
   readonly needs: number;
   readonly limit: number;
-  /** Part of the limit that is needed; above 1, the load does not fit. */
+  /** Share of the limit that is needed. Above 1 the load does not fit. */
   readonly share: number;
-  /** Series at which the share is 1, all else alike. */
+  /** Number of series at which the share is 1, everything else unchanged. */
   readonly breaksAtSeries: number;
-  /** Who can raise the limit: AWS when asked, the operator by a setting, nobody. */
+  /** Who can raise the limit: AWS on request, the operator by a setting, or nobody. */
   readonly raisedBy: 'AWS' | 'setting' | 'nobody';
-  /** What to do about it. */
+  /** How to raise the limit or need less. */
   readonly remedy: string;
 }
 
 /**
- * Default quotas of a Region, and limits that nobody raises.
+ * Default quotas of a Region, and limits that cannot be raised.
  *
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html
  * @see https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html
@@ -33,21 +33,25 @@ const LIMIT = {
   streamShards: 500,
   onDemandBytesPerSecond: 200e6,
   tableUnitsPerSecond: 40_000,
-  /** Of one partition of a table, which holds a partition key's items until it is split. */
+  /**
+   * Limit of one physical partition of a table, which holds all items of a partition key until DynamoDB
+   * splits it.
+   */
   keyWriteUnitsPerSecond: 1000,
   cacheNodes: 90,
   objectPutsPerSecond: 3500,
-  /** Lanes that the schema of the settings allows. */
+  /** Most lanes that the settings' schema allows. */
   flusherLanes: 32,
 } as const;
 
-/** Time within which the objects of a UTC day are planned to be put. */
+/** Seconds planned for writing the archive objects of a UTC day. */
 const ARCHIVE_SECONDS = 3600;
 
 /**
- * Compares what a load needs with the limits of the stage and of AWS, the nearest to its limit first.
+ * Compares what a load needs with the limits of the stage and of AWS. The line nearest to its limit comes
+ * first.
  *
- * @param peak the busiest second over the mean
+ * @param peak ratio of the busiest second to the average second
  * @throws {UnknownCostError}
  */
 export function quotas(measured: MeasuredUnits, load: Load, shape: StageShape, peak: number): QuotaLine[] {
@@ -215,7 +219,7 @@ export function quotas(measured: MeasuredUnits, load: Load, shape: StageShape, p
   return lines.sort((a, b) => b.share - a.share);
 }
 
-/** Instances that run at the busiest second: posts, ingesters, flushers, archivers. */
+/** Returns the function instances running in the busiest second: post, ingester, flusher and archiver. */
 function concurrency({ post, ingester, flusher, archiver }: Demand, shape: StageShape, peak: number): number {
   const { memoryMb } = shape;
   return (
@@ -226,7 +230,7 @@ function concurrency({ post, ingester, flusher, archiver }: Demand, shape: Stage
   );
 }
 
-/** Seconds that a function's instances work in one second. */
+/** Returns a function's total run time per second, which equals its concurrent instances. */
 function busySeconds({ mbMs }: Work, memoryMb: number, peak: number): number {
   return (peak * mbMs) / memoryMb / 1000 / SECONDS_OF_MONTH;
 }

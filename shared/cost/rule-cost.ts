@@ -4,24 +4,28 @@ import { big, type CostLine, gbSeconds, line } from './cost-line';
 import { unitsSchema } from './measured-units';
 import { HOURS_OF_MONTH, PRICE } from './prices';
 
-/** What evaluating rules used, as `npm run bench -- rules --json` prints it under `measured`. */
+/** Units used by evaluating rules, as `npm run bench -- rules --json` prints under `measured`. */
 export const measuredRulesSchema = z.object({
   rules: z.number().int().min(1),
-  /** How often each rule was evaluated. */
+  /** Number of evaluations of each rule. */
   slots: z.number().int().min(1),
-  /** The sum of the evaluator and of the query function. */
+  /** Units of the evaluator and the query function together. */
   units: unitsSchema,
 });
 
 export type MeasuredRules = z.output<typeof measuredRulesSchema>;
 
 const MINUTES_OF_MONTH = HOURS_OF_MONTH * 60;
-/** Rules in a full invocation of the query function: MAX_RULES of alerting/evaluator.ts. A tenant with more has up to 500 in one. */
+/**
+ * Rules in a full invocation of the query function: MAX_RULES in alerting/evaluator.ts. An invocation for a
+ * tenant with more rules has up to 500.
+ */
 const RULES_OF_INVOCATION = 100;
 const EXPLAINED_RULES = 1000;
 
 /**
- * Estimates what evaluating rules each minute costs in a month. Their results are samples, which cost what posted samples cost.
+ * Estimates the monthly cost of evaluating rules every minute. The samples that rules record cost the same as
+ * posted ones and are not included.
  *
  * @param rules recording and alerting rules of all tenants
  */

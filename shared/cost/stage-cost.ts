@@ -5,32 +5,35 @@ import { big, type CostLine, counted, days, gb, gbSeconds, line } from './cost-l
 import type { IDLE_FUNCTIONS, MeasuredUnits } from './measured-units';
 import { CACHE_NODES, GB, HOURS_OF_MONTH, PRICE } from './prices';
 
-/** The parts of a stage's templates that cost money even when idle. */
+/** Parts of a stage's templates that cost money even when idle. */
 export interface StageShape {
   readonly settings: Settings;
-  /** Scheduled invocations. */
+  /** Functions that schedules invoke, and how often. */
   readonly ticks: readonly { readonly name: FunctionName; readonly perMonth: number }[];
   readonly memoryMb: Readonly<Record<FunctionName, number>>;
-  /** Whether invocations leave traces in X-Ray. */
+  /** Returns whether a function's invocations are traced by X-Ray. */
   readonly isTraced: (name: FunctionName) => boolean;
-  /** Metrics that alarms watch; an alarm of metric math watches several. */
+  /** Metrics watched by alarms. An alarm on metric math watches several. */
   readonly alarmMetrics: number;
   readonly dashboards: number;
 }
 
-/** There is no price or measurement for a window, a node type or the like. */
+/** No price or measurement exists for a setting, such as a window or a node type. */
 export class UnknownCostError extends Error {
   override readonly name = 'UnknownCostError';
 }
 
 const MINUTES_OF_MONTH = HOURS_OF_MONTH * 60;
-/** Bytes of a function's line of metrics, and of the API's line of access log; each with 26 that CloudWatch adds. */
+/**
+ * Bytes of a function's log line of metrics, and of a line in the API's access log. Each includes 26 bytes
+ * added by CloudWatch.
+ */
 export const METRICS_LINE_BYTES = 650;
 export const ACCESS_LINE_BYTES = 340;
-/** The canary's reads a month: one a minute, another every ten minutes and every hour. */
+/** Reads of the canary per month: one each minute, another every ten minutes and another every hour. */
 const CANARY_READS = MINUTES_OF_MONTH * (1 + 1 / 10 + 1 / 60);
 
-/** A stage's cost in a month without posts or reads. */
+/** Returns a stage's monthly cost without posts and reads. */
 export function idleCost(measured: MeasuredUnits, shape: StageShape): CostLine[] {
   const { settings } = shape;
   return [
@@ -40,7 +43,7 @@ export function idleCost(measured: MeasuredUnits, shape: StageShape): CostLine[]
   ];
 }
 
-/** Whether Kinesis scales the stream itself, and charges by the byte. */
+/** Returns whether Kinesis scales the stream itself and bills by the byte. */
 export function isOnDemand({ settings }: StageShape): boolean {
   return settings.streamMode === 'on-demand';
 }
@@ -74,9 +77,9 @@ export function streamShardsLine(
 }
 
 /**
- * A stream on demand: an hour's price, and the bytes of a month in and once out.
+ * Returns the cost of an on-demand stream: its hourly price, and the bytes of a month, in and once out.
  *
- * @param bytes of records, each rounded up to 1 KB
+ * @param bytes bytes of records, each rounded up to 1 KB
  * @see https://aws.amazon.com/kinesis/data-streams/pricing/
  */
 export function onDemandStreamLine({ settings }: StageShape, bytes = 0, readBytes = 0): CostLine {
@@ -92,11 +95,11 @@ export function onDemandStreamLine({ settings }: StageShape, bytes = 0, readByte
   );
 }
 
-/** Scheduled invocations and what they cause, metrics, alarms and dashboards. */
+/** Returns the cost of scheduled invocations and the work they cause, of metrics, alarms and dashboards. */
 export function upkeep({ idle, reads }: MeasuredUnits, shape: StageShape): CostLine[] {
   const runs = [
     ...shape.ticks,
-    // One heartbeat a minute in every shard.
+    // Each shard has one heartbeat a minute.
     { name: 'ingester' as const, perMonth: shape.settings.streamShards * MINUTES_OF_MONTH },
   ];
   const measured = runs.flatMap(({ name, perMonth }) => {
@@ -117,7 +120,7 @@ export function upkeep({ idle, reads }: MeasuredUnits, shape: StageShape): CostL
     ),
     ({ perMonth }) => perMonth,
   );
-  // The replayer publishes its metrics only while it runs, and all functions repeated calls only while there are any.
+  // Not counted are metrics published rarely: the replayer's, and those of repeated calls.
   const metrics = sum(
     Object.entries(METRICS).filter(([name]) => name !== 'replayer'),
     ([, names]) =>

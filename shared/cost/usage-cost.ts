@@ -2,35 +2,35 @@ import type { Counter } from '../tenancy/counters';
 import { type CostLine, gbSeconds, line } from './cost-line';
 import { GB, HOURS_OF_MONTH, PRICE, SHARD_BYTES_PER_SECOND } from './prices';
 
-/** A tenant's bytes in each tier, now. */
+/** A tenant's current bytes in each tier. */
 export interface TierBytes {
-  /** Memory of its frames, estimated from some of them. */
+  /** Redis memory, estimated from a sample of group-windows. */
   readonly hot: number;
-  /** Chunks, exact. */
+  /** Bytes of chunks; exact. */
   readonly warm: number;
-  /** Objects of the archive, exact. */
+  /** Bytes of archive objects; exact. */
   readonly cold: number;
 }
 
 export interface UsageOfMonth {
   readonly counts: Readonly<Record<Counter, number>>;
   readonly bytes: TierBytes;
-  /** The part of the month that has passed: 1 when it is over. */
+  /** Share of the month that has passed; 1 when the month is over. */
   readonly share: number;
-  /** Nodes that hold a copy of what is in memory: a primary and its replicas. */
+  /** Number of nodes that hold a copy of memory: a primary and its replicas. */
   readonly memoryCopies: number;
 }
 
 /**
- * Estimates what a tenant costs in a month: what AWS charges by use, as counted, and storage as if today's bytes had been
- * stored all along. It leaves out what all tenants share (the smallest cache, empty shards, logs, scheduled functions,
- * data transfer).
+ * Estimates a tenant's cost in a month: counted usage at AWS's prices, and storage as if today's bytes had
+ * been stored all month. Excludes what tenants share: the smallest cache, empty shards, logs, scheduled
+ * functions and data transfer.
  */
 export function estimateCost({ counts, bytes, share, memoryCopies }: UsageOfMonth): CostLine[] {
   const hours = HOURS_OF_MONTH * share;
   const functionGbSeconds = gbSeconds(counts.functionMbMs);
   const shardHours = counts.streamBytes / (3600 * SHARD_BYTES_PER_SECOND);
-  // DynamoDB rounds an item up to whole KB: half a KB more, on average.
+  // DynamoDB rounds an item up to whole KB, which adds half a KB on average.
   const writeUnits = counts.warmBytesWritten / 1024 + counts.warmItemsWritten / 2;
   return [
     line('API requests', `${counts.requests} at $1.00 a million`, counts.requests * PRICE.httpRequest),
@@ -74,10 +74,10 @@ export function estimateCost({ counts, bytes, share, memoryCopies }: UsageOfMont
 }
 
 /**
- * The bytes to charge in a month, by those of now: no memory in a month without samples, since samples leave memory within
- * hours, and nothing in the months before the first sample.
+ * Estimates the bytes stored in a month from today's. Months without samples had none in memory, because
+ * samples leave memory within hours; months before the first sample had none at all.
  *
- * @param firstDay the first day with samples; undefined when there is none
+ * @param firstDay first day with samples; undefined when there is none
  */
 export function bytesInMonth(
   now: TierBytes,
@@ -91,7 +91,7 @@ export function bytesInMonth(
     : { ...now, hot: samples === 0 ? 0 : now.hot };
 }
 
-/** The part of a month, such as `2026-11`, that has passed: 0 before it, 1 after it. */
+/** Returns the share of a month, such as `2026-11`, that has passed: 0 before it, 1 after it. */
 export function shareOfMonth(month: string, nowMs: number): number {
   const start = Date.parse(`${month}-01T00:00:00Z`);
   const first = new Date(start);
