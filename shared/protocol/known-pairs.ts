@@ -3,27 +3,30 @@ import { byteHash } from '../dictionary/byte-table';
 type Decode<T> = (bytes: Uint8Array, start: number, end: number) => T;
 
 const SLOTS = 4_096;
-/** Places whose last pair is remembered: a power of two. */
+/** Number of positions whose last pair is remembered; a power of two. */
 const PLACES = 32;
-/** Of the bytes of a pair; longer ones are decoded each time. */
+/** Most bytes of a cached pair. Longer ones are decoded each time. */
 const MAX_BYTES = 128;
 
 /**
- * Cache of decoded labels, by their bytes, since most of a new series' labels are those of others: a slot keeps the last pair
- * that hashed to it. Takes 2 MB at most.
+ * Cache of decoded labels by their bytes. Most labels of a new series also occur in other series. Each slot
+ * keeps the last pair that hashed to it. The cache takes at most 2 MB.
  */
 export class KnownPairs<T extends object> {
   private readonly bytes = Buffer.alloc(SLOTS * MAX_BYTES);
   private readonly lengths = new Uint8Array(SLOTS);
-  /** Of the last pair at each place. */
+  /** Slot of the last pair at each position. */
   private readonly slots = new Uint16Array(PLACES);
   private readonly pairs = new Array<T | undefined>(SLOTS).fill(undefined);
 
   constructor(private readonly decode: Decode<T>) {}
 
   /**
-   * @param place of the pair in its series: the series before has mostly the same there, which is found without a hash
-   * @returns the same object for the same bytes, mostly
+   * Returns the decoded pair.
+   *
+   * @param place the pair's position in its series. The previous series usually has the same pair there,
+   *   which is found without hashing.
+   * @returns usually the same object for the same bytes
    */
   of(bytes: Uint8Array, start: number, end: number, place = 0): T {
     const length = end - start;
@@ -44,7 +47,7 @@ export class KnownPairs<T extends object> {
   private has(slot: number, bytes: Uint8Array, start: number, length: number): boolean {
     if (this.lengths[slot] !== length || this.pairs[slot] === undefined) return false;
     const at = slot * MAX_BYTES;
-    // Values mostly differ at their end.
+    // Compare from the end, where values usually differ.
     let i = length - 1;
     while (i >= 0 && this.bytes[at + i] === bytes[start + i]) i--;
     return i < 0;

@@ -2,7 +2,10 @@ import type { SeriesDictionary } from '../dictionary/series-dictionary';
 import type { SeriesSource, SourceRow, SourceRows } from '../dictionary/series-source';
 import { MAX_LABEL_BYTES, MAX_SAMPLES, MAX_SERIES_SETS, MAX_SOURCES } from './protocol';
 
-/** Bytes that a label counts besides its name and value, for the memory and the time that layouts of it take. */
+/**
+ * Bytes that a label counts in addition to its name and value. They cover the memory and time of layouts with
+ * that label.
+ */
 const LABEL_OVERHEAD = 56;
 
 export const TOO_MANY_SOURCES = `more than ${MAX_SOURCES} sources`;
@@ -14,16 +17,16 @@ const MAX_ROWS = 32_768;
 
 /** The samples of one source and timestamp. */
 export class Row {
-  /** Where the samples lie in the order of arrival: pairs of start and end. */
+  /** Ranges of the row's samples in order of arrival: pairs of start and end. */
   readonly runs: number[] = [];
   samples = 0;
-  /** Times that samples were added. */
+  /** Number of calls that added samples. */
   additions = 0;
 
   constructor(readonly timestamp: number) {}
 }
 
-/** The rows that one source has in a request. */
+/** The rows of one source in a request. */
 class RowsOfSource {
   readonly rows: Row[] = [];
   /** Rows by timestamp; undefined while there are fewer than two. */
@@ -43,14 +46,17 @@ class RowsOfSource {
   }
 }
 
-/** Gathers the samples of one request into rows, in order of arrival and within the bounds of a request. */
+/**
+ * Collects the samples of one request into rows, in order of arrival. Samples beyond a bound of the request
+ * are left out and counted.
+ */
 export class RequestRows {
-  /** The series of all samples, in order of arrival. */
+  /** Series of all samples, in order of arrival. */
   series = new Int32Array(2048);
-  /** The values of all samples. `bits` and `halves` are views of the same bytes. */
+  /** Values of all samples. `bits` and `halves` are views of the same bytes. */
   numbers = new Float64Array(2048);
   private bits = new BigUint64Array(this.numbers.buffer);
-  /** Two int32 for each value: writing an integer of 64 bits would make a BigInt object for each sample. */
+  /** Two int32 for each value, because writing a 64-bit integer would allocate a BigInt for every sample. */
   private halves = new Int32Array(this.numbers.buffer);
   private count = 0;
   private readonly request: number;
@@ -67,24 +73,29 @@ export class RequestRows {
     this.request = dictionary.beginRequest();
   }
 
-  /** Samples that were left out because the request exceeds a bound. */
+  /** Number of samples left out because the request exceeds a bound. */
   get beyond(): number {
     return this.left;
   }
 
-  /** The first bound that the request exceeds. */
+  /** Description of the first bound that the request exceeded. */
   get exceeded(): string | undefined {
     return this.excess;
   }
 
-  /** Whether the request has no room left for more labels or sources. The parser then leaves out unknown series unseen. */
+  /**
+   * Whether there is no room for more labels or sources. The parser then skips unknown series without
+   * decoding them.
+   */
   get isFull(): boolean {
     return this.labelBytes > MAX_LABEL_BYTES || this.isFullOfSources;
   }
 
   /**
-   * @param low the lower half of a float64's eight bytes, as an int32; `high` is the other
-   * @returns false when the sample is left out for a bound
+   * Adds a sample.
+   *
+   * @param low lower 32 bits of the value as an int32; `high` has the upper 32
+   * @returns false when the sample is left out because of a bound
    */
   add(series: number, timestamp: number, low: number, high: number): boolean {
     const { dictionary } = this;
@@ -99,7 +110,7 @@ export class RequestRows {
     }
     const source = dictionary.sourceOfSeries(series);
     let row = this.lastRow;
-    // Samples mostly come scrape by scrape: the row is nearly always that of the sample before.
+    // Samples usually come scrape by scrape, so a sample's row is nearly always that of the previous sample.
     if (source !== this.lastSource || timestamp !== row.timestamp) {
       const found = this.rowOf(source, timestamp, MAX_ROWS);
       if (typeof found === 'string') {
@@ -110,13 +121,13 @@ export class RequestRows {
     }
     const at = this.extend(row, 1);
     this.series[at] = series;
-    // The processors of Lambda are little-endian.
+    // Lambda's processors are little-endian.
     this.halves[2 * at] = low;
     this.halves[2 * at + 1] = high;
     return true;
   }
 
-  /** Counts a sample of an unknown series that the parser left out because {@link isFull} was true. */
+  /** Counts a sample of an unknown series that the parser skipped because {@link isFull} was true. */
   leaveOutUnknown(): false {
     return this.leaveOut(1, TOO_MANY_LABELS);
   }
@@ -127,7 +138,11 @@ export class RequestRows {
     return false;
   }
 
-  /** The row of a source and time. @returns as text, the bound that one more would exceed */
+  /**
+   * Returns the row of a source and time.
+   *
+   * @returns as text, the bound that another row would exceed
+   */
   rowOf(source: SeriesSource, timestamp: number, maxRows: number): Row | string {
     let known = this.sources.get(source);
     let row = known?.rowOf(timestamp);
@@ -147,7 +162,11 @@ export class RequestRows {
     return row;
   }
 
-  /** Makes room for samples at the end of a row. @returns the index of the first in {@link series} and {@link numbers} */
+  /**
+   * Makes room for samples at the end of a row.
+   *
+   * @returns the index of the first one in {@link series} and {@link numbers}
+   */
   extend(row: Row, samples: number): number {
     const start = this.count;
     const end = start + samples;
@@ -174,10 +193,10 @@ export class RequestRows {
   }
 
   /**
-   * Ends the request; {@link beyond} is final after it. Bounds how many rows of different series the sources have, because post may
-   * make a layout for each.
+   * Completes the request; {@link beyond} is final afterwards. Bounds the number of rows with different
+   * series, because post may create a layout for each.
    *
-   * @param maxSetBytes bound of the bytes of labels that such rows have
+   * @param maxSetBytes most bytes of labels that such rows may have
    * @param onLeftOut called with each row that exceeds a bound
    */
   finish(
@@ -195,7 +214,7 @@ export class RequestRows {
       const known = new Set<string>();
       for (const row of rows) {
         const series = gathered(this.series, row, Int32Array);
-        // A source's only row repeats no other.
+        // A source's only row repeats no other row.
         const key = rows.length === 1 || !isBounded ? undefined : keyOf(series);
         if (isBounded && (key === undefined || !known.has(key))) {
           const bytes = maxSetBytes < Infinity ? this.bytesOf(series) : 0;
@@ -219,7 +238,7 @@ export class RequestRows {
     return { sources, samples };
   }
 
-  /** Approximate memory of a copy of a series' labels. */
+  /** Returns the approximate memory of a copy of a series' labels. */
   labelBytesOf(series: number): number {
     return this.dictionary.keyBytesOf(series) + LABEL_OVERHEAD * this.dictionary.labelCountOf(series);
   }

@@ -7,10 +7,10 @@ export const BYTES = 2;
 const FIXED32 = 5;
 
 /**
- * Walks one protobuf message in place, without copying and without allocating: a generic decoder builds an object
- * for each label, which took 2 to 10 times as long.
+ * Reads one protobuf message in place, without copying or allocating. A generic decoder, which builds an
+ * object for each label, took 2 to 10 times as long.
  *
- * Every length is held against the end of the message that contains it before it is used.
+ * Every length is checked against the end of the enclosing message before it is used.
  *
  * @see https://protobuf.dev/programming-guides/encoding/
  */
@@ -20,7 +20,7 @@ export class WireReader {
   type = VARINT;
   /** Index of the next byte. */
   at = 0;
-  /** Index just past the last byte of the message at hand. */
+  /** Index just past the last byte of the current message. */
   end: number;
 
   readonly buffer: Buffer;
@@ -30,7 +30,11 @@ export class WireReader {
     this.buffer = bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   }
 
-  /** Goes into the message that is the value of the field just read. @returns what {@link leave} needs */
+  /**
+   * Enters the message that is the value of the current field.
+   *
+   * @returns the end of the outer message, for {@link leave}
+   */
   enter(): number {
     this.expect(BYTES);
     const length = this.uvarint();
@@ -40,13 +44,13 @@ export class WireReader {
     return outerEnd;
   }
 
-  /** Goes back to the message around the one that {@link enter} entered. */
+  /** Returns to the outer message of the one that {@link enter} entered. */
   leave(outerEnd: number): void {
     this.at = this.end;
     this.end = outerEnd;
   }
 
-  /** Reads the message that is the value of the field just read. */
+  /** Reads the message that is the value of the current field. */
   message<T>(read: (reader: WireReader) => T): T {
     const outerEnd = this.enter();
     const value = read(this);
@@ -71,7 +75,7 @@ export class WireReader {
     return true;
   }
 
-  /** Checks that the field just read has a wire type. */
+  /** Checks the wire type of the current field. */
   expect(type: number): void {
     if (this.type !== type)
       throw this.malformed(`wire type ${this.type} of field ${this.field}, expected ${type}`);
@@ -80,7 +84,7 @@ export class WireReader {
   /**
    * Reads an unsigned varint.
    *
-   * @throws {MalformedBytesError} when it is cut off, or exceeds 2^53 - 1
+   * @throws {MalformedBytesError} when the bytes end inside it, or it exceeds 2^53 - 1
    */
   uvarint(): number {
     const { bytes, end } = this;
@@ -129,7 +133,7 @@ export class WireReader {
     throw this.malformed('varint of more than ten bytes');
   }
 
-  /** Index of the eight bytes of a fixed64, or double, which are skipped. */
+  /** Skips the eight bytes of a fixed64 or double, and returns their index. */
   fixed64At(): number {
     this.expect(FIXED64);
     const at = this.at;
@@ -138,11 +142,11 @@ export class WireReader {
     return at;
   }
 
-  /** Skips the fields at hand that have this tag, of one byte, and less than 128 bytes: the labels of a series. */
+  /** Skips consecutive fields with this one-byte tag whose lengths are below 128: the labels of a series. */
   skipShort(tag: number): void {
     const { bytes, end } = this;
     let at = this.at;
-    // A length that is missing, or of several bytes, is left to the others.
+    // A missing length, or one of several bytes, is left to the general path.
     while (at + 1 < end && bytes[at] === tag) {
       const length = bytes[at + 1]!;
       if (length > 127 || length > end - at - 2) break;
@@ -151,7 +155,11 @@ export class WireReader {
     this.at = at;
   }
 
-  /** Reads a length and skips as many bytes; they end at {@link at}. @returns the index of the first */
+  /**
+   * Reads a length and skips that many bytes, up to {@link at}.
+   *
+   * @returns the index of the first skipped byte
+   */
   skipBytes(): number {
     this.expect(BYTES);
     const length = this.uvarint();
@@ -174,7 +182,7 @@ export class WireReader {
     throw new MalformedBytesError(`protobuf: ${JSON.stringify(shown)} is not UTF-8`);
   }
 
-  /** Skips the value of the field just read. */
+  /** Skips the value of the current field. */
   skip(): void {
     if (this.type === VARINT) this.int64();
     else if (this.type === FIXED64) this.fixed64At();
@@ -191,7 +199,7 @@ export class WireReader {
   }
 }
 
-/** Writes an embedded message: its tag, its length, and what `write` writes. */
+/** Writes an embedded message: its tag, its length, and the content that `write` writes. */
 export function writeMessage(out: ByteWriter, field: number, write: (inner: ByteWriter) => void): void {
   const inner = new ByteWriter(256);
   write(inner);
@@ -216,7 +224,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** @returns undefined when the bytes are not UTF-8 */
 export function decodeUtf8(bytes: Buffer, start: number, end: number): string | undefined {
-  // A buffer decodes several times as fast as a TextDecoder, which has to tell only whether a replacement character was sent.
+  // `toString` is several times as fast as TextDecoder, but also replaces invalid bytes. Only a text with
+  // U+FFFD needs the slow check.
   const text = bytes.toString('utf8', start, end);
   if (!text.includes('\ufffd')) return text;
   try {

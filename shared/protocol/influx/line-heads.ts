@@ -4,47 +4,57 @@ import { MAX_SERIES_BYTES, type SeriesDictionary } from '../../dictionary/series
 import { labelsOf, METRIC_NAME } from '../../model/labels';
 import { type ExpectedKeys, type HeadLookup, type LineReader, parseHead, unescapeName } from './line-reader';
 
-/** Most fields of a head, unless a single line has more. Look-ups search them one by one, and a new field copies them all. */
+/**
+ * Most fields of a head, unless a single line has more. Look-ups search the keys one by one, and adding a
+ * field copies them all.
+ */
 const MAX_FIELDS = 256;
-/** Approximate memory of a head, and of fields besides their bytes. */
+/** Approximate memory of a head, and of its fields besides their bytes. */
 const HEAD_BYTES = 130;
 const FIELDS_BYTES = 400;
 
-/** The field keys of a head, in the order of its lines, and the names of their series. Heads with equal ones share the object. */
+/**
+ * Field keys of a head in the order of its lines, and their series' names. Heads with equal fields share the
+ * object.
+ */
 interface Fields {
   readonly measurement: string;
-  /** The bytes of all keys, joined without separators and with the escapes of the line. */
+  /** Bytes of all keys, joined without separators, with their escapes. */
   readonly keys: Uint8Array;
   /** For each key, the index in `keys` just past its last byte. */
   readonly keyEnds: Int32Array;
-  /** Names of the series, by {@link NamedSeries.nameOf}. */
+  /** Ids of the series' names, from {@link NamedSeries.nameOf}. */
   readonly names: Int32Array;
   readonly longestKey: number;
-  /** Whether other heads may share them: all keys come from a head's first line, and their names differ. */
+  /**
+   * Whether other heads may share this object: all keys come from a head's first line, and their names
+   * differ.
+   */
   readonly isShared: boolean;
 }
 
-/** A key of a line that its head lacks. */
+/** A key of a line that its head does not have yet. */
 interface AddedKey {
   readonly key: Buffer;
-  /** Index of the known key before it in its line, -1 for none. */
+  /** Index of the last key before it in its line that the head has; -1 for none. */
   readonly after: number;
 }
 
 /**
- * A measurement and tag set, and the fields that its lines have had. A key is known by its index in {@link keys}. That is not its index
- * in a line: senders leave keys out, and Telegraf's plugins give them in any order.
+ * A measurement and tag set, with the fields that its lines have had. A key is identified by its index in
+ * {@link keys}. That index differs from its position in a line: senders omit keys, and some Telegraf plugins
+ * vary their order.
  */
 export class LineHead implements ExpectedKeys {
-  /** The series' numbers by index; undefined when they are consecutive from {@link firstSeries} on. */
+  /** The series' numbers by index; undefined while they are consecutive from {@link firstSeries} on. */
   private series: Int32Array | undefined;
   private firstSeries = 0;
 
   constructor(
-    /** Bytes of measurement and tags. */
+    /** Length of measurement and tags in bytes. */
     readonly length: number,
     readonly labelSet: LabelSet,
-    /** Bytes of measurement and tags that each series has. */
+    /** Bytes of measurement and tags that count towards each series' labels. */
     readonly labelBytes: number,
     public fields: Fields,
   ) {}
@@ -61,12 +71,14 @@ export class LineHead implements ExpectedKeys {
     return this.fields.keyEnds.length;
   }
 
-  /** The number of the series at an index. */
+  /** Returns the number of the series at an index. */
   seriesAt(index: number): number {
     return this.series === undefined ? this.firstSeries + index : this.series[index]!;
   }
 
-  /** @param series by index */
+  /**
+   * @param series numbers of the series, by index
+   */
   setFields(fields: Fields, series: Int32Array): void {
     this.fields = fields;
     const [first = 0] = series;
@@ -76,7 +88,7 @@ export class LineHead implements ExpectedKeys {
     this.series = index === series.length ? undefined : series.slice();
   }
 
-  /** Approximate memory of the parts that the head does not share. */
+  /** Approximate memory of the parts that the head does not share with others. */
   get bytes(): number {
     const { fields, series } = this;
     return (
@@ -86,7 +98,10 @@ export class LineHead implements ExpectedKeys {
     );
   }
 
-  /** @returns -1 when the key is unknown, or a line brought more than {@link MAX_FIELDS}: the next line's fields replace those */
+  /**
+   * @returns -1 when the key is unknown. Also -1 after a line with more than {@link MAX_FIELDS} fields, whose
+   *   fields the next line replaces.
+   */
   indexOf(key: Buffer): number {
     const { keys, keyEnds } = this;
     if (keyEnds.length > MAX_FIELDS) return -1;
@@ -112,15 +127,18 @@ function bytesOf({ keys, keyEnds, names }: Fields): number {
   return FIELDS_BYTES + keys.length + keyEnds.byteLength + names.byteLength;
 }
 
-/** Buffer for the series of one head, reused. */
+/** Reused buffer for the series of one head. */
 let seriesRoom = new Int32Array(1024);
 
-/** The measurements and tag sets that are known of a tenant, by the bytes with which senders name them. */
+/** A tenant's known measurements and tag sets, found by the bytes that senders use for them. */
 export class LineHeads implements HeadLookup<LineHead> {
   private readonly table: ByteTable;
   private readonly heads: LineHead[] = [];
   private readonly named: NamedSeries;
-  /** Fields of the first lines of heads, by a hash of measurement and keys: a plugin has the same ones on every host. */
+  /**
+   * Fields of heads' first lines, by a hash of measurement and keys. A Telegraf plugin sends the same fields
+   * on every host.
+   */
   private readonly firstFields = new Map<number, Fields>();
 
   constructor(private readonly dictionary: SeriesDictionary) {
@@ -139,9 +157,9 @@ export class LineHeads implements HeadLookup<LineHead> {
   }
 
   /**
-   * Makes the head that {@link find} just did not find.
+   * Creates the head that {@link find} did not find.
    *
-   * @returns as text, why its series are refused
+   * @returns the head; or, as text, why its series are refused
    */
   add(body: Buffer, start: number, end: number): LineHead | string {
     const parsed = parseHead(body.toString('utf8', start, end));
@@ -194,9 +212,11 @@ export class LineHeads implements HeadLookup<LineHead> {
   }
 
   /**
-   * Makes a head's fields with `added` ones, each behind the known field that it follows in its line.
+   * Creates a head's fields with `added` ones, each placed after the known field that precedes it in its
+   * line.
    *
-   * @param areFirst whether `added` has all fields of a line, in its order, so that other heads may share the result
+   * @param areFirst whether `added` has all fields of a line in its order, so that other heads may share the
+   *   result
    */
   private fieldsWith(head: LineHead, added: readonly AddedKey[], areFirst: boolean): Fields {
     const { measurement, names: known, longestKey } = head.fields;
@@ -217,11 +237,11 @@ export class LineHeads implements HeadLookup<LineHead> {
     return {
       measurement,
       keyEnds: Int32Array.from(keys, ({ length }) => (end += length)),
-      // A copy: small buffers are views of a larger one.
+      // Copied, because small buffers are views of a larger one.
       keys: Uint8Array.from(Buffer.concat(keys)),
       names: Int32Array.from(names),
       longestKey: added.reduce((most, { key }) => Math.max(most, key.length), longestKey),
-      // Different keys that are not valid UTF-8 may decode to the same name.
+      // Different keys with invalid UTF-8 may decode to the same name.
       isShared: areFirst && head.count === 0 && new Set(names).size === names.length,
     };
   }
@@ -255,7 +275,9 @@ function noFields(measurement: string): Fields {
   };
 }
 
-/** @returns a function that finds the index of a known key; it is quick even when a head has very many */
+/**
+ * @returns a function that finds the index of a known key, fast even for a head with very many keys
+ */
 function indexesIn(head: LineHead): (key: Buffer) => number {
   if (head.count <= MAX_FIELDS) return (key) => head.indexOf(key);
   const indexes = new Map<string, number>();
@@ -264,7 +286,7 @@ function indexesIn(head: LineHead): (key: Buffer) => number {
   return (key) => indexes.get(key.toString('latin1'))!;
 }
 
-/** The line's unknown keys, each once. */
+/** Returns the line's unknown keys without duplicates. */
 function addedKeys(
   body: Buffer,
   { count, keyIndexes, keyStarts, keyEnds }: LineReader<LineHead>,
@@ -290,7 +312,7 @@ function hashOfKeys(body: Buffer, { count, keyStarts, keyEnds }: LineReader<Line
   return hash;
 }
 
-/** Whether a line has just these keys, in their order. */
+/** Returns whether a line has exactly these keys, in this order. */
 function areKeys(fields: Fields, body: Buffer, { count, keyStarts, keyEnds }: LineReader<LineHead>): boolean {
   if (fields.keyEnds.length !== count) return false;
   let from = 0;

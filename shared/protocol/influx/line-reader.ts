@@ -1,23 +1,23 @@
 /**
- * InfluxDB line protocol, read from its bytes without a copy of them.
+ * InfluxDB line protocol, read from its bytes without copying them.
  *
  *     measurement[,tag=value]... field=value[,field=value]... [timestamp]
  *
- * A backslash before a comma, a space or (except in a measurement) an equals sign makes it a part of the name; before
- * anything else it is itself. Strings are in double quotes, in which `\"` and `\\` are escapes and line ends are data.
- * Lines that begin with `#` are comments.
+ * A backslash escapes a comma, a space and (except in a measurement) an equals sign; before any other
+ * character it stands for itself. Strings are in double quotes, may contain line ends, and escape `\"` and
+ * `\\`. Lines starting with `#` are comments.
  *
  * @see https://docs.influxdata.com/influxdb/v2/reference/syntax/line-protocol/
  */
 
-/** Fields that a line may have. */
+/** Most fields of a line. */
 export const MAX_LINE_FIELDS = 65_536;
 
-/** Units of a timestamp, by their names in the `precision` parameter of either version of the API. */
+/** Units of a timestamp, as the parameter `precision` of either version of the API names them. */
 export const PRECISIONS = ['ns', 'n', 'us', 'u', 'µ', 'ms', 's', 'm', 'h'] as const;
 export type Precision = (typeof PRECISIONS)[number];
 
-/** Length of each precision's unit, ms. */
+/** Length of each precision's unit in ms. */
 export const MS_OF_PRECISION: Readonly<Record<Precision, number>> = {
   ns: 1e-6,
   n: 1e-6,
@@ -30,7 +30,7 @@ export const MS_OF_PRECISION: Readonly<Record<Precision, number>> = {
   h: 3_600_000,
 };
 
-/** How a timestamp becomes ms: `cut` digits are dropped from its end, then it is multiplied. */
+/** How to convert a timestamp to ms: drop the last `cut` digits, then multiply by `factor`. */
 const UNITS: Record<Precision, { readonly cut: number; readonly factor: number }> = {
   ns: { cut: 6, factor: 1 },
   n: { cut: 6, factor: 1 },
@@ -59,7 +59,7 @@ const BACKSLASH = 0x5c;
 
 /** Powers of ten that a float64 holds exactly. */
 const POWERS = Float64Array.from({ length: 23 }, (_, i) => Number(`1e${i}`));
-/** Every decimal integer of so many digits is exact as a float64. */
+/** Decimal integers with up to this many digits are exact as float64. */
 const EXACT_DIGITS = 15;
 const MAX_TIMESTAMP_DIGITS = 19;
 const MAX_INT64 = 2n ** 63n - 1n;
@@ -69,71 +69,76 @@ const BOOLEANS: ReadonlyMap<string, number> = new Map([
   ...['f', 'F', 'false', 'False', 'FALSE'].map((text) => [text, 0] as const),
 ]);
 
-/** A line that is not line protocol. */
+/** Thrown inside this file for a line with a syntax error. */
 class BadLine extends Error {}
 const UNBALANCED = 'unbalanced quotes';
 
-/** Expected keys that are compared with a field's before it is read without them. */
+/** Most expected keys that a field's key is compared with before the parser searches for its end. */
 const MAX_COMPARED = 16;
 
-/** Field keys that a line is expected to have some of, as they stand in it: joined, and the end of each. */
+/** Field keys that a line is expected to use, as they are written in it: joined, with the end of each. */
 export interface ExpectedKeys {
-  /** @returns the index of a key, -1 when it is none of them */
+  /**
+   * @returns the index of a key; -1 when it is not expected
+   */
   indexOf(key: Buffer): number;
-  /** Bytes of measurement and tags. */
+  /** Length of measurement and tags in bytes. */
   readonly length: number;
   readonly keys: Uint8Array;
   readonly keyEnds: Int32Array;
 }
 
-/** Knows the measurements and tags of lines, and the field keys that such lines are expected to have. */
+/** Finds what is known of a line's measurement and tags, including the field keys to expect. */
 export interface HeadLookup<Expected extends ExpectedKeys> {
-  /** The head that is expected next, if its bytes stand at `at`. None ends in a backslash. */
+  /** Returns the head expected next, if its bytes stand at `at`. No head ends in a backslash. */
   guess(body: Buffer, at: number): Expected | undefined;
   find(body: Buffer, start: number, end: number): Expected | undefined;
 }
 
 /**
- * Reads a body line by line. Its fields describe the current line, until {@link next} is called again.
+ * Reads a body line by line. The reader's properties describe the current line until {@link next} is called
+ * again.
  *
  *     const reader = new LineReader(bytes, 'ns');
  *     while (reader.next()) if (reader.problem === undefined) use(reader);
  */
 export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
-  /** Number of the line, from 1; of its first when a string in it has line ends. */
+  /** Line number from 1. If a string contains line ends, the number of the line where it began. */
   line = 0;
-  /** Why the line is bad; undefined when it is good. */
+  /** Why the line is invalid; undefined when it is valid. */
   problem: string | undefined;
-  /** Range of measurement and tags in the body, half-open. */
+  /** Half-open range of measurement and tags in the body. */
   headStart = 0;
   headEnd = 0;
-  /** Fields that are numbers. */
+  /** Number of numeric fields. */
   count = 0;
-  /** Range of each such field's key in the body, half-open. */
+  /** Half-open range of each numeric field's key in the body. */
   keyStarts = new Int32Array(128);
   keyEnds = new Int32Array(128);
-  /** Index of each such field's key among the {@link expected} ones, -1 for none. */
+  /** Index of each numeric field's key among the {@link expected} ones; -1 if it is not expected. */
   keyIndexes = new Int32Array(128);
   values = new Float64Array(128);
-  /** What is known of lines with the same measurement and tags. */
+  /** The head found for the line's measurement and tags. */
   expected: Expected | undefined;
-  /** Fields that are strings, which are skipped. */
+  /** Number of string fields, which are skipped. */
   strings = 0;
-  /** Rounded down to ms; undefined when the line has none. */
+  /** Timestamp in ms, rounded down; undefined when the line has none. */
   timestampMs: number | undefined;
 
   private readonly buffer: Buffer;
   private at = 0;
   private lineAt = 0;
-  /** Where {@link indexNearby} looks first, and the end of what it found. */
+  /** Index of the key that {@link indexNearby} tries first, and the end of the key it found. */
   private nextKey = 0;
   private keyEnd = 0;
   private readonly unit: (typeof UNITS)[Precision];
 
-  /** Whether just one line end was passed since {@link next} was called. */
+  /** Whether exactly one line end was passed since {@link next} was called. */
   private isOneLine = false;
 
-  /** @param heads save the search for the ends of measurements, tags and keys */
+  /**
+   * @param heads known heads, which save searching for the ends of measurements, tags and keys
+   */
   constructor(
     bytes: Uint8Array,
     precision: Precision,
@@ -143,7 +148,11 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
     this.unit = UNITS[precision];
   }
 
-  /** Reads the next line that is neither blank nor a comment. @returns false when there is none */
+  /**
+   * Reads the next line that is neither blank nor a comment.
+   *
+   * @returns false at the end of the body
+   */
   next(): boolean {
     const { buffer } = this;
     while (this.at < buffer.length) {
@@ -176,7 +185,7 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
     } catch (error) {
       if (!(error instanceof BadLine)) throw error;
       this.problem = error.message;
-      // Else a string without an end would swallow every line after it.
+      // Resume on the next line. Otherwise an unterminated string would swallow all lines after it.
       if (error.message === UNBALANCED) this.at = start;
     }
     this.skipLine();
@@ -192,7 +201,7 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
     this.at = end === -1 ? this.buffer.length : end + 1;
   }
 
-  /** Line ends passed since the last call, 1 at the first. */
+  /** Returns the number of line ends passed since the last call; 1 on the first call. */
   private newlinesSince(): number {
     if (this.at === 0) return 1;
     if (this.isOneLine) {
@@ -255,7 +264,7 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
       if (index === -1) {
         for (at = start; ; at++) {
           const byte = buffer[at]!;
-          // Most bytes of a key are letters, which are above.
+          // Skips letters, which are most bytes of a key.
           if (byte > BACKSLASH) continue;
           if (byte === EQUALS) break;
           if (byte === BACKSLASH) {
@@ -290,10 +299,10 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
   }
 
   /**
-   * Looks for the key at `start` among the next few expected ones: a line has its fields in the order of the line before, some
-   * left out; or all in any order, when they are few.
+   * Looks for the key at `start` among the next few expected keys. Lines usually have the fields of the line
+   * before in the same order, with some left out. If few keys are expected, any order is found.
    *
-   * @returns its index, with its end in {@link keyEnd}; -1 when it is none of those
+   * @returns the key's index, with its end in {@link keyEnd}; -1 when it is not among the keys tried
    */
   private indexNearby({ keys, keyEnds }: ExpectedKeys, start: number): number {
     const { buffer } = this;
@@ -303,7 +312,7 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
       if (index >= count) index = 0;
       const from = index === 0 ? 0 : keyEnds[index - 1]!;
       const end = start + keyEnds[index]! - from;
-      // No key ends in a backslash, since that would make the equals sign a part of it.
+      // A key never ends in a backslash, which would escape the equals sign.
       if (buffer[end] === EQUALS) {
         let at = start;
         for (let i = from; at < end && buffer[at] === keys[i]; at++) i++;
@@ -347,7 +356,7 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
     throw new BadLine(UNBALANCED);
   }
 
-  /** A float, an integer with its `i` or `u`, or a boolean. */
+  /** Reads a float, an integer with its suffix `i` or `u`, or a boolean. */
   private readValue(): number {
     const { buffer } = this;
     const start = this.at;
@@ -368,7 +377,7 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
       decimals = at - pointAt;
       digits += decimals;
     }
-    // Both are exact, so their quotient is the float64 nearest to the decimal.
+    // Both operands are exact, so the quotient is the float64 nearest to the decimal.
     if (digits > 0 && digits <= EXACT_DIGITS && isValueEnd(byte)) {
       this.at = at;
       const value = decimals === 0 ? mantissa : mantissa / POWERS[decimals]!;
@@ -406,7 +415,7 @@ function isValueEnd(byte: number | undefined): boolean {
   return byte === COMMA || byte === SPACE || byte === NEWLINE || byte === RETURN || byte === undefined;
 }
 
-/** Values off the fast path: exponents, more than 15 digits, integers and booleans. */
+/** Parses values that the fast path leaves: exponents, more than 15 digits, integers and booleans. */
 function slowValue(text: string): number {
   if (/^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(text)) {
     const value = Number(text);
@@ -428,17 +437,17 @@ function slowValue(text: string): number {
   return value;
 }
 
-/** A line's measurement and tags, unescaped. */
+/** A line's measurement and tags, without escapes. */
 export interface ParsedHead {
   readonly measurement: string;
   readonly tags: readonly (readonly [key: string, value: string])[];
 }
 
 /**
- * Reads measurement and tags.
+ * Parses measurement and tags.
  *
- * @param head from {@link LineReader.headStart} to {@link LineReader.headEnd}, in UTF-8
- * @returns measurement and tags; or, as text, why the line is bad
+ * @param head text from {@link LineReader.headStart} to {@link LineReader.headEnd}
+ * @returns measurement and tags; or, as text, why the line is invalid
  */
 export function parseHead(head: string): ParsedHead | string {
   const [measurement, ...pairs] = splitUnescaped(head, ',');

@@ -5,25 +5,25 @@ import { likelyUnit } from '../timestamp-unit';
 import { type LineHead, LineHeads } from './line-heads';
 import { LineReader, MS_OF_PRECISION, type Precision } from './line-reader';
 
-/** Measurements of one request. Of its bytes of names and labels, a line repeats its tags for each of its fields. */
+/** Most lines of one request. The number is bounded because each line repeats its tags for every field. */
 const MAX_LINES = 65_536;
-/** Bad lines that an answer names. */
+/** Most invalid lines named in an answer. */
 const MAX_PROBLEMS = 20;
 
-/** A line that was refused. */
+/** A line that was refused, and why. */
 export interface LineProblem {
-  /** From 1. */
+  /** Line number from 1. */
   readonly line: number;
   readonly reason: string;
 }
 
 export interface DroppedLines extends OutOfTime {
-  /** Fields that are strings: a sample is a number. */
+  /** Number of string fields. They are dropped, because a sample is a number. */
   readonly strings: number;
-  /** The first {@link MAX_PROBLEMS} of the bad lines. */
+  /** The first {@link MAX_PROBLEMS} invalid lines. */
   readonly problems: readonly LineProblem[];
   readonly badLines: number;
-  /** The first of those whose timestamp seems to be in another unit, and what to do; undefined when none does. */
+  /** Advice on the first timestamp that seems to be in another unit; undefined when none does. */
   readonly hint: string | undefined;
 }
 
@@ -32,10 +32,10 @@ export interface LineOptions {
 }
 
 /**
- * InfluxDB line protocol, in UTF-8. A bad line is reported and the others are kept.
+ * InfluxDB line protocol in UTF-8. An invalid line is reported; the others are stored.
  *
- * `measurement_field` is a series' name, the tags are its labels. Its source is the host that the tag `host` names, else
- * all of its tags. A line without a timestamp gets `nowMs`.
+ * A series' name is `measurement_field`, its labels are the tags. Its source is the host named by the tag
+ * `host`, else the whole tag set. A line without a timestamp gets `nowMs`.
  */
 export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
   parse(dictionary, bytes, { nowMs, maxAgeMs }, { precision }) {
@@ -73,7 +73,7 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
         hint ??= precisionHint(reader.line, timestamp, precision);
         continue;
       }
-      // Before its fields are looked up: lines beyond the bounds cost little.
+      // Check the bounds before looking up the fields, so that lines beyond them cost little.
       const beyond = excessOf(lines + 1, samples + count, labelBytes);
       const head = beyond ?? headOf(heads, body, reader);
       if (typeof head === 'string') {
@@ -111,14 +111,18 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
   },
 };
 
-/** @param timestampMs as `precision` made it of the line's count */
+/**
+ * @param timestampMs the timestamp, converted to ms with `precision`
+ */
 function precisionHint(line: number, timestampMs: number, precision: Precision): string | undefined {
   const unit = likelyUnit(timestampMs / MS_OF_PRECISION[precision]);
   if (unit === undefined || MS_OF_PRECISION[precision] === unit.ms) return undefined;
   return `line ${line}: timestamps look like ${unit.name}: add precision=${unit.precision}`;
 }
 
-/** @returns the bound that a request with so much exceeds */
+/**
+ * @returns the bound that a request of this size exceeds; undefined if it exceeds none
+ */
 function excessOf(lines: number, samples: number, labelBytes: number): string | undefined {
   if (lines > MAX_LINES) return `more than ${MAX_LINES} measurements in one request`;
   if (samples > MAX_SAMPLES) return `more than ${MAX_SAMPLES} samples in one request`;
@@ -127,7 +131,11 @@ function excessOf(lines: number, samples: number, labelBytes: number): string | 
   return undefined;
 }
 
-/** The head of a line, all of whose fields are known then. @returns as text, why its series are refused */
+/**
+ * Finds or creates the head of a line, and teaches it the line's unknown fields.
+ *
+ * @returns the head; or, as text, why its series are refused
+ */
 function headOf(heads: LineHeads, body: Buffer, reader: LineReader<LineHead>): LineHead | string {
   const { count, headStart, headEnd, keyIndexes } = reader;
   const head = reader.expected ?? heads.add(body, headStart, headEnd);

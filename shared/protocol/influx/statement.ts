@@ -6,12 +6,13 @@ export interface StatementAnswer {
     | { readonly error: string };
 }
 
-/** `CREATE DATABASE name`, quoted or not, with what may follow it. */
+/** `CREATE DATABASE name`, with or without quotes and options. */
 const CREATE_DATABASE = /^\s*CREATE\s+DATABASE\s+("(?:[^"\\]|\\.)+"|\w+)(?:\s+WITH\s[^;]*)?\s*;?\s*$/i;
 
 /**
- * Answers an InfluxQL statement. Clients of InfluxDB 1, Telegraf among them, create their database before they write;
- * a tenant has no databases, so that succeeds and does nothing. No other statement is supported.
+ * Answers an InfluxQL statement. Clients of InfluxDB 1, including Telegraf, create their database before they
+ * write. A tenant has no databases, so the statement succeeds and does nothing. No other statement is
+ * supported.
  */
 export function answerStatement(text: string | undefined): StatementAnswer {
   if (!text) return { status: 400, body: { error: 'missing required parameter "q"' } };

@@ -21,24 +21,26 @@ export type DropReason =
   | 'seriesLimit';
 
 export interface MackerelOptions {
-  /** The service whose metrics these are; undefined: each element of the array names its host. */
+  /** The service whose metrics are posted; undefined if each element names its host instead. */
   readonly service?: string;
-  /** Sample times are aligned down to it, ms. */
+  /** Sample times are rounded down to a multiple of this, in ms. */
   readonly resolutionMs: number;
 }
 
-/** Hosts that one request may name: each may cost a look-up in the registry. */
+/** Most hosts in one request. Each may cost a look-up in the registry. */
 const MAX_HOSTS = 2_000;
-/** The registry makes these ids. */
+/** Form of the ids that the registry generates. */
 const HOST_ID_PATTERN = /^[A-Za-z0-9]{1,64}$/;
 
-/** Samples of one source: timestamp (ms) -> metric name -> value, the last of each. */
+/** Samples of one source: timestamp (ms), then metric name, then the last value posted for both. */
 type SamplesByTime = Map<number, Map<string, number>>;
 
 /**
- * Mackerel's JSON, already parsed: an array of `{hostId, name, time, value}`, or null, which mkr posts for no samples.
+ * Mackerel's JSON, already parsed: an array of `{hostId, name, time, value}`, or null, which mkr posts when
+ * it has no samples.
  *
- * A bad element is dropped and counted, and the others are kept: mackerel-agent sends a refused batch again for an hour.
+ * An invalid element is dropped and counted, and the others are stored, because mackerel-agent resends a
+ * refused batch for an hour.
  */
 export const mackerelJson: Protocol<readonly unknown[] | null, MackerelOptions, Map<DropReason, number>> = {
   parse(dictionary, elements, accepts, { service, resolutionMs }) {
@@ -79,7 +81,7 @@ export const mackerelJson: Protocol<readonly unknown[] | null, MackerelOptions, 
   },
 };
 
-/** What is expected where a sample was dropped for its shape. */
+/** Hints on the expected form, by the reason why a sample was dropped. */
 const EXPECTED: Partial<Record<DropReason, string>> = {
   point: 'expected an object with name, time and value',
   hostId: 'expected the id that POST /api/v0/hosts answered',
@@ -89,8 +91,8 @@ const EXPECTED: Partial<Record<DropReason, string>> = {
 };
 
 /**
- * Says what was expected where samples were dropped for their shape, which times are too old and too new, and whether they seem
- * to be in another unit; undefined if nothing is to be said.
+ * Builds a hint on dropped samples: the expected form, the accepted times, and whether times seem to be in
+ * another unit. Returns undefined if there is nothing to say.
  */
 export function dropHint(
   elements: readonly unknown[] | null,
@@ -107,7 +109,7 @@ export function dropHint(
   return hints.length === 0 ? undefined : hints.join('; ');
 }
 
-/** Hint for a sender whose times look like ms or finer units: Mackerel takes seconds. */
+/** Returns a hint if times look like ms or a finer unit, where Mackerel expects seconds. */
 function unitHint(elements: readonly unknown[] | null): string | undefined {
   for (const [i, element] of (elements ?? []).entries()) {
     const time = (element as { readonly time?: unknown } | null)?.time;
@@ -118,9 +120,9 @@ function unitHint(elements: readonly unknown[] | null): string | undefined {
   return undefined;
 }
 
-/** An element without a flaw. */
+/** A valid element. */
 interface Sample {
-  /** Absent from a service's. */
+  /** Absent if the request is for a service. */
   readonly hostId: string;
   readonly name: string;
   /** Seconds since epoch. */
@@ -128,7 +130,7 @@ interface Sample {
   readonly value: number;
 }
 
-/** Rows of samples that are named by their metric alone, in ASCII. */
+/** Builds rows of samples whose series differ in their metric name only. The names must be ASCII. */
 export function rowsOf(
   dictionary: SeriesDictionary,
   labels: Labels,
@@ -139,7 +141,7 @@ export function rowsOf(
   const rows = Array.from(byTime, ([timestamp, byName]) => {
     const series = new Int32Array(byName.size);
     let i = 0;
-    // One buffer for all of them: a name costs less to compare than to copy.
+    // One buffer for all names, because comparing a name is cheaper than copying it.
     const names = Buffer.from([...byName.keys()].join(''), 'latin1');
     let end = 0;
     for (const name of byName.keys()) {
@@ -163,7 +165,7 @@ function flawOf(
   if (namesHost && (typeof hostId !== 'string' || !HOST_ID_PATTERN.test(hostId))) return 'hostId';
   if (typeof name !== 'string' || name.length > MAX_METRIC_NAME_LENGTH || !METRIC_NAME_PATTERN.test(name))
     return 'name';
-  // The Go client omits a time of 0; a missing time is refused as any other bad one.
+  // The Go client omits a time of 0. A missing time is refused like any other invalid one.
   if (typeof time !== 'number' || !Number.isSafeInteger(time) || time < 0) return 'time';
   if (typeof value !== 'number' || !Number.isFinite(value)) return 'value';
   if (time * 1000 < nowMs - maxAgeMs) return 'tooOld';

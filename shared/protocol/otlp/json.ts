@@ -23,9 +23,10 @@ export class InvalidMetricsJsonError extends Error {
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Reads an ExportMetricsServiceRequest from its JSON mapping: names in lowerCamelCase, enums as integers, 64-bit integers as
- * text or numbers, `"NaN"`, `"Infinity"` and `"-Infinity"` as text. Unknown names are ignored. Half of a surrogate pair, which
- * `\ud83d` writes in UTF-8, becomes U+FFFD: layouts hold UTF-8, in which two such halves would be equal.
+ * Reads an ExportMetricsServiceRequest in its JSON mapping: names in lowerCamelCase, enums as integers,
+ * 64-bit integers as text or numbers, `"NaN"`, `"Infinity"` and `"-Infinity"` as text. Unknown names are
+ * ignored. An unpaired surrogate, which JSON can write as `\ud83d`, becomes U+FFFD: layouts hold UTF-8, which
+ * cannot represent it.
  *
  * @returns a reader that throws InvalidMetricsJsonError
  * @see https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
@@ -135,7 +136,7 @@ function attributesOf(json: Json): Encoded {
   try {
     return encoded(attributes.length === 0 ? '' : JSON.stringify(attributes));
   } catch (cause) {
-    // Unlike parsing, writing needs a stack as deep as the JSON.
+    // Writing JSON recurses; a value that was parsed may still be too deep for the stack.
     throw new InvalidMetricsJsonError('attributes: nested too deep', { cause });
   }
 }

@@ -2,29 +2,33 @@ import type { Labels } from '../../model/labels';
 import { MAX_LABELS, RequestTooLargeError } from '../protocol';
 
 /**
- * Metrics of OTLP as both encodings give them, with data points flattened out of their scopes: one after the other, since an
- * object for each point and its metric cost most of what a known series did.
+ * The metrics of an OTLP request, independent of its encoding. A reader calls the sink for one data point
+ * after another, because building an object for each point and metric took most of the time of a known
+ * series.
  *
- * @see https://github.com/open-telemetry/opentelemetry-proto/blob/main/opentelemetry/proto/metrics/v1/metrics.proto
+ * @see
+ *   https://github.com/open-telemetry/opentelemetry-proto/blob/main/opentelemetry/proto/metrics/v1/metrics.proto
  */
 export type ReadMetrics = (sink: MetricsSink) => void;
 
-/** Takes what a request has, in its order. What it gets is valid during the call alone, but for decoders. */
+/** Receives a request's parts in order. Arguments are valid only during the call; decoders stay valid. */
 export interface MetricsSink {
-  /** Begins a resource, whose metrics follow. */
+  /** Starts a resource. Its metrics follow. */
   resource(attributes: Encoded, decode: DecodeAttributes): void;
-  /** Begins a metric, whose points follow. */
+  /** Starts a metric. Its points follow. */
   metric(traits: MetricTraits, header: Encoded, decode: DecodeHeader): void;
-  /** @param low the lower half of the value's bits, as an int32; `high` is the other */
+  /**
+   * @param low lower 32 bits of the value as an int32; `high` has the upper 32
+   */
   numberPoint(attributes: Encoded, timestamp: number, isStale: boolean, low: number, high: number): void;
   histogramPoint(point: HistogramPoint): void;
   summaryPoint(point: SummaryPoint): void;
-  /** Takes a point of an exponential histogram, which is not decoded. */
+  /** Counts a point of an exponential histogram. It is not decoded. */
   exponentialPoint(): void;
   exemplars(count: number): void;
 }
 
-/** What decides how a metric is stored, beside its name and unit. */
+/** Properties besides name and unit that decide how a metric is stored. */
 export interface MetricTraits {
   readonly kind: MetricKind;
   readonly isMonotonic: boolean;
@@ -41,7 +45,7 @@ export interface MetricHeader {
 
 export type DecodeHeader = (bytes: Buffer, start: number, end: number) => MetricHeader;
 
-/** Attributes, or a metric's header, in their sender's encoding: they are decoded when they have not been seen before. */
+/** Attributes or a metric's header as encoded by the sender. They are decoded only if their bytes are new. */
 export interface Encoded {
   readonly bytes: Buffer;
   readonly start: number;
@@ -51,16 +55,19 @@ export interface Encoded {
 /** @throws {InvalidSeriesError} when attributes are not valid, too many, or nested too deep */
 export type DecodeAttributes = (bytes: Uint8Array, start: number, end: number) => readonly Attribute[];
 
-/** Of a point, or a resource. */
+/** Most attributes of a point or a resource. */
 export const MAX_ATTRIBUTES = MAX_LABELS;
-/** How deep attribute values may be nested. */
+/** Deepest nesting of attribute values. */
 export const MAX_DEPTH = 16;
-/** Of a histogram or summary. */
+/** Most buckets of a histogram, or quantiles of a summary. */
 export const MAX_BUCKETS = 1_024;
-/** Resources, metrics and points of a request, together: a point with its attributes has some 200 bytes of 4 MB. */
+/**
+ * Most resources, metrics and points of a request together. A typical point with its attributes takes 200
+ * bytes of the 4 MB.
+ */
 export const MAX_OBJECTS = 65_536;
 
-/** Counts what a request is made of. */
+/** Counts a request's resources, metrics and points, and bounds their number. */
 export class ObjectCount {
   private count = 0;
 
@@ -76,30 +83,30 @@ export class ObjectCount {
 export interface Attribute {
   readonly name: string;
   readonly value: AttributeValue;
-  /** As a series has it; undefined when it is none. */
+  /** The label made of the attribute; undefined when it makes none. */
   readonly label: Labels[number] | undefined;
 }
 
-/** An attribute's value. Arrays and maps are JSON text, bytes base64; an int64 beyond 2^53 is rounded. */
+/** An attribute's value. Arrays and maps are JSON text, bytes are base64. An int64 beyond 2^53 is rounded. */
 export type AttributeValue = string | number | boolean | undefined;
 
-/** 0 unspecified, 1 delta, 2 cumulative; others are of a later protocol. */
+/** 0 is unspecified, 1 delta, 2 cumulative. Other numbers belong to later versions of OTLP. */
 export type Temporality = number;
 export const CUMULATIVE = 2;
 
 interface PointBase {
   readonly attributes: Encoded;
-  /** ms since epoch, cut. */
+  /** ms since epoch, rounded down. */
   readonly timestamp: number;
-  /** The sender had nothing to record: every series of the point is stale. */
+  /** True if the sender had nothing to record; then every series of the point becomes stale. */
   readonly isStale: boolean;
 }
 
 export interface HistogramPoint extends PointBase {
   readonly count: number;
-  /** A float64's bits; undefined when the sender gives no sum. */
+  /** Bits of the sum as float64; undefined when the sender gives no sum. */
   readonly sumBits: bigint | undefined;
-  /** One more than the bounds, or none. */
+  /** One more count than there are bounds, or none. */
   readonly bucketCounts: readonly number[];
   readonly bounds: readonly number[];
 }

@@ -19,19 +19,19 @@ import {
 } from './metrics';
 import { boundText, labelValue, metricName } from './translate';
 
-/** The points that were not stored, for the answer. */
+/** The points that were not stored. */
 export interface DroppedPoints {
   /** Data points of which at least one sample was not stored. */
   readonly rejected: number;
   /** Samples that were not stored. */
   readonly samples: number;
   readonly exemplars: number;
-  /** Sentences for the sender; with no point rejected they are warnings. */
+  /** Sentences for the sender. If no point was rejected they are warnings. */
   readonly reasons: readonly string[];
   readonly metadata: readonly OtlpMetadata[];
 }
 
-/** A metric's type, help and unit, by its translated name. */
+/** A metric's type, help and unit, by its name in Prometheus. */
 export interface OtlpMetadata {
   readonly family: string;
   readonly type: 'gauge' | 'counter' | 'histogram' | 'summary';
@@ -39,65 +39,68 @@ export interface OtlpMetadata {
   readonly unit: string;
 }
 
-/** Prometheus' stale marker. */
+/** Bits of the value 1, and of Prometheus' stale marker. */
 const ONE = { low: 0, high: 0x3ff00000 };
 const STALE = { low: 2, high: 0x7ff00000 };
-/** How often `target_info` has a sample, so that a look-back of five minutes finds one. */
+/** Interval of `target_info` samples in ms, so that a look-back of five minutes finds one. */
 const TARGET_INFO_MS = 150_000;
-/** Samples of `target_info` in a request, whatever range its points span. */
+/** Most samples of `target_info` in a request, however long the range of its points. */
 const MAX_TARGET_INFO = 100;
-/** Attributes of a resource that become `job` and `instance`. */
+/** Resource attributes that become the labels `job` and `instance`. */
 const IDENTIFYING = ['service.namespace', 'service.name', 'service.instance.id'];
 const scratch = new DataView(new ArrayBuffer(8));
 const NOTHING: Encoded = { bytes: Buffer.alloc(0), start: 0, end: 0 };
 const MAX_REASONS = 5;
-/** Of a point's attributes; a series' labels are shorter. */
+/** Most bytes of a point's attributes. A series' labels are shorter than this. */
 const MAX_ATTRIBUTE_BYTES = 16_384;
 
 type Pairs = readonly (readonly [string, string])[];
 
-/** What series have in common that differ in their resource and their points' attributes alone. */
+/**
+ * What series share that differ only in their resource and their points' attributes: name and `le` or
+ * `quantile`.
+ */
 interface Scope {
   readonly id: number;
   readonly name: string;
   readonly nameLabel: Labels[number];
-  /** A label of this series: `le` or `quantile`. */
+  /** The extra label, `le` or `quantile`. */
   readonly label?: readonly [string, string];
 }
 
-/** A metric of this name that a sender names so has another scope. */
+/** Scope of `target_info`. A sender's own metric of this name gets another scope. */
 const TARGET_INFO: Scope = { id: 0, name: 'target_info', nameLabel: [METRIC_NAME, 'target_info'] };
 
-/** A resource. */
+/** A resource, translated to labels. */
 interface Target {
   readonly id: number;
-  /** Labels that each of its series has. */
+  /** Labels that each series of the resource has. */
   readonly labels: Pairs;
-  /** Labels of `target_info`; undefined when it has none. */
+  /** Further labels of `target_info`; undefined if the resource has no such series. */
   readonly info?: Pairs;
   readonly decode: DecodeAttributes;
 }
 
 type Member = 'sum' | 'count' | number;
 
-/** A metric as a sender describes it. */
+/** A metric that was seen before. */
 interface KnownMetric {
   readonly traits: Pick<MetricTraits, 'kind' | 'isMonotonic'>;
-  /** Its header, and what decodes that. */
+  /** Bytes of the encoded header, and their decoder. */
   readonly bytes: Buffer;
   readonly decode: DecodeHeader;
   readonly name: string;
-  /** '' when the name has no letter or digit. */
+  /** Name in Prometheus; empty when the sender's name has no letter or digit. */
   readonly family: string;
   readonly scope: Scope;
-  /** The other series of a histogram or summary: a number is a bound or a quantile. */
+  /** Scopes of a histogram's or summary's further series; a number is a bucket bound or a quantile. */
   readonly members: Map<Member, Scope>;
   readonly metadata: OtlpMetadata;
-  /** The metric that came after this one. */
+  /** The metric that followed this one in a request; it is expected next. */
   successor: KnownMetric | undefined;
 }
 
-/** The series that are known of a tenant, by resource, metric and the bytes of their points' attributes. */
+/** A tenant's known series, by resource, metric and the bytes of the point's attributes. */
 class PointSeries {
   private readonly table: EncodedSeries;
   private readonly targets = new Map<string, Target>();
@@ -194,8 +197,10 @@ class PointSeries {
   }
 
   /**
-   * @param mayAdd whether a series that is not known is made
-   * @returns its number; undefined when it is not known and may not be made
+   * Finds a series, or creates it.
+   *
+   * @param mayAdd whether an unknown series may be created
+   * @returns the series' number; undefined when it is unknown and may not be created
    * @throws {InvalidSeriesError}
    */
   seriesOf(
@@ -227,7 +232,10 @@ function isDescribedBy(
   );
 }
 
-/** A series' own label comes before the resource's, and those before its attributes. */
+/**
+ * Builds a series' labels. On equal names, the series' own label wins over the resource's, and that over the
+ * attributes'.
+ */
 function labelsOf(target: Target, scope: Scope, bytes: Buffer, start: number, end: number): Labels {
   const attributes = scope === TARGET_INFO ? [] : target.decode(bytes, start, end);
   const labels: Labels[number][] = [scope.nameLabel, ...target.labels];
@@ -249,10 +257,12 @@ function labelsOf(target: Target, scope: Scope, bytes: Buffer, start: number, en
   return [...pairs].sort(byName);
 }
 
-/** Where each label of the series that was sorted last had been: most have the same names as it. */
+/** Sort order of the previous series' labels. Most series have the same label names as the previous one. */
 let orderBefore: readonly number[] = [];
 
-/** @returns undefined unless the names are distinct and sorted in that order */
+/**
+ * @returns the labels in the previous series' order; undefined unless that sorts them and all names differ
+ */
 function inOrderBefore(labels: Labels): Labels | undefined {
   const { length } = labels;
   if (length !== orderBefore.length) return undefined;
@@ -270,10 +280,10 @@ function byName([a]: Labels[number], [b]: Labels[number]): number {
 }
 
 /**
- * OTLP metrics as Prometheus has them: names and labels by its default translation, histograms and summaries as their classic
- * series, resources as `job`, `instance` and `target_info`.
+ * OTLP metrics, stored as Prometheus would: names and labels by its default translation, histograms and
+ * summaries as classic series, resources as `job`, `instance` and `target_info`.
  *
- * Delta temporality and exponential histograms are not stored: their points are rejected, the others kept.
+ * Points with delta temporality and exponential histograms are rejected; the others are stored.
  *
  * @see https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/
  */
@@ -296,13 +306,13 @@ class Translation implements MetricsSink {
   private rejected = 0;
   private droppedSamples = 0;
   private exemplarCount = 0;
-  /** Samples that the rows did not take. */
+  /** Samples refused because a bound of the request was exceeded. */
   private beyond = 0;
-  /** The resource at hand. */
+  /** The current resource. */
   private target: Target | InvalidSeriesError | undefined;
   private firstMs = Infinity;
   private lastMs = -Infinity;
-  /** The metric at hand, and why its points are rejected. */
+  /** The current metric, and why its points are rejected (undefined if they are not). */
   private current!: KnownMetric;
   private refusal: string | undefined;
   private hasPoints = false;
@@ -381,7 +391,7 @@ class Translation implements MetricsSink {
     this.exemplarCount += count;
   }
 
-  /** Counts a point that is rejected. */
+  /** Returns whether the point can be stored, and counts it as rejected if not. */
   private takesPoint(): boolean {
     const { current, refusal } = this;
     if (!this.hasPoints) {
@@ -389,7 +399,8 @@ class Translation implements MetricsSink {
       if (refusal === undefined) this.metadata.set(current.family, current.metadata);
       else this.note(`${JSON.stringify(current.name.slice(0, 100))}: ${refusal}`);
     }
-    // Finding which of its series a full request has had would take as long as storing them.
+    // Once the request is full, reject whole points: finding which of their series are known would take as
+    // long as storing them.
     if (refusal === undefined && !this.rows.isFull) return true;
     this.rejected++;
     this.droppedSamples++;
@@ -399,7 +410,7 @@ class Translation implements MetricsSink {
   finish() {
     this.endResource();
     const { sources, samples } = this.rows.finish();
-    // Rows that are left out at the end are no longer told apart by their points.
+    // The rows left out at the end cannot be told apart by points, so each sample counts as one.
     const late = this.rows.beyond - this.beyond;
     if (this.rows.exceeded !== undefined) this.note(this.rows.exceeded);
     if (this.exemplarCount > 0)
@@ -487,7 +498,9 @@ class Translation implements MetricsSink {
     if (timestamp > this.lastMs) this.lastMs = timestamp;
   }
 
-  /** @returns undefined when the series is invalid, which is noted, or when there is no room for it */
+  /**
+   * @returns undefined when the series is invalid (the reason is noted), or when there is no room for it
+   */
   private seriesOf(target: Target, scope: Scope, attributes: Encoded): number | undefined {
     const mayAdd = !this.rows.isFull;
     try {
@@ -518,7 +531,10 @@ class Translation implements MetricsSink {
   }
 }
 
-/** Labels of attributes; those whose names become the same are joined by `;` in the order of their names. */
+/**
+ * Builds labels from attributes. Values of attributes whose names become equal are joined by `;`, in the
+ * order of the names.
+ */
 function attributeLabels(attributes: readonly Attribute[]): [string, string][] {
   const labels = new Map<string, string>();
   const inOrder = [...attributes].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));

@@ -20,19 +20,21 @@ import {
 import { attributeOf } from './translate';
 
 /**
- * Decodes an ExportMetricsServiceRequest. Fields come in any order, and senders do differ.
+ * Decodes an ExportMetricsServiceRequest. Senders order the fields of a message differently, so any order is
+ * accepted.
  *
- * @returns a reader that throws MalformedBytesError when bytes are cut off or of a wrong wire type, and RequestTooLargeError
+ * @returns a reader that throws MalformedBytesError when bytes are missing or have a wrong wire type, and
+ *   RequestTooLargeError
  */
 export function decodeMetrics(bytes: Uint8Array): ReadMetrics {
   return (sink) => new MetricsReader(bytes, sink).request();
 }
 
-/** By field number of a Metric. */
+/** Kinds of metrics by the field number of a Metric. */
 const KINDS: readonly (MetricKind | undefined)[] = Object.assign([], {
   ...{ 5: 'gauge', 7: 'sum', 9: 'histogram', 10: 'exponentialHistogram', 11: 'summary' },
 });
-/** Traits of metrics that have no temporality. */
+/** Traits of the kinds of metrics that have no temporality. */
 const GAUGE: MetricTraits = { kind: 'gauge', isMonotonic: false, temporality: 0 };
 const SUMMARY: MetricTraits = { kind: 'summary', isMonotonic: false, temporality: 0 };
 
@@ -66,7 +68,7 @@ class MetricsReader {
     }
   }
 
-  /** Its resource may come after its metrics, so they are read in a second pass. */
+  /** Reads metrics in a second pass, because their resource may come after them. */
   private resourceMetrics(): void {
     const { reader, attributes } = this;
     const { at } = reader;
@@ -134,7 +136,7 @@ class MetricsReader {
     reader.end = end;
   }
 
-  /** Temporality comes after the points. */
+  /** Reads the traits of a metric. The temporality comes after the points. */
   private traitsOf(kind: MetricKind): MetricTraits {
     if (kind === 'gauge') return GAUGE;
     if (kind === 'summary') return SUMMARY;
@@ -248,7 +250,7 @@ class MetricsReader {
     this.sink.summaryPoint({ ...base, count, sumBits, quantiles });
   }
 
-  /** ms of a fixed64 of ns, cut. */
+  /** Converts a fixed64 of ns to ms, rounding down. */
   private readMs(): number {
     const at = this.reader.fixed64At();
     const high = this.view.getUint32(at + 4, true);
@@ -256,14 +258,17 @@ class MetricsReader {
     return high * 4294 + Math.floor((high * 967_296 + this.view.getUint32(at, true)) / 1_000_000);
   }
 
-  /** An sfixed64, rounded where it exceeds 53 bits. */
+  /** Reads an sfixed64. Values beyond 53 bits are rounded. */
   private readInt64(): number {
     const at = this.reader.fixed64At();
     return this.view.getInt32(at + 4, true) * 2 ** 32 + this.view.getUint32(at, true);
   }
 }
 
-/** Where fields lie in a body, their tags included: together, but for senders that nobody has seen yet. */
+/**
+ * Range of repeated fields in a body, including their tags. They normally lie together; scattered ones are
+ * joined by copying.
+ */
 class FieldRange implements Encoded {
   bytes: Buffer;
   start = 0;
@@ -279,7 +284,7 @@ class FieldRange implements Encoded {
     this.start = this.end = 0;
   }
 
-  /** Adds the field whose tag, just read, began at `start`. */
+  /** Adds the field whose tag, read last, starts at `start`. */
   add(reader: WireReader, start: number): void {
     reader.skipBytes();
     if (this.end === this.start) this.start = start;
@@ -290,7 +295,7 @@ class FieldRange implements Encoded {
     this.end = reader.at;
   }
 
-  /** Ends the range. It is valid until it is cleared. */
+  /** Completes the range. The result is valid until `clear`. */
   join(): Encoded {
     if (this.parts.length === 0) return this;
     this.parts.push(this.body.subarray(this.start, this.end));
@@ -356,7 +361,9 @@ function decodeAttributes(bytes: Uint8Array, start: number, end: number): Attrib
 
 type AnyValue = AttributeValue | readonly AnyValue[] | { readonly [key: string]: AnyValue };
 
-/** @param depth of the value */
+/**
+ * @param depth nesting depth of the value
+ */
 function keyValue(reader: WireReader, depth: number): [string, AnyValue] {
   let name = '';
   let value: AnyValue;
@@ -387,7 +394,7 @@ function anyValue(reader: WireReader, depth: number): AnyValue {
   return value;
 }
 
-/** The values of an ArrayValue or KeyValueList: a message of one repeated field. */
+/** Reads the values of an ArrayValue or KeyValueList, which are messages with one repeated field. */
 function elementsOf<T>(list: WireReader, read: (reader: WireReader) => T): T[] {
   return list.message((reader) => {
     const elements: T[] = [];
@@ -410,7 +417,7 @@ function readBits(reader: WireReader): bigint {
   return reader.buffer.readBigUInt64LE(reader.fixed64At());
 }
 
-/** Packed, or one field each. */
+/** Reads a repeated fixed64, packed or not. */
 function readFixed64s(reader: WireReader, take: (bits: bigint) => void): void {
   if (reader.type !== BYTES) {
     take(readBits(reader));
@@ -424,7 +431,7 @@ function readFixed64s(reader: WireReader, take: (bits: bigint) => void): void {
 
 const scratch = new DataView(new ArrayBuffer(8));
 
-/** A float64's bits. */
+/** Returns a float64's bits. */
 export function bitsOfNumber(value: number): bigint {
   scratch.setFloat64(0, value);
   return scratch.getBigUint64(0);
@@ -435,7 +442,7 @@ function numberOfBits(bits: bigint): number {
   return scratch.getFloat64(0);
 }
 
-/** Encodes an ExportMetricsServiceResponse; of a whole success it is empty. */
+/** Encodes an ExportMetricsServiceResponse; empty if everything was accepted. */
 export function encodePartialSuccess(rejectedPoints: number, message: string): Uint8Array {
   if (rejectedPoints === 0 && message === '') return new Uint8Array(0);
   const success = new ByteWriter();

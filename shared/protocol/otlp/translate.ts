@@ -2,9 +2,10 @@ import { METRIC_NAME } from '../../model/labels';
 import type { Attribute, AttributeValue } from './metrics';
 
 /**
- * OpenTelemetry's names as Prometheus has them, by its default translation.
+ * Converts OpenTelemetry's names to Prometheus', by the default translation.
  *
- * @see https://github.com/open-telemetry/opentelemetry-specification/blob/main/specification/compatibility/prometheus_and_openmetrics.md
+ * @see
+ *   https://github.com/open-telemetry/opentelemetry-specification/blob/main/specification/compatibility/prometheus_and_openmetrics.md
  */
 
 const UNITS: Readonly<Record<string, string>> = {
@@ -36,7 +37,7 @@ const UNITS: Readonly<Record<string, string>> = {
   '%': 'percent',
 };
 
-/** Units after a slash. */
+/** Names of units after a slash. */
 const PER_UNITS: Readonly<Record<string, string>> = {
   s: 'second',
   m: 'minute',
@@ -47,7 +48,7 @@ const PER_UNITS: Readonly<Record<string, string>> = {
   y: 'year',
 };
 
-/** The properties of a metric that its name follows from. */
+/** The properties of a metric that determine its name in Prometheus. */
 export interface NamedMetric {
   readonly name: string;
   readonly unit: string;
@@ -55,7 +56,9 @@ export interface NamedMetric {
   readonly isMonotonic?: boolean;
 }
 
-/** @returns the metric's name in Prometheus; '' when nothing of it is left */
+/**
+ * @returns the metric's name in Prometheus; empty when it has no letter or digit
+ */
 export function metricName({ name, unit, kind, isMonotonic = false }: NamedMetric): string {
   let tokens = tokensOf(name);
   for (const token of unitTokens(unit)) if (!tokens.includes(token)) tokens.push(token);
@@ -69,7 +72,7 @@ function tokensOf(text: string): string[] {
   return text.split(/[^a-zA-Z0-9:]+/).filter((token) => token !== '');
 }
 
-/** `By/s` is `bytes`, then `per_second`. What stands in braces is an annotation. */
+/** Splits a unit into tokens: `By/s` gives `bytes` and `per_second`. Annotations in braces are ignored. */
 function unitTokens(unit: string): string[] {
   const [main = '', ...per] = unit.split('/');
   const tokens: string[] = [];
@@ -86,7 +89,7 @@ function lookUp(table: Readonly<Record<string, string>>, unit: string): string {
   return Object.hasOwn(table, unit) ? table[unit]! : unit;
 }
 
-/** An attribute with its label. */
+/** Returns an attribute together with the label made of it. */
 export function attributeOf(name: string, value: AttributeValue): Attribute {
   const label = labelName(name);
   const text = labelValue(value);
@@ -94,25 +97,33 @@ export function attributeOf(name: string, value: AttributeValue): Attribute {
   return { name, value, label: isLabel ? [label, text] : undefined };
 }
 
-/** An attribute's name as a label's. Names that differ only in what labels cannot hold become the same. */
+/**
+ * Converts an attribute's name to a label's. Names that differ only in characters not allowed in labels
+ * become equal.
+ */
 export function labelName(attribute: string): string {
   const name = attribute.replace(/[^a-zA-Z0-9_]/gu, '_');
   if (/^[0-9]/.test(name)) return `key_${name}`;
   return name.startsWith('_') && !name.startsWith('__') ? `key${name}` : name;
 }
 
-/** @returns '' for no label */
+/**
+ * @returns the label's value; empty for no label
+ */
 export function labelValue(value: AttributeValue): string {
   if (typeof value === 'number') return goNumber(value);
   return value === undefined ? '' : String(value);
 }
 
-/** A float64 as Go's `%v` has it: an exponent from 1e21 on has a sign, as in JavaScript, and two digits. */
+/**
+ * Formats a float64 like Go's `%v`: exponents (from 1e21) have a sign, as in JavaScript, and at least two
+ * digits.
+ */
 function goNumber(value: number): string {
   return String(value).replace(/e([+-])(\d)$/, 'e$10$2');
 }
 
-/** A histogram's bound as the `le` label: plain decimals, never an exponent. */
+/** Formats a histogram's bound for the label `le`: plain decimals, never an exponent. */
 export function boundText(bound: number): string {
   if (bound === Infinity) return '+Inf';
   if (bound === -Infinity) return '-Inf';

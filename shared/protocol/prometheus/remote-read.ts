@@ -6,9 +6,9 @@ import { VARINT, WireReader, writeInt64, writeMessage } from '../wire';
 import { type TimeSeries, writeLabels, writeSeries } from './time-series';
 import { encodeXorChunk, MAX_CHUNK_SAMPLES } from './xor-chunk';
 
-/** One of a request's queries. */
+/** One query of a remote-read request. */
 export interface ReadQuery {
-  /** ms; both ends are part of the range. */
+  /** ms since epoch; both ends are inclusive. */
   readonly startMs: number;
   readonly endMs: number;
   readonly matchers: readonly Matcher[];
@@ -16,16 +16,16 @@ export interface ReadQuery {
 
 export interface ReadRequest {
   readonly queries: readonly ReadQuery[];
-  /** Whether the reader takes chunks, frame by frame; else it gets all samples in one message. */
+  /** True if the client accepts a stream of chunks; otherwise it gets all samples in one message. */
   readonly acceptsChunks: boolean;
 }
 
-/** Queries and matchers of a request, at most; Prometheus sends one query for each selector. */
+/** Most queries of a request, and matchers of a query. Prometheus sends one query per selector. */
 const MAX_QUERIES = 64;
 const MAX_MATCHERS = 256;
 
 const OPERATORS = ['=', '!=', '=~', '!~'] as const;
-/** The type of an answer that streams chunks. */
+/** Number of the answer type that streams chunks. */
 const STREAMED_XOR_CHUNKS = 1;
 
 /**
@@ -55,7 +55,7 @@ export function decodeReadRequest(bytes: Uint8Array): ReadRequest {
         while (packed.at < packed.end) accepted.push(packed.uvarint());
       });
   }
-  // The first type that is known counts; readers name what they prefer first.
+  // Readers list the answer types they prefer first; take the first one that is known.
   const acceptsChunks = accepted.find((type) => type <= STREAMED_XOR_CHUNKS) === STREAMED_XOR_CHUNKS;
   return { queries, acceptsChunks };
 }
@@ -151,7 +151,7 @@ function writeChunks(out: ByteWriter, { timestamps, values }: TimeSeries): void 
   }
 }
 
-/** CRC-32C (Castagnoli), of each byte. */
+/** Table of CRC-32C (Castagnoli), by byte. */
 const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte;
   for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0x82f63b78 : crc >>> 1;

@@ -18,36 +18,36 @@ export interface RemoteWriteOptions {
   readonly version: RemoteWriteVersion;
 }
 
-/** The samples that were not stored, for the answer. */
+/** Parts of a write that were not stored. */
 export interface DroppedWrite extends OutOfTime {
   /** Samples of series whose labels are invalid. */
   readonly invalid: number;
-  /** Samples beyond what one request may have. */
+  /** Samples beyond the bounds of one request. */
   readonly beyond: number;
-  /** Series without a sample, of version 2. */
+  /** Version 2: series without a sample. */
   readonly empty: number;
   readonly histograms: number;
   readonly exemplars: number;
-  /** The first reasons, each naming its series. */
+  /** The first reasons, each with the name of its series. */
   readonly reasons: readonly string[];
   readonly metadata: readonly MetricMetadata[];
 }
 
-/** Reasons that an answer names: senders log 1,024 bytes of it. */
+/** Most reasons in an answer. Senders log 1,024 bytes of it. */
 const MAX_REASONS = 5;
-/** Bytes of labels that are decoded for one request, of series that are not known. */
+/** Bytes of unknown series' labels decoded for one request. */
 const MAX_DECODED_BYTES = 2 * MAX_LABEL_BYTES;
-/** An invalid series counts as so many. */
+/** Bytes that an invalid series counts as. */
 const INVALID_BYTES = 16_384;
 
 /**
- * Prometheus remote write 1.0 and 2.0, uncompressed. Invalid series and samples out of range are left out and reported;
- * the others are kept.
+ * Prometheus remote write 1.0 and 2.0, already uncompressed. Invalid series and samples outside the accepted
+ * times are left out and reported; the others are stored.
  *
- * A series' source is its `host`, else its `job` and `instance`. Start timestamps are ignored.
+ * A series' source is its label `host`, else `job` and `instance`. Start timestamps are ignored.
  *
- * @throws {MalformedBytesError} when the body is no message of the version
- * @throws {RequestTooLargeError} when it has more of something than post decodes
+ * @throws {MalformedBytesError} when the body is not a message of this version
+ * @throws {RequestTooLargeError} when the body exceeds a bound of the decoder
  * @see https://prometheus.io/docs/specs/prw/remote_write_spec_2_0/
  */
 export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite> = {
@@ -114,16 +114,20 @@ export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite>
   },
 };
 
-/** A series' number; undefined when it is invalid, `'beyond'` when the request has too many to look at. */
+/**
+ * A series' number; undefined when it is invalid, `'beyond'` when the request has too many unknown series.
+ */
 type Recognized = number | 'beyond' | undefined;
 
-/** Finds the series of a request among the known ones, and makes those that are new. */
+/** Finds the series of a request among the tenant's known ones, and creates new ones. */
 class Recognizer {
   private readonly buffer: Buffer;
   private readonly messages: MessageSeries;
   private readonly symbols: SymbolSeries;
   private readonly references: References;
-  /** By series that was recognized: the id of its name, plus one; empty when the request has no metadata by series. */
+  /**
+   * For each recognized series, the id of its name plus one; empty if the request has no metadata by series.
+   */
   private readonly names: Uint32Array;
   private bytesLeft = MAX_DECODED_BYTES;
 
@@ -141,7 +145,7 @@ class Recognizer {
     this.names = new Uint32Array(request.seriesMetadata.length === 0 ? 0 : request.labels.length / 2);
   }
 
-  /** Notes why a series is invalid. */
+  /** Finds or creates a series. If it is invalid, notes why. */
   recognize(index: number): Recognized {
     const { labels, scattered, version } = this.request;
     try {
@@ -172,7 +176,7 @@ class Recognizer {
     }
   }
 
-  /** Whether series that are not known are made. */
+  /** Whether unknown series may still be created. */
   private get mayAdd(): boolean {
     return this.bytesLeft > 0 && !this.rows.isFull;
   }
@@ -186,16 +190,19 @@ class Recognizer {
     return made;
   }
 
-  /** Metadata of version 2 by family: it comes by series, whose name may have a suffix of its family's. */
+  /**
+   * Returns the metadata of version 2 by family. It is sent per series, whose name may add a suffix to the
+   * family's.
+   */
   metadata(): MetricMetadata[] {
     const byName = new Map<number, SeriesMetadata>();
     for (const metadata of this.request.seriesMetadata) {
       const { series } = metadata;
-      // Without samples it was not recognized yet.
+      // A series without samples was not recognized yet.
       if (this.names[series] === 0) this.recognize(series);
       const name = this.names[series]!;
       if (name <= 0) continue;
-      // The last one wins, whatever names its family's series have.
+      // If several series of a family have metadata, the last one wins.
       byName.delete(name - 1);
       byName.set(name - 1, metadata);
     }

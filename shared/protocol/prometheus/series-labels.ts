@@ -13,13 +13,16 @@ import type { WriteRequest } from './write-request';
 
 type Pairs = Labels[number][];
 
-/** Of a help or a unit; 1,000 characters are kept (registry/metric-metadata.ts), of at most four bytes. */
+/**
+ * Most bytes read of a help text or unit. The registry stores 1,000 characters (registry/metric-metadata.ts)
+ * of up to four bytes.
+ */
 const MAX_TEXT_BYTES = 4_000;
 
 /**
  * Checks a series' labels and sorts them.
  *
- * @returns without those whose value is empty
+ * @returns the labels, without those whose value is empty
  * @throws {InvalidSeriesError} for a missing or empty `__name__`, and an empty or repeated label name
  * @see https://prometheus.io/docs/specs/prw/remote_write_spec_2_0/#labels
  */
@@ -36,7 +39,7 @@ function validLabels(pairs: Pairs): Labels {
   return labels;
 }
 
-/** Whether labels are as senders have to send them: in order, with values, `__name__` among them. */
+/** Returns whether labels are as the specification demands: sorted, with values, and with `__name__`. */
 function isValid(pairs: Pairs): boolean {
   let last = '';
   let hasName = false;
@@ -49,14 +52,14 @@ function isValid(pairs: Pairs): boolean {
 }
 
 const knownLabels = new KnownPairs(decodeLabel);
-/** Room for the labels of one series: an array that grows takes twice as much. */
+/** Reused array for the labels of one series, because a growing array takes twice the time. */
 const room: Pairs = [];
 
 /**
- * The labels of version 1: Label messages from `start` to `end`.
+ * Decodes labels of version 1: Label messages from `start` to `end`.
  *
- * @throws {InvalidSeriesError} as {@link validLabels}; for more than {@link MAX_LABELS}, invalid UTF-8, or a Label that is
- *   cut off
+ * @throws {InvalidSeriesError} as {@link validLabels}; for more than {@link MAX_LABELS} labels, invalid
+ *   UTF-8, or a truncated Label
  */
 export function labelsOfMessages(bytes: Uint8Array, start: number, end: number): Labels {
   const reader = new WireReader(bytes);
@@ -90,14 +93,17 @@ function decodeLabel(bytes: Uint8Array, start: number, end: number): Pairs[numbe
   return [name, value];
 }
 
-/** The series of version 1. */
+/** Known series of version 1, by the bytes of their labels. */
 export class MessageSeries extends EncodedSeries {
   constructor(dictionary: SeriesDictionary) {
     super(dictionary, labelsOfMessages);
   }
 }
 
-/** The series of version 2, named by symbols that are numbered alike in all requests: a request's own numbers mean nothing in the next. */
+/**
+ * Known series of version 2. Their symbols get ids that are the same in all requests, because a request's own
+ * symbol numbers mean nothing in the next one.
+ */
 export class SymbolSeries extends EncodedSeries {
   private readonly ids = new Map<string, number>();
   private readonly texts: (string | undefined)[] = [];
@@ -107,9 +113,11 @@ export class SymbolSeries extends EncodedSeries {
   }
 
   /**
-   * @param mayAdd whether a symbol that is not known is given an id
-   * @returns undefined when it has none
-   * @throws {InvalidSeriesError} when it is too long
+   * Returns the id of a symbol.
+   *
+   * @param mayAdd whether an unknown symbol gets an id
+   * @returns undefined when the symbol has no id
+   * @throws {InvalidSeriesError} when the symbol is too long
    */
   idOf(bytes: Buffer, start: number, end: number, mayAdd: boolean): number | undefined {
     if (end - start > MAX_SERIES_BYTES)
@@ -126,9 +134,9 @@ export class SymbolSeries extends EncodedSeries {
   }
 
   /**
-   * The id of a series' metric name.
+   * Returns the id of a series' metric name.
    *
-   * @param ids of the labels of a valid series, names and values in turns
+   * @param ids ids of the labels of a valid series, names and values alternating
    */
   nameIn(ids: Uint32Array): number {
     const metricName = this.ids.get(METRIC_NAME);
@@ -137,12 +145,14 @@ export class SymbolSeries extends EncodedSeries {
     return ids[at + 1]!;
   }
 
-  /** @param id of a symbol that a valid series refers to */
+  /**
+   * @param id id of a symbol used by a valid series
+   */
   textOf(id: number): string {
     return this.texts[id]!;
   }
 
-  /** The labels of ids as {@link References.read} writes them. */
+  /** Decodes labels from the ids that {@link References.read} writes. */
   private decodeLabels(bytes: Buffer, start: number, end: number): Labels {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     const pairs: Pairs = [];
@@ -156,16 +166,16 @@ export class SymbolSeries extends EncodedSeries {
   }
 }
 
-/** Of a symbol in {@link References.known}. */
+/** Values in {@link References.known} of symbols without an id. */
 const NOT_ASKED = -1;
 const UNKNOWN = -2;
 
-/** Reads the references of a request's series as ids of {@link SymbolSeries}. */
+/** Converts a request's references to symbols into ids of {@link SymbolSeries}. */
 export class References {
   readonly ids = new Uint32Array(2 * MAX_LABELS);
   /** Ids of one series, four bytes each. */
   readonly bytes = Buffer.from(this.ids.buffer);
-  /** Ids by reference. */
+  /** Ids by reference; {@link NOT_ASKED} or {@link UNKNOWN} if there is none. */
   private readonly known: Int32Array;
 
   constructor(
@@ -176,10 +186,13 @@ export class References {
   }
 
   /**
-   * @param ranges where references lie in the request, packed or not
-   * @param mayAdd whether symbols that are not known are added; once false, it stays so for the request
-   * @returns the number of bytes written to {@link bytes}; undefined when a symbol is not known and may not be added
-   * @throws {InvalidSeriesError} for a reference to no symbol, too many, or an odd number of them
+   * Reads the references of one series.
+   *
+   * @param ranges where the references lie in the request, packed or not
+   * @param mayAdd whether unknown symbols get an id; once false, it must stay false for this request
+   * @returns the number of bytes written to {@link bytes}; undefined when a symbol is unknown and may not be
+   *   added
+   * @throws {InvalidSeriesError} for a reference out of range, too many references, or an odd number of them
    */
   read(ranges: ArrayLike<number>, mayAdd: boolean): number | undefined {
     const reader = new WireReader(this.request.bytes);
@@ -229,8 +242,8 @@ export class References {
   }
 
   /**
-   * The first {@link MAX_TEXT_BYTES} of a symbol that is no label, such as a help; '' when there is none. Thousands of series may
-   * refer to one symbol.
+   * Returns up to {@link MAX_TEXT_BYTES} of a symbol that is not a label, such as a help text; empty when
+   * there is none. The length is bounded because thousands of series may refer to one symbol.
    */
   textOf(reference: number): string {
     const { bytes, symbols } = this.request;

@@ -7,12 +7,13 @@ export interface TimeSeries {
   readonly labels: Labels;
   /** ms since epoch. */
   readonly timestamps: Float64Array;
-  /** As long as `timestamps`; moved as bits. */
+  /** One value for each timestamp. Values are copied as bits. */
   readonly values: Float64Array;
 }
 
 /**
- * Writes the `prometheus.TimeSeries` messages of a `WriteRequest`, or of a `QueryResult`, whose bytes are the same.
+ * Writes the `prometheus.TimeSeries` messages of a `WriteRequest` or a `QueryResult`; both have the same
+ * encoding.
  *
  *     WriteRequest 1 timeseries*   TimeSeries 1 labels*, 2 samples*   Label 1 name, 2 value   Sample 1 value, 2 timestamp
  */
@@ -24,7 +25,7 @@ export function writeSeries(out: ByteWriter, series: readonly TimeSeries[]): voi
     });
 }
 
-/** Writes labels as field 1 of the message at hand. */
+/** Writes labels as field 1 of the current message. */
 export function writeLabels(out: ByteWriter, labels: Labels): void {
   for (const [name, value] of labels)
     writeMessage(out, 1, (pair) => pair.byte(0x0a).text(name).byte(0x12).text(value));

@@ -3,38 +3,38 @@ import { RequestTooLargeError } from '../protocol';
 import { BYTES, VARINT, WireReader } from '../wire';
 import { type TimeSeries, writeSeries } from './time-series';
 
-/** The two messages of remote write; the content type says which. */
+/** Version of remote write. Its messages differ; the content type tells which one a body is. */
 export type RemoteWriteVersion = 1 | 2;
 
 /**
- * A remote-write request, decoded in place: positions in `bytes` instead of objects, since a request of 2,000 samples
- * has 20,000 labels that are nearly always those of the request before.
+ * A remote-write request, decoded to positions in `bytes` instead of objects. A request of 2,000 samples has
+ * 20,000 labels, nearly all of them the same as in the previous request.
  */
 export interface WriteRequest {
   readonly version: RemoteWriteVersion;
   readonly bytes: Uint8Array;
   readonly seriesCount: number;
   /**
-   * Start and end in `bytes` of each series' labels: Label messages (version 1), or references to symbols (version 2).
-   * A series whose labels do not lie together has start -1, and its labels are in `scattered`.
+   * Start and end in `bytes` of each series' labels: Label messages in version 1, references to symbols in
+   * version 2. If a series' labels do not lie together, its start is -1 and its ranges are in `scattered`.
    */
   readonly labels: Int32Array;
   readonly scattered: ReadonlyMap<number, readonly number[]>;
   readonly samples: RequestSamples;
   /** Start and end in `bytes` of each symbol (version 2). */
   readonly symbols: Int32Array;
-  /** Of version 1, by family. */
+  /** Version 1: metadata by family. */
   readonly metadata: readonly MetricMetadata[];
-  /** Of version 2, by series. */
+  /** Version 2: metadata by series. */
   readonly seriesMetadata: readonly SeriesMetadata[];
   /** Series that have neither a sample nor a histogram, which version 2 forbids. */
   readonly empty: readonly number[];
-  /** Counted, not decoded. */
+  /** Numbers of histograms and exemplars, which are not decoded. */
   readonly histograms: number;
   readonly exemplars: number;
 }
 
-/** Metadata of a series; help and unit are indexes of symbols. */
+/** Metadata of a series. Help and unit are references to symbols. */
 export interface SeriesMetadata {
   readonly series: number;
   readonly type: MetricType;
@@ -49,7 +49,9 @@ export interface RequestSamples {
   readonly series: Int32Array;
   /** ms since epoch. */
   readonly timestamps: Float64Array;
-  /** Index in `bytes` of each value's eight bytes, little-endian; -1 for an absent one, which is 0. */
+  /**
+   * Index in `bytes` of each value's eight bytes, little-endian; -1 if the value is absent, which means 0.
+   */
   readonly valuesAt: Int32Array;
 }
 
@@ -73,14 +75,14 @@ export const METRIC_TYPES = [
 ] as const;
 export type MetricType = (typeof METRIC_TYPES)[number];
 
-/** What a request may have; a sender that batches has 2,000 samples, one a series. */
+/** Bounds of a request. A typical batch has 2,000 samples, one per series. */
 export const MAX_SERIES = 65_536;
 export const MAX_SAMPLES = 131_072;
 export const MAX_SYMBOLS = 524_288;
-/** Metadata beyond it is ignored: senders repeat theirs. */
+/** Most metadata entries read. The rest is ignored, because senders repeat their metadata. */
 const MAX_METADATA = 20_000;
 
-/** Arrays that grow by doubling. */
+/** A request's columns while it is decoded. The arrays grow by doubling. */
 class Columns {
   labels = new Int32Array(4096);
   seriesCount = 0;
@@ -141,11 +143,11 @@ function grown<T extends Int32Array | Float64Array>(old: T, type: new (length: n
 /**
  * Decodes a remote-write message.
  *
- * Fields may come in any order; unknown ones are skipped. An empty sample or symbol takes 2 bytes of the body and 8 or 16
- * here, so their number is bounded.
+ * Fields may come in any order; unknown ones are skipped. An empty sample or symbol takes 2 bytes of the body
+ * but 8 or 16 here, so their number is bounded.
  *
- * @throws {MalformedBytesError} when the bytes are cut off or of wrong wire types, or when none of their fields
- *   is of this version
+ * @throws {MalformedBytesError} when bytes are missing or have wrong wire types, or when no field belongs to
+ *   this version
  * @throws {RequestTooLargeError} for more than {@link MAX_SERIES}, {@link MAX_SAMPLES} or {@link MAX_SYMBOLS}
  * @see https://prometheus.io/docs/specs/prw/remote_write_spec_2_0/#protobuf-message
  */
@@ -212,14 +214,14 @@ const SERIES_FIELDS = {
   2: { samples: 2, exemplars: 4, histograms: 3, metadata: 5 },
 } as const;
 
-/** Of a Label message, or of packed references. */
+/** Tag of a Label message (version 1), and of packed references (version 2). */
 const LABELS_TAG = 8 + BYTES;
 
 function decodeSeries(reader: WireReader, version: RemoteWriteVersion, columns: Columns): void {
   const fields = SERIES_FIELDS[version];
   const series = columns.addSeries();
   const before = columns.sampleCount + columns.histograms;
-  // The tags of labels that lie together are within the range: it is what a series is recognized by.
+  // The range includes the tags, and its bytes identify a known series.
   let labelsStart = -1;
   let labelsEnd = -1;
   const scattered: number[] = [];
@@ -289,7 +291,9 @@ function decodeMetadata(reader: WireReader): MetricMetadata {
   return { type, ...texts };
 }
 
-/** @returns undefined when nothing is set, as senders do that have no metadata */
+/**
+ * @returns undefined when no field is set, as with senders that have no metadata
+ */
 function decodeSeriesMetadata(reader: WireReader, series: number): SeriesMetadata | undefined {
   let type: MetricType = 'unknown';
   let helpRef = 0;
@@ -305,13 +309,15 @@ function decodeSeriesMetadata(reader: WireReader, series: number): SeriesMetadat
     : { series, type, helpRef, unitRef };
 }
 
-/** A type of a later protocol is unknown to this release. */
+/** Reads a metric's type. Types of later versions are `unknown`. */
 function typeOf(reader: WireReader): MetricType {
   reader.expect(VARINT);
   return METRIC_TYPES[reader.uvarint()] ?? 'unknown';
 }
 
-/** Metadata that is no UTF-8 is shown with replacement characters: it decides nothing. */
+/**
+ * Reads a text of metadata. Invalid UTF-8 becomes replacement characters, since no decision depends on it.
+ */
 function textOf(reader: WireReader): string {
   const start = reader.skipBytes();
   return Buffer.from(reader.bytes.buffer, reader.bytes.byteOffset + start, reader.at - start).toString(

@@ -1,14 +1,17 @@
-/** Samples of a chunk, as many as Prometheus' own chunks have. */
+/** Most samples of a chunk; the same number as in Prometheus' own chunks. */
 export const MAX_CHUNK_SAMPLES = 120;
 
-/** No window of significant bits yet: no XOR of two values has so many leading zeros. */
+/**
+ * Marks that there is no window of significant bits yet. No XOR of two values that differ has this many
+ * leading zeros.
+ */
 const NO_WINDOW = 64;
-/** Five bits say how many leading zeros there are. */
+/** Most leading zeros that five bits can express. */
 const MAX_LEADING = 31;
 
 /**
- * Encodes samples as Prometheus' XOR chunk: timestamps by the difference of differences, values by the bits in which they differ from the one
- * before. Values are moved as 32-bit words, so every NaN keeps its bits.
+ * Encodes samples as Prometheus' XOR chunk: timestamps as differences of differences, values as their XOR
+ * with the previous value. Values are moved as 32-bit words, so every NaN keeps its bits.
  *
  * @param from index of the first sample; at most 65,535 follow
  * @param to index after the last sample
@@ -49,7 +52,7 @@ export function encodeXorChunk(
       const significant = 64 - leading - trailing;
       bits.write(0b11, 2);
       bits.write(leading, 5);
-      // 64 does not fit six bits, and 0 does not occur.
+      // 64 does not fit in six bits and is written as 0, which does not occur otherwise.
       bits.write(significant & 63, 6);
     }
     writeMiddle(bits, xorHigh, xorLow, leading, trailing);
@@ -57,7 +60,7 @@ export function encodeXorChunk(
   return bits.finish();
 }
 
-/** Widths of a difference of differences, and the prefix that tells each from the others. */
+/** Bit widths of a difference of differences, each with its distinguishing prefix. */
 const WIDTHS = [
   { bits: 14, prefix: 0b10, prefixBits: 2 },
   { bits: 17, prefix: 0b110, prefixBits: 3 },
@@ -82,13 +85,13 @@ function writeDifference(bits: BitWriter, difference: number): void {
   bits.write(difference >>> 0, 32);
 }
 
-/** Writes a 64-bit value without its leading and trailing zeros. */
+/** Writes the significant bits of a 64-bit value, between its leading and trailing zeros. */
 function writeMiddle(bits: BitWriter, high: number, low: number, leading: number, trailing: number): void {
   if (trailing >= 32) {
     bits.write(high >>> (trailing - 32), 64 - leading - trailing);
     return;
   }
-  // At most 31 leading zeros: the higher word always has some of the bits.
+  // There are at most 31 leading zeros, so the upper word always has some of the bits.
   bits.write(high, 32 - leading);
   bits.write(low >>> trailing, 32 - trailing);
 }
@@ -97,17 +100,19 @@ function trailingZeros(word: number): number {
   return 31 - Math.clz32(word & -word);
 }
 
-/** Bits, the most significant first. */
+/** Writes bits, the most significant first. */
 class BitWriter {
   private readonly bytes: Uint8Array;
   private length = 0;
 
-  /** @param maxBytes room for all that will be written */
+  /**
+   * @param maxBytes capacity
+   */
   constructor(maxBytes: number) {
     this.bytes = new Uint8Array(maxBytes);
   }
 
-  /** @param count 1 to 32; of `value`, the lowest bits are written */
+  /** Writes the lowest `count` bits of a value. `count` is 1 to 32. */
   write(value: number, count: number): void {
     for (let left = count; left > 0; ) {
       const free = 8 - (this.length & 7);
@@ -119,14 +124,14 @@ class BitWriter {
     }
   }
 
-  /** Unsigned LEB128, 0 to 2^53 - 1. */
+  /** Writes an unsigned LEB128 integer from 0 to 2^53 - 1. */
   uvarint(value: number): void {
     let rest = value;
     for (; rest > 127; rest = Math.floor(rest / 128)) this.write((rest % 128) + 128, 8);
     this.write(rest, 8);
   }
 
-  /** Signed: zigzag, then as {@link uvarint}. */
+  /** Writes a signed integer, zigzag-encoded, as {@link uvarint} does. */
   varint(value: number): void {
     this.uvarint(value < 0 ? -2 * value - 1 : 2 * value);
   }
