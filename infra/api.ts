@@ -26,13 +26,13 @@ export interface ApiProps {
 }
 
 /**
- * The first route of each function, when it was first deployed. CDK derives the logical ids of a function's integration
- * and permission from the first route that is added. These are added first, so that the ids do not depend on the order
- * of the table. The registry's ids come from the default route.
+ * The first route of each function that was ever deployed. CDK derives the logical ids of a function's
+ * integration and permission from the route that is added first, so these are added before all others. That
+ * keeps the ids independent of the table's order. The registry's ids come from the default route.
  */
 const FIRST_ROUTES: readonly RouteKey[] = ['POST /api/v0/tsdb', 'GET /api/v1/series', 'GET /'];
 
-/** A line of the access log. It has no header, since keys come in headers. */
+/** Format of the access log. It contains no headers, because API keys are sent in headers. */
 const ACCESS_LOG = {
   requestId: '$context.requestId',
   time: '$context.requestTime',
@@ -50,7 +50,7 @@ const ACCESS_LOG = {
 
 /** The HTTP API: the routes of shared/http/routes.ts, and one function for every other request. */
 export class Api extends Construct implements Monitored {
-  /** Has no stage in its path, because agents keep only scheme, host and port. */
+  /** Base URL without a stage in its path, because agents keep only scheme, host and port. */
   readonly url: string;
   /** The target of the domain name's DNS record; undefined without a domain name. */
   readonly domainTarget: string | undefined;
@@ -65,7 +65,7 @@ export class Api extends Construct implements Monitored {
         integrations.get(name) ??
         new HttpLambdaIntegration(name, props.functions[name], {
           payloadFormatVersion: apigateway.PayloadFormatVersion.VERSION_2_0,
-          // One permission for each function rather than for each route.
+          // One permission per function instead of one per route.
           scopePermissionToRoute: false,
         });
       integrations.set(name, integration);
@@ -78,7 +78,8 @@ export class Api extends Construct implements Monitored {
       defaultIntegration: integrationOf(FALLBACK_FUNCTION),
       createDefaultStage: false,
     });
-    // The permission for the whole API requires a method and a path, which the default route lacks.
+    // `scopePermissionToRoute: false` needs a route with method and path, which the default route lacks;
+    // grant its permission here.
     props.functions[FALLBACK_FUNCTION].addPermission('DefaultRoute', {
       scope: this,
       principal: new ServicePrincipal('apigateway.amazonaws.com'),
@@ -92,7 +93,7 @@ export class Api extends Construct implements Monitored {
     for (const route of [...ROUTES].sort((a, b) => Number(isFirst(b)) - Number(isFirst(a)))) {
       api.addRoutes({
         path: route.path,
-        // HEAD wherever GET is, as HTTP asks for; the functions answer it without the body.
+        // HTTP requires HEAD wherever GET is served. The functions answer it without a body.
         methods: (route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]) as apigateway.HttpMethod[],
         integration: integrationOf(route.function),
       });

@@ -4,12 +4,13 @@ import { brotliCompressSync, constants } from 'node:zlib';
 import { buildSync, type Metafile } from 'esbuild';
 
 /**
- * Builds the files that a function serves to browsers: `main.tsx` and `style.css` of a folder, the modules that it imports
- * when they are needed, each with a hash of its content in its name, and `index.html`, which refers to them. Browsers fetch
- * nothing from elsewhere.
+ * Builds the files that a function serves to browsers: `main.tsx` and `style.css` of a folder, the modules
+ * they import dynamically, and `index.html`, which refers to them. Each name contains a hash of the content.
+ * Browsers load nothing from other hosts.
  *
- * @param folder has `index.html`, which refers to `/assets/main.js` and `/assets/style.css`
- * @param outputFolder is created, and gets `NAME.br` for each file, compressed with Brotli's best quality
+ * @param folder contains `index.html`, which refers to `/assets/main.js` and `/assets/style.css`
+ * @param outputFolder created if missing; gets `NAME.br` for each file, compressed with Brotli at its best
+ *   quality
  */
 export function bundleForBrowser(folder: string, outputFolder: string): void {
   const { outputFiles, metafile } = buildSync({
@@ -36,14 +37,14 @@ export function bundleForBrowser(folder: string, outputFolder: string): void {
     page = page.replace(`/assets/${name.replace(/-[^-]+(\.\w+)$/, '$1')}`, `/assets/${name}`);
     write(outputFolder, name, contents);
   }
-  // Without this a browser learns of them only when it has read the entry.
+  // Preload static imports; otherwise a browser discovers them only after reading the entry.
   const preloads = staticImports(metafile)
     .map((name) => `<link rel="modulepreload" href="/assets/${name}">`)
     .join('');
   write(outputFolder, 'index.html', Buffer.from(page.replace('</head>', `${preloads}</head>`)));
 }
 
-/** Names of the files that `main.tsx` imports as soon as it runs. */
+/** Returns the names of the files that `main.tsx` imports statically. */
 function staticImports({ outputs }: Metafile): string[] {
   const entry = Object.values(outputs).find(({ entryPoint }) => entryPoint?.endsWith('main.tsx'));
   return (entry?.imports ?? [])

@@ -10,13 +10,14 @@ import { BUNDLE_OPTIONS } from './bundle-options';
 const FUNCTIONS_FOLDER = join(__dirname, '..', 'functions');
 
 /**
- * Bundles a function's code into one CommonJS file, `index.js`, AWS SDK included: the SDK that was tested is the one that
- * runs, and it loads faster than the runtime's own. A folder `browser` is bundled for browsers into `assets/` beside it.
+ * Bundles a function's code into one CommonJS file, `index.js`, including the AWS SDK. So the tested SDK is
+ * the one that runs, and it loads faster than the runtime's. A folder `browser` is bundled for browsers into
+ * `assets/`.
  *
- * Calls esbuild in this process. NodejsFunction would start npx for each function.
+ * Calls esbuild in this process. NodejsFunction would start npx for every function.
  *
  * @param folder holds one folder per function
- * @returns `handler` of `<folder>/<name>/handler.ts` as `index.handler`; hashed by content
+ * @returns an asset hashed by content, whose `index.handler` is the `handler` of `<folder>/<name>/handler.ts`
  */
 export function bundle(name: FunctionName, folder = FUNCTIONS_FOLDER): Code {
   return Code.fromAsset(join(folder, name), {

@@ -9,8 +9,8 @@ import {
 import { LOG_RETENTION_DAYS } from './log-retention';
 
 /**
- * `npm start` synthesizes and runs `local`, which is never deployed to AWS; `dev` may be thrown away; the stores of
- * `staging` and `production` outlive their stacks.
+ * Stages of a deployment. `local` is synthesized and run by `npm start` and never deployed to AWS. `dev` may
+ * be thrown away. The stores of `staging` and `production` outlive their stacks.
  */
 export const STAGES = ['local', 'dev', 'staging', 'production'] as const;
 export type Stage = (typeof STAGES)[number];
@@ -19,22 +19,22 @@ export type Stage = (typeof STAGES)[number];
 export interface Config {
   readonly stage: Stage;
   readonly settings: Settings;
-  /** The preset that some of the settings come from. */
+  /** The preset applied before the given settings; undefined without one. */
   readonly size: Size | undefined;
   /** Whether the stores and their data outlive the stacks. */
   readonly retain: boolean;
 }
 
 const DAY_MS = 86_400_000;
-/** AWS refuses reservations that leave less of the account's concurrency to all other functions. */
+/** AWS rejects reservations that leave less concurrency than this to the account's other functions. */
 const LEAST_UNRESERVED = 100;
 
-/** Sizes of a stage: presets of the settings that follow from its load. */
+/** Sizes of a stage: presets of the settings that depend on its load. */
 export const SIZES = ['small', 'medium', 'large'] as const;
 export type Size = (typeof SIZES)[number];
 
 interface Preset {
-  /** Series at a sample a minute that a stage of the size takes. */
+  /** Number of series, at one sample a minute, that this size can take. */
   readonly series: number;
   readonly settings: SettingsInput;
 }
@@ -83,10 +83,10 @@ export const PRESETS: Record<Size, Preset> = {
   },
 };
 
-/** The size of a stage for which none is chosen. */
+/** Size of a stage if none is given. */
 const DEFAULT_SIZE: Partial<Record<Stage, Size>> = { production: 'medium' };
 
-/** Defaults that differ from the schema's. */
+/** Defaults that differ from the schema's, by stage. */
 const STAGE_DEFAULTS: Record<Stage, SettingsInput> = {
   local: {
     resolution: '10s',
@@ -100,7 +100,7 @@ const STAGE_DEFAULTS: Record<Stage, SettingsInput> = {
   dev: {
     cacheNodeType: 'cache.t4g.micro',
     cacheReplicas: 0,
-    // Beyond a day, a shard-hour costs more than twice as much.
+    // Retention beyond one day more than doubles the price of a shard-hour.
     streamRetention: '24h',
     monitoring: 'essential',
     tracing: 'none',
@@ -114,17 +114,18 @@ const STAGE_DEFAULTS: Record<Stage, SettingsInput> = {
     monthlyBudget: 300,
   },
   production: {
-    // Extended retention costs the same per shard-hour from 25 h to 7 d, so take all of it.
+    // Extended retention costs the same per shard-hour from 25 h to 7 d, so use all of it.
     streamRetention: '168h',
     logRetention: '90d',
   },
 };
 
 /**
- * Reads the configuration from CDK's context: `stage` (default `dev`), `settings` (JSON text, or an object in
- * cdk.json), any single setting by its own name, which wins over `settings`, and `size`, over which both win.
+ * Reads the configuration from CDK's context: `stage` (default `dev`), `size`, `settings` (JSON text, or an
+ * object in cdk.json), and any setting by its own name. A setting's own name overrides `settings`; both
+ * override `size`.
  *
- * @throws {InvalidSettingError} with one sentence naming what is wrong
+ * @throws {InvalidSettingError} whose message names the field and the problem
  */
 export function readConfig(context: Readonly<Record<string, unknown>>): Config {
   const stage = readStage(context.stage ?? 'dev');
@@ -168,7 +169,7 @@ function readStage(value: unknown): Stage {
   throw new InvalidSettingError(`stage: ${JSON.stringify(value)} is none of ${STAGES.join(', ')}`);
 }
 
-/** CDK's own context keys all contain `:`, `/`, `@` or `-`, so a plain word is a setting. */
+/** Returns whether a context key is a setting. CDK's own keys all contain `:`, `/`, `@` or `-`. */
 function isSettingName(key: string): boolean {
   return /^[a-z][A-Za-z0-9]*$/.test(key) && !['stage', 'size', 'settings'].includes(key);
 }
@@ -190,7 +191,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Bounds of AWS and of stages, beside those of the pipeline: field, whether its value is refused, and why. */
+/**
+ * Limits of AWS and of stages, in addition to the pipeline's own: the setting, whether its value is refused,
+ * and why.
+ */
 function deploymentLimits(stage: Stage, s: Settings): (readonly [keyof Settings, boolean, string])[] {
   const logDays = s.logRetention / DAY_MS;
   const reserved = s.queryConcurrency + s.flusherConcurrency;

@@ -1,11 +1,11 @@
 import { longestRecordAgeMs, type Settings } from '../shared/platform/settings';
 
-/** Lambda's own bound, 7 days. */
+/** Lambda's maximum, 7 days. */
 const MAX_RECORD_AGE_MS = 604_800_000;
 
 /**
- * Returns how long the mapping tries a record before it gives up its batch, in ms: the setting `recordAge`, or as long as
- * the stream can still replay the record after a redrive, at most Lambda's 7 days.
+ * Returns how long the mapping retries a record before it gives up on its batch, in ms. This is the setting
+ * `recordAge`; by default, as long as the stream can still replay the record after a redrive, at most 7 days.
  */
 export function recordAgeMs(settings: Settings): number {
   return settings.recordAge || Math.min(longestRecordAgeMs(settings), MAX_RECORD_AGE_MS);

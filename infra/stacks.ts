@@ -5,7 +5,7 @@ import type { Config } from './config';
 import { StatefulStack } from './stateful-stack';
 import { StatelessStack } from './stateless-stack';
 
-/** Adds a stage's two stacks, and the checks that they must pass. */
+/** Adds a stage's two stacks and the checks that synthesis runs on them. */
 export function addStacks(app: App, config: Config): { stateful: StatefulStack; stateless: StatelessStack } {
   const name = stageName(config.stage);
   const props = {
@@ -26,7 +26,10 @@ export function addStacks(app: App, config: Config): { stateful: StatefulStack; 
   return { stateful, stateless };
 }
 
-/** Makes synthesis fail on each finding of cdk-nag that is not acknowledged beside its construct, with a reason. */
+/**
+ * Makes synthesis fail on every cdk-nag finding that is not acknowledged, with a reason, next to its
+ * construct.
+ */
 export function addChecks(app: App): void {
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
 }

@@ -20,7 +20,10 @@ export interface Stores {
   readonly bucket: Bucket;
 }
 
-/** Everything that holds data, and its network. Logical ids are pinned, so that no refactoring replaces a store. */
+/**
+ * The network and everything that holds data. Logical ids are pinned, so that refactoring never replaces a
+ * store.
+ */
 export class StatefulStack extends Stack implements Stores {
   readonly network: Network;
   readonly hotTier: HotTier;
@@ -33,7 +36,7 @@ export class StatefulStack extends Stack implements Stores {
     super(scope, id, props);
     this.zones = props.config.settings.zones;
     const { stage, settings, retain } = props.config;
-    // The local stage is never deployed, so it has nothing to destroy.
+    // Not for the local stage: it is never deployed, so nothing needs emptying.
     const isDisposable = !retain && stage !== 'local';
 
     this.network = new Network(this, 'Network', { settings });
@@ -42,7 +45,7 @@ export class StatefulStack extends Stack implements Stores {
     this.tables = new Tables(this, 'Tables', { deletionProtection: retain });
     this.bucket = new Bucket(this, 'Storage', { emptyOnDestroy: isDisposable });
 
-    // Either way, a first deployment that fails leaves nothing behind.
+    // Both policies delete the resources of a first deployment that fails.
     if (retain) RemovalPolicies.of(this).retainOnUpdateOrDelete();
     else RemovalPolicies.of(this).destroy();
 
@@ -52,7 +55,10 @@ export class StatefulStack extends Stack implements Stores {
     new CfnOutput(this, 'BucketName', { value: this.bucket.bucket.bucketName });
   }
 
-  /** As many zones as the setting says, in any region. Without this a stack without a region has two, whatever the VPC asks for. */
+  /**
+   * Returns as many zones as the setting asks for, in any region. By default a stack without a region has
+   * two.
+   */
   override get availabilityZones(): string[] {
     return Array.from({ length: this.zones }, (_, i) => Fn.select(i, Fn.getAzs()));
   }

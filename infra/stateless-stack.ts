@@ -26,7 +26,7 @@ export interface StatelessStackProps extends StackProps {
   readonly stores: Stores;
 }
 
-/** Everything that runs and holds no data: it can be deleted and deployed again at any time. */
+/** Everything that runs but holds no data. It can be deleted and deployed again at any time. */
 export class StatelessStack extends Stack {
   constructor(scope: Construct, id: string, props: StatelessStackProps) {
     super(scope, id, props);
@@ -81,14 +81,15 @@ export class StatelessStack extends Stack {
       new Dashboard(this, 'Dashboard', {
         stage,
         alarms,
-        // In the order in which a sample passes them; then what watches over all of them.
+        // Order of the graphs: first the parts in the order in which a sample passes them, then what watches
+        // over them.
         graphs: [
           ...[api, post, stream, ingester, hotTier, flusher, archiver, tables],
           ...[evaluator, recovery, canary, all],
         ].flatMap((each) => each.graphs),
       });
 
-    // Of this stack, only logs are worth keeping.
+    // Logs are the only data of this stack worth keeping.
     RemovalPolicies.of(this).apply(
       retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
       { applyToResourceTypes: ['AWS::Logs::LogGroup'] },

@@ -1,7 +1,9 @@
 import type { FunctionName } from '../shared/platform/names';
 import type { Settings } from '../shared/platform/settings';
 
-/** Functions that run for each request or batch of samples: Lambda traces the first of each second, and one in twenty. */
+/**
+ * Functions invoked for every request or batch. X-Ray samples the first of each second and 5 % of the rest.
+ */
 const OFTEN: readonly FunctionName[] = ['post', 'ingester'];
 
 /** Returns whether a function sends traces to X-Ray under the setting `tracing`. */

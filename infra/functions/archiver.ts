@@ -9,10 +9,10 @@ import { ITEM_ACTIONS } from '../stores/tables';
 import { addFunction, addSchedule, type FunctionProps, LONGEST_TIMEOUT } from './pipeline-function';
 
 const HOUR = Duration.hours(1);
-/** How long a day may wait for the archive beyond `archiveAfter`, s. */
+/** How late a day may be archived, counted from `archiveAfter`, in s. */
 const MAX_LAG_S = 86_400;
 
-/** Moves dirty days from the warm tier to the archive, each hour. */
+/** Moves days with new samples from the warm tier to the archive every hour. */
 export class Archiver extends Construct implements Monitored {
   readonly function: lambda.Function;
   readonly alarms: readonly AlarmRule[];

@@ -9,11 +9,11 @@ import { ITEM_ACTIONS } from '../stores/tables';
 import { addFunction, addSchedule, type FunctionProps } from './pipeline-function';
 
 export interface CanaryProps extends FunctionProps {
-  /** Where clients find the API. */
+  /** Base URL of the API. */
   readonly apiUrl: string;
 }
 
-/** Posts and reads through all three tiers each minute, as a client would. */
+/** Every minute, posts samples and reads them back from all three tiers, as a client would. */
 export class Canary extends Construct implements Monitored {
   readonly function: lambda.Function;
   readonly alarms: readonly AlarmRule[];
@@ -32,13 +32,13 @@ export class Canary extends Construct implements Monitored {
       invokedBy: 'schedule',
       environment: { [ENV.metaTable]: stores.tables.meta.tableName, [ENV.apiUrl]: apiUrl },
     });
-    // For its own tenant and API key, which it makes and revokes.
+    // The canary creates and revokes its own tenant's API keys.
     stores.tables.meta.grant(this.function, ...ITEM_ACTIONS.read);
     stores.tables.grantMeta(this.function, ['key', 'keys'], ...ITEM_ACTIONS.put, ...ITEM_ACTIONS.delete);
     stores.tables.grantMeta(this.function, ['tenants'], ...ITEM_ACTIONS.put);
     addSchedule(this.function, 'Canary', {
       every: Duration.minutes(1),
-      // A local stack calls nobody, and the canary's samples would be among its owner's.
+      // Disabled locally: nobody is alerted there, and the canary's samples would clutter the demo.
       isEnabled: config.stage !== 'local',
     });
 

@@ -5,7 +5,10 @@ import { ENV } from '../../shared/platform/names';
 import { ITEM_ACTIONS } from '../stores/tables';
 import { addFunction, type FunctionProps } from './pipeline-function';
 
-/** Puts deletions into the stream for `npm run ops -- delete`. Outside the VPC, because Kinesis cannot be reached inside. */
+/**
+ * Puts deletions into the stream for `npm run ops -- delete`. It runs outside the VPC, from which Kinesis
+ * cannot be reached.
+ */
 export class Deleter extends Construct {
   readonly function: lambda.Function;
 

@@ -10,9 +10,9 @@ import { ITEM_ACTIONS } from '../stores/tables';
 import { addFunction, addSchedule, type FunctionProps } from './pipeline-function';
 
 export interface EvaluatorProps extends FunctionProps {
-  /** The function that evaluates the queries of rules. */
+  /** The function that evaluates the rules' queries. */
   readonly query: lambda.Function;
-  /** Where clients find the API: links of notifications go there. */
+  /** Base URL of the API, for links in notifications. */
   readonly apiUrl: string;
 }
 
@@ -49,7 +49,7 @@ export class Evaluator extends Construct implements Monitored {
     ];
     tables.grantMeta(this.function, kinds, ...ITEM_ACTIONS.put, ...ITEM_ACTIONS.delete);
     tables.grantMeta(this.function, ['minute', 'usage'], ...ITEM_ACTIONS.count);
-    // The pools of small sources.
+    // Layouts of the pools that small sources share.
     tables.grantMeta(this.function, ['layouts'], ...ITEM_ACTIONS.count, ...ITEM_ACTIONS.insert);
     Grant.addToPrincipal({
       grantee: this.function,

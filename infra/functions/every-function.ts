@@ -4,7 +4,9 @@ import type { Config } from '../config';
 import { awsMetric } from '../monitoring/metrics';
 import type { Monitored } from '../monitoring/monitored';
 
-/** Alarms and graphs that every function has, and the alarm on the concurrency that they share. */
+/**
+ * Returns the alarms and graphs that all functions have, and the alarm on the account's shared concurrency.
+ */
 export function everyFunction({ stage, settings }: Config): Monitored {
   const perFunction = (metricName: Parameters<typeof awsMetric.lambda>[0], statistic: string): Metric[] =>
     FUNCTIONS.map((name) =>
@@ -18,7 +20,7 @@ export function everyFunction({ stage, settings }: Config): Monitored {
         subject: name,
         metric: awsMetric.lambda('Errors', functionName(stage, name), Stats.SUM),
         above: 0,
-        // The archiver runs once an hour: a quarter of an hour can hold only one failure of it.
+        // The archiver runs once an hour, so 15 minutes contain at most one failure of it.
         within: name === 'archiver' ? undefined : ([3, 15] as const),
       })),
       ...FUNCTIONS.map((name) => ({

@@ -8,10 +8,10 @@ import type { AlarmRule, Graph, Monitored } from '../monitoring/monitored';
 import { CATALOGUE_KINDS, ITEM_ACTIONS } from '../stores/tables';
 import { addFunction, addSchedule, type FunctionProps, LONGEST_TIMEOUT } from './pipeline-function';
 
-/** How long a group-window may stay in memory beyond its residency, s. */
+/** How long a group-window may stay in memory beyond its residency before the alarm, in s. */
 const SLACK_S = 900;
 
-/** Moves due group-windows from memory to the warm tier: each minute, in `flusherLanes` lanes side by side. */
+/** Moves due group-windows from memory to the warm tier every minute, in `flusherLanes` parallel lanes. */
 export class Flusher extends Construct implements Monitored {
   readonly function: lambda.Function;
   readonly alarms: readonly AlarmRule[];
@@ -46,7 +46,7 @@ export class Flusher extends Construct implements Monitored {
     );
 
     const lanes = settings.flusherLanes;
-    // One rule a lane, because a rule takes at most five targets.
+    // One EventBridge rule per lane, because a rule has at most five targets.
     for (let lane = 0; lane < lanes; lane++) {
       addSchedule(this.function, `Flush${lane}`, { every: Duration.minutes(1), event: { lane, lanes } });
     }
@@ -67,7 +67,8 @@ export class Flusher extends Construct implements Monitored {
         name: 'unflushed-age',
         text: 'unflushed-age',
         metric: oldest,
-        // Keys live as long as the stream remembers. With a short retention the quarter would be mere flush lag.
+        // Keys expire after the stream's retention. If that is short, a quarter of it would be normal flush
+        // lag.
         above: Math.max(settings.streamRetention / 4000, residencyS + 2 * SLACK_S),
         isEssential: true,
       },

@@ -5,7 +5,10 @@ import { ENV } from '../../shared/platform/names';
 import { ITEM_ACTIONS } from '../stores/tables';
 import { addFunction, type FunctionProps } from './pipeline-function';
 
-/** Puts old samples into the stream for `npm run ops -- import`. Outside the VPC, because Kinesis cannot be reached inside. */
+/**
+ * Puts old samples into the stream for `npm run ops -- import`. It runs outside the VPC, from which Kinesis
+ * cannot be reached.
+ */
 export class Importer extends Construct {
   readonly function: lambda.Function;
 
@@ -26,7 +29,7 @@ export class Importer extends Construct {
     });
     stream.grantPut(this.function);
     tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.readMany);
-    // The pools of small sources.
+    // Layouts of the pools that small sources share.
     tables.grantMeta(this.function, ['layouts'], ...ITEM_ACTIONS.count, ...ITEM_ACTIONS.insert);
     tables.grantMeta(this.function, ['imports'], ...ITEM_ACTIONS.put);
   }

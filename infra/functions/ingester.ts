@@ -10,14 +10,14 @@ import { recordAgeMs } from '../record-age';
 import { CATALOGUE_KINDS, ITEM_ACTIONS } from '../stores/tables';
 import { addFunction, type FunctionProps } from './pipeline-function';
 
-/** Consumer lag at which somebody is called, ms. */
+/** Consumer lag above which the alarm goes off, in ms. */
 const MAX_CONSUMER_LAG_MS = 300_000;
 
 /**
- * Moves records from the stream into memory, with the mapping that invokes it.
+ * Moves records from the stream into memory. Includes the event source mapping that invokes the function.
  *
- * A store that is down fails batches. The mapping tries them again, without limit of attempts, until just before the
- * stream forgets them. What it then gives up it puts into the bucket, bytes included.
+ * If a store is down, batches fail, and the mapping retries them without limit until shortly before the
+ * stream forgets them. It then writes the whole batch to the bucket as a dead letter.
  */
 export class Ingester extends Construct implements Monitored {
   readonly function: lambda.Function;
@@ -35,20 +35,22 @@ export class Ingester extends Construct implements Monitored {
     const mapping = new lambda.EventSourceMapping(firstScope(this, 'Ingest'), 'Mapping', {
       target: this.function,
       eventSourceArn: stream.stream.streamArn,
-      // LATEST can miss records that arrive while the mapping is made.
+      // LATEST can miss records that arrive while the mapping is created.
       startingPosition: lambda.StartingPosition.TRIM_HORIZON,
       batchSize: settings.batchSize,
       maxBatchingWindow: Duration.millis(settings.batchWindow),
-      // One batch at a time a shard: the next batch meets the warm instance that has the partition's layouts in memory.
+      // One batch at a time per shard: the next batch then meets a warm instance that has the partition's
+      // layouts in memory.
       parallelizationFactor: 1,
       bisectBatchOnError: true,
       reportBatchItemFailures: true,
       retryAttempts: -1,
       maxRecordAge: Duration.millis(recordAgeMs(settings)),
-      // Includes the count of records that the mapping gave up.
+      // Publishes the number of records that the mapping gave up on.
       metricsConfig: { metrics: [lambda.MetricType.EVENT_COUNT] },
       supportS3OnFailureDestination: true,
-      // Not S3OnFailureDestination, which lets the function read, replace and delete everything in the bucket.
+      // Not S3OnFailureDestination, which would let the function read, replace and delete everything in the
+      // bucket.
       onFailure: { bind: () => ({ destination: bucket.bucket.bucketArn }) },
     });
 
@@ -92,7 +94,7 @@ export class Ingester extends Construct implements Monitored {
   }
 }
 
-/** Creates a function of the ingester's code, with what it needs to append a batch to memory. */
+/** Creates a function with the ingester's code and its grants for appending batches to memory. */
 export function addIngestFunction(
   scope: Construct,
   props: FunctionProps,
@@ -105,7 +107,7 @@ export function addIngestFunction(
     name,
     description,
     memoryMb: 1769,
-    // A batch takes seconds; one that hangs blocks its shard no longer than this.
+    // A batch takes seconds. A hanging one blocks its shard for at most this long.
     timeout: Duration.millis(props.config.settings.ingesterTimeout),
     invokedBy: 'mapping',
     isInVpc: true,

@@ -1,11 +1,12 @@
 /**
- * Options of Node.js for post. V8 lets its young generation grow to three times 32 MB while a large body is decoded, most of
- * which is garbage: with half of that, the worst bodies take 100 MB less, and no more CPU.
+ * Node.js options of post. By default, V8 lets its young generation grow to three times 32 MB while a large
+ * body is decoded, although most of that is garbage. With half of it, the worst bodies take 100 MB less and
+ * no more CPU.
  */
 export const POST_NODE_OPTIONS = '--max-semi-space-size=16';
 
 /**
- * Options of Node.js for query. V8 begins to collect the whole heap for each 64 MB of buffers, however young and dead they are; a
- * young generation of half its size is collected before that.
+ * Node.js options of query. V8 starts a full collection for each 64 MB of buffers, even if most are dead
+ * already. A young generation of half that size is collected first.
  */
 export const QUERY_NODE_OPTIONS = '--max-semi-space-size=8';

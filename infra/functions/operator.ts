@@ -5,7 +5,7 @@ import { ENV } from '../../shared/platform/names';
 import { ITEM_ACTIONS } from '../stores/tables';
 import { addFunction, addSchedule, type FunctionProps, LONGEST_TIMEOUT } from './pipeline-function';
 
-/** Answers operator commands. Each hour it erases what deleted tenants left, and counts series. */
+/** Runs operator commands. Every hour it also erases data of deleted tenants and counts series. */
 export class Operator extends Construct {
   readonly function: lambda.Function;
 

@@ -21,38 +21,39 @@ export interface FunctionProps {
 }
 
 export interface PipelineFunctionProps extends FunctionProps {
-  /** The folder below functions/ that has the handler; also the end of the function's physical name. */
+  /**
+   * Name of the folder below functions/ that holds the handler. The function's physical name ends with it.
+   */
   readonly name: FunctionName;
   readonly description: string;
-  /** MB. Lambda gives a whole CPU with 1769. */
+  /** Memory in MB. Lambda gives one full CPU at 1769 MB. */
   readonly memoryMb: number;
   readonly timeout: Duration;
-  /** Who invokes the function, which decides what happens to an invocation that fails. */
+  /** Invoker of the function. It decides how failed invocations are handled. */
   readonly invokedBy: 'api' | 'mapping' | 'schedule' | 'operator';
   /**
-   * Environment variables beside the settings.
+   * Environment variables in addition to the settings.
    * @default none
    */
   readonly environment?: Readonly<Record<string, string>>;
   /**
-   * Whether the function is inside the VPC, where it reaches the hot tier, DynamoDB and S3, and nothing else.
+   * Whether the function runs inside the VPC, where it reaches only the hot tier, DynamoDB and S3.
    * @default false
    */
   readonly isInVpc?: boolean;
   /**
-   * Concurrency that Lambda reserves for the function, which is also the most instances that run; 0 reserves nothing
-   * and bounds nothing.
+   * Reserved concurrency, which is also the function's maximum; 0 for neither a reservation nor a maximum.
    * @default 0
    */
   readonly reservedConcurrency?: number;
 }
 
-/** API Gateway gives up after 30 s. A function that gives up first can still say so. */
+/** API Gateway gives up after 30 s. A function that times out earlier can still answer with an error. */
 export const API_TIMEOUT = Duration.seconds(29);
-/** Lambda's own bound. */
+/** Lambda's maximum. */
 export const LONGEST_TIMEOUT = Duration.minutes(15);
 
-/** Why a failed invocation goes to no dead-letter queue, by invoker. */
+/** Why a function has no dead-letter queue, by invoker. These texts acknowledge findings of cdk-nag. */
 const NO_DEAD_LETTER: Record<PipelineFunctionProps['invokedBy'], string> = {
   api: 'API Gateway invokes it synchronously and the client sees the failure: there is no event to keep.',
   mapping:
@@ -62,7 +63,7 @@ const NO_DEAD_LETTER: Record<PipelineFunctionProps['invokedBy'], string> = {
   operator: 'An operator command invokes it synchronously, sees the failure and repeats the slice.',
 };
 
-/** Creates a function, with its log group and a role that may write that log and nothing else. */
+/** Creates a function with its log group, and a role that may write that log and nothing else. */
 export function addFunction(scope: Construct, props: PipelineFunctionProps): lambda.Function {
   const { config, stores, name, isInVpc = false } = props;
   const isTraced = sendsTraces(name, config.settings.tracing);
@@ -86,7 +87,8 @@ export function addFunction(scope: Construct, props: PipelineFunctionProps): lam
     logGroup,
     loggingFormat: lambda.LoggingFormat.JSON,
     applicationLogLevelV2: lambda.ApplicationLogLevel.INFO,
-    // A start and a report line for each invocation would cost about as much as the invocation.
+    // Lambda's log lines for the start and report of each invocation would cost about as much as the
+    // invocation.
     systemLogLevelV2: lambda.SystemLogLevel.WARN,
     ...(isInVpc && {
       vpc: stores.network.vpc,
@@ -103,7 +105,8 @@ export function addFunction(scope: Construct, props: PipelineFunctionProps): lam
     });
   }
   if (props.invokedBy === 'schedule') {
-    // The next tick is the retry. Old ticks in a queue would all run at once when the account has room again.
+    // The next tick is the retry. Queued ticks would all run at once after the account had reached its
+    // concurrency.
     fn.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(1) });
     Validations.of(fn).acknowledge({ id: 'Serverless-LambdaAsyncFailureDestination', reason });
   }
@@ -113,7 +116,7 @@ export function addFunction(scope: Construct, props: PipelineFunctionProps): lam
 export interface ScheduleProps {
   readonly every: Duration;
   /**
-   * The event that the function gets.
+   * Event passed to the function.
    * @default an empty object
    */
   readonly event?: object;
@@ -121,7 +124,10 @@ export interface ScheduleProps {
   readonly isEnabled?: boolean;
 }
 
-/** Invokes a function by the clock. A tick that cannot be delivered within a minute is dropped: the next one does its work. */
+/**
+ * Invokes a function on a schedule. A tick that cannot be delivered within a minute is dropped, because the
+ * next tick does its work.
+ */
 export function addSchedule(fn: lambda.Function, id: string, props: ScheduleProps): void {
   const rule = new Rule(firstScope(fn, 'Schedules'), id, {
     schedule: Schedule.rate(props.every),

@@ -8,7 +8,7 @@ import { ITEM_ACTIONS } from '../stores/tables';
 import { POST_NODE_OPTIONS } from './node-options';
 import { API_TIMEOUT, addFunction, type FunctionProps } from './pipeline-function';
 
-/** Acknowledges samples: a 2xx means that they are in the stream. */
+/** Accepts posted samples. A 2xx means that they are durable in the stream. */
 export class Post extends Construct implements Monitored {
   readonly function: lambda.Function;
   readonly alarms = [];
@@ -33,7 +33,7 @@ export class Post extends Construct implements Monitored {
     stream.grantPut(this.function);
     tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.readMany);
     tables.grantMeta(this.function, ['minute', 'usage'], ...ITEM_ACTIONS.count);
-    // The pools of small sources.
+    // Layouts of the pools that small sources share.
     tables.grantMeta(this.function, ['layouts'], ...ITEM_ACTIONS.count, ...ITEM_ACTIONS.insert);
     tables.grantMeta(this.function, ['metric-metadata'], ...ITEM_ACTIONS.put);
 

@@ -5,7 +5,7 @@ import { ITEM_ACTIONS } from '../stores/tables';
 import { QUERY_NODE_OPTIONS } from './node-options';
 import { API_TIMEOUT, addFunction, type FunctionProps } from './pipeline-function';
 
-/** Reads the three tiers as one. */
+/** Answers reads from the three tiers. */
 export class Query extends Construct {
   readonly function: lambda.Function;
 

@@ -12,11 +12,11 @@ import { addFunction, addSchedule, type FunctionProps } from './pipeline-functio
 const QUARTER = Duration.minutes(15);
 
 export interface RecoveryProps extends FunctionProps {
-  /** The function that reads the stream a second time. */
+  /** The function that reads the stream again during a replay. */
   readonly replayer: lambda.Function;
 }
 
-/** Replays the stream after a loss, and drives batches again that the mapping gave up. */
+/** Replays the stream after a loss of memory, and redrives batches that the mapping gave up on. */
 export class Recovery extends Construct implements Monitored {
   readonly function: lambda.Function;
   readonly alarms: readonly AlarmRule[];
@@ -86,7 +86,7 @@ export class Recovery extends Construct implements Monitored {
   }
 }
 
-/** Lets a function make, list and remove the event source mappings of `target`, and of no other function. */
+/** Allows creating, listing and deleting event source mappings, but only those of the function `target`. */
 function grantMappings(grantee: lambda.Function, target: lambda.Function): void {
   Grant.addToPrincipal({
     grantee,
@@ -95,7 +95,7 @@ function grantMappings(grantee: lambda.Function, target: lambda.Function): void 
     conditions: { ArnEquals: { 'lambda:FunctionArn': target.functionArn } },
   });
   Grant.addToPrincipal({ grantee, actions: ['lambda:ListEventSourceMappings'], resourceArns: ['*'] });
-  // Also without traces, for which every other role's wildcard is.
+  // Needed even without tracing, which acknowledges this finding for all other roles.
   Validations.of(grantee.role!).acknowledge({
     id: 'AwsSolutions-IAM5[Resource::*]',
     reason:

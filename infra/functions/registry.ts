@@ -4,7 +4,7 @@ import { ENV, type MetaKind } from '../../shared/platform/names';
 import { ITEM_ACTIONS } from '../stores/tables';
 import { API_TIMEOUT, addFunction, type FunctionProps } from './pipeline-function';
 
-/** Kinds of the documents that it keeps. */
+/** Kinds of documents that the registry writes. */
 const DOCUMENTS: readonly MetaKind[] = [
   'alert-group-settings',
   'alert-logs',
@@ -30,7 +30,10 @@ const DOCUMENTS: readonly MetaKind[] = [
   'silences',
 ];
 
-/** Keeps hosts, services, roles, metadata, graphs, dashboards, rules and monitors, and answers every request that no route matches. */
+/**
+ * Stores hosts, services, roles, metadata, graphs, dashboards, rules and monitors. Also answers requests that
+ * no route matches.
+ */
 export class Registry extends Construct {
   readonly function: lambda.Function;
 
@@ -49,12 +52,12 @@ export class Registry extends Construct {
         [ENV.metaTable]: tables.meta.tableName,
       },
     });
-    // Deleting a service deletes its metrics, and deletions go through the stream.
+    // Deleting a service also deletes its metrics, and deletions are sent through the stream.
     stream.grantPut(this.function);
     tables.meta.grant(this.function, ...ITEM_ACTIONS.read);
     tables.grantMeta(this.function, DOCUMENTS, ...ITEM_ACTIONS.put, ...ITEM_ACTIONS.delete);
     tables.grantMeta(this.function, ['minute', 'usage'], ...ITEM_ACTIONS.write);
-    // What happens to alerts, by reports of checks and by hand.
+    // The outbox of notifications, for alerts changed by reports of checks or by users.
     tables.grantMeta(this.function, ['rule-outbox'], ...ITEM_ACTIONS.put);
   }
 }

@@ -4,8 +4,8 @@ import { addIngestFunction } from './ingester';
 import type { FunctionProps } from './pipeline-function';
 
 /**
- * Reads the stream a second time, for a replay. It is the ingester's code under another name, because Lambda refuses a
- * second mapping of the same stream and function. Recovery makes and removes its mapping.
+ * Reads the stream again during a replay. It runs the ingester's code as another function, because Lambda
+ * refuses a second mapping of one stream to one function. Recovery creates and removes its mapping.
  */
 export class Replayer extends Construct {
   readonly function: lambda.Function;

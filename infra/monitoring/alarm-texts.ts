@@ -1,17 +1,19 @@
 import { stageName } from '../../shared/platform/names';
 import type { Stage } from '../config';
 
-/** Texts of an alarm, in Markdown with links into infra/README.md. `$STACK` and `SUBJECT` are placeholders. */
+/**
+ * Texts of an alarm, in Markdown with links into infra/README.md. `$STACK` and `SUBJECT` are placeholders.
+ */
 interface AlarmText {
-  /** What has happened, and what users notice. */
+  /** What happened, and what users notice. */
   readonly meaning: string;
-  /** The first command, then what to do for what it shows. */
+  /** The first command, and what to do depending on its output. */
   readonly action: string;
 }
 
 /**
- * All alarms in the order of the dashboard. The table "Alarms" of infra/README.md has the same texts, which a test compares.
- * An alarm of a function or a table has a rule for each, and one text.
+ * Texts of all alarms, in the order of the dashboard. A test keeps the table "Alarms" of infra/README.md
+ * equal to them. An alarm that exists per function or table has one text here.
  */
 export const ALARM_TEXTS = {
   'api-errors': {
@@ -176,13 +178,13 @@ export const ALARM_TEXTS = {
 
 export type AlarmTextName = keyof typeof ALARM_TEXTS;
 
-/** CloudWatch allows this many characters. */
+/** Most characters of an alarm description in CloudWatch. */
 export const MAX_DESCRIPTION = 1024;
 
 /**
- * An alarm's description, which its mail contains.
+ * Returns an alarm's description, which CloudWatch includes in its mail.
  *
- * @param subject what the text calls `SUBJECT`
+ * @param subject replaces `SUBJECT` in the text
  */
 export function alarmDescription(stage: Stage, name: AlarmTextName, subject = ''): string {
   const stack = stageName(stage);

@@ -19,7 +19,7 @@ export interface AlarmsProps {
   readonly rules: readonly AlarmRule[];
 }
 
-/** Makes alarms of rules, with the topic that they and the budget write to. */
+/** Creates the alarms from their rules, and the SNS topic to which alarms and budget publish. */
 export class Alarms extends Construct {
   readonly topic: Topic;
   readonly alarms: readonly Alarm[];
@@ -28,7 +28,7 @@ export class Alarms extends Construct {
     super(scope, id);
     const { stage, settings } = props;
     this.topic = new Topic(this, 'Topic', { displayName: `HeteroTSDB ${stage}`, enforceSSL: true });
-    // A policy of our own replaces the default one, which lets the account's services publish.
+    // Replaces the default policy, which lets any service of the account publish.
     this.topic.addToResourcePolicy(
       new PolicyStatement({
         sid: 'AlarmsAndBudget',
@@ -69,7 +69,10 @@ export class Alarms extends Construct {
     if (settings.monthlyBudget > 0) this.addBudget(stage, settings.monthlyBudget);
   }
 
-  /** Counts tagged resources, once the tags `application` and `stage` are active in the account's billing. */
+  /**
+   * Adds a monthly budget. It counts tagged resources once the tags `application` and `stage` are active in
+   * the account's billing.
+   */
   private addBudget(stage: Stage, dollars: number): void {
     const subscribers = [{ subscriptionType: 'SNS', address: this.topic.topicArn }];
     const tagged = (key: string, value: string) => ({

@@ -11,18 +11,18 @@ import type { Stage } from '../config';
 import type { Graph } from './monitored';
 
 const GRAPHS_PER_ROW = 3;
-/** Of the grid's 24 columns. */
+/** Width of a graph; the grid has 24 columns. */
 const WIDTH = 8;
 const HEIGHT = 6;
 
 export interface DashboardProps {
   readonly stage: Stage;
   readonly alarms: readonly Alarm[];
-  /** In the order in which a sample passes what they show. */
+  /** In the order in which a sample passes the parts of the pipeline. */
   readonly graphs: readonly Graph[];
 }
 
-/** One page: the state of all alarms, then the graphs. */
+/** The CloudWatch dashboard: the states of all alarms, then the graphs. */
 export class Dashboard extends Construct {
   constructor(scope: Construct, id: string, props: DashboardProps) {
     super(scope, id);

@@ -12,7 +12,7 @@ import type { Stage } from '../config';
 
 const MINUTE = Duration.minutes(1);
 
-/** A metric that one of our functions counts. The types allow only those that the code emits. */
+/** Returns a metric published by one of our functions. The types allow only metrics that the code emits. */
 export function ownMetric<F extends MeteredFunction>(
   stage: Stage,
   name: F,
@@ -29,7 +29,7 @@ export function ownMetric<F extends MeteredFunction>(
   });
 }
 
-/** Metrics that AWS publishes, by service. */
+/** Metrics published by AWS, by service. */
 export const awsMetric = {
   api: (metricName: '4xx' | '5xx' | 'Count' | 'Latency', apiId: string, statistic: string) =>
     new Metric({
@@ -52,7 +52,7 @@ export const awsMetric = {
       statistic,
       period,
     }),
-  /** The account's in the region, on which all its functions draw, also those of others. */
+  /** Concurrency of the whole account in the region, including other applications' functions. */
   accountConcurrency: () =>
     new Metric({
       namespace: 'AWS/Lambda',
@@ -108,12 +108,12 @@ export const awsMetric = {
     }),
 } as const;
 
-/** CloudWatch's bound for metric math in an alarm. */
+/** Most metrics in an alarm's metric math. */
 const MAX_METRICS_OF_ALARM = 10;
 
 /**
- * Returns the maximum of several metrics, as one metric for each ten of them. ElastiCache publishes by node, and an alarm
- * can neither search nor take more than ten.
+ * Returns the maximum of several metrics, as one metric for every ten. ElastiCache publishes metrics by node,
+ * and an alarm can neither search for metrics nor combine more than ten.
  */
 export function maximumOf(metrics: readonly Metric[]): IMetric[] {
   if (metrics.length === 1) return [...metrics];

@@ -1,32 +1,34 @@
 import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { AlarmTextName } from './alarm-texts';
 
-/** An alarm, as the construct describes it that owns the metric. */
+/** An alarm, described by the construct that owns its metric. */
 export interface AlarmRule {
-  /** Its name after `heterotsdb-<stage>-`. */
+  /** The alarm's name without the prefix `heterotsdb-<stage>-`. */
   readonly name: string;
-  /** The text of its mail, and its row in the table "Alarms" of infra/README.md. */
+  /** Key of the texts for its mail and for the table "Alarms" in infra/README.md. */
   readonly text: AlarmTextName;
   /**
-   * The function or the table that the text is about.
+   * The function or table that replaces `SUBJECT` in the text.
    * @default none
    */
   readonly subject?: string;
   readonly metric: IMetric;
-  /** The alarm goes off above this. */
+  /** Threshold; the alarm goes off above it. */
   readonly above: number;
   /**
-   * How many of how many periods must be above.
+   * How many of how many periods must exceed the threshold.
    * @default [1, 1]
    */
   readonly within?: readonly [alarming: number, periods: number];
   /**
-   * Whether missing data counts as above: for metrics that appear each minute or hour as long as the pipeline runs.
+   * Whether missing data counts as exceeding. Set for metrics that appear each minute or hour while the
+   * pipeline runs.
    * @default false
    */
   readonly isSilenceAlarming?: boolean;
   /**
-   * Whether it tells of lost, wrong or stuck samples: a stage with `monitoring=essential` has no other alarms.
+   * Whether the alarm is about lost, wrong or stuck samples. A stage with `monitoring=essential` has only
+   * these.
    * @default false
    */
   readonly isEssential?: boolean;
@@ -37,7 +39,7 @@ export interface Graph {
   readonly title: string;
   readonly left: readonly IMetric[];
   /**
-   * Metrics of another scale.
+   * Metrics on the right axis, which has another scale.
    * @default none
    */
   readonly right?: readonly IMetric[];

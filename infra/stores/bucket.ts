@@ -7,8 +7,8 @@ import { pinLogicalId } from '../logical-id';
 
 export interface BucketProps {
   /**
-   * Whether `cdk destroy` empties the buckets so that CloudFormation can delete them. CDK adds a function for it that may
-   * delete objects.
+   * Whether `cdk destroy` empties the buckets so that CloudFormation can delete them. CDK adds a function for
+   * this that may delete objects.
    * @default false
    */
   readonly emptyOnDestroy?: boolean;
@@ -17,10 +17,10 @@ export interface BucketProps {
 const ARCHIVE_PREFIXES = [BUCKET_PREFIX.archive, BUCKET_PREFIX.rollups];
 
 /**
- * The bucket of archive, quarantine and batches that the mapping gave up. It is encrypted with S3's own keys, which cost
- * nothing; a key of our own would add a KMS call to every range read.
+ * The bucket of the archive, the quarantine and the dead letters of the mapping. It is encrypted with S3's
+ * own keys, which cost nothing; a key of our own would add a KMS call to every range read.
  *
- * Quarantined records, access logs and replaced versions expire. Objects of the archive and given-up batches never do.
+ * Quarantined records, access logs and replaced versions expire. Archive objects and dead letters never do.
  */
 export class Bucket extends Construct {
   readonly bucket: s3.Bucket;
@@ -46,7 +46,7 @@ export class Bucket extends Construct {
     this.bucket = new s3.Bucket(this, 'Bucket', {
       ...closed,
       serverAccessLogsBucket: accessLogs,
-      // An object that was replaced or deleted by mistake can be restored for a month.
+      // An object replaced or deleted by mistake can be restored for a month.
       versioned: true,
       lifecycleRules: [
         { id: 'replaced-versions', noncurrentVersionExpiration: Duration.days(30) },
@@ -55,24 +55,31 @@ export class Bucket extends Construct {
       ],
     });
     pinLogicalId(this.bucket, 'Bucket');
-    // CloudFormation replaces a policy by making it again and then deleting it, which would leave the bucket without one.
+    // Pinned, because CloudFormation replaces a policy by creating the new one and then deleting the old one,
+    // which would leave the bucket without any.
     pinLogicalId(this.bucket.policy!, 'BucketPolicy');
   }
 
-  /** Lets a function read the archive and its rollups. With the right to list, a missing object is a 404 and not a 403. */
+  /**
+   * Lets a function read the archive and its rollups. The right to list makes S3 answer 404 instead of 403
+   * for a missing object.
+   */
   grantReadArchive(grantee: IGrantable): void {
     for (const prefix of ARCHIVE_PREFIXES) this.grantObjects(grantee, 's3:GetObject', prefix);
     this.grantList(grantee);
   }
 
-  /** Lets a function write the archive's objects, and remove one that another has replaced; its versions remain. */
+  /**
+   * Lets a function write archive objects, and delete those that it replaced under another key. Their
+   * versions remain.
+   */
   grantWriteArchive(grantee: IGrantable): void {
     for (const prefix of ARCHIVE_PREFIXES)
       for (const action of ['s3:PutObject', 's3:AbortMultipartUpload', 's3:DeleteObject'])
         this.grantObjects(grantee, action, prefix);
   }
 
-  /** Lets a function remove objects of the archive for good: every version, since each keeps the bytes. */
+  /** Lets a function delete archive objects permanently, with all their versions. */
   grantEraseArchive(grantee: IGrantable): void {
     for (const prefix of ARCHIVE_PREFIXES) this.grantObjects(grantee, 's3:DeleteObjectVersion', prefix);
     Grant.addToPrincipal({
@@ -87,13 +94,13 @@ export class Bucket extends Construct {
     this.grantObjects(grantee, 's3:PutObject', BUCKET_PREFIX.quarantine);
   }
 
-  /** Lets a function's event source mapping put batches into the bucket that it gave up. */
+  /** Lets a function's event source mapping write dead letters to the bucket. */
   grantOnFailure(grantee: IGrantable): void {
     this.grantObjects(grantee, 's3:PutObject', BUCKET_PREFIX.onFailure);
     this.grantList(grantee);
   }
 
-  /** Lets a function list and read quarantined records and given-up batches, and remove those that it drove again. */
+  /** Lets a function list and read quarantined records and dead letters, and delete those it has redriven. */
   grantRedrive(grantee: IGrantable): void {
     for (const prefix of [BUCKET_PREFIX.quarantine, BUCKET_PREFIX.onFailure])
       for (const action of ['s3:GetObject', 's3:DeleteObject']) this.grantObjects(grantee, action, prefix);
@@ -116,7 +123,10 @@ export class Bucket extends Construct {
     Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] });
   }
 
-  /** The name under which the stateless stack imports the bucket's ARN; cdk-nag's findings contain it. */
+  /**
+   * Returns the export name under which the stateless stack imports the bucket's ARN. cdk-nag's findings
+   * contain it.
+   */
   private exportedArn(): string {
     const stack = Stack.of(this);
     return stack.resolve(stack.exportValue(this.bucket.bucketArn))['Fn::ImportValue'];

@@ -17,7 +17,7 @@ export interface HotTierProps {
   readonly network: Network;
 }
 
-/** Nodes in one graph; with more, lines cannot be told apart. */
+/** Most nodes drawn in one graph; more lines would be indistinguishable. */
 const MAX_LINES = 24;
 
 /** Engines by the setting `engine`. IAM authentication needs Valkey >= 7.2 or Redis >= 7.0. */
@@ -27,15 +27,17 @@ const ENGINES = {
 } as const;
 
 /**
- * The memory tier: a replication group in cluster mode, which one IAM-authenticated user reaches over TLS.
+ * The hot tier: an ElastiCache replication group in cluster mode. Functions reach it over TLS as one user
+ * with IAM authentication.
  *
- * It never evicts (`noeviction`): with ElastiCache's default, `volatile-lru`, 42 % of acknowledged samples were gone
- * without an error. It is encrypted at rest with the service's own key, which costs nothing.
+ * It never evicts (`noeviction`). With ElastiCache's default `volatile-lru`, 42 % of acknowledged samples
+ * disappeared without an error in a test. It is encrypted at rest with the service's own key, which costs
+ * nothing.
  */
 export class HotTier extends Construct implements Monitored {
   /**
-   * The functions' REDIS_URL: `rediss://<user>@<configuration endpoint>:<port>?cluster=true&iam=<replication group
-   * id>`. The password is a token that the client signs for each connection.
+   * The functions' REDIS_URL: `rediss://<user>@<configuration endpoint>:<port>?cluster=true&iam=<replication
+   * group id>`. The password is a token that the client signs for each connection.
    */
   readonly url: string;
   readonly alarms: readonly AlarmRule[];
@@ -59,26 +61,26 @@ export class HotTier extends Construct implements Monitored {
       properties: {
         'cluster-enabled': 'yes',
         'maxmemory-policy': 'noeviction',
-        // Room for replication and snapshots beside a full data set.
+        // Leaves room for replication and snapshots when the data set is full.
         'reserved-memory-percent': '25',
       },
     });
     pinLogicalId(parameters, 'HotTierParameters');
 
-    // With IAM the name and the id of a user must be the same.
+    // With IAM authentication, a user's name and id must be equal.
     const userId = stageName(stage);
     const user = new elasticache.CfnUser(this, 'User', {
       engine: settings.engine,
       userId,
       userName: userId,
       authenticationMode: { Type: 'iam' },
-      // INFO is in the dangerous category; the client asks it before it trusts a node.
+      // The client sends INFO before it trusts a node; the command is in the dangerous category.
       accessString: 'on ~* +@all -@dangerous -@admin +info',
     });
     pinLogicalId(user, 'HotTierUser');
     const users = [user];
     if (settings.engine === 'redis') {
-      // A Redis user group must have a user named default: this one can do nothing.
+      // A Redis user group must contain a user named default; this one has no rights.
       const locked = new elasticache.CfnUser(this, 'LockedDefaultUser', {
         engine: 'redis',
         userId: `${userId}-locked`,
@@ -103,10 +105,10 @@ export class HotTier extends Construct implements Monitored {
       cacheNodeType: settings.cacheNodeType,
       numNodeGroups: settings.cacheShards,
       replicasPerNodeGroup: settings.cacheReplicas,
-      // Cluster mode requires it, also where there is no replica to fail over to.
+      // Cluster mode requires it, even without replicas.
       automaticFailoverEnabled: true,
       multiAzEnabled: settings.cacheReplicas > 0 && settings.zones > 1,
-      // Left out rather than `disabled`, which engines before Valkey 9 do not know.
+      // Omitted instead of `disabled`, which engines before Valkey 9 reject.
       durability: settings.cacheDurability === 'disabled' ? undefined : settings.cacheDurability,
       port: HOT_TIER_PORT,
       transitEncryptionEnabled: true,
@@ -116,11 +118,11 @@ export class HotTier extends Construct implements Monitored {
       cacheParameterGroupName: parameters.ref,
       cacheSubnetGroupName: subnets.ref,
       securityGroupIds: [network.hotTierGroup.attrGroupId],
-      // No snapshots: the stream holds more than memory does, and a restored snapshot would be older than the
+      // No snapshots: the stream holds more than memory, and a restored snapshot would be older than the
       // stream.
       snapshotRetentionLimit: 0,
     });
-    // Scaling happens in place, by moving slots, rather than by a new replication group.
+    // Scale in place by moving slots instead of creating a new replication group.
     group.cfnOptions.updatePolicy = { useOnlineResharding: true };
     pinLogicalId(group, 'ReplicationGroup');
 
@@ -169,7 +171,7 @@ export class HotTier extends Construct implements Monitored {
   }
 }
 
-/** Ids of all nodes, as ElastiCache names them in cluster mode and in their metrics. */
+/** Returns the ids of all nodes, as ElastiCache names them in cluster mode and in metrics. */
 function nodeIds(replicationGroupId: string, settings: Settings): string[] {
   const padded = (n: number, digits: number) => String(n).padStart(digits, '0');
   return Array.from({ length: settings.cacheShards }, (_, shard) =>
@@ -180,7 +182,7 @@ function nodeIds(replicationGroupId: string, settings: Settings): string[] {
 }
 
 function alarmRules(nodes: readonly string[], settings: Settings): AlarmRule[] {
-  /** One rule for each ten nodes; from the second on its name ends in `-2`, `-3`. */
+  /** Returns one rule for every ten nodes. From the second on, its name ends in `-2`, `-3`, ... */
   const perTenNodes = (
     metricName: Parameters<typeof awsMetric.cacheNode>[0],
     statistic: string,

@@ -8,24 +8,24 @@ import { pinLogicalId } from '../logical-id';
 export interface NetworkProps {
   readonly settings: Settings;
   /**
-   * Address range of the VPC, from which each zone takes a /20.
+   * Address range of the VPC. Each zone takes a /20 of it.
    * @default 10.0.0.0/16
    */
   readonly cidr?: string;
 }
 
-/** The port of the hot tier. Scanners try the default port. */
+/** Port of the hot tier. It is not Redis' default port, which scanners try. */
 export const HOT_TIER_PORT = 6380;
 
 /**
- * A VPC without a way out: no NAT gateway, and gateway endpoints, which cost nothing, for DynamoDB and S3. Functions
- * inside it call no other service.
+ * A VPC without internet access: no NAT gateway, only the free gateway endpoints for DynamoDB and S3.
+ * Functions inside it can call no other service.
  */
 export class Network extends Construct {
   readonly vpc: ec2.Vpc;
-  /** The security group of the functions inside the VPC. */
+  /** Security group of the functions inside the VPC. */
   readonly functionGroup: ec2.SecurityGroup;
-  /** The security group of the hot tier, which only functions reach. */
+  /** Security group of the hot tier. It admits only the functions' group. */
   readonly hotTierGroup: ec2.CfnSecurityGroup;
 
   constructor(scope: Construct, id: string, props: NetworkProps) {
@@ -34,13 +34,14 @@ export class Network extends Construct {
       ipAddresses: ec2.IpAddresses.cidr(props.cidr ?? '10.0.0.0/16'),
       maxAzs: props.settings.zones,
       natGateways: 0,
-      // A fixed mask: dividing the range evenly would move every subnet when a zone is added.
+      // A fixed mask, because dividing the range evenly would move every subnet when a zone is added.
       subnetConfiguration: [{ name: 'Isolated', subnetType: ec2.SubnetType.PRIVATE_ISOLATED, cidrMask: 20 }],
       gatewayEndpoints: {
         DynamoDb: { service: ec2.GatewayVpcEndpointAwsService.DYNAMODB },
         S3: { service: ec2.GatewayVpcEndpointAwsService.S3 },
       },
-      // To empty the default group CDK would add a function that may edit security groups. Nothing joins that group here.
+      // To empty the default group, CDK would add a function that may edit security groups. Nothing here uses
+      // that group.
       restrictDefaultSecurityGroup: false,
     });
     pinLogicalId(this.vpc, 'Vpc');
@@ -72,7 +73,7 @@ export class Network extends Construct {
       'Hot tier',
     );
 
-    // L1, because L2 makes a separate resource of a rule whose peer is a group.
+    // An L1 construct, because L2 creates a separate resource for a rule whose peer is a group.
     this.hotTierGroup = new ec2.CfnSecurityGroup(this, 'HotTierGroup', {
       vpcId: this.vpc.vpcId,
       groupDescription: 'HeteroTSDB hot tier',

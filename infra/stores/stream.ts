@@ -12,10 +12,10 @@ export interface SampleStreamProps {
 }
 
 /**
- * The stream that acknowledges samples: its records are durable, and can be read again for `streamRetention`.
+ * The stream that makes posted samples durable. Its records can be read again during `streamRetention`.
  *
- * It is encrypted with the key that AWS manages for Kinesis: a key of our own would add $1 a month and $0.03 for every
- * 10,000 calls of every producer and consumer.
+ * It is encrypted with the key that AWS manages for Kinesis. A key of our own would add $1 a month and $0.03
+ * per 10,000 calls of every producer and consumer.
  */
 export class SampleStream extends Construct implements Monitored {
   readonly stream: Stream;
@@ -52,7 +52,7 @@ export class SampleStream extends Construct implements Monitored {
     ];
   }
 
-  /** Lets a function put records; nothing else. */
+  /** Lets a function put records and do nothing else. */
   grantPut(grantee: IGrantable): Grant {
     return this.stream.grant(grantee, 'kinesis:PutRecords');
   }
@@ -62,7 +62,7 @@ export class SampleStream extends Construct implements Monitored {
     return this.stream.grant(grantee, 'kinesis:ListShards', 'kinesis:PutRecords');
   }
 
-  /** Lets an event source mapping read the records for its function. */
+  /** Lets a function's event source mapping read records. */
   grantConsume(grantee: IGrantable): Grant {
     return this.stream.grant(
       grantee,

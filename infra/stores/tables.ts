@@ -8,13 +8,13 @@ import type { AlarmRule, Graph, Monitored } from '../monitoring/monitored';
 
 export interface TablesProps {
   /**
-   * Whether DynamoDB refuses to delete the tables, also for an administrator.
+   * Whether DynamoDB refuses to delete the tables, even by an administrator.
    * @default true
    */
   readonly deletionProtection?: boolean;
 }
 
-/** Actions on items, by purpose: exactly the calls that the code makes. */
+/** Actions on items, by purpose. They are exactly the calls that the code makes. */
 export const ITEM_ACTIONS = {
   read: ['dynamodb:GetItem', 'dynamodb:Query'],
   readMany: ['dynamodb:BatchGetItem'],
@@ -26,14 +26,15 @@ export const ITEM_ACTIONS = {
   scan: ['dynamodb:Scan'],
 } as const;
 
-/** Items of the catalogue: who appends or flushes samples enters their layouts. */
+/** Kinds of catalogue items, which every function that appends or flushes samples writes. */
 export const CATALOGUE_KINDS = ['changes', 'index', 'layouts', 'sources'] as const satisfies MetaKind[];
 
 /**
- * Two tables: `warm` has the warm tier's chunks; `meta` has keys, tenants, hosts, services, layouts, placement and manifest.
+ * The two tables. `warm` holds the warm tier's chunks; `meta` holds keys, tenants, hosts, services, layouts,
+ * placement and manifest.
  *
- * They are on demand, because load follows flushes rather than the clock. They are encrypted with the key that DynamoDB
- * owns, which costs nothing; a key of our own would add calls to KMS for every table and caller.
+ * Both are on demand, because their load comes in bursts with each flush. They are encrypted with the key
+ * that DynamoDB owns, which costs nothing; a key of our own would add KMS calls for every table and caller.
  */
 export class Tables extends Construct implements Monitored {
   readonly warm: Table;
@@ -70,8 +71,8 @@ export class Tables extends Construct implements Monitored {
   }
 
   /**
-   * Grants changes of items of the meta table, of some kinds only. So a defect of a function that serves requests cannot
-   * reach keys, tenants or the manifest.
+   * Grants changes to items of some kinds in the meta table. A defect in a function that serves requests then
+   * cannot change API keys, tenants or the manifest.
    *
    * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/specifying-conditions.html
    */
