@@ -29,6 +29,24 @@ export function tooMany(
   );
 }
 
+/**
+ * Refuses a query before its samples are read.
+ *
+ * @param estimate samples of all selectors that are planned
+ */
+export function tooManyExpected(
+  estimate: number,
+  most: number,
+  matchers: readonly Matcher[],
+  isAlone: boolean,
+): SelectLimitError {
+  return new SelectLimitError(
+    'samples',
+    `${matchersText(matchers)} ${isAlone ? 'selects' : 'and the selectors beside it select'} an estimated ${estimate} samples or more, ` +
+      `and at most ${most} may be read; narrow it by labels, or shorten the range`,
+  );
+}
+
 /** Bounds of one query. */
 export interface SelectLimits {
   /** Of all selectors together. */

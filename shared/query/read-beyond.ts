@@ -19,6 +19,7 @@ import {
 } from './beyond-memory';
 import { type DayPlan, MAX_UNPRUNED_DAYS } from './plan';
 import { layoutsOf, partitionOn, partitionsOf, type ReadContext } from './read-context';
+import { estimateSamples } from './sample-estimate';
 import type { UnarchivedDays } from './unarchived-days';
 
 /** What one or several rounds gave. */
@@ -208,6 +209,8 @@ function warmBlocks(read: ReadContext, { days, listed }: NonNullable<Asks['warm'
 
 async function fromArchive(read: ReadContext, { samples, rollups = [] }: Asks): Promise<Fetched> {
   const { cold, selection, steps, beyondMemory } = read;
+  const unitMs = storedUnitMs(steps?.stepMs ?? DAY_MS) ?? DAY_MS;
+  read.expect?.(read.homeId, estimateSamples({ ...(samples && { samples }), rollups }, selection, unitMs));
   const [blocks, reading] = await Promise.all([
     samples === undefined ? [] : readCold(cold, samples.days, samples.directory, selection, beyondMemory),
     rollups.length === 0

@@ -1,5 +1,6 @@
+import type { Id } from '../model/id';
 import type { Matcher } from '../model/matcher';
-import { SelectLimitError, type SelectLimits, tooMany } from './find-series';
+import { SelectLimitError, type SelectLimits, tooMany, tooManyExpected } from './find-series';
 
 /** Steps of matching between two looks at the clock: a few ms. */
 const STEPS_A_LOOK = 1_000_000;
@@ -61,6 +62,18 @@ export class ReadBudget {
     this.check();
   }
 
+  /**
+   * Counts samples before they are read; a negative number takes back what was expected.
+   *
+   * @throws {SelectLimitError}
+   */
+  expectSamples(count: number, matchers: readonly Matcher[]): void {
+    this.samples += count;
+    if (count > 0 && this.samples > this.limits.samples)
+      this.fail(tooManyExpected(this.samples, this.limits.samples, matchers, this.selectors === 1));
+    this.check();
+  }
+
   private failOf(limit: 'series' | 'samples', matchers: readonly Matcher[]): never {
     this.fail(tooMany(limit, this.limits[limit], matchers, this.selectors === 1));
   }
@@ -68,5 +81,29 @@ export class ReadBudget {
   private fail(error: SelectLimitError): never {
     this.stop(error);
     throw error;
+  }
+}
+
+/** What the read of one source is expected to take, from when it is planned until it has been read. */
+export class ExpectedSamples {
+  private readonly byHome = new Map<Id, number>();
+
+  constructor(
+    private readonly budget: ReadBudget,
+    private readonly matchers: readonly Matcher[],
+  ) {}
+
+  /** Says what a home's part of the read takes; again when the read begins again. @throws {SelectLimitError} */
+  expect(home: Id, count: number): void {
+    const before = this.byHome.get(home) ?? 0;
+    this.byHome.set(home, count);
+    this.budget.expectSamples(count - before, this.matchers);
+  }
+
+  /** Counts what was read, instead of what was expected. @throws {SelectLimitError} */
+  take(count: number): void {
+    this.budget.expectSamples(-[...this.byHome.values()].reduce((sum, each) => sum + each, 0), this.matchers);
+    this.byHome.clear();
+    this.budget.takeSamples(count, this.matchers);
   }
 }

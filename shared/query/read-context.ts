@@ -55,6 +55,8 @@ export interface SourceRead extends Whereabouts {
   /** Bounds how many reads side by side go beyond memory; unbounded if absent. */
   readonly beyondMemory?: Limiter;
   readonly steps?: ReadSteps | undefined;
+  /** Called with an estimate before a home's samples of the archive are read; refuses the read by throwing. */
+  readonly expect?: ((home: Id, samples: number) => void) | undefined;
 }
 
 /** A read for each home. */
@@ -86,6 +88,7 @@ function contextOf(
       ({ fromMs, toMs }) => fromMs < range.toMs && toMs > range.fromMs,
     ),
     deletions,
+    expect: asked.expect,
     wholeRange: whole,
     steps,
     windowLengthsMs,
@@ -109,6 +112,7 @@ export interface ReadContext extends ReadDependencies {
   /** The range as asked: the selection's begins with the source's first sample. */
   readonly wholeRange: TimeRange;
   readonly steps: ReadSteps | undefined;
+  readonly expect: SourceRead['expect'];
   /** See {@link ReadSteps}; it holds without steps too. */
   readonly maxSamples: number;
   /** Every length that windows of the read's samples may have, ms. */

@@ -17,7 +17,7 @@ import type { HostLabels } from '../registry/host-labels';
 import type { Tenant } from '../tenancy/tenants';
 import { DEFAULT_LIMITS, joinedTo, type SourceSeries, withJoined } from './find-series';
 import { joinTiers, type Reading } from './read';
-import { ReadBudget } from './read-budget';
+import { ExpectedSamples, ReadBudget } from './read-budget';
 import type { ReadDependencies, ReadSteps } from './read-context';
 import type { Selections, VersionedView } from './selections';
 import type { SourceDeletions } from './source-deletions';
@@ -159,9 +159,12 @@ export class Querier {
       async ({ source, sourceId, layout, whereabouts, deletions }) => {
         budget.check();
         const { steps } = hints;
-        const asked = { wanted: layout, range, deletions, beyondMemory, steps, ...whereabouts() };
+        const expected = new ExpectedSamples(budget, matchers);
+        // A read in steps without a query's budget aggregates days one by one, and holds few samples at a time.
+        const expect = hints.budget && ((home: Id, count: number) => expected.expect(home, count));
+        const asked = { wanted: layout, range, deletions, beyondMemory, steps, expect, ...whereabouts() };
         const reading = await this.reads.read(sourceId, asked, hints.allowsMissing);
-        budget.takeSamples(sampleCount(reading.block), matchers);
+        expected.take(sampleCount(reading.block));
         return { layout, reading, joined: joinedTo(source, joined) };
       },
     );

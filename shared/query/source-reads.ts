@@ -45,7 +45,14 @@ export class SourceReads {
         const union = unionLayout(same.map(({ wanted }) => wanted));
         const bounds = same.flatMap(({ beyondMemory = [] }) => beyondMemory);
         const whereabouts = same.length === 1 ? same[0]! : joinWhereabouts(same);
-        const asked = { ...same[0]!, ...whereabouts, wanted: union, beyondMemory: anyLimiter(bounds) };
+        const expect = same.length === 1 ? same[0]!.expect : expectOfAll(same, union.series.length);
+        const asked = {
+          ...same[0]!,
+          ...whereabouts,
+          wanted: union,
+          beyondMemory: anyLimiter(bounds),
+          expect,
+        };
         const whole = await readLayout(this.dependencies, this.tenant, asked, allowsMissing);
         same.forEach((each, i) => {
           const block = pickSeries({ block: whole.block, layout: union }, each.wanted)!;
@@ -55,4 +62,16 @@ export class SourceReads {
     );
     return all.map((each) => readings.get(each)!);
   }
+}
+
+/** Tells each of joined reads its share. A query that refuses has stopped its own reads; the others go on. */
+function expectOfAll(all: readonly SourceRead[], series: number): SourceRead['expect'] {
+  return (home, samples) => {
+    for (const { expect, wanted } of all)
+      try {
+        expect?.(home, Math.round((samples * wanted.series.length) / series));
+      } catch {
+        // Its budget has stopped, and tells its query why.
+      }
+  };
 }
