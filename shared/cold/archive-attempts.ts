@@ -5,29 +5,32 @@ import { metaKeys } from '../platform/keys';
 import { succeeds, type Table } from '../platform/table';
 import type { ArchivedPart } from './archived-day';
 
-/** A day that is being archived, in several invocations if need be. */
+/** An unfinished archiving of a day, which may take several invocations. */
 export interface Attempt {
-  /** `ManifestDay.committed` when it began: the attempt ends when another one commits. */
+  /** `ManifestDay.committed` when the attempt began. The attempt is void once another one commits. */
   readonly base: string | undefined;
-  /** The day's `changes` before anything of it was read. */
+  /** The day's `changes` before the attempt read any of its data. */
   readonly changes: number;
-  /** The parts so far, in order; some may be those of `base`. */
+  /** The parts written so far, in order. Some may be unchanged parts of `base`. */
   readonly parts: readonly ArchivedPart[];
-  /** The parts so far have all groups before this one. */
+  /** All groups before this one are in `parts`. */
   readonly nextGroup: GroupId;
 }
 
-/** A stored attempt, and what names its state for {@link ArchiveAttempts.save}. */
+/** An attempt as stored. `stored` identifies its state in {@link ArchiveAttempts.save}. */
 export interface StoredAttempt {
   readonly attempt: Attempt;
   readonly stored: string;
 }
 
-/** An attempt that nobody goes on with is begun anew: its objects are swept by the next commit. */
+/**
+ * An attempt that is not continued for this long expires and is started again. The next commit removes its
+ * objects.
+ */
 const ATTEMPT_KEPT_MS = 30 * DAY_MS;
 
 /**
- * The attempts to archive days that have not ended, in the meta table.
+ * The unfinished attempts to archive days, in the meta table.
  *
  *     pk archiving#tenant#partition  sk day   attempt: JSON   expiresAt: seconds
  */
@@ -48,10 +51,10 @@ export class ArchiveAttempts {
   }
 
   /**
-   * Keeps an attempt's state for the next invocation.
+   * Saves an attempt for the next invocation.
    *
-   * @param previous {@link StoredAttempt.stored} that it takes the place of; undefined when there was none
-   * @returns its own; undefined when another archiver came first and nothing was changed
+   * @param previous the {@link StoredAttempt.stored} to replace; undefined when there was none
+   * @returns the new `stored`; undefined when another archiver came first and nothing was changed
    */
   async save(
     ref: PartitionRef,
@@ -70,7 +73,7 @@ export class ArchiveAttempts {
             attempt: { S: stored },
             expiresAt: { N: String(Math.ceil((nowMs + ATTEMPT_KEPT_MS) / 1000)) },
           },
-          // A retry may find the attempt that its first try wrote.
+          // Accept an equal attempt too: it may have been written by this very request, before a retry.
           ConditionExpression: `${previous === undefined ? 'attribute_not_exists(pk)' : 'attempt = :previous'} OR attempt = :stored`,
           ExpressionAttributeValues: {
             ':stored': { S: stored },
@@ -82,7 +85,7 @@ export class ArchiveAttempts {
     return isSaved ? stored : undefined;
   }
 
-  /** Removes the attempt of a day that goes. */
+  /** Removes the attempt of a day that is being removed. */
   async remove(ref: PartitionRef, day: Day): Promise<void> {
     await this.table.client.send(
       new DeleteItemCommand({ TableName: this.table.name, Key: metaKeys.archiving(ref, day) }),

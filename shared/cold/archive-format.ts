@@ -7,13 +7,15 @@ import type { LocatedBlock, Selection } from '../model/selection';
 /** Writes a partition-day's object, group by group. */
 export interface ArchiveWriter {
   /**
-   * Adds a group; groups come in ascending order, each once.
+   * Adds a group. Groups must be added in ascending order, each once.
    *
    * @param blocks at least one, none empty, in order of time
    */
   addGroup(group: GroupId, blocks: readonly (LayoutBlock | StoredBlock)[]): Promise<void>;
   /**
-   * @param warm the warm items the object holds: sort key -> revision
+   * Completes the object.
+   *
+   * @param warm the warm items that the object holds: sort key -> revision
    * @returns the object's chunks for the directory
    */
   finish(warm: ReadonlyMap<string, string>): Promise<readonly ListedChunk[]>;
@@ -25,28 +27,30 @@ export interface ListedChunk {
     readonly skeleton: ByteRange;
     readonly layoutRange: ByteRange;
   };
-  /** Where each series' values lie; undefined when it is too large to be listed. */
+  /** Where each series' values are; undefined when the chunk's directory is too large to be listed. */
   readonly directory: Uint8Array | undefined;
 }
 
 /** Plans which bytes of an object a read needs, and decodes them. */
 export interface ArchiveReader {
-  /** In order of group, then time. */
+  /** Ordered by group, then time. */
   readonly chunks: readonly ArchivedChunk[];
-  /** The warm items the object holds: sort key -> revision. Only the archiver and purge ask for them. */
+  /**
+   * Reads which warm items the object holds: sort key -> revision. Only the archiver and the purge use it.
+   */
   warm(): Promise<Readonly<Record<string, string>>>;
-  /** Which bytes hold what was selected. Reads nothing. */
+  /** Decides which bytes hold the selected series. Does not read anything. */
   plan(selection: Selection): readonly PlannedRead[];
   /** @throws {CorruptArchiveError} */
   read(planned: PlannedRead): Promise<LocatedBlock | undefined>;
   /** @throws {CorruptArchiveError} */
   layout(id: Id): Promise<Layout>;
-  /** A whole chunk, as a writer takes it. */
+  /** Loads a whole chunk, for a writer to copy. */
   load(chunk: ArchivedChunk): Promise<StoredBlock>;
   /**
-   * Reads every chunk back and compares it with the index.
+   * Reads back every chunk and compares it with the index.
    *
-   * @throws {CorruptArchiveError} when one cannot be decoded or has another number of samples
+   * @throws {CorruptArchiveError} when a chunk cannot be decoded or has a different number of samples
    */
   verify(): Promise<void>;
 }
@@ -57,10 +61,10 @@ export interface ByteRange {
   readonly length: number;
 }
 
-/** One version of an object. */
+/** Access to the bytes of one version of an object. */
 export interface ObjectBytes {
   readonly byteLength: number;
-  /** The object's name, for messages and places. */
+  /** The object's name, for messages. */
   readonly key: string;
   slice(range: ByteRange): Promise<Uint8Array>;
 }
@@ -75,7 +79,7 @@ export interface ArchivedChunk extends ByteRange {
   readonly samples: number;
 }
 
-/** Whether a chunk may have samples that are selected. */
+/** Whether a chunk may have selected samples. */
 export function isAsked(
   { group, minTimestamp, maxTimestamp }: ArchivedChunk,
   { groups, range }: Selection,
@@ -91,7 +95,7 @@ export interface PlannedRead {
   readonly selection: Selection;
 }
 
-/** A chunk as an object stores it. A writer copies its bytes. */
+/** A chunk as it is stored. A writer can copy its bytes. */
 export interface StoredBlock {
   readonly chunk: ArchivedChunk;
   readonly layout: Layout;
@@ -100,7 +104,7 @@ export interface StoredBlock {
   decode(): LayoutBlock;
 }
 
-/** Bytes that are no whole object of the format version this release reads. */
+/** The bytes are not a complete object of the format version that this release reads. */
 export class CorruptArchiveError extends Error {
   override readonly name = 'CorruptArchiveError';
 }

@@ -3,21 +3,27 @@ import type { Day, GroupId, PartitionRef } from '../model/placement';
 import { bucketKeys } from '../platform/keys';
 import { CorruptArchiveError } from './archive-format';
 
-/** One object of an archived day: a range of its groups, readable by itself. Its key is never written again. */
+/**
+ * One object of an archived day, with a range of the day's groups. It can be read without the others. Its key
+ * is never reused.
+ */
 export interface ArchivedPart {
   readonly key: string;
   readonly etag: string;
   readonly bytes: number;
   readonly samples: number;
-  /** The part has the day's groups from this one on, up to the next part's first. The first part has all that come before. */
+  /**
+   * The part has the day's groups from this one up to the next part's first group. The first part also has
+   * any groups before it.
+   */
   readonly firstGroup: GroupId;
 }
 
-/** What the archiver commits of a partition-day. */
+/** The archiver's commit of a partition-day. */
 export interface DayCommit {
   /** The day's `changes` when the archiver began to read it. */
   readonly changes: number;
-  /** At least one, in ascending order of their first groups. */
+  /** At least one part, in ascending order of their first groups. */
   readonly parts: readonly ArchivedPart[];
   /** The time of the commit, ms since epoch. */
   readonly atMs: number;
@@ -25,7 +31,10 @@ export interface DayCommit {
 
 /** A partition-day's committed objects. */
 export interface ArchivedDay extends DayCommit {
-  /** Names the state: it changes whenever one of the objects does. Eight bytes, in hexadecimal digits. */
+  /**
+   * Identifies this state of the day: it changes whenever one of the objects does. Eight bytes, in
+   * hexadecimal digits.
+   */
   readonly identity: string;
 }
 
@@ -36,8 +45,8 @@ const FIELDS_OF_DAY = 4;
 const FIELDS_OF_PART = 5;
 
 /**
- * Encodes a day's entry of the manifest: fields with a space between, five of them for each part. A read of 460 days fetches as
- * many entries, so nothing that the item's key tells stands here.
+ * Encodes a day's entry of the manifest: fields separated by spaces, five for each part. A read of 460 days
+ * fetches 460 entries, so nothing is repeated here that follows from the item's key.
  *
  *     1 identity changes atMs   name etag bytes samples firstGroup   ...
  *
@@ -59,7 +68,7 @@ export function encodeArchived(ref: PartitionRef, day: Day, { changes, parts, at
   return [VERSION, identity, changes, atMs, ...fields].join(' ');
 }
 
-/** @throws {CorruptArchiveError} when a later release wrote it */
+/** @throws {CorruptArchiveError} when a later release wrote the entry */
 export function decodeArchived(ref: PartitionRef, day: Day, text: string): ArchivedDay {
   const fields = text.split(' ');
   const [version, identity, changes, atMs] = fields;

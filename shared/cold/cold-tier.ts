@@ -21,7 +21,9 @@ import { ObjectUpload } from './object-upload';
 import { openArchiveObject, readListed } from './parquet-format';
 import { ReadAhead } from './read-ahead';
 
-/** The object was replaced while it was read: the read begins again, from the index. */
+/**
+ * The object was replaced while it was being read. The caller must start the read again, from the manifest.
+ */
 export class ObjectChangedError extends Error {
   override readonly name = 'ObjectChangedError';
 }
@@ -30,25 +32,29 @@ interface LimitedRange extends ByteRange {
   readonly limit: Limiter;
 }
 
-/** The first read of an object fetches this many of its last bytes: the index of some thousand groups. */
+/**
+ * How many of the last bytes of an object the first read fetches. They hold the index of some thousand
+ * groups.
+ */
 const TAIL_BYTES = 64 * 1024;
-/** Versions of objects that are removed side by side. */
+/** Object versions removed at the same time. */
 const PARALLEL = 32;
 
-/** One version of a partition-day's object: every read is of this version (DESIGN.md, rule 5). */
+/** One version of a partition-day's object. Every read is of this version (DESIGN.md, rule 5). */
 export interface OpenArchive {
   readonly key: string;
   readonly etag: string;
   readonly bytes: number;
-  /** Its reads throw {@link ObjectChangedError} when the object was replaced. */
+  /** Its reads throw {@link ObjectChangedError} when the object has been replaced. */
   readonly reader: ArchiveReader;
 }
 
 /**
- * The archive in S3: the objects of each partition-day, of which the manifest says which count. No object is ever replaced.
+ * The archive in S3. A partition-day may have objects that are not committed; only those that the manifest
+ * names count. No object is ever overwritten.
  */
 export class ColdTier {
-  /** Gathers the reads of one moment by object. */
+  /** Gathers concurrent reads by object. */
   private readonly opened = new Batches<Limiter, OpenArchive | undefined>();
   private readonly ranges = new Batches<LimitedRange, Uint8Array>();
 
@@ -58,19 +64,19 @@ export class ColdTier {
   ) {}
 
   /**
-   * A key that no object has had.
+   * Makes a key that no object has had.
    *
-   * @param changes the day's in the manifest when the archiver began to read it
+   * @param changes the day's `changes` in the manifest when the archiver began to read it
    */
   newKey(ref: PartitionRef, day: Day, changes: number): string {
     return bucketKeys.archive(ref, day, changes, randomId());
   }
 
   /**
-   * Opens an object: one range read fetches its index, a second one if the index is large.
+   * Opens an object. One range read fetches its index; a large index takes a second one.
    *
-   * @param isSequential reads ahead, for whoever reads the whole object in order
-   * @returns undefined when there is no object
+   * @param isSequential whether to read ahead, for callers that read the whole object in order
+   * @returns undefined when there is no such object
    * @throws {CorruptArchiveError}
    */
   async open(key: string, { isSequential = false } = {}): Promise<OpenArchive | undefined> {
@@ -91,7 +97,7 @@ export class ColdTier {
     return { key, etag, bytes: objectBytes, reader };
   }
 
-  /** Opens an object as {@link open} does. Reads that ask together share it. */
+  /** Opens an object like {@link open}. Concurrent callers share it. */
   openTogether(key: string, limit: Limiter): Promise<OpenArchive | undefined> {
     return this.opened.add(key, limit, async (limits) => {
       const object = await anyLimiter(limits)(() => this.open(key));
@@ -100,11 +106,13 @@ export class ColdTier {
   }
 
   /**
-   * Reads series of an object by its directory's entry. Reads that ask together share a request where their bytes lie near each other.
+   * Reads series of an object according to its directory entry. Concurrent reads of nearby bytes share a
+   * request.
    *
-   * @param isContested whether the read has, or may have, other samples of these times, ms, both included
+   * @param isContested whether the read has, or may have, other samples within these times, ms, both
+   *   inclusive
    * @param limit bounds the requests of several reads
-   * @throws {ObjectChangedError} when the object is another by now
+   * @throws {ObjectChangedError} when the object has been replaced
    */
   async readListed(
     { key, etag, chunks }: ListedSource,
@@ -131,22 +139,22 @@ export class ColdTier {
     return found.filter((block) => block !== undefined);
   }
 
-  /** Begins an object of an archived day. The manifest decides whether it counts. */
+  /** Begins an object of an archived day. It counts only once the manifest names it. */
   begin(key: string): ObjectUpload {
     return new ObjectUpload(this.client, this.bucket, key);
   }
 
-  /** Every object of a partition-day, whether it counts or not. */
+  /** Lists every object of a partition-day, committed or not. */
   async list(ref: PartitionRef, day: Day): Promise<string[]> {
     return this.keysOf(bucketKeys.archiveDay(ref, day));
   }
 
-  /** Every rollup object of a partition's span, whether it counts or not. */
+  /** Lists every rollup object of a partition's span, committed or not. */
   async listRollups(ref: PartitionRef, span: string): Promise<string[]> {
     return this.keysOf(bucketKeys.rollupsOfSpan(ref, span));
   }
 
-  /** Writes a rollup's object. Returns its ETag. */
+  /** Writes a rollup object. Returns its ETag. */
   async put(key: string, body: Uint8Array): Promise<string> {
     const { ETag } = await this.client.send(
       new PutObjectCommand({
@@ -159,16 +167,16 @@ export class ColdTier {
     return ETag!;
   }
 
-  /** A whole object; undefined when there is none. */
+  /** Reads a whole object; undefined when there is none. */
   async bytes(key: string): Promise<Buffer | undefined> {
     const found = await this.get(key, 'bytes=0-', undefined);
     return found && Buffer.from(found.body.buffer, found.body.byteOffset, found.body.length);
   }
 
   /**
-   * A range of one version of an object.
+   * Reads a range of one version of an object.
    *
-   * @throws {ObjectChangedError} when the object is another by now
+   * @throws {ObjectChangedError} when the object has been replaced
    */
   async slice(key: string, etag: string, { offset, length }: ByteRange): Promise<Uint8Array> {
     return (await this.get(key, `bytes=${offset}-${offset + length - 1}`, etag))!.body;
@@ -186,16 +194,16 @@ export class ColdTier {
     });
   }
 
-  /** Removes an object. The bucket keeps its versions for a month. */
+  /** Removes an object. The bucket keeps old versions for a month. */
   async remove(key: string): Promise<void> {
     await this.client.send(new DeleteObjectCommand({ Bucket: this.bucket, Key: key }));
   }
 
   /**
-   * Removes every version of every object of a tenant, and the delete markers, until time is up.
+   * Removes every version and delete marker of a tenant's objects, until time is up.
    *
-   * @param hasTime asked before each thousand
-   * @returns how many were removed, and whether none is left
+   * @param hasTime asked before each page of a thousand versions
+   * @returns how many were removed, and whether none are left
    */
   async eraseTenant(
     tenantId: Id,
@@ -211,7 +219,7 @@ export class ColdTier {
       );
       const found = [...Versions, ...DeleteMarkers];
       if (found.length === 0) prefixes.shift();
-      // By version id: without one, a versioned bucket would only hide the newest.
+      // Delete by version id. Without one, a versioned bucket would only hide the newest version.
       await mapLimited(found, PARALLEL, ({ Key, VersionId }) =>
         this.client.send(new DeleteObjectCommand({ Bucket: this.bucket, Key: Key!, VersionId })),
       );

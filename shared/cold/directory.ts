@@ -6,7 +6,7 @@ import { metaKeys } from '../platform/keys';
 import { getItems, type Item, queryItems, type Table } from '../platform/table';
 import type { ListedChunk } from './archive-format';
 
-/** What an object has of one source: enough to fetch any of its series in one request. */
+/** An object's entry for one source: enough to fetch any of the source's series with one request. */
 export interface ListedSource {
   /** The object's key and ETag. */
   readonly key: string;
@@ -14,19 +14,23 @@ export interface ListedSource {
   readonly chunks: readonly ListedChunk[];
 }
 
-/** A source with more is read by the object's index. A read of 460 days fetches as many entries. */
+/**
+ * Entries that would be larger are not stored; reads then use the object's index. The bound matters because a
+ * read of 460 days fetches 460 entries.
+ */
 const MAX_ENTRY_BYTES = 16 * 1024;
 const PARALLEL = 32;
 /**
- * A batch of at least MIN_SOURCES sources and at most MAX_DAYS days reads entries by their keys. A key costs a read unit even where no
- * entry exists.
+ * Reads of at least MIN_SOURCES sources and at most MAX_DAYS days get entries by key. Other reads use
+ * queries, since a key costs a read unit even if its entry does not exist.
  */
 const MIN_SOURCES = 8;
 const MAX_DAYS = 3;
 
 /**
- * The directory of the archive: per source and day where its series lie in the day's object. A hint: an entry counts only
- * while the object bears its ETag, and a reader without one opens the object.
+ * The directory of the archive: for each source and day, where the source's series are in the day's object.
+ * Entries are hints: an entry is valid only if its ETag is the object's. Without a valid entry, a reader uses
+ * the object's own index.
  *
  *     pk directory#tenant#source   sk day   key, etag: text   chunks: JSON   directories: list of bytes   expiresAt: seconds
  */
@@ -39,7 +43,7 @@ export class Directory {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** Lists a day's object: all its chunks, in order of group. */
+  /** Writes the entries of an object. @param object with all its chunks, ordered by group */
   async put(
     tenantId: Id,
     day: Day,
@@ -71,7 +75,10 @@ export class Directory {
     );
   }
 
-  /** A source's entries from `fromDay` to `toDay`, both included. Many sources that are asked for together share requests. */
+  /**
+   * Reads a source's entries from `fromDay` to `toDay`, both inclusive. Concurrent reads of many sources
+   * share requests.
+   */
   of(tenantId: Id, sourceId: Id, fromDay: Day, toDay: Day): Promise<Map<Day, ListedSource>> {
     return this.asked.add(`${tenantId} ${fromDay} ${toDay}`, sourceId, async (sourceIds) => {
       const days = daysIn(dayStartMs(fromDay), dayStartMs(toDay) + 1);

@@ -14,16 +14,16 @@ import {
 
 export interface ManifestDay {
   readonly day: Day;
-  /** Counts the announcements of flushes into the day. */
+  /** Counts the announcements of flushes to the day. */
   readonly changes: number;
   readonly archived: ArchivedDay | undefined;
-  /** `archived` as the table has it, for {@link Manifest.commit}. */
+  /** The text of `archived` in the table, which {@link Manifest.commit} compares. */
   readonly committed?: string;
-  /** Whether objects may be left that the last commit replaced. */
+  /** Whether objects that the last commit replaced may still exist. */
   readonly isUnswept?: boolean;
 }
 
-/** The parts that may have samples of groups. */
+/** Returns the parts that may have samples of the groups. */
 export function partsOf({ parts }: Pick<ArchivedDay, 'parts'>, groups: readonly GroupId[]): ArchivedPart[] {
   const asked = new Set(
     groups.map((group) =>
@@ -44,7 +44,7 @@ export function sizeOf({ parts }: Pick<ArchivedDay, 'parts'>): {
   return { bytes: sum(({ bytes }) => bytes), samples: sum(({ samples }) => samples) };
 }
 
-/** Whether a day may have warm data that its object lacks. */
+/** Whether a day may have warm data that its objects lack. */
 export function isOpen({ changes, archived }: ManifestDay): boolean {
   return archived === undefined || archived.changes !== changes;
 }
@@ -52,12 +52,13 @@ export function isOpen({ changes, archived }: ManifestDay): boolean {
 /**
  * The manifest lists each partition's days that have data beyond memory, and their archive objects.
  *
- * A flush announces itself before it writes to a day, and again before it trims. The archiver notes the count of
- * announcements before it reads and commits with it: a flush in between leaves the day open (DESIGN.md, rule 12).
+ * A flush announces a day before it writes to the day, and again before it trims memory. The archiver reads
+ * the number of announcements before it reads the day, and commits that number. A flush in between therefore
+ * leaves the day open (DESIGN.md, rule 12).
  *
  *     pk manifest#tenant#partition   sk day   changes: number   archived: text (archived-day.ts)   unswept: true
  *
- * Attempts to archive a day lie beside it (archive-attempts.ts).
+ * The same table has the unfinished attempts to archive days (archive-attempts.ts).
  */
 export class Manifest {
   readonly attempts: ArchiveAttempts;
@@ -89,7 +90,10 @@ export class Manifest {
     return Item && manifestDayOf(ref, Item);
   }
 
-  /** The days with data, ascending, from `fromDay` to `toDay`, both included. Who asks together shares the answer. */
+  /**
+   * Reads the days with data, ascending, from `fromDay` to `toDay`, both inclusive. Concurrent callers share
+   * the result.
+   */
   days(ref: PartitionRef, fromDay: Day, toDay: Day): Promise<readonly ManifestDay[]> {
     const key = `${metaKeys.manifestDays(ref)} ${fromDay} ${toDay}`;
     return this.asked.ask(key, () => this.queryDays(ref, fromDay, toDay));
@@ -111,8 +115,9 @@ export class Manifest {
   /**
    * Commits a day's objects.
    *
-   * @param previous what the archiver found in the manifest when it began, {@link ManifestDay.committed}
-   * @returns {@link ManifestDay.committed} from now on; undefined when another archiver committed meanwhile, and nothing was changed
+   * @param previous {@link ManifestDay.committed} when the archiver began
+   * @returns the new {@link ManifestDay.committed}; undefined when another archiver committed first, and
+   *   nothing was changed
    */
   async commit(
     ref: PartitionRef,
@@ -127,7 +132,8 @@ export class Manifest {
           TableName: this.table.name,
           Key: metaKeys.manifest(ref, day),
           UpdateExpression: 'SET archived = :new, unswept = :true',
-          // An answer that was lost is asked for again: what is there may be this very commit, whose keys no other has.
+          // Accept an equal value too: it must be this very commit, before a retry, since no other commit has
+          // the same keys.
           ConditionExpression: `${previous === undefined ? 'attribute_not_exists(archived)' : 'archived = :old'} OR archived = :new`,
           ExpressionAttributeValues: {
             ':new': { S: committed },
@@ -141,9 +147,9 @@ export class Manifest {
   }
 
   /**
-   * Removes a day of which nothing is left.
+   * Removes the entry of a day of which nothing is left.
    *
-   * @returns false when it was announced since `changes`; nothing was changed
+   * @returns false when the day was announced again since `changes` was read; nothing was changed
    */
   async remove(ref: PartitionRef, day: Day, changes: number): Promise<boolean> {
     return succeeds(
@@ -158,7 +164,7 @@ export class Manifest {
     );
   }
 
-  /** Notes that only the objects of a commit are left. */
+  /** Records that all objects that a commit replaced have been removed. */
   async markSwept(ref: PartitionRef, day: Day, committed: string): Promise<void> {
     await succeeds(
       this.table.client.send(
@@ -186,5 +192,5 @@ function manifestDayOf(ref: PartitionRef, item: Item): ManifestDay {
   };
 }
 
-/** Before every group. */
+/** Sorts before every group id. */
 export const FIRST_GROUP: GroupId = '';

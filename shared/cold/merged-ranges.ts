@@ -1,14 +1,15 @@
 import type { ByteRange } from './archive-format';
 
-/** A hole that is fetched costs less CPU than a request of its own. */
+/** Gaps up to this size are fetched along: that costs less CPU than a separate request. */
 const MAX_HOLE_BYTES = 64 * 1024;
-/** Longer ranges go side by side. */
+/** Ranges are not merged beyond this size; larger amounts are fetched by parallel requests. */
 const MAX_MERGED_BYTES = 1024 * 1024;
 
 /**
- * Merges ranges of one object that lie near each other.
+ * Merges nearby ranges of one object.
  *
- * @returns ascending ranges, and for each given one the index of that which has it
+ * @returns the merged ranges, ascending, and for each given range the index of the merged range that contains
+ *   it
  */
 export function mergeRanges(ranges: readonly ByteRange[]): {
   readonly merged: readonly ByteRange[];

@@ -12,23 +12,26 @@ import {
 import type { ArchiveWriter, ListedChunk } from './archive-format';
 import { archiveWriter } from './parquet-format';
 
-/** An object as it was written. */
+/** An object that was written. */
 export interface WrittenObject {
   readonly key: string;
   readonly etag: string;
   readonly bytes: number;
-  /** For the directory. */
+  /** The object's chunks, for the directory. */
   readonly chunks: readonly ListedChunk[];
 }
 
-/** Bytes of a part of a multipart upload, and of the largest object that one PUT writes. S3 takes 5 MB to 5 GB, and 10,000 parts. */
+/**
+ * Size of the parts of a multipart upload, and of the largest object that is written with one PUT. S3 allows
+ * parts of 5 MB to 5 GB, and 10,000 parts.
+ */
 const UPLOAD_PART_BYTES = 8 * 1024 * 1024;
-/** Parts that are sent while the next one is made. */
+/** Parts that may be in transit while the next one is made. */
 const PARALLEL = 2;
 
 /**
- * An object in the making: what its writer gives is sent on, so that memory holds three parts of a multipart upload at most.
- * Nobody sees the object before it is finished.
+ * Uploads an object while it is being written. Memory holds at most three parts of a multipart upload. The
+ * object becomes visible only when it is finished.
  */
 export class ObjectUpload {
   readonly writer: ArchiveWriter;
@@ -40,7 +43,7 @@ export class ObjectUpload {
   private readonly parts: CompletedPart[] = [];
   private failure: unknown;
 
-  /** @param key that no object has had: nothing is at stake when a request is sent twice */
+  /** @param key a key that no object has had, so that repeating a request is harmless */
   constructor(
     private readonly client: S3Client,
     private readonly bucket: string,
@@ -49,19 +52,19 @@ export class ObjectUpload {
     this.writer = archiveWriter((bytes) => this.add(bytes));
   }
 
-  /** Bytes so far. */
+  /** Number of bytes written so far. */
   get bytes(): number {
     return this.written;
   }
 
-  /** @param warm the warm items that the object holds: sort key -> revision */
+  /** Completes the upload. @param warm the warm items that the object holds: sort key -> revision */
   async finish(warm: ReadonlyMap<string, string>): Promise<WrittenObject> {
     const chunks = await this.writer.finish(warm);
     const etag = this.uploadId === undefined ? await this.put() : await this.complete(this.uploadId);
     return { key: this.key, etag, bytes: this.written, chunks };
   }
 
-  /** Gives the upload up. */
+  /** Cancels the upload. */
   async abort(): Promise<void> {
     await Promise.allSettled(this.sending);
     const { uploadId: UploadId } = this;
@@ -80,7 +83,7 @@ export class ObjectUpload {
     if (this.bufferedBytes >= UPLOAD_PART_BYTES) await this.send();
   }
 
-  /** Begins to send what is buffered, once fewer than {@link PARALLEL} parts are under way. */
+  /** Starts sending the buffered bytes, once fewer than {@link PARALLEL} parts are in transit. */
   private async send(): Promise<void> {
     const Body = this.take();
     if (this.uploadId === undefined) {
@@ -129,7 +132,7 @@ export class ObjectUpload {
       );
       return ETag!;
     } catch (error) {
-      // The reply to the first attempt was lost, and the client's next one found no upload.
+      // The reply to the first attempt was lost; the client's retry found the upload already completed.
       if (!(error instanceof S3ServiceException) || error.name !== 'NoSuchUpload') throw error;
       const { ETag, ContentLength } = await this.client.send(new HeadObjectCommand(this.target));
       if (ContentLength !== this.written) throw error;

@@ -21,7 +21,7 @@ const TIMESTAMP_MILLIS = 9;
 export interface ColumnSchema<Name extends string = string> {
   readonly name: Name;
   readonly type: typeof INT64 | typeof DOUBLE | typeof BYTE_ARRAY;
-  /** Times, ms UTC, rather than plain integers. */
+  /** Marks a column of timestamps, ms UTC, instead of plain integers. */
   readonly isTime?: boolean;
 }
 
@@ -33,12 +33,13 @@ const LABEL_COLUMNS = [
 ] as const;
 
 /**
- * One row a sample. The columns are fixed: columns named by labels would differ between objects, could not be known before a
- * day's last group, and could collide with these, or with each other where a reader ignores case.
+ * The schema has one row for each sample. Its columns are fixed. Columns named after labels would differ
+ * between objects, would be unknown until a day's last group, and could collide with these columns, or with
+ * each other in readers that ignore case.
  */
 export const SAMPLE_COLUMNS = [...LABEL_COLUMNS, { name: 'value', type: DOUBLE }] as const;
 
-/** One row an hour, or a day, of a series. */
+/** One row for each unit (minute, hour or day) of a series. */
 export const ROLLUP_COLUMNS = [
   ...LABEL_COLUMNS,
   { name: 'count', type: INT64 },
@@ -49,18 +50,18 @@ export const ROLLUP_COLUMNS = [
   { name: 'last', type: DOUBLE },
 ] as const;
 
-/** A column of a row group, written. */
+/** A column of a row group, after it has been written. */
 export interface WrittenColumn extends ByteRange {
   readonly encodings: readonly number[];
   readonly uncompressedBytes: number;
-  /** The column begins with a dictionary of so many bytes. */
+  /** Size of the dictionary page with which the column begins, in bytes; undefined without one. */
   readonly dictionaryBytes?: number;
-  /** The least and the greatest value, as PLAIN encodes them. */
+  /** The least and greatest value, in PLAIN encoding. */
   readonly bounds?: readonly [min: Uint8Array, max: Uint8Array];
   readonly offsetIndex?: ByteRange;
 }
 
-/** Statistics with longer texts are left out. */
+/** Statistics with longer texts than this are omitted. */
 const MAX_BOUND_BYTES = 64;
 
 /** Encodes a row group's metadata. */
@@ -108,12 +109,12 @@ function columnChunk(name: string, type: number, rows: number, column: WrittenCo
   });
 }
 
-/** A page of a column, and its first row in the row group. */
+/** Where a page of a column is in the object, and its first row in the row group. */
 export interface PlacedPage extends ByteRange {
   readonly firstRow: number;
 }
 
-/** Encodes the page index of a column: where each of its pages lies. */
+/** Encodes a column's page index: the location of each of its pages. */
 export function encodeOffsetIndex(pages: readonly PlacedPage[]): Buffer {
   const locations = pages.map(({ offset, length, firstRow }) =>
     struct({ 1: i64(offset), 2: i32(length), 3: i64(firstRow) }),
@@ -124,7 +125,7 @@ export function encodeOffsetIndex(pages: readonly PlacedPage[]): Buffer {
 /**
  * Encodes the file's metadata.
  *
- * @param rowGroups each as {@link encodeRowGroup} gave it
+ * @param rowGroups results of {@link encodeRowGroup}
  */
 export function encodeFooter(
   columns: readonly ColumnSchema[],
@@ -153,19 +154,19 @@ export function encodeFooter(
       4: list(rowGroups.map(encoded)),
       5: list(Object.entries(metadata).map(([key, value]) => struct({ 1: text(key), 2: text(value) }))),
       6: text('heterotsdb version 2'),
-      // Statistics are in the order that each type defines.
+      // Column orders: statistics use the order that each type defines.
       7: list(columns.map(() => struct({ 1: struct({}) }))),
     }),
   );
 }
 
-/** A struct that is encoded already. */
+/** Wraps a struct that has already been encoded. */
 function encoded(bytes: Uint8Array): ThriftValue {
   const { type } = struct({});
   return { type, write: (writer: ByteWriter) => writer.bytes(bytes) };
 }
 
-/** The metadata of a column of one or two pages that lie at `offset`. */
+/** Makes the metadata of a column of one page, or of a dictionary page and a data page, at `offset`. */
 export function columnOf(offset: number, pages: readonly Page[]): WrittenColumn {
   return {
     offset,
@@ -176,5 +177,5 @@ export function columnOf(offset: number, pages: readonly Page[]): WrittenColumn 
   };
 }
 
-/** Every page of values is one of these. */
+/** The possible encodings of value pages. */
 export const VALUE_ENCODINGS = [ENCODING.plain, ENCODING.byteStreamSplit] as const;

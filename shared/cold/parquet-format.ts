@@ -34,16 +34,19 @@ import { decodeValues, encodeTimestamps, encodeValues, type Page, TextColumn } f
 import { decodeRowSets, decodeSkeleton, encodeRowSets, encodeSkeleton, type RowSets } from './skeleton';
 
 /**
- * Begins an object: Apache Parquet, for every tool that reads it; and, in the same bytes, all that our own reads need. See
- * FORMAT.md.
+ * Begins an archive object. It is an Apache Parquet file that any tool can read, with additional sections for
+ * our own reads. See FORMAT.md.
  *
- * @param write takes the object's bytes, in order; `addGroup` and `finish` wait for it
+ * @param write receives the object's bytes in order; `addGroup` and `finish` wait for it
  */
 export function archiveWriter(write: (bytes: Uint8Array) => Promise<void>): ArchiveWriter {
   return new ParquetWriter(write);
 }
 
-/** A chunk's entry: its own range is that of its pages of values, one a series, in the layout's order. */
+/**
+ * A chunk's index entry. Its own range is that of its value pages: one for each series, in the layout's
+ * order.
+ */
 interface ParquetChunk extends ArchivedChunk {
   readonly directory: ByteRange;
   readonly skeleton: ByteRange;
@@ -54,35 +57,38 @@ interface Section extends ByteRange {
 }
 
 interface ParquetIndex {
-  /** In order of group, then time. */
+  /** Ordered by group, then time. */
   readonly chunks: readonly ParquetChunk[];
   readonly layouts: readonly (ByteRange & { readonly id: Id })[];
-  /** Each row group, with its chunks' own parts. */
+  /** One section for each row group, which includes the layouts, skeletons and directories of its chunks. */
   readonly sections: readonly Section[];
 }
 
 export const PARQUET_MAGIC = Buffer.from('PAR1');
 const TRAILER_MAGIC = Buffer.from('HTSDPQT1');
 const TRAILER_BYTES = 40;
-/** The footer's length, and the magic. */
+/** Four bytes of the footer's length, then the magic. */
 const END_BYTES = 8;
-/** A row group ends with the group of series that takes it to so many rows, or so many bytes of labels. */
+/**
+ * A row group ends after the group of series with which it reaches this number of rows, or of bytes of
+ * labels.
+ */
 const ROW_GROUP_ROWS = 128 * 1024;
 const ROW_GROUP_LABEL_BYTES = 1024 * 1024;
 const MAX_INDEX_BYTES = 256 * 1024 * 1024;
-/** Larger directories are read from the object. */
+/** Larger chunk directories are not put into the directory table; they are read from the object. */
 const MAX_LISTED_BYTES = 8 * 1024;
-/** Pages that lie so near each other are one request: cheaper than two. */
+/** Pages with gaps up to this size are fetched with one request, which is cheaper than two. */
 const MAX_GAP_BYTES = 32 * 1024;
 
-/** One column a series: where its values' page lies, and at which times it has values. */
+/** For each series of a chunk, where its page of values is, and at which times it has values. */
 interface PageDirectory {
-  /** Bytes of each series' page; 0 where it has no values. */
+  /** Size of each series' page, in bytes; 0 if the series has no values. */
   readonly pageBytes: readonly number[];
   readonly rowSets: RowSets;
 }
 
-/** A chunk that is added to a row group, or was. */
+/** A chunk of the row group that is being written. */
 interface RowGroupChunk {
   readonly entry: Omit<ParquetChunk, 'directory' | 'skeleton' | 'layout'>;
   readonly layout: Layout;
@@ -97,7 +103,7 @@ class ParquetWriter implements ArchiveWriter {
   private rowGroup = new RowGroup();
   private readonly rowGroups: Uint8Array[] = [];
   private readonly sections: Section[] = [];
-  /** CRC-32 of the section that has begun. */
+  /** CRC-32 of the present section, so far. */
   private crc = 0;
   private readonly chunks: ParquetChunk[] = [];
   private readonly listed: ListedChunk[] = [];
@@ -114,7 +120,7 @@ class ParquetWriter implements ArchiveWriter {
     if (this.rowGroup.isFull) await this.endRowGroup();
   }
 
-  /** Writes a chunk's values; the rest follows at the row group's end. */
+  /** Writes a chunk's values. Its directory and skeleton follow at the end of the row group. */
   private async addChunk(group: GroupId, block: LayoutBlock | StoredBlock): Promise<void> {
     const { layout } = block;
     const encoded =
@@ -184,13 +190,13 @@ class ParquetWriter implements ArchiveWriter {
   }
 }
 
-/** A row group in the making: its values are written, its other columns are not. */
+/** The row group that is being written. Its values have been written; its other columns have not. */
 class RowGroup {
   rows = 0;
   readonly chunks: RowGroupChunk[] = [];
   private readonly texts = { name: new TextColumn(), host: new TextColumn(), labels: new TextColumn() };
   private readonly timestamps: Float64Array[] = [];
-  /** Whether series have the same times. */
+  /** Whether consecutive series have the same timestamps. */
   private sharesTimes = false;
   private readonly pages: PlacedPage[] = [];
 
@@ -214,7 +220,7 @@ class RowGroup {
     this.rows += times.length;
   }
 
-  /** @param offset where the bytes will lie */
+  /** Encodes the other columns. @param offset where the returned bytes will be in the object */
   finish(offset: number): { readonly bytes: Buffer; readonly metadata: Buffer } {
     const parts: Uint8Array[] = [];
     let end = offset;
@@ -247,12 +253,18 @@ class RowGroup {
   }
 }
 
-/** About: a column's size before compression is a hint, and headers of copied pages are not read. */
+/**
+ * Estimates the size of page headers: an uncompressed size is only a hint to readers, and the headers of
+ * copied pages are not parsed.
+ */
 export function headerBytes(pages: readonly PlacedPage[]): number {
   return 24 * pages.length;
 }
 
-/** The labels that have no column of their own, as a JSON object. Text, not an object: `__proto__` is data. */
+/**
+ * Encodes the labels without a column of their own as a JSON object. Builds text instead of an object,
+ * because `__proto__` is a possible label.
+ */
 export function otherLabels(series: Labels): string {
   const pairs = series
     .filter(([label]) => label !== METRIC_NAME && label !== 'host')
@@ -282,7 +294,7 @@ export function timestampBounds(timestamps: Float64Array): [Uint8Array, Uint8Arr
 }
 
 interface EncodedBlock {
-  /** The pages of values. */
+  /** The pages of values, concatenated. */
   readonly bytes: Uint8Array;
   readonly directory: Uint8Array;
   readonly skeleton: Uint8Array;
@@ -308,7 +320,7 @@ function encodeBlock(block: Block): EncodedBlock {
   };
 }
 
-/** Number of series, bytes of each one's page, row sets, CRC-32. */
+/** Layout: number of series, size of each series' page, row sets, CRC-32. */
 function encodeDirectory(pageBytes: readonly number[], block: Block): Uint8Array {
   const writer = new ByteWriter(256).uvarint(pageBytes.length);
   for (const bytes of pageBytes) writer.uvarint(bytes);
@@ -329,7 +341,7 @@ function decodeDirectory(bytes: Uint8Array): PageDirectory {
   return { pageBytes, rowSets: decodeRowSets(reader.bytes(reader.left)) };
 }
 
-/** A chunk of a Parquet object, which another Parquet object takes over as it is. */
+/** A chunk of a Parquet object, which another Parquet object can copy unchanged. */
 class StoredParquet implements StoredBlock, EncodedBlock {
   readonly minTimestamp: number;
   readonly maxTimestamp: number;
@@ -359,7 +371,10 @@ class StoredParquet implements StoredBlock, EncodedBlock {
   }
 }
 
-/** @throws {CorruptArchiveError} when the bytes are no whole object of the format version this release reads */
+/**
+ * @throws {CorruptArchiveError} when the bytes are not a complete object of the format version that this
+ *   release reads
+ */
 export async function openArchiveObject(object: ObjectBytes): Promise<ArchiveReader> {
   const trailer = await readTrailer(object);
   const index = unpack<ParquetIndex>(await object.slice(trailer.index), trailer.indexCrc);
@@ -386,7 +401,10 @@ class ParquetReader implements ArchiveReader {
     return unpack(await this.object.slice(warm), warmCrc);
   }
 
-  /** The directory, and the layout unless it is known; pages of values follow from these. */
+  /**
+   * Plans to read the chunk directory, and the layout unless it is known. They tell which value pages to read
+   * next.
+   */
   plan(selection: Selection): PlannedRead[] {
     const { layouts } = selection;
     return this.chunks
@@ -477,9 +495,10 @@ class ParquetReader implements ArchiveReader {
 }
 
 /**
- * Reads series of a chunk that the directory lists: nearly always one request.
+ * Reads series of a chunk that the directory table lists, nearly always with one request.
  *
- * @param withVersions otherwise samples bear a version below every other: the caller has nothing else of these times
+ * @param withVersions false gives all samples the lowest version; correct if the caller has no other samples
+ *   of these times
  */
 export async function readListed(
   object: Pick<ObjectBytes, 'key' | 'slice'>,
@@ -492,7 +511,7 @@ export async function readListed(
   return readSeries(object, chunk, decodeDirectory(directory!), layout, wanted, withVersions);
 }
 
-/** Reads series of a chunk: the pages of those that are wanted and, if asked to, versions. */
+/** Reads the pages of the wanted series of a chunk and, if requested, the versions. */
 async function readSeries(
   object: Pick<ObjectBytes, 'key' | 'slice'>,
   chunk: Omit<ParquetChunk, 'directory'>,
@@ -537,7 +556,7 @@ async function readSeries(
   };
 }
 
-/** The block, every sample with the least version. */
+/** Makes a block in which every sample has the lowest version. */
 function withoutVersions({ block, rowSetOf }: RowSets, values: readonly Float64Array[]): Block {
   return { ...block, columns: values.map((of, series) => ({ ...rowSetOf(series), values: of })) };
 }
@@ -547,8 +566,8 @@ const NO_VALUES = new Float64Array(0);
 /**
  * Decodes pages of values.
  *
- * @param pages an empty one is that of a series without values
- * @param series of each page
+ * @param pages an empty page belongs to a series without values
+ * @param series the series of each page
  */
 function decodePages(
   pages: readonly Uint8Array[],
@@ -563,7 +582,7 @@ function decodePages(
   return placed.map(({ page }) => (page.length === 0 ? NO_VALUES : decoded.next().value!));
 }
 
-/** Fetches ranges, ascending, in as few requests as their gaps allow. */
+/** Fetches ascending ranges with as few requests as their gaps allow. */
 export async function slices(
   object: Pick<ObjectBytes, 'slice'>,
   ranges: readonly ByteRange[],
@@ -589,12 +608,13 @@ export async function slices(
 const NO_BYTES = new Uint8Array(0);
 
 /**
- * Where our own parts lie; stands before Parquet's footer, so that no reader of ours decodes that.
+ * The trailer stands before Parquet's footer and locates our own sections, so that our readers need not
+ * decode the footer.
  *
  *     'HTSDPQT1'   8 bytes
- *     uint64       offset of the index, zstd of JSON; the warm revisions, zstd of JSON, follow it
- *     uint32       bytes of the index, then of the warm revisions
- *     uint32       CRC-32 of the index, of the warm revisions, of Parquet's footer, of the trailer up to here
+ *     uint64       offset of the index, which is zstd of JSON; the warm revisions, also zstd of JSON, follow it
+ *     uint32 x 2   bytes of the index, bytes of the warm revisions
+ *     uint32 x 4   CRC-32 of the index, of the warm revisions, of Parquet's footer, of the trailer up to here
  */
 interface Trailer {
   readonly index: ByteRange;

@@ -3,7 +3,7 @@ import { ByteReader, ByteWriter, MalformedBytesError } from '../model/bytes';
 import { CorruptArchiveError } from './archive-format';
 import { encodeThrift, i32, readStruct, struct, type ThriftStruct } from './thrift';
 
-/** Parquet's numbers of encodings. */
+/** Numbers of Parquet's encodings. */
 export const ENCODING = {
   plain: 0,
   rle: 3,
@@ -15,11 +15,11 @@ export const ENCODING = {
 const DATA_PAGE = 0;
 const DICTIONARY_PAGE = 2;
 
-/** A page, header and compressed body. */
+/** A page with its header and compressed body. */
 export interface Page {
   readonly bytes: Uint8Array;
   readonly encoding: number;
-  /** Bytes of the header and the body before compression, as a column's metadata counts them. */
+  /** Bytes of the header and the uncompressed body, as the column's metadata counts them. */
   readonly uncompressedBytes: number;
 }
 
@@ -27,7 +27,7 @@ const LEVEL = 6;
 
 function compress(bytes: Uint8Array): Buffer {
   return zstdCompressSync(bytes, {
-    // zlib allocates this much at once, whatever the result's size.
+    // zlib allocates this much at once, even if the result is small.
     chunkSize: Math.min(64 * 1024, Math.max(1024, bytes.length)),
     params: { [zlib.ZSTD_c_compressionLevel]: LEVEL },
     pledgedSrcSize: bytes.length,
@@ -35,8 +35,8 @@ function compress(bytes: Uint8Array): Buffer {
 }
 
 /**
- * One series' values. PLAIN or BYTE_STREAM_SPLIT, whichever compresses better: both keep every bit, which a dictionary of
- * numbers may not (-0, payloads of NaN).
+ * Encodes one series' values as PLAIN or BYTE_STREAM_SPLIT, whichever compresses better. Both preserve every
+ * bit. A dictionary of numbers may not: it may lose -0 and NaN payloads.
  */
 export function encodeValues(values: Float64Array): Page {
   const plain = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
@@ -47,21 +47,21 @@ export function encodeValues(values: Float64Array): Page {
     : dataPage(packed, plain.length, values.length, ENCODING.plain);
 }
 
-/** A page of {@link encodeValues}, and the number of values that it must have. */
+/** A page made by {@link encodeValues}, and the expected number of values. */
 export interface ValuePage {
   readonly page: Uint8Array;
   readonly count: number;
 }
 
-/** Values of pages that are decompressed together, bytes. */
+/** Most bytes of values that are decompressed with one call. */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
-/** The least `chunkSize` of zlib. */
+/** The minimum of zlib's option `chunkSize`. */
 const LEAST_CHUNK_BYTES = 64;
 
 /**
- * Decodes pages of {@link encodeValues}.
+ * Decodes pages made by {@link encodeValues}.
  *
- * @returns each page's values; those of several pages may share a buffer
+ * @returns each page's values; several arrays may share a buffer
  * @throws {CorruptArchiveError}
  */
 export function decodeValues(pages: readonly ValuePage[]): Float64Array[] {
@@ -94,7 +94,7 @@ export function decodeValues(pages: readonly ValuePage[]): Float64Array[] {
   return decoded;
 }
 
-/** Byte k of every value, for each k. */
+/** Reorders values for BYTE_STREAM_SPLIT: byte 0 of every value, then byte 1 of every value, and so on. */
 function splitStreams(bytes: Uint8Array): Uint8Array {
   const count = bytes.length / 8;
   const streams = new Uint8Array(bytes.length);
@@ -105,7 +105,7 @@ function splitStreams(bytes: Uint8Array): Uint8Array {
 
 function joinStreams(streams: Uint8Array): Float64Array {
   const count = streams.length / 8;
-  // Four streams at a time, put together as the halves of a float64; machines are little-endian.
+  // Joins four streams at a time into halves of float64s. Assumes a little-endian machine.
   const halves = new Uint32Array(2 * count);
   for (let half = 0; half < 2; half++) {
     const a = 4 * half * count;
@@ -136,8 +136,9 @@ function openPage(page: Uint8Array) {
 }
 
 /**
- * Decompresses bodies of `bytes` bytes each, one after the other, in one call: a context of zstd takes as long to make as a
- * page of a day to decompress. zlib begins the next frame when its output of `chunkSize` is full.
+ * Decompresses consecutive bodies, which each have `bytes` bytes uncompressed, with one call. Making a zstd
+ * context takes as long as decompressing a day's page. zlib moves on to the next frame when its output of
+ * `chunkSize` bytes is full.
  *
  * @throws {CorruptArchiveError}
  */
@@ -159,16 +160,17 @@ function decompressAll(bodies: readonly Uint8Array[], bytes: number): Uint8Array
   }
 }
 
-/** Differences of a block, and of each of its miniblocks. */
+/** Parquet's block sizes: differences in a block, and in each of its miniblocks. */
 const DELTA_BLOCK = 128;
 const MINIBLOCKS = 4;
 const MINIBLOCK = DELTA_BLOCK / MINIBLOCKS;
-/** Differences of numbers within this are exact. */
+/** Differences of timestamps up to this magnitude are exact. */
 const MAX_EXACT = 2 ** 51;
 
 /**
- * Timestamps, ms. DELTA_BINARY_PACKED, whose regular times cost nothing; or PLAIN, where series after series repeats the same
- * irregular times, which zstd then finds, or where differences exceed 53 bits.
+ * Encodes timestamps, ms. Uses DELTA_BINARY_PACKED, where regular intervals cost nothing. Uses PLAIN where it
+ * is smaller because many series repeat the same irregular times, which zstd then finds, and where
+ * differences are not exact.
  *
  * @see https://parquet.apache.org/docs/file-format/data-pages/encodings/
  */
@@ -226,7 +228,7 @@ function deltaBinaryPacked(integers: Float64Array): Uint8Array {
   return writer.finish();
 }
 
-/** Packs a miniblock of non-negative integers, the lowest bits first. */
+/** Packs non-negative integers of a miniblock, lowest bits first. */
 function packBits(integers: Float64Array, width: number, writer: ByteWriter): void {
   if (width === 0) return;
   const bytes = writer.hole((integers.length * width) / 8).fill(0);
@@ -243,12 +245,12 @@ function packBits(integers: Float64Array, width: number, writer: ByteWriter): vo
   }
 }
 
-/** A column of texts, mostly repeated: its distinct values, and how often each comes in turn. */
+/** A column of texts with many repetitions: its distinct values, and runs of their indexes. */
 export class TextColumn {
   private readonly indexes = new Map<string, number>();
   private readonly runs: { readonly index: number; count: number }[] = [];
   private rows = 0;
-  /** Bytes of the distinct values. */
+  /** Size of the distinct values, in bytes. */
   dictionaryBytes = 0;
 
   add(value: string, count: number): void {
@@ -265,7 +267,7 @@ export class TextColumn {
     this.rows += count;
   }
 
-  /** In the order of bytes, as statistics compare them. */
+  /** Returns the least and greatest value, by the order of bytes that Parquet's statistics use. */
   bounds(): readonly [min: Buffer, max: Buffer] {
     const ordered = [...this.indexes.keys()].map((value) => Buffer.from(value)).sort(Buffer.compare);
     return [ordered[0]!, ordered.at(-1)!];
