@@ -5,10 +5,10 @@ import type { GroupId } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import type { ClosedDay } from './rollup-plan';
 
-/** Groups whose layouts are read side by side. */
+/** Most groups whose layouts are read at the same time. */
 const PARALLEL = 8;
 
-/** The archived objects of days, opened once each. */
+/** The archived objects of days. Each is opened once, and then shared by all groups. */
 export class DayObjects {
   private readonly opened = new Map<
     string,
@@ -22,8 +22,8 @@ export class DayObjects {
   }
 
   /**
-   * The groups that have at most `denseSamples` samples a series. Layouts and numbers of samples decide, which the object's index
-   * names: no sample is read.
+   * Returns the groups with at most `denseSamples` samples a series on average. Uses only layouts and numbers
+   * of samples from the object's index, so no sample is read.
    */
   async sparseGroups(day: ClosedDay, denseSamples: number): Promise<GroupId[]> {
     const all = (await this.open(day)).flatMap(({ object, groups }) =>

@@ -25,27 +25,30 @@ export interface ArchiveDependencies {
   readonly manifest: Manifest;
   readonly directory: Directory;
   readonly now: () => number;
-  /** Remove what else is kept of a partition-day once nobody can read it; they may be called again. */
+  /**
+   * Called when a partition-day expires, to remove further data about it that can no longer be read. May be
+   * called repeatedly for the same day.
+   */
   readonly onExpiry?: readonly ((ref: PartitionRef, day: Day) => Promise<void>)[];
 }
 
 export interface ArchiveLimits {
-  /** Bytes after which a day's next group begins another part. */
+  /** Size at which a part ends: the day's next group begins another part. */
   readonly partBytes: number;
-  /** Asked before each group: whether to keep what there is for the next invocation. */
+  /** Asked before each group. True stops the archiver, which saves the attempt for the next invocation. */
   readonly mustStop: () => boolean;
 }
 
 const DEFAULT_LIMITS: ArchiveLimits = { partBytes: 256 * 1024 * 1024, mustStop: () => false };
-/** Warm items of a part, whose revisions it holds: some 100 MB in memory. */
+/** Most warm items in a part. The writer holds their revisions, some 100 MB in memory. */
 const MAX_PART_ITEMS = 500_000;
 
 /**
- * Archives a partition-day if it is open: writes those of its parts anew that lack warm items or have deleted samples, and
- * commits all parts to the manifest at once. Idempotent. After a crash, or when it was stopped, the next call goes on: it
- * finds the finished parts beside the manifest.
+ * Archives a partition-day if it is open. Rewrites those parts that lack warm items or have deleted samples,
+ * and commits all parts to the manifest at once. Idempotent. After a crash or a stop, the next call continues
+ * with the attempt's finished parts, which are stored next to the manifest.
  *
- * @returns false when the day is still open: it was stopped, or another archiver came first
+ * @returns false when the day is still open, because the archiver was stopped or another one came first
  * @throws {FewerSamplesError}
  */
 export async function archiveDay(
@@ -55,7 +58,7 @@ export async function archiveDay(
   limits: ArchiveLimits = DEFAULT_LIMITS,
 ): Promise<boolean> {
   const { manifest, now } = dependencies;
-  // Before the warm items are read: a flush announced after this leaves the day open.
+  // Read the entry before the warm items, so that a flush announced after this leaves the day open.
   const entry = await manifest.get(ref, day);
   if (entry === undefined) return true;
   const { committed: base } = entry;
@@ -64,7 +67,7 @@ export async function archiveDay(
     return true;
   }
   const found = await manifest.attempts.get(ref, day);
-  // An attempt keeps the count that it began with: its first parts know nothing of later announcements.
+  // An attempt keeps the count with which it began, since its first parts do not include later announcements.
   const begun: Attempt =
     found !== undefined && found.attempt.base === base
       ? found.attempt
@@ -80,7 +83,7 @@ export async function archiveDay(
       await archiving.discard();
       return false;
     }
-    // Reads that had the manifest's old entry begin again.
+    // Reads that use the old manifest entry notice that its objects are gone, and start again.
     await sweepDay(dependencies, ref, day, archived, committed);
   }
   await archiving.end();
@@ -88,8 +91,8 @@ export async function archiveDay(
 }
 
 /**
- * Removes the objects of a partition-day that a commit replaced, or that earlier attempts left. Those of an attempt that may
- * still be committed bear a higher count of changes.
+ * Removes objects of a partition-day that a commit replaced or that earlier attempts left. Spares objects
+ * with a higher count of changes: they belong to attempts that may still be committed.
  */
 async function sweepDay(
   { cold, manifest }: Pick<ArchiveDependencies, 'cold' | 'manifest'>,
@@ -104,23 +107,26 @@ async function sweepDay(
   await manifest.markSwept(ref, day, committed);
 }
 
-/** Revisions of warm items by sort key, in that order. */
+/** Warm items' sort keys and revisions, ordered by sort key. */
 type RevisionList = readonly (readonly [sortKey: string, revision: string])[];
 
-/** Where a range's groups come from. */
+/** The input for writing a range of groups. */
 interface Source {
   readonly works: Iterable<GroupWork> | AsyncIterable<GroupWork>;
   readonly deletionsOf: DeletionsOf;
-  /** The part that is replaced. */
+  /** The part that is being replaced. */
   readonly object?: OpenArchive;
-  /** Of the warm items that the part holds, those that still exist: the next one names them, so that they are purged. */
+  /**
+   * Those of the replaced part's warm items that still exist. The new part lists them too, so that they are
+   * purged.
+   */
   readonly held?: RevisionList;
 }
 
-/** An invocation's work on a day: goes through its ranges and collects the parts. */
+/** One invocation's work on a day: goes through its ranges and collects the parts. */
 class DayArchiving {
   private readonly parts: ArchivedPart[];
-  /** Objects that were written and that the stored attempt lacks. */
+  /** Objects that were written since the attempt was last saved. */
   private unsaved: string[] = [];
 
   constructor(
@@ -129,13 +135,13 @@ class DayArchiving {
     private readonly ref: PartitionRef,
     private readonly day: Day,
     private readonly begun: Attempt,
-    /** The attempt's state in the table. */
+    /** The attempt as the table has it; undefined when there is none. */
     private stored: string | undefined,
   ) {
     this.parts = [...begun.parts];
   }
 
-  /** @returns false when it was stopped, or another archiver came first */
+  /** Archives a range of groups. @returns false when the archiver was stopped, or another one came first */
   async archive(range: DayRange): Promise<boolean> {
     const { dependencies, ref, day } = this;
     const { warm, cold, manifest } = dependencies;
@@ -168,33 +174,34 @@ class DayArchiving {
     return true;
   }
 
-  /** @returns all parts: none where the day never had anything */
+  /** Ends the last part. @returns all parts; none when the day never had any data */
   async finish(): Promise<readonly ArchivedPart[]> {
     if (this.parts.length === 0 && this.begun.base !== undefined)
       await this.endPart(this.beginPart(FIRST_GROUP), []);
     return this.parts;
   }
 
-  /** Forgets the attempt. */
+  /** Deletes the stored attempt. */
   async end(): Promise<void> {
     if (this.stored !== undefined)
       await this.dependencies.manifest.attempts.end(this.ref, this.day, this.stored);
   }
 
   /**
-   * Removes the objects that this invocation wrote, after a conditional write failed. It may have failed because its first
-   * answer was lost and another archiver went on from it: objects that the manifest or the stored attempt names stay.
+   * Removes the objects that this invocation wrote, after a conditional write failed. The write may in fact
+   * have succeeded, with its reply lost, and another archiver may have continued from it. So objects that the
+   * manifest or the stored attempt names are kept.
    */
   async discard(): Promise<void> {
     const { cold, manifest } = this.dependencies;
-    // The attempt first: the other archiver moves its parts from there to the entry.
+    // Read the attempt first: the other archiver moves its parts from the attempt to the manifest.
     const { attempt } = (await manifest.attempts.get(this.ref, this.day)) ?? {};
     const { archived } = (await manifest.get(this.ref, this.day)) ?? {};
     const named = new Set([...(attempt?.parts ?? []), ...(archived?.parts ?? [])].map(({ key }) => key));
     for (const key of this.unsaved) if (!named.has(key)) await cold.remove(key);
   }
 
-  /** Writes a range's groups into as many parts as their size asks for. */
+  /** Writes a range's groups into one or more parts of limited size. */
   private async write(range: DayRange, { works, deletionsOf, object, held = [] }: Source): Promise<boolean> {
     const { dependencies, limits, ref, day } = this;
     const limit = partLimit(range.part, limits.partBytes);
@@ -237,7 +244,7 @@ class DayArchiving {
     this.unsaved.push(part.key);
   }
 
-  /** @returns false when another archiver came first */
+  /** Saves the attempt. @returns false when another archiver came first */
   private async save(nextGroup: GroupId): Promise<boolean> {
     if (this.unsaved.length === 0) return true;
     const { manifest, now } = this.dependencies;

@@ -1,17 +1,18 @@
 /**
- * Work of several owners for a few lanes. The next piece is one of the owner that has the fewest in hand, and among these of
- * the one that has waited longest: however long an owner's work takes, or often it fails, the others' goes on.
+ * Shares a few lanes among the work of several owners. The next item is taken from the owner with the fewest
+ * items in progress and, among equals, from the one that has waited longest. So an owner whose work takes
+ * long or fails does not delay the others.
  */
 export class FairQueue<T> {
   private readonly owners: { readonly waiting: T[]; running: number; servedAt: number }[];
   private served = 0;
 
-  /** @param work each owner's, in the order in which it is to be done */
+  /** @param work each owner's items, in the order in which to do them */
   constructor(work: Iterable<readonly T[]>) {
     this.owners = [...work].map((waiting) => ({ waiting: [...waiting], running: 0, servedAt: 0 }));
   }
 
-  /** Runs all work, in so many lanes. `run` must not throw. */
+  /** Runs all work in the given number of lanes. `run` must not throw. */
   async drain(lanes: number, run: (item: T) => Promise<void>): Promise<void> {
     const lane = async () => {
       for (let owner = this.next(); owner !== undefined; owner = this.next()) {

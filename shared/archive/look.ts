@@ -2,30 +2,31 @@ import { isOpen, type ManifestDay } from '../cold/manifest';
 import { DAY_MS } from '../model/duration';
 import { type Day, dayOf, dayStartMs, type PartitionRef } from '../model/placement';
 
-/** Days are looked at each hour for so long after they should have been archived. */
+/** How long after its due date a day is checked every hour. */
 const RECENT_MS = 3 * DAY_MS;
-/** Hours of a day. */
+/** A partition's full check takes place in one of these hours of the day. */
 const TURNS = 24;
 
-/** What an invocation of the archiver looks at. */
+/** The partitions and days that an invocation of the archiver checks. */
 export interface Look {
   readonly partitions: readonly PartitionRef[];
-  /** The first day of a partition; undefined: every day. */
+  /** The first day to check of a partition; undefined: every day. */
   readonly fromDay: (ref: PartitionRef) => Day | undefined;
 }
 
-/** An operator's command looks at every day of all. */
+/** Makes an operator's command check every day of all partitions. */
 export function wholeLook(partitions: readonly PartitionRef[]): Look {
   return { partitions, fromDay: () => undefined };
 }
 
 /**
- * Each hour the archiver looks at recent days of the partitions that ever were in memory. Old days are rarely opened, by a
- * deletion or an import, and an earlier release may not have registered a partition: so once a day, at an hour of its own, it
- * looks at every day of each.
+ * Decides what the hourly archiver checks: each hour, recent days of the registered partitions; and once a
+ * day, at an hour that depends on the partition, every day of every partition. The daily check finds old days
+ * that a deletion or an import opened, which is rare, and partitions that an earlier release did not
+ * register.
  *
- * @param registered of any tenant, in any order
- * @param maxAgeMs age at which days are no longer opened by what is posted: `archiveAfter` and `maxSampleAge`
+ * @param registered partitions of any tenant, in any order
+ * @param maxAgeMs age from which posts no longer open a day: `archiveAfter` plus `maxSampleAge`
  */
 export function hourlyLook(
   partitions: readonly PartitionRef[],
@@ -42,8 +43,8 @@ export function hourlyLook(
 }
 
 /**
- * The partitions whose rollups may be behind: those of which every day was looked at, as rollups may just have been switched on,
- * and those of which a day was archived or removed lately.
+ * Selects the partitions whose rollups may be out of date: those with a day that was archived or removed
+ * recently, and those of which every day was checked, because rollups may just have been switched on.
  */
 export function partitionsToRollUp(
   { partitions, fromDay }: Look,
@@ -57,7 +58,7 @@ function hasTurn({ tenantId, partition }: PartitionRef, nowMs: number): boolean 
   return turn === Math.floor((nowMs * TURNS) / DAY_MS) % TURNS;
 }
 
-/** Whether a day has waited so long that older ones may wait too: the archiver was off. */
+/** Whether a day is so late that older days may be late too, which means that the archiver was off. */
 export function isLongOverdue(entry: ManifestDay, nowMs: number, archiveAfterMs: number): boolean {
   return isOpen(entry) && nowMs - dayStartMs(entry.day) - DAY_MS > archiveAfterMs + DAY_MS;
 }

@@ -1,15 +1,15 @@
 import { sampleCount } from '../codec';
 import { type LayoutBlock, mergeLayoutBlocks } from '../model/layout-block';
 
-/** Samples that one archived chunk has at most, unless a single block has more. */
+/** Most samples of one archived chunk, unless a single block has more. */
 const MAX_CHUNK_SAMPLES = 1_000_000;
 
 /**
- * Merges a group's blocks into few that do not overlap in time.
+ * Merges a group's blocks into a few that do not overlap in time.
  *
- * @param blocks none empty, in any order
- * @param maxSamples above which a new block begins, where blocks do not overlap
- * @returns ascending in time
+ * @param blocks in any order; none may be empty
+ * @param maxSamples a block that would exceed this ends before the next input block, unless the two overlap
+ * @returns blocks in ascending order of time
  */
 export function mergeInTime(
   blocks: readonly LayoutBlock[],

@@ -11,12 +11,15 @@ import type { WarmItem } from '../warm/warm-tier';
 import { mergeInTime } from './merge';
 import type { GroupCompaction } from './plan';
 
-/** The next object would hold less than the one it replaces, and nobody deleted it: a defect, so it is not written. */
+/**
+ * The new object would hold fewer samples than the one it replaces, although none were deleted. That is a
+ * defect, so the object is not written.
+ */
 export class FewerSamplesError extends Error {
   override readonly name = 'FewerSamplesError';
 }
 
-/** A group that the next object takes, with what the archiver fetched for it. */
+/** A group to be written, with the data that the archiver fetched for it. */
 export interface PreparedGroup {
   readonly plan: GroupCompaction<ArchivedChunk>;
   readonly deletions: readonly VersionedDeletion[];
@@ -28,7 +31,7 @@ export interface LaidOutItem {
   readonly layout: Layout;
 }
 
-/** Writes a part: one object, group after group. */
+/** Writes a part, which is one object, group by group. */
 export class PartWriter {
   private readonly revisions = new Map<string, string>();
   private groups = 0;
@@ -48,7 +51,7 @@ export class PartWriter {
     return this.upload.bytes;
   }
 
-  /** Warm items that the part took. */
+  /** Number of warm items in the part. */
   get items(): number {
     return this.revisions.size;
   }
@@ -57,7 +60,7 @@ export class PartWriter {
     return this.groups === 0;
   }
 
-  /** @param reader of the part that this one replaces */
+  /** Adds a group. @param reader reader of the part that this one replaces */
   async add({ plan, deletions, items }: PreparedGroup, reader: ArchiveReader | undefined): Promise<void> {
     const copied: StoredBlock[] = [];
     for (const chunk of plan.copies) copied.push(await reader!.load(chunk));
@@ -77,7 +80,9 @@ export class PartWriter {
   }
 
   /**
-   * @param kept revisions of warm items that the part holds beside those that were added
+   * Completes the object.
+   *
+   * @param kept revisions of further warm items whose samples the part holds, besides those that were added
    * @throws {FewerSamplesError}
    */
   async finish(

@@ -8,7 +8,7 @@ import { isLongOverdue } from './look';
 import { purgeDay } from './purge';
 import { type ExpiredCount, expireDay, isExpired } from './retention';
 
-/** The result of a slice of archiving; operator commands repeat it until nothing remains. */
+/** The result of a slice of archiving. Operator commands repeat slices until nothing remains. */
 export interface ArchiveCount {
   /** Partition-days archived. */
   readonly archived: number;
@@ -16,7 +16,10 @@ export interface ArchiveCount {
   readonly purged: number;
   /** Partition-days that are still open. */
   readonly remaining: number;
-  /** Partition-days whose warm items are too young in the manifest to be purged, or not archived yet. */
+  /**
+   * Partition-days with warm items that were not purged: the day is not archived, or too young in the
+   * manifest.
+   */
   readonly unpurged: number;
   /** Partition-days removed after the retention, and their objects. */
   readonly expired: number;
@@ -28,35 +31,44 @@ export interface ArchiveCount {
 }
 
 export interface ArchiveTask {
-  /** Only days that end by then, ms since epoch. */
+  /** Only days that end at this time or earlier are archived, ms since epoch. */
   readonly beforeMs: number;
-  /** The first day of a partition that is looked at; undefined: all are. All are too where the archiver is behind. */
+  /**
+   * The first day to check of a partition; undefined: all days. If the partition is far behind, all its days
+   * are checked anyway.
+   */
   readonly fromDay: (ref: PartitionRef) => Day | undefined;
-  /** How long a partition's samples can be read: days are removed after it. */
+  /** How long a partition's samples can be read. Days are removed after that. */
   readonly retentionMs: (ref: PartitionRef) => number;
-  /** How long after its end a day is to be archived. */
+  /** How long after its end a day should be archived. */
   readonly archiveAfterMs: number;
   /** Bytes of an object: {@link ArchiveLimits}. */
   readonly partBytes: number;
-  /** Purges too, what has been in the manifest for so long; undefined: purges nothing. */
+  /** Minimum age of a manifest entry for purging its warm items; undefined: nothing is purged. */
   readonly purgeAgeMs: number | undefined;
   /** Asked before each partition-day. */
   readonly hasTime: () => boolean;
-  /** Asked within a partition-day: whether it must be left to the next invocation, which goes on with it. */
+  /** Asked within a partition-day: whether to stop. The next invocation then continues with the day. */
   readonly mustStop: () => boolean;
-  /** Told of partitions whose rollups may lack a day: one was archived or removed now, or archived within {@link ACTIVE_MS}. */
+  /**
+   * Called with partitions whose rollups may be out of date: a day was archived or removed now, or archived
+   * within {@link ACTIVE_MS}.
+   */
   readonly onActive?: (ref: PartitionRef) => void;
-  /** Told of every day that was removed after the retention. */
+  /** Called for every day that was removed because its retention ended. */
   readonly onExpired?: (ref: PartitionRef, day: Day, count: ExpiredCount) => void;
-  /** Told of every failure; the other days go on. */
+  /** Called for every failure; the other days go on. */
   readonly onFailure: (ref: PartitionRef, day: Day, error: Error) => void;
 }
 
-/** Partition-days worked on side by side, each in some 200 MB of memory at most. */
+/** Partition-days worked on at the same time. Each takes at most some 200 MB of memory. */
 const LANES = 4;
-/** Partitions whose manifest is read side by side. */
+/** Partitions whose manifests are read at the same time. */
 const LOOKS = 16;
-/** Slices of so long take up a day's rollups again; later it is the turn of the whole partition, once a day. */
+/**
+ * How long after a day was archived each slice checks the partition's rollups. Later, they are checked once a
+ * day with the whole partition.
+ */
 const ACTIVE_MS = DAY_MS;
 const FIRST_DAY = '1970-01-01';
 const LAST_DAY = '9999-12-31';
@@ -73,8 +85,8 @@ const NOTHING: ArchiveCount = {
 };
 
 /**
- * Archives what is open of partitions, then, if asked to, purges. One partition-day's failure is no other's, and no tenant's
- * work waits for all of another's.
+ * Archives the open days of partitions and then, if asked to, purges warm items. A failed partition-day does
+ * not stop others, and tenants take turns.
  */
 export async function archivePartitions(
   dependencies: ArchiveDependencies,
@@ -91,7 +103,7 @@ export async function archivePartitions(
   );
   const { purgeAgeMs } = task;
   if (purgeAgeMs === undefined) return count;
-  // After all is archived: a purge is less urgent.
+  // Purge after archiving: it is less urgent.
   const purged = await eachDay(
     dependencies,
     partitions,
@@ -139,7 +151,10 @@ interface DayOfPartition {
   readonly entry: ManifestDay;
 }
 
-/** Works on the days that have ended and are `isToDo`, several side by side, the tenants in turn. */
+/**
+ * Works on those days that have ended and satisfy `isToDo`, several at the same time, with tenants taking
+ * turns.
+ */
 async function eachDay(
   { manifest, now }: ArchiveDependencies,
   partitions: readonly PartitionRef[],
@@ -162,7 +177,7 @@ async function eachDay(
   let count = NOTHING;
   await new FairQueue(byTenant.values()).drain(LANES, async ({ ref, entry }) => {
     try {
-      // Not in one expression: the count may change while the work goes on.
+      // Await before adding: in one expression, `count` would be read before other lanes add to it.
       const result = await work(ref, entry);
       count = add(count, result);
     } catch (error) {

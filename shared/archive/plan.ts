@@ -4,21 +4,24 @@ import type { GroupId } from '../model/placement';
 import { warmKeys } from '../platform/keys';
 import type { GroupRange } from '../warm/warm-tier';
 
-/** Warm items' revisions by sort key. */
+/** Revisions of warm items by sort key. */
 export type Revisions = ReadonlyMap<string, string>;
 
-/** A range of a day's groups, and the part that has had them; undefined before anything was archived. */
+/**
+ * A range of a day's groups, and the archived part that has had them; `part` is undefined before the first
+ * archiving.
+ */
 export interface DayRange extends GroupRange {
   readonly part: ArchivedPart | undefined;
-  /** Whether an attempt already has the part's first groups. */
+  /** Whether an attempt has already rewritten the part's first groups. */
   readonly isCut: boolean;
 }
 
 /**
- * The ranges that an archiver goes through, one after the other.
+ * Divides a day's groups into the ranges that an archiver goes through.
  *
- * @param parts the day's, as committed
- * @param nextGroup the attempt has the groups before it
+ * @param parts the day's committed parts
+ * @param nextGroup the attempt already has all groups before this one
  */
 export function planRanges(parts: readonly ArchivedPart[], nextGroup: GroupId): DayRange[] {
   const whole = parts.length === 0 ? [{ firstGroup: FIRST_GROUP, part: undefined }] : parts.map(partAsRange);
@@ -35,14 +38,14 @@ function partAsRange(part: ArchivedPart) {
 }
 
 /**
- * Bytes at which the next object of a range ends. One that is written anew may grow to twice the size of a part before it
- * is split, so that late data does not leave crumbs.
+ * Returns the size at which the new object of a range ends. A rewritten object may grow to twice the part
+ * size before it is split, so that late data does not create very small parts.
  */
 export function partLimit(part: Pick<ArchivedPart, 'bytes'> | undefined, partBytes: number): number {
   return part === undefined || part.bytes > 1.5 * partBytes ? partBytes : 2 * partBytes;
 }
 
-/** The groups of which an object lacks warm items, or has another revision. */
+/** Returns the groups with warm items that an object lacks or has at another revision. */
 export function changedGroups(warm: Revisions, held: Readonly<Record<string, string>>): Set<GroupId> {
   const changed = new Set<GroupId>();
   for (const [sortKey, revision] of warm)
@@ -50,12 +53,15 @@ export function changedGroups(warm: Revisions, held: Readonly<Record<string, str
   return changed;
 }
 
-/** A part's state before the archiver writes. */
+/** A part's state before it is rewritten. */
 export interface PartFacts<Chunk extends StoredChunk = StoredChunk> {
-  /** In order of group, then time. */
+  /** Ordered by group, then time. */
   readonly chunks: readonly ChunkFacts<Chunk>[];
   readonly changed: ReadonlySet<GroupId>;
-  /** Whether an attempt already has the part's first groups: the rest is written although the part holds it. */
+  /**
+   * Whether an attempt has already rewritten the part's first groups. The remaining groups are then rewritten
+   * too, even if unchanged.
+   */
   readonly isCut: boolean;
 }
 
@@ -66,26 +72,27 @@ export interface StoredChunk {
 
 export interface ChunkFacts<Chunk extends StoredChunk> {
   readonly chunk: Chunk;
-  /** Of its samples, those that were deleted since it was written. */
+  /** How many of its samples were deleted since the chunk was written. */
   readonly deleted: number;
 }
 
-/** How the next object comes to hold a group. */
+/** How to write a group into the new object. */
 export interface GroupCompaction<Chunk extends StoredChunk = StoredChunk> {
   readonly group: GroupId;
-  /** Chunks whose bytes are taken over as they are. */
+  /** Chunks whose bytes are copied unchanged. */
   readonly copies: readonly Chunk[];
-  /** Chunks that are decoded, rid of what was deleted, and merged with each other and the warm items. */
+  /** Chunks that are decoded, stripped of deleted samples, and merged with each other and the warm items. */
   readonly merges: readonly Chunk[];
   readonly readsWarm: boolean;
-  /** Samples that the next object has of it at least: those of the old one that were not deleted. */
+  /** Lower bound of the group's samples in the new object: the old object's samples that were not deleted. */
   readonly minSamples: number;
 }
 
 /**
- * Decides on a part of an open day.
+ * Plans how to rewrite a part of an open day.
  *
- * @returns the next object's groups, ascending; undefined when the part already holds all: a change elsewhere opened the day
+ * @returns the new object's groups, ascending; undefined when the part is already complete, because the
+ *   change that opened the day was in another part
  */
 export function planPart<Chunk extends StoredChunk>({
   chunks,
@@ -109,7 +116,7 @@ export function planPart<Chunk extends StoredChunk>({
   });
 }
 
-/** The state of a partition-day that has warm items, before a purge opens the objects. */
+/** State of a partition-day with warm items, before a purge opens the day's objects. */
 export interface PurgeFacts {
   readonly entry: ManifestDay | undefined;
   readonly nowMs: number;
@@ -117,18 +124,24 @@ export interface PurgeFacts {
   readonly ageMs: number;
 }
 
-/** @returns the archived day whose objects decide; undefined for an open or young day */
+/**
+ * @returns the archived day whose objects decide on the purge; undefined when the day is open or too young to
+ *   purge
+ */
 export function planPurge({ entry, nowMs, ageMs }: PurgeFacts): ArchivedDay | undefined {
   const archived = entry?.archived;
   if (archived === undefined || isOpen(entry!) || nowMs - archived.atMs < ageMs) return undefined;
   return archived;
 }
 
-/** A purge's decision on a part once it has seen the object. */
+/** A purge's decision about a part, after reading its object. */
 export type RemovalPlan =
-  /** The object is not the one that was committed: the day is opened, so that an archiver looks at it. */
+  /** The object is not the one that was committed. The day is opened, so that an archiver repairs it. */
   | { readonly act: 'reopen' }
-  /** Items at the revision that the object holds. The others, if any, open the day: nobody would archive them else. */
+  /**
+   * Remove these items: the object holds them at the same revision. If other items remain, the day is opened,
+   * since nobody would archive them otherwise.
+   */
   | { readonly act: 'remove'; readonly items: Revisions };
 
 export function planRemoval(

@@ -9,20 +9,20 @@ import type { WarmItem, WarmTier } from '../warm/warm-tier';
 import { erase, type LaidOutItem, type PreparedGroup } from './part-writer';
 import type { ChunkFacts, GroupCompaction } from './plan';
 
-/** Groups for which layouts, deletions and warm items are fetched side by side. */
+/** Groups for which layouts, deletions and warm items are fetched at the same time. */
 const PARALLEL = 32;
-/** Groups that are prepared together: at most so many, of about so many bytes. */
+/** Bounds of the groups that are prepared together. */
 const BATCH_GROUPS = 64;
 const BATCH_BYTES = 8 * 1024 * 1024;
 
 /** A group to be written. */
 export interface GroupWork {
   readonly plan: GroupCompaction<ArchivedChunk>;
-  /** Its warm items; undefined: they are to be read, if the plan says so. */
+  /** The group's warm items. Undefined: they still have to be read, if the plan says so. */
   readonly items: readonly WarmItem[] | undefined;
 }
 
-/** The groups of warm items that come in order of their groups: nothing of them was archived yet. */
+/** Makes the work for groups that have never been archived. @param items warm items, ordered by group */
 export async function* freshGroups(items: AsyncIterable<WarmItem>): AsyncGenerator<GroupWork> {
   let group: WarmItem[] = [];
   const work = (): GroupWork => ({
@@ -41,7 +41,10 @@ export async function* freshGroups(items: AsyncIterable<WarmItem>): AsyncGenerat
 
 export type DeletionsOf = (sourceId: Id) => Promise<readonly VersionedDeletion[]>;
 
-/** Looks up each source's deletions once, so that a plan and its execution see the same. */
+/**
+ * Returns a function that reads each source's deletions only once, so that a plan and its execution use the
+ * same ones.
+ */
 export function deletionsBySource(catalogue: Catalogue, tenantId: Id): DeletionsOf {
   const found = new Map<Id, Promise<readonly VersionedDeletion[]>>();
   return (sourceId) => {
@@ -51,7 +54,7 @@ export function deletionsBySource(catalogue: Catalogue, tenantId: Id): Deletions
   };
 }
 
-/** Counts the deleted samples of chunks. Reads only those that a deletion may concern. */
+/** Counts the deleted samples of chunks. Reads only chunks that a deletion may affect. */
 export async function countDeleted(
   reader: ArchiveReader,
   chunks: readonly ArchivedChunk[],
@@ -84,7 +87,7 @@ export interface PrepareDependencies {
   readonly deletionsOf: DeletionsOf;
 }
 
-/** Fetches what groups need to be written. The next batch is fetched while the caller writes. */
+/** Fetches the data for writing groups. Fetches the next batch while the caller writes the present one. */
 export async function* prepare(
   dependencies: PrepareDependencies,
   ref: PartitionRef,
@@ -131,7 +134,7 @@ async function prepareGroup(
   return { plan, deletions, items: laidOut };
 }
 
-/** Asks for the next value while the caller works on the one before. */
+/** Requests the next value while the caller works on the present one. */
 async function* ahead<T>(source: AsyncGenerator<T>): AsyncGenerator<T> {
   let next = source.next();
   try {
@@ -142,7 +145,7 @@ async function* ahead<T>(source: AsyncGenerator<T>): AsyncGenerator<T> {
       yield value;
     }
   } finally {
-    // Where the caller stops early, nobody is left to be told of a failure.
+    // If the caller stops early, nobody handles a failure of the pending request.
     next.catch(() => {});
   }
 }

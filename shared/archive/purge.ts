@@ -5,15 +5,17 @@ import { type DayRange, planPurge, planRanges, planRemoval } from './plan';
 /** The result of purging a partition-day. */
 export interface PurgeCount {
   readonly items: number;
-  /** Whether warm items remain: too young in the manifest, or not in the archive. */
+  /** Whether warm items remain, because they are too young in the manifest or not in the archive. */
   readonly remains: boolean;
 }
 
 /**
- * Removes the warm items of a partition-day that the archive holds, each only at the revision that was archived.
+ * Removes those warm items of a partition-day that the archive holds, each only at the revision that was
+ * archived.
  *
  * @param ageMs see {@link planPurge}
- * @throws {CorruptArchiveError} when a chunk of an object cannot be read back; nothing that it replaces is removed then
+ * @throws {CorruptArchiveError} when a chunk of an object cannot be read back; then nothing of that part is
+ *   removed
  */
 export async function purgeDay(
   dependencies: Pick<ArchiveDependencies, 'warm' | 'cold' | 'manifest' | 'now'>,
@@ -50,7 +52,7 @@ async function purgeRange(
   const held = object && { etag: object.etag, warm: await object.reader.warm() };
   const plan = planRemoval(part, held, present);
   if (plan.act === 'reopen') return { items: 0, remains: true };
-  // Verified, not assumed: every chunk is read back whole before what it replaces is removed.
+  // Read every chunk back before removing the warm items that it replaces.
   await object!.reader.verify();
   let items = 0;
   for (const [sortKey, revision] of plan.items) if (await warm.delete(ref, day, sortKey, revision)) items++;

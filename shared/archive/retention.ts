@@ -3,7 +3,10 @@ import { DAY_MS } from '../model/duration';
 import { type Day, dayStartMs, type PartitionRef } from '../model/placement';
 import type { ArchiveDependencies } from './execute';
 
-/** Removal waits so long: reads that began when the day's last sample could be read, and clocks that differ, are over by then. */
+/**
+ * How much later than the retention a day is removed. By then, reads that began in time have ended, and clock
+ * differences do not matter.
+ */
 const GRACE_MS = DAY_MS / 24;
 
 /** Whether no sample of a day can be read any more. */
@@ -11,19 +14,20 @@ export function isExpired(day: Day, nowMs: number, retentionMs: number): boolean
   return dayStartMs(day) + DAY_MS + GRACE_MS <= nowMs - retentionMs;
 }
 
-/** What was removed of a partition-day. */
+/** What was removed from a partition-day. */
 export interface ExpiredCount {
   readonly objects: number;
-  /** Warm items of a day that was never archived, or not purged. */
+  /** Warm items removed from a day that was not archived or not purged. */
   readonly items: number;
-  /** Whether the manifest's entry is removed too: nothing is left. */
+  /** Whether nothing is left, including the manifest's entry. */
   readonly isDone: boolean;
 }
 
 /**
- * Removes an expired partition-day: what others keep of it, warm items, objects, and at last its entry in the manifest, so
- * that whatever a crash leaves is found again. Its directory and the layouts of sources without later samples expire by
- * themselves. The bucket keeps versions of the objects for a month.
+ * Removes an expired partition-day: further data (`onExpiry`), warm items, objects, and the manifest's entry
+ * last, so that a removal that crashed is found and completed. The day's directory entries, and the layouts
+ * of sources without later samples, expire on their own. The bucket keeps old versions of objects for a
+ * month.
  *
  * @param hasTime asked while items are removed
  */
@@ -41,7 +45,7 @@ export async function expireDay(
   for (const remove of onExpiry) await remove(ref, day);
   const { items, isDone } = await warm.erase(ref, day, hasTime);
   if (!isDone) return { objects: 0, items, isDone };
-  // Before its parts are removed: an attempt may be resumed once the retention is raised.
+  // Remove the attempt before the parts it names: it would be resumed if the retention is raised.
   await manifest.attempts.remove(ref, day);
   const keys = await cold.list(ref, day);
   for (const key of keys) await cold.remove(key);

@@ -10,10 +10,13 @@ import { type Day, dayStartMs, type GroupId } from '../model/placement';
 import type { DayObjects } from './day-objects';
 import type { ClosedDay, SpanPlan } from './rollup-plan';
 
-/** A group with more series in a span is read as samples. */
+/** A group with more series than this in a span is not rolled up; reads use its samples. */
 const MAX_SERIES = 4096;
 
-/** Copies a group's units of days that are as they were, and aggregates the others. */
+/**
+ * Makes a group's units in a span: copies the units of days that did not change, and aggregates the other
+ * days.
+ */
 export async function makeGroup(
   group: GroupId,
   { span, copied, closed, open }: SpanPlan,
@@ -48,7 +51,7 @@ export async function makeGroup(
       if (before !== undefined && !isDeletedFrom(day)) copy(day);
     } else if (known?.has(day, entry.archived.identity) && !isDeletedFrom(day)) copy(day);
     else if (before === undefined && copied.days[day]?.[0] === entry.archived.identity)
-      // The day was rolled up, and had nothing of the group.
+      // The day was rolled up before, and had no samples of the group.
       rolledDays.set(day, entry.archived.identity);
     else {
       const rolled = await rollUpDay(group, entry, span.unitMs, days, deletions);
@@ -65,7 +68,10 @@ export async function makeGroup(
   return joined === 'excluded' ? joined : { ...joined, days: rolledDays.bytes, deletions: key };
 }
 
-/** @returns undefined when a sum cannot be stored: the day is read as samples */
+/**
+ * Aggregates a group's samples of a day. @returns undefined when a sum cannot be stored; reads then use the
+ * day's samples
+ */
 async function rollUpDay(
   group: GroupId,
   day: ClosedDay,
@@ -80,7 +86,7 @@ async function rollUpDay(
   return series && { layout, series };
 }
 
-/** Joins a group's days, ascending. */
+/** Joins the units of a group's days. @param parts ascending by day */
 function joinGroups(parts: readonly RolledGroup[]): RolledGroup | 'nothing' | 'excluded' {
   const full = parts.filter(({ series }) => series.some(({ starts }) => starts.length > 0));
   if (full.length === 0) return 'nothing';

@@ -6,7 +6,7 @@ import { DENSE_INTERVAL_MS, MINUTE_MS } from '../model/aggregates';
 import { DAY_MS } from '../model/duration';
 import type { Day } from '../model/placement';
 
-/** A group with more samples a series and day gets minutes. */
+/** Groups with more samples than this a series and day are dense: minutes are stored for them. */
 export const DENSE_SAMPLES = DAY_MS / DENSE_INTERVAL_MS;
 
 /** A day of a span that is archived and not open. */
@@ -15,29 +15,34 @@ export interface ClosedDay {
   readonly archived: ArchivedDay;
 }
 
-/** A span whose objects are to be written again. */
+/** A span whose objects must be rewritten. */
 export interface SpanPlan {
   readonly span: RollupSpan;
-  /** The state's text, for the commit; undefined when there is none. */
+  /** The state as stored text, for the commit; undefined when there is none. */
   readonly previous: string | undefined;
   readonly state: SpanState;
-  /** The state whose units are copied where their days are as they were. Minutes are made of a single day, and anew. */
+  /**
+   * The state from which units of unchanged days are copied. Spans of minutes have only one day and are
+   * always made from samples.
+   */
   readonly copied: SpanState;
   readonly closed: readonly ClosedDay[];
-  /** Open days, whose old units stay: no read uses them before the day is as it was. */
+  /**
+   * Open days. Their old units are copied; reads do not use them unless the day returns to the same state.
+   */
   readonly open: readonly Day[];
 }
 
-/** A span that has lost its last day to retention, or whose unit the stage no longer stores. */
+/** A span to remove: its last day has expired, or the stage no longer stores its unit. */
 export interface SpanRemoval extends Omit<SpanPlan, 'copied' | 'closed' | 'open'> {
   readonly closed?: undefined;
 }
 
 /**
- * Plans which spans of a partition are rolled up: those with a day that was archived again since.
+ * Plans which spans of a partition must be rolled up: those with a day that was archived since.
  *
  * @param days all days of the partition's manifest
- * @param states as the directory has them, by sort key
+ * @param states the directory's states of spans, by sort key
  * @param unitsMs lengths of the units that the stage stores
  * @param denseSamples see {@link DENSE_SAMPLES}
  */
@@ -49,7 +54,7 @@ export function planSpans(
 ): (SpanPlan | SpanRemoval)[] {
   const plans: (SpanPlan | SpanRemoval)[] = [];
   const seen = new Set<string>();
-  /** A day without a group of more samples than that has no dense one. */
+  /** A day whose samples are too few for a dense group needs no minutes. */
   const mayBeDense = ({ archived }: ManifestDay) =>
     archived === undefined || sizeOf(archived).samples > denseSamples;
   for (const unitMs of unitsMs) {

@@ -15,42 +15,52 @@ import { makeGroup } from './roll-up-group';
 import { DENSE_SAMPLES, planSpans, type SpanPlan, type SpanRemoval } from './rollup-plan';
 
 /**
- * Rolls archived days up to hours and days, and dense groups to minutes. A rollup is a function of committed objects of the
- * archive, never a running sum, so a replay cannot count twice (DESIGN.md, rule 2).
+ * Rolls archived days up to hours and days, and dense groups also to minutes. A rollup is computed from
+ * committed archive objects, and never a running sum, so a replay cannot be counted twice (DESIGN.md, rule
+ * 2).
  */
 
 export interface RollupDependencies {
   readonly cold: ColdTier;
   readonly catalogue: Catalogue;
   readonly manifest: Manifest;
-  /** Undefined: the stage stores none. Those that it has stay. */
+  /** Undefined when the stage stores no rollups. Existing rollups are kept. */
   readonly rollups: RollupDirectory | undefined;
 }
 
 type SpanDependencies = RollupDependencies & { readonly rollups: RollupDirectory };
 
 export interface RollupTask {
-  /** Asked before each span, and before each few groups of one. */
+  /** Asked before each span, and before each batch of groups within a span. */
   readonly hasTime: () => boolean;
-  /** Told of every failure, of a span by its name, or of a partition's `plan`; all else goes on. */
+  /**
+   * Called for every failure. `subject` is the span's name, or `plan` when a partition could not be planned.
+   * Other spans go on.
+   */
   readonly onFailure: (ref: PartitionRef, subject: string, error: Error) => void;
   /** @default DENSE_SAMPLES */
   readonly denseSamples?: number;
 }
 
-/** The result of a slice of rolling up; the next slice goes on. */
+/** The result of a slice of rolling up. The next slice does what is left. */
 export interface RollupCount {
   /** Spans of partitions that were written. */
   readonly rolledUp: number;
-  /** Spans that failed, or that time was up for, and partitions whose spans could not be planned. */
+  /** Spans that failed or had no time, and partitions that could not be planned. */
   readonly left: number;
 }
 
-/** An object ends with the source that takes it to so many bytes. It is held in memory, as is the one that it replaces. */
+/**
+ * Size at which an object ends, after the source that exceeds it. The new object and the one that it replaces
+ * are held in memory.
+ */
 const PART_BYTES = 64 * 1024 * 1024;
-/** Partitions whose days and rollups are looked at side by side. */
+/** Partitions whose days and rollups are checked at the same time. */
 const LOOKS = 16;
-/** Groups aggregated side by side, and held before they are written: minutes of 256 series take 20 MB. */
+/**
+ * Groups that are aggregated at the same time. A batch is held in memory until it is written; the minutes of
+ * 256 series take 20 MB.
+ */
 const PARALLEL = 8;
 const BATCH = 4 * PARALLEL;
 const MINUTES_BATCH = 4;
@@ -82,7 +92,7 @@ export async function rollUpPartitions(
         isDone =
           hasTime() && (await rewriteSpan({ ...dependencies, rollups }, ref, plan, denseSamples, hasTime));
       } catch (error) {
-        // An object that was replaced meanwhile is another day's work.
+        // The object was replaced while it was being read; the next pass retries.
         if (!(error instanceof ObjectChangedError)) onFailure(ref, plan.span.name, error as Error);
       }
       if (isDone) count.rolledUp++;
@@ -106,10 +116,11 @@ async function plansOf(
 }
 
 /**
- * Writes the objects of a span, lists them, then commits them. After a crash at any step the span is written again. Committed
- * objects of a span that goes are removed before the commit: afterwards nobody looks at it.
+ * Writes the objects of a span, lists them in the directory, then commits them. After a crash at any step,
+ * the span is written again. If a span is removed, its objects are removed before the commit, since nobody
+ * checks the span afterwards.
  *
- * @returns false when time was up, or another archiver came first
+ * @returns false when time was up or another archiver came first
  */
 async function rewriteSpan(
   dependencies: SpanDependencies,
@@ -176,7 +187,8 @@ async function rewriteSpan(
       ? { ...NO_STATE, revision }
       : { revision, days, parts, excluded: [...excluded] };
   if (!(await rollups.commit(ref, span, previous, next))) {
-    // Both have listed objects of one name: whichever lies there now, a third time settles it.
+    // Both archivers have listed objects with the same keys, and it is unknown whose are stored. Making the
+    // span again resolves that.
     await rollups.reopen(ref, span);
     return false;
   }
@@ -185,8 +197,9 @@ async function rewriteSpan(
 }
 
 /**
- * Removes the objects of a span that a commit replaced, or that earlier attempts left. Those of an attempt that may still be
- * committed bear a higher revision. What a crash leaves goes when the span is written the next time, or goes itself.
+ * Removes objects of a span that a commit replaced or that earlier attempts left. Spares objects with a
+ * higher revision: they belong to attempts that may still be committed. After a crash, the rest is removed
+ * when the span is next rewritten or removed.
  */
 async function sweepSpan(
   cold: ColdTier,
@@ -200,9 +213,10 @@ async function sweepSpan(
 }
 
 /**
- * Every group of a span that has units, ascending; undefined for one that cannot be rolled up.
+ * Yields every group of a span that has units, in ascending order; `rolled` is undefined if the group cannot
+ * be rolled up.
  *
- * @param oldSources gets the sources of the old objects, and the keys of these
+ * @param oldSources receives each source of the old objects, with the key of its object
  */
 async function* groupsOf(
   { cold, catalogue, rollups }: SpanDependencies,
@@ -218,7 +232,7 @@ async function* groupsOf(
   for (const day of changed) for (const group of await days.groups(day)) inDays.add(group);
   const excluded = new Set([...copied.excluded, ...sparse]);
   const batch = span.unitMs === MINUTE_MS ? MINUTES_BATCH : BATCH;
-  /** Reads of the old objects; where one is lost, the span is made from the archive alone. */
+  /** Reads an old object. If it is lost, schedules the span to be made from the archive alone. */
   const readOld = async <T>(read: () => Promise<T | undefined>): Promise<T | undefined> => {
     const found = await read().catch((error) => {
       if (error instanceof CorruptArchiveError) return undefined;
