@@ -2,13 +2,15 @@ import type { HttpHandlerOptions } from '@smithy/core/protocols';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import type { CallTimes } from '../platform/call-time';
 
-/** The SDK's connections, with an end to each attempt. It speaks HTTP/1.1 to every service. */
+/**
+ * Makes the SDK's HTTP connections, with a time limit for each attempt. They use HTTP/1.1 for every service.
+ */
 export function requestHandler({ connectMs, attemptMs, totalMs }: CallTimes): NodeHttpHandler {
   return new NodeHttpHandler({
     connectionTimeout: connectMs,
     requestTimeout: attemptMs,
     throwOnRequestTimeout: true,
-    // An answer that stops in its middle.
+    // Ends a reply that stops arriving in the middle.
     socketTimeout: totalMs,
   });
 }
@@ -17,7 +19,10 @@ interface Client {
   send: (command: never, options?: never) => Promise<unknown>;
 }
 
-/** Ends every call of a client after `totalMs`, its retries included, unless the caller brings a signal of its own. */
+/**
+ * Ends every call of a client, including its retries, after `totalMs`, unless the caller passes an abort
+ * signal of its own.
+ */
 export function bounded<C extends Client>(client: C, { totalMs }: CallTimes): C {
   const send = client.send.bind(client) as unknown as (
     command: unknown,

@@ -91,10 +91,13 @@ export function evaluatorDependencies(): EvaluatorDependencies {
   };
 }
 
-/** Tenants whose posts tell whether ingest is near nothing. */
+/** Number of tenants whose posts are sampled to decide whether ingest is nearly idle. */
 const HEARD_TENANTS = 20;
 
-/** Decides by what some of the tenants with rules posted, and stores a change. */
+/**
+ * Decides whether ingest is nearly idle, from the posts of some of the tenants with rules, and stores a
+ * changed result.
+ */
 async function quietOf(
   usage: UsageTable,
   states: RuleStates,
@@ -116,7 +119,7 @@ async function quietOf(
   return next;
 }
 
-/** Loads SNS' client with the first message: most stages have no topic. */
+/** Loads the SNS client when the first message is sent, since most stages have no topic. */
 function publisher(): SendDependencies['publish'] {
   let client: Promise<SNSClient> | undefined;
   return async (topicArn, message) => {

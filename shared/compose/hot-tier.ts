@@ -6,7 +6,10 @@ import { settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import { meterRedis } from '../platform/units';
 
-/** The memory tier. Its keys live as long as the stream remembers, so that whatever vanishes can be replayed. */
+/**
+ * Makes the memory tier. Its keys live as long as the stream's retention, so that a replay can restore
+ * expired samples.
+ */
 export function hotTier({ commandMs }: CallTimes = WORKING, pace?: ReadPace): HotTier {
   const client = connectHot(variable(ENV.redis), process.env, commandMs);
   return new HotTier(meterRedis(client), settings().streamRetention, pace);

@@ -28,7 +28,7 @@ export function ingestDependencies(
   const table = new RecoveryTable(meta);
   const tenants = new Tenants(meta);
   const catalogue = new Catalogue(meta, retention);
-  // Keys expire when the stream forgets their records: whatever vanishes can be replayed.
+  // Keys expire no earlier than their records in the stream, so that a replay can restore expired samples.
   const hot = hotTier();
   return {
     hot,
@@ -44,7 +44,7 @@ export function ingestDependencies(
   };
 }
 
-/** The records of an event source mapping's batch, all of one shard. */
+/** Converts the records of an event source mapping's batch, which all come from one shard. */
 export function deliveredRecords(event: KinesisStreamEvent): DeliveredRecord[] {
   return event.Records.map(({ kinesis, eventID }) => ({
     sequenceNumber: kinesis.sequenceNumber,
@@ -54,7 +54,7 @@ export function deliveredRecords(event: KinesisStreamEvent): DeliveredRecord[] {
   }));
 }
 
-/** Appends a batch, logs what failed and counts. */
+/** Appends a batch, logs failures and counts metrics. */
 export async function ingest(
   name: 'ingester' | 'replayer',
   dependencies: IngestDependencies,

@@ -5,10 +5,13 @@ import { getDirectly } from '../platform/direct-object';
 import { meterObjects } from '../platform/units';
 import { bounded, requestHandler } from './bounded';
 
-/** Path style where an endpoint is given, since an emulator has one host name. */
+/** Path-style addresses if an endpoint is configured: emulators have only one host name. */
 const OPTIONS = { maxAttempts: 5, forcePathStyle: process.env.AWS_ENDPOINT_URL !== undefined };
 
-/** The S3 client of a function that writes objects of any size: a call fails when its connection stands still. */
+/**
+ * Makes the S3 client of a function that writes objects of any size: a call has no total time limit, but
+ * fails when its connection is idle.
+ */
 export function objectStore(): S3Client {
   const connections = new NodeHttpHandler({
     connectionTimeout: WORKING.connectMs,
@@ -17,7 +20,7 @@ export function objectStore(): S3Client {
   return meterObjects(new S3Client({ ...OPTIONS, requestHandler: connections }));
 }
 
-/** The S3 client of a function that reads parts of objects. */
+/** Makes the S3 client of a function that reads parts of objects, with a time limit for each call. */
 export function objectReader(times: CallTimes): S3Client {
   const client = new S3Client({ ...OPTIONS, requestHandler: requestHandler(times) });
   return getDirectly(bounded(meterObjects(client), times));

@@ -3,7 +3,7 @@ import { UNITS_MS, UNITS_WITH_MINUTES_MS } from '../cold/rollup-span';
 import type { RuntimeSettings } from '../platform/settings';
 import type { Table } from '../platform/table';
 
-/** The directory of rollups of the units that a stage stores; undefined: it stores none. */
+/** Makes the directory of rollups for the units that a stage stores; undefined when it stores none. */
 export function rollupDirectory(
   table: Table,
   { rollups, retention }: Pick<RuntimeSettings, 'rollups' | 'retention'>,

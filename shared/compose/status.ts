@@ -6,7 +6,7 @@ import type { ReadDependencies } from '../query/read-context';
 import { RecoveryTable } from '../recovery/recovery-table';
 import type { UsageTable } from '../tenancy/usage-table';
 
-/** The reader of tenants' status, over the stores of a function that reads. */
+/** Makes the reader of tenants' status, from the stores of a function that reads. */
 export function tenantStatus({ hot, manifest }: ReadDependencies, usage: UsageTable, meta: Table): Status {
   const stage = settings();
   return new Status({

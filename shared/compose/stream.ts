@@ -4,10 +4,11 @@ import { callDirectly } from '../platform/direct-call';
 import { chargeStream, meterStream } from '../platform/units';
 import { bounded, requestHandler } from './bounded';
 
-/** The Kinesis client of a function that puts records. */
+/** Makes the Kinesis client of a function that puts records. */
 export function streamClient(times: CallTimes = WORKING): KinesisClient {
   return callDirectly(
-    // HTTP/1.1: an instance has one request in flight, so HTTP/2, the default, gains nothing, and emulators cut it short.
+    // Uses HTTP/1.1: an instance has only one request in progress, so HTTP/2, the default, gains nothing, and
+    // emulators cut it short.
     bounded(meterStream(new KinesisClient({ maxAttempts: 3, requestHandler: requestHandler(times) })), times),
     'kinesis',
     { PutRecords: PutRecordsCommand },

@@ -20,7 +20,10 @@ interface TableClient {
   readonly client: DynamoDBClient;
 }
 
-/** A function's clients, one for both tables: calls of either use the same connections. */
+/**
+ * The clients of this instance, one for each set of time limits. Both tables use the same client, so that
+ * they share connections.
+ */
 const clients: TableClient[] = [];
 
 function tableClient(times: CallTimes): DynamoDBClient {
@@ -44,7 +47,7 @@ function tableClient(times: CallTimes): DynamoDBClient {
   return client;
 }
 
-/** The table of everything that is not a chunk. */
+/** The table of everything except chunks. */
 export function metaTable(times: CallTimes = WORKING): Table {
   return { client: tableClient(times), name: variable(ENV.metaTable) };
 }
