@@ -1,56 +1,64 @@
 import { randomInt } from 'node:crypto';
 
-/** Slots of the hash table that an entry may lie away from its own. */
+/** How far an entry may be from its own slot in the hash table. */
 const MAX_PROBES = 64;
-/** Entries of equal hash, which a tenant can make many of: each look-up would compare them all. */
+/** Most entries with equal hashes. A tenant can make many, and each look-up would compare them all. */
 const MAX_EQUAL = 8;
 const FIRST_SLOTS = 64;
 
-/** An entry is its chunk's number times this and the index of its first word. */
+/**
+ * An entry is a number: the index of its chunk times CHUNK_WORDS, plus the index of its first word in the
+ * chunk.
+ */
 const CHUNK_BITS = 16;
 const CHUNK_WORDS = 2 ** CHUNK_BITS;
 const CHUNK_MASK = CHUNK_WORDS - 1;
-/** The first chunk; each other one has twice as many words as the one before, up to {@link CHUNK_WORDS}. */
+/**
+ * Words of the first chunk. Each further chunk has twice as many as the one before, up to {@link
+ * CHUNK_WORDS}.
+ */
 const FIRST_WORDS = 1_024;
 
-/** Words of an entry before its bytes. */
+/** Indexes of an entry's words. The entry's bytes follow them. */
 const LENGTH = 0;
-/** The entry that was looked up after this one; 0: none. */
+/** The entry that was looked up after this one; 0 when there is none. */
 const SUCCESSOR = 1;
 const SCOPE = 2;
 const PART = 3;
 const VALUE = 4;
 const HEADER_WORDS = 5;
 
-/** From so many bytes on, a native comparison costs less than a loop. */
+/** From this length on, a native comparison is faster than a loop. */
 const LONG_BYTES = 64;
 
 /**
- * Maps bytes to numbers, outside of the heap: with an object for each of a million series, garbage collection took a third of post's CPU.
+ * Maps byte strings to numbers. It stores them outside of the JavaScript heap: with an object for each of a
+ * million series, garbage collection took a third of post's CPU time.
  *
- * Senders send the same series minute after minute in the same order, so nearly every entry is found by comparing its bytes with
- * those of the entry that followed the one before. Bytes are compared, never only hashed: a tenant could make two of equal hash.
- * A key may have two numbers beside its bytes.
+ * Senders send the same series every minute in the same order. So each look-up first compares the entry that
+ * followed the previous one last time, which is nearly always right. Bytes are always compared, never only
+ * hashes, because a tenant could make two byte strings with equal hashes. A key may include two numbers,
+ * `scope` and `part`, besides its bytes.
  */
 export class ByteTable {
   private readonly words: Int32Array[] = [];
   private readonly chunks: Buffer[] = [];
-  /** Words of the last chunk that are in use. */
+  /** Number of words in use in the last chunk. */
   private used = 0;
-  /** Pairs of an entry's hash and the entry, by the hash; entry 0: the slot is free. At most half of them are taken. */
+  /** Pairs of a hash and its entry; entry 0 marks a free slot. At most half of the slots are taken. */
   private slots = new Int32Array(2 * FIRST_SLOTS);
   private count = 0;
-  /** The entry that was found or added last. */
+  /** The entry that was last found or added. */
   private last = 0;
-  /** Hash of the bytes that {@link find} last did not find. */
+  /** Hash of the bytes that {@link find} failed to find last. */
   private missed = 0;
 
-  /** @param use called with the bytes of memory that the table takes */
+  /** @param use called with each increase of the table's memory, bytes */
   constructor(private readonly use: (bytes: number) => void) {
     use(this.slots.byteLength + 500);
   }
 
-  /** @returns the entry that is expected next if its bytes stand in `bytes` at `at`, else 0 */
+  /** @returns the entry expected next, if its bytes are in `bytes` at `at`; else 0 */
   guess(bytes: Buffer, at: number): number {
     const expected = this.expected();
     if (expected === 0) return 0;
@@ -60,7 +68,9 @@ export class ByteTable {
     return expected;
   }
 
-  /** @returns the entry of the bytes from `start` to `end` within `scope` and `part`; 0 when there is none */
+  /**
+   * @returns the entry of the bytes from `start` to `end` with this `scope` and `part`; 0 when there is none
+   */
   find(bytes: Uint8Array, start: number, end: number, scope = 0, part = 0): number {
     const expected = this.expected();
     if (expected !== 0 && this.isNamedBy(expected, scope, part, bytes, start, end)) {
@@ -85,7 +95,8 @@ export class ByteTable {
   }
 
   /**
-   * Adds what {@link find} just did not find. It is not found again if its place in the hash table is crowded.
+   * Adds the key that the preceding {@link find} did not find. If all slots near the key's own are taken,
+   * later look-ups do not find the entry.
    *
    * @returns the entry
    */
@@ -117,7 +128,7 @@ export class ByteTable {
     return this.field(entry, PART);
   }
 
-  /** A view of an entry's bytes. */
+  /** Returns a view of an entry's bytes. */
   bytesOf(entry: number): Buffer {
     const first = 4 * ((entry & CHUNK_MASK) + HEADER_WORDS);
     return this.chunks[entry >> CHUNK_BITS]!.subarray(first, first + this.field(entry, LENGTH));
@@ -135,7 +146,7 @@ export class ByteTable {
     let chunk = this.words.length - 1;
     if (chunk === -1 || this.used + size > this.words[chunk]!.length) {
       const next = Math.min(CHUNK_WORDS, FIRST_WORDS * 2 ** this.words.length);
-      // An entry that is larger than a chunk has one of its own. No entry is 0.
+      // An entry larger than a chunk gets a chunk of its own. Word 0 stays unused, so that no entry is 0.
       const buffer = new ArrayBuffer(4 * Math.max(next, 1 + size));
       this.words.push(new Int32Array(buffer));
       this.chunks.push(Buffer.from(buffer));
@@ -171,7 +182,7 @@ export class ByteTable {
     const own = this.chunks[chunk]!;
     const first = 4 * (at + HEADER_WORDS);
     if (length >= LONG_BYTES) return own.compare(bytes, start, end, first, first + length) === 0;
-    // From the end: keys that follow each other have the same beginning.
+    // Compare from the end: consecutive keys often begin with the same bytes.
     let i = length - 1;
     while (i >= 0 && own[first + i] === bytes[start + i]) i--;
     return i < 0;
@@ -192,12 +203,18 @@ export class ByteTable {
   }
 }
 
-/** The slot where a hash belongs, by its upper bits: the lower bits of a product depend on lower bits only. */
+/**
+ * Returns the first slot for a hash. Uses its upper bits, because the lower bits of a product depend on lower
+ * bits only.
+ */
 export function firstSlot(hash: number, mask: number): number {
   return hash >>> Math.clz32(mask);
 }
 
-/** @returns the index of a slot for an entry of this hash; undefined when those near its own, or its hash, are taken */
+/**
+ * @returns the index of a free slot for an entry of this hash; undefined when all near slots are taken, or
+ *   too many have the same hash
+ */
 function freeSlot(slots: Int32Array, hash: number): number | undefined {
   const mask = slots.length / 2 - 1;
   const first = firstSlot(hash, mask);
@@ -210,7 +227,7 @@ function freeSlot(slots: Int32Array, hash: number): number | undefined {
   return undefined;
 }
 
-/** An entry for which no slot is near its own is no longer found. */
+/** Doubles the slots. Entries without a free slot near their own are dropped. */
 function twiceAsMany(old: Int32Array): Int32Array<ArrayBuffer> {
   const slots = new Int32Array(2 * old.length);
   for (let at = 0; at < old.length; at += 2) {
@@ -223,7 +240,7 @@ function twiceAsMany(old: Int32Array): Int32Array<ArrayBuffer> {
   return slots;
 }
 
-/** Drawn by each process, or senders could choose bytes whose hashes fill the slots of others. */
+/** Random for each process, so that senders cannot choose bytes whose hashes collide. */
 export const MULTIPLIER = randomInt(2 ** 32) | 1;
 
 function hashOf(bytes: Uint8Array, start: number, end: number, scope: number, part: number): number {
@@ -231,14 +248,14 @@ function hashOf(bytes: Uint8Array, start: number, end: number, scope: number, pa
   return Math.imul(byteHash(bytes, start, end) ^ numbers ^ (numbers >>> 15), MULTIPLIER);
 }
 
-/** FNV-1a of four bytes at a time, from `start` to `end`: 32 bits. */
+/** Computes a 32-bit FNV-1a over four bytes at a time, from `start` to `end`. */
 export function byteHash(bytes: Uint8Array, start: number, end: number): number {
   let hash = 0x811c9dc5 ^ (end - start);
   let at = start;
   for (; at + 4 <= end; at += 4) {
     const word = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
     hash = Math.imul(hash ^ word, 0x01000193);
-    // The low bits of a product depend on low bits only.
+    // Mix upper bits into lower ones: the lower bits of a product depend on lower bits only.
     hash ^= hash >>> 15;
   }
   for (; at < end; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);

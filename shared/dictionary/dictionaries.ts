@@ -3,8 +3,8 @@ import type { Id } from '../model/id';
 import { SeriesDictionary } from './series-dictionary';
 
 /**
- * The dictionaries of an instance, one a tenant, within one budget of memory. To make room it drops the largest, so a tenant with
- * few series loses nothing to the others.
+ * The dictionaries of an instance, one for each tenant, within one memory budget. To make room, the largest
+ * is dropped, so that a tenant with few series does not suffer from others.
  */
 export class SeriesDictionaries {
   private readonly byTenant = new Map<Id, SeriesDictionary>();
@@ -12,12 +12,15 @@ export class SeriesDictionaries {
 
   constructor(private readonly budget: CacheBudget) {}
 
-  /** Approximate memory of all. */
+  /** Approximate memory of all dictionaries. */
   get bytes(): number {
     return this.usedBytes;
   }
 
-  /** Returns the dictionary for a request of a tenant. First makes room, if earlier requests have used up the budget. */
+  /**
+   * Returns the dictionary for a tenant's request. First drops dictionaries if earlier requests have exceeded
+   * the budget.
+   */
   of(tenantId: Id): SeriesDictionary {
     while (this.usedBytes > this.budget.bytes) this.forgetLargest();
     let dictionary = this.byTenant.get(tenantId);
@@ -39,7 +42,7 @@ export class SeriesDictionaries {
     if (largest === undefined) return;
     this.byTenant.delete(largest.tenantId);
     this.usedBytes -= largest.bytes;
-    // A request under way may still add to it.
+    // A request in progress may still add to the dropped dictionary.
     largest.onUse = undefined;
   }
 }

@@ -5,7 +5,10 @@ import type { SeriesDictionary, SeriesNames } from './series-dictionary';
 /** @throws {InvalidSeriesError} when the bytes name no valid series */
 type DecodeLabels = (bytes: Buffer, start: number, end: number, scope: number, part: number) => Labels;
 
-/** A protocol's series, by the bytes with which senders name them, within a `scope` and `part` of the protocol. */
+/**
+ * Finds a protocol's series by the bytes with which senders name them. A key also has a `scope` and a `part`,
+ * whose meaning the protocol defines.
+ */
 export class EncodedSeries implements SeriesNames {
   private readonly table: ByteTable;
   private readonly namer: number;
@@ -18,16 +21,16 @@ export class EncodedSeries implements SeriesNames {
     this.namer = dictionary.addNames(this);
   }
 
-  /** @returns the series' number; 0 when it is not known */
+  /** @returns the series' number; 0 when it is unknown */
   find(bytes: Buffer, start: number, end: number, scope = 0, part = 0): number {
     const entry = this.table.find(bytes, start, end, scope, part);
     return entry === 0 ? 0 : this.table.valueOf(entry);
   }
 
   /**
-   * Adds the series that {@link find} just did not find.
+   * Adds the series that the preceding {@link find} did not find.
    *
-   * @throws {InvalidSeriesError} when the bytes name no valid series, or its labels have too many bytes
+   * @throws {InvalidSeriesError} when the bytes name no valid series, or its labels are too long
    */
   add(bytes: Buffer, start: number, end: number, scope = 0, part = 0): number {
     const { dictionary } = this;

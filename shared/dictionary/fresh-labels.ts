@@ -1,9 +1,15 @@
 import type { Labels } from '../model/labels';
 
-/** Bytes of keys after which `recent` becomes `older`, so at least this much of the latest labels is cached. */
+/**
+ * Number of key bytes after which `recent` becomes `older`. At least this amount of the latest labels stays
+ * cached.
+ */
 const MAX_BYTES = 2_000_000;
 
-/** Cache of the labels of the newest series of a process, for one dictionary at a time: the layouts of these series need them soon. */
+/**
+ * Caches the labels of the newest series of one dictionary. They are needed again soon, for the layouts of
+ * these series.
+ */
 export class FreshLabels {
   private owner: object | undefined;
   private recent = new Map<number, Labels>();

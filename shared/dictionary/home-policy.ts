@@ -1,54 +1,73 @@
 /**
- * How a home (home.ts) makes, bounds and begins its unions anew.
+ * How a home (home.ts) makes and bounds its unions, and when it starts them again.
  *
- * Post has a union's layout in every record of a row, so a union that has many series more than its rows wastes bytes. A union that has
- * too few is made anew for each cut of a sender, with a layout that every store keeps.
+ * Every record of a row has the layout of the row's union. A union with many more series than its rows
+ * therefore wastes bytes. Unions with too few series are also bad: each place where a sender cuts its
+ * requests makes another union, with a layout that every store keeps.
  */
 export interface HomePolicy {
-  /** Bounds of one union, whose growth costs as much as it is large. */
+  /** Bounds of one union. Growing a union costs as much as its size. */
   readonly union: {
     readonly series: number;
     /** Bytes of its series' label keys. */
     readonly keyBytes: number;
     readonly growths: number;
   };
-  /** Bounds of a home. One that would have more drops its unions; its rows have layouts of their own until `unionMs` ends. */
+  /**
+   * Bounds of a home. A home that would exceed them drops its unions, and its rows have layouts of their own
+   * until `unionMs` ends.
+   */
   readonly home: { readonly unions: number; readonly groups: number };
   /**
-   * Sample time after which all unions begin anew, ms: series that are no longer sent leave with the old ones. They take a new layout
-   * of each source with them, so it is hours.
+   * Sample time after which all unions start again, ms, so that series that are no longer sent disappear.
+   * Restarting costs a new layout for each source, so this is hours.
    */
   readonly unionMs: number;
-  /** When unions begin anew because their rows have become sparse, as when a Prometheus has more queues than before. */
+  /**
+   * When unions start again because their rows are sparse, as happens when a Prometheus adds sending queues.
+   */
   readonly sparse: {
-    /** A row is sparse when it has less than this share of its union's series. Four queues of one union would have a quarter each. */
+    /**
+     * A row is sparse when it has less than this share of its union's series. If four queues shared one
+     * union, each row would have a quarter.
+     */
     readonly share: number;
-    /** Sparse rows, less the others, after which the unions begin anew: a sender may change its series step by step. */
+    /**
+     * Number of sparse rows, minus the other rows, after which the unions start again. Not at the first one,
+     * since a sender may change its series gradually.
+     */
     readonly rows: number;
-    /** Each time it happens, the next time takes this many times as many rows: a sender of small random rows is not relearnt for ever. */
+    /**
+     * Each restart multiplies the number of sparse rows for the next one by this, so that a sender of small
+     * random rows does not cause restarts for ever.
+     */
     readonly patience: number;
-    /** Afterwards a union has at most this many times the series of the largest row, but may always have `series`. */
+    /**
+     * After a restart, a union has at most this many times the series of the largest row, but `series` are
+     * always allowed.
+     */
     readonly rowsAUnion: number;
-    /** Series that a union may always have afterwards. */
+    /** Number of series that a union may always have after a restart. */
     readonly series: number;
   };
   /**
-   * When the groups of a home are crowded: on average they have this many times the series, or the bytes of labels, that
-   * `splitBitsFor` allows one layout. Many queues of one target would put tens of thousands of series into a group.
+   * When the groups of a home count as crowded: when they have on average this many times the series, or the
+   * bytes of labels, that `splitBitsFor` allows in one layout. Without this, many queues of one target could
+   * put tens of thousands of series into a group.
    */
   readonly crowded: {
     readonly series: number;
     readonly keyBytes: number;
-    /** A crowded home's unions have at most this many bits of split more than they need: a bit halves the frames of their rows. */
+    /** Most additional split bits for the unions of a crowded home. Each bit halves the series of a frame. */
     readonly bits: number;
   };
-  /** What unions may cost one request: see {@link Allowance}. */
+  /** Bounds of what one request may cost: see {@link Allowance}. */
   readonly request: {
-    /** A row with less than this share of its unions' series draws on `bytes`. */
+    /** Rows with less than this share of their unions' series use up `bytes`. */
     readonly smallShare: number;
-    /** A hostile request would make megabytes of layouts of a few samples. */
+    /** Without this bound, a hostile request could make megabytes of layouts for a few samples. */
     readonly bytes: number;
-    /** 900 lines of 300 new fields each, of 16 hosts, took 30 s without a bound. */
+    /** Without this bound, 900 lines with 300 new fields each, of 16 hosts, took 30 s. */
     readonly series: number;
   };
 }
@@ -62,7 +81,7 @@ export const HOME_POLICY: HomePolicy = {
   request: { smallShare: 1 / 4, bytes: 1_000_000, series: 100_000 },
 };
 
-/** What the unions of one request may still cost. Each row uses some of it up. */
+/** What the unions of one request may still cost. Rows use it up. */
 export interface Allowance {
   /** Bytes left for layouts of rows that have a small share of their unions' series. */
   bytes: number;
@@ -70,7 +89,7 @@ export interface Allowance {
   series: number;
 }
 
-/** A request's allowance, as it begins. */
+/** Returns a request's initial allowance. */
 export function allowanceOf({ request: { bytes, series } }: HomePolicy = HOME_POLICY): Allowance {
   return { bytes, series };
 }

@@ -7,7 +7,7 @@ import type { SeriesDictionary } from './series-dictionary';
 import { layoutsOf, type SeriesLayout } from './series-layouts';
 import type { SourceRow } from './series-source';
 
-/** The values of a row that go into one group. */
+/** The values of a row that belong to one group. */
 export interface GroupRow {
   readonly splitBits: number;
   readonly splitIndex: number;
@@ -16,13 +16,16 @@ export interface GroupRow {
   readonly values: Uint8Array;
 }
 
-/** A series' position is `group * COLUMNS + column + 1`, by its group's number in the home; 0 when it is in no union. */
+/**
+ * A series' position is `group * COLUMNS + column + 1`, where `group` is the group's number in the home; 0
+ * means that it is in no union.
+ */
 const COLUMN_BITS = 12;
 const COLUMNS = 2 ** COLUMN_BITS;
-/** The position of a series that is being added. */
+/** Marks a series that is being added to a union. */
 const ADDED = -1;
 
-/** Approximate memory of a home, of a union, and of a group without its layout. */
+/** Approximate memory of a home, a union, and a group without its layout, in bytes. */
 const HOME_BYTES = 250;
 const UNION_BYTES = 200;
 const GROUP_BYTES = 700;
@@ -37,9 +40,9 @@ interface Union {
   readonly seriesCount: number;
   readonly keyBytes: number;
   readonly growths: number;
-  /** Numbers of its groups in the home. */
+  /** Numbers of the union's groups in the home. */
   readonly groups: number[];
-  /** Sparse rows less the other rows, at least 0. */
+  /** Number of sparse rows minus the other rows, at least 0. */
   sparseRows: number;
 }
 
@@ -47,17 +50,21 @@ type Size = Pick<Union, 'seriesCount' | 'keyBytes'>;
 const NOTHING: Size = { seriesCount: 0, keyBytes: 0 };
 
 /**
- * Where series live: the groups of a source, or of a pool of sources, and the unions of the series that came in one row.
+ * The place where series live: the groups of a source, or of a pool of sources. It divides their series into
+ * unions of those that come in the same rows.
  *
- * Senders cut their requests anywhere, and a layout for each cut would cost more than the samples. A row is written in its
- * union's layouts, with a presence map unless it has all of their series. Where a Prometheus deals the series of a scrape out
- * to queues, each queue's rows have series that no other has, so each has a union and needs no presence map, except where a
- * request ends within a scrape. Where any row may have any series (Telegraf's batches), all are in one union after a few requests.
- * A row that has series of two unions makes them one.
+ * Senders may cut their requests at any place, and a layout for each cut would cost more than the samples. So
+ * a row is written in the layouts of its union, with a presence map unless the row has all series of the
+ * layout. When a Prometheus distributes the series of a scrape over queues, each queue gets a union, because
+ * its rows share no series with other queues. Its rows then need no presence map, except where a request ends
+ * within a scrape. When any row may have any series, as in Telegraf's batches, all series are in one union
+ * after a few requests. A row with series of two unions merges them.
  *
- * When rows have become sparse, as when a Prometheus has more queues than before, the unions begin anew.
+ * When rows have become sparse, for example because a Prometheus has more queues than before, the unions
+ * start again.
  *
- * Instances need not agree on unions, and no store keeps them: an instance that knows fewer series writes smaller layouts.
+ * Instances of post need not agree on unions, and unions are stored nowhere: an instance that knows fewer
+ * series writes smaller layouts.
  */
 export class Home {
   private readonly groups: (Group | undefined)[] = [];
@@ -66,13 +73,13 @@ export class Home {
   private total = NOTHING;
   private isGivenUp = false;
   private maxSeries: number;
-  /** Sparse rows after which the unions begin anew. */
+  /** Number of sparse rows after which the unions start again. */
   private maxSparseRows: number;
   private largestRow = 0;
-  /** Timestamp of the row with which the unions began. */
+  /** Timestamp of the first row since the unions last started. */
   private beganMs: number | undefined;
 
-  /** @param id names the groups: a source's or a pool's */
+  /** @param id the source's or pool's id, from which the groups' ids are derived */
   constructor(
     private readonly dictionary: SeriesDictionary,
     readonly id: Id,
@@ -83,7 +90,10 @@ export class Home {
     dictionary.use(HOME_BYTES);
   }
 
-  /** Splits a row into the groups of its series' unions, to which it adds new series; or into groups of the row's own. */
+  /**
+   * Divides a row into the groups of its series' unions, after adding its new series to them; or, if that
+   * fails, into groups of its own.
+   */
   split({ timestamp, series, values }: SourceRow, allowance: Allowance): GroupRow[] {
     this.beganMs ??= timestamp;
     if (timestamp > this.beganMs + this.policy.unionMs) {
@@ -95,8 +105,8 @@ export class Home {
   }
 
   /**
-   * @returns undefined when the row is to have layouts of its own: the allowance is used up, and the row is a small part of its
-   *   unions or has new series; or the home is large
+   * @returns undefined when the row must have layouts of its own: because the allowance is used up, and the
+   *   row is a small part of its unions or has new series; or because the home is too large
    */
   private splitByUnions(
     series: Int32Array,
@@ -116,7 +126,10 @@ export class Home {
     return finished;
   }
 
-  /** Puts a row's values into its series' groups, by group. @returns undefined when a series is in none */
+  /**
+   * Puts a row's values into its series' groups, by the group's number. @returns undefined when a series is
+   * in no union
+   */
   private gather(series: Int32Array, values: BigUint64Array): Map<number, PartialRow> | undefined {
     const { positions } = this.dictionary;
     const rows = new Map<number, PartialRow>();
@@ -166,8 +179,8 @@ export class Home {
   }
 
   /**
-   * Merges the unions of a row's series into one, and adds the row's new series to it. Unions that grew too often, or would grow too
-   * large, stay as they are.
+   * Merges the unions of a row's series, and adds the row's new series. Unions that have grown too often, or
+   * would become too large, are left as they are.
    *
    * @returns false when the allowance is used up, or there are too many unions
    */
@@ -180,7 +193,7 @@ export class Home {
       const each = series[i]!;
       const position = positions[each]!;
       if (position === 0) {
-        // A row may have a series twice.
+        // Mark the series, because a row may contain it twice.
         positions[each] = ADDED;
         addedRoom[count++] = each;
       } else if (position !== ADDED) together.add(this.groups[(position - 1) >> COLUMN_BITS]!.union);
@@ -192,7 +205,7 @@ export class Home {
   }
 
   /**
-   * Merges unions, and series that are in no union, into one.
+   * Merges unions, and series that are in no union, into one union.
    *
    * @returns false when the allowance is used up, or there are too many unions
    */
@@ -282,7 +295,7 @@ export class Home {
     }
   }
 
-  /** Counts sparse rows. Begins the unions anew when there are too many. */
+  /** Counts sparse rows, and starts the unions again when there are too many. */
   private watch(unions: ReadonlySet<Union>, samples: number): void {
     const { sparse, union: bounds } = this.policy;
     if (samples > this.largestRow) this.largestRow = samples;
@@ -299,9 +312,9 @@ export class Home {
     this.forget();
   }
 
-  /** Splits a row into groups that no other row shares. */
+  /** Divides a row into groups whose layouts it shares with no other row. */
   private splitAlone(series: Int32Array, values: BigUint64Array): GroupRow[] {
-    // A series that occurs twice has its last value.
+    // If a series occurs twice, its last value counts.
     const bits = new Map<number, bigint>();
     for (let i = 0; i < series.length; i++) bits.set(series[i]!, values[i]!);
     const distinct = Int32Array.from(bits.keys());
@@ -321,12 +334,12 @@ function sumOf(a: Size, b: Size): Size {
 /** Gathers the values of a row that go into one group. */
 class PartialRow {
   private readonly presence: Uint8Array;
-  /** Values by column. The buffer is reused: columns that are not present hold values of earlier rows. */
+  /** Values by column. The buffer is reused: columns that are not present contain values of earlier rows. */
   private readonly bits: BigUint64Array;
-  /** Columns that are present. */
+  /** Number of columns that are present. */
   private count = 0;
 
-  /** @param nth index among the partial rows that are gathered at a time; each has a buffer of its own */
+  /** @param nth index among the partial rows that are in use at the same time; each has its own buffer */
   constructor(
     private readonly columns: number,
     nth: number,
@@ -335,7 +348,7 @@ class PartialRow {
     this.bits = roomFor(nth, columns);
   }
 
-  /** A series that occurs twice has its last value. */
+  /** If a series occurs twice, its last value counts. */
   set(column: number, bits: bigint): void {
     this.bits[column] = bits;
     const at = column >> 3;
@@ -352,16 +365,22 @@ class PartialRow {
     if (!isWhole)
       for (let column = 0, at = 0; at < count; column++)
         if (isPresent(presence, column)) bits[at++] = bits[column]!;
-    // The processors of Lambda are little-endian, as records are.
+    // Lambda's processors are little-endian, and so are records.
     const values = new Uint8Array(bits.slice(0, count).buffer);
     return isWhole ? { values } : { presence, values };
   }
 }
 
-/** Buffer for the new series of a row, reused: an array for each row would be as much garbage as its values. */
+/**
+ * Reused buffer for a row's new series, since a new array for each row would be as much garbage as its
+ * values.
+ */
 let addedRoom = new Int32Array(1024);
 
-/** Buffers for a row's values by column, one for each of its groups, reused: one for each row of few values would be megabytes. */
+/**
+ * Reused buffers for a row's values by column, one for each of its groups. New buffers for rows with few
+ * values would take megabytes.
+ */
 const room: BigUint64Array[] = [];
 
 function roomFor(nth: number, columns: number): BigUint64Array {

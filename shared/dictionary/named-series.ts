@@ -7,7 +7,7 @@ import { ByteTable } from './byte-table';
 import type { SeriesDictionary, SeriesNames } from './series-dictionary';
 import type { SeriesSource } from './series-source';
 
-/** Labels that series have beside their names: the tags of lines, or Mackerel's host. */
+/** The labels of series other than their name: the tags of a line, or the host of a Mackerel metric. */
 export interface LabelSet {
   readonly number: number;
   readonly source: SeriesSource;
@@ -23,27 +23,27 @@ interface Name {
   readonly keyBytes: number;
 }
 
-/** Names of series in the order of a layout. */
+/** The names of a layout's series, in the layout's order. */
 interface NamesOfLayout {
   readonly encoded: EncodedNames;
   /** For each column, the index of its series in the caller's order. */
   readonly positions: Uint32Array;
-  /** Bytes that the names add to the {@link labelsKey}s of all series. */
+  /** Bytes that the names add to the {@link labelsKey} of all series. */
   readonly nameBytes: number;
 }
 
-/** Buffer for the names of one layout, reused. {@link NamedSeries.layoutOf} makes no larger ones. */
+/** Reused buffer for the names of one layout. {@link NamedSeries.layoutOf} makes no larger layouts. */
 const namesRoom = new Int32Array(MAX_GROUP_SERIES);
 
 /** Approximate memory of a label set, and of a name, besides its bytes. */
 const SET_BYTES = 130;
 const NAME_BYTES = 200;
-/** Bytes that a {@link labelsKey} has around a quoted name: `["__name__",],`. */
+/** Bytes around a quoted name in a {@link labelsKey}: `["__name__",],`. */
 const NAME_PAIR_BYTES = 14;
 
 /**
- * Series that are named by a label set and a metric name, each of which is kept once. A fleet's hosts have the same names, so
- * their layouts share the names' encoding.
+ * Series that are named by a label set and a metric name, each of which is stored once. All hosts of a fleet
+ * have the same names, so their layouts share the encoding of the names.
  */
 export class NamedSeries implements SeriesNames {
   private readonly namer: number;
@@ -51,7 +51,7 @@ export class NamedSeries implements SeriesNames {
   private readonly sets: LabelSet[] = [];
   private readonly nameTable: ByteTable;
   private readonly names: Name[] = [];
-  /** By the bytes of the names' numbers, in the order of a row. */
+  /** Layouts by the names' numbers, as bytes, in the order of a row. */
   private readonly layouts = new Map<string, NamesOfLayout>();
   private lastSeries = 0;
   private lastSet = -1;
@@ -90,9 +90,9 @@ export class NamedSeries implements SeriesNames {
     return name;
   }
 
-  /** The series' number in the dictionary. @param name of {@link nameOf} */
+  /** Returns the series' number in the dictionary. @param name result of {@link nameOf} */
   seriesOf(set: LabelSet, name: number): number {
-    // Senders repeat the order of their first request, so the next number is tried first.
+    // Try the next number first: senders repeat the order of their first request.
     const next = this.lastSeries + 1;
     if (this.dictionary.isNamedBy(next, this.namer, set.number, name)) {
       this.lastSeries = next;
@@ -147,10 +147,10 @@ export class NamedSeries implements SeriesNames {
   }
 
   /**
-   * The layout of series, with these by column.
+   * Makes the layout of series, and returns it with the series in the order of its columns.
    *
    * @param series distinct
-   * @returns undefined unless there are several, of one label set, that fit one group
+   * @returns undefined unless there are at least two, all of one label set, that fit one group
    */
   layoutOf(series: Int32Array): { readonly layout: PackedLayout; readonly series: Int32Array } | undefined {
     const { dictionary, namer } = this;

@@ -6,25 +6,34 @@ import { FreshLabels } from './fresh-labels';
 import type { Home } from './home';
 import { SeriesSource } from './series-source';
 
-/** A series that cannot be stored; the message says why. */
+/** The series cannot be stored, for the reason in the message. */
 export class InvalidSeriesError extends Error {
   override readonly name = 'InvalidSeriesError';
 }
 
-/** Most bytes of a series' names and values. With `splitBitsFor`, this bound lets each layout fit an item of the catalogue. */
+/**
+ * Most bytes of a series' label names and values. Together with `splitBitsFor`, this ensures that each layout
+ * fits an item of the catalogue.
+ */
 export const MAX_SERIES_BYTES = 4_096;
 
-/** Finds the labels of the series that it added to a dictionary, by the two numbers that it chose for each. */
+/**
+ * Finds the labels of a series that it has added to a dictionary, by two numbers that it chose for the
+ * series.
+ */
 export interface SeriesNames {
   labelsOf(first: number, second: number): Labels;
 }
 
-/** A namer that no series has: a look-up with it compares labels alone. */
+/** Index of a namer that no series has. A look-up with it compares labels only. */
 const UNNAMED = 255;
-/** No slot: {@link MAX_EQUAL} series have the hash. */
+/** There is no free slot for the series: {@link MAX_EQUAL} others have its hash. */
 const CROWDED = -1;
 const FIRST_SERIES = 256;
-/** Most series of equal hash that a look-up compares, since a tenant can make many. `crowded` finds the others by their keys. */
+/**
+ * Most series of equal hash that a look-up compares, since a tenant can make many. Further ones are found by
+ * key in `crowded`.
+ */
 const MAX_EQUAL = 8;
 /** Approximate memory of a source, or of an entry of a map, besides its text. */
 const OBJECT_BYTES = 150;
@@ -32,45 +41,53 @@ const OBJECT_BYTES = 150;
 const freshLabels = new FreshLabels();
 
 /**
- * Numbers the series that an instance of post knows of a tenant, from 1 on. A label set has one number, whatever protocol posts it
- * and however its bytes spell it. Each protocol keeps its own tables for finding the number in a {@link part} of the dictionary.
+ * Assigns numbers, from 1 on, to the series of a tenant that an instance of post knows. A label set has one
+ * number, whatever protocol posts it and however it is encoded. Each protocol keeps tables in the dictionary
+ * ({@link tables}) that map its encoding of a series to the number.
  *
- * A dictionary only grows, until the instance drops it as a whole. A request under way keeps the dictionary with which it began.
+ * A dictionary only grows, until the instance drops it as a whole. A request in progress keeps the dictionary
+ * with which it began.
  */
 export class SeriesDictionary {
-  /** Pools' homes, by the pool's id. */
+  /** Homes of pools, by the pool's id. */
   readonly homes = new Map<Id, Home>();
-  /** By series: its position in its home (home.ts); 0 when it is in no union. */
+  /** For each series, its position in its home (home.ts); 0 when it is in no union. */
   positions = new Int32Array(FIRST_SERIES);
   private usedBytes = 0;
   private count = 0;
   private requests = 0;
-  /** By series: its source's number. */
+  /** For each series, the number of its source. */
   private sourceNumbers = new Int32Array(FIRST_SERIES);
-  /** By series: the number of its labels times 2^16, and the bytes of their key. */
+  /** For each series, its number of labels times 2^16, plus the number of bytes of their key. */
   private sizes = new Int32Array(FIRST_SERIES);
-  /** By series: the index of its namer in `names`, and the two numbers by which the namer finds its labels. */
+  /**
+   * For each series, the index of its namer in `names`, and the two numbers by which the namer finds its
+   * labels.
+   */
   private namers = new Uint8Array(FIRST_SERIES);
   private firsts = new Int32Array(FIRST_SERIES);
   private seconds = new Int32Array(FIRST_SERIES);
-  /** By series: the last request that had it. */
+  /** For each series, the last request that contained it. */
   private lastRequests = new Int32Array(FIRST_SERIES);
-  /** By series: the hash of its labels. */
+  /** For each series, the hash of its labels. */
   private hashes = new Int32Array(FIRST_SERIES);
-  /** Series by their hashes; 0: the slot is free. At most half of them are taken. */
+  /** Series in the order of their hashes; 0 marks a free slot. At most half of the slots are taken. */
   private slots = new Int32Array(2 * FIRST_SERIES);
-  /** Series that found {@link MAX_EQUAL} others of their hash in the slots, by {@link labelsKey}. */
+  /**
+   * Series that did not fit into the slots because {@link MAX_EQUAL} others have their hash, by {@link
+   * labelsKey}.
+   */
   private readonly crowded = new Map<string, number>();
-  /** The free slot where {@link find} ended without a result, or {@link CROWDED}. */
+  /** The free slot at which an unsuccessful {@link find} ended, or {@link CROWDED}. */
   private freeSlot = CROWDED;
   private readonly names: SeriesNames[] = [];
-  /** Each protocol's tables, by their class. */
+  /** Each protocol's tables, by class. */
   private readonly ofProtocols = new Map<unknown, unknown>();
   private readonly sources: SeriesSource[] = [];
   private readonly sourceTable: ByteTable;
-  /** Entries of {@link sourceTable}, by source. */
+  /** Entries in {@link sourceTable}, by source. */
   private readonly sourceEntries: number[] = [];
-  /** The source that was looked up last: most series have the same source as the one before. */
+  /** The source that was looked up last. Most series have the same source as the one before. */
   private lastSource: readonly [labels: Labels, source: SeriesSource] | undefined;
 
   /** Called with each change of the dictionary's memory, bytes; negative when it shrinks. */
@@ -86,18 +103,21 @@ export class SeriesDictionary {
     return this.usedBytes;
   }
 
-  /** Counts memory of an object that lives no longer than the dictionary. @param bytes negative when the memory is free again */
+  /**
+   * Counts the memory of an object that lives no longer than the dictionary. @param bytes negative when
+   * memory is freed
+   */
   use(bytes: number): void {
     this.usedBytes += bytes;
     this.onUse?.(bytes);
   }
 
-  /** Series that are known. */
+  /** Number of known series. */
   get size(): number {
     return this.count;
   }
 
-  /** Returns a protocol's tables. The first call makes them. */
+  /** Returns a protocol's tables, which the first call creates. */
   tables<Tables>(Kind: new (dictionary: SeriesDictionary) => Tables): Tables {
     let tables = this.ofProtocols.get(Kind) as Tables | undefined;
     if (tables === undefined) {
@@ -107,17 +127,17 @@ export class SeriesDictionary {
     return tables;
   }
 
-  /** @returns the index that stands for `names` in {@link nameBy} */
+  /** Adds a namer. @returns its index, for {@link nameBy} */
   addNames(names: SeriesNames): number {
     return this.names.push(names) - 1;
   }
 
-  /** Begins a request, whose series {@link isFirstIn} then tells. @returns the request's number */
+  /** Begins a request, for {@link isFirstIn}. @returns the request's number */
   beginRequest(): number {
     return ++this.requests;
   }
 
-  /** Whether the request has not asked for the series before. */
+  /** Whether this is the first call for the series within the request. */
   isFirstIn(request: number, series: number): boolean {
     if (this.lastRequests[series] === request) return false;
     this.lastRequests[series] = request;
@@ -125,10 +145,10 @@ export class SeriesDictionary {
   }
 
   /**
-   * The number of a series. If it is above the {@link size} before the call, the series is new, and the caller says how its
-   * labels are found ({@link nameBy}).
+   * Returns the number of a series. If it is greater than {@link size} before the call, the series is new,
+   * and the caller must set how its labels are found ({@link nameBy}).
    *
-   * @param labels sorted, `__name__` included
+   * @param labels sorted, with `__name__`
    * @throws {InvalidSeriesError} when they have more than {@link MAX_SERIES_BYTES}
    */
   numberOf(labels: Labels): number {
@@ -148,10 +168,10 @@ export class SeriesDictionary {
   }
 
   /**
-   * Like {@link numberOf}, for a series whose labels its {@link SeriesNames} finds by `first` and `second`. The namer makes the
-   * labels only when they have to be compared.
+   * The same as {@link numberOf}, for a series whose labels a {@link SeriesNames} finds by `first` and
+   * `second`. Builds the labels only when they must be compared.
    *
-   * @param hash and `keyBytes`: see {@link LabelsHash}
+   * @param hash hash of the labels; see {@link LabelsHash}, also for `keyBytes`
    */
   numberNamed(
     source: SeriesSource,
@@ -172,9 +192,9 @@ export class SeriesDictionary {
   }
 
   /**
-   * Numbers one of a source's first series. The caller makes these calls one directly after the other, with different series. So
-   * the dictionary need not look up their hashes, which is most of what a number costs. It indexes them once any other method
-   * adds to the source.
+   * Assigns a number to one of a source's first series. The caller must make these calls consecutively and
+   * with different series. So the dictionary need not look up their hashes, which is most of the cost of a
+   * number. It indexes them later, when another method first adds a series to the source.
    */
   numberFirst(
     source: SeriesSource,
@@ -190,20 +210,20 @@ export class SeriesDictionary {
     return series;
   }
 
-  /** Puts a source's series that were numbered first into the index. */
+  /** Indexes those series of a source that were added by {@link numberFirst}. */
   private index(source: SeriesSource): void {
     const { firstSeries, unindexed } = source;
     source.unindexed = 0;
     for (let series = firstSeries; series < firstSeries + unindexed; series++) {
       const labels = this.labelsOf(series);
       const { number: hash } = labelsHash.of(labels);
-      // The series is not indexed yet; the look-up finds its free slot.
+      // This look-up fails, but finds a free slot.
       this.find(hash, labels, UNNAMED, 0, 0);
       this.putIndex(hash, series, labels);
     }
   }
 
-  /** Indexes a series that {@link find} just did not find. */
+  /** Indexes the series that the preceding {@link find} did not find. */
   private putIndex(hash: number, series: number, labels?: Labels): void {
     this.hashes[series] = hash;
     if (this.freeSlot !== CROWDED) {
@@ -215,14 +235,14 @@ export class SeriesDictionary {
     this.use(OBJECT_BYTES + key.length);
   }
 
-  /** Notes which namer finds the labels of a new series, and by which numbers. */
+  /** Sets which namer finds the labels of a new series, and by which numbers. */
   nameBy(series: number, namer: number, first: number, second = 0): void {
     this.namers[series] = namer;
     this.firsts[series] = first;
     this.seconds[series] = second;
   }
 
-  /** Sorted, `__name__` included. */
+  /** Returns a series' labels, sorted, with `__name__`. */
   labelsOf(series: number): Labels {
     return (
       freshLabels.get(this, series) ??
@@ -230,7 +250,9 @@ export class SeriesDictionary {
     );
   }
 
-  /** @returns the first of the numbers that find a series' labels; -1 when another namer gave them */
+  /**
+   * @returns the first of the two numbers by which `namer` finds a series' labels; -1 when another namer does
+   */
   firstOf(series: number, namer: number): number {
     return this.namers[series] === namer ? this.firsts[series]! : -1;
   }
@@ -239,7 +261,7 @@ export class SeriesDictionary {
     return this.seconds[series]!;
   }
 
-  /** Bytes of a series' {@link labelsKey}, without those that escapes add. */
+  /** Number of bytes of a series' {@link labelsKey}, without escape characters. */
   keyBytesOf(series: number): number {
     return this.sizes[series]! & 0xffff;
   }
@@ -252,7 +274,7 @@ export class SeriesDictionary {
     return this.sources[this.sourceNumbers[series]! - 1]!;
   }
 
-  /** The source of a series of these labels. @param labels with or without `__name__` */
+  /** Returns the source of a series with these labels. @param labels with or without `__name__` */
   sourceOf(labels: Labels): SeriesSource {
     const ofSource = sourceOf.labels(labels);
     const { lastSource } = this;
@@ -283,7 +305,7 @@ export class SeriesDictionary {
     );
   }
 
-  /** @param labels undefined: those that the namer finds. @returns the series' number, 0 when it is not indexed */
+  /** @param labels undefined: the namer finds them. @returns the series' number; 0 when it is not indexed */
   private find(
     hash: number,
     labels: Labels | undefined,
@@ -342,7 +364,7 @@ export class SeriesDictionary {
   }
 }
 
-/** Bytes of one series in the arrays by series and in the slots. */
+/** Memory of one series in the arrays and in the slots, in bytes. */
 const BYTES_A_SERIES = 7 * 4 + 1 + 8;
 
 function slotOf(hash: number, mask: number): number {

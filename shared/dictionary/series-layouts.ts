@@ -5,14 +5,14 @@ import { splitIndexOf } from '../model/placement';
 import { NamedSeries } from './named-series';
 import type { SeriesDictionary } from './series-dictionary';
 
-/** A layout, and its series by column. */
+/** A layout, and the series of each of its columns. */
 export interface SeriesLayout {
   readonly splitIndex: number;
   readonly layout: PackedLayout;
   readonly series: Int32Array;
 }
 
-/** Makes the layouts of series, one for each group of the split. @param series distinct, in any order */
+/** Makes layouts of series, one for each group of the split. @param series distinct, in any order */
 export function layoutsOf(
   dictionary: SeriesDictionary,
   series: Int32Array,
@@ -26,7 +26,7 @@ export function layoutsOf(
       ? new Map([[0, ordered]])
       : Map.groupBy(ordered, ({ labels }) => splitIndexOf(labelsKey(labels), splitBits));
   return Array.from(bySplit).flatMap(([splitIndex, own]) =>
-    // Series that hash into one group may exceed the bounds of a layout.
+    // Divide further: series that hash into one group may exceed the bounds of a layout.
     cutSeries(own, ({ keyBytes }) => keyBytes).map((part) => ({
       splitIndex,
       layout: packSeries(part),
@@ -45,18 +45,22 @@ function labelledOf(dictionary: SeriesDictionary, series: number): LabelledSerie
   return { series, labels: dictionary.labelsOf(series), keyBytes: dictionary.keyBytesOf(series) };
 }
 
-/** By a row's length, the order into which the last such row was sorted. Targets of a fleet mostly have the same order. */
+/**
+ * For each row length, the order into which the last row of this length was sorted. Targets of a fleet mostly
+ * have the same order.
+ */
 const orders = new Map<number, Uint16Array>();
-/** Bounds their memory: 8 MB. */
+/** These bounds limit the orders' memory to 8 MB. */
 const MAX_ORDERS = 1_024;
 const MAX_ORDERED = 4_096;
 
-/** Sorts series by {@link compareLabels}. First tries the order in which the last row of this length was sorted. */
+/** Sorts series by {@link compareLabels}. First tries the order of the last row of the same length. */
 function inOrder(all: readonly LabelledSeries[]): LabelledSeries[] {
   const order = orders.get(all.length);
   const guessed = order === undefined ? [] : Array.from(order, (at) => all[at]!);
   if (guessed.length > 0 && isOrdered(guessed)) return guessed;
-  // An array's sort, unlike a typed array's, is quick where there are ordered runs, as old unions are.
+  // Sort a plain array: its sort, unlike that of a typed array, is fast on ordered runs, such as those from
+  // old unions.
   const at = Array.from(all, (_, i) => i).sort((a, b) => compareLabels(all[a]!.labels, all[b]!.labels));
   if (orders.size === MAX_ORDERS) orders.clear();
   if (at.length <= MAX_ORDERED) orders.set(at.length, Uint16Array.from(at));

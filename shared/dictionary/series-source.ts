@@ -5,11 +5,14 @@ import type { SeriesDictionary } from './series-dictionary';
 
 /** A source of a tenant. A dictionary has one object for each source. */
 export class SeriesSource {
-  /** Where its series live: in groups of its own, or a pool's. Undefined until that is known, then for ever the same. */
+  /**
+   * Where the source's series live: in groups of its own, or in a pool's. Undefined until it is known; never
+   * changes afterwards.
+   */
   home: Home | undefined;
-  /** The series that was numbered first; 0: none. */
+  /** The source's first series; 0 when it has none. */
   firstSeries = 0;
-  /** How many series, from the first on, the dictionary's index lacks. */
+  /** Number of series, from the first on, that are not in the dictionary's index yet. */
   unindexed = 0;
 
   constructor(
@@ -18,27 +21,27 @@ export class SeriesSource {
     readonly number: number,
   ) {}
 
-  /** Each access decodes them. */
+  /** Decoded at each access. */
   get labels(): Labels {
     return this.dictionary.labelsOfSource(this.number);
   }
 
-  /** Lets its series live in groups of its own unless they live elsewhere. */
+  /** Gives the source groups of its own, unless it has a home. */
   settle(): Home {
     this.home ??= new Home(this.dictionary, sourceIdOf(this.dictionary.tenantId, this.labels));
     return this.home;
   }
 }
 
-/** The series of a row, as numbers of the dictionary, with a value each. */
+/** One value for each series of a row. Series are numbers of the dictionary. */
 export interface SourceRow {
   /** ms since epoch. */
   readonly timestamp: number;
-  /** A series that occurs twice has its last value. */
+  /** If a series occurs twice, its last value counts. */
   readonly series: Int32Array;
-  /** A float64's 8 bytes each, which as a JavaScript number could lose the payload of a NaN. */
+  /** The 8 bytes of each float64. As a JavaScript number, a NaN could lose its payload. */
   readonly values: BigUint64Array;
 }
 
-/** A source and its rows. No two of its rows of one timestamp have a series in common. */
+/** A source and its rows. Two rows with the same timestamp have no series in common. */
 export type SourceRows = readonly [source: SeriesSource, rows: readonly SourceRow[]];
