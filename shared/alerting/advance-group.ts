@@ -13,52 +13,59 @@ import { DEFAULT_INTERVAL_MS } from './lint';
 import { type Notification, PLAIN_TELLING, type Telling, transitionsOf } from './notification';
 import type { RuleGroup } from './rule-file';
 
-/** What a group's slots leave to be written. */
+/** Result of advancing a group, to be written. */
 export interface AdvancedGroup {
   readonly state: GroupState;
-  /** The samples of all slots, stale markers included. */
+  /** Samples of all evaluated slots, including stale markers. */
   readonly series: readonly SampleColumns[];
-  /** Empty unless the newest due slot was evaluated: receivers are told what is true in it. */
+  /** Empty unless the newest due slot was evaluated, because receivers are told the newest state only. */
   readonly notifications: readonly Notification[];
   /** Whether the newest slot was evaluated more than an interval after it began. */
   readonly isLate: boolean;
   readonly slots: number;
-  /** Slots that were too old to be made up. */
+  /** Number of slots that were too old to be evaluated. */
   readonly skipped: number;
-  /** Whether due slots are left, since time was up. */
+  /** Whether due slots remain because time was up. */
   readonly hasMore: boolean;
 }
 
 export interface AdvanceOptions {
-  /** Names the group among all of all tenants. */
+  /** Identifies the group among the groups of all tenants. */
   readonly id: string;
-  /** The samples of the tiers. */
+  /** Reads stored samples. */
   readonly reads: SampleStore;
   readonly query: QueryOptions;
   readonly externalUrl: string;
   readonly maxAlerts: number;
-  /** Called only when receivers may have to be told of something. */
+  /** Called only when receivers may need to be notified. */
   readonly telling: () => Promise<Telling>;
   /** Asked before each slot but the first. */
   readonly hasTime: () => boolean;
   readonly clock: () => number;
-  /** Told of a rule's failure that is no fault of its expression, such as a store that does not answer. */
+  /**
+   * Called when a rule fails for a reason other than its expression, such as a store that does not answer.
+   */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** A slot older than this, ms, is done even if its reads fail. It then keeps their errors, and the group's other rules go on. */
+/**
+ * Age of a slot, in ms, from which it is completed even if its reads fail. Its rules then record their
+ * errors, and the group's other rules proceed.
+ */
 const MAX_PUT_OFF_MS = 15 * 60_000;
 /** Most samples that one slot of a group may write. */
 const MAX_SAMPLES_PER_SLOT = 100_000;
 
-/** The slots of a group that a call evaluates. */
+/** The slots of a group to evaluate, and the group's timing. */
 export interface GroupPlan extends DueSlots {
   readonly nowMs: number;
   readonly intervalMs: number;
   readonly queryOffsetMs: number;
 }
 
-/** @param state what the slot before left; undefined for a new group */
+/**
+ * @param state state after the group's last evaluated slot; undefined for a new group
+ */
 export function planGroup(
   { intervalMs = DEFAULT_INTERVAL_MS, queryOffsetMs }: RuleGroup,
   state: GroupState | undefined,
@@ -69,20 +76,20 @@ export function planGroup(
   return { ...dueSlots(times, state?.slotMs, time), ...times, nowMs: time.nowMs };
 }
 
-/** Announces what a group's slots will read, so that groups of a tenant share reads. */
+/** Announces what the slots of a group will read, so that a tenant's groups share reads. */
 export function expectReads(reads: SharedReads, group: RuleGroup, { slots, queryOffsetMs }: GroupPlan): void {
   for (const slotMs of slots)
     for (const { parsed } of group.rules) reads.expect(parsed, slotMs - queryOffsetMs);
 }
 
 /**
- * Evaluates the slots of a plan, oldest first. Rules see the results of the rules before them, and of the slots before, although the
- * stream does not have them yet.
+ * Evaluates the slots of a plan, oldest first. Rules see results of earlier rules and earlier slots, although
+ * the stream does not have them yet.
  *
- * A slot whose samples cannot be read is put off: nothing of it is kept but the errors, and it stays due. So an outage of a store leaves
- * no hole, unless it lasts.
+ * A slot whose samples cannot be read is deferred: only the errors are kept, and the slot stays due. So a
+ * short outage of a store leaves no hole.
  *
- * @param state what the slot before left; undefined for a new group
+ * @param state state after the group's last evaluated slot; undefined for a new group
  */
 export async function advanceGroup(
   group: RuleGroup,
@@ -111,7 +118,7 @@ export async function advanceGroup(
       for (const [atMs, bits] of samples) written.add(labels, atMs, bits);
     done++;
   }
-  // A new group is never put off, so one of them is there.
+  // A new group's first slot is never deferred, so either a slot was evaluated or there is a state.
   const slotMs = done > 0 ? slots[done - 1]! : state!.slotMs;
   const isComplete = done === slots.length;
   const mayTell = [...rules, ...carried.removed].some(
@@ -129,7 +136,8 @@ export async function advanceGroup(
     return { ...rule, told: transitions.told };
   };
   const kept = rules.map((rule) => told(rule, false));
-  // The series of removed rules have ended already. The rules stay until the newest slot tells receivers.
+  // The series of removed rules have ended already. The rules stay in the state until the newest slot
+  // notifies receivers.
   const gone = carried.removed
     .map((rule) => told({ ...rule, series: [], alerts: [] }, true))
     .filter((rule) => rule.told.length > 0);
@@ -162,14 +170,14 @@ function withErrorOf(rule: StoredRule, { lastError, durationMs }: StoredRule): S
 interface Slot {
   readonly slotMs: number;
   readonly queryOffsetMs: number;
-  /** The results of the slots before. */
+  /** Results of the slots evaluated before. */
   readonly written: SampleStore;
 }
 
 interface EvaluatedSlot {
   readonly rules: readonly StoredRule[];
   readonly series: ReturnType<MemorySampleStore['all']>;
-  /** Whether samples could not be read, or not all of them. */
+  /** Whether samples could not be read completely. */
   readonly isUnreadable: boolean;
 }
 
@@ -216,8 +224,9 @@ async function evaluateSlot(
 }
 
 /**
- * The series that alerts which have just become pending will have when they fire. A reader finds a new series in its index a second or more
- * after its samples, but the end of a series at once: it would see neither. So a stale marker makes the series before it is needed.
+ * Returns the series that newly pending alerts will have once they fire. A reader learns of a new series a
+ * second or more after its samples, but of a series' end at once, so it could miss a short alert entirely. A
+ * stale marker creates the series in advance.
  */
 function firingSeriesToCome(rules: readonly RuleState[], slotMs: number): Labels[] {
   const series = rules.flatMap(({ alerts }) =>
@@ -226,19 +235,19 @@ function firingSeriesToCome(rules: readonly RuleState[], slotMs: number): Labels
       .map(firingSeriesOf),
   );
   if (series.length === 0) return [];
-  // Another rule of the group may have an alert with the same labels, which fires.
+  // Skip series that a firing alert of another rule writes already.
   const written = new Set(rules.flatMap((rule) => rule.series.map(labelsKey)));
   return series.filter((labels) => !written.has(labelsKey(labels)));
 }
 
-/** Samples are known to be missing. */
+/** Some samples are known to be missing. */
 class IncompleteError extends Error {
   override readonly name = 'IncompleteError';
 }
 
 /**
- * Evaluates an expression for a rule, which must not decide by samples that are missing: an answer that lacks some is a failure, as is
- * a store that does not answer. Then the rule's state stays as it was.
+ * Evaluates an expression for a rule. If samples are missing or a store does not answer, this is a failure
+ * and the rule's state stays unchanged, because a rule must not decide on incomplete data.
  */
 async function queryWhole(
   store: SampleStore,
@@ -269,10 +278,11 @@ function endSeries(written: MemorySampleStore, series: readonly Labels[], atMs: 
 }
 
 /**
- * Ends what a removed group left: its series, and the alerts that receivers were told of. Silences do not hold these notifications back,
- * because the group's state is deleted and could not tell them later.
+ * Ends a removed group: marks its series as ended and notifies receivers that its alerts are resolved.
+ * Silences do not hold these notifications back, because the group's state is deleted and nothing could send
+ * them later.
  *
- * @param id names the group among all of all tenants
+ * @param id identifies the group among the groups of all tenants
  */
 export function endGroup(
   state: GroupState,

@@ -1,16 +1,16 @@
 import { type Labels, labelsKey } from '../model/labels';
 
 /**
- * An alert: one label set that an alerting rule found. The labels, `alertname` included, are its identity. Times are ms
- * since epoch, and always the slot of an evaluation, never the time at which it ran.
+ * An alert: one label set found by an alerting rule. Its labels, including `alertname`, are its identity.
+ * Times are in ms since epoch and always the slot of an evaluation, not the time at which the evaluation ran.
  */
 export interface Alert {
   readonly labels: Labels;
   readonly annotations: Labels;
   readonly state: 'pending' | 'firing' | 'resolved';
-  /** The value of the element when it was last there. */
+  /** The element's value when it was last present in the result. */
   readonly value: number;
-  /** The slot in which the element was found first. */
+  /** The slot in which the element was first found. */
   readonly activeAtMs: number;
   readonly firedAtMs?: number;
   readonly resolvedAtMs?: number;
@@ -18,25 +18,25 @@ export interface Alert {
   readonly keepFiringSinceMs?: number;
 }
 
-/** What an alerting rule found in one slot: the labels of the alert, expanded. */
+/** One element of an alerting rule's result in one slot, with expanded labels and annotations. */
 export type FoundAlert = Pick<Alert, 'labels' | 'annotations' | 'value'>;
 
-/** The durations of a rule that decide over its alerts. */
+/** The rule's durations that determine its alerts' states. */
 export interface AlertTiming {
   readonly forMs: number;
   readonly keepFiringForMs: number;
 }
 
-/** A resolved alert is remembered for so long, and reported again, so that no receiver misses it. ms. */
+/** How long a resolved alert is remembered and reported, so that no receiver misses it, in ms. */
 export const RESOLVED_RETENTION_MS = 15 * 60_000;
 
 /**
- * Advances the alerts of a rule by one slot. A pure function, so that a slot that is evaluated late has the same outcome
- * as on time.
+ * Advances the alerts of a rule by one slot. The function is pure, so a slot evaluated late has the same
+ * result as on time.
  *
- * @param alerts the alerts after the slot before
- * @param found what the rule found in this slot; each label set once
- * @returns the alerts after this slot: pending, firing, and those resolved in the last 15 minutes
+ * @param alerts alerts after the previous slot
+ * @param found what the rule found in this slot; label sets are distinct
+ * @returns alerts after this slot: pending, firing, and those resolved in the last 15 minutes
  */
 export function advanceAlerts(
   alerts: readonly Alert[],
@@ -56,14 +56,14 @@ export function advanceAlerts(
       present.delete(key);
       next.push(withElement(alert, element, slotMs, timing));
     }
-    // A resolved alert whose element is back starts anew, below.
+    // A resolved alert whose element is back starts again as pending, below.
   }
   for (const element of present.values())
     next.push(withElement({ ...element, state: 'pending', activeAtMs: slotMs }, element, slotMs, timing));
   return next;
 }
 
-/** An alert whose element is there. */
+/** Returns an alert whose element is present. */
 function withElement(
   { keepFiringSinceMs: _, ...alert }: Alert,
   { value, annotations }: FoundAlert,
@@ -71,7 +71,7 @@ function withElement(
   { forMs }: AlertTiming,
 ): Alert {
   const isDue = slotMs - alert.activeAtMs >= forMs;
-  // A longer `for` makes a firing alert pending again.
+  // If `for` was raised, a firing alert becomes pending again.
   if (!isDue) {
     const { firedAtMs: _, ...rest } = alert;
     return { ...rest, value, annotations, state: 'pending' };
@@ -79,7 +79,7 @@ function withElement(
   return { ...alert, value, annotations, state: 'firing', firedAtMs: alert.firedAtMs ?? slotMs };
 }
 
-/** An alert whose element is gone. Returns undefined when it is to be forgotten. */
+/** Returns an alert whose element is absent; undefined when the alert is to be forgotten. */
 function withoutElement(
   alert: Alert,
   slotMs: number,

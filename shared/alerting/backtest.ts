@@ -14,32 +14,35 @@ import { DEFAULT_INTERVAL_MS } from './lint';
 import type { RuleGroup } from './rule-file';
 
 export interface BacktestOptions {
-  /** The slots that are evaluated, ms; half-open. */
+  /** Half-open range of the slots to evaluate, in ms. */
   readonly range: TimeRange;
-  /** Gives each read of stored samples a store. */
+  /** Returns a store for one read of stored samples. */
   readonly reads: () => SampleStore;
   readonly query: QueryOptions;
-  /** How far before its slot a group reads that does not say, ms. */
+  /** Query offset of groups that do not set one, in ms. */
   readonly defaultOffsetMs: number;
-  /** Alerts that one rule may have, pending and firing. */
+  /** Most pending and firing alerts of one rule. */
   readonly maxAlerts: number;
-  /** Told after each part of the range: how far it came, and what recording rules yielded in it, stale markers included. */
+  /**
+   * Called after each part of the range with its progress and the results of recording rules, including stale
+   * markers.
+   */
   readonly onPart: (part: BacktestPart) => Promise<void>;
 }
 
 export interface BacktestPart {
-  /** Slots before this are done, ms. */
+  /** Slots before this time are done, in ms. */
   readonly untilMs: number;
   readonly slots: number;
   readonly alerts: number;
   readonly recorded: readonly SampleColumns[];
 }
 
-/** An alert that would have fired. Times are slots, ms since epoch. */
+/** An alert that would have fired. Times are slots, in ms since epoch. */
 export interface PastAlert extends Pick<Alert, 'labels' | 'annotations' | 'value' | 'activeAtMs'> {
   readonly group: string;
   readonly firedAtMs: number;
-  /** Undefined: it still fires at the end. */
+  /** Undefined if the alert still fires at the end. */
   resolvedAtMs?: number;
 }
 
@@ -48,39 +51,40 @@ export interface FailedRule {
   readonly group: string;
   readonly rule: string;
   slots: number;
-  /** The first failure: its slot, ms, and why. */
+  /** The first failure: its slot in ms, and the reason. */
   readonly firstMs: number;
   readonly error: string;
 }
 
 export interface Backtest {
-  /** Evaluations of a group. */
+  /** Number of group evaluations. */
   readonly slots: number;
-  /** The first that fires comes first. */
+  /** Sorted by the time of firing. */
   readonly alerts: readonly PastAlert[];
-  /** Alerts that became pending and did not fire. */
+  /** Number of alerts that became pending but never fired. */
   readonly neverFired: number;
   readonly failures: readonly FailedRule[];
 }
 
-/** More is not evaluated, or not kept in memory. */
+/** The backtest exceeds a bound on its evaluations or its memory. */
 export class BacktestLimitError extends Error {
   override readonly name = 'BacktestLimitError';
 }
 
-/** Most evaluations of a group: those of 100 days at 30 s. */
+/** Most evaluations of groups: those of one group over 100 days at 30 s. */
 const MAX_SLOTS = 288_000;
 const MAX_ALERTS = 10_000;
-/** Most samples that all rules may yield; each takes 16 bytes. */
+/** Most samples that all rules together may yield; each takes 16 bytes. */
 const MAX_SAMPLES = 10_000_000;
-/** The range is read in parts of this length, ms. */
+/** Length of the parts in which the range is read, in ms. */
 const PART_MS = DAY_MS / 12;
 
 /**
- * Evaluates rule groups over history, as if they had been stored at the range's start: nothing is pending then.
+ * Evaluates rule groups over history as if they had been created at the start of the range, with nothing
+ * pending.
  *
- * Rules see the results of the rules before them instead of what is stored below the same names from the range's start on: a group that
- * has been evaluated already gives the same again.
+ * Rules see the results of this backtest instead of samples stored under the same names since the start of
+ * the range. So a group that was evaluated before yields the same results again.
  *
  * @throws {BacktestLimitError} for too many slots, alerts or samples
  */
@@ -152,7 +156,7 @@ class Run {
     return this.groups[index]!.queryOffsetMs ?? this.options.defaultOffsetMs;
   }
 
-  /** The slots of all groups, oldest first; those of one time in the groups' order. */
+  /** Returns the slots of all groups, oldest first; slots of the same time in the order of the groups. */
   private dueIn({ fromMs, toMs }: TimeRange): Due[] {
     const due = this.groups.flatMap(({ intervalMs = DEFAULT_INTERVAL_MS }, index) => {
       const firstMs = Math.ceil(fromMs / intervalMs) * intervalMs;
@@ -162,7 +166,7 @@ class Run {
     return due.sort((a, b) => a.slotMs - b.slotMs || a.index - b.index);
   }
 
-  /** Hides what rules of these names have stored since the range's start. */
+  /** Hides samples that rules of these names have stored since the start of the range. */
   private withoutOwn(store: SampleStore): SampleStore {
     const hiddenFromMs = this.options.range.fromMs - Math.max(...this.groups.map((_, i) => this.offsetOf(i)));
     return {
@@ -248,14 +252,14 @@ class Run {
 
 interface Due {
   readonly slotMs: number;
-  /** The group's. */
+  /** Index of the group. */
   readonly index: number;
 }
 
-/** The series that alerting rules write. */
+/** Names of the series that alerting rules write. */
 const ALERT_SERIES: ReadonlySet<string> = new Set(['ALERTS', 'ALERTS_FOR_STATE']);
 
-/** The samples before a time. */
+/** Returns the samples before a time. */
 function before({ labels, timestamps, values }: SampleColumns, ms: number): SampleColumns {
   const end = firstFrom(timestamps, ms);
   return { labels, timestamps: timestamps.subarray(0, end), values: values.subarray(0, end) };

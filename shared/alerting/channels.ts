@@ -6,21 +6,24 @@ import { parseLabelMatcher } from './label-matcher';
 import type { Notification } from './notification';
 import type { ChannelOptions, Receiver, Receivers } from './receivers';
 
-/** A receiver that is told of changes, and again of what goes on; Alertmanagers are told everything all the time. */
+/**
+ * A receiver that is notified of changes and periodically of alerts that keep firing. Alertmanagers are not
+ * channels: they get all firing alerts every minute.
+ */
 export interface Channel {
-  /** Names the channel among those of its tenant, by its address and options. */
+  /** Identifies the channel within its tenant; a hash of its address and options. */
   readonly id: Id;
   readonly kind: 'webhook' | 'slack' | 'topic';
-  /** A URL; of a topic its ARN. */
+  /** URL, or a topic's ARN. */
   readonly address: string;
   readonly authorization?: string;
-  /** The channel is told again each time that an alert has fired for a multiple of this, ms. */
+  /** Interval between repeated notifications of an alert that keeps firing, in ms. */
   readonly repeatMs: number;
-  /** Whether the channel is told of an alert with these labels. */
+  /** Returns whether the channel wants alerts with these labels. */
   readonly isWanted: (labels: Labels) => boolean;
 }
 
-/** An Alertmanager's default. */
+/** The same as an Alertmanager's default. */
 const DEFAULT_REPEAT = '4h';
 
 export function channelsOf({ webhooks, slack, topics }: Receivers): Channel[] {

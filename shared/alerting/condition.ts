@@ -3,26 +3,26 @@ import { type Binary, COMPARISONS, type Expr, SET_OPERATORS } from '../promql/sy
 
 /** What raises the alerts of a rule, where its expression says it plainly enough for a graph to show it. */
 export type Condition =
-  /** Values of `query` that compare with a number, as in `load > 10`. */
+  /** Values of `query` compared with a number, as in `load > 10`. */
   | { readonly kind: 'threshold'; readonly query: string; readonly op: string; readonly threshold: number }
-  /** Series that are missing, as in `absent(up{job="api"})`. */
+  /** Missing series, as in `absent(up{job="api"})`. */
   | { readonly kind: 'absence'; readonly query: string };
 
-/** A comparison, seen from its right side. */
+/** The comparison that is equivalent after its sides are swapped. */
 const MIRRORED: Readonly<Record<string, string>> = { '>': '<', '<': '>', '>=': '<=', '<=': '>=' };
 
 /**
- * Finds what raises the alerts of an expression.
+ * Finds the condition that an alert's expression tests.
  *
- * @param expr of `text`
- * @returns undefined for any other expression: that it has a result is all that can be said
+ * @param expr the parsed `text`
+ * @returns undefined when the expression has neither of the known forms
  */
 export function conditionOf(expr: Expr, text: string): Condition | undefined {
   const textOf = ({ start, end }: Expr) => text.slice(start, end);
   if (expr.kind === 'paren') return conditionOf(expr.expr, text);
   if (expr.kind === 'call') return absenceOf(expr, textOf);
   if (expr.kind !== 'binary') return undefined;
-  // An element's value is that of the left side.
+  // The left side provides the value of an element.
   if (expr.op === 'and' || expr.op === 'unless') return conditionOf(expr.left, text);
   if (!COMPARISONS.has(expr.op) || expr.bool) return undefined;
   const [left, right] = [numberOf(expr.left), numberOf(expr.right)];
@@ -43,7 +43,7 @@ function absenceOf(
   return { kind: 'absence', query: textOf(series.selector) };
 }
 
-/** The value of an expression of numbers alone, such as `10 * 1024 ^ 2`. */
+/** Returns the value of a constant expression such as `10 * 1024 ^ 2`; undefined for others. */
 function numberOf(expr: Expr): number | undefined {
   switch (expr.kind) {
     case 'number':

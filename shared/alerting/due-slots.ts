@@ -1,30 +1,30 @@
 import type { QuietSpan } from './ingest-quiet';
 
-/** Slots older than this are not made up, ms. A shorter outage of the evaluator leaves no hole. */
+/** Maximum age of a slot that is still evaluated, in ms. A shorter outage of the evaluator leaves no hole. */
 export const MAX_CATCH_UP_MS = 3_600_000;
 
-/** What is known of time and of the pipeline when groups are evaluated; ms. */
+/** Time and state of the pipeline when groups are evaluated. All times are in ms. */
 export interface EvaluationTime {
   readonly nowMs: number;
-  /** How far the slowest consumer of the stream is behind: younger samples are not all in the tiers. */
+  /** Lag of the slowest consumer of the stream. Younger samples may not be in the tiers yet. */
   readonly lagMs: number;
-  /** The last time in which tenants posted next to nothing, if there was one. */
+  /** The last span in which tenants posted almost nothing, if there was one. */
   readonly quiet?: Pick<QuietSpan, 'fromMs' | 'toMs'>;
 }
 
 export interface DueSlots {
-  /** Oldest first; multiples of the interval since epoch. */
+  /** Oldest first. Slots are multiples of the interval since epoch. */
   readonly slots: readonly number[];
-  /** Slots that are too old to be made up. */
+  /** Number of slots that were too old to be evaluated. */
   readonly skipped: number;
 }
 
 /**
- * Plans which slots of a group to evaluate. A slot is due when it has begun and the samples that it reads are in the tiers: a pipeline
- * that lags puts slots off rather than letting series look absent. Slots that read within a quiet span are left out for good: every alert is
- * after the span as it was before it.
+ * Plans which slots of a group to evaluate. A slot is due once it has begun and the samples it reads have
+ * reached the tiers. A pipeline that lags therefore delays slots instead of making series look absent. Slots
+ * that would read a quiet span are skipped for good, and alerts keep their state over the span.
  *
- * @param doneMs the newest slot that is done; undefined for a new group, which begins with the newest slot
+ * @param doneMs the newest completed slot; undefined for a new group, which starts with the newest slot
  */
 export function dueSlots(
   { intervalMs, queryOffsetMs }: { readonly intervalMs: number; readonly queryOffsetMs: number },
@@ -40,7 +40,7 @@ export function dueSlots(
   if (doneMs === undefined) return { slots: [newestMs].filter(isHeard), skipped: 0 };
   const firstMs = (Math.floor(doneMs / intervalMs) + 1) * intervalMs;
   const oldestMs = Math.ceil((nowMs - MAX_CATCH_UP_MS) / intervalMs) * intervalMs;
-  // An interval longer than the bound still has its newest slot.
+  // If the interval exceeds the bound, the newest slot is still evaluated.
   const fromMs = Math.min(Math.max(firstMs, oldestMs), Math.max(firstMs, newestMs));
   const count = Math.max(0, (newestMs - fromMs) / intervalMs + 1);
   return {

@@ -3,36 +3,37 @@ import type { Alert } from './alert-state';
 import { evaluateRule, type InstantSample, type RuleContext, RuleError } from './evaluate-rule';
 import type { RuleGroup } from './rule-file';
 
-/** What one slot of a rule leaves to the next. */
+/** State of a rule after a slot. */
 export interface RuleState {
   readonly alerts: readonly Alert[];
-  /** The label sets of the samples that the rule wrote last. */
+  /** Label sets of the samples that the rule wrote last. */
   readonly series: readonly Labels[];
-  /** Why the last evaluation failed; undefined when it did not. */
+  /** Reason why the last evaluation failed; undefined if it succeeded. */
   readonly lastError?: string;
-  /** How long the last evaluation took, ms; undefined where no clock is given. */
+  /** Duration of the last evaluation in ms; undefined without a clock. */
   readonly durationMs?: number;
 }
 
 export const NEW_RULE_STATE: RuleState = { alerts: [], series: [] };
 
-/** The samples of one rule in one slot. */
+/** Samples of one rule in one slot. */
 export interface RuleSamples {
   readonly samples: readonly InstantSample[];
-  /** Series that the rule wrote before and no longer yields: they get a stale marker. */
+  /** Series that the rule wrote before but no longer yields. They get a stale marker. */
   readonly ended: readonly Labels[];
-  /** Time of the samples and markers, ms since epoch. */
+  /** Time of the samples and stale markers, in ms since epoch. */
   readonly atMs: number;
 }
 
 /**
- * Evaluates the rules of a group in one slot, in their order.
+ * Evaluates the rules of a group in one slot, in order.
  *
- * A rule that fails keeps its state and writes nothing, no stale markers either: nothing is known about its series.
+ * A rule that fails keeps its state and writes nothing, not even stale markers, because nothing is known
+ * about its series.
  *
- * @param states the state of each rule after the slot before
- * @param write takes each rule's samples at once, so that the queries of later rules see them
- * @returns the state of each rule after this slot
+ * @param states state of each rule after the previous slot
+ * @param write receives each rule's samples immediately, so that queries of later rules see them
+ * @returns state of each rule after this slot
  */
 export async function evaluateGroup(
   group: RuleGroup,

@@ -11,22 +11,30 @@ export interface InstantSample {
   readonly value: number;
 }
 
-/** A rule's evaluation failed: its state stays as it was, and it writes nothing. */
+/** The evaluation of a rule failed. Its state stays unchanged and it writes nothing. */
 export class RuleError extends Error {
   override readonly name = 'RuleError';
 }
 
-/** Where and when a rule is evaluated. */
+/** Circumstances of a rule's evaluation. */
 export interface RuleContext {
   /** ms since epoch. */
   readonly slotMs: number;
-  /** How far before the slot the rule reads, ms. */
+  /** How far before the slot the rule reads samples, in ms. */
   readonly queryOffsetMs: number;
   readonly externalLabels: Labels;
   readonly externalUrl: string;
-  /** Alerts that one rule may have, pending and firing. @default no limit */
+  /**
+   * Most pending and firing alerts of one rule.
+   *
+   * @default no limit
+   */
   readonly maxAlerts?: number;
-  /** Times evaluations, ms. @default they are not timed */
+  /**
+   * Clock in ms that times evaluations.
+   *
+   * @default evaluations are not timed
+   */
   readonly clock?: () => number;
   /**
    * Evaluates an expression, whose result must be a vector or a scalar.
@@ -36,21 +44,21 @@ export interface RuleContext {
   readonly query: (expr: string, atMs: number) => Promise<readonly InstantSample[]>;
 }
 
-/** What a rule yields in one slot. */
+/** Result of a rule in one slot. */
 export interface RuleOutcome {
-  /** The samples to store, at the time that the rule read. */
+  /** Samples to store, at the time that the rule read. */
   readonly samples: readonly InstantSample[];
   /** The rule's alerts after the slot; none for a recording rule. */
   readonly alerts: readonly Alert[];
 }
 
-/** Queries that the templates of one rule may make in a slot, equal ones counted once. */
+/** Most queries by the templates of one rule in a slot. Equal queries count once. */
 const MAX_TEMPLATE_QUERIES = 20;
 
 /**
  * Evaluates a rule in one slot.
  *
- * @param alerts the rule's alerts after the slot before
+ * @param alerts the rule's alerts after the previous slot
  * @throws {RuleError}
  * @see https://prometheus.io/docs/prometheus/latest/configuration/alerting_rules/
  */
@@ -121,7 +129,10 @@ async function findAlerts(
   return found;
 }
 
-/** The function `query` of a rule's templates. Each expression is evaluated once a slot, at the slot itself. */
+/**
+ * Returns the function `query` of a rule's templates. Each expression is evaluated once per slot, at the
+ * slot's own time.
+ */
 function templateQuery({ query, slotMs }: RuleContext): (expr: string) => Promise<TemplateSample[]> {
   const results = new Map<string, Promise<TemplateSample[]>>();
   const run = async (expr: string) => {
@@ -144,12 +155,14 @@ function templateQuery({ query, slotMs }: RuleContext): (expr: string) => Promis
   };
 }
 
-/** @throws {RuleError} when two have the same labels */
+/**
+ * @throws {RuleError} when two elements have the same labels
+ */
 function requireDistinct(given: readonly { readonly labels: Labels }[], message: string): void {
   if (new Set(given.map(({ labels }) => labelsKey(labels))).size < given.length) throw new RuleError(message);
 }
 
-/** The series by which users and dashboards query an alert. */
+/** Returns the samples of `ALERTS` and `ALERTS_FOR_STATE`, by which users and dashboards query an alert. */
 function samplesOf({ labels, state, activeAtMs }: Alert): InstantSample[] {
   return [
     { labels: seriesOf(labels, 'ALERTS', state), value: 1 },
@@ -157,7 +170,7 @@ function samplesOf({ labels, state, activeAtMs }: Alert): InstantSample[] {
   ];
 }
 
-/** The labels of the series that an alert has while it fires. */
+/** Returns the labels of the series that an alert has while it fires. */
 export function firingSeriesOf({ labels }: Alert): Labels {
   return seriesOf(labels, 'ALERTS', 'firing');
 }
@@ -169,12 +182,12 @@ function seriesOf(labels: Labels, name: string, state?: Alert['state']): Labels 
   );
 }
 
-/** The name under which a rule is known: its alert's, or that of the series it records. */
+/** Returns a rule's name: its alert, or the series it records. */
 export function nameOf(rule: Rule): string {
   return rule.kind === 'recording' ? rule.record : rule.alert;
 }
 
-/** The value of `alertname`. */
+/** Returns the value of the label `alertname`. */
 export function alertNameOf({ labels }: Alert): string {
   return labelValue(labels, 'alertname') ?? '';
 }

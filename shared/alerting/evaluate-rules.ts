@@ -38,36 +38,42 @@ import { MAX_BATCHES, type RuleStates } from './rule-states';
 import type { SilenceStore } from './silence-store';
 import { silenceTest } from './silences';
 
-/** Notifications of a batch, which is one item of the outbox. Batches are larger if there would be over {@link MAX_BATCHES}. */
+/**
+ * Most notifications in a batch, which is one item of the outbox. If that would make more than {@link
+ * MAX_BATCHES}, batches are larger.
+ */
 const MAX_BATCH = 200;
 
-/** Most groups that are loaded at a time. */
+/** Groups loaded in parallel. */
 const PARALLEL = 16;
-/** Most tenants whose groups are evaluated at a time. */
+/** Tenants evaluated in parallel. */
 const PARALLEL_TENANTS = 4;
 
 type Request = EvaluationRequest['evaluateRules'];
 type Place = Request['groups'][number];
 
-/** Whether an event is the evaluator's; all others are requests of the API, which cannot look like it. */
+/** Returns whether an event is the evaluator's. All others are API requests, which cannot have its form. */
 export function isEvaluation(event: unknown): event is EvaluationRequest {
   return typeof event === 'object' && event !== null && 'evaluateRules' in event;
 }
 
-/** What an evaluation reads; it writes nothing. */
+/** Stores that an evaluation reads. It writes nothing. */
 export interface RuleInputs {
   readonly tenants: Pick<Tenants, 'get'>;
   readonly groups: Pick<RuleGroups, 'get'>;
   readonly states: Pick<RuleStates, 'get'>;
   readonly silences: Pick<SilenceStore, 'list'>;
   readonly receivers: Pick<ReceiverStore, 'get'>;
-  /** A tenant's samples: gives each read, which takes at most `timeMs`, a store of its own. Reads that begin together share requests. */
+  /**
+   * Returns, for a tenant, a function that creates a store for one read of at most `timeMs`. Reads that start
+   * together share requests.
+   */
   readonly samplesOf: (tenant: Tenant) => (timeMs: number) => SampleStore;
   readonly queryLimitsOf: (tenant: Tenant) => QueryOptions['limits'];
   readonly stage: RuntimeSettings;
 }
 
-/** Evaluates the due slots of rule groups, as far as time and the size of an answer suffice. */
+/** Evaluates the due slots of rule groups until time is up or the answer is full. */
 export async function evaluateRules(
   inputs: RuleInputs,
   { evaluateRules: request }: EvaluationRequest,
@@ -79,7 +85,7 @@ export async function evaluateRules(
   const answer: GroupEvaluation[] = [];
   let size = 0;
   const byTenant = Map.groupBy(loaded, ({ place }) => place.tenant);
-  // A tenant's samples are read while another's rules are evaluated.
+  // The samples of one tenant are read while the rules of another are evaluated.
   await mapLimited([...byTenant.values()], PARALLEL_TENANTS, async (groups) => {
     for (const { place, evaluate } of groups) {
       if (elapsedMs() > INVOCATION.beginMs || size > INVOCATION.maxAnswer) return;
@@ -94,9 +100,9 @@ export async function evaluateRules(
   return answer;
 }
 
-/** What the groups of each tenant share: their reads, and how its receivers are told. */
+/** Reads and notification settings that a tenant's groups share. */
 class TenantReads {
-  /** By the tenant's name. */
+  /** Shared reads by the tenant's name. */
   private readonly byTenant = new Map<string, SharedReads>();
   private readonly tellingByTenant = new Map<Id, Promise<Telling>>();
 
@@ -128,7 +134,7 @@ class TenantReads {
     let reads = this.byTenant.get(tenant.name);
     if (reads === undefined) {
       const samples = this.inputs.samplesOf(tenant);
-      // Each read has a budget of its own.
+      // Each read has its own time budget.
       reads = new SharedReads(() => samples(Math.max(0, INVOCATION.queryMs - this.elapsedMs())));
       this.byTenant.set(tenant.name, reads);
     }
@@ -147,11 +153,11 @@ interface LoadedGroup {
 }
 
 function failed(place: Place, error: unknown): Outcome {
-  log.error('a rule group was not evaluated', { ...place, error: error as Error });
+  log.error('a rule group could not be evaluated', { ...place, error: error as Error });
   return { outcome: 'failed', reason: (error as Error).message };
 }
 
-/** Loads a group, and announces what it will read. */
+/** Loads a group and announces what it will read. */
 async function load(
   inputs: RuleInputs,
   place: Place,
@@ -271,7 +277,7 @@ function batchesOf(
   notifications: readonly Notification[],
 ): string[] {
   const about = { tenant: name, namespace, group: document.name, slotMs, queryOffsetMs, isLate };
-  // One batch of either kind may be partly filled.
+  // Changes and repeats go into separate batches, so one batch of each kind may be partly filled.
   const size = Math.max(MAX_BATCH, Math.ceil(notifications.length / (MAX_BATCHES - 1)));
   return [notifications.filter(isChange), notifications.filter((each) => !isChange(each))].flatMap((all) =>
     partsOf(all, size).map((part) => {

@@ -13,7 +13,11 @@ export interface EvaluatorDependencies {
   readonly groups: Pick<RuleGroups, 'all' | 'forget'>;
   readonly states: Pick<RuleStates, 'commit' | 'beginRun' | 'endRun' | 'putReport'>;
   readonly tenants: Pick<Tenants, 'get'>;
-  /** The query function. @param timeMs after which nobody waits for the answer any more */
+  /**
+   * Invokes the query function.
+   *
+   * @param timeMs time after which the answer is no longer awaited
+   */
   readonly evaluate: (
     request: EvaluationRequest['evaluateRules'],
     timeMs: number,
@@ -29,67 +33,85 @@ export interface EvaluatorDependencies {
     tenants: readonly Pick<Tenant, 'id' | 'name'>[],
     hasTime: () => boolean,
   ) => Promise<SendReport>;
-  /** How far the slowest consumer of the stream is behind, ms. */
+  /** Returns the lag of the slowest consumer of the stream, in ms. */
   readonly lagMs: () => Promise<number>;
-  /** The last time in which tenants posted next to nothing, as it is known at a time. @param tenants with rules */
+  /**
+   * Returns the last span in which tenants posted almost nothing, as known at a time.
+   *
+   * @param tenants tenants with rules
+   */
   readonly quiet: (tenants: readonly Id[], nowMs: number) => Promise<QuietSpan | undefined>;
-  /** Cache of the newest slot of each group that this process has seen done, ms, by {@link keyOf}. It only saves invocations. */
+  /**
+   * Cache of the newest slot that this process has seen completed, in ms, by {@link keyOf}. It only saves
+   * invocations.
+   */
   readonly done: Map<string, number>;
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<unknown>;
 }
 
-/** What a run did. */
+/** Result of a run. */
 export interface RunReport {
-  /** False when another run was going on: then nothing was done. */
+  /** False when another run was in progress, so that this one did nothing. */
   readonly began: boolean;
   readonly groups: number;
   readonly slots: number;
-  /** Slots that were too old to be made up. */
+  /** Number of slots that were too old to be evaluated. */
   readonly skipped: number;
-  /** Groups that could not be evaluated or committed; the next run does them. */
+  /** Number of groups that could not be evaluated or committed. The next run retries them. */
   readonly failedGroups: number;
-  /** Rules whose last evaluation failed. */
+  /** Number of rules whose last evaluation failed. */
   readonly failingRules: number;
-  /** Requests to receivers that failed. */
+  /** Number of failed requests to receivers. */
   readonly failedRequests: number;
-  /** How long tenants have posted next to nothing, ms; 0 when they do post. Rules are not evaluated meanwhile. */
+  /**
+   * How long tenants have posted almost nothing, in ms; 0 while they post. Rules are not evaluated during
+   * that time.
+   */
   readonly quietMs: number;
-  /** Notifications that were given up. */
+  /** Number of notifications that were given up. */
   readonly dropped: number;
-  /** The age of the oldest batch that waits for a channel, ms. */
+  /** Age of the oldest batch that waits for a channel, in ms. */
   readonly outboxAgeMs: number;
-  /** How late the latest group is, ms: by its newest slot, or because samples were not in the tiers yet. */
+  /**
+   * Delay of the group that is furthest behind, in ms: by its newest slot, or because samples have not
+   * reached the tiers.
+   */
   readonly lagMs: number;
 }
 
-/** A run begins no group later than this after its start, ms; Lambda ends the run after a minute. */
+/** Time after which a run starts no group, in ms. Lambda ends the run after a minute. */
 const BEGIN_MS = 50_000;
-/** A run waits for no evaluation later than this after its start, ms: what was answered is still to be committed. */
+/** Time after which a run waits for no evaluation, in ms. The rest is for committing the answers. */
 const WAIT_MS = 54_000;
-/** A run that was killed keeps others from beginning for this long after its start, ms. */
+/** Time for which a killed run blocks others, in ms after its start. */
 const RUN_MS = 58_000;
 const HALF_MINUTE_MS = 30_000;
-/** Most invocations of the query function at a time. */
+/** Invocations of the query function in parallel. */
 const PARALLEL = 8;
-/** Most rules of an invocation for several tenants. */
+/** Most rules in an invocation that serves several tenants. */
 const MAX_RULES = 100;
-/** Rules of a tenant that are evaluated together; those beyond wait until every tenant has had its turn. */
+/** Rules of one tenant that are evaluated together. Further ones wait until every tenant has had its turn. */
 const TURN_RULES = 500;
-/** Age at which the index drops an entry without a group, ms since its last change. A request may still be about to put the group. */
+/**
+ * Minimum age of an index entry without a group before it is dropped, in ms. A request may still be about to
+ * store the group.
+ */
 const FORGET_MS = 120_000;
 
-/** Names a group among all of all tenants. */
+/** Identifies a group among the groups of all tenants. */
 export function keyOf({ tenantId, group }: Pick<IndexedGroup, 'tenantId' | 'group'>): string {
   return `${tenantId} ${group}`;
 }
 
 /**
- * Evaluates every slot that is due. If a group has slots of half a minute, waits for those that begin within the run.
+ * Evaluates every due slot. If any group has an interval of half a minute, also waits for the slots that
+ * begin during the run.
  *
- * The stream gets a slot's samples before the slot is committed: a run that ends in between is done again, with the same samples.
+ * A slot's samples are put into the stream before the slot is committed. If a run ends in between, the slot
+ * is evaluated again and yields the same samples.
  *
- * @param atMs evaluates what is due at this time instead of now, and waits for nothing
+ * @param atMs evaluates what is due at this time instead of now, without waiting
  */
 export async function runEvaluator(
   dependencies: EvaluatorDependencies,
@@ -117,7 +139,7 @@ export async function runEvaluator(
     const tenants = [...new Set(indexed.map(({ tenantId }) => tenantId))];
     const pass = new Pass(dependencies, report, startedMs, tenants);
     if (indexed.length > 0) await pass.evaluate(indexed, atMs ?? now());
-    // Reports of checks leave batches without a group.
+    // Reports of checks create batches without a group, so send even if no group is due.
     await pass.send(indexed);
     const frequent = indexed.filter(({ intervalMs }) => intervalMs <= HALF_MINUTE_MS);
     if (frequent.length > 0 && atMs === undefined)
@@ -136,8 +158,9 @@ export async function runEvaluator(
 }
 
 /**
- * Divides groups among invocations. Each tenant's first rules come before any tenant's next, so that no tenant with many rules
- * delays another. Those of one turn are evaluated together, since they share reads; tenants with few rules share invocations.
+ * Divides groups among invocations. Each tenant's first rules come before any tenant's further ones, so a
+ * tenant with many rules delays no other. Rules of one turn are evaluated together because they share reads;
+ * tenants with few rules share invocations.
  */
 export function planInvocations(
   groups: readonly IndexedGroup[],
@@ -179,7 +202,7 @@ class Pass {
     private readonly dependencies: EvaluatorDependencies,
     private readonly report: Report,
     private readonly startedMs: number,
-    /** All tenants with groups, whichever groups a pass evaluates. */
+    /** All tenants with groups, including those without a group in this pass. */
     private readonly tenants: readonly Id[],
   ) {}
 
@@ -243,14 +266,19 @@ class Pass {
     }
   }
 
-  /** Evaluates each tenant's groups by themselves after an invocation for all failed: one that fails it fails no other. */
+  /**
+   * Evaluates each tenant's groups separately after a joint invocation failed, so that one tenant's failure
+   * does not affect the others.
+   */
   private async evaluateApart(groups: readonly IndexedGroup[], time: EvaluationTime): Promise<void> {
     const byTenant = [...Map.groupBy(groups, ({ tenantId }) => tenantId).values()];
     if (byTenant.length === 1) this.report.failedGroups += groups.length;
     else for (const together of byTenant) await this.evaluateBatch(together, time);
   }
 
-  /** @returns undefined when the invocation failed */
+  /**
+   * @returns undefined when the invocation failed
+   */
   private async ask(
     groups: readonly IndexedGroup[],
     time: EvaluationTime,
@@ -268,7 +296,9 @@ class Pass {
     }
   }
 
-  /** @returns `more` when the group has further due slots */
+  /**
+   * @returns `more` when the group has further due slots
+   */
   private async finish(
     group: IndexedGroup,
     evaluation: GroupEvaluation,
@@ -283,7 +313,7 @@ class Pass {
         return 'done';
       case 'failed':
         this.report.failedGroups++;
-        log.error('a rule group was not evaluated', { ...evaluation });
+        log.error('a rule group could not be evaluated', { ...evaluation });
         return 'done';
       default:
         return (await this.commit(group, evaluation, nowMs)) && evaluation.hasMore ? 'more' : 'done';

@@ -4,45 +4,51 @@ import { nameOf } from './evaluate-rule';
 import type { ToldAlert } from './notification';
 import type { Rule, RuleGroup } from './rule-file';
 
-/** What the last evaluated slot left of a rule. */
+/** State of a rule after the last evaluated slot. */
 export interface StoredRule extends RuleState {
   /** {@link ruleIdentity} */
   readonly identity: string;
-  /** An alerting rule's expression. When the rule is removed, the notification that its alerts ended contains it. */
+  /**
+   * Expression of an alerting rule. The notification that its alerts ended needs it after the rule was
+   * removed.
+   */
   readonly expr: string;
-  /** What receivers were told of its alerts. */
+  /** What receivers were last told of the rule's alerts. */
   readonly told: readonly ToldAlert[];
 }
 
-/** What the last evaluated slot left of a group. */
+/** State of a group after its last evaluated slot. */
 export interface GroupState {
-  /** The newest slot that is done, ms since epoch. */
+  /** The newest completed slot, in ms since epoch. */
   readonly slotMs: number;
-  /** When the slot was evaluated, and how long that took; ms. */
+  /** When the slot was evaluated, and for how long, in ms. */
   readonly evaluatedMs: number;
   readonly durationMs: number;
   readonly queryOffsetMs: number;
   readonly rules: readonly StoredRule[];
 }
 
-/** Most bytes of a group's state, compressed: an item of DynamoDB holds 400 KB. */
+/** Most bytes of a group's compressed state. A DynamoDB item holds 400 KB. */
 export const MAX_STATE_BYTES = 380_000;
 const MAX_STATE_TEXT = 256 * 1024 * 1024;
 
-/** The rules of two versions of a group with the same identity are the same: they keep their alerts and series. */
+/**
+ * Returns a rule's identity. A rule that has the same identity in the next version of its group keeps its
+ * alerts and series.
+ */
 export function ruleIdentity(rule: Rule): string {
   return JSON.stringify([rule.kind, nameOf(rule), rule.labels]);
 }
 
-/** A group's former state, by the rules that it has now. */
+/** A group's previous state, matched to its present rules. */
 export interface CarriedState {
-  /** One for each rule of the group. */
+  /** State of each present rule of the group. */
   readonly rules: readonly StoredRule[];
-  /** The states of rules that the group no longer has. */
+  /** States of rules that the group no longer has. */
   readonly removed: readonly StoredRule[];
 }
 
-/** Finds what each rule left; among rules with the same identity, by their order. */
+/** Finds each rule's previous state. Rules with the same identity are matched in order. */
 export function carryOver(group: RuleGroup, state: GroupState | undefined): CarriedState {
   const left = new Map<string, StoredRule[]>();
   for (const each of state?.rules ?? []) left.set(each.identity, [...(left.get(each.identity) ?? []), each]);
@@ -54,7 +60,9 @@ export function carryOver(group: RuleGroup, state: GroupState | undefined): Carr
   return { rules, removed: [...left.values()].flat() };
 }
 
-/** @returns zstd of JSON; undefined when it exceeds {@link MAX_STATE_BYTES} */
+/**
+ * @returns JSON compressed with zstd; undefined when it exceeds {@link MAX_STATE_BYTES}
+ */
 export function encodeState(state: GroupState): Uint8Array | undefined {
   const bytes = encodeJson(state);
   return bytes.length > MAX_STATE_BYTES ? undefined : bytes;
@@ -64,10 +72,10 @@ export function decodeState(bytes: Uint8Array): GroupState {
   return decodeJson(bytes) as GroupState;
 }
 
-/** The numbers that JSON lacks, as text. */
+/** Numbers that JSON cannot represent; they are stored as text. */
 const NOT_FINITE: readonly unknown[] = ['NaN', 'Infinity', '-Infinity'];
 
-/** JSON in which the `value` of an alert may be NaN or infinite, compressed. */
+/** Encodes JSON and compresses it. The `value` of an alert may be NaN or infinite. */
 export function encodeJson(given: unknown): Uint8Array {
   const text = JSON.stringify(given, (key, value) =>
     key === 'value' && typeof value === 'number' && !Number.isFinite(value) ? String(value) : value,

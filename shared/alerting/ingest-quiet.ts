@@ -1,33 +1,37 @@
-/** A time in which tenants posted next to nothing: a series that is absent in it says nothing. */
+/** A span in which tenants posted almost nothing, so that absent series mean nothing. */
 export interface QuietSpan {
   readonly fromMs: number;
-  /** The end; undefined while it lasts. */
+  /** End of the span; undefined while it lasts. */
   readonly toMs?: number;
-  /** Samples of a usual minute before it. */
+  /** Samples per minute that were usual before the span. */
   readonly usual: number;
 }
 
 const MINUTE_MS = 60_000;
-/** Share of a usual minute's samples below which a minute is quiet. */
+/** Share of the usual samples per minute below which a minute is quiet. */
 const QUIET_SHARE = 0.1;
-/** Quiet minutes that begin a span: one alone may be a poster's jitter. */
+/** Consecutive quiet minutes that start a span. A single one may be jitter. */
 const QUIET_MINUTES = 2;
-/** Minutes by which the usual is known, and those of them that must have samples: ingest that is rare by nature is never quiet. */
+/**
+ * Minutes that determine the usual rate, and how many of them must have samples. Ingest that is rare by
+ * nature is never quiet.
+ */
 const USUAL_MINUTES = 20;
 const LEAST_ACTIVE = 16;
 
-/** The whole minutes that {@link ingestQuiet} looks at, since epoch: from, and before. */
+/** Returns the half-open range of whole minutes since epoch that {@link ingestQuiet} needs. */
 export function quietMinutes(nowMs: number): { readonly from: number; readonly before: number } {
   const before = Math.floor(nowMs / MINUTE_MS);
   return { from: before - QUIET_MINUTES - USUAL_MINUTES, before };
 }
 
 /**
- * Decides whether ingest is near nothing. A span lasts until a minute has a tenth of the usual samples again, however long that takes.
+ * Decides whether tenants post almost nothing. A span lasts, however long, until a minute has a tenth of the
+ * usual samples again.
  *
- * @param samples samples that tenants posted, by minute since epoch; a minute without any may be left out
- * @param last the last span, whether it has ended or not
- * @returns the last span afterwards
+ * @param samples posted samples by minute since epoch; minutes without samples may be missing
+ * @param last the last known span, ended or not
+ * @returns the last span, updated
  */
 export function ingestQuiet(
   samples: ReadonlyMap<number, number>,

@@ -4,9 +4,9 @@ import type { SampleStore } from '../promql/store';
 import { type InstantSample, RuleError } from './evaluate-rule';
 
 /**
- * Evaluates a rule's expression at one time. A scalar is one sample without labels.
+ * Evaluates a rule's expression at one time. A scalar becomes one sample without labels.
  *
- * @throws {RuleError} when the expression fails, or yields anything but a vector or a scalar
+ * @throws {RuleError} when the expression fails, or yields neither a vector nor a scalar
  */
 export async function instantVector(
   store: SampleStore,

@@ -1,16 +1,19 @@
 import type { Matcher } from '../model/matcher';
 
-/** A condition on one label, as Alertmanager's clients write it, trimmed. One part alone can take each space: the time is linear. */
+/**
+ * Matches one matcher in Alertmanager's syntax, already trimmed. Only one part of the pattern can match each
+ * space, so matching takes linear time.
+ */
 const MATCHER =
   /^(?:"((?:[^"\\]|\\.)+)"|([^\s"'`{}(),=!~]+))\s*(=~|!~|!=|=)\s*(?:"((?:[^"\\]|\\.)*)"|([^"\s][^"]*)?)$/su;
 
-/** A text is no matcher. */
+/** The text is not a matcher. */
 export class MatcherError extends Error {
   override readonly name = 'MatcherError';
 }
 
 /**
- * Reads one matcher as Alertmanager does: `severity="page"`, `job=~"a|b"`, `team!=web`.
+ * Parses one matcher as Alertmanager does: `severity="page"`, `job=~"a|b"`, `team!=web`.
  *
  * @throws {MatcherError}
  */

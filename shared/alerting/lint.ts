@@ -4,10 +4,10 @@ import { childrenOf, type Expr } from '../promql/syntax';
 import { nameOf } from './evaluate-rule';
 import type { Rule, RuleGroup } from './rule-file';
 
-/** The interval of a group that names none, ms. */
+/** Interval of groups that do not set one, in ms. */
 export const DEFAULT_INTERVAL_MS = 60_000;
 
-/** Finds what is allowed in a group and is most likely a mistake. */
+/** Returns warnings about what is valid in a group but most likely a mistake. */
 export function lintGroup(group: RuleGroup): string[] {
   const warnings: string[] = [];
   const intervalMs = group.intervalMs ?? DEFAULT_INTERVAL_MS;
@@ -46,7 +46,7 @@ function lintRule(rule: Rule, intervalMs: number): string[] {
   return warnings;
 }
 
-/** The lengths of the ranges of an expression, ms. */
+/** Returns the lengths of all ranges in an expression, in ms. */
 function rangesOf(expr: Expr, intervalMs: number): number[] {
   const inner = childrenOf(expr).flatMap((child) => rangesOf(child, intervalMs));
   if (expr.kind !== 'range') return inner;

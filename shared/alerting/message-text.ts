@@ -2,16 +2,16 @@ import { type Labels, labelValue } from '../model/labels';
 import type { Notification, NotificationBatch } from './notification';
 import { graphUrl, webhookBody } from './receiver-bodies';
 
-/** Alerts that a text names; it counts the rest. */
+/** Most alerts that a text names. The others are counted. */
 const MAX_LISTED = 20;
-/** Characters of an alert's line. */
+/** Most characters of an alert's line. */
 const MAX_LINE = 600;
-/** SNS takes printable ASCII. */
+/** Most characters of a subject. SNS accepts printable ASCII. */
 const MAX_SUBJECT = 100;
-/** Bytes of a message of SNS. */
+/** Most bytes of an SNS message. */
 const MAX_MESSAGE = 256 * 1024;
 
-/** The body of a request to a Slack-compatible webhook. */
+/** Returns the body of a request to a Slack-compatible webhook. */
 export function slackBody(batch: NotificationBatch, externalUrl: string): string {
   const { namespace, group, notifications } = batch;
   const lines = notifications.slice(0, MAX_LISTED).map((each) => {
@@ -27,18 +27,19 @@ function slackText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** A message of SNS, whose subscribers get it in the form of their protocol. */
+/** An SNS message. Each subscriber gets the text for its protocol. */
 export interface TopicMessage {
   readonly subject: string;
-  /** JSON of texts by protocol. Mails and SMS get plain text, the others a webhook's body. */
+  /** JSON of texts by protocol: plain text for mail and SMS, a webhook's body for the others. */
   readonly message: string;
 }
 
 /**
- * The messages that tell a topic of a batch. More than one if one would be longer than SNS takes; an alert that is too long for
- * a message goes without its annotations.
+ * Returns the messages that tell a topic of a batch. A batch too long for one SNS message is split; an alert
+ * too long for a message loses its annotations.
  *
- * @see https://docs.aws.amazon.com/sns/latest/dg/sns-send-custom-platform-specific-payloads-mobile-devices.html
+ * @see
+ *   https://docs.aws.amazon.com/sns/latest/dg/sns-send-custom-platform-specific-payloads-mobile-devices.html
  */
 export function topicMessages(batch: NotificationBatch, externalUrl: string): TopicMessage[] {
   const { notifications } = batch;
@@ -86,7 +87,7 @@ function nameOf({ labels }: Notification): string {
   return (labelValue(labels, 'alertname') ?? '').slice(0, MAX_LINE);
 }
 
-/** `job=shop: too slow (firing since 2026-11-23T12:00:00Z)` */
+/** Returns an alert's details: `job=shop: too slow (firing since 2026-11-23T12:00:00Z)`. */
 function detailOf({ labels, annotations, state, firedAtMs, resolvedAtMs }: Notification): string {
   const others = labels.filter(([name]) => name !== 'alertname');
   const pairs = others.map(([name, value]) => `${name}=${value}`).join(' ');

@@ -2,48 +2,54 @@ import { type Id, idOf } from '../model/id';
 import { type Labels, labelsKey } from '../model/labels';
 import type { Alert } from './alert-state';
 
-/** An alert began to fire, or ended. */
+/** An alert started to fire or ended, or it keeps firing and its repeat interval has passed. */
 export interface Notification {
-  /** Names the alert and the transition: a receiver may drop one whose id it has seen. */
+  /** Identifies the alert and the transition. A receiver may drop an id that it has seen. */
   readonly id: Id;
   readonly state: 'firing' | 'resolved';
-  /** The alert's identity, `alertname` included. */
+  /** Labels of the alert, including `alertname`; they are its identity. */
   readonly labels: Labels;
   readonly annotations: Labels;
-  /** The value of the element when it was last there. */
+  /** The element's value when it was last present in the result. */
   readonly value: number;
   readonly expr: string;
   /** The slot in which the alert fired, ms since epoch. */
   readonly firedAtMs: number;
-  /** The slot in which it ended; undefined while it fires. */
+  /** The slot in which the alert ended; undefined while it fires. */
   readonly resolvedAtMs?: number;
-  /** Why an alert ended: its element is gone, or its rule is. Undefined while it fires. */
+  /** Why the alert ended: its element or its rule is gone. Undefined while it fires. */
   readonly reason?: 'no longer true' | 'rule removed';
-  /** Present: nothing has changed, and receivers with one of these repeat intervals, in ms, are told again. */
+  /** Set if nothing changed. Then only receivers with one of these repeat intervals, in ms, are notified. */
   readonly repeatsMs?: readonly number[];
 }
 
-/** Whether a notification tells of a change, and so must arrive. One that repeats is sent once: the next one is its retry. */
+/**
+ * Returns whether a notification is about a change and must be delivered. A repeated one is sent only once;
+ * the next repeat is its retry.
+ */
 export function isChange({ repeatsMs }: Notification): boolean {
   return repeatsMs === undefined;
 }
 
-/** Notifications that one slot of a group leaves for receivers, all changes or all repeats: an item of the outbox. */
+/** Notifications of one slot of a group, all changes or all repeats. A batch is one item of the outbox. */
 export interface NotificationBatch {
   /** The tenant's name. */
   readonly tenant: string;
   readonly namespace: string;
   readonly group: string;
-  /** The newest slot that was evaluated, ms since epoch. What the notifications say holds in it. */
+  /** The newest evaluated slot, in ms since epoch. The notifications describe the state in this slot. */
   readonly slotMs: number;
-  /** How far before its slot the group reads, ms. */
+  /** How far before its slot the group reads samples, in ms. */
   readonly queryOffsetMs: number;
   /** Whether the slot was evaluated more than an interval after it began. */
   readonly isLate: boolean;
   readonly notifications: readonly Notification[];
 }
 
-/** What happened to alerts of monitors and checks: an item of the outbox, of which `monitors/alert-event.ts` knows more. */
+/**
+ * Changes of alerts of monitors and checks, as an item of the outbox. The full type is in
+ * `monitors/alert-event.ts`.
+ */
 export interface EventBatch extends Pick<NotificationBatch, 'tenant' | 'slotMs'> {
   readonly monitorId: string;
   readonly events: readonly { readonly id: Id; readonly alertId: string; readonly status: string }[];
@@ -53,32 +59,33 @@ export function isEventBatch(batch: NotificationBatch | EventBatch): batch is Ev
   return 'events' in batch;
 }
 
-/** What receivers were last told of an alert that fires. */
+/** What receivers were last told of a firing alert. */
 export type ToldAlert = Pick<Alert, 'labels' | 'annotations' | 'value'> & { readonly firedAtMs: number };
 
-/** How a tenant's receivers are told. */
+/** How to notify a tenant's receivers. */
 export interface Telling {
   readonly isSilenced: (labels: Labels) => boolean;
-  /** The repeat intervals of the tenant's receivers, ms. */
+  /** Repeat intervals of the tenant's receivers, in ms. */
   readonly repeatsMs: readonly number[];
 }
 
-/** Nothing is silenced, and nothing is told again. */
+/** Settings without silences and repeats. */
 export const PLAIN_TELLING: Telling = { isSilenced: () => false, repeatsMs: [] };
 
 export interface Transitions {
   readonly notifications: readonly Notification[];
-  /** What receivers know afterwards. */
+  /** What receivers know after these notifications. */
   readonly told: readonly ToldAlert[];
 }
 
 /**
- * Compares what receivers were told with what is true now. An alert that fired and ended in between is not told at all. What is silenced is
- * told once the silence has ended, unless it is no longer true by then.
+ * Compares what receivers were told with the present state, and returns the notifications they need. An alert
+ * that fired and ended in between is not reported. A silenced change is reported after the silence has ended,
+ * if it still holds.
  *
- * @param rule names the rule among all of all tenants, for the ids
+ * @param rule its id identifies the rule among those of all tenants
  * @param alerts undefined when the rule was removed
- * @param slots the slot that is told of, and the one that was told of before, undefined if none was; ms
+ * @param slots the slot to report, and the last one reported (undefined if none was), in ms
  */
 export function transitionsOf(
   rule: { readonly id: string; readonly expr: string },
@@ -131,7 +138,10 @@ export function transitionsOf(
   return { notifications, told: next };
 }
 
-/** The intervals of which a multiple since an alert fired lies after one slot, up to another. */
+/**
+ * Returns the intervals of which a multiple since the alert fired lies between two slots (exclusive,
+ * inclusive).
+ */
 function dueRepeats(
   intervalsMs: readonly number[],
   firedAtMs: number,

@@ -2,11 +2,13 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { publicLookup, requirePublicHost } from '../platform/public-address';
 
-/** A receiver did not take what it was sent. */
+/** A receiver did not accept a request. */
 export class DeliveryError extends Error {
   override readonly name = 'DeliveryError';
 
-  /** @param isFinal whether sending again would be refused again */
+  /**
+   * @param isFinal whether a retry would be refused again
+   */
   constructor(
     message: string,
     readonly isFinal: boolean,
@@ -19,20 +21,24 @@ export class DeliveryError extends Error {
 export interface OutsideRequest {
   readonly url: string;
   readonly json: string;
-  /** The header `authorization`. @default none */
+  /**
+   * Value of the header `authorization`.
+   *
+   * @default none
+   */
   readonly authorization?: string;
 }
 
-/** A whole exchange, the connection included, ms. */
+/** Timeout of a whole exchange including the connection, in ms. */
 const TIMEOUT_MS = 5_000;
-/** Most bytes of an answer's body that are read. They are read only so that the connection ends well, then dropped. */
+/** Most bytes read of an answer's body. They are read only to end the connection cleanly, then discarded. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 /**
- * Posts JSON to an address that a tenant chose. Redirects are not followed.
+ * Posts JSON to an address chosen by a tenant. Redirects are not followed.
  *
- * @param allowsPrivate lets it go to private addresses and without TLS, for a stack on one's own machine
- * @param timeoutMs for the whole exchange, the connection included
+ * @param allowsPrivate permits private addresses and plain HTTP, for a stack on one's own machine
+ * @param timeoutMs timeout of the whole exchange including the connection
  * @throws {DeliveryError} unless the answer is 2xx
  */
 export async function postOutside(
@@ -74,7 +80,7 @@ export async function postOutside(
     );
     const end = (error: unknown) => (answered === undefined ? reject(error) : resolve(answered));
     request.on('error', end);
-    // The status decides, however the body ends. An answer that changes the protocol ends the connection without an error.
+    // The status decides, however the body ends. A switch of protocols ends the connection without an error.
     request.on('close', () => end(new Error('no answer')));
     request.end(body);
   }).catch((error: unknown) => {

@@ -2,7 +2,7 @@ import type { SNSClient } from '@aws-sdk/client-sns';
 import type { TopicMessage } from './message-text';
 import { DeliveryError } from './post-outside';
 
-/** Errors of SNS that a retry cannot fix: the message or the topic is wrong. */
+/** Errors of SNS that a retry cannot fix, because the message or the topic is invalid. */
 const FINAL = new Set(['InvalidParameterException', 'InvalidParameterValueException', 'NotFoundException']);
 
 /**

@@ -4,25 +4,25 @@ import { type Alert, RESOLVED_RETENTION_MS } from './alert-state';
 import type { GroupState } from './group-state';
 import type { Notification, NotificationBatch } from './notification';
 
-/** An Alertmanager ends a firing alert by itself unless it hears of it again within this, ms. */
+/** Time until an Alertmanager ends a firing alert that is not reported again, in ms. */
 export const FIRING_MS = 4 * 60_000;
-/** Alerts of one request to an Alertmanager. */
+/** Most alerts in one request to an Alertmanager. */
 const MAX_ALERTS = 256;
 const NO_TIME = '0001-01-01T00:00:00Z';
 
-/** What a request tells an Alertmanager. */
+/** Body of a request to an Alertmanager. */
 export interface AlertmanagerBody {
   readonly json: string;
-  /** Names each of its alerts in the state that it tells. */
+  /** Keys of its alerts, each including the alert's state. */
   readonly keys: readonly string[];
 }
 
 /**
- * The bodies of requests that tell an Alertmanager of alerts: all that fire, and those that ended in the last 15 minutes, since it has no
- * durable memory.
+ * Returns the bodies of requests to an Alertmanager. They report all firing alerts and those that ended in
+ * the last 15 minutes, because an Alertmanager has no durable memory.
  *
- * @param externalUrl the address of this service, without a slash at its end
- * @param isDue whether to tell an alert now, by its key
+ * @param externalUrl the address of this service, without a trailing slash
+ * @param isDue whether to report an alert now, given its key
  * @see https://github.com/prometheus/alertmanager/blob/main/api/v2/openapi.yaml
  */
 export function alertmanagerBodies(
@@ -61,8 +61,8 @@ function postable(alert: Alert, expr: string, nowMs: number, externalUrl: string
 }
 
 /**
- * The body of a webhook's request, in the format of an Alertmanager's, version 4. The field `id` of each alert is its own: a receiver
- * that has seen one may drop it.
+ * Returns the body of a request to a webhook, in Alertmanager's format, version 4. In addition, each alert
+ * has the field `id`: a receiver may drop one that it has seen.
  *
  * @see https://prometheus.io/docs/alerting/latest/configuration/#webhook_config
  */
@@ -104,7 +104,7 @@ export function webhookBody(batch: NotificationBatch, externalUrl: string): stri
   });
 }
 
-/** Alertmanagers before 0.27 take no other characters in a label's name. */
+/** Replaces characters of label names that Alertmanagers before 0.27 refuse. */
 function plain(labels: Labels): Record<string, string> {
   return Object.fromEntries(
     labels.map(([name, value]) => [name.replace(/[^a-zA-Z0-9_]/g, '_').replace(/^(?=\d)/, '_'), value]),

@@ -2,31 +2,39 @@ import type { Id } from '../model/id';
 import type { Table } from '../platform/table';
 import { Documents } from '../registry/documents';
 
-/** An address that notifications are sent to. */
+/** An address to which notifications are sent. */
 export interface Receiver {
-  /** `https://...`, without credentials. */
+  /** An https URL without credentials. */
   readonly url: string;
   /** The header `authorization` of requests, such as `Bearer ...`. */
   readonly authorization?: string;
 }
 
-/** What a channel of our own is told, and when again. */
+/** Which alerts a channel receives, and how often they are repeated. */
 export interface ChannelOptions {
-  /** Matchers of labels, all of which an alert must satisfy: `severity="page"`. @default every alert */
+  /**
+   * Matchers that an alert's labels must all satisfy, such as `severity="page"`.
+   *
+   * @default every alert
+   */
   readonly match?: readonly string[];
-  /** The channel is told again each time that an alert has fired for a multiple of this: a duration. @default 4h */
+  /**
+   * Interval between repeated notifications of an alert that keeps firing, as a duration.
+   *
+   * @default 4h
+   */
   readonly repeatInterval?: string;
 }
 
 /** The receivers of a tenant's alerts. */
 export interface Receivers {
-  /** Alertmanagers; all get everything. The path `/api/v2/alerts` is appended. */
+  /** Alertmanagers. Each receives all alerts, at its URL with `/api/v2/alerts` appended. */
   readonly alertmanagers: readonly Receiver[];
-  /** Webhooks, which get what an Alertmanager's receivers get (version 4). */
+  /** Webhooks that receive bodies in Alertmanager's format, version 4. */
   readonly webhooks: readonly (Receiver & ChannelOptions)[];
-  /** Webhooks that take Slack's messages. Their URLs are secrets. */
+  /** Webhooks that accept Slack's messages. Their URLs are secrets. */
   readonly slack: readonly ({ readonly url: string } & ChannelOptions)[];
-  /** Topics of SNS. */
+  /** SNS topics. */
   readonly topics: readonly ({ readonly topicArn: string } & ChannelOptions)[];
 }
 
@@ -34,7 +42,7 @@ export const NO_RECEIVERS: Receivers = { alertmanagers: [], webhooks: [], slack:
 
 const KEY = 'all';
 
-/** The receivers of tenants: a document each. */
+/** Stores tenants' receivers, in one document each. */
 export class ReceiverStore {
   private readonly receivers: Documents<Partial<Receivers>>;
 
@@ -43,7 +51,7 @@ export class ReceiverStore {
   }
 
   async get(tenantId: Id): Promise<Receivers> {
-    // A kind that the document lacks has no receivers.
+    // Kinds of receivers that are missing in the document have none.
     return { ...NO_RECEIVERS, ...(await this.receivers.get(tenantId, KEY)) };
   }
 

@@ -5,7 +5,9 @@ import { parsePromql } from '../promql/parser';
 import { DEFAULT_INTERVAL_MS } from './lint';
 import type { Rule, RuleGroup } from './rule-file';
 
-/** A rule as its author wrote it: texts byte for byte, and an absent field apart from an empty one. */
+/**
+ * A rule as its author wrote it. Texts are kept byte for byte, and an absent field differs from an empty one.
+ */
 export interface RuleDocument {
   readonly record?: string;
   readonly alert?: string;
@@ -16,7 +18,7 @@ export interface RuleDocument {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** A group as its author wrote it; the form in which it is stored and given back. */
+/** A group as its author wrote it. It is stored and returned in this form. */
 export interface GroupDocument {
   readonly name: string;
   readonly interval?: string;
@@ -26,7 +28,7 @@ export interface GroupDocument {
   readonly rules: readonly RuleDocument[];
 }
 
-/** The group that a checked document describes. */
+/** Converts a checked document to a group. */
 export function groupOf(document: GroupDocument): RuleGroup {
   return {
     name: document.name,
@@ -56,10 +58,10 @@ function ruleOf(document: RuleDocument): Rule {
   };
 }
 
-/** Slots shorter than half a minute are not evaluated on time. */
+/** Shortest interval, in ms. Shorter ones could not be evaluated on time. */
 const LEAST_INTERVAL_MS = 30_000;
 
-/** The interval in which a group is evaluated, ms. */
+/** Returns the interval at which a group is evaluated, in ms. */
 export function intervalOf(interval: string | undefined): number {
   return Math.max(LEAST_INTERVAL_MS, msOf(interval) || DEFAULT_INTERVAL_MS);
 }
@@ -69,7 +71,10 @@ function msOf(text: string | undefined): number | undefined {
   return text === '0' ? 0 : (parseDurationMs(text) as number);
 }
 
-/** The YAML of namespaces with their groups, or of one group. Lines are not folded, so that expressions stay as they are. */
+/**
+ * Returns the YAML of namespaces with their groups, or of one group. Lines are not folded, so expressions
+ * stay as written.
+ */
 export function rulesYaml(value: GroupDocument | Readonly<Record<string, readonly GroupDocument[]>>): string {
   return stringify(value, { lineWidth: 0 });
 }

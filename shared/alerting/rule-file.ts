@@ -9,10 +9,10 @@ import { TemplateError } from './template/values';
 import { type YamlFault, type YamlMapping, YamlReader } from './yaml-reader';
 
 interface RuleBase {
-  /** As written. */
+  /** The expression as written. */
   readonly expr: string;
   readonly parsed: Expr;
-  /** The rule's own labels; the group's are in {@link RuleGroup.labels}. */
+  /** The rule's own labels. The group's are in {@link RuleGroup.labels}. */
   readonly labels: Labels;
 }
 
@@ -23,49 +23,52 @@ export interface RecordingRule extends RuleBase {
   readonly record: string;
 }
 
-/** A rule whose expression finds what is wrong. Labels and annotations are templates. */
+/** A rule whose expression finds a problem. Labels and annotations are templates. */
 export interface AlertingRule extends RuleBase {
   readonly kind: 'alerting';
   readonly alert: string;
-  /** How long an element must be there before its alert fires. */
+  /** How long an element must be present before its alert fires. */
   readonly forMs: number;
-  /** How long an alert goes on firing after its element is gone. */
+  /** How long an alert keeps firing after its element is gone. */
   readonly keepFiringForMs: number;
   readonly annotations: Labels;
 }
 
 export type Rule = RecordingRule | AlertingRule;
 
-/** Rules that are evaluated together, in their order. */
+/** Rules that are evaluated together, in order. */
 export interface RuleGroup {
   readonly name: string;
-  /** Undefined when the file has none. */
+  /** Undefined if the file does not set it. */
   readonly intervalMs: number | undefined;
-  /** How far before its slot a rule reads. Undefined when the file has none, which is not the same as 0. */
+  /**
+   * How far before its slot a rule reads samples. Undefined if the file does not set it, which differs from
+   * 0.
+   */
   readonly queryOffsetMs: number | undefined;
-  /** Series or alerts that one rule may produce; 0 is no limit. */
+  /** Most series or alerts that one rule may produce; 0 for no limit. */
   readonly limit: number;
-  /** Added to each rule's labels; the rule's own win. */
+  /** Labels added to each rule; a rule's own labels take precedence. */
   readonly labels: Labels;
   readonly rules: readonly Rule[];
 }
 
 export interface RuleFile {
   readonly groups: readonly RuleGroup[];
-  /** What is wrong, in the order of the file; a file with faults must not be used. */
+  /** Faults in the order of the file. A file with faults must not be used. */
   readonly faults: readonly YamlFault[];
 }
 
-/** Characters of a rule file. */
+/** Most characters of a rule file. */
 export const MAX_RULE_FILE = 4 * 1024 * 1024;
-/** Rules of one file. Aliases can make a short file long. */
+/** Most rules of one file. YAML aliases can make a short file expand to many. */
 const MAX_RULES = 20_000;
 
 const GROUP_FIELDS = ['name', 'interval', 'query_offset', 'limit', 'labels', 'rules'];
 const RULE_FIELDS = ['record', 'alert', 'expr', 'for', 'keep_firing_for', 'labels', 'annotations'];
 
 /**
- * Parses and checks a file of rule groups, by the same laws as Prometheus.
+ * Parses and checks a file of rule groups, with the same rules as Prometheus.
  *
  * @see https://prometheus.io/docs/prometheus/latest/configuration/recording_rules/
  */
@@ -85,9 +88,9 @@ export function parseRuleFile(text: string, ignoresUnknownFields = false): RuleF
   return { groups, faults: reader.faults };
 }
 
-/** A group that comes by itself, as the ruler's API takes it. */
+/** A single group, as the ruler's API accepts it. */
 export interface SingleGroup {
-  /** The group as the file has it; undefined when there are faults. */
+  /** The group as written; undefined when there are faults. */
   readonly document: GroupDocument | undefined;
   /** Undefined when there are faults. */
   readonly group: RuleGroup | undefined;
@@ -95,7 +98,7 @@ export interface SingleGroup {
   readonly faults: readonly YamlFault[];
 }
 
-/** Parses and checks the YAML of one group, by the laws of {@link parseRuleFile}. It must have a rule. */
+/** Parses and checks the YAML of one group as {@link parseRuleFile} does. The group must have a rule. */
 export function parseRuleGroup(text: string): SingleGroup {
   const reader = new YamlReader(text);
   const top = reader.top();
@@ -108,7 +111,7 @@ export function parseRuleGroup(text: string): SingleGroup {
   return { document: new DocumentReader(reader).group(top!), group, faults: [] };
 }
 
-/** Reads a checked group as it was written. */
+/** Reads a checked group exactly as it was written. */
 class DocumentReader {
   constructor(private readonly reader: YamlReader) {}
 
@@ -154,7 +157,7 @@ class DocumentReader {
   }
 }
 
-/** Reads the groups of a checked rule file as they were written. */
+/** Reads the groups of a checked rule file exactly as they were written. */
 export function groupDocuments(text: string): GroupDocument[] {
   const reader = new YamlReader(text);
   const file = reader.mapping(reader.top() ?? null, 'a rule file', ['groups']);
@@ -211,7 +214,7 @@ class RuleParser {
   }
 }
 
-/** Checks one rule, and names it in each fault. */
+/** Checks one rule. Each fault names the rule. */
 class RuleCheck {
   private readonly record: string;
   private readonly alert: string;
@@ -311,7 +314,7 @@ class RuleCheck {
   }
 }
 
-/** Any UTF-8 text is a label's name, apart from the empty one; rules cannot set the metric's name. */
+/** Returns whether a rule may set a label: any non-empty UTF-8 name is allowed except that of the metric. */
 function isLabelName(name: string): boolean {
   return name !== '' && name !== METRIC_NAME && name.isWellFormed();
 }

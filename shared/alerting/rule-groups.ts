@@ -9,47 +9,47 @@ import type { Tenant } from '../tenancy/tenants';
 import type { GroupKind } from './evaluation';
 import { type GroupDocument, intervalOf } from './rule-document';
 
-/** A tenant's rule group. Namespaces are the files of Prometheus. */
+/** A tenant's rule group. Namespaces correspond to Prometheus' rule files. */
 export interface StoredGroup {
   readonly namespace: string;
   readonly document: GroupDocument;
 }
 
-/** An entry of the index of all tenants' rule groups. */
+/** Entry in the index of all tenants' rule groups. */
 export interface IndexedGroup {
   readonly tenantId: Id;
   /** The tenant's name. */
   readonly tenant: string;
   readonly kind: GroupKind;
-  /** Of a monitor its id. */
+  /** The group's id; for a monitor, the monitor's id. */
   readonly group: Id;
-  /** 0 when the group was removed: what its rules left is still to be ended. */
+  /** Number of rules; 0 when the group was removed but its series and alerts have not ended yet. */
   readonly rules: number;
   readonly intervalMs: number;
-  /** When it was put or removed, ms since epoch. */
+  /** When the group was stored or removed, in ms since epoch. */
   readonly changedMs: number;
 }
 
 export type RuleLimits = Pick<Limits, 'rules' | 'ruleGroups' | 'rulesPerGroup'>;
 
-/** Characters of a namespace's or group's name. */
+/** Most characters of the name of a namespace or group. */
 const MAX_NAME = 1_024;
-/** Most bytes of a group as JSON: an item of DynamoDB holds 400 KB. */
+/** Most bytes of a group as JSON. A DynamoDB item holds 400 KB. */
 const MAX_GROUP_BYTES = 350_000;
 
-/** The id of a rule group within its tenant. */
+/** Returns a rule group's id within its tenant. */
 export function ruleGroupId(namespace: string, name: string): Id {
   return idOf('rule-group', namespace, name);
 }
 
 /**
- * The rule groups of tenants, and an index of all of them, which the evaluator reads at once.
+ * Stores tenants' rule groups, and an index of all of them that the evaluator reads.
  *
  *     pk rule-groups#tenant   sk group          json: {namespace, document}   revision
  *     pk rule-index           sk tenant#group   tenant: name   rules   interval: ms   changed: ms   kind: monitor, or absent
  *
- * A group is in the index from before it exists until after the evaluator has ended what it left. Two requests that add groups at
- * the same time may exceed a limit by one group each.
+ * A group enters the index before it is stored. It leaves the index after the evaluator has ended its series
+ * and alerts. Two concurrent requests may each exceed a limit by one group.
  */
 export class RuleGroups {
   private readonly groups: Documents<StoredGroup>;
@@ -101,7 +101,7 @@ export class RuleGroups {
     return this.groups.get(tenantId, group);
   }
 
-  /** The tenant's groups, sorted by namespace and name. */
+  /** Returns the tenant's groups, sorted by namespace and name. */
   async list(tenantId: Id): Promise<StoredGroup[]> {
     const groups: StoredGroup[] = [];
     for await (const { value } of this.groups.list(tenantId)) groups.push(value);
@@ -119,12 +119,12 @@ export class RuleGroups {
     return true;
   }
 
-  /** The groups of all tenants, removed ones included until {@link forget}. */
+  /** Returns the groups of all tenants, including removed ones until {@link forget}. */
   async all(): Promise<IndexedGroup[]> {
     return (await queryItems(this.table, indexQuery())).map(indexedOf);
   }
 
-  /** Removes an entry of the index, unless the group was put or removed since the entry was read. */
+  /** Removes an entry from the index, unless its group has changed since the entry was read. */
   async forget({ tenantId, group, changedMs }: IndexedGroup): Promise<boolean> {
     return succeeds(
       this.table.client.send(
@@ -146,9 +146,9 @@ export class RuleGroups {
   }
 
   /**
-   * Enters a group into the index. Do it before the group is stored, and after it was removed, with 0 rules.
+   * Enters a group into the index. Call it before the group is stored; after a removal, call it with 0 rules.
    *
-   * @param intervalMs how often it is evaluated
+   * @param intervalMs how often the group is evaluated
    */
   async index(
     { id, name }: Pick<Tenant, 'id' | 'name'>,
@@ -201,7 +201,7 @@ function requireWithin(limit: keyof RuleLimits, most: number, count: number): vo
     );
 }
 
-/** What each limit bounds, in the words of Mimir's ruler. */
+/** Names of the limited things, as in the messages of Mimir's ruler. */
 const LIMITED: Readonly<Record<keyof RuleLimits, string>> = {
   rules: 'rules',
   ruleGroups: 'rule groups',

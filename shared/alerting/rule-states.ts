@@ -14,37 +14,37 @@ import { decodeJson, decodeState, type GroupState } from './group-state';
 import type { QuietSpan } from './ingest-quiet';
 import type { EventBatch, NotificationBatch } from './notification';
 
-/** A group's slot, ready to be committed. */
+/** A completed slot of a group, ready to be committed. */
 export interface SlotCommit {
   readonly tenantId: Id;
   /** @default 'rule' */
   readonly kind?: GroupKind;
   readonly group: Id;
-  /** The slot of the state that this one follows; undefined for a group's first. */
+  /** Slot of the state that this one replaces; undefined for a group's first. */
   readonly afterMs: number | undefined;
-  /** The slot that is done. */
+  /** The completed slot. */
   readonly slotMs: number;
-  /** {@link encodeState}; undefined removes the state of a removed group. */
+  /** Result of {@link encodeState}; undefined removes the state of a removed group. */
   readonly state: Uint8Array | undefined;
-  /** {@link encodeJson} of {@link NotificationBatch}es. */
+  /** Results of {@link encodeJson} of {@link NotificationBatch}es. */
   readonly batches: readonly Uint8Array[];
 }
 
-/** A batch of the outbox. */
+/** A batch in the outbox. */
 export interface OutboxItem {
   readonly key: string;
   readonly tenantId: Id;
   readonly batch: NotificationBatch | EventBatch;
-  /** How often it was sent in vain. */
+  /** Number of failed attempts. */
   readonly attempts: number;
-  /** When the batch is sent again, ms since epoch. */
+  /** Time of the next attempt, in ms since epoch. */
   readonly dueMs: number;
-  /** Addresses of the receivers that are done with it. */
+  /** Addresses of the receivers that have accepted or finally refused it. */
   readonly taken: readonly string[];
   readonly stored: Item;
 }
 
-/** What a run of the evaluator leaves for `ops status`. */
+/** Report of an evaluator run, shown by `ops status`. */
 export interface StoredReport {
   /** When the run ended, ms since epoch. */
   readonly atMs: number;
@@ -57,19 +57,20 @@ export interface StoredReport {
   readonly lagMs: number;
 }
 
-/** How long a batch waits for its receivers, s. */
+/** Time that a batch waits for its receivers, in s. */
 const OUTBOX_SECONDS = 86_400;
-/** How long a dead letter is shown, s. */
+/** Time that a dead letter is kept, in s. */
 const UNDELIVERED_SECONDS = 7 * 86_400;
-/** Most batches of a commit: a transaction takes 100 items, and the state is one. */
+/** Most batches in a commit. A transaction has at most 100 items, one of which is the state. */
 export const MAX_BATCHES = 99;
 
 /**
- * What the last evaluated slot left of each group, and the outbox of notifications. A slot is committed in one transaction, whose
- * condition is the slot before: of two evaluators, one commits, and its notifications are the only ones.
+ * Stores the state of each group after its last evaluated slot, and the outbox of notifications. A slot is
+ * committed in one transaction on condition that the stored slot is the previous one. If two evaluators race,
+ * only one commits, and only its notifications are sent.
  *
  *     pk rule-states#tenant   sk group                     slot: ms   state: zstd of JSON (group-state.ts)
- *     pk monitor-states#tenant   sk monitor id            the same of a monitor (monitors/monitor-states.ts)
+ *     pk monitor-states#tenant   sk monitor id            the same for a monitor (monitors/monitor-states.ts)
  *     pk rule-outbox          sk slot#tenant#group#part    batch: zstd of JSON (notification.ts)   expiresAt: s   attempts   dueMs   taken: addresses of targets
  *     pk rule-undelivered#tenant   sk as in the outbox      the same: a dead letter
  *     pk rule-run             sk run                       run: id   untilMs
@@ -93,7 +94,7 @@ export class RuleStates {
     return Item && decodeState(Item.state!.B!);
   }
 
-  /** The states of a tenant's groups, by the group's id. */
+  /** Returns the states of a tenant's groups, by group id. */
   async list(tenantId: Id): Promise<Map<Id, GroupState>> {
     const items = await queryItems(this.table, {
       KeyConditionExpression: 'pk = :pk',
@@ -102,7 +103,10 @@ export class RuleStates {
     return new Map(items.map((item) => [item.sk!.S!, decodeState(item.state!.B!)]));
   }
 
-  /** @returns false when another evaluator, or who closes an alert, was first: then nothing is written */
+  /**
+   * @returns false, writing nothing, when another writer was first: an evaluator, or a request that closed an
+   *   alert
+   */
   async commit(slot: SlotCommit): Promise<boolean> {
     const { client } = this.table;
     const items = this.itemsOf(slot);
@@ -142,7 +146,7 @@ export class RuleStates {
     ];
   }
 
-  /** The part of a transaction that puts a batch into the outbox. */
+  /** Returns the part of a transaction that puts a batch into the outbox. */
   outboxPut(tenantId: Id, group: Id, slotMs: number, batch: Uint8Array, part = 0): TransactWriteItem {
     return {
       Put: {
@@ -156,7 +160,7 @@ export class RuleStates {
     };
   }
 
-  /** The last span in which tenants posted next to nothing. */
+  /** Returns the last span in which tenants posted almost nothing. */
   async quiet(): Promise<QuietSpan | undefined> {
     return (await this.json(metaKeys.ruleQuiet)) as QuietSpan | undefined;
   }
@@ -165,7 +169,7 @@ export class RuleStates {
     await this.putJson(metaKeys.ruleQuiet, span);
   }
 
-  /** What the last run of the evaluator did. */
+  /** Returns the report of the evaluator's last run. */
   async report(): Promise<StoredReport | undefined> {
     return (await this.json(metaKeys.ruleReport)) as StoredReport | undefined;
   }
@@ -190,7 +194,7 @@ export class RuleStates {
     );
   }
 
-  /** The batches that wait, the oldest slot first. */
+  /** Returns the waiting batches, oldest slot first. */
   async outbox(): Promise<OutboxItem[]> {
     const items = await queryItems(this.table, {
       KeyConditionExpression: 'pk = :pk',
@@ -199,7 +203,7 @@ export class RuleStates {
     return items.map(outboxItem);
   }
 
-  /** Notes that not every receiver has taken a batch. */
+  /** Schedules the next attempt of a batch that some receivers have not accepted. */
   async putOff({ stored, attempts, dueMs, taken }: OutboxItem): Promise<void> {
     await this.table.client.send(
       new PutItemCommand({
@@ -214,7 +218,7 @@ export class RuleStates {
     );
   }
 
-  /** Moves a batch out of the outbox, to the dead letters of its tenant, where it stays for a week. */
+  /** Moves a batch from the outbox to the tenant's dead letters, where it is kept for a week. */
   async giveUp(item: OutboxItem): Promise<void> {
     const { tenantId, key, attempts, taken } = item;
     await this.table.client.send(
@@ -232,7 +236,11 @@ export class RuleStates {
     await this.sent(key);
   }
 
-  /** A tenant's dead letters, the newest first. @param limit most of them */
+  /**
+   * Returns a tenant's dead letters, newest first.
+   *
+   * @param limit most dead letters returned
+   */
   async undelivered(tenantId: Id, limit: number): Promise<OutboxItem[]> {
     const items = queryAll(this.table, {
       KeyConditionExpression: 'pk = :pk',
@@ -248,7 +256,7 @@ export class RuleStates {
     return found;
   }
 
-  /** Removes a batch that was sent. */
+  /** Removes a delivered batch from the outbox. */
   async sent(key: string): Promise<void> {
     await this.table.client.send(
       new DeleteItemCommand({
@@ -259,10 +267,11 @@ export class RuleStates {
   }
 
   /**
-   * Begins a run of the evaluator, unless one runs: two would do the same work, and the slower one's samples would win.
+   * Starts a run of the evaluator unless one is in progress. Two concurrent runs would do the same work, and
+   * the samples of the slower one would win.
    *
    * @param run a random id
-   * @param untilMs when the run has ended, however it ended
+   * @param untilMs time at which the run counts as ended, even if it was killed
    */
   async beginRun(run: string, untilMs: number): Promise<boolean> {
     return succeeds(

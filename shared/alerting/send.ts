@@ -10,70 +10,83 @@ import { alertmanagerBodies, webhookBody } from './receiver-bodies';
 import type { ReceiverStore, Receivers } from './receivers';
 import type { OutboxItem, RuleStates } from './rule-states';
 
-/** Somebody who is to be told of a batch. */
+/** A receiver of a batch. */
 export interface Target {
-  /** Names it among the targets of its tenant. */
+  /** Identifies the target within its tenant. */
   readonly address: string;
-  /** Batches of the target and queue are sent in order. */
+  /** Batches with the same target and queue are sent in order. */
   readonly queue: string;
-  /** How much of the batch is for it. */
+  /** How many of the batch's notifications the target receives. */
   readonly count: number;
   /** @throws {DeliveryError} */
   readonly deliver: () => Promise<void>;
 }
 
 export interface SendDependencies {
-  /** Who is to be told of alerts of monitors and checks. */
+  /** Returns the targets of a batch of monitor and check alerts. */
   readonly eventTargets: (
     tenant: Pick<Tenant, 'id' | 'name'>,
     batch: EventBatch,
   ) => Promise<readonly Target[]>;
-  /** Hears of the addresses that did not take a batch of events until it was given up. */
+  /** Called with the addresses that had not accepted a batch of events when it was given up. */
   readonly gaveUp: (tenantId: Id, addresses: readonly string[]) => Promise<void>;
   readonly receivers: Pick<ReceiverStore, 'get'>;
   readonly states: Pick<RuleStates, 'list' | 'outbox' | 'sent' | 'putOff' | 'giveUp'>;
   readonly post: (request: OutsideRequest) => Promise<void>;
-  /** Publishes to a topic of SNS. @throws {DeliveryError} */
+  /**
+   * Publishes to an SNS topic.
+   *
+   * @throws {DeliveryError}
+   */
   readonly publish: (topicArn: string, message: TopicMessage) => Promise<void>;
-  /** The address of this service, without a slash at its end. */
+  /** The address of this service, without a trailing slash. */
   readonly externalUrl: string;
   readonly now: () => number;
-  /** Cache of when this process told all Alertmanagers of a tenant of an alert, ms, by tenant and by the alert's key. */
+  /**
+   * Cache of when this process last told all Alertmanagers of a tenant of an alert, in ms, by tenant and
+   * alert key.
+   */
   readonly told: Map<Id, Map<string, number>>;
 }
 
 export interface SendReport {
-  /** Requests that receivers took, and that failed. */
+  /** Number of requests that receivers accepted, and that failed. */
   readonly sent: number;
   readonly failed: number;
-  /** Notifications that were given up: refused for good, or tried too often. */
+  /** Number of notifications given up: finally refused, or tried too often. */
   readonly dropped: number;
-  /** How long ago the oldest batch was made that a channel has not taken, ms. */
+  /** Age of the oldest batch that a channel has not accepted, in ms. */
   readonly outboxAgeMs: number;
 }
 
-/** Tenants that are served at a time: one whose receivers hang holds up no other. */
+/** Tenants served in parallel. One whose receivers hang delays no other. */
 const PARALLEL = 32;
-/** Batches of a tenant that wait; the oldest beyond it are given up. */
+/** Most waiting batches of a tenant. Beyond it, the oldest are given up. */
 const MAX_WAITING = 1_000;
-/** Attempts at a batch; then it is a dead letter. */
+/** Attempts after which a batch becomes a dead letter. */
 export const MAX_ATTEMPTS = 12;
 const FIRST_WAIT_MS = 30_000;
 const LONGEST_WAIT_MS = 3_600_000;
 /**
- * An Alertmanager that was told of an alert is not told again sooner, ms. Runs of groups of half a minute send up to three times a minute, and
- * Prometheus resends once a minute; between the sends of two runs lies a little less than a minute now and then.
+ * Minimum time between two reports of an alert to an Alertmanager, in ms. Prometheus resends once a minute;
+ * runs with half-minute groups send up to three times a minute. The value is a little under a minute, because
+ * two runs' sends may be that close.
  */
 const RESEND_MS = 55_000;
 
-/** How long a batch waits after a failed attempt, ms. @param attempts failed attempts so far */
+/**
+ * Returns how long a batch waits after a failed attempt, in ms.
+ *
+ * @param attempts number of failed attempts so far
+ */
 export function waitMs(attempts: number): number {
   return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempts - 1));
 }
 
 /**
- * Sends alerts to the receivers of the given tenants, and of tenants whose batches wait in the outbox. Alertmanagers get all firing
- * alerts once a minute, which is also the retry. Channels get the changes from the outbox, at least once and in order for each group.
+ * Sends alerts to the receivers of the given tenants, and of tenants with waiting batches. Alertmanagers get
+ * all firing alerts once a minute, which also serves as the retry. Channels get the changes from the outbox
+ * at least once, in order for each group.
  */
 export async function sendAll(
   dependencies: SendDependencies,
@@ -81,7 +94,7 @@ export async function sendAll(
   hasTime: () => boolean,
 ): Promise<SendReport> {
   const outbox = await dependencies.states.outbox();
-  // A tenant may have removed its rules since.
+  // A tenant with waiting batches may have removed its rules since.
   const all = new Map(tenants.map(({ id, name }) => [id, { id, name }]));
   for (const { tenantId: id, batch } of outbox) all.set(id, { id, name: batch.tenant });
   const reports = await mapLimited([...all.values()], PARALLEL, async (tenant) => {
@@ -160,8 +173,8 @@ function note(tenant: string, error: unknown, report: Report): DeliveryError {
 }
 
 /**
- * Sends a tenant's batches to its channels, each channel's in order: it hears of an alert's end after its beginning. A channel that fails
- * holds up no other.
+ * Sends a tenant's batches to its channels. Each channel gets them in order, so it hears of an alert's start
+ * before its end. A failing channel delays no other.
  */
 async function empty(
   dependencies: SendDependencies,
@@ -232,7 +245,9 @@ function targetOf(dependencies: SendDependencies, channel: Channel, batch: Notif
   };
 }
 
-/** @returns whether the batch is done with for this target, taken or refused for good */
+/**
+ * @returns whether the target is done with the batch: accepted, or finally refused
+ */
 async function deliver({ count, deliver }: Target, tenant: string, report: Report): Promise<boolean> {
   if (count === 0) return true;
   try {

@@ -6,7 +6,7 @@ import { expireSilence, putSilence, type Silence, type SilenceRequest, shownSile
 
 const KEY = 'all';
 
-/** The silences of tenants: one document each, so that a tenant's are read at once and counted exactly. */
+/** Stores tenants' silences, one document per tenant, so they are read together and counted exactly. */
 export class SilenceStore {
   private readonly silences: Documents<readonly Silence[]>;
 
@@ -17,7 +17,7 @@ export class SilenceStore {
     this.silences = new Documents(table, 'silences');
   }
 
-  /** Those that have not expired, and those that expired in the last days. */
+  /** Returns the silences that have not expired, and those that expired in the last five days. */
   async list(tenantId: Id): Promise<readonly Silence[]> {
     return shownSilences((await this.silences.get(tenantId, KEY)) ?? [], this.now());
   }
@@ -25,7 +25,7 @@ export class SilenceStore {
   /**
    * Adds or changes a silence; see {@link putSilence}.
    *
-   * @returns its id afterwards; undefined when there is no silence `id`
+   * @returns the silence's id, which a change may replace; undefined when there is no silence `id`
    * @throws {RefusedError}
    */
   async put(tenantId: Id, id: string | undefined, request: SilenceRequest): Promise<string | undefined> {
@@ -38,7 +38,11 @@ export class SilenceStore {
     return changedId;
   }
 
-  /** Ends a silence now. @returns false when there is none */
+  /**
+   * Ends a silence now.
+   *
+   * @returns false when there is no such silence
+   */
   async expire(tenantId: Id, id: string): Promise<boolean> {
     let isFound = false;
     await this.silences.settle(tenantId, KEY, (stored) => {

@@ -3,17 +3,17 @@ import { compileMatcher, type Matcher, seriesTest } from '../model/matcher';
 import { InvalidPatternError } from '../model/value-pattern';
 import { RefusedError } from '../registry/refused';
 
-/** A condition on a label of alerts, as Alertmanager's API has it. */
+/** A condition on a label of alerts, as in Alertmanager's API. */
 export interface SilenceMatcher {
   readonly name: string;
   readonly value: string;
-  /** Whether the value is a regular expression, which matches whole label values. */
+  /** Whether the value is a regular expression, which must match the whole label value. */
   readonly isRegex: boolean;
-  /** False: only alerts match whose label differs. */
+  /** If false, the matcher is negated. */
   readonly isEqual: boolean;
 }
 
-/** What a client asks to silence: for a time, the alerts that satisfy all matchers. */
+/** A silence as a client requests it: for some time, it holds back the alerts that satisfy all matchers. */
 export interface SilenceRequest {
   readonly matchers: readonly SilenceMatcher[];
   /** ms since epoch; a start in the past means now. */
@@ -30,13 +30,13 @@ export interface Silence extends SilenceRequest {
 
 export type SilenceState = 'pending' | 'active' | 'expired';
 
-/** Most silences of a tenant that have not expired. */
+/** Most unexpired silences of a tenant. */
 export const MAX_SILENCES = 200;
-/** Most silences of a tenant; the ones that expired first go first. */
+/** Most silences stored for a tenant. Beyond it, those that expired earliest are dropped. */
 const MAX_STORED = 400;
-/** Most bytes of a tenant's silences as JSON: an item of DynamoDB holds 400 KB. */
+/** Most bytes of a tenant's silences as JSON. A DynamoDB item holds 400 KB. */
 const MAX_BYTES = 350_000;
-/** How long an expired silence is shown, ms; an Alertmanager's default. */
+/** How long an expired silence is listed, in ms. The same as an Alertmanager's default. */
 export const EXPIRED_RETENTION_MS = 5 * 86_400_000;
 
 export function silenceState(
@@ -47,19 +47,19 @@ export function silenceState(
   return nowMs < startsAtMs ? 'pending' : 'active';
 }
 
-/** The silences that are still shown. */
+/** Returns the silences that are still listed. */
 export function shownSilences(silences: readonly Silence[], nowMs: number): Silence[] {
   return silences.filter(({ endsAtMs }) => nowMs - endsAtMs < EXPIRED_RETENTION_MS);
 }
 
 /**
- * Adds a silence, or changes one, as an Alertmanager does: a change that would falsify the past of a silence (other matchers, another
- * start of an active one, any of an expired one) ends it and adds another.
+ * Adds or changes a silence as an Alertmanager does. A change that would falsify the silence's past (other
+ * matchers, another start of an active silence, anything of an expired one) ends it and adds a new one.
  *
- * @param id the silence to change; undefined adds one
- * @param newId the id of a silence that is added
+ * @param id silence to change; undefined to add one
+ * @param newId id of an added silence
  * @returns undefined when there is no silence `id`
- * @throws {RefusedError} when the request is not valid, or exceeds a limit
+ * @throws {RefusedError} when the request is invalid or exceeds a limit
  */
 export function putSilence(
   silences: readonly Silence[],
@@ -93,7 +93,7 @@ export function putSilence(
 }
 
 /**
- * Ends a silence now. One that has expired stays as it is.
+ * Ends a silence now. An expired one stays unchanged.
  *
  * @returns undefined when there is no silence `id`
  */
@@ -118,7 +118,7 @@ export function expireSilence(
 /** Returns the ids of the silences that hold back an alert. */
 export type SilenceTest = (labels: Labels) => readonly string[];
 
-/** The silences that are active at a time, as a test of alerts. */
+/** Returns a test for alerts against the silences that are active at a time. */
 export function silenceTest(silences: readonly Silence[], nowMs: number): SilenceTest {
   const active = silences
     .filter((each) => silenceState(each, nowMs) === 'active')
@@ -142,7 +142,7 @@ function checkSilence({ matchers, startsAtMs, endsAtMs }: SilenceRequest, nowMs:
       throw new RefusedError(`matchers.${i}.value: ${error.message}`);
     }
   });
-  // Such a silence would hold back everything.
+  // A silence without such a matcher would hold back every alert.
   if (compiled.every(({ acceptsEmpty }) => acceptsEmpty))
     throw new RefusedError('at least one matcher must not match the empty string');
 }
@@ -151,7 +151,7 @@ function canChange(previous: Silence, request: SilenceRequest, nowMs: number): b
   if (JSON.stringify(previous.matchers) !== JSON.stringify(request.matchers)) return false;
   switch (silenceState(previous, nowMs)) {
     case 'active':
-      // Clients send whole seconds back.
+      // Compare whole seconds, because clients send times back without the ms.
       return Math.floor(previous.startsAtMs / 1000) === Math.floor(request.startsAtMs / 1000);
     case 'pending':
       return request.startsAtMs >= nowMs;
@@ -160,7 +160,9 @@ function canChange(previous: Silence, request: SilenceRequest, nowMs: number): b
   }
 }
 
-/** @throws {RefusedError} when there are too many silences that have not expired */
+/**
+ * @throws {RefusedError} when there are too many unexpired silences
+ */
 function bounded(silences: readonly Silence[], nowMs: number): readonly Silence[] {
   const isExpired = (each: Silence) => silenceState(each, nowMs) === 'expired';
   const live = silences.filter((each) => !isExpired(each));

@@ -7,26 +7,27 @@ import { SeriesLimitError } from '../tenancy/series-limit';
 import type { TenantMeter } from '../tenancy/tenant-meter';
 import type { Tenant } from '../tenancy/tenants';
 
-/** Most bytes of one body of samples, uncompressed. */
+/** Most bytes of an uncompressed body of samples. */
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
 
-/** Where the samples of rules go. */
+/** Destinations of the samples that rules produce. */
 export interface ResultOutputs {
   readonly writer: Pick<SampleWriter, 'write'>;
   readonly meter: Pick<TenantMeter, 'count' | 'settle'>;
   readonly dictionaries: SeriesDictionaries;
-  /** Greatest age of a sample, ms. */
+  /** Maximum age of a sample, in ms. */
   readonly maxAgeMs: number;
   readonly now: () => number;
 }
 
 /**
- * Puts samples of rules into the stream as a post does, under the tenant's limit of series and in its usage. They are no posts, and use
- * up no budget of posts: the evaluator tells from that budget whether clients post. Samples beyond a limit are dropped, since a second try
- * at once would not help. The rules' alerts go on.
+ * Puts samples of rules into the stream as a post does, subject to the tenant's limit of series and counted
+ * in its usage. They do not use the budget of posts, from which the evaluator learns whether clients post.
+ * Samples beyond a limit are dropped, because an immediate retry would not help. The rules' alerts are not
+ * affected.
  *
- * @param body zstd of a `prometheus.WriteRequest`
- * @throws {StreamUnavailableError} when the stream does not take all
+ * @param body a `prometheus.WriteRequest`, compressed with zstd
+ * @throws {StreamUnavailableError} when the stream does not accept all samples
  */
 export async function writeResults(
   { writer, meter, dictionaries, maxAgeMs, now }: ResultOutputs,

@@ -24,7 +24,7 @@ export class YamlFault {
   }
 }
 
-/** A mapping of a file, with the position of each of its values. */
+/** A mapping in a file, with the positions of its values. */
 export interface YamlMapping {
   readonly node: Node;
   /** In the order of the file. */
@@ -32,8 +32,8 @@ export interface YamlMapping {
 }
 
 /**
- * Reads a YAML file by a fixed schema, as strictly as Prometheus does: unknown fields and wrong types are faults. Faults
- * are collected, so that a user sees all of them at once. Only the first document counts.
+ * Reads a YAML file with a fixed schema, as strictly as Prometheus does: unknown fields and wrong types are
+ * faults. All faults are collected, so that a user sees them together. Only the first document counts.
  */
 export class YamlReader {
   readonly faults: YamlFault[] = [];
@@ -41,12 +41,14 @@ export class YamlReader {
   private readonly contents: Node | undefined;
   private readonly aliased = new Map<Alias, Node>();
 
-  /** @param ignoresUnknownFields leaves fields that the schema does not have without a fault */
+  /**
+   * @param ignoresUnknownFields whether fields missing in the schema are accepted
+   */
   constructor(
     text: string,
     private readonly ignoresUnknownFields = false,
   ) {
-    // Values are read from the text of scalars, so that `expr: 1` is the text "1".
+    // Read values from the text of scalars, so that `expr: 1` is the text "1".
     const [document] = parseAllDocuments(text, { lineCounter: this.lines, merge: true, stringKeys: true });
     this.contents = (document?.contents as Node | null | undefined) ?? undefined;
     if (this.contents !== undefined) this.resolveAliases(this.contents);
@@ -58,7 +60,7 @@ export class YamlReader {
     }
   }
 
-  /** The file's top value; undefined when the file is empty or has faults of syntax. */
+  /** Returns the top-level value; undefined when the file is empty or has syntax errors. */
   top(): Node | undefined {
     return this.faults.length > 0 ? undefined : this.contents;
   }
@@ -69,7 +71,7 @@ export class YamlReader {
     return undefined;
   }
 
-  /** Reads a mapping whose fields are all in a list. Returns undefined for null and after a fault. */
+  /** Reads a mapping that may have only the listed fields. Returns undefined for null and after a fault. */
   mapping(given: Node | null, what: string, fields: readonly string[]): YamlMapping | undefined {
     const mapping = this.anyMapping(given, what);
     if (mapping === undefined) return undefined;
@@ -83,7 +85,7 @@ export class YamlReader {
     return isMap(this.resolve(given ?? null));
   }
 
-  /** Reads a mapping from texts to texts, such as labels. */
+  /** Reads a mapping from text to text, such as labels. */
   texts(given: Node | null, what: string): ReadonlyMap<string, string> {
     const texts = new Map<string, string>();
     for (const [name, { value }] of this.anyMapping(given, what)?.entries ?? [])
@@ -100,7 +102,7 @@ export class YamlReader {
       for (const pair of map.items) {
         const key = pair.key as Node;
         const name = isScalar(key) ? String(key.value) : '';
-        // A merge key takes what another mapping has and this one lacks.
+        // A merge key adds the entries of another mapping that this one lacks.
         if (name === '<<' || (isScalar(key) && typeof key.value === 'symbol')) {
           for (const source of this.merged(pair.value as Node | null))
             if (isMap(source) && depth < 10) add(source as typeof node, depth + 1);
@@ -117,7 +119,7 @@ export class YamlReader {
     return isSeq(node) ? node.items.map((item) => this.resolve(item as Node)) : [node];
   }
 
-  /** Reads a sequence. Null is an empty one. */
+  /** Reads a sequence. Null counts as an empty one. */
   sequence(given: Node | null, what: string): Node[] {
     const node = this.resolve(given);
     if (isNull(node)) return [];
@@ -126,7 +128,7 @@ export class YamlReader {
     return [];
   }
 
-  /** Reads a scalar as its text, whatever its type. Null is the empty text. */
+  /** Reads a scalar of any type as its text. Null counts as empty. */
   text(given: Node | null | undefined, what: string): string {
     const node = this.resolve(given ?? null);
     if (isNull(node)) return '';
@@ -136,7 +138,7 @@ export class YamlReader {
     return '';
   }
 
-  /** Reads a duration such as `1m30s` as ms. Undefined when there is none. */
+  /** Reads a duration such as `1m30s` as ms. Returns undefined if it is absent. */
   duration(given: Node | null | undefined, what: string): number | undefined {
     const text = this.text(given, what);
     if (text === '') return undefined;
@@ -144,7 +146,7 @@ export class YamlReader {
     return typeof ms === 'number' ? ms : this.fault(given, `${what}: ${ms}`);
   }
 
-  /** Reads an integer. 0 when there is none. */
+  /** Reads an integer. Returns 0 if it is absent. */
   integer(given: Node | null | undefined, what: string): number {
     const text = this.text(given, what);
     if (text === '') return 0;
@@ -154,7 +156,7 @@ export class YamlReader {
     return 0;
   }
 
-  /** Finds the node of each alias in one pass: an alias stands for the last node before it that has its anchor. */
+  /** Resolves all aliases in one pass. An alias refers to the nearest preceding node with its anchor. */
   private resolveAliases(contents: Node): void {
     const anchored = new Map<string, Node>();
     visit(contents, {

@@ -2,7 +2,10 @@ import { formatFloat, quoted } from './format';
 import { GoDuration, GoTime } from './time';
 import { TemplateError, TemplateSample, type TemplateValue, typeName } from './values';
 
-/** Reads of arguments as the types that template functions take. Each throws {@link TemplateError} for another type. */
+/**
+ * These functions convert arguments to the types that template functions expect. Each throws {@link
+ * TemplateError} for any other type.
+ */
 
 function wrongType(wanted: string, value: TemplateValue): TemplateError {
   return new TemplateError(`wrong type for value; expected ${wanted}; got ${typeName(value)}`);
@@ -30,7 +33,7 @@ export function samplesOf(value: TemplateValue): readonly TemplateSample[] {
 
 const FLOAT = /^[+-]?(?:inf(?:inity)?|nan|(?:\d[\d_]*\.?\d*|\.\d+)(?:e[+-]?\d+)?)$/i;
 
-/** Reads a float, an integer, a duration in seconds, or a text that is a number. */
+/** Converts a float, an integer, a duration (to seconds), or numeric text. */
 export function numberOf(value: TemplateValue): number {
   if (typeof value === 'number') return value;
   if (typeof value === 'bigint') return Number(value);

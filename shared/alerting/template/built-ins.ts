@@ -12,7 +12,7 @@ import {
 } from './values';
 
 /**
- * The functions that `text/template` has itself; the evaluator short-circuits `and` and `or`.
+ * Functions built into `text/template`. The evaluator itself short-circuits `and` and `or`.
  *
  * @see https://pkg.go.dev/text/template#hdr-Functions
  */
@@ -75,7 +75,7 @@ function escaped(text: string, escapes: Readonly<Record<string, string>>): strin
   return text.replace(/[\n\r\t"'&<>=\\]/g, (c) => escapes[c] ?? c);
 }
 
-/** The arguments as one text: a single string as it is, anything else as `print` writes it. */
+/** Returns the arguments as one text: a single string unchanged, anything else as `print` formats it. */
 function textOf(args: readonly TemplateValue[]): string {
   return args.length === 1 && typeof args[0] === 'string' ? args[0] : sprint(args);
 }

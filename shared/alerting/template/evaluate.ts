@@ -13,19 +13,19 @@ import {
   typeName,
 } from './values';
 
-/** Steps of one expansion: nodes and calls. */
+/** Most steps of one expansion, counting nodes and calls. */
 const MAX_STEPS = 100_000;
-/** Templates that call each other. */
+/** Most nested template calls. */
 const MAX_CALLS = 100;
-/** Characters of an expanded text. */
+/** Most characters of an expanded text. */
 const MAX_OUTPUT = 64 * 1024;
 
-/** Thrown to leave a `range`. */
+/** Thrown to leave a `range` loop. */
 class LoopExit {
   constructor(readonly isBreak: boolean) {}
 }
 
-/** A variable and its value. Scopes are short, so that a list is searched from its end. */
+/** A variable and its value. Scopes are short, so they are lists searched from the end. */
 interface Variable {
   readonly name: string;
   value: TemplateValue;
@@ -34,8 +34,8 @@ interface Variable {
 /**
  * Executes a template.
  *
- * @param data the value of `.` and `$`
- * @param variables the values of the variables that the template was parsed with
+ * @param data value of `.` and `$`
+ * @param variables values of the variables declared when the template was parsed
  * @throws {TemplateError} when a call fails, a value has the wrong type, or the expansion exceeds a limit
  */
 export async function executeTemplate(
@@ -157,7 +157,7 @@ class Execution {
     return this.operand(first, dot, scope, [...args, ...piped]);
   }
 
-  /** Evaluates the arguments of `and` and `or` up to the one that decides. */
+  /** Evaluates the arguments of `and` or `or` up to the one that decides the result. */
   private async shortCircuit(
     name: 'and' | 'or',
     operands: readonly Operand[],

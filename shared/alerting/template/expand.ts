@@ -6,7 +6,7 @@ import { TemplateData, TemplateError, type TemplateValue } from './values';
 
 const FUNCTION_NAMES: ReadonlySet<string> = new Set(TEMPLATE_FUNCTIONS.keys());
 
-/** Variables that each text of an alerting rule may use, with the field of the data that each holds. */
+/** Variables available in every text of an alerting rule, with the field of the data that each refers to. */
 const VARIABLES: readonly (readonly [variable: string, field: string])[] = [
   ['labels', 'Labels'],
   ['externalLabels', 'ExternalLabels'],
@@ -14,9 +14,9 @@ const VARIABLES: readonly (readonly [variable: string, field: string])[] = [
   ['value', 'Value'],
 ];
 
-/** What an alert's templates are about. */
+/** Data available to an alert's templates. */
 export interface AlertTemplateData {
-  /** The labels of the result's element, before the rule's own; `__name__` included. */
+  /** Labels of the result's element, including `__name__`, before the rule's own labels are added. */
   readonly labels: ReadonlyMap<string, string>;
   readonly externalLabels: ReadonlyMap<string, string>;
   readonly value: number;
@@ -36,7 +36,7 @@ export function parseAlertTemplate(text: string): ParsedTemplate {
   );
 }
 
-/** Expands a text. A failure becomes part of the text, so that it never stops an alert. */
+/** Expands a text. A failure becomes part of the text, so it never stops an alert. */
 export async function expandAlertTemplate(
   text: string,
   data: AlertTemplateData,

@@ -1,9 +1,9 @@
 import { GoDuration, GoTime } from './time';
 import { AnyMap, TemplateData, TemplateSample, type TemplateValue, typeName } from './values';
 
-/** Go's `fmt`, as far as templates use it. */
+/** The parts of Go's `fmt` that templates use. */
 
-/** The longest width and precision; a longer one is an error in the text, as Go's beyond a million is. */
+/** Largest width and precision. Larger ones become an error in the text, as in Go beyond a million. */
 const MAX_WIDTH = 1000;
 
 /** Decimal digits of a positive number, and the position of the decimal point relative to the first digit. */
@@ -12,7 +12,7 @@ interface Digits {
   readonly point: number;
 }
 
-/** The shortest digits that give the same number back. */
+/** Returns the shortest digits that read back as the same number. */
 function shortestDigits(value: number): Digits {
   const [mantissa = '', exponent = '0'] = value.toExponential().split('e');
   return { digits: mantissa.replace('.', ''), point: Number(exponent) + 1 };
@@ -44,9 +44,10 @@ function rounded({ digits, point }: Digits, count: number): Digits {
 }
 
 /**
- * Writes a float as Go's `strconv.FormatFloat` does.
+ * Formats a float like Go's `strconv.FormatFloat`.
  *
- * @param precision digits after the point for `e` and `f`, significant digits for `g`; -1 for the fewest that are exact
+ * @param precision digits after the point for `e` and `f`, significant digits for `g`; -1 for the shortest
+ *   text that reads back exactly
  */
 export function formatFloat(value: number, verb: 'e' | 'f' | 'g', precision: number): string {
   if (Number.isNaN(value)) return 'NaN';
@@ -87,7 +88,7 @@ function scientific({ digits, point }: Digits, decimals: number): string {
   return `${digits[0]}${fraction}e${exponent < 0 ? '-' : '+'}${size}`;
 }
 
-/** Writes a value as Go's `%v` does. */
+/** Formats a value like Go's `%v`. */
 export function printed(value: TemplateValue): string {
   if (value === null) return '<nil>';
   switch (typeof value) {
@@ -108,7 +109,7 @@ export function printed(value: TemplateValue): string {
   return `map[${pairs.map(([key, each]) => `${key}:${printed(each)}`).join(' ')}]`;
 }
 
-/** Writes values as Go's `fmt.Sprint` does: with a space between two neighbours that are no strings. */
+/** Formats values like Go's `fmt.Sprint`: with a space between two neighbours unless one is a string. */
 export function sprint(values: readonly TemplateValue[]): string {
   return values
     .map((value, i) => {
@@ -121,9 +122,9 @@ export function sprint(values: readonly TemplateValue[]): string {
 const VERB = /%([-+# 0]*)(\d+)?(?:\.(\d+)?)?(.)|%$/gsu;
 
 /**
- * Writes values as Go's `fmt.Sprintf` does.
+ * Formats values like Go's `fmt.Sprintf`.
  *
- * The verbs are `v d b o x X c U e E f F g G s q t T %`, with flags, width and precision.
+ * Supports the verbs `v d b o x X c U e E f F g G s q t T %` with flags, width and precision.
  *
  * @see https://pkg.go.dev/fmt
  */
@@ -153,7 +154,7 @@ interface Verb {
   readonly verb: string;
   readonly flags: string;
   readonly width: number;
-  /** -1 when the format has none. */
+  /** -1 if the format has no precision. */
   readonly precision: number;
 }
 
@@ -222,7 +223,7 @@ function stringText(value: string, verb: string, precision: number): string | un
   return undefined;
 }
 
-/** Quotes a text as Go does. */
+/** Quotes a text like Go. */
 export function quoted(text: string): string {
   return JSON.stringify(text).replace(/\\u00([0-9a-f]{2})/g, '\\x$1');
 }

@@ -7,7 +7,7 @@ import { humanize, humanize1024, humanizeDuration, humanizePercentage, humanizeT
 import { replaceAll, searches } from './patterns';
 import { AnyMap, TemplateError, type TemplateSample, type TemplateValue } from './values';
 
-/** What the functions of a template may use. */
+/** Context that template functions may use. */
 export interface FunctionContext {
   /** Evaluates an expression for the function `query`. */
   readonly query: (expr: string) => Promise<readonly TemplateSample[]>;
@@ -22,7 +22,7 @@ export type TemplateFunction = (
   context: FunctionContext,
 ) => TemplateValue | Promise<TemplateValue>;
 
-/** A function with a fixed number of arguments. */
+/** Creates a function with a fixed number of arguments. */
 function fixed(
   count: number,
   run: (args: readonly TemplateValue[], context: FunctionContext) => TemplateValue | Promise<TemplateValue>,
@@ -35,7 +35,7 @@ function fixed(
 }
 
 /**
- * The functions that Prometheus adds to those of `text/template`.
+ * Functions that Prometheus adds to those of `text/template`.
  *
  * @see https://prometheus.io/docs/prometheus/latest/configuration/template_reference/#functions
  */
@@ -72,11 +72,11 @@ const PROMETHEUS_FUNCTIONS: readonly (readonly [name: string, run: TemplateFunct
   ['pathPrefix', fixed(0, (_, { externalUrl }) => pathOf(externalUrl))],
   ['urlQueryEscape', fixed(1, ([text]) => queryEscape(stringOf(text!)))],
   ['safeHtml', fixed(1, ([text]) => stringOf(text!))],
-  // Only console templates have it in Prometheus; rule files that mention it still load.
+  // Exists only in Prometheus' console templates. Defined here so that rule files mentioning it load.
   ['tmpl', () => ''],
 ];
 
-/** Every function that a template may call, by name. */
+/** All functions that templates may call, by name. */
 export const TEMPLATE_FUNCTIONS: ReadonlyMap<string, TemplateFunction> = new Map([
   ...BUILT_IN_FUNCTIONS,
   ...PROMETHEUS_FUNCTIONS,
@@ -95,7 +95,7 @@ function sortedBy(label: string, samples: readonly TemplateSample[]): TemplateSa
 
 const DURATION_TEXT = /^-?(?:0|(?:\d+(?:ms|[smhdwy]))+)$/;
 
-/** Seconds of a duration such as `2h10m` or `-30m`. */
+/** Returns the seconds of a duration such as `2h10m` or `-30m`. */
 function secondsOf(text: string): number {
   const ms = DURATION_TEXT.test(text) ? parseDurationMs(text.replace('-', '')) : 'no duration';
   if (text.replace('-', '') === '0') return 0;
@@ -103,7 +103,7 @@ function secondsOf(text: string): number {
   return (text.startsWith('-') ? -ms : ms) / 1000;
 }
 
-/** Makes the first letter of each word upper case, and leaves the others. */
+/** Capitalizes the first letter of each word and leaves the others unchanged. */
 function titleCase(text: string): string {
   return text.replace(/(?<![\p{L}\p{N}\p{M}_]|[\p{L}\p{N}][.'’:·])\p{L}/gu, (letter) => letter.toUpperCase());
 }

@@ -2,7 +2,7 @@ import { timeOf } from './arguments';
 import { formatFloat } from './format';
 
 /**
- * Numbers as people read them.
+ * Formats numbers for people.
  *
  * @see https://prometheus.io/docs/prometheus/latest/configuration/template_reference/#numbers
  */
@@ -15,7 +15,7 @@ function short(value: number): string {
   return formatFloat(value, 'g', 4);
 }
 
-/** Writes four digits and a metric prefix: 1234567 is `1.235M`. */
+/** Formats a number with four digits and a metric prefix: 1234567 gives `1.235M`. */
 export function humanize(value: number): string {
   if (value === 0 || !Number.isFinite(value)) return short(value);
   let [scaled, prefix] = [value, ''];
@@ -33,7 +33,7 @@ export function humanize(value: number): string {
   return short(scaled) + prefix;
 }
 
-/** Writes four digits and a binary prefix: 1048576 is `1Mi`. */
+/** Formats a number with four digits and a binary prefix: 1048576 gives `1Mi`. */
 export function humanize1024(value: number): string {
   if (Math.abs(value) <= 1 || !Number.isFinite(value)) return short(value);
   let [scaled, prefix] = [value, ''];
@@ -44,7 +44,10 @@ export function humanize1024(value: number): string {
   return short(scaled) + prefix;
 }
 
-/** Writes seconds as days to seconds: 135.3563 is `2m 15s`. Less than a minute has four digits, less than a second a prefix. */
+/**
+ * Formats seconds as days to seconds: 135.3563 gives `2m 15s`. Below a minute it gives four digits, below a
+ * second a prefix.
+ */
 export function humanizeDuration(value: number): string {
   if (!Number.isFinite(value)) return short(value);
   if (value === 0) return `${short(value)}s`;
@@ -71,12 +74,12 @@ export function humanizeDuration(value: number): string {
   return `${sign}${minutes}m ${seconds}s`;
 }
 
-/** Writes a ratio as a percentage of four digits: 0.959 is `95.9%`. */
+/** Formats a ratio as a percentage with four digits: 0.959 gives `95.9%`. */
 export function humanizePercentage(value: number): string {
   return `${short(value * 100)}%`;
 }
 
-/** Writes Unix seconds as a time: `2015-06-23 13:19:44.128 +0000 UTC`. */
+/** Formats Unix seconds as a time: `2015-06-23 13:19:44.128 +0000 UTC`. */
 export function humanizeTimestamp(value: number): string {
   return Number.isFinite(value) ? timeOf(value).toString() : short(value);
 }

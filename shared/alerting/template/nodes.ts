@@ -1,6 +1,6 @@
 import type { TemplateValue } from './values';
 
-/** An operand with the fields that follow it: `$labels.job`, `.Value`, `(query "up").x`. */
+/** An operand with its fields: `$labels.job`, `.Value`, `(query "up").x`. */
 export interface Operand {
   readonly of:
     | { readonly kind: 'literal'; readonly value: TemplateValue }
@@ -11,13 +11,13 @@ export interface Operand {
   readonly fields: readonly string[];
 }
 
-/** An operand and the arguments that it is called with. */
+/** An operand followed by the arguments of its call. */
 export type Command = readonly [Operand, ...Operand[]];
 
 export interface Pipeline {
-  /** The variables that take the pipeline's value; two only in `range`. */
+  /** Variables that receive the pipeline's value; two only in `range`. */
   readonly variables: readonly string[];
-  /** Whether the variables are new (`:=`), not assigned (`=`). */
+  /** Whether the variables are declared (`:=`) rather than assigned (`=`). */
   readonly declares: boolean;
   readonly commands: readonly Command[];
 }
@@ -35,7 +35,7 @@ export type Node =
   | { readonly kind: 'template'; readonly name: string; readonly pipeline: Pipeline | undefined }
   | { readonly kind: 'break' | 'continue' };
 
-/** A template that was parsed, with the templates that it defines. */
+/** A parsed template with the templates that it defines. */
 export interface ParsedTemplate {
   readonly nodes: readonly Node[];
   readonly defined: ReadonlyMap<string, readonly Node[]>;

@@ -2,16 +2,16 @@ import type { Command, Node, Operand, ParsedTemplate, Pipeline } from './nodes';
 import { type Piece, piecesOf, type Token } from './tokens';
 import { TemplateError } from './values';
 
-/** Characters of a template. */
+/** Most characters of a template. */
 const MAX_LENGTH = 64 * 1024;
-/** Parentheses and blocks inside each other: the parser and the evaluator recurse. */
+/** Deepest nesting of parentheses and blocks, because parser and evaluator recurse. */
 const MAX_DEPTH = 100;
 
 /**
  * Parses a template of Go's `text/template`.
  *
  * @param functions names of the functions that the template may call
- * @param variables variables that exist before the template, without `$`
+ * @param variables predefined variables, without `$`
  * @throws {TemplateError} with the line of the fault
  * @see https://pkg.go.dev/text/template
  */
@@ -26,7 +26,7 @@ export function parseTemplate(
   return parser.whole();
 }
 
-/** How a list of nodes ended. */
+/** What ended a list of nodes. */
 type Ending = 'end' | 'else' | 'text';
 
 class TemplateParser {
@@ -34,7 +34,7 @@ class TemplateParser {
   private at = 0;
   private depth = 0;
   private loops = 0;
-  /** The tokens of the action that is being parsed. */
+  /** Tokens of the current action. */
   private tokens: readonly Token[] = [];
   private token = 0;
   private line = 1;
@@ -129,7 +129,7 @@ class TemplateParser {
     return { kind, pipeline, body: body.nodes, otherwise };
   }
 
-  /** What follows `{{else`: its nodes, or those of another `if` or `with` that shares the `{{end}}`. */
+  /** Parses the part after `{{else`: its nodes, or an `if` or `with` that shares the `{{end}}`. */
   private otherwise(kind: 'if' | 'with' | 'range'): readonly Node[] {
     this.skipSpace();
     const next = this.peek();
@@ -170,7 +170,7 @@ class TemplateParser {
     for (const [i, [first]] of commands.entries())
       if (i > 0 && first.of.kind === 'literal') throw this.error(`a literal cannot follow "|" in ${context}`);
     if (this.depthOfParens === 0) this.expectEnd(context);
-    // A variable can be used from the action after its own on.
+    // A variable becomes visible after its own action.
     if (declares) this.scope.push(...variables);
     return { variables, declares, commands };
   }

@@ -1,7 +1,10 @@
 import { RE2JS } from 're2js';
 import { TemplateError } from './values';
 
-/** Characters of a pattern, and instructions that it compiles to: a search takes as many steps for each character. */
+/**
+ * Most characters of a pattern, and instructions that it compiles to. A search takes up to that many steps
+ * per character.
+ */
 const MAX_PATTERN = 2000;
 const MAX_INSTRUCTIONS = 2000;
 
@@ -19,7 +22,7 @@ function compiled(pattern: string): RE2JS {
   return regexp;
 }
 
-/** Tells whether a text has a match of an RE2 pattern anywhere. */
+/** Returns whether an RE2 pattern matches anywhere in a text. */
 export function searches(pattern: string, text: string): boolean {
   return compiled(pattern).matcher(text).find();
 }

@@ -1,4 +1,4 @@
-/** Go's `time.Time` and `time.Duration`, as far as alert templates use them. Times are UTC. */
+/** The parts of Go's `time.Time` and `time.Duration` that templates use. Times are UTC. */
 
 const NANOSECOND = 1n;
 const MICROSECOND = 1000n;
@@ -25,7 +25,9 @@ const MONTHS = [
 export class GoDuration {
   constructor(readonly nanoseconds: bigint) {}
 
-  /** @returns the duration of seconds, or undefined when it exceeds 63 bits of nanoseconds */
+  /**
+   * @returns the duration; undefined when it exceeds 63 bits of nanoseconds
+   */
   static ofSeconds(seconds: number): GoDuration | undefined {
     const nanoseconds = seconds * 1e9;
     return Math.abs(nanoseconds) < 2 ** 63 ? new GoDuration(BigInt(Math.trunc(nanoseconds))) : undefined;
@@ -35,7 +37,7 @@ export class GoDuration {
     return Number(this.nanoseconds) / 1e9;
   }
 
-  /** Writes the duration as Go does: `1h2m3.5s`, `1.5ms`, `0s`. */
+  /** Formats the duration like Go: `1h2m3.5s`, `1.5ms`, `0s`. */
   toString(): string {
     const negative = this.nanoseconds < 0n;
     const total = negative ? -this.nanoseconds : this.nanoseconds;
@@ -59,7 +61,7 @@ export class GoDuration {
   }
 }
 
-/** Writes `value / unit` without trailing zeros. */
+/** Formats `value / unit` without trailing zeros. */
 function decimal(value: bigint, unit: bigint): string {
   const fraction = value % unit;
   if (fraction === 0n) return String(value / unit);
@@ -71,7 +73,9 @@ function decimal(value: bigint, unit: bigint): string {
 export class GoTime {
   constructor(readonly nanoseconds: bigint) {}
 
-  /** @returns the time of Unix seconds, to the millisecond, or undefined when it exceeds 63 bits of nanoseconds */
+  /**
+   * @returns the time, to the millisecond; undefined when it exceeds 63 bits of nanoseconds
+   */
   static ofSeconds(seconds: number): GoTime | undefined {
     const nanoseconds = seconds * 1e9;
     if (!(Math.abs(nanoseconds) < 2 ** 63)) return undefined;
@@ -82,7 +86,7 @@ export class GoTime {
     return Number(this.floor(MILLISECOND));
   }
 
-  /** Whole units since the epoch, rounded down. */
+  /** Returns the whole units since the epoch, rounded down. */
   floor(unit: bigint): bigint {
     const whole = this.nanoseconds / unit;
     return this.nanoseconds % unit < 0n ? whole - 1n : whole;
@@ -97,7 +101,7 @@ export class GoTime {
   }
 
   /**
-   * Writes the time in a layout of Go: an example of 2 January 2006, 15:04:05.
+   * Formats the time with a Go layout, which is an example of 2 January 2006, 15:04:05.
    *
    * @see https://pkg.go.dev/time#pkg-constants
    */
@@ -163,7 +167,7 @@ export class GoTime {
     }
   }
 
-  /** Writes a fraction of a second: `.000` with all its digits, `.999` without trailing zeros. */
+  /** Formats a fraction of a second: `.000` keeps all digits, `.999` drops trailing zeros. */
   private fraction(part: string): string {
     const nanoseconds = this.nanoseconds - this.floor(SECOND) * SECOND;
     const digits = String(nanoseconds)
@@ -175,7 +179,7 @@ export class GoTime {
   }
 }
 
-/** Parts of a layout, the longest of each kind first. */
+/** Matches the parts of a layout. Alternatives that start alike are ordered by length, longest first. */
 const LAYOUT_PART =
   /2006|January|Jan|Monday|Mon|MST|-07:00|-0700|Z07:00|Z0700|[.,]0+(?!\d)|[.,]9+(?!\d)|_2|01|02|03|04|05|06|15|PM|pm|[12345]/g;
 

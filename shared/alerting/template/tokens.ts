@@ -4,13 +4,13 @@ import { TemplateError, type TemplateValue } from './values';
 /** A piece of an action between `{{` and `}}`. */
 export interface Token {
   readonly type: 'literal' | 'field' | 'variable' | 'word' | 'symbol' | 'space' | 'end';
-  /** A field's and variable's name without `.` and `$`; other tokens as written. */
+  /** Name of a field or variable without `.` or `$`; other tokens as written. */
   readonly text: string;
-  /** Of a literal. */
+  /** Value of a literal. */
   readonly value?: TemplateValue;
 }
 
-/** Text outside actions, or the tokens of an action, the last of which is `end`. */
+/** Text outside actions, or an action as tokens of which the last is `end`. */
 export type Piece =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'action'; readonly tokens: readonly Token[]; readonly line: number };
@@ -32,9 +32,10 @@ const LITERAL_WORDS: ReadonlyMap<string, TemplateValue> = new Map([
 ]);
 
 /**
- * Cuts a template into texts and actions. Trim markers (`{{- ` and ` -}}`) have been applied, and comments removed.
+ * Splits a template into texts and actions. Trim markers (`{{- ` and ` -}}`) are applied and comments
+ * removed.
  *
- * @throws {TemplateError} with the line
+ * @throws {TemplateError} with the line of the fault
  */
 export function piecesOf(template: string): Piece[] {
   const pieces: Piece[] = [];
@@ -59,7 +60,7 @@ export function piecesOf(template: string): Piece[] {
 interface Action {
   readonly tokens: readonly Token[];
   readonly trimsAfter: boolean;
-  /** Position after `}}`. */
+  /** Index just past `}}`. */
   readonly end: number;
 }
 
@@ -138,12 +139,12 @@ function tokenAt(
   return symbol === undefined ? undefined : { type: 'symbol', text: symbol };
 }
 
-/** An integer, where the number is written as one or is whole and small; else a float. */
+/** Returns a bigint if the number is written as an integer, or is whole and small; else a float. */
 function numberOf(text: string, fail: (message: string) => never): bigint | number {
   const digits = text.replaceAll('_', '');
   const magnitude = digits.replace(/^[+-]/, '');
   if (/^(0[xXbBoO][0-9a-fA-F]+|\d+)$/.test(magnitude)) {
-    // `08` is no octal number. Go refuses it with these words, too.
+    // `08` is not a valid octal number. Go refuses it with the same message.
     if (/^0\d*[89]/.test(magnitude)) return fail(`integer overflow: ${text}`);
     const value = BigInt(/^0\d/.test(magnitude) ? `0o${magnitude.slice(1)}` : magnitude);
     if (value >= 1n << 63n) return fail(`integer overflow: ${text}`);

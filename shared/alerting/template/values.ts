@@ -1,6 +1,6 @@
 import { GoDuration, GoTime } from './time';
 
-/** A sample that the template function `query` found. */
+/** A sample returned by the template function `query`. */
 export class TemplateSample {
   constructor(
     readonly labels: ReadonlyMap<string, string>,
@@ -8,19 +8,19 @@ export class TemplateSample {
   ) {}
 }
 
-/** The fields that an alert's template starts with: `.Labels`, `.ExternalLabels`, `.ExternalURL` and `.Value`. */
+/** The top-level fields of an alert's template: `.Labels`, `.ExternalLabels`, `.ExternalURL` and `.Value`. */
 export class TemplateData {
   constructor(readonly fields: ReadonlyMap<string, TemplateValue>) {}
 }
 
-/** A map from strings to any value, as the function `args` makes it. A missing key is no value. */
+/** A map from strings to any value, as created by the function `args`. A missing key gives no value. */
 export class AnyMap {
   constructor(readonly entries: ReadonlyMap<string, TemplateValue>) {}
 }
 
 /**
- * A value in a template. Go's `float64` is a number, its `int` a bigint, `map[string]string` a Map and a slice an array;
- * `null` is Go's `nil`.
+ * A value in a template. Go's `float64` is a number, its `int` a bigint, `map[string]string` a Map, and a
+ * slice an array. `null` is Go's `nil`.
  */
 export type TemplateValue =
   | null
@@ -36,12 +36,12 @@ export type TemplateValue =
   | GoTime
   | GoDuration;
 
-/** A template that does not parse, or whose execution failed. */
+/** A template does not parse, or its execution failed. */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError';
 }
 
-/** The type's name as Go writes it, for error messages and `%T`. */
+/** Returns the type's name in Go, for error messages and `%T`. */
 export function typeName(value: TemplateValue): string {
   if (value === null) return '<nil>';
   switch (typeof value) {
@@ -63,7 +63,9 @@ export function typeName(value: TemplateValue): string {
   return 'map[string]string';
 }
 
-/** Tells whether `if`, `with`, `and`, `or` and `not` take the value for true: any that is not empty. */
+/**
+ * Returns whether `if`, `with`, `and`, `or` and `not` treat the value as true. Only empty values are false.
+ */
 export function isTrue(value: TemplateValue): boolean {
   if (value === null) return false;
   if (typeof value === 'number') return value !== 0;
@@ -75,7 +77,7 @@ export function isTrue(value: TemplateValue): boolean {
   return true;
 }
 
-/** Returns the pairs that `range` walks, in the order of Go: slices by index, maps by sorted key. */
+/** Returns the pairs that `range` visits, in Go's order: slices by index, maps by sorted key. */
 export function rangeOf(value: TemplateValue): (readonly [key: TemplateValue, element: TemplateValue])[] {
   if (value === null) return [];
   if (Array.isArray(value)) return value.map((element, i) => [BigInt(i), element] as const);
@@ -85,7 +87,11 @@ export function rangeOf(value: TemplateValue): (readonly [key: TemplateValue, el
   throw new TemplateError(`range can't iterate over ${typeName(value)}`);
 }
 
-/** Compares two values of one basic kind. @throws {TemplateError} for values of different or other kinds */
+/**
+ * Compares two values of the same basic kind.
+ *
+ * @throws {TemplateError} for values of different or other kinds
+ */
 export function compareValues(a: TemplateValue, b: TemplateValue): number {
   if (typeof a !== typeof b || a === null || b === null)
     throw new TemplateError('incompatible types for comparison');
@@ -94,7 +100,11 @@ export function compareValues(a: TemplateValue, b: TemplateValue): number {
   return a < (b as typeof a) ? -1 : a > (b as typeof a) ? 1 : 0;
 }
 
-/** Tells whether two values of one basic kind are equal. @throws {TemplateError} for values of different or other kinds */
+/**
+ * Returns whether two values of the same basic kind are equal.
+ *
+ * @throws {TemplateError} for values of different or other kinds
+ */
 export function areEqual(a: TemplateValue, b: TemplateValue): boolean {
   if (a === null || b === null) return a === b;
   if (typeof a !== typeof b) throw new TemplateError('incompatible types for comparison');
