@@ -6,14 +6,14 @@ import type { AlertTransition } from './tracks';
 /** The types of alerts: those of monitors, and of checks that agents report. */
 export type AlertType = MonitorType | 'check';
 
-/** What an alert is about, as its notifications describe it. */
+/** What an alert is about. Notifications describe it. */
 export interface AlertSubject {
   readonly type: AlertType;
   readonly monitorId: string;
   readonly monitorName: string;
   readonly memo: string;
   readonly hostId?: string;
-  /** The host, if the registry still has it. */
+  /** The host; undefined once the registry no longer has it. */
   readonly host?: SubjectHost;
   readonly service?: SubjectService;
   /** The series of a query monitor. */
@@ -23,7 +23,7 @@ export interface AlertSubject {
   readonly warning?: number;
   readonly critical?: number;
   readonly duration?: number;
-  /** The services that it concerns, for notification groups. */
+  /** Names of the services concerned, for matching notification groups. */
   readonly services: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export interface SubjectHost {
   readonly status: string;
   readonly memo: string;
   readonly isRetired: boolean;
-  /** Names of roles by service. */
+  /** Names of the host's roles, by service. */
   readonly roles: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -44,30 +44,30 @@ export interface SubjectService {
   readonly roles: readonly string[];
 }
 
-/** Something that happened to an alert, for its record and for channels. */
+/** A change of an alert, for its record and for channels. */
 export interface AlertEvent {
-  /** Names the transition: a receiver may drop one whose id it has seen. */
+  /** Identifies the transition. A receiver may drop an id that it has seen. */
   readonly id: Id;
   readonly kind: AlertTransition['kind'];
   readonly trigger: AlertTransition['trigger'];
   readonly alertId: string;
-  /** As of the event; OK when the alert closed. */
+  /** Status after the event; OK when the alert closed. */
   readonly status: AlertStatus;
   readonly value?: number;
   readonly message?: string;
   readonly reason?: string;
-  /** When it happened, ms since epoch, as all times here. */
+  /** Time of the event in ms since epoch, like all times in this interface. */
   readonly atMs: number;
   readonly openedAtMs: number;
   readonly changedAtMs: number;
-  /** Whether the alert has been CRITICAL or UNKNOWN. */
+  /** Whether the alert has ever been CRITICAL or UNKNOWN. */
   readonly wasCritical: boolean;
-  /** Whether channels hear of it: not of a muted monitor, nor of a host that is not `working`. */
+  /** Whether channels are notified. They are not if the monitor is muted or its host is not `working`. */
   readonly isTold: boolean;
   readonly subject: AlertSubject;
 }
 
-/** Events that one evaluation or report leaves: an item of the outbox. */
+/** Events of one evaluation or report. A batch is one item of the outbox. */
 export interface AlertBatch {
   /** The tenant's name. */
   readonly tenant: string;
@@ -77,12 +77,16 @@ export interface AlertBatch {
   readonly events: readonly AlertEvent[];
 }
 
-/** Whether channels hear of a monitor's alert. @param host that the alert is about, if it is about a registered one */
+/**
+ * Returns whether channels are notified of a monitor's alert.
+ *
+ * @param host host that the alert is about; undefined if it is not about a registered one
+ */
 export function isToldOf(monitor: Monitor, host: Pick<SubjectHost, 'status'> | undefined): boolean {
   return monitor.isMute !== true && (!isOfHosts(monitor) || host?.status === 'working');
 }
 
-/** A time in ms as clients see it: whole seconds. */
+/** Converts ms to the whole seconds that clients see. */
 export function seconds(ms: number): number {
   return Math.floor(ms / 1000);
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { givenIds, memo, name, notificationInterval, scopeTexts } from './fields';
 
-/** Which alerts are gathered into one notification: of the monitors, and of the services or roles. */
+/** Schema of a setting that combines alerts into one notification, by monitors, services and roles. */
 export const alertGroupSettingSpec = z.object({
   name,
   memo,

@@ -6,7 +6,7 @@ import { Documents } from '../registry/documents';
 import { type AlertEvent, type AlertType, seconds } from './alert-event';
 import type { AlertStatus } from './judge';
 
-/** An alert as the API shows it. Times are seconds since epoch. */
+/** An alert as the API returns it. Times are in seconds since epoch. */
 export interface AlertRecord {
   readonly id: string;
   readonly status: AlertStatus;
@@ -38,22 +38,26 @@ export interface AlertLog {
 
 export interface Page<T> {
   readonly items: readonly T[];
-  /** The last of the page, if there are more. */
+  /** Id of the last entry on the page; undefined if no more follow. */
   readonly nextId: string | undefined;
 }
 
-/** An alert, and when it last changed (ms since epoch). A repeated event does not undo a later one. */
+/**
+ * An alert with the time of its last change in ms since epoch, so that a repeated event never undoes a later
+ * one.
+ */
 interface StoredAlert {
   readonly alert: AlertRecord;
   readonly changedMs: number;
 }
 
-/** Events that are recorded at a time. */
+/** Alerts recorded in parallel. */
 const PARALLEL = 16;
 
 /**
- * The alerts of monitors and checks, for lists: what the outbox says of them, recorded before channels are told. Closes, reports and
- * retirements in the registry record their events directly, too. Ids sort by the time of opening. An alert moves from `open-alerts` to `alerts` when it closes.
+ * Stores alerts of monitors and checks for lists. They are recorded from the outbox before channels are
+ * notified; the registry also records its own events directly (closes, reports, retirements). Ids sort by
+ * opening time. An alert moves from `open-alerts` to `alerts` when it closes.
  */
 export class AlertStore {
   private readonly open: Documents<StoredAlert>;
@@ -66,7 +70,7 @@ export class AlertStore {
     this.logs = new Documents(table, 'alert-logs');
   }
 
-  /** Records events, those of one alert in their order. Safe to repeat. */
+  /** Records events, keeping the order of those of the same alert. Safe to repeat. */
   async record(tenantId: Id, events: readonly AlertEvent[]): Promise<void> {
     const ofAlerts = [...Map.groupBy(events, ({ alertId }) => alertId).values()];
     await mapLimited(ofAlerts, PARALLEL, async (each) => {
@@ -104,9 +108,9 @@ export class AlertStore {
   }
 
   /**
-   * Alerts, the newest opening first.
+   * Returns alerts, the latest opened first.
    *
-   * @param after the page holds alerts that opened before this one
+   * @param after id of an alert; only alerts opened before it are returned
    */
   async list(
     tenantId: Id,
@@ -121,7 +125,7 @@ export class AlertStore {
       return firstOf(documents.list(tenantId, options), limit + 1);
     };
     const [open, closed] = await Promise.all([first(this.open), withClosed ? first(this.closed) : []]);
-    // An alert that closes meanwhile may be found in both.
+    // An alert that closes during the read may be found in both.
     const byId = new Map([...open, ...closed].map(({ key, value }) => [key, value.alert]));
     return pageOf(
       [...byId.values()].sort((a, b) => (a.id < b.id ? 1 : -1)),
@@ -129,7 +133,11 @@ export class AlertStore {
     );
   }
 
-  /** @returns false when there is no such alert */
+  /**
+   * Sets the memo of an alert.
+   *
+   * @returns false when there is no such alert
+   */
   async setMemo(tenantId: Id, id: string, memo: string): Promise<boolean> {
     if (!isGivenId(id)) return false;
     const change = (stored: StoredAlert) => ({ ...stored, alert: { ...stored.alert, memo } });
@@ -137,7 +145,7 @@ export class AlertStore {
     return (await this.closed.change(tenantId, id, change)) !== undefined || open !== undefined;
   }
 
-  /** The log of an alert, newest first. */
+  /** Returns the log of an alert, newest first. */
   async logsOf(
     tenantId: Id,
     id: string,
@@ -171,7 +179,7 @@ function pageOf<T extends { readonly id: string }>(found: readonly T[], limit: n
   return { items, nextId: found.length > limit ? items.at(-1)!.id : undefined };
 }
 
-/** The alert as an event leaves it. */
+/** Returns the alert's record after an event. */
 export function recordOf(event: AlertEvent): AlertRecord {
   const { alertId, status, value, message, reason, subject, openedAtMs, atMs, kind } = event;
   const { monitorId, type, hostId, series } = subject;
@@ -192,12 +200,12 @@ function logPrefix(alertId: string): string {
   return `${alertId}x`;
 }
 
-/** Whether an id is that of an entry of an alert's log. */
+/** Returns whether an id belongs to an entry in an alert's log. */
 export function isLogOf(id: string, alertId: string): boolean {
   return id.startsWith(logPrefix(alertId));
 }
 
-/** Its id sorts by time among those of the alert. */
+/** Returns the log entry of an event. Entries of an alert sort by time, because their ids contain it. */
 function logOf({ alertId, atMs, status, trigger, value, message, subject }: AlertEvent): AlertLog {
   const { monitorId, type, memo } = subject;
   return {

@@ -2,16 +2,16 @@ import { type AlertEvent, type SubjectHost, type SubjectService, seconds } from 
 import type { ChannelOf } from './channel';
 import { alertUrl, messageOf } from './event-text';
 
-/** Where a notification comes from. */
+/** The sender named in notifications. */
 export interface Origin {
   /** The tenant's name. */
   readonly organization: string;
-  /** The address of this service, without a slash at its end. */
+  /** The address of this service, without a trailing slash. */
   readonly externalUrl: string;
 }
 
 /**
- * The body of a webhook's request, in Mackerel's format and order.
+ * Returns the body of a request to a webhook, in Mackerel's format and order of fields.
  *
  * @see https://mackerel.io/docs/entry/howto/alerts/webhook
  */
@@ -81,11 +81,14 @@ function serviceView({ id, name, memo, roles }: SubjectService, origin: Origin) 
   };
 }
 
-/** Events that a message names; it counts the rest. */
+/** Most events that a message lists. The others are counted. */
 const MAX_LISTED = 20;
 const MAX_LINE = 600;
 
-/** A message for Slack. Events of one status mention whom the channel wants for it. */
+/**
+ * Returns the body of a request to Slack. It mentions the people that the channel names for the events'
+ * statuses.
+ */
 export function slackBody(
   events: readonly AlertEvent[],
   mentions: ChannelOf<'slack'>['mentions'],

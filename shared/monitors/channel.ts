@@ -2,9 +2,9 @@ import * as z from 'zod';
 import { text } from '../platform/fields';
 import { httpUrl, name } from './fields';
 
-/** Types of channels that clients describe in full, and that are sent to. */
+/** Types of channels that notifications are sent to. */
 const SENT_CHANNEL_TYPES = ['email', 'slack', 'webhook'] as const;
-/** Types of which a name is kept, and that nothing is sent to. */
+/** Types of channels that are stored by name only. Nothing is sent to them. */
 export const KEPT_CHANNEL_TYPES = [
   'email-broadcast',
   'chatwork',
@@ -77,7 +77,7 @@ export type ChannelSpec = z.output<typeof channelSpec>;
 
 export type Channel = ChannelSpec & {
   readonly id: string;
-  /** Seconds since epoch; null or absent while notifications are sent. */
+  /** Seconds since epoch; null or absent unless notifications are suspended. */
   readonly suspendedAt?: number | null;
 };
 

@@ -8,11 +8,11 @@ import { ExpressionError, parseExpression } from './expression';
 import { parseScope } from './fields';
 import type { MonitorSpec } from './monitor';
 
-/** Longest part of a value in a message, characters. */
+/** Most characters of a value in a message. */
 const MAX_SHOWN = 100;
 
 /**
- * Checks what a monitor names: services and roles, an expression, a query, a time.
+ * Checks the references and expressions in a monitor: services, roles, an expression, a query, a time.
  *
  * @throws {RefusedError} naming the field and its value
  */
@@ -69,7 +69,9 @@ export function requireServices(
       throw unknown(field === 'service' ? field : `${field}.${i}`, 'service', name);
 }
 
-/** @throws {RefusedError} for an id that is none of `known` */
+/**
+ * @throws {RefusedError} for an id that is not in `known`
+ */
 export function requireIds(
   field: string,
   what: string,

@@ -8,7 +8,7 @@ const MAX_NAME = 255;
 const MAX_ATTEMPTS = 10;
 const LEAST_INTERVAL = 10;
 
-/** One report of a check, as agents send it. Values beyond Mackerel's bounds are brought within them. */
+/** One report of a check, as agents send it. Values beyond Mackerel's limits are clamped. */
 export const checkReport = z.object({
   source: z.object({ type: z.literal('host'), hostId: z.string().regex(/^[A-Za-z0-9]{1,64}$/) }),
   name: z.string().min(1).max(MAX_NAME),
@@ -19,7 +19,7 @@ export const checkReport = z.object({
     .transform((text) => [...(text ?? '').toWellFormed()].slice(0, MAX_MESSAGE).join('')),
   /** Seconds since epoch. */
   occurredAt: z.int().min(0).max(1e11),
-  /** Minutes. */
+  /** Interval of repeated notifications in minutes. */
   notificationInterval: z
     .number()
     .nullish()
@@ -31,19 +31,22 @@ export const checkReport = z.object({
 });
 export type CheckReport = z.output<typeof checkReport>;
 
-/** A check of a host, as it was reported last. */
+/** A check of a host, with its last report. */
 export interface CheckState {
   /** {@link checkIdOf} */
   readonly id: string;
   readonly hostId: string;
   readonly name: string;
   readonly memo: string;
-  /** Absent until it was reported. */
+  /** Absent until the check was first reported. */
   readonly last?: Pick<CheckReport, 'status' | 'message' | 'occurredAt'>;
   readonly track?: Track;
 }
 
-/** The id of a host's check: the host's id, then a hash of the name. A host's checks lie together. */
+/**
+ * Returns the id of a host's check: the host's id followed by a hash of the name, so that the checks of a
+ * host sort together.
+ */
 export function checkIdOf(hostId: string, name: string): string {
   return hostId + idBytes('check', hostId, name).toString('hex').slice(0, 16);
 }
@@ -55,12 +58,12 @@ export function newCheck(hostId: string, name: string, memo = ''): CheckState {
 export interface ReportContext {
   readonly tenantId: string;
   readonly nowMs: number;
-  /** Whether the host is watched: not in maintenance, nor off. */
+  /** Whether the host's status is watched: neither `maintenance` nor `poweroff`. */
   readonly isWatched: boolean;
   readonly isDown: boolean;
 }
 
-/** A report older than this, or further in the future, is ignored, ms. */
+/** Largest age of a report in ms, and how far it may lie in the future. Others are ignored. */
 const MAX_AGE_MS = 6 * 3_600_000;
 
 export interface AdvancedCheck {
@@ -69,9 +72,9 @@ export interface AdvancedCheck {
 }
 
 /**
- * Takes a report into account.
+ * Applies a report to a check.
  *
- * @returns undefined for a report that changes nothing: it is too old, or the check has been reported since
+ * @returns undefined for a report that changes nothing, because it is too old or a later one was applied
  */
 export function advanceCheck(
   check: CheckState,
@@ -91,7 +94,7 @@ export function advanceCheck(
     ...(notificationInterval !== undefined && { repeatMs: notificationInterval * 60_000 }),
     ...{ nowMs, isDown, opensAfterDowntime: false },
   };
-  // A check has a row of attempts only if its reports are not further apart.
+  // Attempts count as consecutive only if the reports are no further apart than this.
   const isContinued = before?.alert !== undefined || pointMs - (before?.pointMs ?? pointMs) <= MAX_AGE_MS;
   const known = isContinued ? before : undefined;
   const { track, transition } = advanceTrack(check.id, known, { status, message, pointMs }, rules);

@@ -40,12 +40,18 @@ export class CheckStore {
     return this.checks.get(id, checkId);
   }
 
-  /** A tenant's checks, or a host's, sorted by id. @param after leaves out those up to this id */
+  /**
+   * Yields the checks of a tenant or a host, sorted by id.
+   *
+   * @param after yields only checks whose ids follow this one
+   */
   list({ id }: Owner, options: { readonly prefix?: string; readonly after?: string } = {}) {
     return this.checks.list(id, options);
   }
 
-  /** @returns what happened to the check's alert */
+  /**
+   * @returns the event of the check's alert; undefined if there is none
+   */
   report(
     tenant: Owner,
     report: CheckReport,
@@ -62,7 +68,11 @@ export class CheckStore {
     );
   }
 
-  /** Closes the alert of a check. @returns undefined when it is not open any more */
+  /**
+   * Closes the alert of a check.
+   *
+   * @returns undefined when the alert is no longer open
+   */
   close(
     tenant: Owner,
     checkId: string,
@@ -77,7 +87,7 @@ export class CheckStore {
     });
   }
 
-  /** Removes the checks of a retired host, and closes their alerts. */
+  /** Removes the checks of a retired host and closes their alerts. */
   async retireHost(tenant: Owner, hostId: string): Promise<AlertEvent[]> {
     const all: CheckState[] = [];
     for await (const { value } of this.checks.list(tenant.id, { prefix: hostId })) all.push(value);
@@ -94,7 +104,10 @@ export class CheckStore {
     return events.flat();
   }
 
-  /** Makes a host's checks those that its agent lists. Others stay only while their alerts are open. */
+  /**
+   * Sets a host's checks to those that its agent lists. Unlisted checks stay only while their alerts are
+   * open.
+   */
   async setListed(
     { id }: Owner,
     hostId: string,

@@ -21,7 +21,7 @@ export interface ClosingStores {
 }
 
 /**
- * Closes an alert by hand. One that is closed stays as it is.
+ * Closes an alert by hand. A closed alert stays unchanged.
  *
  * @returns the alert afterwards; undefined when there is none
  */
@@ -47,7 +47,10 @@ export async function closeAlert(
   return stores.alerts.get(tenant.id, id);
 }
 
-/** A close is a slot of its own, a ms after the one before: an evaluation that began before it is not committed. */
+/**
+ * Closes the alert of a monitor. The close takes a slot of its own, one ms after the last, so an evaluation
+ * that began before the close cannot be committed.
+ */
 async function closeOfMonitor(
   stores: ClosingStores,
   tenant: Tenant,

@@ -7,19 +7,20 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 type Times = Pick<Downtime, 'start' | 'duration' | 'recurrence'>;
 
 /**
- * Whether a downtime holds at a time. Days, weeks and months are those of UTC. A downtime of a month's day that a month lacks begins on the
- * month's last day. Recurrences that begin after `until` are left out.
+ * Returns whether a downtime is in effect at a time. Days, weeks and months are in UTC. If a month lacks the
+ * day, a monthly downtime begins on the month's last day. Occurrences that would begin after `until` do not
+ * exist.
  */
 export function holdsAt({ start, duration, recurrence }: Times, nowMs: number): boolean {
   const startMs = start * 1000;
   const lastMs = recurrence?.until == null ? nowMs : Math.min(nowMs, recurrence.until * 1000);
-  // All occurrences last equally long: if one holds, then the newest that has begun does, too.
+  // All occurrences have the same duration, so it suffices to check the newest one that has begun.
   return newest(startMs, recurrence, lastMs).some(
     (fromMs) => fromMs >= startMs && fromMs <= lastMs && nowMs < fromMs + duration * MINUTE_MS,
   );
 }
 
-/** The newest occurrence that begins by a time, or one for each weekday. */
+/** Returns the newest occurrence that begins by a time; for weekly downtimes, one for each weekday. */
 function newest(startMs: number, recurrence: Times['recurrence'], lastMs: number): number[] {
   if (recurrence == null) return [startMs];
   const { type, interval, weekdays } = recurrence;
@@ -29,7 +30,7 @@ function newest(startMs: number, recurrence: Times['recurrence'], lastMs: number
     case 'daily':
       return [newestOf(startMs, interval * DAY_MS, lastMs)];
     case 'weekly': {
-      // Weeks begin on Sunday; each named day has the start's time of day.
+      // Weeks begin on Sunday. Each weekday uses the start's time of day.
       const first = new Date(startMs).getUTCDay();
       const days = weekdays?.length ? weekdays.map((day) => WEEKDAYS.indexOf(day)) : [first];
       return days.map((day) => newestOf(startMs + (day - first) * DAY_MS, interval * 7 * DAY_MS, lastMs));
@@ -57,20 +58,22 @@ function newestOfMonths(firstMs: number, months: number, lastMs: number): number
   const between =
     (last.getUTCFullYear() - first.getUTCFullYear()) * 12 + last.getUTCMonth() - first.getUTCMonth();
   const count = Math.floor(between / months);
-  // Within its month, the occurrence may lie after the time.
+  // The occurrence in the newest month may still lie in the future.
   return at(count) <= lastMs ? at(count) : at(count - 1);
 }
 
-/** What a downtime is asked about. */
+/** Something that a downtime may apply to. */
 export interface DownSubject {
   readonly monitorId: string;
-  /** The host's roles, if the subject is a host. */
+  /** The host's roles, if it is a host. */
   readonly roles?: HostRoles;
-  /** The service, if the subject is a service's metric. */
+  /** The service, if it is a metric of a service. */
   readonly service?: string;
 }
 
-/** Whether a downtime, while it holds, is about something: every kind of scope that it names must fit. */
+/**
+ * Returns whether a downtime applies to something. Every kind of scope that the downtime names must match.
+ */
 export function concerns(downtime: Downtime, { monitorId, roles = {}, service }: DownSubject): boolean {
   const all: HostRoles = service === undefined ? roles : { [service]: [] };
   const fits = (

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { epochSeconds } from '../platform/fields';
 import { givenIds, memo, name, scopeTexts } from './fields';
 
-/** Mackerel's downtimes: times in which alerts of what matches are not opened. */
+/** Recurrences of Mackerel's downtimes, during which matching alerts are not opened. */
 const RECURRENCES = ['hourly', 'daily', 'weekly', 'monthly', 'yearly'] as const;
 export const WEEKDAYS = [
   'Sunday',
@@ -56,7 +56,7 @@ export const downtimeSpec = z
       const seen = new Set<string>();
       for (const field of [included, excluded])
         for (const [i, scope] of (downtime[field] ?? []).entries()) {
-          // `service: role` and `service:role` are one role.
+          // `service: role` and `service:role` are the same role.
           const key = scope.replace(/\s*:\s*/, ':');
           if (seen.has(key)) issue(context, [field, i], 'expected each scope once', scope);
           seen.add(key);

@@ -31,7 +31,7 @@ import { intervalOf, type MonitorState } from './monitor-state';
 import { type SubjectSources, subjectOf } from './subject';
 import { type AlertTransition, advanceTrack, closing, type Track } from './tracks';
 
-/** What an evaluation of monitors reads; it writes nothing. */
+/** Stores that an evaluation of monitors reads. It writes nothing. */
 export interface MonitorStores {
   readonly tenants: Pick<Tenants, 'get'>;
   readonly monitors: { get(tenantId: Id, id: string): Promise<Monitor | undefined> };
@@ -40,25 +40,28 @@ export interface MonitorStores {
   readonly hosts: Pick<Hosts, 'get'>;
   readonly hostNames: (tenantId: Id) => Promise<HostNames>;
   readonly services: Pick<Services, 'list'>;
-  /** Whether a host has ever posted a metric. */
+  /** Returns whether a host has ever posted a metric. */
   readonly hasPosted: (tenant: Tenant, hostId: string) => Promise<boolean>;
-  /** A tenant's samples, for several reads of at most `timeMs` each. They share the requests that they have in common. */
+  /**
+   * Returns, for a tenant, a function that creates a store for reads of at most `timeMs`. Reads with common
+   * requests share them.
+   */
   readonly samplesOf: (tenant: Tenant) => (timeMs: number) => SampleStore;
   readonly queryLimitsOf: (tenant: Tenant) => QueryOptions['limits'];
   readonly stage: Pick<RuntimeSettings, 'ruleQueryOffset'>;
 }
 
-/** Monitors that are evaluated at a time. */
+/** Monitors evaluated in parallel. */
 const PARALLEL = 4;
-/** Events of a batch. */
+/** Most events in a batch. */
 const MAX_BATCH = 200;
 
 type Request = EvaluationRequest['evaluateRules'];
 type Place = Request['groups'][number];
 
 /**
- * Evaluates monitors, each as a group of one rule. Of several slots that are due only the newest is evaluated: it judges the newest points,
- * and those before them are judged by nobody, as at Mackerel.
+ * Evaluates monitors, each as a group of one rule. If several slots are due, only the newest is evaluated: it
+ * judges the newest points, and earlier points are never judged, as in Mackerel.
  */
 export async function evaluateMonitors(
   stores: MonitorStores,
@@ -74,7 +77,7 @@ export async function evaluateMonitors(
     const { tenant: name, group } = place;
     const outcome = await evaluate(stores, views, place, request, elapsedMs).catch(
       (error: unknown): Outcome => {
-        log.error('a monitor was not evaluated', { ...place, error: error as Error });
+        log.error('a monitor could not be evaluated', { ...place, error: error as Error });
         return { outcome: 'failed', reason: (error as Error).message };
       },
     );
@@ -85,7 +88,7 @@ export async function evaluateMonitors(
   return answer;
 }
 
-/** What the monitors of a tenant share. */
+/** Data that a tenant's monitors share. */
 interface TenantView extends SubjectSources {
   readonly names: HostNames;
   readonly downtimes: readonly Downtime[];
@@ -113,7 +116,7 @@ async function viewOf(
   };
 }
 
-/** Makes equal selections one read. Each read has a budget of its own. */
+/** Merges equal selections into one read. Each read has its own budget. */
 function sharing(store: () => SampleStore): SampleStore {
   const reads = new Map<string, Promise<SelectedSamples>>();
   return {
@@ -236,7 +239,9 @@ async function advance(stores: MonitorStores, due: DueMonitor): Promise<Outcome>
   };
 }
 
-/** @returns undefined for an error of the store */
+/**
+ * @returns undefined when the error is the store's
+ */
 function errorText(error: unknown): string | undefined {
   return error instanceof MonitorError || error instanceof RuleError || error instanceof ExpressionError
     ? error.message
@@ -249,7 +254,7 @@ async function isRetired(
   tenant: Tenant,
   hostId: string,
 ): Promise<boolean> {
-  // The copy of the hosts may be seconds old, and lack a host that was just registered.
+  // The cached hosts may be seconds old and lack a newly registered host.
   return !view.hosts.has(hostId) && (await hosts.get(tenant.id, hostId))?.retiredAt !== null;
 }
 
@@ -266,7 +271,7 @@ function isDown({ downtimes, hosts }: TenantView, monitor: Monitor, key: string)
   return downtimes.some((downtime) => concerns(downtime, subject));
 }
 
-/** Ends the alerts of a monitor that was removed. */
+/** Closes the alerts of a removed monitor. */
 function removed(tenant: Tenant, state: MonitorState, view: TenantView, nowMs: number): Outcome {
   const { monitor, tracks } = state;
   const events = tracks.flatMap(({ key, alert }) =>
@@ -289,7 +294,9 @@ function removed(tenant: Tenant, state: MonitorState, view: TenantView, nowMs: n
   };
 }
 
-/** Batches are larger if there would be more than a commit takes. */
+/**
+ * Splits events into batches. Batches grow beyond {@link MAX_BATCH} if there would be too many for a commit.
+ */
 function batchesOf(
   { name }: Tenant,
   monitorId: string,

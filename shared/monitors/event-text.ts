@@ -1,6 +1,9 @@
 import type { AlertEvent } from './alert-event';
 
-/** What happened, in a line: `loadavg5 2.26 > 1.96`, a check's message, or why there is no value. */
+/**
+ * Describes an event in one line: `loadavg5 2.26 > 1.96`, a check's message, or the reason why there is no
+ * value.
+ */
 export function messageOf({ status, value, message, reason, subject }: AlertEvent): string {
   if (reason) return reason;
   if (message !== undefined) return message;
@@ -12,12 +15,12 @@ export function messageOf({ status, value, message, reason, subject }: AlertEven
   return `${metricLabel} ${rounded(value)}${compared}`;
 }
 
-/** At most two digits after the point, as Mackerel writes values. */
+/** Formats a value with at most two decimals, as Mackerel does. */
 function rounded(value: number): string {
   return String(Number(value.toFixed(2)));
 }
 
-/** The page's view of an alert. */
+/** Returns the URL of the page's view of an alert. */
 export function alertUrl(externalUrl: string, alertId: string): string {
   return `${externalUrl}/alerts?alert=${encodeURIComponent(alertId)}`;
 }

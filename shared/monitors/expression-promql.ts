@@ -1,15 +1,16 @@
 import { type Expression, ExpressionError } from './expression';
 
-/** Resolves a role as it is now. */
+/** Returns the hosts that are in a role now. */
 export type HostsOfRole = (roleFullname: string) => readonly string[];
 
 /**
  * Compiles an expression to PromQL.
  *
- * PromQL drops the name of a series in most functions, and names of one host's metrics are all that tells them apart. So metrics of a wildcard
- * keep their name in the label `metric`, and each part of a group has a label of its own, `line1` in a group without groups.
+ * Most PromQL functions drop a series' name, which is all that distinguishes the metrics of one host. So
+ * metrics selected by a wildcard keep their name in the label `metric`, and each part of a group gets a
+ * distinguishing label, `line1` in an innermost group.
  *
- * `roleSlots` reads the hosts that are in the role now: former members are not kept.
+ * `roleSlots` reads the hosts that are in the role now, because former members are not recorded.
  *
  * @throws {ExpressionError} when the PromQL would be too long
  */
@@ -19,27 +20,30 @@ export function promqlOf(expression: Expression, hostsOf: HostsOfRole): string {
 
 interface Context {
   readonly hostsOf: HostsOfRole;
-  /** How far back in time the metrics are read, ms. */
+  /** How far in the past the metrics are read, in ms. */
   readonly shiftMs: number;
 }
 
 interface Compiled {
-  /** An operand: no operator outside of brackets. */
+  /** PromQL that can be an operand: outside of brackets it has no operators. */
   readonly text: string;
-  /** How its lines are told apart; `one`: there is one line at most. */
+  /** How its lines are distinguished; `one` if there is at most one line. */
   readonly lines: 'one' | 'by host' | 'by label';
-  /** A selector, to which a range may be appended. */
+  /** Set if the text is a selector, to which a range may be appended. */
   readonly selector?: { readonly text: string; readonly offset: string };
-  /** How deep groups are nested in it. */
+  /** Nesting depth of groups. */
   readonly groups: number;
 }
 
-/** A window over anything but a selector samples it each minute, the resolution of Mackerel's metrics. */
+/** Step at which a window over anything but a selector is sampled: the resolution of Mackerel's metrics. */
 const WINDOW_STEP = '1m';
 
 const NOTHING = '(vector(0) < 0)';
 
-/** Most characters of PromQL. Some functions name their argument three times, so that nesting multiplies it. */
+/**
+ * Most characters of PromQL. Some functions repeat their argument three times, so nesting multiplies the
+ * length.
+ */
 const MAX_CHARACTERS = 200_000;
 
 function compile(expression: Expression, context: Context): Compiled {
@@ -57,7 +61,7 @@ function compileCall({ func, metrics: parts, values }: Expression, context: Cont
     case 'host':
       return metricsOf(`host=${quoted(first)}`, second, 'one', context);
     case 'service':
-      // Series of hosts bear their service, joined when they are read.
+      // Reads join the label service to series of hosts, so exclude them by `host=""`.
       return metricsOf(`host="",service=${quoted(first)}`, second, 'one', context);
     case 'role':
     case 'roleSlots': {
@@ -80,7 +84,7 @@ function compileCall({ func, metrics: parts, values }: Expression, context: Cont
   }
 }
 
-/** The series of a source's metric, in which `*` and `#` stand for a part of the name. */
+/** Selects the series of a source's metric. `*` and `#` match one part of the name. */
 function metricsOf(source: string, metric: string, lines: Compiled['lines'], context: Context): Compiled {
   const offset = context.shiftMs === 0 ? '' : ` offset ${context.shiftMs}ms`;
   if (!/[*#]/.test(metric)) {
@@ -102,7 +106,10 @@ function group(parts: readonly Compiled[]): Compiled {
   return { text: `(${lines.join(' or ')})`, lines: 'by label', groups };
 }
 
-/** The difference or quotient of two metrics at each time at which both are there. A quotient by zero is left out. */
+/**
+ * Combines two metrics at each time at which both have a point, by difference or quotient. Quotients by zero
+ * are left out.
+ */
 function pairs(func: 'diff' | 'divide', left: Compiled, right: Compiled): Compiled {
   const divisor = func === 'divide' ? `(${right.text} != 0)` : right.text;
   const groups = Math.max(left.groups, right.groups);
@@ -149,7 +156,10 @@ function applied(func: AppliedFunction, part: Compiled, [first, second]: readonl
   }
 }
 
-/** PromQL has no product: its logarithm is a sum, its sign the number of factors below zero. It is exact to about 15 digits. */
+/**
+ * Computes a product, which PromQL lacks: the exponential of the sum of logarithms, with the sign given by
+ * the number of negative factors. Exact to about 15 digits.
+ */
 function product(text: string): string {
   const negative = `(count(${text} < 0) or vector(0))`;
   return `(exp(sum(ln(abs(${text})))) * on() (1 - 2 * (${negative} % 2)))`;
@@ -160,7 +170,10 @@ function windowOf({ text, selector }: Compiled, ms: number): string {
   return `${text}[${ms}ms:${WINDOW_STEP}]`;
 }
 
-/** Seconds until the line reaches a threshold; infinite while it leads elsewhere, so that no monitor `<` takes it for near. */
+/**
+ * Computes the seconds until a line reaches a threshold; infinite while it moves away, so that no `<` monitor
+ * considers it near.
+ */
 function timeLeft(window: string, threshold: number): string {
   const now = `predict_linear(${window},0)`;
   return `((((${threshold} - ${now}) / deriv(${window})) >= 0) or (${now} * 0 + Inf))`;

@@ -3,13 +3,13 @@ import { DAY_MS } from '../model/duration';
 /** An expression of Mackerel's language for graphs and expression monitors: a call of a function. */
 export interface Expression {
   readonly func: FunctionName;
-  /** The arguments that are metrics. */
+  /** Arguments that are metrics. */
   readonly metrics: readonly Expression[];
-  /** The other arguments: names as text, numbers as such, durations in ms. */
+  /** Other arguments: names as text, numbers as numbers, durations in ms. */
   readonly values: readonly (string | number)[];
 }
 
-/** An expression is not of the language. The message names the place. */
+/** The text is not a valid expression. The message gives the position. */
 export class ExpressionError extends Error {
   override readonly name = 'ExpressionError';
 }
@@ -47,11 +47,11 @@ const FUNCTIONS = {
 
 export type FunctionName = keyof typeof FUNCTIONS;
 
-/** Bounds of one expression; a person's has a few hundred characters. */
+/** Bounds of one expression. People write a few hundred characters. */
 const MAX_CHARACTERS = 10_000;
 const MAX_DEPTH = 32;
 const MAX_CALLS = 500;
-/** Longest duration, ms. */
+/** Longest duration in ms. */
 const MAX_DURATION_MS = 3 * 365 * DAY_MS;
 
 const UNITS_MS: Readonly<Record<string, number>> = {
@@ -204,7 +204,7 @@ const READERS: Readonly<
 const NUMBER =
   /^([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)(?:\/([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?))?$/;
 
-/** A number, or the quotient of two. */
+/** Parses a number or a quotient of two numbers. */
 function numberOf(text: string): number | undefined {
   const [, dividend, divisor = '1'] = (text.length <= 100 && NUMBER.exec(text)) || [];
   const value = Number(dividend) / Number(divisor);

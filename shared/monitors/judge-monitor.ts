@@ -25,42 +25,42 @@ import { DEFAULTS, type Monitor, type MonitorOf } from './monitor';
 import { percentMetricOf } from './percent-metrics';
 import { isInScope, isWatchedStatus, watches } from './scope';
 
-/** What an evaluation of a monitor reads. */
+/** Data that the evaluation of a monitor reads. */
 export interface MonitorInputs {
   readonly store: SampleStore;
   /** The tenant's hosts that are not retired. */
   readonly hosts: readonly RegisteredHost[];
-  /** Whether a host has ever posted a metric. */
+  /** Returns whether a host has ever posted a metric. */
   readonly hasPosted: (hostId: string) => Promise<boolean>;
   readonly query: QueryOptions;
   /** The time of the evaluation, ms since epoch. */
   readonly nowMs: number;
 }
 
-/** What a monitor remembers beside its alerts. */
+/** State that a monitor keeps besides its alerts. */
 export interface MonitorMemory {
-  /** Metrics by which hosts were found that post none of {@link USUAL_METRICS}. */
+  /** Further metrics to read for connectivity, posted by hosts that post none of {@link USUAL_METRICS}. */
   readonly witnesses?: readonly string[];
   /** The newest point of a service's metric, ms since epoch. */
   readonly newestMs?: number;
 }
 
 export interface JudgedMonitor {
-  /** By the key of a track. Things of which nothing can be said are absent. */
+  /** Judgements by the key of a track. Subjects that cannot be judged now are absent. */
   readonly judgements: ReadonlyMap<string, Judgement>;
   readonly memory: MonitorMemory;
 }
 
-/** A monitor cannot be judged as it is. */
+/** A monitor cannot be judged in its present form. */
 export class MonitorError extends Error {
   override readonly name = 'MonitorError';
 }
 
 /**
- * Judges all that a monitor watches.
+ * Judges everything that a monitor watches.
  *
- * @param openKeys things that have been found abnormal
- * @throws {MonitorError | RuleError} when the monitor cannot be judged; other errors are of the store
+ * @param openKeys keys of subjects that have tracks
+ * @throws {MonitorError | RuleError} when the monitor cannot be judged; other errors come from the store
  */
 export async function judgeMonitor(
   monitor: Monitor,
@@ -79,14 +79,14 @@ export async function judgeMonitor(
       return { judgements: new Map([['', await judgeExpression(monitor, inputs)]]), memory };
     case 'query':
       return { judgements: await judgeQuery(monitor, openKeys, inputs), memory };
-    // The evaluator leaves these alone: they have no interval.
+    // Monitors of these types have no interval, so the evaluator skips them.
     case 'anomalyDetection':
     case 'external':
       throw new MonitorError(`monitors of type ${monitor.type} are not evaluated`);
   }
 }
 
-/** Hosts that are judged. Those of other statuses keep their alerts. */
+/** Returns the hosts to judge. Alerts of hosts with other statuses stay as they are. */
 function watchedHosts(
   monitor: MonitorOf<'host' | 'connectivity'>,
   hosts: readonly RegisteredHost[],
@@ -94,7 +94,7 @@ function watchedHosts(
   return hosts.filter(({ status, roles }) => isWatchedStatus(status) && watches(monitor, roles));
 }
 
-/** Reads the metrics of hosts, which have no label but their name, host and what the registry joins. */
+/** Reads metrics of hosts: series with no labels but the name, the host and those that the registry joins. */
 async function readHosts(
   { store, nowMs }: MonitorInputs,
   name: Matcher,
@@ -126,7 +126,7 @@ async function selectWhole(
   return series;
 }
 
-/** Monitors of this many hosts or fewer name them; others read every host, which they then share. */
+/** Most hosts selected by id. With more, all hosts are read, so that several monitors share the read. */
 const MAX_NAMED_HOSTS = 50;
 const EVERY_HOST: Matcher = { label: 'host', op: '!=', value: '' };
 
@@ -182,7 +182,7 @@ function judge(
   if (found !== undefined) judgements.set(hostId, found);
 }
 
-/** Whether there is something to judge, and older points are needed for it. */
+/** Returns whether a series has recent points, but too few of them for its average. */
 function isSparse(points: Points, duration: number, nowMs: number): boolean {
   return (
     duration > 1 &&
@@ -197,7 +197,7 @@ async function judgeService(
   { store, nowMs }: MonitorInputs,
 ): Promise<JudgedMonitor> {
   const { service, metric, duration } = monitor;
-  // Series of hosts have their service joined.
+  // Series of hosts have their service joined, so exclude them.
   const matchers = [equals(METRIC_NAME, metric), equals('service', service), equals('host', '')];
   const read = async (spanMs: number): Promise<Points> => {
     const series = await selectWhole(store, matchers, nowMs - spanMs, nowMs);
@@ -224,7 +224,7 @@ function longestMissingMs({ missingDurationWarning, missingDurationCritical }: M
   return Math.max(missingDurationWarning ?? 0, missingDurationCritical ?? 0) * 60_000;
 }
 
-/** If a monitor has no thresholds, any recent point ends its alert. */
+/** Without thresholds, any recent point closes the alert. */
 function presence(points: Points, nowMs: number): Judgement | undefined {
   const latest = latestAverage(points, 1, nowMs);
   return latest && { status: 'OK', ...latest };
@@ -244,7 +244,7 @@ async function judgeExpression(
   );
 }
 
-/** The key of a series' alert. */
+/** Returns the key of a series' track. */
 export function seriesKey(labels: Labels): string {
   return JSON.stringify(labels);
 }
@@ -267,7 +267,7 @@ async function judgeQuery(
       seriesKey(labels),
       Number.isNaN(value) ? NO_VALUE : { status: statusOf(value, monitor), value },
     );
-  // The key of a result without series.
+  // The empty key stands for a query without any result.
   judgements.set('', found.length === 0 ? NO_VALUE : { status: 'OK' });
   if (found.length === 0) return judgements;
   for (const key of openKeys) if (!judgements.has(key)) judgements.set(key, NO_VALUE);
@@ -276,7 +276,7 @@ async function judgeQuery(
 
 const NO_VALUE: Judgement = { status: 'UNKNOWN', message: 'the query yields no value' };
 
-/** A store that fails where samples are known to be missing. */
+/** Wraps a store so that it fails when samples are known to be missing. */
 function wholeOf(store: SampleStore): SampleStore {
   return {
     select: async (matchers, range) => {
@@ -287,11 +287,11 @@ function wholeOf(store: SampleStore): SampleStore {
   };
 }
 
-/** Metrics of which nearly every agent posts one. */
+/** Metrics of which nearly every agent posts at least one. */
 const USUAL_METRICS = ['loadavg5', 'processor_queue_length'];
 const MAX_WITNESSES = 20;
 
-/** Finds the hosts that posted nothing lately. Those that never posted are not watched. */
+/** Finds hosts that posted nothing lately. Hosts that never posted are not watched. */
 async function judgeConnectivity(
   monitor: MonitorOf<'connectivity'>,
   memory: MonitorMemory,
@@ -306,7 +306,7 @@ async function judgeConnectivity(
     hosts.length === 0 ? [] : (await readHosts(inputs, names, EVERY_HOST, GONE_MS)).keys(),
   );
   const missing = hosts.filter(({ id, createdAt }) => !seen.has(id) && nowMs - createdAt * 1000 >= GONE_MS);
-  // These may post other metrics.
+  // The missing hosts may be posting other metrics.
   for (let i = 0; i < missing.length; i += MAX_NAMED_HOSTS) {
     const part = missing.slice(i, i + MAX_NAMED_HOSTS).map(({ id }) => id);
     const anyMetric: Matcher = { label: METRIC_NAME, op: '!=', value: '' };

@@ -1,15 +1,18 @@
 import type { SampleColumns } from '../promql/store';
 
-/** Points are numbers at times, ms since epoch, ascending. */
+/** Values at ascending times in ms since epoch. */
 export type Points = Pick<SampleColumns, 'timestamps' | 'values'>;
 
 export const ALERT_STATUSES = ['OK', 'WARNING', 'CRITICAL', 'UNKNOWN'] as const;
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
-/** What a monitor says of one thing that it watches: a host, a service's metric, a series. */
+/** Status of one subject of a monitor: a host, a service's metric or a series. */
 export interface Judgement {
   readonly status: AlertStatus;
-  /** The newest point that was judged, ms since epoch. Absent: the time of the evaluation was judged, such as the lack of points. */
+  /**
+   * The newest point that was judged, in ms since epoch. Absent if the time of the evaluation was judged, as
+   * for missing points.
+   */
   readonly pointMs?: number;
   readonly value?: number;
   readonly message?: string;
@@ -21,21 +24,21 @@ export interface Thresholds {
   readonly critical?: number | null;
 }
 
-/** A point older than this is never judged, ms. */
+/** Maximum age of a point that is judged, in ms. */
 export const MAX_POINT_AGE_MS = 20 * 60_000;
-/** The points of an average lie within this, ms. */
+/** Time span that contains the points of an average, in ms. */
 export const AVERAGE_SPAN_MS = 24 * 3_600_000;
-/** An agent that posted nothing for this long is gone, ms. */
+/** Time without posts after which an agent counts as gone, in ms. */
 export const GONE_MS = 10 * 60_000;
 
-/** The status of a value. A threshold itself is not exceeded. */
+/** Returns the status of a value. A value equal to a threshold does not exceed it. */
 export function statusOf(value: number, { operator, warning, critical }: Thresholds): AlertStatus {
   const exceeds = (threshold: number | null | undefined) =>
     threshold != null && (operator === '<' ? value < threshold : value > threshold);
   return exceeds(critical) ? 'CRITICAL' : exceeds(warning) ? 'WARNING' : 'OK';
 }
 
-/** The points that have a number, up to a time and after another. */
+/** Returns the points after one time and up to another whose value is not NaN. */
 export function pointsWithin({ timestamps, values }: Points, afterMs: number, untilMs: number): Points {
   const kept: number[] = [];
   for (let i = 0; i < timestamps.length; i++)
@@ -47,9 +50,9 @@ export function pointsWithin({ timestamps, values }: Points, afterMs: number, un
 }
 
 /**
- * The average of the latest points, of `duration` points and not minutes.
+ * Returns the average of the latest `duration` points (a number of points, not minutes).
  *
- * @returns undefined when the newest point is too old, or when there are too few within 24 hours
+ * @returns undefined when the newest point is too old, or there are too few points within 24 hours
  */
 export function latestAverage(
   points: Points,
@@ -64,7 +67,11 @@ export function latestAverage(
   return { pointMs, value: latest.reduce((sum, value) => sum + value, 0) / duration };
 }
 
-/** Judges the points of a metric. @returns undefined when they say nothing */
+/**
+ * Judges the points of a metric.
+ *
+ * @returns undefined when the points do not suffice
+ */
 export function judgePoints(
   points: Points,
   { duration, ...thresholds }: Thresholds & { readonly duration: number },
@@ -74,7 +81,7 @@ export function judgePoints(
   return latest && { ...latest, status: statusOf(latest.value, thresholds) };
 }
 
-/** The worst of several; of equally bad ones the first. */
+/** Returns the worst judgement; the first one of several equally bad. */
 export function worstOf(judgements: readonly Judgement[]): Judgement | undefined {
   const badness = ({ status }: Judgement) => ['OK', 'WARNING', 'UNKNOWN', 'CRITICAL'].indexOf(status);
   return judgements.reduce<Judgement | undefined>(
@@ -92,8 +99,8 @@ export interface MissingDurations {
 /**
  * Judges whether points are missing.
  *
- * @param newestMs the last point that was ever posted, ms since epoch
- * @returns undefined when they are not missing for long enough
+ * @param newestMs time of the newest point ever posted, in ms since epoch
+ * @returns undefined when points are not missing for long enough
  */
 export function judgeMissing(
   newestMs: number,
@@ -111,7 +118,7 @@ function missingText(minutes: number): string {
   return `no points for ${minutes} minutes or longer`;
 }
 
-/** Judges the result of an expression, which must have one line. */
+/** Judges the result of an expression, which must be a single line. */
 export function judgeLines(values: readonly number[], thresholds: Thresholds): Judgement {
   const [value] = values;
   if (values.length > 1)

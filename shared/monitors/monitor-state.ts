@@ -2,21 +2,23 @@ import type { MonitorMemory } from './judge-monitor';
 import type { Monitor } from './monitor';
 import type { Track } from './tracks';
 
-/** What the last evaluation left of a monitor: the state of its group in the evaluator. */
+/** State of a monitor after its last evaluation. The evaluator keeps it as the state of a group. */
 export interface MonitorState {
-  /** When it was evaluated last, ms since epoch. A close by hand adds one. */
+  /** Time of the last evaluation in ms since epoch. A close by hand adds one ms. */
   readonly slotMs: number;
-  /** The monitor as it was; when it is removed, the notifications that its alerts ended describe it. */
+  /**
+   * The monitor at that time. After its removal, the notifications that its alerts ended still describe it.
+   */
   readonly monitor: Monitor;
   readonly tracks: readonly Track[];
   readonly memory: MonitorMemory;
-  /** Why the last evaluation failed; undefined when it did not. */
+  /** Reason why the last evaluation failed; undefined if it succeeded. */
   readonly lastError?: string;
 }
 
 const MINUTE_MS = 60_000;
 
-/** How often a monitor is evaluated, ms; undefined: the evaluator leaves it alone. */
+/** Returns the interval of a monitor's evaluation in ms; undefined if it is not evaluated. */
 export function intervalOf({ type }: Pick<Monitor, 'type'>): number | undefined {
   if (type === 'anomalyDetection' || type === 'external') return undefined;
   return type === 'expression' ? 5 * MINUTE_MS : MINUTE_MS;

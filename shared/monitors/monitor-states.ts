@@ -6,7 +6,10 @@ import { metaKeys } from '../platform/keys';
 import { type Item, queryItems, type Table } from '../platform/table';
 import type { MonitorState } from './monitor-state';
 
-/** What the last evaluation left of each monitor. The evaluator commits it as the state of a group (alerting/rule-states.ts). */
+/**
+ * Reads the state of each monitor. The evaluator commits it as the state of a group
+ * (alerting/rule-states.ts).
+ */
 export class MonitorStates {
   constructor(private readonly table: Table) {}
 
@@ -22,7 +25,7 @@ export class MonitorStates {
     return Item && stateOf(Item);
   }
 
-  /** The states of a tenant's monitors. */
+  /** Returns the states of a tenant's monitors. */
   async list(tenantId: Id): Promise<MonitorState[]> {
     const items = await queryItems(this.table, {
       KeyConditionExpression: 'pk = :pk',

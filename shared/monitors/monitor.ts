@@ -3,8 +3,8 @@ import { epochSeconds, text } from '../platform/fields';
 import { httpUrl, memo, name, notificationInterval, scopeTexts } from './fields';
 
 /**
- * Mackerel's monitors, as clients post them and read them again: a field that was left out stays out, so that `mkr monitors diff`
- * finds no difference. The defaults, which no document holds, stand in {@link DEFAULTS}.
+ * Schemas of Mackerel's monitors. A monitor is returned as it was posted, without omitted fields, so that
+ * `mkr monitors diff` finds no difference. {@link DEFAULTS} are applied on evaluation only.
  *
  * @see https://mackerel.io/api-docs/entry/monitors
  */
@@ -19,7 +19,7 @@ export const MONITOR_TYPES = [
 ] as const;
 export type MonitorType = (typeof MONITOR_TYPES)[number];
 
-/** What an absent field means to the evaluator. */
+/** Values that the evaluator uses for absent fields. */
 export const DEFAULTS = {
   name: 'connectivity',
   alertStatusOnGone: 'CRITICAL',
@@ -28,7 +28,7 @@ export const DEFAULTS = {
   queryBackwardMinutes: 0,
 } as const;
 
-/** Metrics of hosts that are computed from others, in percent. */
+/** Metrics of hosts in percent that are computed from posted ones. */
 const PERCENT_METRICS: ReadonlySet<string> = new Set([
   'cpu%',
   'memory%',
@@ -204,7 +204,7 @@ const queryMonitor = z
   })
   .superRefine(requireThreshold);
 
-/** A monitor as a client posts it. Its services, roles and expressions are checked later. */
+/** A monitor as posted by a client. References and expressions in it are checked separately. */
 export const monitorSpec = z.discriminatedUnion(
   'type',
   [
@@ -230,7 +230,7 @@ export type Monitor = MonitorSpec & { readonly id: string };
 /** The monitors of one type. */
 export type MonitorOf<T extends MonitorType> = Extract<MonitorSpec, { type: T }> & { readonly id: string };
 
-/** Whether a monitor watches hosts: then the keys of its tracks are their ids. */
+/** Returns whether a monitor watches hosts. The keys of its tracks are then host ids. */
 export function isOfHosts({ type }: MonitorSpec): boolean {
   return type === 'host' || type === 'connectivity';
 }
@@ -240,8 +240,8 @@ export function nameOf(monitor: MonitorSpec): string {
 }
 
 /**
- * What a stored monitor becomes by an update: the new spec as a whole, except that `alertStatusOnGone` and `headers` keep their
- * value where it leaves them out, as at Mackerel.
+ * Returns the monitor that results from an update: the new spec, except that `alertStatusOnGone` and
+ * `headers` keep their old values if omitted, as in Mackerel.
  */
 export function updatedMonitor(stored: MonitorSpec, spec: MonitorSpec): MonitorSpec {
   if (spec.type === 'connectivity' && stored.type === 'connectivity')
@@ -256,7 +256,7 @@ function keeping<T extends object, K extends keyof T>(stored: T, spec: T, field:
     : spec;
 }
 
-/** Monitors in the order in which they are listed: by type, then by name. */
+/** Sorts monitors as lists show them: by type, then by name. */
 export function sortedMonitors<T extends MonitorSpec>(monitors: readonly T[]): T[] {
   return [...monitors].sort((a, b) => compareTexts(a.type, b.type) || compareTexts(nameOf(a), nameOf(b)));
 }
@@ -272,7 +272,10 @@ function requireThreshold({ warning, critical }: Thresholds, context: z.Refineme
     flaw(context, 'warning', 'expected a number here or in critical', warning);
 }
 
-/** @param value is in the message; of an absent field null stands there, since `undefined` would read as "is missing" alone */
+/**
+ * @param value shown in the message; null stands for an absent field, because zod would report `undefined` as
+ *   "is missing"
+ */
 function flaw(context: z.RefinementCtx, field: string, message: string, value: unknown): void {
   context.addIssue({ code: 'custom', path: [field], message, input: value ?? null });
 }

@@ -25,11 +25,11 @@ export type NotificationGroupSpec = z.output<typeof notificationGroupSpec>;
 
 export type NotificationGroup = NotificationGroupSpec & {
   readonly id: string;
-  /** Each tenant has one default group, which gets every notification. */
+  /** Each tenant has one default group, which receives every notification. */
   readonly type: 'group' | 'group-default';
 };
 
-/** The default group of a tenant that has not changed it. */
+/** Returns the default group of a tenant that has not changed it. */
 export function defaultNotificationGroup(id: string): NotificationGroup {
   return {
     id,
@@ -41,7 +41,7 @@ export function defaultNotificationGroup(id: string): NotificationGroup {
   };
 }
 
-/** Whether a group would contain itself, by way of its children, once it is `changed`. */
+/** Returns whether a group would contain itself through its children after the change. */
 export function hasCycle(
   groups: readonly Pick<NotificationGroup, 'id' | 'childNotificationGroupIds'>[],
   changed: Pick<NotificationGroup, 'id' | 'childNotificationGroupIds'>,

@@ -3,12 +3,12 @@ import type { Table } from '../platform/table';
 import { GivenDocuments } from '../registry/given-documents';
 import { defaultNotificationGroup, type NotificationGroup } from './notification-group';
 
-/** The id of a tenant's default group, which exists without being stored. */
+/** Returns the id of a tenant's default group, which exists without being stored. */
 export function defaultGroupId(tenantId: Id): string {
   return idBytes('default-notification-group', tenantId).toString('hex').slice(0, 11);
 }
 
-/** The notification groups of tenants. Each tenant has its default group, which is stored once it is changed. */
+/** Stores tenants' notification groups. A default group is stored only once it is changed. */
 export class NotificationGroups extends GivenDocuments<NotificationGroup> {
   constructor(table: Table) {
     super(table, 'notification-groups');
@@ -29,7 +29,7 @@ export class NotificationGroups extends GivenDocuments<NotificationGroup> {
     return this.documents.settle(tenantId, id, (stored) => change(stored ?? defaultNotificationGroup(id)));
   }
 
-  /** Removes a channel or a group that no longer exists from the groups that have it as a child. */
+  /** Removes a deleted channel or group from the groups that contain it. */
   async removeChild(
     tenantId: Id,
     field: 'childChannelIds' | 'childNotificationGroupIds',

@@ -1,10 +1,12 @@
 import type { Points } from './judge';
 
-/** How a percentage is computed from metrics that agents post. */
+/** How to compute a percentage from posted metrics. */
 interface PercentMetric {
-  /** Names of the metrics, as a regular expression. */
+  /** Regular expression that matches the metrics' names. */
   readonly names: string;
-  /** @returns the percentages; several when each is judged by itself */
+  /**
+   * @returns the percentages; several if each is judged separately
+   */
   readonly compute: (metrics: ReadonlyMap<string, Points>) => Points[];
 }
 
@@ -16,7 +18,7 @@ interface PercentMetric {
 const PERCENTAGES: Readonly<Record<string, PercentMetric>> = {
   'cpu%': {
     names: 'cpu[.][a-z]+[.]percentage',
-    // The percentages of a host add up to 100 for each core.
+    // A host's percentages add up to 100 for each core.
     compute: (metrics) =>
       ratio(metrics, (at) => {
         const idle = at('cpu.idle.percentage');
@@ -55,9 +57,10 @@ export function percentMetricOf(metric: string): PercentMetric | undefined {
 type ValueAt = (name: string) => number | undefined;
 
 /**
- * Percentages at the times of any of the metrics. Times at which a metric is missing, or the whole is 0 as on a host without swap, have none.
+ * Returns percentages for all times at which any metric has a point. A time is skipped if a metric is missing
+ * then, or the whole is 0, as on a host without swap.
  *
- * @param parts of a time: a part and its whole
+ * @param parts returns the part and the whole at a time
  */
 function ratio(
   metrics: ReadonlyMap<string, Points>,

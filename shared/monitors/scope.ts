@@ -1,10 +1,10 @@
 import type { HostStatus } from '../registry/hosts';
 import { parseScope } from './fields';
 
-/** The names of a host's roles by service. */
+/** Names of a host's roles, by service. */
 export type HostRoles = Readonly<Record<string, readonly string[]>>;
 
-/** Whether hosts of a status are watched: those in maintenance or off are not. */
+/** Returns whether hosts with a status are watched: all but those in maintenance or powered off. */
 export function isWatchedStatus(status: HostStatus): boolean {
   return status === 'working' || status === 'standby';
 }
@@ -14,7 +14,7 @@ export interface Scopes {
   readonly excludeScopes?: readonly string[] | null;
 }
 
-/** Whether a host is in one of some services and roles. */
+/** Returns whether a host belongs to any of the services and roles. */
 export function isInScope(roles: HostRoles, scopes: readonly string[]): boolean {
   return scopes.some((scope) => {
     const { service, role } = parseScope(scope);
@@ -23,7 +23,10 @@ export function isInScope(roles: HostRoles, scopes: readonly string[]): boolean 
   });
 }
 
-/** Whether a monitor watches a host with some roles. A monitor without scopes watches all that it does not exclude. */
+/**
+ * Returns whether a monitor watches a host with these roles. Without scopes, it watches every host that it
+ * does not exclude.
+ */
 export function watches({ scopes, excludeScopes }: Scopes, roles: HostRoles): boolean {
   const isIncluded = (scopes ?? []).length === 0 || isInScope(roles, scopes!);
   return isIncluded && !isInScope(roles, excludeScopes ?? []);

@@ -4,16 +4,16 @@ import type { Service } from '../registry/services';
 import type { AlertSubject, SubjectHost } from './alert-event';
 import { type Monitor, nameOf } from './monitor';
 
-/** The registry's objects that subjects of alerts name. */
+/** Objects of the registry that alerts refer to. */
 export interface SubjectSources {
   readonly hosts: ReadonlyMap<string, RegisteredHost>;
   readonly services: readonly Service[];
 }
 
 /**
- * Describes what an alert of a monitor is about.
+ * Describes the subject of a monitor's alert.
  *
- * @param key of the track: of monitors of hosts a host's id, of query monitors the labels of a series
+ * @param key key of the track: a host's id for monitors of hosts, a series' labels for query monitors
  */
 export function subjectOf(monitor: Monitor, key: string, { hosts, services }: SubjectSources): AlertSubject {
   const common = { type: monitor.type, monitorId: monitor.id, memo: monitor.memo ?? '' };
@@ -70,7 +70,7 @@ function pick({ id, name, memo }: Service) {
   return { id, name, memo };
 }
 
-/** What an alert's subject says of a host. */
+/** Returns the part of a subject that describes its host. */
 export function hostPart(hostId: string, host: RegisteredHost | undefined) {
   if (host === undefined) return { hostId, services: [] };
   const { id, name, status, memo, roles } = host;
@@ -96,7 +96,7 @@ function seriesOf(key: string): AlertSubject['series'] {
   return { name, labels: Object.fromEntries(labels) };
 }
 
-/** Puts values of labels where `{{label}}` stands. */
+/** Replaces `{{label}}` with the label's value. */
 function expanded(text: string, labels: Readonly<Record<string, string>>): string {
   return text.replaceAll(/\{\{([^{}]*)\}\}/g, (_, given: string) => {
     const name = given.trim();

@@ -16,10 +16,13 @@ export interface TargetStores {
   readonly externalUrl: string;
 }
 
-/** The address of the list of alerts, which hears of every batch first. */
+/** Address of the list of alerts, which receives every batch first. */
 const RECORD = 'record';
 
-/** Who is told of a batch: the list of alerts, then the channels of notification groups, each of what it wants. */
+/**
+ * Returns the targets of a batch: the list of alerts, then the channels of notification groups with the
+ * events that each wants.
+ */
 export async function targetsOf(
   { alerts, channels, groups, post, externalUrl }: TargetStores,
   { id, name }: Pick<Tenant, 'id' | 'name'>,
@@ -44,7 +47,9 @@ export async function targetsOf(
   return [record, ...targets];
 }
 
-/** @returns undefined for a channel that nothing is sent to: suspended, of another kind, or not for alerts */
+/**
+ * @returns undefined for a channel without delivery: suspended, of a stored-only type, or not for alerts
+ */
 function deliveryTo(
   channel: Channel,
   events: readonly AlertEvent[],
@@ -67,7 +72,11 @@ function deliveryTo(
   }
 }
 
-/** Posts in order. A request that is refused for good holds up none after it. @throws {DeliveryError} */
+/**
+ * Posts requests in order. A finally refused request does not stop the following ones.
+ *
+ * @throws {DeliveryError}
+ */
 async function postEach(requests: readonly OutsideRequest[], post: TargetStores['post']): Promise<void> {
   let refused: unknown;
   for (const request of requests)
@@ -78,7 +87,10 @@ async function postEach(requests: readonly OutsideRequest[], post: TargetStores[
   if (refused !== undefined) throw refused;
 }
 
-/** The ids of the channels that an event is for. A group that only has children is asked by its parents. */
+/**
+ * Returns the ids of the channels that receive an event. Groups that are children of others apply only
+ * through their parents.
+ */
 export function channelsFor(event: AlertEvent, groups: readonly NotificationGroup[]): Set<string> {
   const { monitorId, services } = event.subject;
   const byId = new Map(groups.map((group) => [group.id, group]));
@@ -107,7 +119,10 @@ export function channelsFor(event: AlertEvent, groups: readonly NotificationGrou
   return found;
 }
 
-/** A group of the level `critical` hears of the end of alerts that it was told of. */
+/**
+ * Returns whether an event passes a group's notification level. The level `critical` includes the end of
+ * alerts that have been CRITICAL or UNKNOWN.
+ */
 function isLoudEnough(
   { status, wasCritical }: AlertEvent,
   { notificationLevel }: NotificationGroup,

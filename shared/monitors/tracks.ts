@@ -1,30 +1,35 @@
 import { alertIdOf } from './alert-id';
 import type { AlertStatus, Judgement } from './judge';
 
-/** The alert of a track, while it is open. */
+/** The open alert of a track. */
 export interface OpenAlert {
   readonly id: string;
   readonly status: Exclude<AlertStatus, 'OK'>;
   readonly value?: number;
   readonly message?: string;
-  /** ms since epoch, as all times here. */
+  /** ms since epoch, like all times in this file. */
   readonly openedAtMs: number;
   readonly changedAtMs: number;
-  /** Whether it has been CRITICAL or UNKNOWN, which decides who hears of its end. */
+  /** Whether the alert has ever been CRITICAL or UNKNOWN. This decides who is notified of its end. */
   readonly wasCritical: boolean;
-  /** When its channels were last told of it. */
+  /** Time of the last notification to its channels. */
   readonly notifiedAtMs: number;
 }
 
-/** What is remembered of a thing that a monitor found abnormal. A thing that is normal has no track. */
+/** State of a subject that a monitor found abnormal. A normal subject has no track. */
 export interface Track {
-  /** Names the thing within its monitor: a host's id, a series' labels; empty where there is only one. */
+  /**
+   * Identifies the subject within its monitor: a host's id or a series' labels; empty if there is only one.
+   */
   readonly key: string;
-  /** Abnormal judgements in a row; each point counts once. */
+  /** Number of consecutive abnormal judgements. Each point counts once. */
   readonly attempts: number;
-  /** The newest point that was judged. */
+  /** The newest point judged. */
   readonly pointMs?: number;
-  /** It became abnormal enough in a downtime: no alert opens until it was normal again. */
+  /**
+   * Set if the subject reached its attempts during a downtime. Then no alert opens until it has been normal
+   * again.
+   */
   readonly isPassedOver?: boolean;
   readonly alert?: OpenAlert;
 }
@@ -32,47 +37,47 @@ export interface Track {
 export const TRIGGERS = ['monitoring', 'manual', 'monitorDelete', 'hostRetire', 'serviceDelete'] as const;
 export type Trigger = (typeof TRIGGERS)[number];
 
-/** What happened to an alert. */
+/** A change of an alert. */
 export interface AlertTransition {
-  /** `updated`: only its message is another, which is shown and told to nobody. */
+  /** `updated` means that only the message changed. It is shown, but nobody is notified. */
   readonly kind: 'opened' | 'changed' | 'updated' | 'closed' | 'repeated';
   readonly key: string;
-  /** As it is afterwards; of one that closed, as it was before. */
+  /** The alert after the change; for a closed alert, before it. */
   readonly alert: OpenAlert;
-  /** OK when it closed. */
+  /** OK if the alert closed. */
   readonly status: AlertStatus;
-  /** Value and message of the judgement. For a closed alert: of the judgement that closed it. */
+  /** Value and message of the judgement that caused the change. */
   readonly value?: number;
   readonly message?: string;
   readonly trigger: Trigger;
-  /** Why a person closed it. */
+  /** Reason given by a person who closed the alert. */
   readonly reason?: string;
 }
 
 export interface TrackRules {
-  /** Names the monitor or check among those of all tenants. */
+  /** Identifies the monitor or check among those of all tenants. */
   readonly id: string;
   readonly maxCheckAttempts: number;
-  /** How long until an open alert is told again, ms; undefined: never. */
+  /** Interval of repeated notifications of an open alert, in ms; undefined for none. */
   readonly repeatMs?: number;
   readonly nowMs: number;
-  /** Whether a downtime holds for the thing now. */
+  /** Whether a downtime applies to the subject now. */
   readonly isDown: boolean;
-  /** Whether an alert that a downtime held back opens after it. */
+  /** Whether an alert suppressed by a downtime opens after it. */
   readonly opensAfterDowntime: boolean;
 }
 
 export interface AdvancedTrack {
-  /** Undefined once the thing is normal. */
+  /** Undefined once the subject is normal. */
   readonly track: Track | undefined;
   readonly transition?: AlertTransition;
 }
 
 /**
- * Takes a judgement into account. A point that was judged before changes nothing.
+ * Applies a judgement to a track. A point judged before changes nothing.
  *
- * @param track what the judgements before left
- * @param judgement undefined when nothing can be said now: then only repeats are due
+ * @param track state after the previous judgement
+ * @param judgement undefined if the subject cannot be judged now; then only repeats are due
  */
 export function advanceTrack(
   key: string,
@@ -98,7 +103,7 @@ export function advanceTrack(
     ...(pointMs !== undefined && { pointMs }),
   };
   if (alert !== undefined) return changed(next, alert, status, found, rules);
-  // The lack of points is no attempt: it opens at once.
+  // Missing points open an alert at once, without counting attempts.
   if (judgement.pointMs !== undefined && next.attempts < rules.maxCheckAttempts) return { track: next };
   if (rules.isDown) return { track: { ...next, isPassedOver: true } };
   if (next.isPassedOver === true && !rules.opensAfterDowntime) return { track: next };
@@ -152,7 +157,7 @@ function changed(
   return { track: { ...track, alert }, transition: transitionOf('changed', track.key, alert) };
 }
 
-/** Tells an open alert again when that is due. In a downtime it is put off. */
+/** Repeats the notification of an open alert if it is due. A downtime postpones it. */
 function repeated(track: Track | undefined, { repeatMs, nowMs, isDown }: TrackRules): AdvancedTrack {
   const alert = track?.alert;
   if (alert === undefined || repeatMs === undefined || isDown || nowMs - alert.notifiedAtMs < repeatMs)
@@ -161,7 +166,7 @@ function repeated(track: Track | undefined, { repeatMs, nowMs, isDown }: TrackRu
   return { track: { ...track!, alert: told }, transition: transitionOf('repeated', track!.key, told) };
 }
 
-/** The transition of an alert that stays open. */
+/** Returns the transition of an alert that stays open. */
 function transitionOf(
   kind: 'opened' | 'changed' | 'updated' | 'repeated',
   key: string,
@@ -175,7 +180,7 @@ function transitionOf(
   };
 }
 
-/** The transition of an alert that closes. */
+/** Returns the transition of an alert that closes. */
 export function closing(
   key: string,
   alert: OpenAlert,
@@ -194,7 +199,7 @@ export function closing(
   };
 }
 
-/** Closes the alert of a track by hand. While its cause lasts, the next judgement opens another. */
+/** Closes the alert of a track by hand. If its cause persists, the next judgement opens another. */
 export function closedByHand({ alert, ...track }: Track, reason: string): AdvancedTrack {
   return { track, ...(alert && { transition: closing(track.key, alert, 'manual', { reason }) }) };
 }
