@@ -5,7 +5,7 @@ import { CompensatedMean, CompensatedSum, quantileOf } from './sums';
 import type { Aggregation, AggregationOperator } from './syntax';
 import { type Budget, emptyVectors, type Vectors, withLabels } from './vectors';
 
-/** Which rows belong together: `groups[row]` is an index of `labels`. */
+/** Assignment of rows to groups: `groups[row]` is an index of `labels`. */
 interface Grouping {
   readonly groups: Uint32Array;
   readonly labels: Labels[];
@@ -33,7 +33,7 @@ function groupingOf(input: Vectors, by: Grouped): Grouping {
   return { groups, labels };
 }
 
-/** Gathers the values of one group at one step. */
+/** Accumulates the values of one group at one step. */
 interface Accumulator {
   add(value: number): void;
   readonly result: number;
@@ -44,7 +44,7 @@ class Sum implements Accumulator {
   private isEmpty = true;
 
   add(value: number): void {
-    // Adding to 0 would turn -0 into 0.
+    // Adding the first value to 0 would turn -0 into 0.
     if (this.isEmpty) this.sum.sum = value;
     else this.sum.add(value);
     this.isEmpty = false;
@@ -85,7 +85,7 @@ class Group implements Accumulator {
   add(): void {}
 }
 
-/** The population's variance, by Welford's method. */
+/** Variance of a population, by Welford's method. */
 class Variance implements Accumulator {
   private count = 0;
   private mean = 0;
@@ -152,13 +152,13 @@ function accumulator(op: AggregationOperator, param: number): Accumulator {
   }
 }
 
-/** Rows after which the clock is looked at. */
+/** Rows processed between checks of the time limit. */
 const ROWS_PER_CHECK = 256;
 
 /**
  * Aggregates vectors at each step.
  *
- * @param params `quantile`'s argument at each step
+ * @param params argument of `quantile` at each step
  */
 export function aggregate(
   { op, ...by }: Grouped & { readonly op: AggregationOperator },
@@ -202,10 +202,10 @@ function rowsByGroup(groups: Uint32Array, count: number): (group: number) => Uin
 }
 
 /**
- * Keeps the k highest or lowest values of each group at each step; NaN comes last.
+ * Keeps the k highest or lowest values of each group at each step. NaN ranks last.
  *
- * @returns rows in the order of their groups, and of an instant query by value
- * @throws {PromqlError} when a k is no number that fits 64 bits
+ * @returns rows in the order of their groups; for an instant query, sorted by value
+ * @throws {PromqlError} when a k is not a number or does not fit 64 bits
  */
 export function selectTop(
   { op, ...by }: Grouped & { readonly op: 'topk' | 'bottomk' },
@@ -252,7 +252,7 @@ export function selectTop(
   };
 }
 
-/** Counts the elements of each value, which becomes a label. */
+/** Counts the elements with each value. The value becomes a label. */
 export function countValues(label: string, by: Grouped, input: Vectors, budget: Budget): Vectors {
   const { steps, values, present } = input;
   const grouped = by.without ? by : { ...by, labels: [...by.labels, label] };

@@ -1,7 +1,7 @@
 import { parseError } from './errors';
 import { COMPARISONS, childrenOf, type Expr, SET_OPERATORS, typeOf, type ValueType } from './syntax';
 
-/** The names that Prometheus' documentation gives to types. */
+/** Names of types in Prometheus' documentation. */
 const NAMES: Record<ValueType, string> = {
   scalar: 'scalar',
   vector: 'instant vector',
@@ -10,7 +10,7 @@ const NAMES: Record<ValueType, string> = {
 };
 
 /**
- * Checks that the parts of an expression have the types that their places need.
+ * Checks the types of an expression's operands and arguments.
  *
  * @throws {PromqlError} `bad_data`
  */

@@ -1,10 +1,11 @@
 /**
- * Rewrites the names with dots that Mackerel's PromQL takes to the quoted form of Prometheus: `cpu.load{host.name="a"}` becomes
- * `{"cpu.load","host.name"="a"}`. Everything else stays as it is; a text that is no PromQL stays none.
+ * Rewrites names with dots, which Mackerel's PromQL allows, to Prometheus' quoted form:
+ * `cpu.load{host.name="a"}` becomes `{"cpu.load","host.name"="a"}`. All other text stays unchanged, valid or
+ * not.
  */
 export function quotedNames(query: string): string {
   let quoted = '';
-  /** The brackets that are open, `l` for the parentheses of a list of labels. */
+  /** Open brackets; `l` stands for the parenthesis of a list of labels. */
   const open: string[] = [];
   let lastWord = '';
   for (const [token] of query.matchAll(TOKEN)) {
@@ -28,12 +29,12 @@ export function quotedNames(query: string): string {
   return quoted;
 }
 
-/** Words before a list of labels. */
+/** Keywords that precede a list of labels. */
 const LISTS: ReadonlySet<string> = new Set(['by', 'without', 'on', 'ignoring', 'group_left', 'group_right']);
 
-/** A name with a dot, and the brace of its matchers. */
+/** A name with a dot, optionally followed by the brace of its matchers. */
 const DOTTED = /^(?<name>[a-zA-Z_:][a-zA-Z0-9_:]*(?:\.[a-zA-Z0-9_:]+)+)(?<brace>\s*\{)?$/;
 
-/** Strings, comments, names, numbers, and everything else a character at a time. */
+/** Strings, comments, names and numbers; any other character is a token of its own. */
 const TOKEN =
   /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`|#[^\n]*|[a-zA-Z_:][a-zA-Z0-9_:]*(?:\.[a-zA-Z0-9_:]+)+(?:\s*\{)?|[a-zA-Z0-9_:.]+|\s+|[\s\S]/g;

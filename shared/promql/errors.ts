@@ -1,6 +1,6 @@
 /**
- * A query that cannot be answered. The kind is Prometheus' `errorType`: `bad_data` for what does not parse, `execution` for
- * what fails while it is evaluated or exceeds a limit, `timeout` for what takes too long.
+ * A query that cannot be answered. Its kind is Prometheus' `errorType`: `bad_data` if it does not parse,
+ * `execution` if evaluation fails or exceeds a limit, `timeout` if it takes too long.
  */
 export class PromqlError extends Error {
   override readonly name = 'PromqlError';
@@ -13,7 +13,10 @@ export class PromqlError extends Error {
   }
 }
 
-/** An expression that is not PromQL, or whose types do not fit. The message begins with line and column: `1:4: parse error: ...`. */
+/**
+ * An expression that is not valid PromQL, or whose types do not match. The message starts with line and
+ * column: `1:4: parse error: ...`.
+ */
 export function parseError(text: string, at: number, message: string): PromqlError {
   const before = text.slice(0, at).split('\n');
   return new PromqlError(

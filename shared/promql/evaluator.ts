@@ -32,7 +32,7 @@ import {
 } from './vectors';
 import { type LiveSamples, WINDOW_FUNCTIONS, type WindowFunction } from './window-functions';
 
-/** Remarks on an answer, each once. */
+/** Warnings and infos of an answer, without duplicates. */
 export class Remarks {
   readonly warnings = new Set<string>();
   readonly infos = new Set<string>();
@@ -48,18 +48,18 @@ export class Remarks {
   }
 }
 
-/** How many samples an evaluation looked at, counted as Prometheus does. */
+/** Number of samples that an evaluation used, counted as Prometheus does. */
 export interface SampleCounts {
-  /** Samples of all windows and look-ups, a sample as often as steps look at it. */
+  /** Samples in all windows and look-ups. A sample counts once for every step that uses it. */
   queryable: number;
-  /** The same, but a sample that two windows share counts once. */
+  /** The same, except that a sample shared by several windows counts once. */
   read: number;
 }
 
 /** Range functions that keep the metric's name. */
 const KEEPS_NAME: ReadonlySet<string> = new Set(['first_over_time', 'last_over_time']);
 
-/** Evaluates expressions on samples that were fetched before. */
+/** Evaluates expressions on samples that were read before. */
 export class Evaluator {
   readonly counts: SampleCounts = { queryable: 0, read: 0 };
 
@@ -70,7 +70,7 @@ export class Evaluator {
     readonly remarks: Remarks,
   ) {}
 
-  /** Evaluates an expression of type scalar: one value a step. */
+  /** Evaluates a scalar expression. Returns one value per step. */
   scalars(given: Expr, steps: Steps): Float64Array {
     const expr = unwrapped(given);
     this.budget.checkTime();
@@ -94,7 +94,7 @@ export class Evaluator {
     throw new TypeError(`${expr.kind} is no scalar`);
   }
 
-  /** `scalar()`: the value of a vector's only element, else NaN. */
+  /** Implements `scalar()`: the value of a vector's only element, else NaN. */
   private onlyValues(expr: Expr, { count, ...rest }: Steps): Float64Array {
     const { labels, values, present } = this.vectors(expr, { count, ...rest });
     const found = new Uint32Array(count);
@@ -108,7 +108,7 @@ export class Evaluator {
     return result;
   }
 
-  /** Evaluates an expression of type instant vector at all steps. */
+  /** Evaluates an instant-vector expression at all steps. */
   vectors(given: Expr, steps: Steps): Vectors {
     const expr = unwrapped(given);
     if (steps.count === 0) return emptyVectors(0);
@@ -138,7 +138,7 @@ export class Evaluator {
     }
   }
 
-  /** Looks up, for each step, the newest sample of the lookback time, unless it is a stale marker. */
+  /** Finds, for each step, the newest sample within the lookback time, unless it is a stale marker. */
   private instants(
     selector: Selector,
     { startMs, stepMs, count }: Steps,
@@ -170,7 +170,7 @@ export class Evaluator {
     return rows.vectors();
   }
 
-  /** Applies a function to each value; the name is dropped. */
+  /** Applies a function to each value and drops the metric's name. */
   private each(input: Vectors, compute: (value: number, step: number) => number): Vectors {
     const output = this.budget.vectors(input.labels.map(withoutName), input.steps);
     output.present.set(input.present);
@@ -299,7 +299,7 @@ export class Evaluator {
     const low = (step: number) => lowest?.[step] ?? Number.NEGATIVE_INFINITY;
     const high = (step: number) => highest?.[step] ?? Number.POSITIVE_INFINITY;
     const output = this.each(input, (value, step) => greatest(low(step), least(high(step), value)));
-    // Bounds that cross leave nothing.
+    // If the bounds cross, no element remains.
     for (let at = 0, step = 0; at < output.present.length; at++) {
       if (high(step) < low(step)) output.present[at] = 0;
       if (++step === output.steps) step = 0;
@@ -312,7 +312,7 @@ export class Evaluator {
     return mergeSameLabels({
       ...input,
       labels: input.labels.map((labels) => {
-        // A regular expression may take some 20 ms for one value.
+        // A regular expression may take up to 20 ms for one value.
         this.budget.checkTime();
         return change(labels);
       }),
@@ -330,7 +330,7 @@ export class Evaluator {
     return this.each(this.vectors(expr, steps), (_, step) => times[step]! / 1000);
   }
 
-  /** 1 at the steps at which there is no element, with the labels that the selector names. */
+  /** Returns 1 at the steps without any element, with the labels of the selector's `=` matchers. */
   private absent(input: Vectors, of: Expr, { count }: Steps): Vectors {
     const isPresent = new Uint8Array(count);
     for (let at = 0, step = 0; at < input.present.length; at++) {
@@ -370,7 +370,7 @@ export class Evaluator {
     };
   }
 
-  /** Applies a function of a range vector to the window of each step. */
+  /** Applies a range-vector function to the window of each step. */
   private windowed({ func, args }: Call, { least: fewest, of }: WindowFunction, steps: Steps): Vectors {
     const range = args.map(unwrapped).find((arg) => typeOf(arg) === 'matrix') as RangeSelector | Subquery;
     const scalar = args.find((arg) => typeOf(arg) === 'scalar');
@@ -381,7 +381,7 @@ export class Evaluator {
     const reference = referenceOf(shift, this.context);
     const { queryable } = this.counts;
     const series = this.rangeSeries(range, steps);
-    // A subquery's samples count as those of the windows that are cut from them.
+    // Samples of a subquery are counted when its windows are evaluated, not while it is computed.
     this.counts.queryable = queryable;
     const rows = new Rows(this.budget, series.length, steps.count);
     const window = { evalMs: 0, startMs: 0, endMs: 0, param: 0 };
@@ -428,7 +428,7 @@ export class Evaluator {
       );
   }
 
-  /** The samples of a range vector at the first step. */
+  /** Returns the samples of a range vector at the first step. */
   windowOf(range: RangeSelector | Subquery, steps: Steps): (LiveSamples & { readonly labels: Labels })[] {
     const rangeMs = durationMs(range.range, this.context);
     const endMs = referenceOf(range.kind === 'range' ? range.selector : range, this.context).of(
@@ -447,7 +447,7 @@ export class Evaluator {
     });
   }
 
-  /** The samples that windows are cut from, without stale markers. */
+  /** Returns the samples from which windows are cut, without stale markers. */
   private rangeSeries(
     range: RangeSelector | Subquery,
     steps: Steps,
@@ -470,7 +470,7 @@ export class Evaluator {
   }
 }
 
-/** Samples of windows between looks at the clock. */
+/** Samples in windows between checks of the time limit. */
 const SAMPLES_PER_CHECK = 100_000;
 
 function withoutStale(samples: SampleColumns): SampleColumns {
@@ -487,7 +487,7 @@ function timesOf({ startMs, stepMs, count }: Steps): Float64Array {
   return Float64Array.from({ length: count }, (_, step) => startMs + step * stepMs);
 }
 
-/** The expression inside any number of parentheses. */
+/** Removes any number of parentheses around an expression. */
 function unwrapped(expr: Expr): Expr {
   let inner = expr;
   while (inner.kind === 'paren') inner = inner.expr;
@@ -500,7 +500,10 @@ function textOf(expr: Expr): string {
   return inner.value;
 }
 
-/** Labels that a selector's `=` matchers name, each once; none of other expressions. */
+/**
+ * Returns the labels set by a selector's `=` matchers, unless a label has several. Other expressions give
+ * none.
+ */
 function labelsOfAbsent(of: Expr): Labels {
   const selector = of.kind === 'range' ? of.selector : of;
   if (selector.kind !== 'selector') return [];

@@ -25,7 +25,7 @@ export const FLOAT_FUNCTIONS: Readonly<Record<string, (value: number) => number>
   deg: (value) => (value * 180) / Math.PI,
 };
 
-/** Parts of a time in UTC, seconds since epoch, by function's name. */
+/** Parts of a UTC time, given in seconds since epoch, by the function's name. */
 export const DATE_FUNCTIONS: Readonly<Record<string, (seconds: number) => number>> = {
   minute: (seconds) => Math.floor(modulo(whole(seconds), 3600) / 60),
   hour: (seconds) => Math.floor(modulo(whole(seconds), 86_400) / 3600),
@@ -44,7 +44,10 @@ export const DATE_FUNCTIONS: Readonly<Record<string, (seconds: number) => number
   year: (seconds) => civil(dayOf(seconds)).year,
 };
 
-/** Whole seconds. What exceeds 64 bits, and NaN, becomes 2^63, in the year 292277026596, as in Go on x86. */
+/**
+ * Truncates to whole seconds. NaN and values beyond 64 bits become 2^63 (the year 292277026596), as with Go
+ * on x86.
+ */
 function whole(seconds: number): number {
   return Math.abs(seconds) < 2 ** 63 ? Math.trunc(seconds) : 2 ** 63;
 }
@@ -70,7 +73,7 @@ function firstDayOf(year: number): number {
 }
 
 /**
- * The Gregorian date of a day, of any year; a `Date` ends in the year 275760.
+ * Returns the Gregorian date of a day in any year, whereas a `Date` ends in the year 275760.
  *
  * @see https://howardhinnant.github.io/date_algorithms.html#civil_from_days
  */
@@ -91,13 +94,13 @@ function civil(dayOfEpoch: number): { readonly year: number; readonly month: num
   };
 }
 
-/** Unlike Math.min, the lowest infinity wins over NaN. */
+/** Unlike Math.min, returns -Infinity even if the other value is NaN. */
 export function least(a: number, b: number): number {
   if (a === Number.NEGATIVE_INFINITY || b === Number.NEGATIVE_INFINITY) return Number.NEGATIVE_INFINITY;
   return Math.min(a, b);
 }
 
-/** Unlike Math.max, the highest infinity wins over NaN. */
+/** Unlike Math.max, returns +Infinity even if the other value is NaN. */
 export function greatest(a: number, b: number): number {
   if (a === Number.POSITIVE_INFINITY || b === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
   return Math.max(a, b);

@@ -2,25 +2,26 @@ import type { Labels } from '../model/labels';
 import { labelsKey, labelValue } from '../model/labels';
 import { type Budget, mergeSameLabels, type Vectors, withLabels, withoutName } from './vectors';
 
-/** The buckets of a histogram at one step, cumulative, by ascending upper bound. */
+/** Cumulative buckets of a histogram at one step, sorted by upper bound. */
 interface Buckets {
   bounds: number[];
   counts: number[];
 }
 
 export interface BucketRemarks {
-  /** A series whose `le` is missing or no number was left out. */
+  /** Called when a series is skipped because its `le` is missing or not a number. */
   badBucket: (le: string) => void;
-  /** Counts that fell from one bucket to the next were lifted. */
+  /** Called when non-monotonic bucket counts were raised. */
   forcedMonotonic: () => void;
 }
 
 const NO_LE = new Map([['le', '']]);
 
 /**
- * Gathers the series of classic histograms by their labels without `le`, and computes a value of each at every step.
+ * Groups the series of classic histograms by their labels without `le`, and computes a value of each
+ * histogram at every step.
  *
- * @param valueAt takes the buckets, which it may change
+ * @param valueAt receives the buckets, which it may modify
  */
 export function overHistograms(
   input: Vectors,
@@ -72,7 +73,7 @@ function boundOf(le: string): number | undefined {
   return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(le) ? Number(le) : undefined;
 }
 
-/** Adds up buckets of equal bounds. */
+/** Adds up the counts of buckets with equal bounds. */
 function coalesce({ bounds, counts }: Buckets): Buckets {
   const result: Buckets = { bounds: [bounds[0]!], counts: [counts[0]!] };
   for (let i = 1; i < bounds.length; i++) {
@@ -85,7 +86,7 @@ function coalesce({ bounds, counts }: Buckets): Buckets {
   return result;
 }
 
-/** Relative differences of counts below this come from rounding. */
+/** Largest relative difference of counts that is attributed to rounding. */
 const TOLERANCE = 1e-12;
 const SMALLEST_NORMAL = 2.2250738585072014e-308;
 
@@ -97,7 +98,7 @@ function isAlmostEqual(a: number, b: number): boolean {
   return difference / Math.min(sum, Number.MAX_VALUE) < TOLERANCE;
 }
 
-/** Lifts counts that fall. Returns whether any fell by more than rounding. */
+/** Raises counts that decrease. Returns whether any decreased by more than rounding. */
 function makeMonotonic(counts: number[]): boolean {
   let before = counts[0]!;
   let isForced = false;
@@ -114,7 +115,8 @@ function makeMonotonic(counts: number[]): boolean {
 }
 
 /**
- * The q-quantile of a histogram, linear within a bucket; the highest bucket gives the bound below it.
+ * Returns the q-quantile of a histogram, interpolated linearly within a bucket. In the highest bucket it
+ * returns the bound below.
  *
  * @see https://prometheus.io/docs/prometheus/latest/querying/functions/#histogram_quantile
  */
@@ -130,7 +132,7 @@ export function bucketQuantile(q: number, found: Buckets, remarks: BucketRemarks
   if (last < 1 || observations === 0) return Number.NaN;
   let rank = q * observations;
   let [bucket, end] = [0, last];
-  // A binary search, whose answer Prometheus' users see where counts are NaN.
+  // Search as Prometheus does, because the algorithm determines the result if counts are NaN.
   while (bucket < end) {
     const middle = (bucket + end) >> 1;
     if (counts[middle]! >= rank) end = middle;
@@ -145,7 +147,7 @@ export function bucketQuantile(q: number, found: Buckets, remarks: BucketRemarks
 }
 
 /**
- * The share of observations between two values.
+ * Returns the share of observations between two values.
  *
  * @see https://prometheus.io/docs/prometheus/latest/querying/functions/#histogram_fraction
  */

@@ -4,10 +4,10 @@ import { PromqlError } from './errors';
 import { withLabels } from './vectors';
 
 /**
- * Makes `label_replace` of its arguments: sets a label to a text in which `$1`, `${1}` and `${name}` stand for parts of
- * another label's value. `$1x` is the group named "1x".
+ * Returns the function that `label_replace` applies: it sets a label to a text in which `$1`, `${1}` and
+ * `${name}` refer to groups matched in another label's value. `$1x` is the group named "1x".
  *
- * @throws {PromqlError} when the expression or the label's name is invalid
+ * @throws {PromqlError} when the regular expression or the label's name is invalid
  */
 export function labelReplace(
   target: string,
@@ -37,7 +37,7 @@ export function labelReplace(
   };
 }
 
-/** Makes `label_join` of its arguments: sets a label to others' values, joined. */
+/** Returns the function that `label_join` applies: it sets a label to the joined values of other labels. */
 export function labelJoin(
   target: string,
   separator: string,
@@ -53,7 +53,7 @@ export function labelJoin(
 }
 
 function requireName(name: string, role: string, called: string): void {
-  // Bytes that are no UTF-8 were read as U+FFFD.
+  // The lexer has replaced bytes that are not UTF-8 with U+FFFD.
   if (name === '' || name.includes('\ufffd'))
     throw new PromqlError('execution', `invalid ${role} label name in ${called}(): ${name}`);
 }

@@ -3,9 +3,9 @@ import { parseError } from './errors';
 /** A word, symbol or literal of an expression. */
 export interface Token {
   readonly type: 'word' | 'number' | 'duration' | 'string' | 'symbol' | 'end';
-  /** As written; strings with their quotes. */
+  /** Text as written, including a string's quotes. */
   readonly text: string;
-  /** Of its first character in the expression. */
+  /** Index of its first character in the expression. */
   readonly at: number;
 }
 
@@ -18,14 +18,14 @@ const BAD_NUMBER = /[A-Za-z0-9_.]+/y;
 const SYMBOL = /==|!=|=~|!~|<=|>=|[-+*/%^=<>(){}[\],@:]/y;
 const QUOTED = /"(?:[^"\\\n]|\\[^\n])*"|'(?:[^'\\\n]|\\[^\n])*'|`[^`]*`/y;
 
-/** Cuts an expression into tokens, `end` last. */
+/** Splits an expression into tokens, of which the last is `end`. */
 export function tokensOf(text: string): Token[] {
   const tokens: Token[] = [];
   const match = (pattern: RegExp, at: number) => {
     pattern.lastIndex = at;
     return pattern.exec(text)?.[0];
   };
-  // In brackets a colon stands between range and step; elsewhere names may have colons.
+  // Inside brackets a colon separates range and step; elsewhere it may be part of a name.
   let inBrackets = false;
   for (let at = 0; ; ) {
     at += match(SPACE, at)?.length ?? 0;
@@ -81,7 +81,10 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 const ESCAPE = /\\(?:x([0-9A-Fa-f]{2})|([0-7]{3})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))|\\/gsu;
 
-/** The value of a string literal, whose escapes are Go's; those of bytes are read as UTF-8. Undefined when one is wrong. */
+/**
+ * Returns the value of a string literal with Go's escapes; escaped bytes are decoded as UTF-8. Undefined if
+ * an escape is invalid.
+ */
 export function unquote(literal: string): string | undefined {
   const quote = literal[0]!;
   const inner = literal.slice(1, -1);

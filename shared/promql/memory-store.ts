@@ -3,25 +3,27 @@ import { type Matcher, seriesTest } from '../model/matcher';
 import type { TimeRange } from '../model/selection';
 import { firstFrom, type SampleColumns, type SampleStore, type SelectedSamples } from './store';
 
-/** Bits of Prometheus' stale marker, with which a series ends. */
+/** Bits of Prometheus' stale marker, which marks the end of a series. */
 export const STALE_BITS = 0x7ff0000000000002n;
 
-/** The samples of a series, in order of time. */
+/** Samples of a series, sorted by time. */
 interface Column {
   readonly labels: Labels;
   length: number;
   timestamps: Float64Array;
-  /** A view of `bits`, whose values never pass through a number: that may change a NaN. */
+  /**
+   * A view of `bits`. Values are copied as bits, because a NaN may change when it passes through a number.
+   */
   values: Float64Array;
   bits: BigUint64Array;
 }
 
-/** Keeps series in memory: for tests of rules, and for results that the stream does not have yet. */
+/** Keeps series in memory, for tests of rules and for results that are not in the stream yet. */
 export class MemorySampleStore implements SampleStore {
   private readonly columns = new Map<string, Column>();
 
   /**
-   * Adds a sample, or replaces the one of the same time.
+   * Adds a sample, replacing any sample at the same time.
    *
    * @param value a number, or its 64 bits
    */
@@ -42,7 +44,7 @@ export class MemorySampleStore implements SampleStore {
     else column.values[at] = value;
   }
 
-  /** Every series, each sample as its time and the value's bits. */
+  /** Returns all series, with each sample's time and bits. */
   all(): { readonly labels: Labels; readonly samples: (readonly [timestampMs: number, bits: bigint])[] }[] {
     return [...this.columns.values()].map(({ labels, timestamps, bits, length }) => ({
       labels,
@@ -50,7 +52,7 @@ export class MemorySampleStore implements SampleStore {
     }));
   }
 
-  /** Every series in columns. */
+  /** Returns all series as columns. */
   columnsOfAll(): SampleColumns[] {
     return this.columnsOf([], { fromMs: -Infinity, toMs: Infinity });
   }
@@ -72,7 +74,7 @@ function buffers(capacity: number): Pick<Column, 'timestamps' | 'values' | 'bits
   return { timestamps: new Float64Array(capacity), values, bits: new BigUint64Array(values.buffer) };
 }
 
-/** Makes room for a sample. */
+/** Makes room for a sample at an index. */
 function insertAt(column: Column, at: number): void {
   if (column.length === column.timestamps.length) {
     const { timestamps, bits } = column;

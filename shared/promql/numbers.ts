@@ -1,6 +1,6 @@
-/** Numbers and durations as PromQL writes them. */
+/** Numbers and durations in PromQL's syntax. */
 
-/** Unit in ms, longest first. */
+/** Units with their length in ms, longest first. */
 const UNITS: readonly (readonly [unit: string, ms: number])[] = [
   ['y', 365 * 86_400_000],
   ['w', 7 * 86_400_000],
@@ -11,12 +11,15 @@ const UNITS: readonly (readonly [unit: string, ms: number])[] = [
   ['ms', 1],
 ];
 
-/** ms; Go's durations are 63 bits of nanoseconds, about 292 years. */
+/** Longest duration in ms. Go's durations are 63 bits of nanoseconds, about 292 years. */
 export const MAX_DURATION_MS = 2 ** 63 / 1e6;
 
 const DURATION = /^(?:(\d+)y)?(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?$/;
 
-/** Parses a duration such as `1h30m`: each unit at most once, the longest first. Returns ms, or what is wrong with it. */
+/**
+ * Parses a duration such as `1h30m`, with each unit at most once and longer units first. Returns ms, or an
+ * error message.
+ */
 export function parseDurationMs(text: string): number | string {
   const units = text === '' ? null : DURATION.exec(text);
   if (units === null) return `not a valid duration string: ${JSON.stringify(text)}`;
@@ -24,7 +27,10 @@ export function parseDurationMs(text: string): number | string {
   return ms > MAX_DURATION_MS ? 'duration out of range' : ms;
 }
 
-/** Prints a duration as Prometheus does: `1h30m`, `90s` as `1m30s`. Years and weeks only where nothing remains. */
+/**
+ * Formats a duration as Prometheus does: `1h30m`, and `1m30s` for 90 s. Years and weeks are used only for
+ * exact multiples.
+ */
 export function durationText(ms: number): string {
   if (ms === 0) return '0s';
   let rest = ms;
@@ -40,9 +46,10 @@ export function durationText(ms: number): string {
 }
 
 /**
- * Parses a number literal: decimal, hexadecimal, octal with a leading 0 (`017` is 15, `08` is 8), underscores between digits.
+ * Parses a number literal: decimal, hexadecimal, or octal with a leading 0 (`017` is 15, `08` is 8), with
+ * underscores between digits.
  *
- * @returns undefined when it exceeds float64
+ * @returns undefined when the number exceeds float64
  */
 export function parseNumber(text: string): number | undefined {
   if (/^inf$/i.test(text)) return Number.POSITIVE_INFINITY;
@@ -60,7 +67,10 @@ export function parseNumber(text: string): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** Prints a sample's value as Prometheus does: the shortest digits, exponents of at least two, `+Inf`, `NaN`. */
+/**
+ * Formats a sample's value as Prometheus does: shortest digits, exponents with at least two digits, `+Inf`,
+ * `NaN`.
+ */
 export function valueText(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
   if (value === Number.POSITIVE_INFINITY) return '+Inf';
@@ -70,7 +80,7 @@ export function valueText(value: number): string {
   return text.replace(/e([+-])(\d)$/, 'e$10$2');
 }
 
-/** Prints a value in digits alone, as `count_values` names it. */
+/** Formats a value without an exponent, as `count_values` does in its label. */
 export function plainText(value: number): string {
   const text = valueText(value);
   const [mantissa, exponent] = text.split('e');

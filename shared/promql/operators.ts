@@ -5,7 +5,7 @@ import { type Budget, mergeSameLabels, type Vectors, withLabels, withoutName } f
 
 type Operation = (left: number, right: number) => number;
 
-/** Arithmetic and comparisons as numbers; comparisons give 1 or 0. */
+/** Arithmetic and comparison operators. Comparisons return 1 or 0. */
 export const OPERATIONS: Readonly<Record<Exclude<BinaryOperator, 'and' | 'or' | 'unless'>, Operation>> = {
   '+': (left, right) => left + right,
   '-': (left, right) => left - right,
@@ -22,7 +22,7 @@ export const OPERATIONS: Readonly<Record<Exclude<BinaryOperator, 'and' | 'or' | 
   '<=': (left, right) => Number(left <= right),
 };
 
-/** As IEEE 754 has it; in JavaScript `1 ** NaN` and `(-1) ** Infinity` are NaN. */
+/** Follows IEEE 754; in JavaScript, `1 ** NaN` and `(-1) ** Infinity` are NaN. */
 function power(base: number, exponent: number): number {
   if (base === 1) return 1;
   if (base === -1 && Math.abs(exponent) === Number.POSITIVE_INFINITY) return 1;
@@ -32,7 +32,7 @@ function power(base: number, exponent: number): number {
 /**
  * Combines each element of a vector with a scalar.
  *
- * @param isSwapped whether the scalar stands on the left
+ * @param isSwapped whether the scalar is the left operand
  */
 export function withScalar(
   { op, bool }: Pick<Binary, 'op' | 'bool'>,
@@ -49,7 +49,7 @@ export function withScalar(
     if (present[at] === 1) {
       const value = values[at]!;
       const result = isSwapped ? operate(scalar[step]!, value) : operate(value, scalar[step]!);
-      // A comparison keeps the vector's value, on whichever side it stands.
+      // A comparison keeps the vector's value, even if the vector is the right operand.
       output.values[at] = isFilter ? value : result;
       output.present[at] = isFilter ? result : 1;
     }
@@ -58,7 +58,7 @@ export function withScalar(
   return mergeSameLabels(output);
 }
 
-/** Numbers the match groups of both sides: rows of equal numbers match. */
+/** Numbers the match groups of both sides. Rows with equal numbers match. */
 function signaturesOf(matching: Matching, ...sides: readonly Vectors[]): Uint32Array[] {
   const numbers = new Map<string, number>();
   const ignored = new Set([METRIC_NAME, ...matching.labels]);
@@ -74,7 +74,7 @@ function signaturesOf(matching: Matching, ...sides: readonly Vectors[]): Uint32A
   );
 }
 
-/** For each match group the steps at which it has an element. */
+/** Returns, for each match group, the steps at which it has an element. */
 function presenceOf(side: Vectors, signatures: Uint32Array, groups: number): Uint8Array {
   const presence = new Uint8Array(groups * side.steps);
   for (const [row, group] of signatures.entries()) {
@@ -122,19 +122,19 @@ function maxima(...lists: readonly Uint32Array[]): number[] {
   return lists.map((list) => list.reduce((most, each) => Math.max(most, each), -1));
 }
 
-/** Text of labels for messages: `{__name__="up", a="1"}`. */
+/** Formats labels for messages: `{__name__="up", a="1"}`. */
 function labelsText(labels: Labels): string {
   return `{${labels.map(([label, value]) => `${label}=${JSON.stringify(value)}`).join(', ')}}`;
 }
 
-/** Elements of both sides that belong together at some steps, as a row of the result. */
+/** Rows of both sides that match at some steps and form a row of the result. */
 interface Pair {
   readonly many: number;
   readonly one: number;
   readonly labels: Labels;
 }
 
-/** Applies an operator to the elements of two vectors that match. */
+/** Applies an operator to the matching elements of two vectors. */
 function matchElements(expr: Binary, left: Vectors, right: Vectors, budget: Budget): Vectors {
   const { op, bool, matching } = expr;
   const { steps } = left;
@@ -180,7 +180,10 @@ function matchElements(expr: Binary, left: Vectors, right: Vectors, budget: Budg
   return mergeSameLabels(output);
 }
 
-/** @throws {PromqlError} when a match group has two elements on the "one" side, whether they match or not */
+/**
+ * @throws {PromqlError} when a match group has two elements on the "one" side, even if the other side has
+ *   none
+ */
 function requireUnique(
   { matching }: Binary,
   many: Vectors,
@@ -212,7 +215,9 @@ function requireUnique(
   }
 }
 
-/** @throws {PromqlError} when two elements match one, or give the same labels, at one step */
+/**
+ * @throws {PromqlError} when, at one step, two elements match one or give the same labels
+ */
 function requireSingleMatches(
   matching: Matching,
   pairs: readonly Pair[],

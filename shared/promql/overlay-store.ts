@@ -3,7 +3,7 @@ import type { Matcher } from '../model/matcher';
 import type { TimeRange } from '../model/selection';
 import type { SampleColumns, SampleStore, SelectedSamples } from './store';
 
-/** Lays the samples of one store over those of another: of two samples of one series and time, the upper one counts. */
+/** Combines two stores. If both have a sample of the same series and time, the upper store's is used. */
 export class OverlayStore implements SampleStore {
   constructor(
     private readonly lower: SampleStore,
@@ -51,7 +51,7 @@ function merged(below: SampleColumns, above: SampleColumns): SampleColumns {
   };
 }
 
-/** Values as their bits: a NaN that passes through a number may change. */
+/** Views values as bits, because a NaN may change when it passes through a number. */
 export function bitsOf({ buffer, byteOffset, length }: Float64Array): BigUint64Array {
   return new BigUint64Array(buffer, byteOffset, length);
 }

@@ -20,12 +20,12 @@ import {
   type Subquery,
 } from './syntax';
 
-/** Characters. */
+/** Most characters of an expression. */
 const MAX_LENGTH = 256 * 1024;
-/** Expressions inside each other: the parser and the evaluator recurse. */
+/** Deepest nesting of expressions, because parser and evaluator recurse. */
 const MAX_DEPTH = 200;
 
-/** By how tightly they bind, the loosest first; a unary sign binds like `*`. */
+/** Precedence of operators; higher binds tighter. A unary sign binds like `*`. */
 const PRECEDENCE: Readonly<Record<string, number>> = {
   or: 1,
   and: 2,
@@ -49,7 +49,7 @@ const UNARY = 5;
 const AGGREGATORS: ReadonlySet<string> = new Set(AGGREGATION_OPERATORS);
 const WITH_PARAM: ReadonlySet<string> = new Set(['topk', 'bottomk', 'count_values', 'quantile']);
 const EXPERIMENTAL_AGGREGATORS: ReadonlySet<string> = new Set(['limitk', 'limit_ratio']);
-/** Words that cannot be a metric's name without quotes. */
+/** Words that can be a metric's name only in quotes. */
 const RESERVED: ReadonlySet<string> = new Set([
   'on',
   'ignoring',
@@ -78,7 +78,7 @@ export function parsePromql(text: string): Expr {
 }
 
 /**
- * Parses a selector alone, as `match[]` takes it.
+ * Parses a single selector, as in the parameter `match[]`.
  *
  * @throws {PromqlError} `bad_data`
  */
@@ -121,7 +121,7 @@ class Parser {
     return type === 'symbol' && text === symbol;
   }
 
-  /** The next token as a keyword, which may be written in any case. */
+  /** Returns the next token as a keyword in lower case. Keywords may be written in any case. */
   private keyword(ahead = 0): string | undefined {
     const { type, text } = this.peek(ahead);
     return type === 'word' ? text.toLowerCase() : undefined;
@@ -189,7 +189,7 @@ class Parser {
           throw this.error(at, 'bool modifier can only be used on comparison operators');
         const matching = this.matching();
         this.rejectFill();
-        // Only ^ groups from the right.
+        // Only ^ is right-associative.
         const right = this.expression(op === '^' ? precedence : precedence + 1);
         left = { kind: 'binary', op, left, right, bool, matching, start: left.start, end: right.end };
       }
@@ -237,13 +237,13 @@ class Parser {
     const op = this.isNext('-') ? '-' : this.isNext('+') ? '+' : undefined;
     if (op === undefined) return this.postfix();
     this.next();
-    // The operand takes what binds tighter: -2^2 is -(2^2).
+    // The operand includes operators that bind tighter: -2^2 is -(2^2).
     const expr = this.expression(UNARY + 1);
     if (expr.kind === 'number') return { ...expr, value: op === '-' ? -expr.value : expr.value, start: at };
     return { kind: 'unary', op, expr, start: at, end: expr.end };
   }
 
-  /** Parses an expression and the brackets and modifiers behind it. */
+  /** Parses an expression with the brackets and modifiers that follow it. */
   private postfix(): Expr {
     let expr = this.primary();
     for (let length = 0; ; length++) {
@@ -331,7 +331,7 @@ class Parser {
     return type === 'number' || type === 'duration' || this.keyword() === 'inf' || this.keyword() === 'nan';
   }
 
-  /** Takes a number; a duration is its seconds. */
+  /** Parses a number. A duration counts as its seconds. */
   private numberValue(): number {
     const { type, text, at } = this.next();
     if (type === 'duration') {
@@ -353,7 +353,10 @@ class Parser {
     return duration;
   }
 
-  /** An offset takes no operators behind it unless it is in parentheses: `x offset 5m * 2` multiplies the sum of x. */
+  /**
+   * Parses an offset. Operators after it belong to it only in parentheses: `x offset 5m * 2` multiplies x by
+   * 2.
+   */
   private offsetDuration(): Duration {
     const sign = this.isNext('-') ? '-' : this.isNext('+') ? '+' : undefined;
     if (sign !== undefined) this.next();
@@ -521,7 +524,7 @@ class Parser {
     const { type, text: op } = this.peek();
     if (type !== 'symbol' || !['=', '!=', '=~', '!~'].includes(op)) {
       if (token.type !== 'string') throw this.unexpected('label matching', 'label matching operator');
-      // A name in quotes stands alone.
+      // A quoted name without an operator is the metric's name.
       return { label: METRIC_NAME, op: '=', value: label };
     }
     this.next();

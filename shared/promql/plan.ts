@@ -3,17 +3,17 @@ import { durationMs, type QueryTimes } from './durations';
 import { childrenOf, type Expr, type Selector, type Shift, type Subquery } from './syntax';
 import type { Steps } from './vectors';
 
-/** Times that hold for a whole query. */
+/** Times that are constant for a whole query. */
 export interface QueryContext extends QueryTimes {
   readonly startMs: number;
   readonly endMs: number;
-  /** How long a sample stands for later times, ms. */
+  /** How far back an instant selector looks for the latest sample, in ms. */
   readonly lookbackMs: number;
-  /** The step of subqueries that name none, ms. */
+  /** Step of subqueries that do not specify one, in ms. */
   readonly subqueryStepMs: number;
 }
 
-/** The time that a selector or subquery looks at for a step, before its range. */
+/** The time to which a selector or subquery refers at each step, before its range is subtracted. */
 export interface Reference {
   readonly of: (evalMs: number) => number;
   readonly isFixed: boolean;
@@ -26,7 +26,10 @@ export function referenceOf({ at, offset }: Shift, context: QueryContext): Refer
   return { of: () => time, isFixed: true };
 }
 
-/** A subquery's own steps: multiples of its step since epoch, over all the windows of the steps around it. */
+/**
+ * Returns a subquery's own steps: multiples of its step since epoch that cover the windows of all outer
+ * steps.
+ */
 export function subquerySteps(
   subquery: Subquery,
   { startMs, stepMs, count }: Steps,
@@ -37,7 +40,7 @@ export function subquerySteps(
   const reference = referenceOf(subquery, context);
   const beforeMs = reference.of(startMs) - rangeMs;
   const lastMs = reference.of(startMs + Math.max(0, count - 1) * stepMs);
-  // The window is open to the left.
+  // The window excludes its start.
   const firstMs = (Math.floor(beforeMs / ownStepMs) + 1) * ownStepMs;
   return {
     startMs: firstMs,
@@ -51,7 +54,7 @@ export interface PlannedSelect {
   readonly range: TimeRange;
 }
 
-/** The samples that each selector of an expression needs. */
+/** Returns the samples that each selector of an expression needs. */
 export function planSelects(expr: Expr, steps: Steps, context: QueryContext): PlannedSelect[] {
   if (steps.count === 0) return [];
   if (expr.kind === 'selector')
@@ -71,6 +74,6 @@ function rangeOf(selector: Selector, lengthMs: number, steps: Steps, context: Qu
   const reference = referenceOf(selector, context);
   const firstMs = reference.of(steps.startMs);
   const lastMs = reference.of(steps.startMs + (steps.count - 1) * steps.stepMs);
-  // From after the window's start to its end, which is part of it.
+  // The window excludes its start and includes its end.
   return { fromMs: firstMs - lengthMs + 1, toMs: lastMs + 1 };
 }

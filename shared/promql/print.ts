@@ -2,7 +2,7 @@ import { METRIC_NAME } from '../model/labels';
 import { durationText, valueText } from './numbers';
 import type { At, Duration, Expr, Selector, Shift } from './syntax';
 
-/** Prints an expression in one line, in Prometheus' normal form. */
+/** Formats an expression in one line, in Prometheus' normal form. */
 export function printPromql(expr: Expr): string {
   switch (expr.kind) {
     case 'number':
@@ -32,10 +32,10 @@ export function printPromql(expr: Expr): string {
   }
 }
 
-/** Characters of a line. */
+/** Most characters of a line. */
 const MAX_LINE = 100;
 
-/** Prints an expression over several lines where one would be long, as `format_query` does. */
+/** Formats an expression, breaking lines that would be too long, as `format_query` does. */
 export function prettyPromql(expr: Expr, level = 0): string {
   const indent = '  '.repeat(level);
   const line = printPromql(expr);
@@ -59,7 +59,7 @@ export function prettyPromql(expr: Expr, level = 0): string {
   }
 }
 
-/** An operator with its modifiers. */
+/** Formats an operator with its modifiers. */
 function headText(expr: Extract<Expr, { kind: 'aggregation' | 'binary' }>): string {
   if (expr.kind === 'aggregation') {
     if (expr.without) return `${expr.op} without (${namesText(expr.labels)}) `;
@@ -130,7 +130,7 @@ function durationOf(duration: Duration, isOperand = false): string {
   }
 }
 
-/** A string literal that reads back as the same text. */
+/** Returns a string literal that reads back as the same text. */
 function quoted(text: string): string {
   return JSON.stringify(text).replaceAll(/\\u(d[89a-f]..)/gi, '\\ufffd');
 }

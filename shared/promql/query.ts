@@ -9,27 +9,31 @@ import { type Expr, type Selector, typeOf } from './syntax';
 import { Budget, compareLabels, type Steps, type Vectors } from './vectors';
 import type { LiveSamples } from './window-functions';
 
-/** What one query may take. */
+/** Limits of one query. */
 export interface QueryLimits {
-  /** Series of all selectors. */
+  /** Most series of all selectors together. */
   readonly maxSeries: number;
-  /** Samples of all selectors. */
+  /** Most samples of all selectors together. */
   readonly maxSamples: number;
-  /** Values of intermediate vectors at one time. */
+  /** Most values in intermediate vectors at one time. */
   readonly maxPoints: number;
 }
 
 export interface QueryOptions {
   /** @default 5 minutes */
   readonly lookbackMs?: number;
-  /** The step of subqueries that name none. @default 1 minute */
+  /**
+   * Step of subqueries that do not specify one.
+   *
+   * @default 1 minute
+   */
   readonly subqueryStepMs?: number;
   readonly limits: QueryLimits;
-  /** Whether the query has run out of time. */
+  /** Returns whether the query has run out of time. */
   readonly isLate: () => boolean;
 }
 
-/** A time range and step, ms; an instant query has `startMs` twice. */
+/** A time range and step in ms. In an instant query, `endMs` equals `startMs`. */
 export interface QueryRange {
   readonly startMs: number;
   readonly endMs: number;
@@ -50,18 +54,18 @@ export interface QueryResult {
   readonly value: QueryValue;
   readonly warnings: readonly string[];
   readonly infos: readonly string[];
-  /** Samples that the selectors found in the tiers. */
+  /** Number of samples that the selectors read from the store. */
   readonly samples: number;
   readonly counts: Readonly<SampleCounts> & { readonly peak: number };
 }
 
-/** How long a sample stands, and the step of subqueries that name none, unless a query says otherwise. */
+/** Default lookback time, and step of subqueries that do not specify one, in ms. */
 export const DEFAULT_TIMES = { lookbackMs: 300_000, subqueryStepMs: 60_000 } as const;
 
 /**
  * Evaluates an expression at one time.
  *
- * @returns a scalar, string, instant vector, or the raw samples of a range vector
+ * @returns a scalar, string or instant vector, or the raw samples of a range vector
  * @throws {PromqlError}
  */
 export async function instantQuery(
@@ -160,7 +164,7 @@ function inner(expr: Expr): Expr {
   return expr.kind === 'paren' ? inner(expr.expr) : expr;
 }
 
-/** Whether the order of an instant query's elements is part of its answer. */
+/** Returns whether the order of an instant query's elements is significant. */
 function isOrdered(given: Expr): boolean {
   const expr = inner(given);
   return (
@@ -173,7 +177,7 @@ function sortSeries(series: ResultSeries[]): ResultSeries[] {
   return series.sort((a, b) => compareLabels(a.labels, b.labels));
 }
 
-/** The rows of vectors as series, without steps that have no value and rows that have none. */
+/** Converts the rows of vectors to series, without empty steps and rows. */
 function seriesOf({ labels, values, present }: Vectors, { startMs, stepMs, count }: Steps): ResultSeries[] {
   return labels.flatMap((each, row) => {
     let length = 0;
@@ -189,7 +193,7 @@ function seriesOf({ labels, values, present }: Vectors, { startMs, stepMs, count
   });
 }
 
-/** Line and column of an expression's first character. */
+/** Returns a function that gives line and column of an expression's first character. */
 function positionsIn(text: string): (expr: Expr) => string {
   return ({ start }) => {
     const lines = text.slice(0, start).split('\n');
@@ -203,7 +207,9 @@ interface Fetched {
   readonly samples: number;
 }
 
-/** Reads all selectors at once; those of the same series share a read where their ranges meet. */
+/**
+ * Reads all selectors together. Selectors of the same series share a read if their ranges overlap or touch.
+ */
 async function fetchAll(
   store: SampleStore,
   planned: readonly PlannedSelect[],
@@ -227,7 +233,7 @@ async function fetchAll(
   return { of, warnings, samples };
 }
 
-/** The error of a query whose selectors find more than a limit allows. */
+/** Returns the error of a query whose selectors find more than a limit allows. */
 function tooMany(count: number, what: 'series' | 'samples', most: number): PromqlError {
   const limit = what === 'series' ? 'querySeries' : 'querySamples';
   return new PromqlError(

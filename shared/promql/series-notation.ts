@@ -3,12 +3,12 @@ import { unquote } from './lexer';
 import { STALE_BITS } from './memory-store';
 
 /**
- * The notation in which tests write series: `up{job="a"} 0+1x5 _ stale`.
+ * Prometheus' notation of series in unit tests: `up{job="a"} 0+1x5 _ stale`.
  *
  * @see https://prometheus.io/docs/prometheus/latest/configuration/unit_testing_rules/#series
  */
 
-/** Text that is not the notation of a series or its values. */
+/** The text is not a valid series, or not valid values. */
 export class SeriesNotationError extends Error {
   override readonly name = 'SeriesNotationError';
 }
@@ -18,13 +18,13 @@ const ITEM = new RegExp(`^([+-]?${NUMBER})(?:([+-]${NUMBER})?x(\\d+))?$`, 'i');
 const LABEL =
   /\s*(?:([A-Za-z_]\w*)|("(?:[^"\\]|\\.)*"))\s*(?:=\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`))?\s*,?\s*/y;
 
-/** Values of one series. A short item such as `1x1000000` can stand for many. */
+/** Most values of one series. A short item such as `1x1000000` expands to many. */
 const MAX_VALUES = 1_000_000;
 
 /**
- * Reads a metric with its labels from the start of a text.
+ * Parses a metric with its labels at the start of a text.
  *
- * @returns the labels, and the text that follows, trimmed
+ * @returns the labels, and the remaining text, trimmed
  * @throws {SeriesNotationError}
  */
 export function parseMetric(text: string): { readonly labels: Labels; readonly rest: string } {
@@ -55,8 +55,8 @@ export function parseMetric(text: string): { readonly labels: Labels; readonly r
 }
 
 /**
- * Reads the values of a series, one for each step: a number, the bits of a stale marker, or undefined where there is
- * none.
+ * Parses the values of a series, one per step: a number, the bits of a stale marker, or undefined for a
+ * missing value.
  *
  * @throws {SeriesNotationError}
  */
@@ -100,7 +100,9 @@ export function parseSampleValue(text: string): number {
   return sign === '-' ? -value : value;
 }
 
-/** Tells whether values are written as native histograms or with start timestamps, which the database does not store. */
+/**
+ * Returns whether values contain native histograms or start timestamps, which the database does not store.
+ */
 export function hasNativeHistograms(values: string): boolean {
   return values.includes('{{') || values.startsWith('@');
 }

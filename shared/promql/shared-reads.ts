@@ -13,13 +13,16 @@ interface Span {
 }
 
 /**
- * Reads what several expressions need, each selector once: call {@link expect} for all of them, then evaluate them over this store.
- * The first evaluation begins all announced reads together, so that they share requests. A selection that nobody announced is read by itself.
+ * Reads what several expressions need, reading each selector once. Call {@link expect} for all expressions,
+ * then evaluate them with this store. The first evaluation starts all announced reads together, so that they
+ * share requests. A selection that was not announced is read separately.
  */
 export class SharedReads implements SampleStore {
   private readonly spans = new Map<string, Span[]>();
 
-  /** @param store gives each read a store, so that no read uses up the budget of another */
+  /**
+   * @param store creates a store for each read, so that reads do not share a budget
+   */
   constructor(private readonly store: () => SampleStore) {}
 
   /** Announces that an expression will be evaluated at a time. */
@@ -60,7 +63,7 @@ export class SharedReads implements SampleStore {
   private readAll(): void {
     for (const span of [...this.spans.values()].flat()) {
       span.read ??= this.store().select(span.matchers, span.range);
-      // Whoever awaits it sees its failure.
+      // The caller that awaits the read handles its failure; this only prevents an unhandled rejection.
       span.read.catch(() => {});
     }
   }

@@ -1,10 +1,13 @@
 import type { ValueType } from './syntax';
 
-/** A function's name and types. */
+/** A function's name, argument types and result type. */
 export interface PromqlFunction {
   readonly name: string;
   readonly args: readonly ValueType[];
-  /** How often the last argument may be left out or repeated: 0 once, 1 at most once, -1 any number of times. */
+  /**
+   * How often the last argument may be omitted or repeated: 0 for exactly once, 1 for at most once, -1 for
+   * any number of times.
+   */
   readonly variadic: number;
   readonly returns: ValueType;
 }
@@ -41,19 +44,19 @@ define('round', ['vector', 'scalar'], 'vector', 1);
 define('scalar', ['vector'], 'scalar');
 define('vector', ['scalar']);
 
-/** Off in Prometheus too unless a flag is set. */
+/** Functions that Prometheus supports only with a feature flag. */
 const EXPERIMENTAL = new Set(
   `double_exponential_smoothing end histogram_quantiles info mad_over_time max_of min_of range sort_by_label
   sort_by_label_desc start start_timestamp step ts_of_first_over_time ts_of_last_over_time ts_of_max_over_time
   ts_of_min_over_time`.split(/\s+/),
 );
 
-/** Of native histograms, which are not stored. */
+/** Functions of native histograms, which are not stored. */
 const NATIVE_HISTOGRAMS = new Set(
   'histogram_avg histogram_count histogram_stddev histogram_stdvar histogram_sum'.split(' '),
 );
 
-/** The function of a name, or why there is none. */
+/** Returns the function with a name, or an error message if there is none. */
 export function functionNamed(name: string): PromqlFunction | string {
   const found = FUNCTIONS.get(name);
   if (found !== undefined) return found;

@@ -2,31 +2,37 @@ import type { Labels } from '../model/labels';
 import type { Matcher } from '../model/matcher';
 import type { TimeRange } from '../model/selection';
 
-/** The samples of a series. */
+/** Samples of a series. */
 export interface SampleColumns {
   readonly labels: Labels;
-  /** ms since epoch, ascending, each once. */
+  /** ms since epoch, strictly ascending. */
   readonly timestamps: Float64Array;
-  /** As long as `timestamps`. A stale marker is known by its bits, {@link isStale}, which must not pass through a number. */
+  /**
+   * One value for each timestamp. A stale marker is identified by its bits ({@link isStale}), which must not
+   * pass through a number.
+   */
   readonly values: Float64Array;
 }
 
-/** Where an expression's selectors find their series. */
+/** Finds the series of an expression's selectors. */
 export interface SampleStore {
-  /** The series that satisfy all matchers, with their samples of the range; those without any may be left out. */
+  /**
+   * Returns the series that satisfy all matchers, with their samples in the range. Series without samples may
+   * be omitted.
+   */
   select(matchers: readonly Matcher[], range: TimeRange): Promise<SelectedSamples>;
 }
 
 export interface SelectedSamples {
   readonly series: readonly SampleColumns[];
-  /** What may be missing, for the answer's warnings. */
+  /** What may be missing, as warnings for the answer. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Finds the stale markers, with which a scrape says that a series has ended.
+ * Finds the stale markers, by which a scrape marks the end of a series.
  *
- * @returns 1 for each that is one; undefined when none is
+ * @returns an array with 1 at each stale marker; undefined if there is none
  * @see https://prometheus.io/docs/prometheus/latest/querying/basics/#staleness
  */
 export function staleMarkers(values: Float64Array): Uint8Array | undefined {
@@ -35,7 +41,7 @@ export function staleMarkers(values: Float64Array): Uint8Array | undefined {
   for (let i = 0; i < values.length; i++) {
     if (!Number.isNaN(values[i])) continue;
     words ??= new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
-    // Little-endian; the bits of 0x7ff0000000000002.
+    // The words of 0x7ff0000000000002, little-endian.
     if (words[2 * i] !== 2 || words[2 * i + 1] !== 0x7ff00000) continue;
     stale ??= new Uint8Array(values.length);
     stale[i] = 1;
@@ -44,9 +50,9 @@ export function staleMarkers(values: Float64Array): Uint8Array | undefined {
 }
 
 /**
- * Index of the first time at or after another.
+ * Returns the index of the first timestamp at or after a time.
  *
- * @param length how many of the ascending `timestamps` count
+ * @param length number of ascending `timestamps` to search
  */
 export function firstFrom(timestamps: Float64Array, ms: number, length = timestamps.length): number {
   let [low, high] = [0, length];

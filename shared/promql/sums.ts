@@ -1,5 +1,5 @@
 /**
- * A sum that keeps what rounding loses (Kahan, Neumaier), so that `1e100, 1, -1e100` sums to 1.
+ * A sum that compensates for rounding (Kahan-Neumaier), so that `1e100, 1, -1e100` sums to 1.
  *
  * @see https://en.wikipedia.org/wiki/Kahan_summation_algorithm
  */
@@ -20,7 +20,7 @@ export class CompensatedSum {
   }
 }
 
-/** A mean by a compensated sum; once that would overflow, by increments. */
+/** A mean from a compensated sum. It switches to incremental updates when the sum would overflow. */
 export class CompensatedMean {
   private readonly state = new CompensatedSum();
   private count = 0;
@@ -54,9 +54,9 @@ export class CompensatedMean {
 }
 
 /**
- * The q-quantile, between two values their weighted mean; NaN values are the lowest.
+ * Returns the q-quantile, interpolated between two values. NaN ranks lowest.
  *
- * @param values is sorted in place
+ * @param values sorted in place
  */
 export function quantileOf(q: number, values: Float64Array): number {
   if (values.length === 0 || Number.isNaN(q)) return Number.NaN;

@@ -4,7 +4,7 @@ import { type Binary, type Duration, type Expr, SET_OPERATORS, type Shift, typeO
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** An expression as Prometheus' `parse_query` answers it, for tree views. */
+/** Returns an expression in the JSON of Prometheus' `parse_query`, for tree views. */
 export function syntaxJson(expr: Expr): Json {
   switch (expr.kind) {
     case 'number':
@@ -63,7 +63,7 @@ export function syntaxJson(expr: Expr): Json {
         bool: expr.bool,
       };
     case 'unary':
-      // A number's sign is part of it.
+      // A sign before a number is part of the number.
       if (expr.expr.kind === 'number')
         return syntaxJson({ ...expr.expr, value: expr.op === '-' ? -expr.expr.value : expr.expr.value });
       return { type: 'unaryExpr', op: expr.op, expr: syntaxJson(expr.expr) };
@@ -72,7 +72,7 @@ export function syntaxJson(expr: Expr): Json {
   }
 }
 
-/** Modifiers that are experimental, and refused. */
+/** Experimental modifiers, which are not supported and therefore false. */
 const PLAIN = { anchored: false, smoothed: false };
 
 function selectorJson(
@@ -101,7 +101,7 @@ function shiftJson({ offset, at }: Shift): Json {
   };
 }
 
-/** A duration in ms, or as an expression where it is none yet. */
+/** Returns a duration in ms, or as an expression if it depends on the query. */
 function durationJson(name: string, duration: Duration | undefined): Json {
   if (duration === undefined || duration.op === 'literal')
     return {

@@ -1,7 +1,7 @@
 import type { Matcher } from '../model/matcher';
 import type { PromqlFunction } from './signatures';
 
-/** Where an expression stands in the query: index of its first character, and just past its last. */
+/** Position of an expression in the query: index of its first character, and just past its last. */
 interface Located {
   readonly start: number;
   readonly end: number;
@@ -32,9 +32,9 @@ export interface StringLiteral extends Located {
   readonly value: string;
 }
 
-/** A length of time that may depend on the query's step and range, such as `5m`, `2*step()`. */
+/** A duration that may depend on the query's step and range, such as `5m` or `2*step()`. */
 export type Duration =
-  /** `plain`: written as a number of seconds, without a unit. */
+  /** `plain` means written as a number of seconds, without a unit. */
   | { readonly op: 'literal'; readonly seconds: number; readonly plain: boolean }
   | { readonly op: 'step' | 'range' }
   | {
@@ -44,7 +44,7 @@ export type Duration =
     }
   | { readonly op: 'minus' | 'paren'; readonly of: Duration };
 
-/** The time of `@`: ms since epoch, or the query's start or end. */
+/** Time of the modifier `@`: ms since epoch, or the query's start or end. */
 export type At = number | 'start' | 'end';
 
 /** The modifiers of a selector or subquery. */
@@ -55,7 +55,7 @@ export interface Shift {
 
 export interface Selector extends Located, Shift {
   readonly kind: 'selector';
-  /** The name before the braces, which is among the matchers too. */
+  /** The name before the braces. It is also among the matchers. */
   readonly name?: string;
   readonly matchers: readonly Extract<Matcher, { readonly value: string }>[];
 }
@@ -70,7 +70,7 @@ export interface Subquery extends Located, Shift {
   readonly kind: 'subquery';
   readonly expr: Expr;
   readonly range: Duration;
-  /** Undefined: the default step. */
+  /** Undefined for the default step. */
   readonly step?: Duration;
 }
 
@@ -127,13 +127,13 @@ export type BinaryOperator =
 export const COMPARISONS: ReadonlySet<string> = new Set(['==', '!=', '>', '<', '>=', '<=']);
 export const SET_OPERATORS: ReadonlySet<string> = new Set(['and', 'or', 'unless']);
 
-/** How the elements of two vectors find each other. */
+/** How the elements of two vectors are matched. */
 export interface Matching {
   readonly on: boolean;
   readonly labels: readonly string[];
-  /** The side that may have several elements for one of the other. */
+  /** The side that may have several elements for one element of the other. */
   readonly many?: 'left' | 'right';
-  /** Labels copied from the one side. */
+  /** Labels copied from the side with one element. */
   readonly include: readonly string[];
 }
 
@@ -179,7 +179,7 @@ export function typeOf(expr: Expr): ValueType {
   }
 }
 
-/** The expressions directly inside an expression. */
+/** Returns the direct children of an expression. */
 export function childrenOf(expr: Expr): readonly Expr[] {
   switch (expr.kind) {
     case 'range':

@@ -1,21 +1,21 @@
 import { type Labels, labelsKey, METRIC_NAME } from '../model/labels';
 import { PromqlError } from './errors';
 
-/** Times at which an expression is evaluated, ms: `startMs`, then every `stepMs`. */
+/** Times at which an expression is evaluated: `startMs`, then every `stepMs`, in ms. */
 export interface Steps {
   readonly startMs: number;
   readonly stepMs: number;
-  /** At least 1, or 0 where the range of a subquery has none. */
+  /** At least 1; 0 only if a subquery's range contains no step. */
   readonly count: number;
 }
 
-/** Instant vectors at all steps: a row for each series, a value for each step at which it has one. */
+/** Instant vectors at all steps: a row per series, with a value for each step at which the series has one. */
 export interface Vectors {
   readonly steps: number;
   readonly labels: Labels[];
-  /** Row by row: that of row r at step s is at `r * steps + s`. */
+  /** Stored by rows: row r at step s is at `r * steps + s`. */
   readonly values: Float64Array;
-  /** 1 where there is a value. */
+  /** 1 where there is a value, else 0. */
   readonly present: Uint8Array;
 }
 
@@ -23,15 +23,15 @@ export function emptyVectors(steps: number): Vectors {
   return { steps, labels: [], values: new Float64Array(0), present: new Uint8Array(0) };
 }
 
-/** Bounds what one evaluation takes. */
+/** Limits the memory and time of one evaluation. */
 export class Budget {
   private livePoints = 0;
-  /** The most values that vectors had at one time. */
+  /** Largest number of values in vectors at one time. */
   peakPoints = 0;
 
   /**
-   * @param maxPoints values of vectors at one time, 9 bytes each
-   * @param isLate whether the time is up
+   * @param maxPoints most values in vectors at one time; each takes 9 bytes
+   * @param isLate returns whether the time is up
    */
   constructor(
     private readonly maxPoints: number,
@@ -51,7 +51,9 @@ export class Budget {
     return { steps, labels, values: new Float64Array(points), present: new Uint8Array(points) };
   }
 
-  /** Runs a part of the evaluation; whatever it made besides its result is free afterwards. */
+  /**
+   * Runs a part of the evaluation. All vectors that it made, except its result, count as freed afterwards.
+   */
   scope<T>(run: () => T, pointsOf: (result: T) => number): T {
     this.checkTime();
     const before = this.livePoints;
@@ -60,7 +62,7 @@ export class Budget {
     return result;
   }
 
-  /** Called for every few thousand points of work. */
+  /** Call once for every few thousand points of work. */
   checkTime(): void {
     if (this.isLate()) throw new PromqlError('timeout', 'query timed out in expression evaluation');
   }
@@ -76,12 +78,12 @@ export class Rows {
     this.result = budget.vectors(new Array(maxRows), steps);
   }
 
-  /** Where the next row's values and presence go: from `offset` on. */
+  /** Where to write the next row's values and presence, starting at `offset`. */
   get next(): { readonly values: Float64Array; readonly present: Uint8Array; readonly offset: number } {
     return { values: this.result.values, present: this.result.present, offset: this.offset };
   }
 
-  /** Keeps the row that was written, or clears it. */
+  /** Keeps the row just written, or discards it if it is empty. */
   end(labels: Labels, isEmpty: boolean): void {
     if (isEmpty) return;
     this.labels.push(labels);
@@ -98,7 +100,7 @@ export class Rows {
   }
 }
 
-/** Labels that describe a metric and that most functions and operators remove. */
+/** Labels that describe a metric. Most functions and operators remove them. */
 const METADATA: ReadonlySet<string> = new Set([METRIC_NAME, '__type__', '__unit__']);
 
 export function withoutName(labels: Labels): Labels {
@@ -107,7 +109,7 @@ export function withoutName(labels: Labels): Labels {
     : labels;
 }
 
-/** Sets labels; an empty value removes one. */
+/** Sets labels. An empty value removes a label. */
 export function withLabels(labels: Labels, changes: ReadonlyMap<string, string>): Labels {
   const rest = labels.filter(([name]) => !changes.has(name));
   const added = [...changes].filter(([, value]) => value !== '');
@@ -117,9 +119,9 @@ export function withLabels(labels: Labels, changes: ReadonlyMap<string, string>)
 const SAME_LABELS = 'vector cannot contain metrics with the same labelset';
 
 /**
- * Makes one row of those that have the same labels.
+ * Merges rows with the same labels into one.
  *
- * @throws {PromqlError} when two of them have a value at one step
+ * @throws {PromqlError} when two of them have a value at the same step
  */
 export function mergeSameLabels(vectors: Vectors): Vectors {
   const rows = new Map<string, number>();
@@ -166,7 +168,7 @@ function pickRows({ steps, labels, values, present }: Vectors, isKept: (row: num
   return { steps, labels: kept, values: values.subarray(0, points), present: present.subarray(0, points) };
 }
 
-/** Compares label sets by names and values in the order of their bytes. */
+/** Compares label sets by names and values, in byte order of UTF-8. */
 export function compareLabels(a: Labels, b: Labels): number {
   for (let i = 0; i < a.length && i < b.length; i++) {
     const order = compareBytes(a[i]![0], b[i]![0]) || compareBytes(a[i]![1], b[i]![1]);
@@ -175,7 +177,10 @@ export function compareLabels(a: Labels, b: Labels): number {
   return a.length - b.length;
 }
 
-/** UTF-16 order differs from that of bytes only where surrogates meet the last characters of the basic plane. */
+/**
+ * Compares texts in byte order of UTF-8. It differs from UTF-16's only between surrogates and the last
+ * characters of the basic plane.
+ */
 export function compareBytes(a: string, b: string): number {
   if (a === b) return 0;
   const length = Math.min(a.length, b.length);

@@ -1,12 +1,12 @@
 import { CompensatedMean, CompensatedSum, quantileOf } from './sums';
 
-/** Samples of a series, without stale markers. */
+/** Samples of a series without stale markers. */
 export interface LiveSamples {
   readonly timestamps: Float64Array;
   readonly values: Float64Array;
 }
 
-/** Where the window of a step lies, ms: from after `startMs` to `endMs`. */
+/** The window of a step in ms. It excludes `startMs` and includes `endMs`. */
 export interface Window {
   readonly evalMs: number;
   readonly startMs: number;
@@ -15,11 +15,11 @@ export interface Window {
   readonly param: number;
 }
 
-/** Computes the value of a window: samples `from` to before `to`. */
+/** Computes the value of a window: the samples from `from` to before `to`. */
 export type WindowValue = (from: number, to: number, window: Window) => number;
 
 export interface WindowFunction {
-  /** A window of fewer samples has no value. */
+  /** Fewest samples that a window needs to have a value. */
   readonly least: 1 | 2;
   /** Prepares the computation for a series. */
   readonly of: (samples: LiveSamples) => WindowValue;
@@ -29,7 +29,7 @@ function fold(of: WindowFunction['of'], least: 1 | 2 = 1): WindowFunction {
   return { least, of };
 }
 
-/** Functions of range vectors, by name, but `absent_over_time`. */
+/** Range-vector functions by name, except `absent_over_time`. */
 export const WINDOW_FUNCTIONS: Readonly<Record<string, WindowFunction>> = {
   rate: fold((samples) => extrapolated(samples, true, true), 2),
   increase: fold((samples) => extrapolated(samples, true, false), 2),
@@ -127,8 +127,8 @@ export const WINDOW_FUNCTIONS: Readonly<Record<string, WindowFunction>> = {
 };
 
 /**
- * The difference of a window's last and first sample, extrapolated to the window's ends where they are near; a counter's
- * resets are counted in, and it is not extrapolated below zero.
+ * Returns the difference between a window's last and first sample, extrapolated to the window's ends if they
+ * are near. For a counter, resets are added and the extrapolation stops at zero.
  *
  * @param isRate whether to divide by the window's seconds
  */
@@ -164,14 +164,14 @@ function extrapolated({ timestamps, values }: LiveSamples, isCounter: boolean, i
 
 const NO_RESETS = new Uint32Array(0);
 
-/** Indexes of samples that are lower than the one before. */
+/** Returns the indexes of samples that are lower than the previous one. */
 function resetsOf(values: Float64Array): Uint32Array {
   const resets: number[] = [];
   for (let i = 1; i < values.length; i++) if (values[i]! < values[i - 1]!) resets.push(i);
   return resets.length === 0 ? NO_RESETS : Uint32Array.from(resets);
 }
 
-/** Least squares; time is in seconds from `originMs`. */
+/** Fits a line by least squares. Time is in seconds from `originMs`. */
 function regression(
   { timestamps, values }: LiveSamples,
   from: number,
@@ -205,7 +205,7 @@ function regression(
   return { slope, intercept: y.total / n - (slope * x.total) / n };
 }
 
-/** The population's variance, by Welford's method. */
+/** Variance of a population, by Welford's method. */
 function variance(values: Float64Array, from: number, to: number): number {
   const [mean, squares] = [new CompensatedSum(), new CompensatedSum()];
   for (let i = from; i < to; i++) {
