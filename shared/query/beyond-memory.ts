@@ -1,6 +1,6 @@
 /**
  * What a read asks of the tiers behind memory, round by round. Pure: a round names what is asked together, its answers are a
- * value, and the next round is planned from them. DESIGN.md has a picture.
+ * value, and the next round is planned from them. query/README.md has a picture.
  */
 import type { ListedSource } from '../cold/directory';
 import { isOpen, type ManifestDay, partsOf } from '../cold/manifest';

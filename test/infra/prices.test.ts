@@ -54,7 +54,7 @@ const PRICES: Readonly<Record<string, readonly string[]>> = {
     `and the dashboard would cost ${dollars(devFull - devIdle)} a month`,
     `pay ${dollars(ofLines(onDemand, 'stream on demand'))} a month for the stream instead of ${dollars(ofLines(batched, 'stream shards', 'stream puts'))}`,
   ],
-  'shared/DESIGN.md': [
+  'shared/decisions/2026-11-22-what-breaks-first.md': [
     `It costs ${cents(huge.dollarsPerBillion)} a billion samples (\`ops cost --series 100000000 --tenants 10000 --set size=large\`, $${(huge.dollars / 1000).toFixed(1)} k a month)`,
   ],
   'shared/decisions/aws.md': [
