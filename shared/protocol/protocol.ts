@@ -51,7 +51,7 @@ function spanText(ms: number): string {
 export const MAX_LABELS = 256;
 /**
  * Most memory that a hostile body adds to post's: the worst of 42 bodies built to be expensive
- * (decisions/protocols-and-post.md).
+ * (decisions/2026-11-22-bounds-of-a-body.md).
  */
 export const WORST_BODY_BYTES = 290_000_000;
 /**

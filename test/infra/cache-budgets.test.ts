@@ -11,8 +11,8 @@ const MB = 1_000_000;
 /** A function that has just begun, with its SDK and its first request; V8 and the runtime included. */
 const AT_REST = 120 * MB;
 /**
- * What the worst request takes above rest, where it was measured (decisions/protocols-and-post.md); the others' requests are small, or are pieces of
- * a bounded size.
+ * Memory that the worst request of a function takes above rest, where it was measured
+ * (decisions/2026-11-22-bounds-of-a-body.md). Requests of the other functions are small, or are cut into bounded pieces.
  */
 const WORST_REQUEST: Readonly<Record<string, number>> = { post: WORST_BODY_BYTES };
 const REQUEST = 100 * MB;

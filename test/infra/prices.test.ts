@@ -57,11 +57,13 @@ const PRICES: Readonly<Record<string, readonly string[]>> = {
   'shared/decisions/2026-11-22-what-breaks-first.md': [
     `It costs ${cents(huge.dollarsPerBillion)} a billion samples (\`ops cost --series 100000000 --tenants 10000 --set size=large\`, $${(huge.dollars / 1000).toFixed(1)} k a month)`,
   ],
-  'shared/decisions/aws.md': [
+  'shared/decisions/2026-11-23-little-traces.md': [
     `${dollars(traced.dollars - batched.dollars)} a month at a million series, ${cents(traced.dollarsPerBillion - batched.dollarsPerBillion)} of ${cents(traced.dollarsPerBillion)} a billion samples`,
-    `an idle dev stage costs ${dollars(devIdle)} a month instead of ${dollars(devFull)}`,
-    `${sizes[0]}, ${sizes[1]} and ${sizes[2]} idle`,
   ],
+  'shared/decisions/2026-11-23-essential-monitoring.md': [
+    `an idle dev stage costs ${dollars(devIdle)} a month instead of ${dollars(devFull)}`,
+  ],
+  'shared/decisions/2026-11-23-sizes.md': [`${sizes[0]}, ${sizes[1]} and ${sizes[2]} idle`],
   'scripts/bench/README.md': [
     `**Telegraf** costs ${cents(cost({ shape: 'telegraf' }).batched.dollarsPerBillion)} a billion samples`,
   ],
