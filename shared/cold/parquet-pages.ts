@@ -294,7 +294,10 @@ export class TextColumn {
     ];
   }
 
-  /** The bit width, then runs: their length, and the index in as few bytes as hold the width. */
+  /**
+   * Encodes the indexes of the values: the bit width, then runs of a length and an index, which takes as few
+   * bytes as hold the width.
+   */
   private indexPage(): Page {
     const width = Math.max(1, 32 - Math.clz32(this.indexes.size - 1));
     const writer = new ByteWriter(64).byte(width);
@@ -314,7 +317,7 @@ function uint32(value: number): Buffer {
 }
 
 function dataPage(body: Uint8Array, uncompressed: number, values: number, encoding: number): Page {
-  // REQUIRED columns have no levels, so that their encoding says nothing; RLE is customary.
+  // REQUIRED columns have no levels, so the encoding of levels does not matter; RLE is customary.
   const header = pageHeader(DATA_PAGE, body, uncompressed, {
     5: struct({ 1: i32(values), 2: i32(encoding), 3: i32(ENCODING.rle), 4: i32(ENCODING.rle) }),
   });

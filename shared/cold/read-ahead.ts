@@ -1,10 +1,15 @@
 import type { ByteRange } from './archive-format';
 
 const BLOCK_BYTES = 4 * 1024 * 1024;
-/** A row group's values, and its other columns, which follow them. */
+/**
+ * Blocks kept at a time: enough for the values of a row group and for its other columns, which follow them.
+ */
 const BLOCKS = 4;
 
-/** Serves small ranges of an object from large blocks, the last few of which it keeps: for reads that mostly ascend. */
+/**
+ * Serves small ranges of an object from large blocks, for reads in mostly ascending order. Keeps the most
+ * recently used blocks.
+ */
 export class ReadAhead {
   private readonly blocks = new Map<number, Promise<Uint8Array>>();
 
@@ -28,7 +33,7 @@ export class ReadAhead {
     this.blocks.delete(index);
     const offset = index * BLOCK_BYTES;
     const block = known ?? this.fetch({ offset, length: Math.min(BLOCK_BYTES, this.objectBytes - offset) });
-    // The one that was used longest ago comes first.
+    // Move the block to the end, so that the least recently used block is first.
     this.blocks.set(index, block);
     const [oldest] = this.blocks.keys();
     if (this.blocks.size > BLOCKS) this.blocks.delete(oldest!);

@@ -4,24 +4,25 @@ import { type Limiter, mapLimited } from '../platform/concurrency';
 import { type ColdTier, ObjectChangedError } from './cold-tier';
 import type { ListedSource } from './directory';
 
-/** Requests in flight at a time, for objects and again for the ranges of each. */
+/** Most requests in progress, for objects and again for the ranges of each object. */
 const PARALLEL = 32;
 
-/** A day's object, as the manifest names it. */
+/** A day's object, as named by the manifest. */
 export interface ColdDay {
   readonly day: Day;
   readonly key: string;
-  /** Whether the read has, or may have, other samples of these times, ms, both included. */
+  /** Whether the read has, or may have, other samples within these times, ms, both inclusive. */
   readonly isContested: (minMs: number, maxMs: number) => boolean;
 }
 
 /**
- * Reads a source's series out of the archive. Where the directory lists the day, one request fetches them; otherwise the object's
- * index says where they lie. Reads of several sources that come together share requests.
+ * Reads a source's series from the archive. If the directory lists the day, one request fetches them;
+ * otherwise the object's index tells where they are. Concurrent reads of several sources share requests.
  *
- * @param listed the source's entries in the directory, by day
+ * @param listed the source's directory entries, by day
  * @param limit bounds the requests of several reads
- * @throws {ObjectChangedError} when an object was replaced or removed meanwhile: the read begins again
+ * @throws {ObjectChangedError} when an object was replaced or removed since the manifest was read; the caller
+ *   must start again
  */
 export async function readCold(
   cold: ColdTier,
@@ -36,7 +37,7 @@ export async function readCold(
     try {
       return await cold.readListed(entry, selection, isContested, limit);
     } catch (error) {
-      // The directory lags behind the object.
+      // The directory entry is out of date.
       if (error instanceof ObjectChangedError) return readByIndex(cold, key, selection, limit);
       throw error;
     }

@@ -14,54 +14,66 @@ import { type Item, queryAll, queryItems, succeeds, type Table } from '../platfo
 import type { ListedRollup } from './rollup-format';
 import { RolledDays, type RollupSpan, spanOf, UNITS_MS } from './rollup-span';
 
-/** What the rollups of a span have of one source. */
+/** A source's directory entry for the rollups of a span. */
 export interface RolledSource {
   readonly span: RollupSpan;
   /** The object's key and ETag. */
   readonly key: string;
   readonly etag: string;
-  /** The archived states that it was made of; for a state with the same identity it is exact. */
+  /**
+   * The archived state of each day that the rollup was made from. The rollup is exact for a day while its
+   * state has the same identity.
+   */
   readonly days: RolledDays;
   /** See {@link deletionsKey}. */
   readonly deletions: string;
   readonly groups: readonly ListedRollup[];
-  /** Groups of which the object has no units although they may have samples: {@link SpanState.excluded}, or sparse ones. */
+  /**
+   * Groups that may have samples but have no units in the object: those of {@link SpanState.excluded}, and
+   * sparse groups.
+   */
   readonly omitted: readonly GroupId[];
 }
 
-/** The objects of a span of a partition, and what they were made of. */
+/** The objects of a partition's span, and the archived days they were made from. */
 export interface SpanState {
-  /** Counts rewrites. */
+  /** Increases with each rewrite. */
   readonly revision: number;
-  /** For each day that was rolled up: the identity of its archived state, and `changes`. */
+  /** For each day that was rolled up: the identity of its archived state, and its `changes`. */
   readonly days: Readonly<Record<Day, readonly [identity: string, changes: number]>>;
-  /** In order of their groups. */
+  /** Ordered by group. */
   readonly parts: readonly { readonly key: string; readonly firstGroup: GroupId }[];
-  /** Groups that cannot be rolled up: they have too many series in the span, or no day whose sums can be stored. */
+  /**
+   * Groups that cannot be rolled up: those with too many series in the span, and those without a day whose
+   * sums can be stored.
+   */
   readonly excluded: readonly GroupId[];
 }
 
 export const NO_STATE: SpanState = { revision: 0, days: {}, parts: [], excluded: [] };
 
-/** A source with more is read as samples. */
+/** Entries that would be larger are stored empty; reads then use samples. */
 const MAX_ENTRY_BYTES = 64 * 1024;
-/** How long a span without days keeps its revision: longer than an archiver that began before may run. */
+/**
+ * How long a removed span keeps its revision: longer than any archiver that began before the removal can run.
+ */
 const REMOVED_MS = DAY_MS;
 const PARALLEL = 32;
 
 /**
- * The directory of rollups: for each source and span where its units lie, and of which states of the archive they were made. An
- * entry counts for a day only while the manifest names the very state that the entry names (DESIGN.md, "Rollups").
+ * The directory of rollups: for each source and span, where its units are, and from which states of the
+ * archive they were made. An entry is valid for a day only while the manifest has the state that the entry
+ * names (DESIGN.md, "Rollups").
  *
  *     pk rolled#tenant#source      sk hours#month, days#year, minutes#day   key, etag, deletions: text   days: bytes
  *                                                              groups, omitted: JSON   directories: list of bytes
  *                                                              expiresAt: seconds
  *     pk rollups#tenant#partition  sk hours#month, days#year   state: JSON   expiresAt: seconds, once the span has no day
- *     pk minuterollups#tenant#partition  sk minutes#day              the same: apart, for releases that know no minutes
+ *     pk minuterollups#tenant#partition  sk minutes#day        the same; separate, for releases that do not know minutes
  */
 export class RollupDirectory {
   /**
-   * @param keptMs life of a source's entry
+   * @param keptMs time to live of a source's entry
    * @param unitsMs lengths of the units that the stage stores
    */
   constructor(
@@ -72,9 +84,9 @@ export class RollupDirectory {
   ) {}
 
   /**
-   * Lists all groups of an object, in order, each with the days and deletions that it was made of.
+   * Lists an object's groups, in order, each with the days and deletions from which it was made.
    *
-   * @param omitted groups with samples of the span that no object has
+   * @param omitted groups that have samples in the span but no units in any object
    */
   async put(
     tenantId: Id,
@@ -101,7 +113,7 @@ export class RollupDirectory {
         key: { S: key },
         etag: { S: etag },
         deletions: { S: deletions },
-        // Without days it counts for none.
+        // Without days, the entry is valid for none.
         days: { B: isListed ? days : new RolledDays(span).bytes },
         groups: { S: isListed ? entries : '[]' },
         omitted: { S: isListed ? withoutUnits : '[]' },
@@ -115,9 +127,10 @@ export class RollupDirectory {
   }
 
   /**
-   * Removes the entries of sources that have no units of a span any more.
+   * Removes the entries of sources that no longer have units in a span.
    *
-   * @param keys of the objects that go, by the source: an entry may name one of another partition
+   * @param keys for each source, the key of the object that is removed. An entry with another key belongs to
+   *   another partition and is kept
    */
   async remove(tenantId: Id, span: RollupSpan, keys: readonly (readonly [Id, string])[]): Promise<void> {
     await mapLimited(keys, PARALLEL, ([sourceId, key]) =>
@@ -135,7 +148,7 @@ export class RollupDirectory {
     );
   }
 
-  /** A source's entries of a unit, of the spans from that of `fromDay` to that of `toDay`. */
+  /** Reads a source's entries for a unit length, for the spans from that of `fromDay` to that of `toDay`. */
   async of(
     tenantId: Id,
     sourceId: Id,
@@ -159,7 +172,7 @@ export class RollupDirectory {
     );
   }
 
-  /** The states of a partition's spans, by the sort key, as text for {@link commit}. */
+  /** Reads the states of a partition's spans, by sort key, as the text that {@link commit} compares. */
   async states(ref: PartitionRef): Promise<Map<string, string>> {
     const found = new Map<string, string>();
     for (const pk of [metaKeys.rollupsOf(ref), metaKeys.minuteRollupsOf(ref)])
@@ -174,8 +187,8 @@ export class RollupDirectory {
   /**
    * Commits the rewriting of a span.
    *
-   * @param previous the state as {@link states} gave it
-   * @returns false when another archiver committed meanwhile; nothing was changed
+   * @param previous the state that {@link states} returned
+   * @returns false when another archiver committed first; nothing was changed
    */
   async commit(
     ref: PartitionRef,
@@ -204,7 +217,7 @@ export class RollupDirectory {
     );
   }
 
-  /** Has a span made again from the archive. */
+  /** Makes the archiver rebuild a span from the archive. */
   async reopen(ref: PartitionRef, span: RollupSpan): Promise<void> {
     const Key = keyOf(ref, span);
     const { Item } = await this.table.client.send(
@@ -220,7 +233,7 @@ export class RollupDirectory {
   }
 }
 
-/** Whether a span has lost its last day, and its objects. */
+/** Whether a span has been removed: it has neither days nor objects. */
 export function isRemoved({ days, parts }: SpanState): boolean {
   return parts.length === 0 && Object.keys(days).length === 0;
 }
@@ -251,12 +264,12 @@ function rolledSourceOf(item: Item, unitMs: number): RolledSource {
   };
 }
 
-/** As sort key of a span; spans of a unit sort by time. */
+/** Returns the sort key of a span. Spans of one unit length sort by time. */
 export function sortOf({ unitMs, name }: RollupSpan): string {
   return `${UNIT_NAMES.get(unitMs)}#${name}`;
 }
 
-/** The opposite of {@link sortOf}. */
+/** Parses a sort key made by {@link sortOf}. */
 export function spanOfSort(sort: string): RollupSpan {
   const [unitMs] = [...UNIT_NAMES].find(([, name]) => sort.startsWith(`${name}#`))!;
   return spanOf(unitMs, firstDayOf(sort));

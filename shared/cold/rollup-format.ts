@@ -31,7 +31,8 @@ import {
 } from './rollup-units';
 
 /**
- * Rollup objects: Apache Parquet, one row a series and minute, hour, or day, that has samples. FORMAT.md describes the bytes.
+ * Rollup objects: Apache Parquet files with one row for each minute, hour or day in which a series has
+ * samples. FORMAT.md describes the bytes.
  */
 
 /** A group's part of an object, as the directory of rollups lists it. */
@@ -39,17 +40,19 @@ export interface ListedRollup {
   readonly group: GroupId;
   readonly layout: Id;
   readonly layoutRange: ByteRange;
-  /** Where the pages of each column begin: a page a series that has units, in the layout's order. */
+  /**
+   * Where the pages of each column begin. There is a page for each series with units, in the layout's order.
+   */
   readonly offsets: Readonly<Record<RolledValue, number>>;
-  /** Which units each series has, their counts, and the bytes of its pages: see {@link encodeDirectory}. */
+  /** The units of each series, their counts, and the sizes of its pages: see {@link encodeDirectory}. */
   readonly directory: Uint8Array;
-  /** The archived states of the span's days, see {@link RolledDays}. */
+  /** The archived states of the span's days: see {@link RolledDays}. */
   readonly days: Buffer;
-  /** The deletions that were applied, see {@link deletionsKey}. */
+  /** The deletions that were applied: see {@link deletionsKey}. */
   readonly deletions: string;
 }
 
-/** A group with what it was made of. */
+/** A rolled-up group, with the days and deletions from which it was made. */
 export interface MadeGroup extends RolledGroup {
   readonly days: Buffer;
   readonly deletions: string;
@@ -57,20 +60,20 @@ export interface MadeGroup extends RolledGroup {
 
 const TRAILER_MAGIC = Buffer.from('HTSDROL1');
 const TRAILER_BYTES = 24;
-/** A row group ends with the group that takes it to so many rows. */
+/** A row group ends after the group with which it reaches this number of rows. */
 const ROW_GROUP_ROWS = 128 * 1024;
 const MAX_INDEX_BYTES = 256 * 1024 * 1024;
 
-/** The units of the series that share them, and their counts. */
+/** Starts and counts of units. Series with equal timelines share one. */
 interface Timeline {
   readonly starts: Float64Array;
   readonly counts: Float64Array;
 }
 
 interface GroupDirectory {
-  /** For each series its units. */
+  /** The timeline of each series. */
   readonly timelines: readonly Timeline[];
-  /** For each series the bytes of its pages. */
+  /** Sizes of the pages of each series, in bytes. */
   readonly pageBytes: readonly Readonly<Record<RolledValue, number>>[];
 }
 
@@ -93,12 +96,12 @@ export class RollupWriter {
   /** @param unitMs length of the units: a minute, an hour or a day */
   constructor(private readonly unitMs: number) {}
 
-  /** Bytes so far, about. */
+  /** Approximate number of bytes written so far. */
   get byteLength(): number {
     return this.end;
   }
 
-  /** Adds a group; groups come in ascending order, each once, and have a unit at least. */
+  /** Adds a group. Groups must be added in ascending order, each once, and have at least one unit. */
   addGroup(group: GroupId, made: MadeGroup): void {
     const { series } = made;
     const pages = series.map(({ starts, values }) =>
@@ -192,11 +195,12 @@ export class RollupWriter {
         deletions,
       });
     }
-    // Each page by itself keeps the buffer alive that it was allocated in, seven times its size.
+    // Copy the pages into one buffer: each page keeps alive the buffer in which it was allocated, seven times
+    // its size.
     this.parts.push(Buffer.concat(this.parts.splice(firstPart)));
   }
 
-  /** Writes the pages of a column, group after group. */
+  /** Writes the pages of a column, ordered by group. */
   private placeValues(
     name: RolledValue,
     rows: number,
@@ -229,10 +233,12 @@ export class RollupWriter {
 }
 
 /**
+ * Encodes the directory of a group:
+ *
  *     uvarint   length of the units, ms
- *     uvarint   number of timelines; each: uvarint number of runs; each run of units that follow one another and have the same count:
- *               zigzag uvarint units since the run before, or since 1970, uvarint units, uvarint count
- *     uvarint   number of series; each: uvarint timeline; five uvarints, the bytes of its pages, unless the timeline is empty
+ *     uvarint   number of timelines; each: uvarint number of runs. A run has consecutive units with equal counts:
+ *               zigzag uvarint units since the end of the previous run, or since 1970; uvarint units; uvarint count
+ *     uvarint   number of series; each: uvarint timeline; five uvarints, the sizes of its pages, unless the timeline is empty
  *     uint32    CRC-32, little-endian
  */
 function encodeDirectory(
@@ -298,7 +304,7 @@ function decodeDirectory(bytes: Uint8Array): GroupDirectory {
   return { timelines: ofSeries, pageBytes };
 }
 
-/** A year has 8,784 hours. */
+/** Most units of a series in a span: a year has 8,784 hours. */
 const MAX_UNITS = 10_000;
 
 function decodeRuns(reader: ByteReader, unitMs: number): Timeline {
@@ -320,7 +326,7 @@ function decodeRuns(reader: ByteReader, unitMs: number): Timeline {
   return { starts: Float64Array.from(starts), counts: Float64Array.from(counts) };
 }
 
-/** Starts of the days of which a group has units. */
+/** Returns the starts of the days in which a group has units. */
 export function groupDays({ directory }: Pick<ListedRollup, 'directory'>): Set<number> {
   const days = new Set<number>();
   for (const { starts } of new Set(decodeDirectory(directory).timelines))
@@ -328,35 +334,39 @@ export function groupDays({ directory }: Pick<ListedRollup, 'directory'>): Set<n
   return days;
 }
 
-/** One column of a series' units. `values` are counts if no column was asked for. Whoever reads the same shares them. */
+/**
+ * One column of a series' units. If no column was requested, `values` are the counts. Concurrent readers
+ * share the arrays.
+ */
 export interface ReadUnits {
   readonly starts: Float64Array;
   readonly counts: Float64Array;
   readonly values: Float64Array;
 }
 
-/** A group of an object, as far as reads have decoded it. */
+/** The decoded part of a group. It grows with each read. */
 interface DecodedGroup {
   readonly directory: GroupDirectory;
-  /** By column and series. */
+  /** Decoded values, by column and series. */
   readonly values: Readonly<Record<RolledValue, Map<number, Float64Array>>>;
   bytes: number;
 }
 
 /**
- * What an instance has decoded of rollups, some months of a hundred hosts. An object's bytes never change under its key and ETag,
- * and a read learns both anew from the directory, so that what is kept can only be what the read would fetch.
+ * Caches decoded rollups, enough for some months of a hundred hosts. An object's bytes never change under its
+ * key and ETag, and each read learns both from the directory, so entries never become stale.
  */
 const decodedGroups = new Cache<DecodedGroup>(CACHES.rollups, ({ bytes }, key) => bytes + key.length);
-/** Of a column of values, a map's entry beside its bytes. */
+/** Estimated memory of a map's entry, besides the column's bytes. */
 const COLUMN_BYTES = 200;
 
 /**
- * Reads a column of some series of a group: their pages lie in one range. An instance asks for a page once.
+ * Reads a column of some series of a group, with as few requests as possible. An instance fetches each page
+ * once, as long as it is cached.
  *
- * @param object its `name` tells it from every other: its key and ETag
- * @param value undefined: counts alone, which the directory has
- * @param wanted position in the answer by labels key
+ * @param object its `name` must be unique, such as its key and ETag
+ * @param value undefined: only counts, which are in the directory
+ * @param wanted position in the result, by labels key
  * @returns the units of each wanted series that the group has, by position
  * @throws {CorruptArchiveError}
  */
@@ -395,7 +405,7 @@ export async function readRollup(
       pages.map((page, i) => ({ page, count: timelines[missing[i]!.series]!.starts.length })),
     );
     for (const [i, column] of columns.entries()) {
-      // Not a part of a buffer that others share: what is kept is what is counted.
+      // Copy the column if it shares its buffer, so that the cache counts what it keeps alive.
       known.set(missing[i]!.series, column.byteLength < column.buffer.byteLength ? column.slice() : column);
       decoded.bytes += column.byteLength + COLUMN_BYTES;
     }
@@ -413,7 +423,7 @@ function openGroup({ directory }: ListedRollup): DecodedGroup {
   return {
     directory: decodeDirectory(directory),
     values: eachValue(() => new Map()),
-    // Numbers of its series' pages, mostly.
+    // Estimate: mostly the sizes of the series' pages.
     bytes: 20 * directory.length,
   };
 }
@@ -427,11 +437,11 @@ async function readLayout(
   return layout;
 }
 
-/** An object in memory, from which the next one copies what did not change. */
+/** An object in memory, from which the next one copies unchanged days. */
 export class OpenRollup {
   private readonly groups: ReadonlyMap<GroupId, ListedRollup>;
 
-  /** @throws {CorruptArchiveError} when the bytes are no whole object of this format */
+  /** @throws {CorruptArchiveError} when the bytes are not a complete object of this format */
   constructor(private readonly bytes: Buffer) {
     this.groups = new Map(indexOf(bytes).map((listed) => [listed.group, listed]));
   }

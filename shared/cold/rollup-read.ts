@@ -9,17 +9,20 @@ import type { RolledSource } from './rollup-directory';
 import { type ReadUnits, readRollup } from './rollup-format';
 import type { RolledValue } from './rollup-units';
 
-/** A source's rollup object, and of which time its units are wanted. */
+/** A source's entry for a rollup object, and the time ranges to read from it. */
 export interface AskedRollup {
   readonly source: RolledSource;
-  /** Half-open, ascending; they do not touch. */
+  /** Half-open, ascending, and not adjacent. */
   readonly ranges: readonly TimeRange[];
 }
 
 export interface RolledReading {
-  /** For each wanted series its units, ascending. */
+  /** The units of each wanted series, ascending. */
   readonly series: readonly Units[];
-  /** What was read of each object: its samples, and the first and last start of a unit; undefined when nothing was. */
+  /**
+   * What was read from each object: bytes, samples, and the first and last start of a unit; `span` is
+   * undefined when no unit was read.
+   */
   readonly places: readonly {
     readonly place: string;
     readonly bytes: number;
@@ -28,7 +31,7 @@ export interface RolledReading {
   }[];
 }
 
-/** Objects read side by side: minutes have one a day. */
+/** Objects read at the same time. There is one a day for minutes. */
 const PARALLEL = 32;
 
 const VALUE_OF: Readonly<Record<Aggregate, RolledValue | undefined>> = {
@@ -42,10 +45,10 @@ const VALUE_OF: Readonly<Record<Aggregate, RolledValue | undefined>> = {
 };
 
 /**
- * Reads an aggregate of series from rollups: a request for each group of an object, or none for counts.
+ * Reads an aggregate of series from rollups. Takes a request for each group of an object, or none for counts.
  *
  * @param asked in order of time
- * @throws {ObjectChangedError} when an object was replaced or removed meanwhile
+ * @throws {ObjectChangedError} when an object has been replaced or removed
  */
 export async function readRollups(
   cold: ColdTier,
@@ -90,13 +93,16 @@ export async function readRollups(
   };
 }
 
-/** Units of a series within ranges, and their number of samples. */
+/** The units of a series within ranges, and the number of their samples. */
 interface Picked {
   readonly units: ReadUnits;
   readonly samples: number;
 }
 
-/** Makes a function that picks units within ranges. Series that share their units' starts share the look-up. */
+/**
+ * Returns a function that selects the units within ranges. Series that share an array of starts share the
+ * search.
+ */
 function picker(ranges: readonly TimeRange[]): (units: ReadUnits) => Picked {
   const known = new Map<
     Float64Array,
@@ -125,7 +131,7 @@ function cut(column: Float64Array, cuts: readonly Cut[]): Float64Array {
   return concat(cuts.map((each) => column.subarray(...each)));
 }
 
-/** Index of the first start that is not below `ms`. */
+/** Returns the index of the first start that is at least `ms`. */
 function lowerBound(starts: Float64Array, ms: number): number {
   let low = 0;
   let high = starts.length;
@@ -138,8 +144,8 @@ function lowerBound(starts: Float64Array, ms: number): number {
 }
 
 /**
- * Makes a function that joins a series' units of several objects and groups. Two groups of an object may have had it, one after the
- * other. Series that share their units' starts share the joined ones.
+ * Returns a function that joins a series' units from several objects and groups. A series may have been in
+ * two groups of an object, one after the other. Series with the same arrays of starts share the joined array.
  */
 function joiner(aggregate: Aggregate): (parts: readonly ReadUnits[]) => Units {
   const shared = new SharedTimes();

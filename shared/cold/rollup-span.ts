@@ -6,7 +6,10 @@ import { type Day, dayStartMs } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import { IDENTITY_BYTES } from './archived-day';
 
-/** The minutes of a day, the hours of a month, or the days of a year: what one rollup object of a partition has. */
+/**
+ * The time that one rollup object of a partition covers: a day for minutes, a month for hours, a year for
+ * days.
+ */
 export interface RollupSpan extends TimeRange {
   /** Length of its units: a minute, an hour or a day. */
   readonly unitMs: number;
@@ -14,11 +17,14 @@ export interface RollupSpan extends TimeRange {
   readonly name: string;
 }
 
-/** Lengths of stored units, ms: of every archived day, and where minutes of dense groups are stored too. */
+/**
+ * Lengths of stored units, ms. Hours and days are made of every archived day; minutes of dense groups only,
+ * if the stage stores them.
+ */
 export const UNITS_MS: readonly number[] = [HOUR_MS, DAY_MS];
 export const UNITS_WITH_MINUTES_MS: readonly number[] = [...UNITS_MS, MINUTE_MS];
 
-/** The span of a unit that has a day. */
+/** Returns the span of a unit length that contains a day. */
 export function spanOf(unitMs: number, day: Day): RollupSpan {
   return { unitMs, name: nameOf(unitMs, day), ...rangeOf(unitMs, day) };
 }
@@ -36,15 +42,15 @@ function rangeOf(unitMs: number, day: Day): TimeRange {
   return { fromMs: Date.UTC(year, 0, 1), toMs: Date.UTC(year + 1, 0, 1) };
 }
 
-/** The archived states of a span's days of which a rollup was made. */
+/** The archived state of each of a span's days from which a rollup was made. */
 export class RolledDays {
-  /** @param bytes an identity for each day of the span; zeros: the day is not rolled up */
+  /** @param bytes the identity of each day's state; zeros mean that the day is not rolled up */
   constructor(
     private readonly span: RollupSpan,
     readonly bytes: Buffer = Buffer.alloc(IDENTITY_BYTES * daysOf(span)),
   ) {}
 
-  /** @param identity the state as the manifest names it */
+  /** @param identity {@link ArchivedDay.identity} */
   set(day: Day, identity: string): void {
     this.bytes.write(identity, this.offsetOf(day), 'hex');
   }
@@ -68,7 +74,10 @@ function daysOf({ fromMs, toMs }: RollupSpan): number {
   return Math.round((toMs - fromMs) / DAY_MS);
 }
 
-/** Names the deletions of a source that touch a span: a rollup that has applied them bears it. */
+/**
+ * Returns an id of a source's deletions that affect a span; '' without any. A rollup stores the key of the
+ * deletions that it applied.
+ */
 export function deletionsKey(deletions: readonly VersionedDeletion[], { fromMs, toMs }: RollupSpan): Id | '' {
   const touching = deletions.filter((deletion) => deletion.fromMs < toMs && deletion.toMs > fromMs);
   if (touching.length === 0) return '';

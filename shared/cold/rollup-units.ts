@@ -4,11 +4,11 @@ import { concat } from '../model/columns';
 import type { Layout } from '../model/layout';
 import { SharedTimes } from '../model/shared-times';
 
-/** What is stored of a unit of time, a minute, an hour or a day, beside its number of samples. */
+/** The values stored for each unit (a minute, an hour or a day), besides its number of samples. */
 export const ROLLED_VALUES = ['sum', 'min', 'max', 'first', 'last'] as const;
 export type RolledValue = (typeof ROLLED_VALUES)[number];
 
-/** The units of time of a series that have samples, ascending. */
+/** The units of a series that have samples, ascending. */
 export interface RolledSeries {
   /** Starts of the units, ms since epoch. */
   readonly starts: Float64Array;
@@ -16,7 +16,7 @@ export interface RolledSeries {
   readonly values: Readonly<Record<RolledValue, Float64Array>>;
 }
 
-/** The units of a group's series, in order of its layout. */
+/** The units of a group's series, in the order of the layout. */
 export interface RolledGroup {
   readonly layout: Layout;
   readonly series: readonly RolledSeries[];
@@ -66,7 +66,7 @@ function rollUpSeries(samples: Samples, unitMs: number, shared: SharedTimes): Ro
   };
 }
 
-/** The units of a half-open range. */
+/** Returns the units that start in a half-open range. */
 export function sliceRolled(rolled: RolledSeries, fromMs: number, toMs: number): RolledSeries {
   const { starts } = rolled;
   let first = 0;
@@ -78,7 +78,7 @@ export function sliceRolled(rolled: RolledSeries, fromMs: number, toMs: number):
     : mapRolled(rolled, (column) => column.subarray(first, end));
 }
 
-/** Joins units that follow one another. */
+/** Joins parts whose units are consecutive. */
 export function joinRolled(parts: readonly RolledSeries[]): RolledSeries {
   const full = parts.filter(({ starts }) => starts.length > 0);
   if (full.length <= 1) return full[0] ?? NO_UNITS;

@@ -2,24 +2,24 @@ import { type Block, type Column, encodeChunk, openChunk } from '../codec';
 import { ByteReader, ByteWriter } from '../model/bytes';
 
 /**
- * A block without its values. Archive objects of Parquet hold each series' values in a page that every reader of Parquet
- * understands, and beside them, as a chunk whose values are all 0, what only we need: which series has a value at which
- * time, and versions.
+ * A skeleton is a block without its values. Archive objects store each series' values in a page that any
+ * Parquet reader understands. The rest, which only we need, is stored as a chunk whose values are all 0:
+ * which series has a value at which time, and the versions.
  */
 
 /**
- * The times of a block, and which of them each series has a value at.
+ * The times of a block, and which of them have a value of each series.
  *
  *     uvarint  number of series
- *     uvarint  number of row sets: columns that have values in the same rows share one
- *     uvarint  for each series its row set; left out where there is one
- *     chunk    of one column a row set, one version
+ *     uvarint  number of row sets; columns with values in the same rows share one
+ *     uvarint  for each series its row set; absent if there is only one
+ *     chunk    one column for each row set, with one version
  */
 export interface RowSets {
   readonly seriesCount: number;
-  /** The row set of a series, as a column of zeros. */
+  /** Returns the row set of a series, as a column of zeros. */
   rowSetOf(series: number): Column;
-  /** One column a row set. */
+  /** A block with one column for each row set. */
   readonly block: Block;
 }
 
@@ -48,21 +48,21 @@ export function decodeRowSets(bytes: Uint8Array): RowSets {
   return { seriesCount, rowSetOf, block };
 }
 
-/** All of a block but its values. */
+/** Encodes everything of a block except its values. */
 export function encodeSkeleton(block: Block): Uint8Array {
   const columns = hasOwnVersions(block) ? block.columns.map(withZeros) : rowSetsOf(block).columns;
   return encodeChunk({ ...block, columns });
 }
 
 /**
- * A block from its skeleton.
+ * Restores a block from its skeleton.
  *
- * @param values of the series, in order
+ * @param values each series' values, in order
  * @throws {CorruptChunkError}
  */
 export function decodeSkeleton(bytes: Uint8Array, rowSets: RowSets, values: readonly Float64Array[]): Block {
   const skeleton = openChunk(bytes).block();
-  // Columns of one row set that bear no versions of their own are one column.
+  // Columns with the same row set and no versions of their own were stored as one column.
   const isShared = skeleton.columns.length !== rowSets.seriesCount;
   return {
     ...skeleton,
@@ -73,7 +73,10 @@ export function decodeSkeleton(bytes: Uint8Array, rowSets: RowSets, values: read
   };
 }
 
-/** Whether values differ from their rows in version: then each series has a column. */
+/**
+ * Whether some values have a version that differs from their row's. The skeleton then has a column for each
+ * series.
+ */
 function hasOwnVersions({ columns }: Block): boolean {
   return columns.some(({ versions }) => versions !== undefined);
 }

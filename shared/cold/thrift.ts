@@ -40,7 +40,7 @@ export function text(value: string): ThriftValue {
   return { type: BINARY, write: (writer) => writer.text(value) };
 }
 
-/** @param items all of one type; structs, if there are none */
+/** @param items all of one type; an empty list is encoded as a list of structs */
 export function list(items: readonly ThriftValue[]): ThriftValue {
   return {
     type: LIST,
@@ -53,7 +53,7 @@ export function list(items: readonly ThriftValue[]): ThriftValue {
   };
 }
 
-/** @param fields by id, ascending, at most 15 apart; undefined fields are left out */
+/** @param fields by field id, ascending, with gaps of at most 15; undefined fields are omitted */
 export function struct(fields: Readonly<Record<number, ThriftValue | undefined>>): ThriftValue {
   return {
     type: STRUCT,
@@ -77,16 +77,16 @@ export function encodeThrift(value: ThriftValue): Buffer {
   return writer.finish();
 }
 
-/** A struct's integers and structs by field id. */
+/** The integers and structs of a struct, by field id. */
 export interface ThriftStruct {
   readonly [id: number]: number | ThriftStruct;
 }
 
-/** A page's header has two. */
+/** A page header nests two levels. */
 const MAX_DEPTH = 4;
 
 /**
- * Reads a struct of 32-bit integers and structs, as a page's header is one.
+ * Reads a struct that has only 32-bit integers and structs, such as a page header.
  *
  * @throws {MalformedBytesError} when it has fields of another type
  */

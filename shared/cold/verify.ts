@@ -4,14 +4,14 @@ import { CorruptArchiveError } from './archive-format';
 import type { ArchivedPart } from './archived-day';
 import { type ColdTier, ObjectChangedError } from './cold-tier';
 
-/** Errors of bytes that are not what was written. */
+/** Errors which mean that bytes are not what was written. */
 const CORRUPT = [CorruptArchiveError, CorruptChunkError, MalformedBytesError, RangeError];
 
 /**
- * Reads an object back, every byte, and compares it with the manifest's entry: its ETag and size, its number of samples, and
- * the checksums and counts of its own index.
+ * Reads back an object completely, and compares it with the manifest's entry (ETag, size, number of samples)
+ * and with the checksums and counts of its own index.
  *
- * @returns what differs; undefined when nothing does
+ * @returns the difference; undefined when there is none
  */
 export async function verifyObject(
   cold: ColdTier,
