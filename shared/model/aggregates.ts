@@ -3,18 +3,20 @@ import { DAY_MS } from './duration';
 import { type Cuts, SharedTimes } from './shared-times';
 
 /**
- * Aggregates of a series by aligned steps of time.
+ * Aggregates a series by aligned steps of time.
  *
- * There is one definition, whatever a value is computed from. A step aggregates the longest of these units that divides it: its
- * days, which aggregate their hours; its hours; its minutes; else its samples. Sums are sums of sums in order of time, the least
- * is the least of the least, the first is the first of the first. So stored units (rollups) give, bit for bit, what the samples
- * give. Samples are ascending and one a timestamp.
+ * There is one definition, whatever a value is computed from. A step aggregates the longest of these units
+ * that divides it: days, which aggregate their hours; hours; minutes; otherwise its samples. Sums are sums of
+ * sums in order of time, the minimum is the minimum of minima, the first value is the first of the first
+ * values, and so on. So stored units (rollups) give the same result, bit for bit, as the samples. Samples
+ * must be ascending, with one for each timestamp.
  *
- * Every sample counts, stale markers too: they are NaNs. A NaN makes its step's sum, average, least and greatest value NaN.
- * Infinities are added as IEEE 754 says. The least of 0 and -0 is -0; a sum is never -0.
+ * Every sample counts, including stale markers, which are NaNs. A NaN makes its step's sum, average, minimum
+ * and maximum NaN. Infinities are added according to IEEE 754. The minimum of 0 and -0 is -0; a sum is never
+ * -0.
  */
 
-/** A series' samples, ascending. */
+/** A series' samples, ascending in time. */
 export interface Samples {
   readonly timestamps: ArrayLike<number>;
   readonly values: ArrayLike<number>;
@@ -27,35 +29,44 @@ export type Aggregate = (typeof AGGREGATES)[number];
 export const HOUR_MS = DAY_MS / 24;
 export const MINUTE_MS = HOUR_MS / 60;
 
-/** Minutes are stored of groups whose series have a sample in less than this, on average. */
+/** Minutes are stored for groups whose series have, on average, a sample at shorter intervals than this. */
 export const DENSE_INTERVAL_MS = 10_000;
 
-/** A power of two: scaling by it loses nothing but denormals, and the sum of scaled values does not overflow. */
+/**
+ * Scales values so that their sum does not overflow. As a power of two, it changes nothing else, except
+ * denormals.
+ */
 const SCALE = 2 ** -64;
 
-/** One aggregate of consecutive units of time, those that have samples, ascending. */
+/** One aggregate of the units of time that have samples, ascending. */
 export interface Units {
   /** The starts of the units, ms since epoch. */
   readonly starts: ArrayLike<number>;
-  /** The aggregate; the sum for `avg`. */
+  /** The aggregate of each unit; for `avg`, the sum. */
   readonly values: ArrayLike<number>;
-  /** `avg` and `sum`: the sums of values scaled by 2^-64. Undefined: `values` times 2^-64, as it is where they are finite. */
+  /**
+   * For `avg` and `sum`: the sums of values scaled by 2^-64. Undefined if every one is `values` times 2^-64,
+   * as it is for finite sums.
+   */
   readonly scaled: ArrayLike<number> | undefined;
-  /** `avg`: numbers of samples. */
+  /** For `avg`: the number of samples in each unit. */
   readonly counts: ArrayLike<number>;
 }
 
-/** The length of the units that a step is made of: a day, an hour, a minute, or undefined if it is made of samples alone. */
+/**
+ * Returns the length of the units that a step is made of: a day, an hour, a minute, or undefined if it is
+ * made of samples.
+ */
 export function storedUnitMs(stepMs: number): number | undefined {
   return [DAY_MS, HOUR_MS, MINUTE_MS].find((unitMs) => stepMs % unitMs === 0);
 }
 
 /**
- * Aggregates the samples of each aligned step; leaves out steps that have none.
+ * Aggregates the samples of each aligned step, omitting steps without samples.
  *
- * @param stored units of {@link storedUnitMs}, none of which has any of the samples
- * @param shared of the series of an answer
- * @returns samples at the starts of their steps
+ * @param stored further units of length {@link storedUnitMs}; none may contain any of the samples
+ * @param shared cache for the series of one answer
+ * @returns samples at the starts of the steps
  */
 export function downsample(
   samples: Samples,
@@ -65,7 +76,7 @@ export function downsample(
   shared = new SharedTimes(),
 ): Samples {
   const unitMs = storedUnitMs(stepMs);
-  // Of a sample a minute, minutes aggregate nothing.
+  // With at most one sample a minute, aggregating into minutes would change nothing.
   const isDirect =
     unitMs === MINUTE_MS && stored === undefined && shared.isSparse(samples.timestamps, MINUTE_MS);
   if (unitMs === undefined || isDirect)
@@ -75,13 +86,13 @@ export function downsample(
   return shownOf(stepMs === unitMs ? units : foldUnits(units, stepMs, aggregate, shared), aggregate);
 }
 
-/** Aggregates samples into minutes, hours or days, as they are stored. */
+/** Aggregates samples into minutes, hours or days, in the same way as for storing them. */
 export function unitsIn(samples: Samples, unitMs: number, aggregate: Aggregate, shared: SharedTimes): Units {
   if (unitMs < DAY_MS) return unitsOf(samples, unitMs, aggregate, shared);
   return foldUnits(unitsOf(samples, HOUR_MS, aggregate, shared), unitMs, aggregate, shared);
 }
 
-/** Whether {@link storedUnits} can give a sum back: not where the values are finite and their sum is not. */
+/** Whether {@link storedUnits} can restore the sums. It cannot if the sum of finite values is infinite. */
 export function isStorable({ values, scaled }: Units): boolean {
   if (scaled === undefined) return true;
   for (let i = 0; i < values.length; i++)
@@ -89,7 +100,7 @@ export function isStorable({ values, scaled }: Units): boolean {
   return true;
 }
 
-/** Units of an aggregate as they were stored. */
+/** Makes units from the stored columns of an aggregate. */
 export function storedUnits(
   aggregate: Aggregate,
   starts: ArrayLike<number>,
@@ -101,7 +112,7 @@ export function storedUnits(
 
 const NOTHING = new Float64Array(0);
 
-/** Units in the making, of which there are no more than room was made for. */
+/** A list of units that is being filled, up to the capacity it was created with. */
 class UnitList {
   private readonly startsOf: Float64Array;
   private readonly valuesOf: Float64Array;
@@ -115,7 +126,7 @@ class UnitList {
     this.countsOf = hasCounts ? new Float64Array(room) : NOTHING;
   }
 
-  /** @param count of samples; not kept where counts are not asked for */
+  /** @param count number of samples; ignored if the list has no counts */
   add(start: number, value: number, count: number): void {
     const at = this.length++;
     this.startsOf[at] = start;
@@ -124,7 +135,7 @@ class UnitList {
     if (this.scaledOf !== undefined) this.scaledOf[at] = value * SCALE;
   }
 
-  /** Says what the sum of scaled values is, where that of {@link add} is not finite. */
+  /** Sets the scaled sum of the last unit, where the sum given to {@link add} is not finite. */
   scaleLast(scaled: number): void {
     this.scaledOf ??= this.valuesOf.map((value) => value * SCALE);
     this.scaledOf[this.length - 1] = scaled;
@@ -142,7 +153,7 @@ class UnitList {
   }
 }
 
-/** The sum of a unit's scaled values. */
+/** Returns the sum of a unit's scaled values. */
 function scaledOf({ values, scaled }: Units, index: number): number {
   return scaled === undefined ? values[index]! * SCALE : scaled[index]!;
 }
@@ -167,7 +178,7 @@ function unitsOf(
   };
 }
 
-/** Aggregates the units of each aligned longer one. */
+/** Aggregates units into longer aligned units. */
 function foldUnits(units: Units, unitMs: number, aggregate: Aggregate, shared: SharedTimes): Units {
   const { starts, values, counts } = units;
   if (starts.length === 0) return NO_UNITS;
@@ -184,8 +195,10 @@ function foldUnits(units: Units, unitMs: number, aggregate: Aggregate, shared: S
 }
 
 /**
- * @param of gives the aggregate of values, from an index to before another
- * @param scaledSum gives the sum of scaled values of such a range
+ * Aggregates the values within each cut.
+ *
+ * @param of returns the aggregate of values with indexes in `[first, end)`
+ * @param scaledSum returns the sum of scaled values in such a range
  */
 function valuesIn(
   { starts, ends }: Cuts,
@@ -209,7 +222,7 @@ function valuesIn(
   return { starts, values: own, scaled };
 }
 
-/** Puts units of the same aggregate in order of time; no unit is in both. */
+/** Merges units of the same aggregate in order of time. No unit may be in both. */
 export function mergeUnits(a: Units, b: Units, aggregate: Aggregate, shared: SharedTimes): Units {
   if (a.starts.length === 0) return b;
   if (b.starts.length === 0) return a;
@@ -226,7 +239,7 @@ export function mergeUnits(a: Units, b: Units, aggregate: Aggregate, shared: Sha
   return merged.finish();
 }
 
-/** Joins units of the same aggregate, each of which begin after those before end. */
+/** Joins units of the same aggregate. Each part must begin after the previous one ends. */
 export function joinUnits(parts: readonly Units[], shared: SharedTimes): Units {
   if (parts.length === 1) return parts[0]!;
   return {
@@ -241,7 +254,7 @@ export function joinUnits(parts: readonly Units[], shared: SharedTimes): Units {
 
 const NO_UNITS: Units = { starts: NOTHING, values: NOTHING, scaled: undefined, counts: NOTHING };
 
-/** Each gives the aggregate of `values` from `first` to before `end`, at least one. */
+/** For each aggregate, computes it for `values` with indexes in `[first, end)`, which must not be empty. */
 const OF_SAMPLES: Readonly<
   Record<Aggregate, (values: ArrayLike<number>, first: number, end: number) => number>
 > = {
@@ -268,7 +281,7 @@ function sumOf(values: ArrayLike<number>, first: number, end: number): number {
   return sum;
 }
 
-/** Units as samples at their starts. */
+/** Converts units to samples at the units' starts. */
 function shownOf(units: Units, aggregate: Aggregate): Samples {
   const { starts, values, counts } = units;
   if (aggregate !== 'avg' && aggregate !== 'sum') return { timestamps: starts, values };
@@ -276,11 +289,11 @@ function shownOf(units: Units, aggregate: Aggregate): Samples {
   for (let i = 0; i < shown.length; i++) {
     const sum = values[i]!;
     if (aggregate === 'avg')
-      // The sum of huge values overflows, their mean does not.
+      // Use the scaled sum: a sum of huge values overflows, but their mean does not.
       shown[i] = Number.isFinite(sum) ? sum / counts[i]! : scaledOf(units, i) / counts[i]! / SCALE;
     else {
       const finite = Number.isFinite(sum) ? sum : scaledOf(units, i) / SCALE;
-      // JSON has no infinity.
+      // Limit the value: JSON has no infinity.
       shown[i] = Math.max(-Number.MAX_VALUE, Math.min(finite, Number.MAX_VALUE));
     }
   }

@@ -1,23 +1,27 @@
-/** The bytes end early, or announce an impossible length or number. */
+/** The bytes end too early, or contain an impossible length or number. */
 export class MalformedBytesError extends Error {
   override readonly name = 'MalformedBytesError';
 }
 
-/** Bytes; fewer are not worth the call. */
+/** Freeing fewer bytes than this is not worth a call. */
 const MIN_FREED = 32 * 1024;
 
 /**
- * Frees the memory of bytes; they are empty then. A slice of a larger buffer, such as Node's pool, is left alone. The caller
- * vouches that nobody reads another view of the whole buffer.
+ * Frees the memory of bytes, which are empty afterwards. Does nothing for slices of larger buffers, such as
+ * Node's pool. The caller must ensure that no other view of the buffer is in use.
  *
- * V8 collects the whole heap for each 64 MB of buffers, however dead, since it frees them only when it collects.
+ * Without this, V8 collects the whole heap for every 64 MB of allocated buffers, even if most are
+ * unreachable.
  */
 export function freeBytes({ buffer, length }: Uint8Array): void {
   if (length < MIN_FREED || length !== buffer.byteLength || !(buffer instanceof ArrayBuffer)) return;
   buffer.transfer(0);
 }
 
-/** Characters of a text for which a call to the buffer's own writer takes longer. Its length takes one byte. */
+/**
+ * Longest text, in characters, that is written faster by a loop than by the buffer's own writer. Its length
+ * fits one byte.
+ */
 const SHORT_TEXT = 48;
 
 /** Writes the small binary formats (layouts, records) into a growing buffer. */
@@ -66,7 +70,7 @@ export class ByteWriter {
     return this;
   }
 
-  /** Length-prefixed UTF-8. */
+  /** Writes length-prefixed UTF-8. */
   text(value: string): this {
     if (value.length <= SHORT_TEXT && this.ascii(value)) return this;
     const length = Buffer.byteLength(value);
@@ -75,7 +79,9 @@ export class ByteWriter {
     return this;
   }
 
-  /** Writes a short text of one byte a character, as most labels are. @returns false when it is not, and writes nothing */
+  /**
+   * Writes a short text if it is ASCII, as most labels are. @returns false, and writes nothing, if it is not
+   */
   private ascii(value: string): boolean {
     const { length } = value;
     this.reserve(1 + length);
@@ -90,7 +96,7 @@ export class ByteWriter {
     return true;
   }
 
-  /** An integer of up to 53 bits, as 8 little-endian bytes. */
+  /** Writes an integer of up to 53 bits as 8 little-endian bytes. */
   int64(value: number): this {
     this.reserve(8);
     this.buffer.writeBigInt64LE(BigInt(value), this.end);
@@ -109,14 +115,14 @@ export class ByteWriter {
     return this.buffer.subarray(0, this.end);
   }
 
-  /** Begins anew in the same buffer: what {@link finish} gave is overwritten. */
+  /** Starts again in the same buffer. Invalidates the bytes that {@link finish} returned. */
   restart(): this {
     this.end = 0;
     return this;
   }
 }
 
-/** Reads what {@link ByteWriter} wrote. Checks every length against the bytes left before it is used. */
+/** Reads what {@link ByteWriter} writes. Checks every length against the remaining bytes before using it. */
 export class ByteReader {
   private readonly buffer: Buffer;
 
@@ -156,7 +162,10 @@ export class ByteReader {
     throw new MalformedBytesError(`the varint before byte ${this.at} exceeds 2^53 - 1`);
   }
 
-  /** A count of things of at least `minBytes` each, which the bytes left must hold: bounds what the caller allocates. */
+  /**
+   * Reads a number of items of at least `minBytes` each. Throws if the remaining bytes cannot hold them,
+   * which bounds what the caller allocates.
+   */
   count(minBytes: number): number {
     const count = this.uvarint();
     if (count * minBytes > this.left)
@@ -179,7 +188,7 @@ export class ByteReader {
     this.at += length;
   }
 
-  /** The bytes from `start` to {@link offset}, each as one character. */
+  /** Returns the bytes from `start` to {@link offset} as text, one character for each byte. */
   latin1(start: number): string {
     return this.buffer.toString('latin1', start, this.at);
   }

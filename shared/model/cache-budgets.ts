@@ -1,36 +1,39 @@
 /**
- * The memory of every cache and compact map, in bytes of its entries as it estimates them. A function has those of the modules that it
- * is made of; a test (`infra/cache-budgets`) adds them to what its worst request takes, and compares the sum with its memory.
+ * Memory budgets of all caches and compact maps, in estimated bytes of their entries. A function has those of
+ * the modules that it contains. A test (`infra/cache-budgets`) adds them to the needs of the function's worst
+ * request, and compares the sum with its memory.
  *
- * Smaller memories, such as days and placements by name, are bounded in their own modules.
+ * Smaller caches, such as those of days and placements, are bounded in their own modules.
  */
 export const CACHES = {
-  /** These are in all functions that answer requests. */
+  /** Used by all functions that answer requests. */
   apiKeys: { name: 'API keys', bytes: 4_000_000 },
   tenants: { name: 'tenants', bytes: 10_000_000 },
   tenantMeters: { name: 'counts of tenants', bytes: 10_000_000 },
-  /** The evaluator of rules. */
+  /** Used by the evaluator of rules. */
   ruleDictionaries: { name: 'series that rules record', bytes: 64_000_000 },
-  /** Post and the importer. */
+  /** Used by post and the importer. */
   seriesDictionaries: { name: 'series by the names that senders give them', bytes: 360_000_000 },
-  /** Post. */
+  /** Used by post. */
   knownSources: { name: 'registered hosts and services', bytes: 16_000_000 },
   knownSeries: { name: 'series of tenants at their limit', bytes: 60_000_000 },
   metricMetadata: { name: 'metadata of metrics', bytes: 16_000_000 },
   pools: { name: 'pools of sources', bytes: 24_000_000 },
-  /** What reads the stream. */
+  /** Used by functions that read the stream. */
   checkedLayouts: { name: 'well-formed layouts of records', bytes: 192_000_000 },
   unpackedLayouts: { name: 'bytes of layouts that were just checked', bytes: 10_000_000 },
   layoutHashes: { name: 'hashes of the series of layouts', bytes: 16_000_000 },
-  /** What writes into memory. */
+  /** Used by functions that write to memory. */
   sentLayouts: { name: 'layouts that memory was sent', bytes: 64_000_000 },
   commonLayouts: { name: 'layouts that rows are written in', bytes: 64_000_000 },
   countedSeries: { name: 'hashes of counted series', bytes: 32_000_000 },
-  /** Decoded layouts, wherever they come from. */
+  /** Decoded layouts, from any store. */
   layouts: { name: 'layouts', bytes: 64_000_000 },
-  /** Of 20,000 hosts of Telegraf 240,000 layouts, with their entries in the index of series. */
+  /**
+   * Large enough for 20,000 hosts with Telegraf: 240,000 layouts and their entries in the index of series.
+   */
   catalogued: { name: 'what the catalogue has of this instance', bytes: 48_000_000 },
-  /** Query. */
+  /** Used by the query function. */
   queryBudgets: { name: 'budgets of queries', bytes: 4_000_000 },
   knownHosts: { name: 'registered hosts', bytes: 16_000_000 },
   hostLabels: { name: 'labels of hosts', bytes: 64_000_000 },

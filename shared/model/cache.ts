@@ -1,22 +1,27 @@
-/** What a cache is called, and the most that its entries take, in bytes. Those of the functions stand in cache-budgets.ts. */
+/**
+ * A cache's name, and the most bytes that its entries may take. The functions' budgets are in
+ * cache-budgets.ts.
+ */
 export interface CacheBudget {
   readonly name: string;
   readonly bytes: number;
 }
 
 export interface CacheOptions {
-  /** Life of an entry, ms. @default without end */
+  /** Time to live of an entry, ms. @default unlimited */
   readonly ttlMs?: number;
 }
 
 /**
- * The cache of this project, with texts as keys. It counts its hits and bounds its bytes. It is written by hand for how it makes room.
+ * The project's cache, with texts as keys. It bounds the bytes of its entries, and counts hits and misses. It
+ * is written by hand because of how it evicts.
  *
- * It removes entries at random. Hosts post once a minute and dashboards ask in turns: if they are a few more than fit, the least
- * recently used entry is always the one that is needed next, and a cache that removes it never hits again.
+ * It evicts entries at random. Hosts post once a minute and dashboards poll in turns. If there are slightly
+ * more of them than fit, the least recently used entry is always the one needed next, so an LRU cache would
+ * never hit.
  *
- * Several owners, such as tenants, share it fairly: it removes an entry of an owner that holds more than an equal share. An owner that
- * holds less never loses an entry to the others.
+ * It is fair to several owners, such as tenants: it evicts an entry of an owner that holds more than an equal
+ * share. An owner that holds less never loses an entry to others.
  */
 export class Cache<Value> {
   hits = 0;
@@ -25,14 +30,14 @@ export class Cache<Value> {
   private usedBytes = 0;
   private draws = 1;
 
-  /** @param bytesOf estimates an entry's memory, without the cache's own */
+  /** @param bytesOf estimates an entry's memory, excluding the cache's own overhead */
   constructor(
     private readonly budget: CacheBudget,
     private readonly bytesOf: (value: Value, key: string) => number,
     private readonly options: CacheOptions = {},
   ) {}
 
-  /** Bytes of all entries. Expired ones count until they are asked for or make room. */
+  /** Bytes of all entries. Expired entries count until they are looked up or evicted. */
   get bytes(): number {
     return this.usedBytes;
   }
@@ -54,9 +59,9 @@ export class Cache<Value> {
   }
 
   /**
-   * Sets an entry, or counts its bytes again after it changed. An entry beyond the whole cache is not kept.
+   * Sets an entry, or updates its size after it changed. An entry larger than the whole cache is not stored.
    *
-   * @param ttlMs life of this entry, ms. @default that of the cache
+   * @param ttlMs time to live of this entry, ms. @default that of the cache
    */
   set(key: string, value: Value, owner = NOBODY, ttlMs = this.options.ttlMs): void {
     this.delete(key, owner);
@@ -82,13 +87,16 @@ export class Cache<Value> {
     if (entry !== undefined) this.remove(owner, own!, entry);
   }
 
-  /** Removes any entry but the new one: of its owner, if that holds more than an equal share, else of the one that holds most. */
+  /**
+   * Evicts an entry other than the new one: from its owner, if that holds more than an equal share; otherwise
+   * from the other owner that holds most.
+   */
   private makeRoom(owner: string, added: Entry<Value>): void {
     const share = this.budget.bytes / this.owners.size;
     const holdsMore = this.bytesOfOwner(owner) > share && this.owners.get(owner)!.drawn.length > 1;
     const from = holdsMore ? owner : this.largestBut(owner);
     const own = this.owners.get(from)!;
-    // Park and Miller's generator: what is removed need not be a secret.
+    // Park and Miller's generator: evictions need not be unpredictable.
     this.draws = (this.draws * 48_271) % 2_147_483_647;
     const at = this.draws % own.drawn.length;
     const entry = own.drawn[at]!;
@@ -116,7 +124,7 @@ export class Cache<Value> {
 }
 
 const NOBODY = '';
-/** An entry's own object, and its places in the map and the array. */
+/** Memory of an entry's object, and of its places in the map and the array. */
 const ENTRY_BYTES = 120;
 
 interface Entry<Value> {
@@ -124,13 +132,13 @@ interface Entry<Value> {
   readonly value: Value;
   readonly bytes: number;
   readonly endMs: number;
-  /** Its index in `drawn`. */
+  /** Index in `drawn`. */
   at: number;
 }
 
 interface OwnEntries<Value> {
   readonly byKey: Map<string, Entry<Value>>;
-  /** The same entries in any order, to draw one at random. */
+  /** The same entries in arbitrary order, for random eviction. */
   readonly drawn: Entry<Value>[];
   bytes: number;
 }

@@ -2,10 +2,11 @@ import type { CacheBudget } from './cache';
 import { TextHash } from './text-hash';
 
 /**
- * Numbers by text, 32 bytes for each whatever the text's length: only a 64-bit hash of it is kept.
+ * Maps texts to numbers in 32 bytes for each entry, however long the text is, because it stores only a 64-bit
+ * hash of the text.
  *
- * It answers for a text that was never set with the chance of entries / 2^64. Beyond the entries that it was made for, new ones
- * take the places of others at random, so it forgets some and not all.
+ * The probability of a wrong result for a text that was never set is (number of entries) / 2^64. Beyond its
+ * capacity, new entries replace others at random, so that it forgets only some.
  */
 export class CompactMap {
   private hashes = new Uint32Array(2 * FIRST_SLOTS);
@@ -13,11 +14,11 @@ export class CompactMap {
   private count = 0;
   private draws = 1;
   private readonly hashed = new TextHash();
-  /** The hash of the text in hand. */
+  /** The hash of the text being looked up. */
   private low = 0;
   private high = 0;
 
-  /** Entries that it holds without forgetting any. */
+  /** Capacity: the number of entries that it holds before it forgets any. */
   private readonly entries: number;
 
   constructor({ bytes }: CacheBudget) {
@@ -54,7 +55,7 @@ export class CompactMap {
     let slot = 0;
     for (let i = 0; ; i++) {
       if (i === PROBES) {
-        // Park and Miller's generator: what is forgotten need not be a secret.
+        // Park and Miller's generator: which entry is forgotten need not be unpredictable.
         this.draws = (this.draws * 48_271) % 2_147_483_647;
         slot = (high + (this.draws % PROBES)) & mask;
         break;
@@ -86,9 +87,9 @@ export class CompactMap {
   }
 }
 
-/** Two slots of a hash and a value. */
+/** Two slots for each entry, each with a hash and a value. */
 const ENTRY_BYTES = 32;
-/** A power of two. */
+/** Must be a power of two. */
 const FIRST_SLOTS = 1_024;
-/** Slots in which a text may be: at half load, one in 100,000 needs more. */
+/** Number of slots in which a text may be. At half load, one text in 100,000 needs more. */
 const PROBES = 32;

@@ -3,15 +3,18 @@ import type { Id } from './id';
 import { type Labels, labelValue, METRIC_NAME } from './labels';
 import { endOfKnownEpochs } from './placement';
 
-/** Selects series of a source by name: one name, or a prefix, of which '' is every name. */
+/**
+ * Selects series of a source by name: a single name, or all names with a prefix. The prefix '' selects every
+ * name.
+ */
 export interface NameSelector {
   readonly name: string;
   readonly isPrefix: boolean;
 }
 
 /**
- * Deletes a source's samples of a half-open range, ms since epoch, that are older than the deletion. It travels through the
- * stream like a sample, and gets its version there (DESIGN.md, rule 2).
+ * Deletes those samples of a source in a half-open time range, ms since epoch, that are older than the
+ * deletion. It travels through the stream like a sample and gets its version there (DESIGN.md, rule 2).
  */
 export interface Deletion {
   readonly selector: NameSelector;
@@ -19,30 +22,33 @@ export interface Deletion {
   readonly toMs: number;
 }
 
-/** A deletion on its way to the catalogue, beside those of other sources. */
+/** A deletion in a record, which may also have deletions of other sources. */
 export interface SourceDeletion extends Deletion {
   readonly sourceId: Id;
 }
 
-/** A deletion that arrived: it removes samples of a lower version from every tier, and leaves those of a higher one. */
+/**
+ * A deletion with the version from the stream. It removes samples of lower versions from every tier, and
+ * leaves samples of higher versions.
+ */
 export interface VersionedDeletion extends Deletion {
   readonly version: Version;
 }
 
 /**
- * Cuts a deletion where it could meet samples of another partition. Versions decide within one partition alone, and the source may
- * lie in another one from the next epoch on (DESIGN.md, "Versions").
+ * Limits a deletion to times when its source is in the same partition. Versions are only comparable within
+ * one partition, and the source may be in another one from the next epoch on (DESIGN.md, "Versions").
  */
 export function withinKnownEpochs<D extends VersionedDeletion>(deletion: D): D {
   return { ...deletion, toMs: Math.min(deletion.toMs, endOfKnownEpochs(deletion.version.arrivalMs)) };
 }
 
-/** A range without bounds. {@link withinKnownEpochs} gives a deletion its end once it has arrived. */
+/** An unbounded range. {@link withinKnownEpochs} limits the end of a deletion after it has arrived. */
 export const ALL_TIME = { fromMs: Number.MIN_SAFE_INTEGER, toMs: Number.MAX_SAFE_INTEGER } as const;
 
 export const ALL_NAMES: NameSelector = { name: '', isPrefix: true };
 
-/** Reads `custom.foo.*`, `*` or a name; `*` may stand only at the end. */
+/** Parses `custom.foo.*`, `*` or a name. `*` is only allowed at the end; otherwise returns undefined. */
 export function selectorOf(text: string): NameSelector | undefined {
   const isPrefix = text.endsWith('*');
   const name = isPrefix ? text.slice(0, -1) : text;
@@ -53,7 +59,7 @@ export function selects({ name, isPrefix }: NameSelector, metricName: string): b
   return isPrefix ? metricName.startsWith(name) : metricName === name;
 }
 
-/** Translates deletions into erasures of the columns of `series`, in that order. */
+/** Translates deletions into erasures of the columns of a block with these series. */
 export function erasuresOf(deletions: readonly VersionedDeletion[], series: readonly Labels[]): Erasure[] {
   if (deletions.length === 0) return [];
   return series.flatMap((labels, column) => {

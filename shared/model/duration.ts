@@ -1,10 +1,10 @@
 const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /**
- * Reads a duration such as `500ms`, `20s`, `15m`, `1h` or `460d`. The unit is required: people mean seconds or minutes by a bare
- * number, never the ms that the code counts in.
+ * Parses a duration such as `500ms`, `20s`, `15m`, `1h` or `460d`. The unit is required, since people who
+ * write a bare number mean seconds or minutes, and never the ms that the code uses.
  *
- * @returns ms, or undefined when the text is no duration
+ * @returns ms, or undefined when the text is not a duration
  */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d{1,15})(ms|s|m|h|d)$/.exec(text.trim());
@@ -12,7 +12,10 @@ export function parseDuration(text: string): number | undefined {
   return Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS];
 }
 
-/** Writes a whole number of ms in the largest unit that divides it: `90s`, `1h`, `35d`. The opposite of {@link parseDuration}. */
+/**
+ * Formats a whole number of ms in the largest unit that divides it: `90s`, `1h`, `35d`. The inverse of {@link
+ * parseDuration}.
+ */
 export function durationText(ms: number): string {
   if (ms === 0) return '0s';
   const unit = (['d', 'h', 'm', 's'] as const).find((each) => ms % UNIT_MS[each] === 0);

@@ -2,28 +2,36 @@ import { randomInt } from 'node:crypto';
 
 const FIRST_SLOTS = 64;
 
-/** Odd numbers of 32 bits, for a hash's lower and higher half. */
+/** Odd 32-bit numbers for the lower and upper half of a hash. */
 export type Multipliers = readonly [low: number, high: number];
 
-/** Senders choose labels, so hashes too: if they knew these, one request could give 65,536 series the same slot. */
+/**
+ * Random for each process. Senders choose labels, and so their hashes: with known multipliers, one request
+ * could put 65,536 series into the same slot.
+ */
 const OF_PROCESS: Multipliers = [randomInt(2 ** 32) | 1, randomInt(2 ** 32) | 1];
 
 /**
- * The slot where a hash belongs among `2 ** (32 - shift)`, by multiply-shift: with random multipliers two hashes share it hardly
- * oftener than two random ones do, whichever bits they have in common.
+ * Returns the first slot for a hash, among `2 ** (32 - shift)` slots, by multiply-shift. With random
+ * multipliers, two hashes collide hardly more often than random numbers do, whichever bits they have in
+ * common.
  *
- * @see Dietzfelbinger et al., A Reliable Randomized Algorithm for the Closest-Pair Problem, J. Algorithms 25 (1997)
+ * @see Dietzfelbinger et al., A Reliable Randomized Algorithm for the Closest-Pair Problem, J. Algorithms 25
+ *   (1997)
  */
 export function firstSlot(hash: number, [low, high]: Multipliers, shift: number): number {
   return (Math.imul(hash, low) + Math.imul(hash / 2 ** 32, high)) >>> shift;
 }
 
-/** A set of hashes of 53 bits in 16 to 32 bytes each, without an object for one. 0 and 1 count as the same. */
+/**
+ * A set of 53-bit hashes that takes 16 to 32 bytes for each, without allocating objects. Treats 0 and 1 as
+ * equal.
+ */
 export class HashSet {
   private slots: Float64Array;
   private count = 0;
 
-  /** @param expected number of hashes that it soon has */
+  /** @param expected expected number of hashes */
   constructor(expected = 0) {
     let length = FIRST_SLOTS;
     while (length < 2 * expected) length *= 2;
@@ -34,7 +42,7 @@ export class HashSet {
     return this.count;
   }
 
-  /** Memory of its slots. */
+  /** Bytes of the slots. */
   get bytes(): number {
     return this.slots.byteLength;
   }
@@ -43,7 +51,7 @@ export class HashSet {
     return this.slots[this.slotOf(hash || 1)] !== 0;
   }
 
-  /** @returns whether it lacked the hash */
+  /** @returns whether the hash is new */
   add(hash: number): boolean {
     const slot = this.slotOf(hash || 1);
     if (this.slots[slot] !== 0) return false;
@@ -52,7 +60,7 @@ export class HashSet {
     return true;
   }
 
-  /** The slot of a hash, or the free one where it belongs. */
+  /** Returns the slot that contains a hash, or the free slot for it. */
   private slotOf(hash: number): number {
     const { slots } = this;
     const mask = slots.length - 1;

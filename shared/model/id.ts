@@ -6,28 +6,30 @@ export type Id = string;
 export const ID_BYTES = 16;
 
 const LENGTH_BYTES = 4;
-/** For what is hashed, one id at a time: buffers of their own make V8 collect the whole heap for each 64 MB of them. */
+/**
+ * Reused buffer for hash input. Allocating buffers makes V8 collect the whole heap for every 64 MB of them.
+ */
 const room = Buffer.allocUnsafeSlow(64 * 1024);
 
 /**
- * The 128-bit id of some content: SHA-256 over the length-prefixed parts, cut to 16 bytes. Every writer derives the same
- * id, so no two can disagree (DESIGN.md, rules 7 and 11).
+ * Returns the 128-bit id of some content: SHA-256 over length-prefixed parts, cut to 16 bytes. Every writer
+ * derives the same id, so writers cannot disagree (DESIGN.md, rules 7 and 11).
  *
- * @param kind keeps equal content of two kinds apart
+ * @param kind separates the ids of equal content of different kinds
  */
 export function idBytes(kind: string, ...parts: (string | Uint8Array)[]): Buffer {
   return hash('sha256', inputOf([kind, ...parts]), 'buffer').subarray(0, ID_BYTES);
 }
 
-/** The first 32 bits of {@link idBytes}, in half the time. */
+/** Returns the first 32 bits of {@link idBytes}, in half the time. */
 export function idHead(kind: string, ...parts: (string | Uint8Array)[]): number {
   return Number.parseInt(hash('sha256', inputOf([kind, ...parts]), 'hex').slice(0, 8), 16);
 }
 
-/** Each part behind its length. It is overwritten by the next. */
+/** Concatenates the parts, each after its length. The next call overwrites the result. */
 function inputOf(parts: readonly (string | Uint8Array)[]): Buffer {
   let most = 0;
-  // At most three bytes of UTF-8 for each unit of UTF-16.
+  // A UTF-16 unit takes at most three bytes of UTF-8.
   for (const part of parts) most += LENGTH_BYTES + (typeof part === 'string' ? 3 : 1) * part.length;
   const input = most <= room.length ? room : Buffer.allocUnsafe(most);
   let end = 0;

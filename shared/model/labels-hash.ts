@@ -1,35 +1,36 @@
 import type { Labels } from './labels';
 import { TextHash } from './text-hash';
 
-/** Texts whose hashes are kept: label names and values recur from series to series. */
+/** Most texts whose hashes are cached. Label names and values recur from series to series. */
 const MAX_TEXTS = 16_384;
-/** Characters of such a text. */
+/** Longest text whose hash is cached, in characters. */
 const MAX_LENGTH = 256;
-/** Labels at the same place of the series before, which most have in common with it. */
+/** Most positions at which a pair is compared with the previous series' pair, which is mostly the same. */
 const MAX_PLACES = 32;
-/** Of a {@link labelsKey}: `["",""],`. */
+/** Bytes around a pair in a {@link labelsKey}: `["",""],`. */
 const PAIR_BYTES = 8;
-/** Its brackets, less the last comma. */
+/** Bytes around all pairs: the brackets, minus the last comma. */
 const KEY_BYTES = 1;
 
 /**
- * The hash of a label set, the same in any order: the sum of its pairs' hashes. It is made anew by each {@link of}, without an
- * object or a text for each series; texts and pairs that recur are hashed once.
+ * Computes the hash of a label set: the sum of its pairs' hashes, so that their order does not matter. Each
+ * call of {@link of} replaces the result. It allocates nothing for each series, and hashes recurring texts
+ * and pairs only once.
  */
 export class LabelsHash {
   private readonly textHash = new TextHash();
-  /** Indexes of kept texts in the arrays below. */
+  /** Index of each cached text in the arrays below. */
   private readonly indexes = new Map<string, number>();
   private readonly hashes = new Int32Array(MAX_TEXTS + 1);
   private readonly bytes = new Int32Array(MAX_TEXTS + 1);
-  /** The pairs of the series before, by place. */
+  /** The pairs of the previous series, by position. */
   private readonly pairs = new Array<Labels[number] | undefined>(MAX_PLACES + 1).fill(undefined);
   private readonly pairHashes = new Int32Array(MAX_PLACES + 1);
   private readonly pairBytes = new Int32Array(MAX_PLACES + 1);
 
-  /** 32 bits. */
+  /** The hash, 32 bits. */
   number = 0;
-  /** Bytes of the labels' {@link labelsKey}, without those that escapes add. */
+  /** Bytes of the labels' {@link labelsKey}, without escape characters. */
   keyBytes = 0;
 
   of(labels: Labels): this {
@@ -50,7 +51,7 @@ export class LabelsHash {
 
   private read(place: number, pair: Labels[number]): void {
     const { hashes, bytes } = this;
-    // Before the value, which may make room for itself.
+    // Read the name's hash first: looking up the value may clear the cache.
     const name = this.indexOf(pair[0]);
     const nameHash = hashes[name]!;
     const nameBytes = bytes[name]!;
@@ -66,7 +67,7 @@ export class LabelsHash {
     const isKept = text.length <= MAX_LENGTH;
     const known = isKept ? this.indexes.get(text) : undefined;
     if (known !== undefined) return known;
-    // The last is for texts that are not kept.
+    // The last index is for texts that are not cached.
     let index = MAX_TEXTS;
     if (isKept) {
       if (this.indexes.size === MAX_TEXTS) this.indexes.clear();
@@ -82,12 +83,12 @@ export class LabelsHash {
 
 export const labelsHash = new LabelsHash();
 
-/** Bytes of the labels' names and values alone. @param keyBytes their {@link LabelsHash.keyBytes} */
+/** Bytes of the labels' names and values only. @param keyBytes the labels' {@link LabelsHash.keyBytes} */
 export function textBytesOf(keyBytes: number, labels: Labels): number {
   return keyBytes - KEY_BYTES - PAIR_BYTES * labels.length;
 }
 
-/** The {@link LabelsHash.keyBytes} of two label sets together. */
+/** Returns the {@link LabelsHash.keyBytes} of two label sets together. */
 export function keyBytesTogether(a: number, b: number): number {
   return a + b - KEY_BYTES;
 }

@@ -1,4 +1,7 @@
-/** A series' name and labels: pairs sorted by label name, each name once. Arrays, so that `__proto__` is data. */
+/**
+ * A series' labels, including its name: pairs sorted by label name, without duplicate names. An array, so
+ * that a label may be named `__proto__`.
+ */
 export type Labels = readonly (readonly [name: string, value: string])[];
 
 export const METRIC_NAME = '__name__';
@@ -8,14 +11,14 @@ export function labelsOf(...pairs: (readonly [string, string])[]): Labels {
   return pairs.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
 }
 
-/** A text for each label set: two are equal exactly when the label sets are. */
+/** Returns a text that is equal for two label sets exactly if they are equal. */
 export function labelsKey(labels: Labels): string {
   return JSON.stringify(labels);
 }
 
 const QUOTE = 0x22;
 
-/** The order of two {@link labelsKey}s, without making them. */
+/** Compares the {@link labelsKey}s of two label sets without building them. */
 export function compareLabels(a: Labels, b: Labels): number {
   const shared = Math.min(a.length, b.length);
   for (let i = 0; i < shared; i++) {
@@ -25,18 +28,18 @@ export function compareLabels(a: Labels, b: Labels): number {
     const order = compareInJson(x[0], y[0]) || compareInJson(x[1], y[1]);
     if (order !== 0) return order;
   }
-  // In the key, `,` comes before `]`.
+  // The shorter set comes last: in the keys, `,` sorts before `]`.
   return b.length - a.length;
 }
 
-/** The order of two texts' JSON. */
+/** Compares two texts by their JSON. */
 function compareInJson(a: string, b: string): number {
   if (a === b) return 0;
   const shared = Math.min(a.length, b.length);
   let at = 0;
   while (at < shared && a.charCodeAt(at) === b.charCodeAt(at)) at++;
   if (mayBeEscaped(a, at) || mayBeEscaped(b, at)) return JSON.stringify(a) < JSON.stringify(b) ? -1 : 1;
-  // A text that ends has its quote there.
+  // Where one text ends, its JSON has the closing quote.
   return (at < a.length ? a.charCodeAt(at) : QUOTE) - (at < b.length ? b.charCodeAt(at) : QUOTE);
 }
 
@@ -50,13 +53,13 @@ export function labelValue(labels: Labels, name: string): string | undefined {
   return labels.find(([label]) => label === name)?.[1];
 }
 
-/** Labels of a source. */
+/** The labels that identify a source. */
 export const sourceOf = {
   host: (hostId: string): Labels => [['host', hostId]],
   service: (service: string): Labels => [['service', service]],
   /**
-   * The source of a series, ignoring the name: its host, else its job and instance, else all of its labels. Holds for
-   * Mackerel's series too.
+   * Returns the source of a series, ignoring its name: its host; else its job and instance; else all of its
+   * labels. This applies to Mackerel's series too.
    */
   labels: (labels: Labels): Labels => {
     const host = labelValue(labels, 'host');
@@ -66,7 +69,7 @@ export const sourceOf = {
   },
 };
 
-/** The labels of one of a source's metrics. */
+/** Returns the labels of a source's metric. */
 export function metricOf(source: Labels, name: string): Labels {
   return labelsOf([METRIC_NAME, name], ...source);
 }

@@ -8,13 +8,13 @@ export interface LayoutBlock {
   readonly layout: Layout;
 }
 
-/** Up to this many series of a chunk are decoded one by one; more are decoded together. */
+/** Up to this many series of a chunk are decoded singly. For more, the whole chunk is decoded. */
 const MAX_SINGLE_SERIES = 4;
 
 /**
- * Picks series out of a block.
+ * Picks series from a block.
  *
- * @returns a block of the wanted layout; undefined when `block` has none of its series
+ * @returns a block with the wanted layout; undefined when `block` has none of its series
  */
 export function pickSeries({ block, layout }: LayoutBlock, wanted: Layout): Block | undefined {
   if (layout.id === wanted.id) return block;
@@ -22,7 +22,7 @@ export function pickSeries({ block, layout }: LayoutBlock, wanted: Layout): Bloc
   return positions && relayout(block, wanted.idBytes, wanted.series.length, positions);
 }
 
-/** Picks series out of a chunk as {@link pickSeries} does, and decodes no more than that takes. */
+/** Picks series from a chunk like {@link pickSeries}, decoding as little as possible. */
 export function pickFromChunk(chunk: ChunkReader, layout: Layout, wanted: Layout): Block | undefined {
   if (layout.id === wanted.id) return chunk.block();
   if (wanted.series.length > MAX_SINGLE_SERIES) {
@@ -39,13 +39,13 @@ export function pickFromChunk(chunk: ChunkReader, layout: Layout, wanted: Layout
   return mergeAll(blocks);
 }
 
-/** For each column of `layout` its column in `wanted`; undefined when they share no series. */
+/** Maps each column of `layout` to its column in `wanted`; undefined when they have no common series. */
 function positionsOf(layout: Layout, wanted: Layout): Uint32Array | undefined {
   const positions = Uint32Array.from(layout.columns.keys(), (key) => wanted.columns.get(key) ?? LEFT_OUT);
   return positions.every((position) => position === LEFT_OUT) ? undefined : positions;
 }
 
-/** Merges blocks of one layout: those that overlap in time with each other, and the results are joined. */
+/** Merges blocks of one layout. Only those that overlap in time are merged; the results are then joined. */
 export function mergeAll(blocks: readonly Block[]): Block | undefined {
   if (blocks.length <= 1) return blocks[0];
   const full = blocks.filter(({ timestamps }) => timestamps.length > 0);
@@ -60,14 +60,14 @@ export function mergeAll(blocks: readonly Block[]): Block | undefined {
   return joinBlocks(runs.map(mergePairs));
 }
 
-/** Merges blocks, at least one, pair by pair: each sample is copied a logarithmic number of times. */
+/** Merges at least one block pairwise, so that each sample is copied a logarithmic number of times. */
 function mergePairs(blocks: readonly Block[]): Block {
   if (blocks.length === 1) return blocks[0]!;
   const middle = blocks.length >> 1;
   return mergeBlocks(mergePairs(blocks.slice(0, middle)), mergePairs(blocks.slice(middle)));
 }
 
-/** Merges blocks, at least one, into the union of their layouts, pair by pair. */
+/** Merges at least one block into the union of the layouts, pairwise. */
 export function mergeLayoutBlocks(blocks: readonly LayoutBlock[]): LayoutBlock {
   if (blocks.length === 1) return blocks[0]!;
   const middle = blocks.length >> 1;

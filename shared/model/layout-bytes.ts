@@ -16,7 +16,7 @@ import { type Labels, labelsOf, METRIC_NAME } from './labels';
  */
 const FORMAT = 1;
 
-/** The id of a layout's bytes, without decoding them. */
+/** Returns the id of a layout's bytes without decoding them. */
 export function layoutIdOf(bytes: Uint8Array): Buffer {
   return idBytes('layout', bytes);
 }
@@ -29,10 +29,10 @@ export function seriesCountOf(bytes: Uint8Array): number {
 }
 
 /**
- * Checks that bytes are a layout of distinct series, in a fifth of the time that decoding takes.
+ * Checks that bytes are a layout of distinct series. Takes a fifth of the time of decoding.
  *
  * @returns the {@link seriesHashes}
- * @throws {MalformedBytesError} when they are not a layout
+ * @throws {MalformedBytesError} when they are not
  */
 export function checkLayout(bytes: Uint8Array): Float64Array {
   const hashes = seriesHashes(bytes);
@@ -40,12 +40,12 @@ export function checkLayout(bytes: Uint8Array): Float64Array {
   const distinct = new HashSet(hashes.length);
   let areDistinct = true;
   for (const each of hashes) areDistinct = distinct.add(each) && areDistinct;
-  // Different series may have the same hash.
+  // Check again without hashes: different series may have the same hash.
   if (!areDistinct) checkDistinct(bytes);
   return hashes;
 }
 
-/** Compares the bytes of a layout's series. */
+/** Checks that a layout's series are distinct, by comparing their bytes. */
 function checkDistinct(bytes: Uint8Array): void {
   const series = new SeriesBytes(bytes);
   const distinct = new Set<string>();
@@ -53,7 +53,7 @@ function checkDistinct(bytes: Uint8Array): void {
   if (distinct.size !== series.count) throw new MalformedBytesError('the layout names a series twice');
 }
 
-/** Encodes the layout of series that are distinct, at least one, and ordered {@link byKey}. */
+/** Encodes the layout of distinct series, at least one, which must be sorted {@link byKey}. */
 export function encodeLayout(ordered: readonly { readonly labels: Labels }[]): Buffer {
   return encodeSeries(new ByteWriter(4096), ordered);
 }
@@ -80,9 +80,9 @@ export function encodeSeries(writer: ByteWriter, ordered: readonly { readonly la
 }
 
 /**
- * Which labels have several values, by their places.
+ * Returns the positions of labels that have several values.
  *
- * @returns undefined unless the series have the same label names
+ * @returns undefined if the series do not all have the same label names
  */
 function varyingLabels(ordered: readonly { readonly labels: Labels }[]): number[] | undefined {
   const first = ordered[0]!.labels;
@@ -102,7 +102,9 @@ function varyingLabels(ordered: readonly { readonly labels: Labels }[]): number[
   return varying;
 }
 
-/** {@link encodeLayout} for series that have the same label names, as those of one exporter nearly do. */
+/**
+ * Does the work of {@link encodeLayout} for series with the same label names, such as those of one exporter.
+ */
 function encodeAlike(
   writer: ByteWriter,
   ordered: readonly { readonly labels: Labels }[],
@@ -119,26 +121,37 @@ function encodeAlike(
   return writer.finish();
 }
 
-/** The part of a layout that says how its series are named, which layouts of other labels have in common. */
+/**
+ * The encoded names of a layout's series. Layouts that differ only in their shared labels have it in common.
+ */
 export interface EncodedNames {
   readonly count: number;
   readonly bytes: Uint8Array;
 }
 
-/** @param names at least two, distinct and ordered {@link byKey} of series that differ in nothing else */
+/**
+ * Encodes names. @param names at least two, distinct, sorted as {@link byKey} sorts series that differ only
+ * in their names
+ */
 export function encodeNames(names: readonly string[]): EncodedNames {
   const writer = new ByteWriter(4096).uvarint(1).text(METRIC_NAME);
   for (const name of names) writer.uvarint(1).uvarint(0).text(name);
   return { count: names.length, bytes: Uint8Array.from(writer.finish()) };
 }
 
-/** {@link encodeLayout} for series that differ in their names alone, as most sources' do. */
+/**
+ * Does the work of {@link encodeLayout} for series that differ only in their names, such as those of most
+ * sources.
+ */
 export function encodeLayoutOf(labels: Labels, { count, bytes }: EncodedNames): Buffer {
   const writer = new ByteWriter(bytes.length + 1024).byte(FORMAT).uvarint(count);
   return withShared(writer, labels).bytes(bytes).finish();
 }
 
-/** Pairs that two sorted lists have in common; in one pass, since 256 labels of each of 1,000 series would be 33 M comparisons. */
+/**
+ * Returns the pairs that two sorted lists have in common. Takes one pass: comparing all pairs of 1,000 series
+ * with 256 labels would take 33 M comparisons.
+ */
 function inBoth(a: Labels, b: Labels): Labels {
   if (hasAll(b, a)) return a;
   let at = 0;
@@ -148,7 +161,7 @@ function inBoth(a: Labels, b: Labels): Labels {
   });
 }
 
-/** Whether sorted `labels` have all of `wanted`. */
+/** Whether the sorted list `labels` contains all pairs of the sorted list `wanted`. */
 function hasAll(labels: Labels, wanted: Labels): boolean {
   let at = 0;
   for (const [name, value] of wanted) {
@@ -166,9 +179,9 @@ function withShared(writer: ByteWriter, shared: Labels): ByteWriter {
 }
 
 /**
- * The labels of each series of a layout's bytes, in their order.
+ * Decodes the labels of each series of a layout, in order.
  *
- * @throws {MalformedBytesError} when they are not a layout
+ * @throws {MalformedBytesError} when the bytes are not a layout
  */
 export function labelsInLayout(bytes: Uint8Array): Labels[] {
   const reader = new ByteReader(bytes);
@@ -190,7 +203,7 @@ export function labelsInLayout(bytes: Uint8Array): Labels[] {
   return series;
 }
 
-/** Both lists' pairs by name. The lists are ordered, as writers have them, or else sorted. */
+/** Merges two lists of pairs by name. If a list is not sorted, as it should be, sorts the result. */
 function merged(a: Labels, b: Labels): Labels {
   const pairs: Labels[number][] = [];
   let isOrdered = true;
@@ -204,10 +217,11 @@ function merged(a: Labels, b: Labels): Labels {
 }
 
 /**
- * The columns that a layout has for the series of another, by the bytes of both, which are compared in one pass.
+ * Finds the columns in layout `whole` of all series of layout `part`, by comparing the bytes of both in one
+ * pass.
  *
- * @returns undefined when it lacks one of them; 'unlike' when the layouts' series share different labels, so that the
- *   bytes cannot be compared
+ * @returns undefined when `whole` lacks one of the series; 'unlike' when the layouts have different shared
+ *   labels or label names, so that their bytes are not comparable
  */
 export function columnsOfPart(whole: Uint8Array, part: Uint8Array): Uint16Array | undefined | 'unlike' {
   const [all, some] = [new SeriesBytes(whole), new SeriesBytes(part)];
@@ -216,7 +230,7 @@ export function columnsOfPart(whole: Uint8Array, part: Uint8Array): Uint16Array 
   let column = 0;
   for (let i = 0; i < some.count; i++) {
     some.next();
-    // Both are in the order of the keys.
+    // Both layouts are in the order of keys.
     for (; ; column++) {
       if (column === all.count) return undefined;
       all.next();
@@ -227,7 +241,7 @@ export function columnsOfPart(whole: Uint8Array, part: Uint8Array): Uint16Array 
   return columns;
 }
 
-/** Goes through the series in a layout's bytes. */
+/** Iterates over the series in a layout's bytes. */
 class SeriesBytes {
   readonly count: number;
   private readonly reader: ByteReader;
@@ -247,7 +261,7 @@ class SeriesBytes {
     this.reader = reader;
   }
 
-  /** Whether the labels that all series have, and the names of the others, are the same. */
+  /** Whether both layouts have the same shared labels and the same label names. */
   hasSharedOf(other: SeriesBytes): boolean {
     return isEqual(
       ...([this.bytes, this.sharedStart, this.sharedEnd] as const),
@@ -266,12 +280,12 @@ class SeriesBytes {
     return this;
   }
 
-  /** The bytes of the series at hand, each as one character. */
+  /** The bytes of the current series as text, one character for each byte. */
   get text(): string {
     return this.reader.latin1(this.start);
   }
 
-  /** Whether the series at hand are the same. */
+  /** Whether the current series of both are equal. */
   isAt(other: SeriesBytes): boolean {
     return isEqual(this.bytes, this.start, this.end, other.bytes, other.start, other.end);
   }
@@ -291,8 +305,8 @@ function isEqual(
 }
 
 /**
- * A 53-bit hash of each series in a layout's bytes, the same in any layout: the sum of its labels' hashes. In a tenth of the
- * time that decoding takes.
+ * Computes a 53-bit hash of each series in a layout's bytes: the sum of its labels' hashes, which is the same
+ * in any layout. Takes a tenth of the time of decoding.
  *
  * @throws {MalformedBytesError} when the bytes are not a layout
  */
@@ -331,7 +345,7 @@ export function seriesHashes(bytes: Uint8Array): Float64Array {
   return hashes;
 }
 
-/** Hashes a label in a layout's bytes: its name to a seed, then its value. */
+/** Hashes a label in a layout's bytes: first the name, to a seed, then the value. */
 class PairHash {
   seed = 0;
   /** The two halves of the hash, 32 bits each. */
@@ -363,7 +377,7 @@ class PairHash {
   }
 }
 
-/** Where a text ends whose length comes next. */
+/** Returns the end offset of the length-prefixed text at the reader. */
 function textEnd(reader: ByteReader): number {
   const length = reader.count(1);
   return reader.offset + length;

@@ -4,12 +4,12 @@ import { type Labels, labelsKey } from './labels';
 import { encodeLayout, labelsInLayout, layoutIdOf } from './layout-bytes';
 
 /**
- * The ordered list of series that a frame or a chunk has columns for. Its id is the hash of its bytes (layout-bytes.ts), which are
- * canonical.
+ * An ordered list of series: the columns of a frame or chunk. Its id is the hash of its bytes
+ * (layout-bytes.ts), which are canonical.
  */
 export interface Layout {
   readonly id: Id;
-  /** The id's 16 bytes, as frames and chunks bear it. */
+  /** The id's 16 bytes, as stored in frames and chunks. */
   readonly idBytes: Uint8Array;
   readonly bytes: Uint8Array;
   readonly series: readonly Labels[];
@@ -18,23 +18,24 @@ export interface Layout {
 }
 
 /**
- * Most bytes, uncompressed, of a layout that is a union of others: an item of the catalogue holds it however little it
- * compresses. A row's layout stays far below: the names of a group are bounded in number and length.
+ * Most bytes, uncompressed, of a layout that is a union of others. An item of the catalogue can hold it even
+ * if it does not compress. Layouts of rows are much smaller, since the names in a group are bounded in number
+ * and length.
  */
 export const MAX_UNION_BYTES = 256 * 1024;
 
-/** Most series, and most bytes of {@link labelsKey}s, of a row's layout: see {@link cutSeries}. */
+/** Most series, and most {@link labelsKey} bytes, of a row's layout: see {@link cutSeries}. */
 const MAX_ROW_SERIES = 1024;
 
 const MAX_ROW_KEY_BYTES = 192 * 1024;
 
-/** A series and its {@link labelsKey}, by which layouts order it. */
+/** A series with its {@link labelsKey}, by which layouts sort their series. */
 export interface KeyedLabels {
   readonly labels: Labels;
   readonly key: string;
 }
 
-/** The layout of series, which are distinct and at least one. */
+/** Makes the layout of at least one series. They must be distinct. */
 export function layoutOf(series: Iterable<Labels>): Layout {
   const keyed = Array.from(series, (labels) => ({ labels, key: labelsKey(labels) })).sort(byKey);
   return assemble(
@@ -45,9 +46,10 @@ export function layoutOf(series: Iterable<Labels>): Layout {
 }
 
 /**
- * A layout whose id is known. Whatever else it has is made when it is asked for: most reads of many sources need its id alone.
+ * Makes a layout whose id is known. Its other properties are computed when they are first used, since most
+ * reads of many sources need only the id.
  *
- * @param seriesOf gives its series in their order
+ * @param seriesOf returns the layout's series, in order
  */
 export function lazyLayout(id: Id, seriesOf: () => readonly Labels[]): Layout {
   let idBytes: Buffer | undefined;
@@ -78,10 +80,10 @@ export function byKey(a: Pick<KeyedLabels, 'key'>, b: Pick<KeyedLabels, 'key'>):
 }
 
 /**
- * Cuts a row's series into parts, each small enough for a layout, a script call and a record. Nearly every row is one part:
- * the split of a source keeps groups at 256 series and 128 KB on average.
+ * Divides a row's series into parts that are small enough for a layout, a script call and a record. Nearly
+ * every row is one part, because the split of a source keeps groups at 256 series and 128 KB on average.
  *
- * @param keyBytesOf bytes of a series' {@link labelsKey}
+ * @param keyBytesOf returns the bytes of a series' {@link labelsKey}
  */
 export function cutSeries<Series>(
   ordered: readonly Series[],
@@ -114,7 +116,7 @@ export function decodeLayout(bytes: Uint8Array): Layout {
   return assemble(bytes, series, series.map(labelsKey));
 }
 
-/** For each series of `from`, its column in `to`. @throws {RangeError} when `to` lacks a series of `from` */
+/** Returns each series' column in `to`, for the series of `from`. @throws {RangeError} when `to` lacks one */
 export function positionsIn(from: Layout, to: Layout): Uint32Array {
   return Uint32Array.from(from.columns.keys(), (key) => {
     const column = to.columns.get(key);
@@ -123,7 +125,7 @@ export function positionsIn(from: Layout, to: Layout): Uint32Array {
   });
 }
 
-/** The layout of all series of `layouts`. */
+/** Returns the layout of all series of `layouts`. */
 export function unionLayout(layouts: readonly Layout[]): Layout {
   const distinct = [...new Map(layouts.map((layout) => [layout.id, layout])).values()];
   const only = distinct[0];
@@ -136,7 +138,7 @@ export function unionLayout(layouts: readonly Layout[]): Layout {
   return layoutOf(series.values());
 }
 
-/** An estimate of a decoded layout's memory, for the bounds of caches. */
+/** Estimates the memory of a decoded layout, for the budgets of caches. */
 export function decodedBytes({ series, columns }: Layout): number {
   let bytes = 500 * series.length;
   for (const key of columns.keys()) bytes += key.length;

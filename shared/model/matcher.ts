@@ -2,14 +2,14 @@ import { type Labels, labelValue } from './labels';
 import { type ValuePattern, valuePattern } from './value-pattern';
 
 /**
- * A condition on one label of a series, its name (`__name__`) included. A label that a series lacks has the value ''.
- * Regular expressions match whole values.
+ * A condition on one label of a series, which may be its name (`__name__`). If a series lacks the label, its
+ * value is ''. Regular expressions must match the whole value.
  *
  * @see https://prometheus.io/docs/prometheus/latest/querying/basics/#time-series-selectors
  */
 export type Matcher =
   | { readonly label: string; readonly op: '=' | '!=' | '=~' | '!~'; readonly value: string }
-  /** One of several values, as `=~"a|b"` means it. */
+  /** Accepts any of several values, like `=~"a|b"`. */
   | { readonly label: string; readonly op: 'in'; readonly values: readonly string[] };
 
 export function equals(label: string, value: string): Matcher {
@@ -20,19 +20,19 @@ export function isIn(label: string, values: readonly string[]): Matcher {
   return { label, op: 'in', values };
 }
 
-/** Is told how many steps a test takes, before it takes them; throws to end the matching. */
+/** Called with the number of steps of a test before it runs. It may throw to stop the matching. */
 export type Spend = (steps: number) => void;
 
-/** A matcher ready to test values. */
+/** A matcher prepared for testing values. */
 export interface CompiledMatcher {
   readonly label: string;
-  /** Takes time linear in the value's length. */
+  /** Tests a value, in time linear in its length. */
   readonly test: (value: string) => boolean;
-  /** Steps of a test for each character of the value, at most, about. */
+  /** Approximate upper bound of a test's steps for each character of the value. */
   readonly stepsPerCharacter: number;
-  /** The only values that pass, in no order, where the matcher lists them; may have ''. */
+  /** The only values that pass, unordered, possibly with ''; undefined if the matcher does not list them. */
   readonly values: readonly string[] | undefined;
-  /** What every value that passes begins with; may be empty. */
+  /** A prefix of every value that passes; may be empty. */
   readonly prefix: string;
   /** Whether series that lack the label pass. */
   readonly acceptsEmpty: boolean;
@@ -60,7 +60,7 @@ function conditionOf(matcher: Matcher): ValuePattern {
 }
 
 /**
- * A test for series that satisfy all matchers.
+ * Makes a test for series that satisfy all matchers.
  *
  * @throws {InvalidPatternError} when a regular expression cannot be used
  */
@@ -77,7 +77,7 @@ export function seriesTest(
     });
 }
 
-/** A selector as PromQL writes it, for messages: `{host="web1", __name__ in (a, b)}`. */
+/** Formats matchers for messages, similar to PromQL: `{host="web1", __name__ in (a, b)}`. */
 export function matchersText(matchers: readonly Matcher[]): string {
   const texts = matchers.map((matcher) =>
     matcher.op === 'in'

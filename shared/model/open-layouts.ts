@@ -4,15 +4,15 @@ import type { Id } from './id';
 import { decodedBytes, decodeLayout, type Layout } from './layout';
 import { bytesOfPacked } from './packed-layout';
 
-/** Layouts by id, whosever they are: an id is the hash of a layout's bytes, so that a copy is as good as any. */
+/** Decoded layouts of all tenants, by id. An id is the hash of a layout's bytes, so any copy is valid. */
 const layouts = new Cache<Layout>(CACHES.layouts, decodedBytes);
 
-/** A layout that this instance has decoded lately. */
+/** Returns a layout if this instance has it in the cache. */
 export function knownLayout(id: Id): Layout | undefined {
   return layouts.get(id);
 }
 
-/** Decodes a layout, unless it is known. @param packed zstd of its bytes */
+/** Decodes a layout, unless it is cached. @param packed the layout's bytes, compressed with zstd */
 export function openLayout(id: Id, packed: Uint8Array): Layout {
   const known = layouts.get(id);
   if (known !== undefined) return known;

@@ -6,20 +6,20 @@ import { type Id, idText } from './id';
 import type { Labels } from './labels';
 import { encodeSeries, layoutIdOf, seriesCountOf } from './layout-bytes';
 
-/** A layout as records and stores hold it: compressed once, where it is made. */
+/** A layout as records and stores contain it. It is compressed once, when it is made. */
 export interface PackedLayout {
   readonly id: Id;
   /** The id's 16 bytes. */
   readonly idBytes: Uint8Array;
   readonly seriesCount: number;
-  /** zstd of the layout's bytes. */
+  /** The layout's bytes, compressed with zstd. */
   readonly packed: Uint8Array;
 }
 
-/** Most bytes that a layout may unpack to; those of this release are far smaller. */
+/** Most bytes that a layout may unpack to. Layouts made by this release are much smaller. */
 const MAX_LAYOUT_BYTES = 4 * 1024 * 1024;
 
-/** Small tables and chunks: a layout is a few KB, and zstd's defaults take as long to allocate as to compress. */
+/** Small buffers: a layout is a few KB, and with zstd's defaults, allocating takes as long as compressing. */
 const PACK = {
   chunkSize: 4096,
   params: { [zlib.ZSTD_c_compressionLevel]: 1, [zlib.ZSTD_c_windowLog]: 15 },
@@ -33,27 +33,26 @@ export function packLayout(bytes: Uint8Array): PackedLayout {
     id: idText(idBytes),
     idBytes,
     seriesCount: seriesCountOf(bytes),
-    // A copy with memory of its own: zlib returns a view, which would keep its whole chunk, and Buffer.from cuts from a slab,
-    // of which a layout of 50 bytes would keep 8 KB.
+    // Copy the bytes into memory of their own: zlib returns a view that keeps its whole chunk alive, and
+    // Buffer.from uses a slab, so that a layout of 50 bytes would keep 8 KB alive.
     packed: new Uint8Array(zstdCompressSync(bytes, PACK)),
   };
 }
 
 /**
- * Unpacks a layout.
+ * Decompresses a layout's bytes.
  *
- * @param packed zstd of its bytes
  * @throws {Error} when `packed` is not zstd, or unpacks to more than {@link MAX_LAYOUT_BYTES}
  */
 export function unpackLayout(packed: Uint8Array): Buffer {
   const bytes = zstdDecompressSync(packed, UNPACK);
-  // zlib returns a view: a small layout is copied, or it would keep the view's whole chunk in memory.
+  // Copy a small layout: zlib returns a view, which would keep its whole chunk alive.
   return 2 * bytes.length < bytes.buffer.byteLength ? Buffer.from(bytes) : bytes;
 }
 
 /**
- * Bytes of layouts that a record brought and that were checked, by id. To store a new layout takes its bytes three times; without the
- * cache an ingester unpacks them each time.
+ * Bytes of layouts that were checked when they arrived in records, by id. Storing a new layout uses its bytes
+ * three times; without the cache, an ingester would unpack them each time.
  */
 const checkedBytes = new Cache<Buffer>(CACHES.unpackedLayouts, ({ length }) => length + 200);
 
@@ -62,18 +61,21 @@ export function noteChecked(id: Id, bytes: Buffer): void {
   checkedBytes.set(id, bytes);
 }
 
-/** A layout's bytes, unpacked unless the layout was checked lately. */
+/** Returns a layout's bytes, from the cache or by unpacking them. */
 export function bytesOfPacked({ id, packed }: Pick<PackedLayout, 'id' | 'packed'>): Buffer {
   return checkedBytes.get(id) ?? unpackLayout(packed);
 }
 
-/** A larger layout makes {@link packSeries} replace the buffer. */
+/** If a layout is larger, {@link packSeries} replaces the buffer, to free its memory. */
 const MAX_ROOM_BYTES = 1_000_000;
 
-/** Buffer for the bytes of one layout, reused. */
+/** Reused buffer for the bytes of one layout. */
 let room = new ByteWriter(64 * 1024);
 
-/** Packs what {@link encodeLayout} returns, without allocating a buffer for the bytes. */
+/**
+ * Encodes and packs a layout like {@link encodeLayout} and {@link packLayout}, without allocating a buffer
+ * for its bytes.
+ */
 export function packSeries(ordered: readonly { readonly labels: Labels }[]): PackedLayout {
   const bytes = encodeSeries(room.restart(), ordered);
   if (bytes.length > MAX_ROOM_BYTES) room = new ByteWriter(64 * 1024);

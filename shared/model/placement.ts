@@ -3,8 +3,8 @@ import { type Id, idBytes, idHead, idOf, idText } from './id';
 import { type Labels, labelsKey } from './labels';
 
 /**
- * Placement: the window, group, partition and day of a sample. All are derived from content, so that writers and readers
- * agree without asking each other (DESIGN.md, rule 11).
+ * Placement: the window, group, partition and day of a sample. All are derived from the sample's content, so
+ * that writers and readers agree without communicating (DESIGN.md, rule 11).
  */
 
 /** A UTC day, `2026-11-21`. */
@@ -19,11 +19,11 @@ export function dayOf(timestampMs: number): Day {
   return lastDay;
 }
 
-/** A cache of one day: samples are nearly always of the same. */
+/** Caches one day, since consecutive samples nearly always have the same one. */
 let lastNumber = 0;
 let lastDay: Day = '1970-01-01';
 
-/** Texts of days by their numbers since 1970, and back: reads of long ranges need hundreds of them. */
+/** Cached days by number since 1970, and start times by day. Reads of long ranges need hundreds of them. */
 const knownDays = new Map<number, Day>();
 const knownStarts = new Map<Day, number>();
 const MAX_KNOWN_DAYS = 10_000;
@@ -44,14 +44,17 @@ export function dayStartMs(day: Day): number {
   return startMs;
 }
 
-/** The days of the half-open range `[fromMs, toMs)`, ascending. */
+/** Lists the days of the half-open range `[fromMs, toMs)`, ascending. */
 export function daysIn(fromMs: number, toMs: number): Day[] {
   const days: Day[] = [];
   for (let at = Math.floor(fromMs / DAY_MS) * DAY_MS; at < toMs; at += DAY_MS) days.push(dayOf(at));
   return days;
 }
 
-/** The start of the window that holds a timestamp. Windows are aligned and divide a day, so none spans two. */
+/**
+ * Returns the start of the window that contains a timestamp. Windows are aligned and divide a day, so none
+ * spans two days.
+ */
 export function windowStartMs(timestampMs: number, windowMs: number): number {
   return Math.floor(timestampMs / windowMs) * windowMs;
 }
@@ -69,25 +72,25 @@ export function sourceIdOf(tenantId: Id, source: Labels): Id {
 }
 
 /**
- * The id of a pool: small sources that were posted together, whose samples lie in groups of the pool instead of their own. It
- * stands where a source's id does: in the ids of its groups, in records, in what places them. A source is in one pool, or none,
- * for ever (catalogue/pool-table.ts).
+ * Derives the id of a pool: a set of small sources that were posted together, and whose samples lie in the
+ * pool's groups instead of their own. A pool's id takes the place of a source's id in group ids, in records
+ * and in placement. A source is permanently in one pool or none (catalogue/pool-table.ts).
  *
- * @param sourceIds of those that it was made for
+ * @param sourceIds the sources for which the pool is made
  */
 export function poolIdBytesOf(tenantId: Id, sourceIds: readonly Id[]): Buffer {
   return idBytes('pool', tenantId, ...sourceIds);
 }
 
-/** Series of a group, about, at most: a larger source is split. */
+/** Approximate maximum of series in a group. A larger source is split. */
 export const MAX_GROUP_SERIES = 256;
-/** Bytes of names and labels of a group, about, at most: more than 256 of Mackerel's names have. */
+/** Approximate maximum of bytes of names and labels in a group. 256 Mackerel metrics have fewer. */
 export const MAX_GROUP_LABEL_BYTES = 128 * 1024;
 
 /**
- * The split of a row of `seriesCount` series: the smallest power of two of groups that keeps them within
- * {@link MAX_GROUP_SERIES} and {@link MAX_GROUP_LABEL_BYTES} on average. It depends on the row alone; the catalogue
- * remembers the splits of a source, and readers look in each.
+ * Decides into how many groups a row is split: the smallest power of two that keeps groups within {@link
+ * MAX_GROUP_SERIES} and {@link MAX_GROUP_LABEL_BYTES} on average. It depends only on the row. The catalogue
+ * remembers the splits of a source, and readers look in all of them.
  *
  * @param labelBytes bytes of all names and labels
  * @returns the exponent of two, 0 to 15
@@ -99,13 +102,16 @@ export function splitBitsFor(seriesCount: number, labelBytes = 0): number {
   return bits;
 }
 
-/** The group of a series among the `2 ** splitBits` of its source, by its {@link labelsKey}. */
+/**
+ * Returns the index of a series' group among the `2 ** splitBits` groups of its source. @param seriesKey its
+ * {@link labelsKey}
+ */
 export function splitIndexOf(seriesKey: string, splitBits: number): number {
   if (splitBits === 0) return 0;
   return idHead('series', seriesKey) >>> (32 - splitBits);
 }
 
-/** The unit of placement in every tier: a source's id, then the split. Always 27 characters. */
+/** The unit of placement in every tier: a source's or pool's id, then the split. Always 27 characters. */
 export type GroupId = string;
 
 export const GROUP_ID_LENGTH = 27;
@@ -122,22 +128,24 @@ export function splitBitsOfGroup(group: GroupId): number {
   return Number.parseInt(group[22]!, 16);
 }
 
-/** How far ahead of the clock a sample's time may be, in every protocol, ms. Mackerel documents 24 hours. */
+/** How far in the future a sample's timestamp may be, in every protocol, ms. Mackerel documents 24 hours. */
 export const MAX_AHEAD_MS = DAY_MS;
 
-/** The clocks of writers, of operators and of the stream differ by an hour at most, ms. */
+/** Largest assumed difference between the clocks of writers, operators and the stream, ms. */
 const MAX_CLOCK_GAP_MS = 3_600_000;
 
 /**
- * How long before its first day an epoch is published, ms. By then every writer knows the epoch: samples are at most
- * {@link MAX_AHEAD_MS} ahead of a writer's clock. Two hours cover the gap between clocks, once for each sample and once for each
- * deletion ({@link endOfKnownEpochs}). The third covers a copy of the placement that is a minute old, and the request that uses it.
+ * How long before its first day an epoch is published, ms, so that every writer knows the epoch in time.
+ * Samples are at most {@link MAX_AHEAD_MS} ahead of a writer's clock. Of the three added hours, one covers
+ * clock differences for samples, one those for deletions ({@link endOfKnownEpochs}), and one a copy of the
+ * placement that is a minute old plus the request that uses it.
  */
 export const EPOCH_LEAD_MS = MAX_AHEAD_MS + 3 * MAX_CLOCK_GAP_MS;
 
 /**
- * The midnight before which each sample lies that was posted before `arrivalMs`. An epoch that a request knew nothing of, whose
- * record arrived at `arrivalMs`, begins at this midnight or later: see {@link EPOCH_LEAD_MS}.
+ * Returns a midnight that is later than every sample posted before `arrivalMs`. If a record arrived at
+ * `arrivalMs`, any epoch that its request did not know of begins at this midnight or later: see {@link
+ * EPOCH_LEAD_MS}.
  *
  * @param arrivalMs by the stream's clock
  */
@@ -145,7 +153,7 @@ export function endOfKnownEpochs(arrivalMs: number): number {
   return Math.ceil((arrivalMs + MAX_AHEAD_MS + MAX_CLOCK_GAP_MS) / DAY_MS) * DAY_MS;
 }
 
-/** The number of partitions of a tenant, from a UTC day on. */
+/** A tenant's number of partitions, from a UTC day on. */
 export interface PlacementEpoch {
   readonly fromDay: Day;
   readonly partitions: number;
@@ -153,20 +161,20 @@ export interface PlacementEpoch {
 
 /** A tenant's partition map. */
 export interface Placement {
-  /** Ascending by day; the first is from `1970-01-01`. */
+  /** Ascending by day. The first begins on `1970-01-01`. */
   readonly epochs: readonly PlacementEpoch[];
 }
 
-/** The number of partitions on a day. */
+/** Returns the number of partitions on a day. */
 export function partitionsOn(placement: Placement, day: Day): number {
   const { epochs } = placement;
-  // Without a closure: a read of a long range asks for each of its days.
+  // A loop without a closure, because a read of a long range calls this for each day.
   let i = epochs.length - 1;
   while (i > 0 && epochs[i]!.fromDay > day) i--;
   return epochs[i]!.partitions;
 }
 
-/** The highest number of partitions of any day. */
+/** Returns the highest number of partitions on any day. */
 export function maxPartitions(placement: Placement): number {
   return Math.max(...placement.epochs.map((epoch) => epoch.partitions));
 }
@@ -174,17 +182,20 @@ export function maxPartitions(placement: Placement): number {
 /** Most partitions that a tenant may have. */
 export const MAX_PARTITIONS = 4096;
 
-/** Partitions are equal ranges of the source id, so that the groups of a source lie together. */
+/**
+ * Returns a source's partition. Partitions are equal ranges of source ids, so the groups of a source are in
+ * the same partition.
+ */
 export function partitionOf(sourceId: Id, partitions: number): number {
   if (sourceId !== lastHead.sourceId)
     lastHead = { sourceId, head: Buffer.from(sourceId.slice(0, 8), 'base64url').readUInt32BE(0) };
   return Math.floor((lastHead.head * partitions) / 2 ** 32);
 }
 
-/** A cache of one source: a read asks for each of its days. */
+/** Caches one source, because a read calls this for each of its days. */
 let lastHead: { readonly sourceId: Id; readonly head: number } = { sourceId: '', head: 0 };
 
-/** A tenant's partition: what Redis, DynamoDB, S3 and Kinesis are keyed by. */
+/** A tenant's partition. Keys in Redis, DynamoDB, S3 and Kinesis are made from it. */
 export interface PartitionRef {
   readonly tenantId: Id;
   readonly partition: number;

@@ -9,36 +9,39 @@ export interface TimeRange {
   readonly toMs: number;
 }
 
-/** Series of one source that a read wants of a tier. */
+/** The series of one source that a read requests from a tier. */
 export interface Selection {
   readonly wanted: Layout;
-  /** The groups that may hold them. */
+  /** Groups that may contain the wanted series. */
   readonly groups: readonly GroupId[];
   readonly range: TimeRange;
-  /** Layouts that need no look-up. A layout is immutable, so any copy will do. */
+  /** Layouts that are already known. A layout is immutable, so any copy will do. */
   readonly layouts: ReadonlyMap<Id, Layout>;
-  /** Where the layouts have the wanted series, if that is known already. */
+  /** The wanted columns of layouts, for those layouts where they are already known. */
   readonly places?: ReadonlyMap<Id, ColumnPlaces> | undefined;
 }
 
 /** The wanted columns of a layout. */
 export interface ColumnPlaces {
-  /** Ascending. */
+  /** Column numbers, ascending. */
   readonly columns: Uint32Array;
-  /** For each its column in the wanted layout. */
+  /** Each column's position in the wanted layout. */
   readonly positions: Uint32Array;
-  /** Series of the layout. */
+  /** Number of series of the layout. */
   readonly seriesCount: number;
 }
 
-/** The wanted series' samples out of one place of a tier. */
+/** Samples of the wanted series, from one place in a tier. */
 export interface LocatedBlock {
-  /** A Redis key, `table: partition key / sort key` of DynamoDB, or `object key @ offset + length`. */
+  /**
+   * A Redis key, a DynamoDB item as `table: partition key / sort key`, or a part of an object as `object key
+   * @ offset + length`.
+   */
   readonly place: string;
-  /** Bytes of the whole place. */
+  /** Size of the whole place, in bytes. */
   readonly bytes: number;
-  /** Samples of the whole place, of every series it has. */
+  /** Number of samples of all series in the place. */
   readonly samples: number;
-  /** In the wanted layout. May hold samples outside the range, and deleted ones. */
+  /** Has the wanted layout. May contain samples outside the range, and deleted samples. */
   readonly block: Block;
 }

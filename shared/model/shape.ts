@@ -4,19 +4,20 @@ import type { Labels } from './labels';
 import { checkFormat } from './layout-bytes';
 
 /**
- * A layout without the labels that all of its series have. Hosts that run the same agent have layouts of one shape, so a
- * fleet's series are known by few shapes, and each source by its own labels and the ids of its shapes.
+ * A layout without the labels that all of its series share. Hosts with the same agent have layouts of the
+ * same shape. So a fleet's series need only a few shapes and, for each source, its shared labels and shape
+ * ids.
  */
 export interface Shape {
   readonly id: Id;
   readonly seriesCount: number;
-  /** Label names that some of the series have and others lack or have with other values. */
+  /** Names of the labels that not all series have with the same value. */
   readonly names: readonly string[];
   /** Calls `visit` for each pair of each series: the series' column, the index in `names`, the value. */
   readonly pairs: (visit: (column: number, name: number, value: string) => void) => void;
 }
 
-/** The labels that all series of a layout have, by its bytes. */
+/** Reads the labels that all series of a layout share, from its bytes. */
 export function commonLabels(bytes: Uint8Array): Labels {
   return readCommon(new ByteReader(bytes)).common;
 }
@@ -28,7 +29,7 @@ function readCommon(reader: ByteReader): { readonly seriesCount: number; readonl
   return { seriesCount, common };
 }
 
-/** Splits a layout's bytes into the labels that all series have, and the rest. */
+/** Splits a layout's bytes into the labels that all series share, and the rest. */
 export function splitLayout(bytes: Uint8Array): { readonly common: Labels; readonly shape: Shape } {
   const reader = new ByteReader(bytes);
   const { seriesCount, common } = readCommon(reader);

@@ -2,31 +2,31 @@ import { concat } from './columns';
 
 type Column = ArrayLike<number>;
 
-/** Ascending times, cut at multiples of a unit. */
+/** Ascending times, grouped by aligned units. */
 export interface Cuts {
   /** Starts of the units that have times. */
   readonly starts: Float64Array;
-  /** For each of these units, the index of the first time behind it. */
+  /** For each of these units, the index after its last time. */
   readonly ends: Uint32Array;
-  /** How many times each of these units has. */
+  /** Number of times in each of these units. */
   readonly counts: Float64Array;
 }
 
 /**
- * Caches results that depend on timestamps alone, because series of a source mostly share one array of them. Make one for each
- * answer, block or read, and drop it afterwards.
+ * Caches results that depend only on timestamps, because the series of a source mostly share one array of
+ * them. Make one for each answer, block or read, and drop it afterwards.
  */
 export class SharedTimes {
   private readonly cuts = new Map<Column, { readonly unitMs: number; readonly cuts: Cuts }>();
   private readonly folded = new Map<Column, { readonly cuts: Cuts; readonly folded: Column }>();
   private readonly joined = new Map<Column, { readonly parts: readonly Column[]; readonly whole: Column }>();
 
-  /** Whether no unit has two of the times. */
+  /** Whether every unit has at most one of the times. */
   isSparse(times: Column, unitMs: number): boolean {
     return times.length === 0 || this.cut(times, unitMs).starts.length === times.length;
   }
 
-  /** Cuts times, at least one, into units. */
+  /** Groups at least one time by unit. */
   cut(times: Column, unitMs: number): Cuts {
     const known = this.cuts.get(times);
     if (known?.unitMs === unitMs) return known.cuts;
@@ -35,7 +35,7 @@ export class SharedTimes {
     return cuts;
   }
 
-  /** Sums counts within cuts. */
+  /** Sums the counts of each unit. */
   fold(cuts: Cuts, counts: Column): Column {
     const known = this.folded.get(counts);
     if (known?.cuts === cuts) return known.folded;
@@ -48,7 +48,7 @@ export class SharedTimes {
     return folded;
   }
 
-  /** Joins columns; the same ones into the same array. */
+  /** Concatenates columns. Equal parts give the same array. */
   join(parts: readonly Column[]): Column {
     const [first] = parts;
     if (first === undefined || first.length === 0) return concat(parts);

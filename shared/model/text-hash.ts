@@ -1,9 +1,9 @@
 /**
- * A text's 64-bit hash, for tables that need no secret: two lanes of multiply and xor, as MurmurHash2A mixes. It is made anew by
- * each {@link of}, without an object for each text.
+ * Computes a text's 64-bit hash, for tables that need no secret hash: two lanes of multiply and xor, similar
+ * to MurmurHash2A. Each call of {@link of} replaces the result, so nothing is allocated.
  */
 export class TextHash {
-  /** Each 32 bits, unsigned. */
+  /** The halves of the hash, unsigned. */
   low = 0;
   high = 0;
 
@@ -24,7 +24,7 @@ export class TextHash {
     return this;
   }
 
-  /** 53 bits of it. */
+  /** 53 bits of the hash. */
   get number(): number {
     return (this.high >>> 11) * 2 ** 32 + this.low;
   }

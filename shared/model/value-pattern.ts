@@ -1,6 +1,6 @@
 import { RE2JS } from 're2js';
 
-/** A regular expression of a matcher that cannot be used: its syntax is wrong, or it exceeds a limit. */
+/** A matcher's regular expression cannot be used: its syntax is wrong, or it exceeds a limit. */
 export class InvalidPatternError extends Error {
   override readonly name = 'InvalidPatternError';
 }
@@ -8,17 +8,22 @@ export class InvalidPatternError extends Error {
 /** A regular expression that label values must match as a whole. */
 export interface ValuePattern {
   readonly test: (value: string) => boolean;
-  /** Steps of a test for each character of the value, at most, about. */
+  /** Approximate upper bound of a test's steps for each character of the value. */
   readonly stepsPerCharacter: number;
-  /** The only values that match, where the expression lists them: `a|b`. */
+  /** The only values that match, such as those of `a|b`; undefined if the expression does not list them. */
   readonly values: readonly string[] | undefined;
-  /** What every value that matches begins with; may be empty. */
+  /** A prefix of every value that matches; may be empty. */
   readonly prefix: string;
 }
 
-/** Characters. Dashboards join the values of a variable by `|`. */
+/**
+ * Most characters of an expression. It is large because dashboards join the values of a variable with `|`.
+ */
 const MAX_CHARACTERS = 128 * 1024;
-/** Instructions. A test takes at most so many steps a character: about 0.1 s for 2,000 characters. */
+/**
+ * Most instructions of a compiled expression, and so most steps of a test for each character: about 0.1 s for
+ * 2,000 characters.
+ */
 const MAX_INSTRUCTIONS = 2000;
 
 /**
@@ -53,12 +58,15 @@ function automaton(expression: string): ValuePattern {
     test: (value) => compiled.testExact(value),
     stepsPerCharacter: compiled.programSize(),
     values: undefined,
-    // An alternative at the top would make it the prefix of one only.
+    // With alternatives, the literal would be a prefix of only the first.
     prefix: expression.includes('|') || expression.includes('(?') ? '' : literal,
   };
 }
 
-/** A character takes about two instructions at most; compiling far longer ones only to refuse them would cost seconds. */
+/**
+ * Most characters of an expression that is compiled. A character takes at most about two instructions, and
+ * compiling much longer expressions only to reject them would take seconds.
+ */
 const MAX_COMPILED_CHARACTERS = 10 * MAX_INSTRUCTIONS;
 
 function compile(expression: string): RE2JS {
@@ -80,9 +88,10 @@ function shown(expression: string): string {
 }
 
 /**
- * Compiles an expression whose groups are wanted.
+ * Compiles an expression with capturing groups.
  *
- * @returns takes a value; if it matches as a whole, returns the text of a group by number or name, undefined for none
+ * @returns a function of a value. If the value matches as a whole, it returns a function that gives the text
+ *   of a group by number or name, or undefined
  * @throws {InvalidPatternError}
  */
 export function capturePattern(
@@ -101,16 +110,22 @@ export function capturePattern(
   };
 }
 
-/** Literals with gaps between them; `gaps[i]`, the least characters between two, is 0 for `.*` and 1 for `.+`. */
+/**
+ * Literals with gaps between them. `gaps[i]` is the minimum number of characters in a gap: 0 for `.*`, 1 for
+ * `.+`.
+ */
 interface Glob {
   readonly literals: readonly string[];
   readonly gaps: readonly number[];
 }
 
-/** Literal characters, escaped punctuation, `.*` and `.+`. */
+/** Matches one token of a glob: a literal character, escaped punctuation, `.*` or `.+`. */
 const GLOB_TOKEN = /\.([*+])(?![*+?{])|\\([!-/:-@[-^`{-~])|([^\\.+*?()[\]{}|^$])(?![*+?{])/uy;
 
-/** Undefined when the expression is anything but alternatives of globs, in one group or none. */
+/**
+ * Parses an expression that consists only of alternative globs, with or without a group around them;
+ * undefined for any other.
+ */
 function globs(expression: string): ValuePattern | undefined {
   const inner = /^\(\?:.*\)$/s.test(expression)
     ? expression.slice(3, -1)
@@ -131,7 +146,7 @@ function globs(expression: string): ValuePattern | undefined {
     const token = GLOB_TOKEN.exec(inner);
     if (token === null) return undefined;
     at = GLOB_TOKEN.lastIndex;
-    // An escape or a group that a quantifier follows is no glob.
+    // An escape followed by a quantifier is not part of a glob.
     if (token[2] !== undefined && /[*+?{]/.test(inner[at] ?? '')) return undefined;
     if (token[1] === undefined) literal += token[2] ?? token[3]!;
     else {
@@ -151,16 +166,16 @@ function globs(expression: string): ValuePattern | undefined {
   };
 }
 
-/** Alternatives with gaps are tried one after the other. */
+/** Most alternatives with gaps, since they are tried one by one. */
 const MAX_GLOBS = 200;
 
-/** Finds each literal at the first place that leaves the gap before it: later places cannot match more. */
+/** Searches each literal at its first possible position. Later positions could not match more. */
 function matchesGlob({ literals, gaps }: Glob, value: string): boolean {
   if (!value.startsWith(literals[0]!)) return false;
   let at = literals[0]!.length;
   for (let i = 1; i < gaps.length; i++) {
     const from = at + gaps[i - 1]!;
-    // indexOf finds '' even beyond the end, at the end.
+    // Check the length: beyond the end, indexOf would find '' at the end.
     const found = from > value.length ? -1 : value.indexOf(literals[i]!, from);
     if (found < 0) return false;
     at = found + literals[i]!.length;
