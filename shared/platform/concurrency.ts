@@ -5,7 +5,7 @@ import pMap from 'p-map';
  * Runs `work` on every item, at most `most` at a time.
  *
  * @returns the results in the order of the items
- * @throws the first error, after which no further item is begun
+ * @throws the first error, after which no further item is started
  */
 export function mapLimited<T, R>(
   items: readonly T[],
@@ -15,15 +15,15 @@ export function mapLimited<T, R>(
   return pMap(items, work, { concurrency: most });
 }
 
-/** Runs `work` as soon as fewer than a bound run; what waits starts in the order it came. */
+/** Runs work while fewer than a maximum number are running. Waiting work starts in the order of arrival. */
 export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** Makes a bound that several callers share; {@link mapLimited} bounds one list. */
+/** Makes a limiter that several callers can share. {@link mapLimited} limits the work on a single list. */
 export const limiter: (most: number) => Limiter = pLimit;
 
 /**
- * Bounds work that several callers share. It tries their bounds one after the other until one lets the work begin; a bound may refuse by
- * throwing. Throws the last refusal, or the work's own error.
+ * Runs work under one of several callers' limiters. Tries them in turn until one starts the work; a limiter
+ * may refuse by throwing. Throws the last refusal, or the work's own error.
  */
 export function anyLimiter(bounds: readonly Limiter[]): Limiter {
   return async (work) => {
@@ -42,14 +42,17 @@ export function anyLimiter(bounds: readonly Limiter[]): Limiter {
   };
 }
 
-/** Gathers the calls of one moment by key, so that one request serves them. The request begins after all of them. */
+/**
+ * Batches concurrent calls by key, so that one request serves them. The request starts after all of its
+ * calls.
+ */
 export class Batches<Item, Result> {
   private readonly waiting = new Map<
     string,
     { readonly items: Item[]; readonly results: Promise<readonly Result[]> }
   >();
 
-  /** Returns the item's result: `run` gives one for each item of its batch. */
+  /** Returns the item's result. `run` must return one result for each item of the batch. */
   async add(
     key: string,
     item: Item,
@@ -70,11 +73,11 @@ export class Batches<Item, Result> {
   }
 }
 
-/** Lets the calls of one moment that ask for the same share a request. The request begins after all of them. */
+/** Lets concurrent calls with the same key share one request. The request starts after all of its calls. */
 export class SharedCalls<Result> {
   private readonly batches = new Batches<undefined, Result>();
 
-  /** @param run asks; called once for all calls with the key */
+  /** @param run makes the request; called once for all calls with the key */
   ask(key: string, run: () => Promise<Result>): Promise<Result> {
     return this.batches.add(key, undefined, async (items) => {
       const result = await run();

@@ -13,7 +13,7 @@ export function variable(name: (typeof ENV)[keyof typeof ENV]): string {
   return value;
 }
 
-/** Reads the stage's settings, which synthesis checked and resolved: durations are in ms. */
+/** Returns the stage's settings, which synthesis has checked and resolved. Durations are in ms. */
 export function settings(): RuntimeSettings {
   return JSON.parse(variable(ENV.settings)) as RuntimeSettings;
 }

@@ -6,9 +6,9 @@ export class InvalidEventError extends Error {
 }
 
 /**
- * Checks the event of a function.
+ * Validates a function's event.
  *
- * @throws {InvalidEventError} with a few words for each field that is wrong: its name, what is wrong, its value
+ * @throws {InvalidEventError} with the name of each invalid field, what is wrong, and its value
  */
 export function parseEvent<Schema extends z.ZodType>(schema: Schema, event: unknown): z.output<Schema> {
   const result = schema.safeParse(event);
@@ -20,7 +20,7 @@ export function parseEvent<Schema extends z.ZodType>(schema: Schema, event: unkn
   );
 }
 
-/** The value at a path of an input, for a message. */
+/** Formats the value at a path of an input, for a message. */
 export function shown(event: unknown, path: readonly PropertyKey[]): string {
   let value: unknown = event;
   for (const part of path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[part];

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** Text of `min` to `max` code points, as JSON Schema and Go count, not UTF-16 units. */
+/** A text of `min` to `max` code points. JSON Schema and Go count code points too, not UTF-16 units. */
 export function text(min: number, max: number) {
   return z
     .string()
@@ -12,17 +12,17 @@ export function text(min: number, max: number) {
 
 function hasLength(value: string, min: number, max: number): boolean {
   if (value.length <= max) return value.length >= min;
-  // A code point has at most two UTF-16 units.
+  // Shortcut: a code point has at most two UTF-16 units.
   if (value.length > max * 2) return false;
   let characters = 0;
   for (const _ of value) characters++;
   return characters <= max;
 }
 
-/** Deepest nesting of stored JSON; far below the depth at which JSON.stringify overflows the stack. */
+/** Deepest nesting of stored JSON. Far below the depth at which JSON.stringify overflows the stack. */
 const MAX_DEPTH = 100;
 
-/** Any JSON object, unchanged. A zod record would drop the key `__proto__`, which is data here. */
+/** Any JSON object, unchanged. A zod record would drop the key `__proto__`, which users may send. */
 export const anyObject = z
   .custom<Record<string, unknown>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),

@@ -116,12 +116,12 @@ export class HotKeys {
     return `${this.tag}:arrived`;
   }
 
-  /** A SCAN pattern for all keys of a tenant. Ids have no character that a pattern treats specially. */
+  /** A SCAN pattern for all keys of a tenant. Ids contain no special characters of patterns. */
   static patternOf(tenantId: Id): string {
     return `{${tenantId}:*`;
   }
 
-  /** The hash tag of a key, braces included. */
+  /** The hash tag of a key, with braces. */
   static tagOf(key: string): string {
     return key.slice(0, key.indexOf('}') + 1);
   }
@@ -137,7 +137,7 @@ export function parseWindowMember(member: string): { group: GroupId; windowStart
   return { group: member.slice(0, colon), windowStart: Number(member.slice(colon + 1)) };
 }
 
-/** Names a warm item within its partition-day. */
+/** Identifies a warm item within its partition-day. */
 export interface WarmPlace {
   readonly group: GroupId;
   readonly windowStart: number;
@@ -150,13 +150,16 @@ export const warmKeys = {
     `${tenantId}#${partitionText(partition)}#${day}`,
   sort: ({ group, windowStart, layer, startMs }: WarmPlace) =>
     `${group}#${timeText(windowStart)}#${layer.toString().padStart(4, '0')}#${timeText(startMs)}`,
-  /** Sort keys of a group-window's items begin with this. */
+  /** Prefix of the sort keys of a group-window's items. */
   windowPrefix: (group: GroupId, windowStart: number) => `${group}#${timeText(windowStart)}#`,
-  /** Below every sort key of the group's windows that start at `ms` or later, above those of earlier ones. */
+  /**
+   * Sorts before all items of the group's windows that start at `ms` or later, and after those of earlier
+   * windows.
+   */
   groupFrom: (group: GroupId, ms: number) => `${group}#${timeText(ms)}`,
   item: (ref: PartitionRef, day: Day, place: WarmPlace) =>
     itemKey(warmKeys.partition(ref, day), warmKeys.sort(place)),
-  /** Above every group: the item that says that windows of the day are divided among items. */
+  /** Sort key of the marker that windows of the day are divided among items. It sorts after every group. */
   dividedSort: '~divided',
   divided: (ref: PartitionRef, day: Day) => itemKey(warmKeys.partition(ref, day), warmKeys.dividedSort),
   parseSort: (sort: string): WarmPlace => {
@@ -170,7 +173,7 @@ export const warmKeys = {
   },
 } as const;
 
-/** 15 digits last until the year 33658. Times before 1970 become 0. */
+/** 15 digits suffice until the year 33658. Times before 1970 become 0. */
 function timeText(ms: number): string {
   return Math.max(0, ms).toString().padStart(15, '0');
 }
@@ -210,13 +213,19 @@ export const metaKeys = {
   source: (tenantId: Id, sourceId: Id): string => `${metaKeys.sourcesOf(tenantId)}${sourceId}`,
   pool: (tenantId: Id, sourceId: Id): ItemKey =>
     itemKey(metaKeys.source(tenantId, sourceId), metaKeys.poolSort),
-  /** Of the item that names a source's pool. */
+  /** Sort key of the item that names a source's pool. */
   poolSort: 'pool',
-  /** The index of a tenant's sources lies in {@link SOURCE_BUCKETS} buckets, for 16 times the write rate of one `pk`. */
+  /**
+   * A tenant's index of sources is divided into {@link SOURCE_BUCKETS} buckets, for 16 times the write rate
+   * of a single `pk`.
+   */
   sourceIndex: (tenantId: Id, bucket: number) => `sources#${tenantId}#${bucket.toString(16)}`,
   indexedSource: (tenantId: Id, sourceId: Id): ItemKey =>
     itemKey(metaKeys.sourceIndex(tenantId, bucketOfSource(sourceId)), sourceId),
-  /** A period of the index of series lies in {@link INDEX_BUCKETS} buckets, read side by side. */
+  /**
+   * Each period of the index of series is divided into {@link INDEX_BUCKETS} buckets, which are read in
+   * parallel.
+   */
   index: (tenantId: Id, period: string, bucket: number) =>
     `index#${tenantId}#${period}#${bucket.toString(16)}`,
   indexed: (tenantId: Id, period: string, group: GroupId, layoutId: Id, windowMs: number): ItemKey =>
@@ -235,11 +244,14 @@ export const metaKeys = {
     itemKey(metaKeys.source(tenantId, sourceId), `${DELETION}${id}`),
   changes: (tenantId: Id) => `changes#${tenantId}`,
   changedSource: (tenantId: Id, sourceId: Id): ItemKey => itemKey(metaKeys.changes(tenantId), sourceId),
-  /** No id of a source is so short. */
+  /** The sort key `index` cannot be a source's id, because ids are longer. */
   indexChange: (tenantId: Id): ItemKey => itemKey(metaKeys.changes(tenantId), 'index'),
-  /** No layout's sort key begins with this: a group has no `#` in its 27 characters. */
+  /**
+   * Prefix of deletions. Layouts' sort keys cannot begin with it, since the first 27 characters are a group
+   * id, without `#`.
+   */
   deletionPrefix: DELETION,
-  /** `pk` of every source begins with `sources`, of a tenant's with `sourcesOf`. */
+  /** Prefixes of the `pk` of every source, and of a tenant's sources. */
   sources: 'layouts#',
   sourcesOf: (tenantId: Id): string => `${metaKeys.sources}${tenantId}#`,
 
@@ -251,8 +263,8 @@ export const metaKeys = {
   minuteRollupsOf: ({ tenantId, partition }: PartitionRef) =>
     `minuterollups#${tenantId}#${partitionText(partition)}`,
   /**
-   * @param partition {@link metaKeys.rollupsOf}, or of minutes {@link metaKeys.minuteRollupsOf}
-   * @param span a sort key of the directory of rollups
+   * @param partition {@link metaKeys.rollupsOf} or, for minutes, {@link metaKeys.minuteRollupsOf}
+   * @param span a sort key of the rollup directory
    */
   rollup: (partition: string, span: string): ItemKey => itemKey(partition, span),
   rolledOf: (tenantId: Id, sourceId: Id) => `rolled#${tenantId}#${sourceId}`,
@@ -266,7 +278,7 @@ export const metaKeys = {
 
   imports: (tenantId: Id): ItemKey => itemKey(`imports#${tenantId}`, 'until'),
 
-  /** `group` is the id of a rule group. */
+  /** In the following, `group` is the id of a rule group. */
   ruleIndex: 'rule-index',
   ruleIndexOf: (tenantId: Id) => `${tenantId}#`,
   indexedRules: (tenantId: Id, group: Id): ItemKey =>
@@ -281,13 +293,13 @@ export const metaKeys = {
   monitorState: (tenantId: Id, monitorId: string): ItemKey =>
     itemKey(metaKeys.monitorStates(tenantId), monitorId),
   ruleOutbox: 'rule-outbox',
-  /** Batches lie in the order of their slots. */
+  /** Batches are sorted by slot. */
   outboxBatch: (slotMs: number, tenantId: Id, group: Id, part: number): ItemKey =>
     itemKey(metaKeys.ruleOutbox, `${timeText(slotMs)}#${tenantId}#${group}#${part}`),
-  /** The id of the batch's tenant. */
+  /** Returns the id of the batch's tenant. */
   parseOutboxBatch: (sort: string): Id => sort.split('#')[1]!,
   undeliveredOf: (tenantId: Id) => `rule-undelivered#${tenantId}`,
-  /** @param key the sort key in the outbox */
+  /** @param key the batch's sort key in the outbox */
   undelivered: (tenantId: Id, key: string): ItemKey => itemKey(metaKeys.undeliveredOf(tenantId), key),
   ruleRun: itemKey('rule-run', 'run'),
   ruleQuiet: itemKey('rule-run', 'quiet'),
@@ -318,57 +330,62 @@ export const metaKeys = {
     return { tenantId: tenantId!, partition: Number(partition) };
   },
 
-  /** Every `pk` that holds items of a tenant contains this, but for API keys looked up by their own ids. */
+  /** Part of every `pk` with items of a tenant, except API keys under their own ids. */
   ofTenant: (tenantId: Id) => `#${tenantId}`,
-  /** The kind of item under a `pk`, and its second part, which is the tenant under most kinds. */
+  /** Returns the kind of items under a `pk`, and its second part, which for most kinds is the tenant. */
   parsePartition: (pk: string): { kind: string; owner: string | undefined } => {
     const [kind, owner] = pk.split('#');
     return { kind: kind!, owner };
   },
 } as const;
 
-/** By the dashes of a span's name, as Hive, Athena, Spark and DuckDB name partitions. */
+/**
+ * By the number of dashes in a span's name. Hive, Athena, Spark and DuckDB recognize partitions in this
+ * format.
+ */
 const ROLLUP_FOLDERS = ['unit=day/year', 'unit=hour/month', 'unit=minute/date'];
 
 export const bucketKeys = {
-  /** Objects of a tenant's archive begin with this. */
+  /** Prefix of a tenant's archive objects. */
   archiveOf: (tenantId: Id) => `${BUCKET_PREFIX.archive}v1/tenant=${tenantId}/`,
-  /** Objects of a partition-day begin with this. Hive, Athena, Spark and DuckDB name partitions so. */
+  /**
+   * Prefix of a partition-day's objects. Hive, Athena, Spark and DuckDB recognize partitions in this format.
+   */
   archiveDay: ({ tenantId, partition }: PartitionRef, day: Day) =>
     `${bucketKeys.archiveOf(tenantId)}date=${day}/partition-${partitionText(partition)}`,
   /**
-   * @param changes the day's in the manifest when the archiver began to read it
-   * @param unique makes it the key of one object
+   * @param changes the day's `changes` in the manifest when the archiver began to read it
+   * @param unique makes the key unique
    */
   archive: (ref: PartitionRef, day: Day, changes: number, unique: string) =>
     bucketKeys.archiveNamed(ref, day, `${changes}-${unique}`),
-  /** @param name the part of an object's key that its partition-day does not tell: `changes-unique` */
+  /** @param name the part of an object's key that does not follow from its partition-day: `changes-unique` */
   archiveNamed: (ref: PartitionRef, day: Day, name: string) =>
     `${bucketKeys.archiveDay(ref, day)}-${name}.parquet`,
-  /** The opposite of `archiveNamed`. */
+  /** The inverse of `archiveNamed`. */
   parseArchiveName: (ref: PartitionRef, day: Day, key: string): string =>
     key.slice(bucketKeys.archiveDay(ref, day).length + 1, -'.parquet'.length),
-  /** `changes` of an object's key. */
+  /** Returns the `changes` in an object's key. */
   parseArchiveChanges: (key: string): number => Number(/-(\d+)-[A-Za-z0-9]+\.parquet$/.exec(key)?.[1]),
-  /** Rollup objects of a tenant begin with this. */
+  /** Prefix of a tenant's rollup objects. */
   rollupsOf: (tenantId: Id) => `${BUCKET_PREFIX.rollups}v1/tenant=${tenantId}/`,
   /**
-   * A partition's rollup objects of a span begin with this.
+   * Prefix of the rollup objects of a partition's span.
    *
    * @param span `2026-11-22` for minutes of a day, `2026-11` for hours of a month, `2026` for days of a year
    */
   rollupsOfSpan: ({ tenantId, partition }: PartitionRef, span: string) =>
     `${bucketKeys.rollupsOf(tenantId)}${ROLLUP_FOLDERS[span.split('-').length - 1]}=${span}/` +
     `partition-${partitionText(partition)}-r`,
-  /** @param revision counts rewrites, so that no key is written again once it was committed */
+  /** @param revision increases with each rewrite, so that a committed key is never written again */
   rollup: (ref: PartitionRef, span: string, revision: number, part: number) =>
     `${bucketKeys.rollupsOfSpan(ref, span)}${revision}-p${part}.parquet`,
-  /** `revision` of a rollup object's key. */
+  /** Returns the `revision` in a rollup object's key. */
   parseRollupRevision: (key: string): number => Number(/-r(\d+)-p\d+\.parquet$/.exec(key)?.[1]),
-  /** A record delivered twice is the same object. */
+  /** A record that is delivered twice has the same key. */
   quarantine: (shardId: string, sequenceNumber: string) =>
     `${BUCKET_PREFIX.quarantine}${shardId}/${sequenceNumber}`,
-  /** @returns undefined when the key is not of a quarantined record */
+  /** @returns undefined when the key is not one of a quarantined record */
   parseQuarantine: (key: string): { shardId: string; sequenceNumber: string } | undefined => {
     if (!key.startsWith(BUCKET_PREFIX.quarantine)) return undefined;
     const [, shardId, sequenceNumber] =

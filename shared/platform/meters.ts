@@ -13,7 +13,7 @@ import {
 import type { RuntimeSettings } from './settings';
 import { takeUnits } from './units';
 
-/** The dimension is the function's whole name, stage included, as two stages may share an account. */
+/** The dimension is the function's full name with the stage, since two stages may share an account. */
 const metrics = new Metrics({
   namespace: METRIC_NAMESPACE,
   serviceName: METRIC_SERVICE,
@@ -22,7 +22,7 @@ const metrics = new Metrics({
 const { monitoring } = JSON.parse(process.env[ENV.settings] ?? '{}') as Partial<RuntimeSettings>;
 const MEMORY_MB = Number(process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE ?? 0);
 
-/** Adds to the metrics of a function, which {@link withMetrics} publishes. */
+/** Adds to a function's metrics, which {@link withMetrics} publishes. */
 export function count<F extends MeteredFunction>(
   _name: F,
   counts: Readonly<Partial<Record<Exclude<MetricName<F>, CountedUse>, number>>>,
@@ -32,11 +32,13 @@ export function count<F extends MeteredFunction>(
 }
 
 /**
- * Wraps a function's handler so that it publishes its metrics, and the units that AWS bills for the invocation, in CloudWatch's
- * embedded metric format: a log line, no call. Units without a metric are other fields of that line.
+ * Wraps a function's handler so that it publishes its metrics, and the units that AWS bills for the
+ * invocation, in CloudWatch's embedded metric format: as a log line, without a call. Units that are not
+ * metrics are additional fields of the line.
  *
- * @param everyMs 0 for a line an invocation. Otherwise one line for the invocations of so many ms, or a hundred of them, each
- *   of which is still a value of its own. An instance that ends takes what it has not published yet along.
+ * @param everyMs 0 for a line for each invocation. Otherwise one line for the invocations within this many
+ *   ms, or for a hundred of them; each remains a separate value. An instance that ends loses what it has not
+ *   published
  */
 export function withMetrics<F extends MeteredFunction, Args extends unknown[], Result>(
   name: F,
@@ -59,13 +61,16 @@ export function withMetrics<F extends MeteredFunction, Args extends unknown[], R
   };
 }
 
-/** CloudWatch charges for each metric that is published, whether or not anything watches it. */
+/**
+ * Adds a metric; or a mere field, if monitoring is `essential` and no alarm needs the metric, since
+ * CloudWatch charges for each published metric.
+ */
 function add(metric: string, value: number): void {
   if (monitoring === 'essential' && !ESSENTIAL_METRICS.includes(metric)) note(metric, value);
   else metrics.addMetric(metric, MetricUnit.Count, value);
 }
 
-/** Adds a field to the line, which is no metric. */
+/** Adds a field that is not a metric to the log line. */
 function note(name: string, value: number): void {
   metrics.addMetadata(name, String(value));
 }
@@ -73,7 +78,10 @@ function note(name: string, value: number): void {
 let publishedMs = -Infinity;
 let timer: NodeJS.Timeout | undefined;
 
-/** Publishes at once if the last time was long enough ago, so that an instance invoked once a minute holds nothing back. */
+/**
+ * Publishes at once if the last time is long enough ago, so that an instance invoked once a minute delays
+ * nothing.
+ */
 function publishWithin(everyMs: number): void {
   const waitMs = publishedMs + everyMs - performance.now();
   if (!metrics.hasStoredMetrics()) return void metrics.clearMetadata();

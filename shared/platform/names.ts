@@ -2,15 +2,15 @@
 
 /** Environment variables of the functions. */
 export const ENV = {
-  /** JSON of {@link Settings}, durations in ms. */
+  /** JSON of {@link RuntimeSettings}, with durations in ms. */
   settings: 'SETTINGS',
   /** Kinesis stream that acknowledges samples. */
   stream: 'STREAM_NAME',
   /** DynamoDB table of chunks. */
   warmTable: 'WARM_TABLE',
-  /** DynamoDB table of everything but chunks. */
+  /** DynamoDB table of everything except chunks. */
   metaTable: 'META_TABLE',
-  /** S3 bucket of archive, quarantine and dead letters. */
+  /** S3 bucket of the archive, quarantine and dead letters. */
   bucket: 'BUCKET',
   /** `redis://` or `rediss://` URL of the hot tier; `?cluster=true` for cluster mode. */
   redis: 'REDIS_URL',
@@ -82,11 +82,11 @@ export const BUCKET_PREFIX = {
   archive: 'archive/',
   rollups: 'rollups/',
   quarantine: 'quarantine/',
-  /** Dead letters. Lambda chooses it: an on-failure destination takes a bucket without a prefix. */
+  /** Dead letters. Lambda chooses this prefix: an on-failure destination is a bucket without a prefix. */
   onFailure: 'aws/lambda/',
 } as const;
 
-/** The functions; each has its folder under functions/. */
+/** The functions. Each has a folder under functions/. */
 export const FUNCTIONS = [
   'post',
   'ingester',
@@ -105,12 +105,14 @@ export const FUNCTIONS = [
 ] as const;
 export type FunctionName = (typeof FUNCTIONS)[number];
 
-/** The physical name of a stage: its stacks, functions, alarms, API, dashboard, budget and cache user begin with it. */
+/**
+ * Prefix of the physical names of a stage's stacks, functions, alarms, API, dashboard, budget and cache user.
+ */
 export function stageName(stage: string): string {
   return `heterotsdb-${stage}`;
 }
 
-/** The physical name of a function, by which operator commands invoke it. */
+/** The physical name of a function, which operator commands invoke. */
 export function functionName(stage: string, name: FunctionName): string {
   return `${stageName(stage)}-${name}`;
 }
@@ -118,7 +120,7 @@ export function functionName(stage: string, name: FunctionName): string {
 /** Namespace of the metrics in CloudWatch. */
 export const METRIC_NAMESPACE = 'HeteroTSDB';
 
-/** Dimension of a metric's function, and with it the stage; its value is a {@link functionName}. */
+/** Dimension of metrics that identifies function and stage. Its value is a {@link functionName}. */
 export const METRIC_DIMENSION = 'Function';
 /** Value of the dimension `service`, the same for every metric. */
 export const METRIC_SERVICE = 'heterotsdb';
@@ -130,17 +132,17 @@ const INGEST_METRICS = [
   'SamplesAppended',
 ] as const;
 
-/** Units that AWS bills, and calls of the hot tier, which it bills by the hour. */
+/** Units that AWS bills, and calls to the hot tier, which AWS bills by the hour. */
 export const UNITS = [
-  /** The function's memory times its time, rounded up to ms. */
+  /** The function's memory (MB) times its run time, rounded up to ms. */
   'FunctionMbMs',
   /** Put units of the stream, 25 KB each. */
   'PutUnits',
   /** Write units of DynamoDB, 1 KB each. */
   'WriteUnits',
-  /** Read units of DynamoDB, 4 KB each; an eventually consistent read takes half of one. */
+  /** Read units of DynamoDB, 4 KB each. An eventually consistent read takes half a unit. */
   'ReadUnits',
-  /** Requests of S3 at the price of PUT, lists included. */
+  /** S3 requests at the price of PUT, which include lists. */
   'ObjectPuts',
   'ObjectGets',
   'RedisCalls',
@@ -148,18 +150,18 @@ export const UNITS = [
 export type Unit = (typeof UNITS)[number];
 
 /**
- * Direct calls of AWS that were not answered well, and that the SDK made again. A function publishes this metric only with a count,
- * so a stage whose calls succeed does not pay for it.
+ * Direct calls to AWS that failed, so that the SDK made them again. A function publishes this metric only
+ * when the count is not 0, so a stage without failures does not pay for it.
  */
 export const CALLS_REPEATED = 'CallsRepeated';
 
-/** What a function counts of its calls to AWS. */
+/** What a function counts about its calls to AWS. */
 export type CountedUse = Unit | typeof CALLS_REPEATED;
 
 /**
- * The metrics of each function: its code counts no others, and alarms and dashboard name no others. A custom metric costs $0.30
- * a month, so only functions that samples pass through have metrics of units. The SampleCount of FunctionMbMs is the
- * number of invocations.
+ * The metrics of each function. Code, alarms and the dashboard use no other names. A custom metric costs
+ * $0.30 a month, so only functions that handle samples have metrics of units. The SampleCount of FunctionMbMs
+ * is the number of invocations.
  */
 export const METRICS = {
   post: [
@@ -232,7 +234,10 @@ export const METRICS = {
   operator: ['FunctionMbMs'],
 } as const satisfies Partial<Record<FunctionName, readonly string[]>>;
 
-/** The metrics that the essential alarms watch: a stage with the setting `monitoring=essential` publishes no others. */
+/**
+ * The metrics that the essential alarms need. A stage with the setting `monitoring=essential` publishes only
+ * these.
+ */
 export const ESSENTIAL_METRICS: readonly string[] = [
   'RecordsQuarantined',
   'OldestUnflushedSeconds',
@@ -245,7 +250,7 @@ export const ESSENTIAL_METRICS: readonly string[] = [
   'CanaryGaps',
 ] satisfies MetricName<MeteredFunction>[];
 
-/** A function with metrics. */
+/** A function that has metrics. */
 export type MeteredFunction = keyof typeof METRICS;
-/** Its metrics. */
+/** The names of a function's metrics. */
 export type MetricName<F extends MeteredFunction> = (typeof METRICS)[F][number];

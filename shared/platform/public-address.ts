@@ -1,7 +1,10 @@
 import { lookup as resolve } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
-/** Addresses that are not of the public internet: this machine, private and link-local networks, metadata services, tests. */
+/**
+ * Addresses outside the public internet: this machine, private and link-local networks, metadata services,
+ * test networks.
+ */
 // A list apart for each family: one of IPv6 that has IPv4's addresses would hold for IPv4 too.
 const SPECIAL = { ipv4: new BlockList(), ipv6: new BlockList() };
 for (const [network, prefix] of [
@@ -23,7 +26,7 @@ for (const [network, prefix] of [
 ] as const)
   SPECIAL.ipv4.addSubnet(network, prefix, 'ipv4');
 for (const [network, prefix] of [
-  // Loopback, unspecified, and IPv4 in IPv6, in all of its forms.
+  // Loopback, unspecified, and all forms of IPv4 addresses in IPv6.
   ['::', 96],
   ['::ffff:0:0', 96],
   ['::ffff:0:0:0', 96],
@@ -40,7 +43,7 @@ for (const [network, prefix] of [
 ] as const)
   SPECIAL.ipv6.addSubnet(network, prefix, 'ipv6');
 
-/** Refuses an address that is not of the public internet. */
+/** The address is not on the public internet, so requests to it are refused. */
 export class PrivateAddressError extends Error {
   override readonly name = 'PrivateAddressError';
 }
@@ -54,20 +57,21 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /**
- * Refuses a URL whose host is an address that is not public. Names are checked by {@link publicLookup}, once they are resolved.
+ * Refuses a URL whose host is a non-public IP address. Host names are checked by {@link publicLookup} when
+ * they are resolved.
  *
  * @throws {PrivateAddressError}
  */
 export function requirePublicHost({ hostname }: URL): void {
-  // The parser has turned decimal, octal and hexadecimal addresses into the usual form.
+  // URL parsing has already normalized decimal, octal and hexadecimal addresses.
   const host = hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0 && !isPublicAddress(host))
     throw new PrivateAddressError(`${host} is not an address of the public internet`);
 }
 
 /**
- * Resolves a host name for a connection and checks its addresses. The connection goes to a checked address, so a DNS record that
- * changes between check and connection is no way around the check.
+ * Resolves a host name for a connection and checks its addresses. The connection uses a checked address, so
+ * changing the DNS record between check and connection does not bypass the check.
  */
 export const publicLookup: LookupFunction = (hostname, options, callback) => {
   resolve(hostname, { ...options, all: true }, (error, addresses) => {

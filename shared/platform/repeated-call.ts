@@ -3,15 +3,15 @@ import { isThrottlingError } from '@smithy/core/retry';
 import { CALLS_REPEATED } from './names';
 import { use } from './units';
 
-/** Longest wait after a throttled call, ms: what the SDK's own retry waits at most before it sends such a call again. */
+/** Longest wait after a throttled call, ms. The SDK's own retries wait up to the same time. */
 const MAX_WAIT_MS = 1_000;
 
 /**
- * Counts a direct call that failed, and that the SDK makes again. Waits if the service was throttling: the SDK, which does not know
- * of the direct call, would send its first attempt at once.
+ * Counts a direct call that failed and that the SDK will make again. If the service was throttling, waits
+ * first: the SDK does not know of the direct call, and would make its first attempt at once.
  *
- * @param status of the answer; undefined when there was none
- * @returns undefined: there is no answer
+ * @param status HTTP status of the reply; undefined when there was none
+ * @returns undefined, which means that there is no reply
  */
 export async function failed(status?: number, body?: Uint8Array): Promise<undefined> {
   use(CALLS_REPEATED, 1);
@@ -19,7 +19,10 @@ export async function failed(status?: number, body?: Uint8Array): Promise<undefi
   return undefined;
 }
 
-/** Whether an error says that the service throttles. DynamoDB and Kinesis write `{"__type":"prefix#Name"}`, S3 `<Code>Name</Code>`. */
+/**
+ * Whether an error reply means throttling. DynamoDB and Kinesis reply `{"__type":"prefix#Name"}`, S3
+ * `<Code>Name</Code>`.
+ */
 function isThrottled(status: number, body: Uint8Array = new Uint8Array(0)): boolean {
   const text = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, 1_000)).toString('latin1');
   const [, json, xml] = /"__type"\s*:\s*"(?:[^"]*#)?(\w+)"|<Code>(\w+)<\/Code>/.exec(text) ?? [];

@@ -5,10 +5,10 @@ import { INGEST_MARGIN_MS, MAX_CALL_MS } from './call-time';
 import { shown } from './event';
 
 /**
- * The settings of a stage: what an operator may choose. Each is `--set key=value` at `npm start` and
- * `-c key=value` at `cdk`, and reaches the functions through the template as JSON.
+ * The settings of a stage, which an operator may choose. Each is given as `--set key=value` to `npm start`
+ * and `-c key=value` to `cdk`. The template passes them to the functions as JSON.
  *
- * Durations are written with a unit, `500ms`, `20s`, `15m`, `1h` or `460d`, and are ms once parsed.
+ * Durations are written with a unit, such as `500ms`, `20s`, `15m`, `1h` or `460d`; parsed, they are in ms.
  */
 
 const duration = (fallback: string) =>
@@ -42,71 +42,95 @@ const HOUR_MS = DAY_MS / 24;
 
 const text = () => z.string().default('');
 
-/** Node families on which ElastiCache offers durable writes; Valkey 9 and later only. */
+/** Node families with durable writes in ElastiCache, for Valkey 9 and later. */
 const DURABLE_NODE = /^cache\.(r8g|r7g|r6g|m8g|m7g|m6g|c8gn|c7gn)\./;
 
-/** An ingester with less time would never begin a partition. */
+/** With a shorter time-out, an ingester would never begin a partition. */
 const LEAST_INGESTER_MS = INGEST_MARGIN_MS + MAX_CALL_MS;
 
-/** Settings for synthesis alone. Functions are not given them, so changing one changes no function. */
+/**
+ * Settings that only synthesis uses. Functions do not get them, so a change does not update the functions.
+ */
 const deployment = {
-  /** Availability zones that the VPC's subnets, the functions and the hot tier's nodes are spread over. */
+  /** Number of availability zones for the VPC's subnets, the functions and the hot tier's nodes. */
   zones: count(2, 1, 3),
   /**
-   * `sync`: a write to the hot tier is in a log of several zones before it is answered; `async`: soon after. A cache made
-   * with `disabled` stays so; one made with `sync` or `async` can change between the two.
+   * `sync`: a write to the hot tier is stored in several zones before it is acknowledged; `async`: shortly
+   * after. A cache created with `disabled` must keep it; one created with `sync` or `async` can switch
+   * between these two.
    */
   cacheDurability: z.enum(['disabled', 'async', 'sync']).default('disabled'),
-  /** How long the mapping retries a record. 0s: as long as {@link longestRecordAgeMs} allows, at most Lambda's 7d. */
+  /**
+   * How long the event source mapping retries a record. 0s: as long as {@link longestRecordAgeMs} allows, at
+   * most Lambda's 7d.
+   */
   recordAge: duration('0s'),
   /**
-   * `provisioned`: `streamShards` shards, paid by the hour; `on-demand`: Kinesis splits and merges shards itself, paid by
-   * the byte. A stream changes between the two while it works, twice a day at most.
+   * `provisioned`: `streamShards` shards, billed by the hour; `on-demand`: Kinesis adds and removes shards
+   * itself, billed by the byte. A stream can switch while in use, at most twice a day.
    */
   streamMode: z.enum(['provisioned', 'on-demand']).default('provisioned'),
-  /** Time-out of the ingester. A batch that exceeds it is retried in halves. */
+  /** Time-out of the ingester. A batch that exceeds it is split in halves and retried. */
   ingesterTimeout: duration('2m'),
-  /** Reserved concurrency of queries: reserves and bounds. 0 does neither. */
+  /** Reserved concurrency of the query function, which is also its maximum. 0: neither. */
   queryConcurrency: count(0, 0, 10_000),
-  /** Reserved concurrency of flushers, scheduled ones and drains together. 0 reserves and bounds nothing. */
+  /**
+   * Reserved concurrency of the flusher, for scheduled invocations and drains together, which is also its
+   * maximum. 0: neither.
+   */
   flusherConcurrency: count(0, 0, 1000),
   /**
-   * Which functions send traces to X-Ray; rare: all but post and ingester, which run so often that their traces are a
-   * ninth of the bill.
+   * Which functions send traces to X-Ray. `rare`: all except post and ingester, which are invoked so often
+   * that their traces would be a ninth of the bill.
    */
   tracing: z.enum(['none', 'rare', 'all']).default('rare'),
-  /** A further host name that serves the API; empty for none. */
+  /** An additional host name for the API; empty for none. */
   domainName: text(),
-  /** ARN of that name's certificate in AWS Certificate Manager, in the stack's region. */
+  /** ARN of the host name's certificate in AWS Certificate Manager, in the stack's region. */
   certificateArn: text(),
-  /** E-mail address that alarms notify; empty: nobody, until something subscribes to the topic. */
+  /**
+   * E-mail address that alarms notify. If empty, nobody is notified until something subscribes to the topic.
+   */
   alarmEmail: text(),
-  /** Budget in dollars a month for everything tagged `application=heterotsdb`; it alarms when exceeded. 0: no budget. */
+  /**
+   * Monthly budget in dollars for everything tagged `application=heterotsdb`; an alarm notifies when it is
+   * exceeded. 0: no budget.
+   */
   monthlyBudget: z.coerce.number().min(0).max(10_000_000).default(0),
 };
 
 export const settingsSchema = z
   .strictObject({
-    /** Length of a window, the unit in which a group's samples move through the tiers. Divides a day. */
+    /** Length of a window, the unit in which a group's samples move through the tiers. Must divide a day. */
     window: duration('1h'),
     /**
-     * A group-window stays in memory for `window` and at most this, counted from its first write: delays are spread between
-     * nothing and this, so that windows that begin together do not leave together.
+     * Longest additional delay of a group-window in memory: it stays for `window` plus a delay of up to this,
+     * counted from its first write. Delays differ, so that windows that begin together are not flushed
+     * together.
      */
     flushDelay: duration('31m'),
     /** How long after its end a UTC day is archived. */
     archiveAfter: duration('2d'),
-    /** How long warm items stay after the archive holds them; longer than the longest query. */
+    /** How long warm items stay after they are in the archive; longer than the longest query. */
     purgeAfter: duration('15m'),
-    /** Life of a warm item, put off while its day is not archived. It only cleans up: days are archived long before. */
+    /**
+     * Time to live of a warm item, extended while its day is not archived. Only for cleaning up, since days
+     * are archived long before.
+     */
     warmTtl: duration('35d'),
-    /** Post drops samples older than this. */
+    /** Maximum age of posted samples; post drops older ones. */
     maxSampleAge: duration('24h'),
-    /** Times posted to the Mackerel endpoints are rounded down to a multiple of it; 1ms keeps them as sent. */
+    /**
+     * Timestamps posted to the Mackerel endpoints are rounded down to a multiple of this; 1ms keeps them
+     * unchanged.
+     */
     resolution: duration('60s'),
     /** How long samples can be read. */
     retention: duration('460d'),
-    /** How long the stream remembers: longer than samples stay in memory, plus the time a person needs to act. */
+    /**
+     * How long the stream keeps records: longer than samples stay in memory, plus the time that a person
+     * needs to act.
+     */
     streamRetention: duration('72h'),
     /** Kinesis shards of a provisioned stream. */
     streamShards: count(1, 1, 500),
@@ -115,20 +139,20 @@ export const settingsSchema = z
     /** How long the mapping waits to fill a batch. */
     batchWindow: duration('1s'),
     /**
-     * `pooled`: small sources that are posted together share groups; `apart`: each new one has its own. Sources stay where they
-     * were put first, unless a stage goes back to `apart`.
+     * `pooled`: small sources that are posted together share groups; `apart`: each new source has its own.
+     * Sources stay where they were first placed, also if the setting changes.
      */
     smallSources: z.enum(['pooled', 'apart']).default('pooled'),
     /**
-     * `on`: archived days are rolled up to hours and days, which reads in such steps take; `minutes`: groups of more than a sample
-     * in ten seconds to minutes too; `off`: reads take samples.
+     * `on`: archived days are rolled up to hours and days, for reads with such steps; `minutes`: groups with
+     * more than a sample in ten seconds also to minutes; `off`: no rollups, reads use samples.
      */
     rollups: z.enum(['on', 'minutes', 'off']).default('on'),
-    /** Bytes of an archive object after which a day goes on in another one. */
+    /** Size of an archive object, in bytes, after which a day continues in another one. */
     archivePartBytes: count(256_000_000, 1000, 4_000_000_000),
     /** Partitions of a new tenant. */
     partitions: count(8, 1, MAX_PARTITIONS),
-    /** Flushers that run side by side. */
+    /** Number of flushers that run in parallel. */
     flusherLanes: count(2, 1, 32),
     /** Cache engine. */
     engine: z.enum(['valkey', 'redis']).default('valkey'),
@@ -136,50 +160,66 @@ export const settingsSchema = z
     cacheShards: count(1, 1, 500),
     cacheReplicas: count(1, 0, 5),
     /**
-     * `full`: every alarm, metric and the dashboard. `essential`: only the alarms that tell of lost, wrong or stuck samples, and the
-     * metrics that they watch; for a stage that nobody watches.
+     * `full`: all alarms, metrics and the dashboard. `essential`: only the alarms about lost, wrong or stuck
+     * samples, and their metrics; for a stage that is not monitored closely.
      */
     monitoring: z.enum(['full', 'essential']).default('full'),
     /** How long logs are kept; one of CloudWatch Logs' values. */
     logRetention: duration('30d'),
-    /** The account's quota of concurrent executions in the region. The alarm `concurrency` fires at four fifths of it. */
+    /**
+     * The account's quota of concurrent executions in the region. The alarm `concurrency` fires at four
+     * fifths of it.
+     */
     accountConcurrency: count(1000, 10, 1_000_000),
-    /** Steady request rate that the API serves; it answers 429 beyond it. */
+    /** Steady rate of requests that the API accepts. It answers 429 to requests beyond it. */
     requestsPerSecond: count(1000, 1, 1_000_000),
-    /** Requests that the API takes at once before the steady rate applies. */
+    /** Number of requests that the API accepts at once, before the steady rate applies. */
     requestBurst: count(2000, 1, 1_000_000),
-    /** Samples a tenant may post in a minute of the clock. A tenant's own limit overrides this and the next fourteen. */
+    /**
+     * Samples that a tenant may post in a minute of the clock. A tenant's own limit overrides this and the
+     * next fourteen settings.
+     */
     maxSamplesPerMinute: count(5_000_000, 1, 1_000_000_000_000),
-    /** Series of a tenant with samples in the last day; post drops new ones beyond it. */
+    /** Series with samples in the last day that a tenant may have. Post drops further new series. */
     maxSeries: count(1_000_000, 1, 1_000_000_000),
-    /** Hosts of a tenant, retired ones not counted. */
+    /** Hosts that a tenant may have, not counting retired ones. */
     maxHosts: count(20_000, 1, 10_000_000),
-    /** Largest request body, bytes; API Gateway and Lambda would take about 4.5 MB. */
+    /** Largest request body, in bytes. API Gateway and Lambda would accept about 4.5 MB. */
     maxBodyBytes: count(4_000_000, 1000, 4_000_000),
-    /** Posts of service metrics a tenant may send in a minute of the clock. */
+    /** Posts of service metrics that a tenant may send in a minute of the clock. */
     maxServicePostsPerMinute: count(6_000, 1, 1_000_000_000),
-    /** What one query of a tenant may select in PromQL; its samples take some 20 bytes of the function's memory each. */
+    /**
+     * What one PromQL query of a tenant may select. Each sample takes some 20 bytes of the function's memory.
+     */
     maxQuerySeries: count(50_000, 1, 1_000_000),
     maxQuerySources: count(10_000, 1, 100_000),
     maxQuerySamples: count(10_000_000, 1, 40_000_000),
-    /** How long one may take, seconds; the API's own limit is 30. */
+    /** How long one query may take, in seconds. The API's own limit is 30. */
     maxQuerySeconds: count(25, 1, 25),
-    /** Queries of a tenant that run at once, each on an instance of its own. */
+    /** Queries that a tenant may run at the same time, each on an instance of its own. */
     maxQueriesAtOnce: count(50, 1, 10_000),
-    /** Seconds of the query function that a tenant's queries may take in a minute of the clock. */
+    /**
+     * Run time of the query function, in seconds, that a tenant's queries may use in a minute of the clock.
+     */
     maxQuerySecondsPerMinute: count(600, 1, 1_000_000),
-    /** Recording and alerting rules of a tenant, and their groups. */
+    /** Recording and alerting rules that a tenant may have, and rule groups. */
     maxRules: count(2_000, 1, 1_000_000),
     maxRuleGroups: count(1_000, 1, 100_000),
-    /** Rules of one group, which are evaluated one after the other. */
+    /** Rules in one group, which are evaluated one after the other. */
     maxRulesPerGroup: count(100, 1, 1_000),
-    /** Alerts of one rule, pending and firing. */
+    /** Pending and firing alerts of one rule. */
     maxAlertsPerRule: count(1_000, 1, 10_000),
-    /** How far before its slot a rule reads, if its group names no `query_offset`: samples take so long to arrive. */
+    /**
+     * Default `query_offset` of rule groups: how far before its slot a rule reads, so that samples have time
+     * to arrive.
+     */
     ruleQueryOffset: duration('30s'),
-    /** `on`: notifications may go to private addresses, and without TLS. `off`: to `https://` on the public internet alone. */
+    /**
+     * `on`: notifications may go to private addresses, and without TLS. `off`: only to `https://` on the
+     * public internet.
+     */
     privateReceivers: z.enum(['on', 'off']).default('off'),
-    /** ARNs of the topics of SNS that tenants may send alerts to; each tenant may use each. */
+    /** ARNs of SNS topics to which tenants may send alerts. Every tenant may use every topic. */
     alertTopics: names,
     /** Services that `npm start` creates. */
     services: names,
@@ -281,13 +321,14 @@ export const settingsSchema = z
   });
 
 export type Settings = z.output<typeof settingsSchema>;
-/** The settings that functions are given. */
+/** The settings that functions get. */
 export type RuntimeSettings = Omit<Settings, keyof typeof deployment>;
 export type SettingsInput = z.input<typeof settingsSchema>;
 
 /**
- * Returns the greatest age at which the mapping may give up a record, in ms. Redriven within an hour, the record then
- * stays in memory for window and flush delay; if memory is lost, the stream must still have it.
+ * Returns the greatest age at which the event source mapping may give up a record, in ms. If the record is
+ * redriven within an hour after that, it stays in memory for window and flush delay. The stream must have it
+ * until then, in case memory is lost.
  */
 export function longestRecordAgeMs(
   settings: Pick<Settings, 'streamRetention' | 'window' | 'flushDelay'>,
@@ -295,21 +336,21 @@ export function longestRecordAgeMs(
   return settings.streamRetention - settings.window - settings.flushDelay - HOUR_MS;
 }
 
-/** Drops the settings that only synthesis needs. */
+/** Drops the settings that only synthesis uses. */
 export function runtimeSettings(settings: Settings): RuntimeSettings {
   const entries = Object.entries(settings).filter(([name]) => !(name in deployment));
   return Object.fromEntries(entries) as RuntimeSettings;
 }
 
-/** An unknown setting, or a value that is not allowed. */
+/** A setting is unknown, or its value is not allowed. */
 export class InvalidSettingError extends Error {
   override readonly name = 'InvalidSettingError';
 }
 
 /**
- * Checks settings and fills in the defaults.
+ * Validates settings and fills in the defaults.
  *
- * @throws {InvalidSettingError} with one sentence for each field that is wrong
+ * @throws {InvalidSettingError} with a sentence for each invalid field
  */
 export function parseSettings(input: unknown): Settings {
   const result = settingsSchema.safeParse(input);
@@ -317,7 +358,7 @@ export function parseSettings(input: unknown): Settings {
   throw new InvalidSettingError(
     result.error.issues
       .map(({ path, code, message }) => {
-        // Messages of our own have the value.
+        // Our own messages already contain the value.
         const value = code === 'custom' || code === 'unrecognized_keys' ? '' : ` (${shown(input, path)})`;
         return `${path.join('.') || 'settings'}: ${message}${value}`;
       })

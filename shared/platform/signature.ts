@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 
 /**
- * Signature Version 4, synchronous: in headers for direct calls, in the query for the cache's IAM passwords, which ioredis asks
- * for synchronously. The SDK's own signer, which takes a request in any form, needs 27 us a call; this one 8.
+ * AWS Signature Version 4, synchronous: in headers for direct calls, and in the query for the cache's IAM
+ * passwords, which ioredis requires synchronously. The SDK's more general signer takes 27 us for a call; this
+ * one takes 8 us.
  *
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
@@ -12,12 +13,12 @@ export interface Credentials {
   readonly sessionToken?: string;
 }
 
-/** A request to be signed in its headers. */
+/** A request to sign, with the signature in a header. */
 export interface SignedRequest {
   readonly method: 'GET' | 'POST';
-  /** URI-encoded; without a query. */
+  /** URI-encoded path, without a query. */
   readonly path: string;
-  /** Names are lower case. */
+  /** Headers with lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }
@@ -32,10 +33,10 @@ export type Signer = (
 const ALGORITHM = 'AWS4-HMAC-SHA256';
 
 /**
- * Makes a signer, which keeps the key that it derived last: it is good for a day.
+ * Makes a signer. It caches the last derived key, which is valid for a day.
  *
- * @param service as a signature names it
- * @returns a function that returns the request's headers and those that authenticate it; names are lower case, in their order
+ * @param service name of the service in signatures
+ * @returns a function that returns the request's headers and those that authenticate it; names are lower case
  */
 export function makeSigner(service: string): Signer {
   let known = { for: '', key: Buffer.alloc(0) };
@@ -62,17 +63,17 @@ export function makeSigner(service: string): Signer {
   };
 }
 
-/** A GET of `/` on a host, to be signed in its query. */
+/** A GET of `/` on a host, to sign with the signature in the query. */
 export interface PresignedRequest {
   readonly service: string;
   readonly region: string;
   readonly host: string;
-  /** Names come before `X-Amz-`, in their order. */
+  /** Query parameters. Their names must be sorted, and sort before `X-Amz-`. */
   readonly query: Readonly<Record<string, string>>;
   readonly expiresSeconds: number;
 }
 
-/** @returns `host/?query`, signature included */
+/** @returns `host/?query`, with the signature */
 export function presign(
   { service, region, host, query, expiresSeconds }: PresignedRequest,
   { accessKeyId, secretAccessKey, sessionToken }: Credentials,
@@ -98,7 +99,7 @@ export function presign(
   return `${host}/?${text}&X-Amz-Signature=${signatureOf(key, time, scope, request)}`;
 }
 
-/** `20261121T080000Z` */
+/** Formats a time as `20261121T080000Z`. */
 function timeText(date: Date): string {
   return `${date.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
 }
@@ -133,7 +134,8 @@ function sha256(data: string | Uint8Array): Buffer<ArrayBuffer> {
 const BLOCK_BYTES = 64;
 
 /**
- * RFC 2104. `createHmac` makes a key object and a stream for each message: 10.5 us of CPU, these two hashes 2.1.
+ * HMAC according to RFC 2104. `createHmac` makes a key object and a stream for each message, which takes 10.5
+ * us of CPU time; these two hashes take 2.1 us.
  *
  * @returns 32 bytes
  */

@@ -30,26 +30,28 @@ function pagesOf({ client, name }: Table, input: QueryInput) {
   return paginateQuery({ client }, { ...input, TableName: name, ConsistentRead: true });
 }
 
-/** Every item of a Query, over all its pages. Reads are always consistent (DESIGN.md, rule 5). */
+/** Reads every item of a query, over all pages. Reads are always consistent (DESIGN.md, rule 5). */
 export async function* queryAll(table: Table, input: QueryInput): AsyncGenerator<Item> {
   for await (const page of pagesOf(table, input)) yield* page.Items ?? [];
 }
 
-/** {@link queryAll} as an array: a generator takes a turn of the event loop's queue for each item. */
+/**
+ * The same as {@link queryAll}, as an array. A generator costs a turn of the microtask queue for each item.
+ */
 export async function queryItems(table: Table, input: QueryInput): Promise<Item[]> {
   const items: Item[] = [];
   for await (const page of pagesOf(table, input)) for (const item of page.Items ?? []) items.push(item);
   return items;
 }
 
-/** Keys of one BatchGetItem; DynamoDB's limit. */
+/** Most keys of one BatchGetItem, by DynamoDB's limit. */
 const MAX_KEYS = 100;
 const GET_PARALLEL = 16;
 
 /**
- * Reads those items of distinct keys that exist, consistently, in any order.
+ * Reads items by key, consistently and unordered. Keys must be distinct; items that do not exist are omitted.
  *
- * @param ProjectionExpression the attributes that are wanted; undefined: all
+ * @param ProjectionExpression the wanted attributes; undefined: all
  */
 export async function getItems(
   { client, name }: Table,
@@ -71,15 +73,15 @@ export async function getItems(
   return found.flat();
 }
 
-/** Statements of one batch; DynamoDB's limit. */
+/** Most statements of one batch, by DynamoDB's limit. */
 const MAX_STATEMENTS = 25;
 const INSERT_PARALLEL = 32;
 
-/** What became of an item that was to be inserted. A refused one may be put by itself, which says why it cannot be. */
+/** Outcome of inserting an item. A refused item can be put singly, to learn the reason. */
 export type Insertion = 'inserted' | 'exists' | 'refused';
 
 /**
- * Inserts items where none of their key is.
+ * Inserts each item unless its key exists.
  *
  * @returns an outcome for each item
  */
@@ -112,9 +114,9 @@ const DELETE_PARALLEL = 32;
 /**
  * Deletes items.
  *
- * @param items each has at least `pk` and `sk`
+ * @param items keys of the items: `pk` and `sk`
  * @param hasTime asked before each batch
- * @returns how many were deleted; `isDone` is false when time was up first
+ * @returns the number of deleted items; `isDone` is false when time was up first
  */
 export async function deleteItems(
   table: Table,
@@ -155,8 +157,8 @@ export async function succeeds(write: Promise<unknown>): Promise<boolean> {
 }
 
 /**
- * Awaits a conditional write, or a transaction of such writes. Returns false if a condition did not hold, or another transaction had one
- * of the items: then nothing was written. Throws any other failure.
+ * Awaits a conditional write, or a transaction of such writes. Returns false if a condition did not hold, or
+ * another transaction was changing one of the items: then nothing was written. Throws any other failure.
  */
 export async function wins(write: Promise<unknown>): Promise<boolean> {
   try {

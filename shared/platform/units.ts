@@ -4,21 +4,24 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import type { Redis } from 'ioredis';
 import type { CountedUse } from './names';
 
-/** Bytes of a put unit of the stream. */
+/** Size of a put unit of the stream, in bytes. */
 export const STREAM_UNIT_BYTES = 25_000;
 const WRITE_UNIT_BYTES = 1024;
 const READ_UNIT_BYTES = 4096;
 
 type StoreUnit = Exclude<CountedUse, 'FunctionMbMs'>;
 
-/** Units used, and calls repeated, since they were last taken. One count per process, as an instance has one invocation at a time. */
+/**
+ * Units used and calls repeated since they were last taken. One counter for each process, as an instance
+ * handles one invocation at a time.
+ */
 const used = new Map<StoreUnit, number>();
 
 export function use(unit: StoreUnit, amount: number): void {
   used.set(unit, (used.get(unit) ?? 0) + amount);
 }
 
-/** Takes the units used since the last call. */
+/** Returns the units used since the last call, and resets them. */
 export function takeUnits(): ReadonlyMap<StoreUnit, number> {
   const taken = new Map(used);
   used.clear();
@@ -26,8 +29,9 @@ export function takeUnits(): ReadonlyMap<StoreUnit, number> {
 }
 
 /**
- * Counts the units of a DynamoDB client: the larger of what the service reports and what the sizes give. Emulators report 1
- * whatever the size; sizes alone miss what a deletion, a projection or a partial update touches.
+ * Counts the units of a DynamoDB client. Each call counts the larger of two numbers: what the service
+ * reports, and what follows from the sizes. Emulators report 1 for any size; and sizes do not show what a
+ * deletion, a projection or a partial update touches.
  */
 export function meterTables(client: DynamoDBClient): DynamoDBClient {
   client.middlewareStack.add(
@@ -40,7 +44,7 @@ export function meterTables(client: DynamoDBClient): DynamoDBClient {
           chargeTables(commandName, sizes, result.output as TableOutput);
           return result;
         } catch (error) {
-          // DynamoDB charges a write whose condition fails like any other.
+          // DynamoDB charges for a write whose condition fails as for any other.
           if ((error as Error).name === 'ConditionalCheckFailedException')
             chargeTables(commandName, sizes, {});
           throw error;
@@ -51,7 +55,7 @@ export function meterTables(client: DynamoDBClient): DynamoDBClient {
   return client;
 }
 
-/** Counts the put units of a Kinesis client, retried records included. */
+/** Counts the put units of a Kinesis client, including retried records. */
 export function meterStream(client: KinesisClient): KinesisClient {
   client.middlewareStack.add(
     (next, { commandName }) =>
@@ -85,7 +89,7 @@ export function meterObjects(client: S3Client): S3Client {
   return client;
 }
 
-/** Counts the commands of a Redis client, each attempt to send one included. */
+/** Counts the commands of a Redis client, including each attempt to send one. */
 export function meterRedis<C extends Pick<Redis, 'sendCommand'>>(client: C): C {
   const send = client.sendCommand.bind(client);
   client.sendCommand = (...args) => {
@@ -101,7 +105,7 @@ export function putUnitsOf(bytes: number): number {
 
 type Item = Readonly<Record<string, AttributeValue>>;
 
-/** The fields of a call's input that give a write's size. */
+/** The fields of a call's input that determine the size of a write. */
 interface TableInput {
   readonly Item?: Item;
   readonly Key?: Item;
@@ -133,7 +137,7 @@ export function chargeTables(commandName: string | undefined, input: TableInput,
       use('ReadUnits', Math.max(said, readUnitsOf(input, output)));
       break;
     case 'BatchGetItemCommand':
-      // At least one for each key, found or not.
+      // Each key takes at least one unit, whether it exists or not.
       for (const { Keys = [] } of Object.values(input.RequestItems ?? {}))
         use('ReadUnits', Math.max(said, Keys.length));
       break;
@@ -145,7 +149,7 @@ export function chargeTables(commandName: string | undefined, input: TableInput,
   }
 }
 
-/** Computes read units from sizes: 4 KB a unit, half of it for an eventually consistent read. */
+/** Computes read units from sizes: one for each 4 KB, and half of that for an eventually consistent read. */
 export function readUnitsOf(
   { ConsistentRead = false }: TableInput,
   { Item, Items = [] }: TableOutput,
@@ -154,7 +158,7 @@ export function readUnitsOf(
   return Math.max(1, Math.ceil(bytes / READ_UNIT_BYTES)) * (ConsistentRead ? 1 : 0.5);
 }
 
-/** Computes write units from sizes: 1 KB a unit, rounded up for each item. */
+/** Computes write units from sizes: one for each 1 KB, rounded up for each item. */
 export function writeUnitsOf({ Item, Key, ExpressionAttributeValues, Statements }: TableInput): number {
   const items: readonly Item[] = Statements?.map(({ Parameters = [] }) =>
     Object.fromEntries(Parameters.entries()),
@@ -178,7 +182,7 @@ function valueBytes(value: AttributeValue): number {
   return 1;
 }
 
-/** Two digits a byte, and one more. */
+/** Size of a number: one byte for two digits, plus one. */
 function numberBytes(digits: string): number {
   return Math.ceil(digits.length / 2) + 1;
 }
