@@ -1,21 +1,21 @@
 /**
- * Table-driven asymmetric numeral systems (tANS): symbols of known weights in close to their entropy, one
- * table look-up and one shift each.
+ * Table-driven asymmetric numeral systems (tANS): codes symbols with known weights in close to their entropy,
+ * with one table look-up and one shift for each symbol.
  *
  * @see J. Duda, Asymmetric numeral systems, arXiv:1311.2540; Y. Collet's Finite State Entropy, RFC 8878 4.1,
- *   whose way of spreading symbols over the states this follows
+ *   whose spreading of symbols over states is used here
  */
 
-/** Weights sum up to 2^tableLog, which is at most this. */
+/** Greatest tableLog. The weights of all symbols add up to 2^tableLog. */
 export const MAX_TABLE_LOG = 11;
 
 const symbolOfState = new Uint8Array(1 << MAX_TABLE_LOG);
 const nextOfSymbol = new Uint16Array(256);
 
-/** Fills `symbolOfState`: each symbol has as many states as its weight, far from one another. */
+/** Fills `symbolOfState`: each symbol gets as many states as its weight, spread far apart. */
 function spreadSymbols(weights: ArrayLike<number>, symbolCount: number, tableLog: number): void {
   const size = 1 << tableLog;
-  // Odd, so that every state is met once.
+  // An odd step visits every state exactly once.
   const step = ((size >> 1) + (size >> 3) + 3) | 1;
   let state = 0;
   for (let symbol = 0; symbol < symbolCount; symbol++) {
@@ -30,17 +30,17 @@ function spreadSymbols(weights: ArrayLike<number>, symbolCount: number, tableLog
 export interface DecodeTable {
   /** The symbol of each state. */
   readonly symbols: Uint8Array;
-  /** For each state `base << 4 | count`: the next state is `base` plus the next `count` bits. */
+  /** `base << 4 | count` for each state: the next state is `base` plus the next `count` bits. */
   readonly steps: Uint16Array;
 }
 
-/** One table, filled anew for each sequence. */
+/** A single table, which is filled again for each sequence. */
 export const decodeTable: DecodeTable = {
   symbols: symbolOfState,
   steps: new Uint16Array(1 << MAX_TABLE_LOG),
 };
 
-/** @param weights at least 1 each, with the sum 2^tableLog */
+/** @param weights at least 1 each; their sum is 2^tableLog */
 export function fillDecodeTable(weights: ArrayLike<number>, symbolCount: number, tableLog: number): void {
   spreadSymbols(weights, symbolCount, tableLog);
   const size = 1 << tableLog;
@@ -58,10 +58,11 @@ const firstState = new Int32Array(256);
 const countOffset = new Int32Array(256);
 
 /**
- * Runs the coder over `symbols[0, count)` from the last to the first, so that the decoder runs forward.
+ * Runs the coder over `symbols[0, count)` from the last symbol to the first, so that the decoder runs
+ * forward.
  *
- * @param steps receives for each symbol `bits << 4 | count`, what the decoder reads after it
- * @returns the state the decoder begins with; it ends with 0
+ * @param steps receives, for each symbol, `bits << 4 | count`: the bits that the decoder reads after it
+ * @returns the state in which the decoder begins; it ends in state 0
  */
 export function encodeStates(
   symbols: Uint8Array,
@@ -78,7 +79,8 @@ export function encodeStates(
     const weight = weights[symbol]!;
     nextOfSymbol[symbol] = total;
     const most = tableLog - (31 - Math.clz32(weight));
-    // A state x reaches weight..2 weight - 1 by giving off `most` bits, or one fewer below weight << most.
+    // A state x is reduced to weight..2 weight - 1 by writing `most` bits, or one fewer if it is below weight
+    // << most.
     countOffset[symbol] = (most << 16) - (weight << most);
     firstState[symbol] = total - weight;
     total += weight;

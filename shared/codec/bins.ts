@@ -1,26 +1,27 @@
 /**
- * Bins: ranges of integers, each written as its bin's symbol and then the offset in it. Where values crowd, bins
- * are narrow (a value that returns often has one of width 1, and needs no offset); where they are few, wide.
+ * Bins: ranges of integers. An integer is written as the symbol of its bin, followed by its offset in the
+ * bin. Bins are narrow where values are dense and wide where they are sparse; a frequent value has a bin of
+ * width 1, and needs no offset.
  *
- * The idea of choosing bins for numbers by dynamic programming and coding them with tANS is pcodec's
- * (M. Loncaric, https://arxiv.org/abs/2502.06112).
+ * Choosing the bins by dynamic programming, and coding their symbols with tANS, is the idea of pcodec (M.
+ * Loncaric, https://arxiv.org/abs/2502.06112).
  */
 import { bitLength } from './bits';
 
-/** Most groups of about the same population that values are put in before bins are chosen. */
+/** Most groups of about equal population into which values are put before bins are chosen. */
 export const MAX_RESOLUTION = 64;
-/** One group for each, and one between it and the next. */
+/** Upper bound: a group for each frequent value, and one between it and the next. */
 export const MAX_BINS = 2 * MAX_RESOLUTION + 1;
 
-/** Bins in ascending order, `count` of them. */
+/** `count` bins, in ascending order. */
 export interface Bins {
   count: number;
   readonly lower: Float64Array;
-  /** Bits of an offset in the bin, 0 to 53. */
+  /** Number of bits of an offset in each bin, 0 to 53. */
   readonly offsetBits: Uint8Array;
-  /** How many of the values are in it. */
+  /** Number of values in each bin. */
   readonly population: Uint32Array;
-  /** The estimate by which they were chosen: bits of all values and of the bins themselves. */
+  /** Estimated size, which the choice minimizes: bits of all values and of the bins themselves. */
   cost: number;
 }
 
@@ -44,12 +45,12 @@ const bestCost = new Float64Array(MAX_BINS + 1);
 const bestStart = new Uint16Array(MAX_BINS + 1);
 
 /**
- * Chooses bins for `sorted[0, count)`, integers in ascending order, so that the estimated size is least:
- * neighbours in rank are put in about `resolution` groups first, a value that alone would fill one by itself;
- * then groups are joined to bins in the best way there is.
+ * Chooses bins for the ascending integers `sorted[0, count)`, minimizing the estimated size. First puts
+ * neighbours into about `resolution` groups; a value that would fill a group alone gets one. Then joins
+ * groups to bins, optimally.
  *
  * @param resolution at most {@link MAX_RESOLUTION}
- * @param scale how many values each one of a sample stands for, 1 for all
+ * @param scale number of values that each given value represents, if they are a sample; otherwise 1
  */
 export function chooseBins(
   sorted: Float64Array,
@@ -61,7 +62,7 @@ export function chooseBins(
   const groupCount = makeGroups(sorted, count, resolution);
   const logTotal = Math.log2(count);
   const perBin = 1 / scale;
-  // The cost of a bin by itself: its bounds and weight.
+  // Cost of a bin itself: its bounds and weight.
   const binBits = (BIN_BITS + logTotal / 2) * perBin;
   bestCost[0] = 0;
   for (let end = 1; end <= groupCount; end++) {
@@ -75,7 +76,7 @@ export function chooseBins(
       const width = range < 0x80000000 ? 32 - Math.clz32(range) : bitLength(range);
       const logPopulation = population < LOG2_ENTRIES ? LOG2[population]! : Math.log2(population);
       const ownCost = population * (logTotal - logPopulation + width) + binBits + width * perBin;
-      // A bin that by itself costs more only gets worse by taking in more.
+      // Stop: a bin that alone costs more becomes only more expensive by including more.
       if (ownCost > least) break;
       const cost = bestCost[start]! + ownCost;
       if (cost < least) {

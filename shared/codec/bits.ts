@@ -1,16 +1,16 @@
 /**
- * Bits, least significant first: bit `i` of a stream is bit `i % 8` of byte `i / 8`, so that a little-endian
- * 32-bit load shows the next 25 bits or more.
+ * Streams of bits, least significant bit first: bit `i` of a stream is bit `i % 8` of byte `i / 8`. So a
+ * little-endian 32-bit load contains at least the next 25 bits.
  */
 import { CorruptChunkError } from './model';
 
-/** A growing stream of bits. One instance is meant to be used again and again. */
+/** A growing stream of bits. Use one instance repeatedly, to avoid allocation. */
 export class BitWriter {
-  /** At least 16 bytes longer than what is written, so that hot loops need not check at each value. */
+  /** At least 16 bytes longer than the written part, so that hot loops need not check for each value. */
   bytes = new Uint8Array(1 << 12);
-  /** Whole bytes written. */
+  /** Number of whole bytes written. */
   length = 0;
-  /** Bits not yet a byte, fewer than 8, and how many. */
+  /** The bits of the incomplete byte, fewer than 8, and their number. */
   pending = 0;
   pendingCount = 0;
 
@@ -24,7 +24,7 @@ export class BitWriter {
     return this.length * 8 + this.pendingCount;
   }
 
-  /** Makes room for `bits` more. */
+  /** Makes room for another `bits` bits. */
   reserve(bits: number): void {
     const needed = this.length + Math.ceil(bits / 8) + 16;
     if (needed <= this.bytes.length) return;
@@ -63,25 +63,27 @@ export class BitWriter {
     this.write(Math.floor(high / 0x1000000), count - 48);
   }
 
-  /** An integer from 0 to 2^53 - 1: 6 bits say how many follow, the highest of which is not written. */
+  /** Writes an integer from 0 to 2^53 - 1: the number of bits in 6 bits, then the bits except the highest. */
   writeUnsigned(value: number): void {
     const count = bitLength(value);
     this.write(count, 6);
     if (count > 1) this.writeLong(value - 2 ** (count - 1), count - 1);
   }
 
-  /** An integer within 2^53: as {@link writeUnsigned}, then the sign when it is not 0. */
+  /**
+   * Writes an integer within 2^53: its magnitude as {@link writeUnsigned} does, then its sign unless it is 0.
+   */
   writeSigned(value: number): void {
     this.writeUnsigned(Math.abs(value));
     if (value !== 0) this.write(value < 0 ? 1 : 0, 1);
   }
 
-  /** Fills the byte begun with zeros. */
+  /** Fills up the incomplete byte with zeros. */
   align(): void {
     if (this.pendingCount > 0) this.write(0, 8 - this.pendingCount);
   }
 
-  /** Whole bytes, at a byte's boundary. */
+  /** Writes whole bytes, starting at a byte boundary. */
   writeBytes(source: Uint8Array): void {
     this.align();
     this.reserve(source.length * 8);
@@ -89,7 +91,10 @@ export class BitWriter {
     this.length += source.length;
   }
 
-  /** At a byte's boundary: 7 bits a byte, the lowest first, the high bit set on all but the last (LEB128). */
+  /**
+   * Writes an integer in LEB128 at a byte boundary: 7 bits for each byte, lowest first, with the high bit set
+   * on all bytes except the last.
+   */
   writeVarint(value: number): void {
     let rest = value;
     while (rest >= 0x80) {
@@ -100,9 +105,9 @@ export class BitWriter {
   }
 }
 
-/** Reads bits of `bytes`, up to byte `endByte`; past it every read throws CorruptChunkError. */
+/** Reads bits of `bytes` up to byte `endByte`. Reading beyond it throws CorruptChunkError. */
 export class BitReader {
-  /** All of `bytes`, for hot loops, which call {@link BitReader.checkEnd} afterwards. */
+  /** All of `bytes`, for hot loops. They must call {@link BitReader.checkEnd} afterwards. */
   readonly view: DataView;
   /** Index of the next bit. */
   position: number;
@@ -116,7 +121,7 @@ export class BitReader {
     this.position = startByte * 8;
   }
 
-  /** Goes on to read the bytes from `startByte` to `endByte`. */
+  /** Continues with the bytes from `startByte` to `endByte`. */
   moveTo(startByte: number, endByte: number): void {
     this.position = startByte * 8;
     this.endByte = endByte;
@@ -129,7 +134,7 @@ export class BitReader {
     if (this.position > this.endByte * 8) this.throwCutOff();
     const byte = at >>> 3;
     const { bytes } = this;
-    // Bytes past the end of the array read as undefined, which | makes 0; none of their bits are kept.
+    // Bytes beyond the end of the array are undefined, which | treats as 0. None of their bits are used.
     const word = bytes[byte]! | (bytes[byte + 1]! << 8) | (bytes[byte + 2]! << 16) | (bytes[byte + 3]! << 24);
     return (word >>> (at & 7)) & ((1 << count) - 1);
   }
@@ -166,7 +171,7 @@ export class BitReader {
     return this.bytes.subarray(start, start + count);
   }
 
-  /** @throws {CorruptChunkError} also when the integer exceeds `max` */
+  /** @throws {CorruptChunkError} when the bytes end, or the integer exceeds `max` */
   readVarint(max: number): number {
     let value = 0;
     for (let scale = 1; ; scale *= 0x80) {
@@ -181,7 +186,7 @@ export class BitReader {
     }
   }
 
-  /** @throws {CorruptChunkError} when reads went past the end */
+  /** @throws {CorruptChunkError} when the position is beyond the end */
   checkEnd(): void {
     if (this.position > this.endByte * 8) this.throwCutOff();
   }
@@ -191,7 +196,7 @@ export class BitReader {
   }
 }
 
-/** How many bits a non-negative integer below 2^53 needs; 0 for 0. */
+/** Returns how many bits a non-negative integer below 2^53 needs; 0 for 0. */
 export function bitLength(value: number): number {
   if (value < 0x100000000) return 32 - Math.clz32(value);
   return 64 - Math.clz32(value / 0x100000000);

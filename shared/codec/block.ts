@@ -1,22 +1,26 @@
 /**
- * Operations on blocks: gather from frames, merge, cut, move to another layout. Arguments and results are in the
- * canonical form (canonical.ts). Blocks are immutable; a result may share arrays with its arguments.
+ * Operations on blocks: gathering frames, merging, slicing, and changing the layout. Arguments and results
+ * are in the canonical form (canonical.ts). Blocks are immutable; a result may share arrays with its
+ * arguments.
  */
 import { bitsOf, type Cells, canonicalBlock } from './canonical';
 import { distinctVersions, lazyVersions, unionOfVersions } from './lazy-versions';
 import { type Block, type Column, CorruptChunkError, type Frame, type Version } from './model';
 import { isPresenceOf, presentSeries } from './presence';
 
-/** A frame, and the block's column for each series of its layout; absent when they are the same. */
+/**
+ * A frame, and for each series of its layout the column in the block. `positions` is absent if the block has
+ * the frame's layout.
+ */
 export interface PlacedFrame {
   readonly frame: Frame;
   readonly positions?: Uint32Array | undefined;
 }
 
-/** In `positions` of {@link relayout}: leave the column out. */
+/** In `positions` of {@link relayout}: omit this column. */
 export const LEFT_OUT = 0xffffffff;
 
-/** Counts a block's values. */
+/** Counts the values in a block. */
 export function sampleCount(block: Block): number {
   let count = 0;
   for (const column of block.columns) count += column.values.length;
@@ -24,11 +28,12 @@ export function sampleCount(block: Block): number {
 }
 
 /**
- * Gathers frames, in any order and any number of copies, into a block of `seriesCount` columns. For each series and
- * time the highest version wins; of equal versions the value whose bits, as an unsigned integer, are higher.
+ * Gathers frames, in any order and with any duplicates, into a block of `seriesCount` columns. For each
+ * series and time, the highest version wins; among equal versions, the value whose bits form the higher
+ * unsigned integer.
  *
  * @param layout id of the block's layout
- * @throws {CorruptChunkError} when a frame's values do not match its positions, or without positions the
+ * @throws {CorruptChunkError} when a frame's values do not match its positions or, without positions, the
  *   block's layout
  * @throws {RangeError} when a position is not below `seriesCount`
  */
@@ -65,7 +70,8 @@ export function blockFromFrames(
     else for (let i = 0; i < positions.length; i++) room[positions[i]!]!++;
   }
 
-  // A row made of several frames has values of several versions; only then does each cell bear its own.
+  // If several frames form a row, its values may have different versions. Only then do cells need versions of
+  // their own.
   const cellsBearVersions = rowCount < samples.length;
   const gathered = room.map((count) => count + wholeFrames);
   const columns = Array.from(gathered, (count) => ({
@@ -113,7 +119,9 @@ export function blockFromFrames(
   });
 }
 
-/** The block's columns for the series that a frame has; undefined when it has all, in the block's order. */
+/**
+ * Returns the block's columns for the series that a frame has; undefined if it has all, in the block's order.
+ */
 function presentPositions(
   frame: Frame,
   positions: Uint32Array | undefined,
@@ -149,13 +157,13 @@ function checkFrame(
   }
 }
 
-/** Two 32-bit halves for each float64, a view when the bytes stand on a multiple of 4. */
+/** Views float64 bytes as 32-bit halves. Copies them unless they are aligned to 4 bytes. */
 function alignedBits(values: Uint8Array): Uint32Array {
   const aligned = values.byteOffset % 4 === 0 ? values : Uint8Array.from(values);
   return new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.length >> 2);
 }
 
-/** True when the first float64's bits are the higher unsigned integer. */
+/** Whether the first float64's bits form the higher unsigned integer. */
 function isHigher(low: number, high: number, otherLow: number, otherHigh: number): boolean {
   return high !== otherHigh ? high > otherHigh : low > otherLow;
 }
@@ -167,9 +175,10 @@ function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /**
- * Merges two blocks: the highest version wins (DESIGN.md, rule 2). Commutative, associative and idempotent.
+ * Merges two blocks; for each value, the highest version wins (DESIGN.md, rule 2). Commutative, associative
+ * and idempotent.
  *
- * @throws {RangeError} when the blocks' layouts differ
+ * @throws {RangeError} when the blocks have different layouts
  */
 export function mergeBlocks(a: Block, b: Block): Block {
   if (!sameBytes(a.layout, b.layout) || a.columns.length !== b.columns.length) {
@@ -236,10 +245,10 @@ export function mergeBlocks(a: Block, b: Block): Block {
 }
 
 /**
- * Joins blocks of one layout in which each begins after the one before ends, as {@link mergeBlocks} would, in a time that
- * grows with their samples alone.
+ * Joins consecutive blocks of one layout, with the same result as {@link mergeBlocks}, but in time
+ * proportional to the number of samples.
  *
- * @param blocks at least one, none of which is empty
+ * @param blocks at least one, none empty, each beginning after the previous one ends
  * @returns undefined when they overlap in time
  */
 export function joinBlocks(blocks: readonly Block[]): Block | undefined {
@@ -296,12 +305,12 @@ export function joinBlocks(blocks: readonly Block[]): Block | undefined {
   return { layout: first.layout, timestamps, versions, rowVersions, columns };
 }
 
-/** Whether each value has its row's version. */
+/** Whether every value has its row's version. */
 function hasVersionsByRow({ columns }: Block): boolean {
   return columns.every(({ versions }) => versions === undefined);
 }
 
-/** Joins blocks without a look at their versions. */
+/** Joins blocks without decoding their versions. */
 function joinRows(blocks: readonly Block[], rowCount: number): Block {
   const [{ layout, columns: first }] = blocks as [Block];
   const timestamps = new Float64Array(rowCount);
@@ -350,10 +359,11 @@ function unionOfTimestamps(a: Float64Array, b: Float64Array) {
 }
 
 /**
- * Moves a block's columns: column `i` becomes column `positions[i]` of `seriesCount`, or is left out where that is
- * {@link LEFT_OUT}. Columns that nothing moves to are empty.
+ * Moves a block's columns to another layout: column `i` becomes column `positions[i]` of `seriesCount`, or is
+ * omitted if that is {@link LEFT_OUT}. Columns without a source are empty.
  *
- * @throws {RangeError} when a position is not below `seriesCount`, stands twice, or one is missing
+ * @throws {RangeError} when a position is not below `seriesCount` or occurs twice, or when positions are
+ *   missing
  */
 export function relayout(
   block: Block,
@@ -379,13 +389,13 @@ export function relayout(
   return canonicalBlock({ ...block, layout, cells });
 }
 
-/** Cuts a block to the half-open range `[fromMs, toMs)`. */
+/** Returns the part of a block in the half-open range `[fromMs, toMs)`. */
 export function sliceBlock(block: Block, fromMs: number, toMs: number): Block {
   const { timestamps } = block;
   const first = lowerBound(timestamps, fromMs);
   const end = Math.max(first, lowerBound(timestamps, toMs));
   if (first === 0 && end === timestamps.length) return block;
-  // A column with a value in every row leaves no row empty.
+  // If a column has a value in every row, no row becomes empty.
   if (hasVersionsByRow(block) && block.columns.some(({ rows }) => rows === undefined))
     return lazyVersions(
       {
@@ -406,7 +416,7 @@ export function sliceBlock(block: Block, fromMs: number, toMs: number): Block {
   });
 }
 
-/** Cuts a block in two at `atMs`, which belongs to the second; merged they are the block again. */
+/** Splits a block at `atMs`, which belongs to the second part. Merging the parts gives the block again. */
 export function splitBlock(block: Block, atMs: number): [Block, Block] {
   return [
     sliceBlock(block, Number.NEGATIVE_INFINITY, atMs),
@@ -427,7 +437,7 @@ function cutColumn({ rows, values, versions }: Cells, firstRow: number, endRow: 
   };
 }
 
-/** Index of the first element that is not below `bound`. */
+/** Returns the index of the first element that is at least `bound`. */
 function lowerBound(ascending: Float64Array | Uint32Array, bound: number): number {
   let low = 0;
   let high = ascending.length;

@@ -1,41 +1,42 @@
 /**
- * The canonical form of a block: two blocks of the same samples are equal field by field, which makes merging
+ * The canonical form of a block. Blocks with the same samples are equal field by field, which makes merging
  * commutative, associative and idempotent.
  *
- * - A row without values is gone.
- * - A row's version is the one most of its values have, the lowest of these when several are as frequent.
- * - `Column.rows` stands only where a row is missing, `Column.versions` only where a value differs from its row.
+ * - There are no rows without values.
+ * - A row's version is the one that most of its values have; if several are equally frequent, the lowest.
+ * - `Column.rows` is present only if a row is missing, `Column.versions` only if a value's version differs
+ *   from its row's.
  * - Every listed version is used.
  */
 import type { Block, Column, Version } from './model';
 
-/** A column in the making. */
+/** A column of a draft. */
 export interface Cells {
-  /** Ascending; absent when every row has a value. */
+  /** Ascending; absent if every row has a value. */
   readonly rows?: Uint32Array | undefined;
   readonly values: Float64Array;
-  /** Absent when each value has its row's version. */
+  /** Absent if every value has its row's version. */
   readonly versions?: Uint32Array | undefined;
 }
 
-/** A block in the making: a {@link Block} that need not be canonical. */
+/** A {@link Block} under construction, which need not be canonical. */
 export interface Draft {
   readonly layout: Uint8Array;
   /** Ascending and distinct. */
   readonly timestamps: Float64Array;
   /** Ascending and distinct. */
   readonly versions: readonly Version[];
-  /** Versions of the cells that have none of their own. */
+  /** Versions of the rows, for cells without versions of their own. */
   readonly rowVersions: Uint32Array;
   readonly cells: readonly Cells[];
 }
 
-/** Two 32-bit halves for each value: the way to move bits that a JavaScript number might change. */
+/** Views values as 32-bit halves, for moving bits that a JavaScript number might change. */
 export function bitsOf(values: Float64Array): Uint32Array {
   return new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
 }
 
-/** Brings a draft into the canonical form. Arrays of the draft may become the block's. */
+/** Brings a draft into the canonical form. The block may use arrays of the draft. */
 export function canonicalBlock(draft: Draft): Block {
   return withUsedVersions(withRowVersions(withoutEmptyRows(draft)));
 }
@@ -68,7 +69,7 @@ function withoutEmptyRows(draft: Draft): Draft {
   return { ...draft, timestamps, rowVersions, cells };
 }
 
-/** Gives each row the version most of its values have, and columns versions only where they differ from it. */
+/** Gives each row the version that most of its values have, and columns versions only where they differ. */
 function withRowVersions(draft: Draft): Draft {
   if (draft.cells.every((column) => column.versions === undefined)) return draft;
   const rowVersions = frequentVersions(draft);
@@ -88,7 +89,10 @@ function cellVersions(column: Cells, rowVersions: Uint32Array): Uint32Array {
   return column.rows === undefined ? rowVersions : column.rows.map((row) => rowVersions[row]!);
 }
 
-/** Cells are laid out row by row, so that counting needs one counter for each version and no map. */
+/**
+ * Finds each row's most frequent version. Lays out cells row by row, so that counting needs only a counter
+ * for each version.
+ */
 function frequentVersions(draft: Draft): Uint32Array {
   const rowCount = draft.timestamps.length;
   const ends = new Uint32Array(rowCount);
@@ -132,7 +136,7 @@ function frequentVersions(draft: Draft): Uint32Array {
 function withUsedVersions(draft: Draft): Block {
   const { layout, timestamps, versions, rowVersions, cells } = draft;
   const used = new Uint8Array(versions.length);
-  // A row may have its version from cells that say it themselves, so all are looked at.
+  // Check all rows, since a row's version may come from cells with versions of their own.
   for (let row = 0; row < rowVersions.length; row++) used[rowVersions[row]!] = 1;
   for (const column of cells) {
     if (column.versions !== undefined) for (const version of column.versions) used[version] = 1;
@@ -153,7 +157,7 @@ function withUsedVersions(draft: Draft): Block {
   return { layout, timestamps, versions: kept, rowVersions: rowVersions.map(renumber), columns };
 }
 
-/** Without keys for what is absent, so that equal columns are equal to `toEqual` and to people. */
+/** Omits keys for absent fields, so that equal columns are equal to `toEqual`. */
 const asColumn =
   (timestamps: Float64Array) =>
   ({ rows, values, versions }: Cells): Column => ({

@@ -1,10 +1,10 @@
 /**
- * Chunks: a block as immutable bytes. FORMAT.md describes them; in short
+ * Chunks: immutable, encoded blocks. FORMAT.md describes the bytes; in short:
  *
  *     magic, form | layout id | numbers of series and rows | head | columns | tail | CRC-32
  *
- * The head has the timestamps, the sets of rows, and each column's place; the tail has the versions, which only
- * merging needs.
+ * The head has the timestamps, the row sets, and the place of each column. The tail has the versions, which
+ * only merging needs.
  */
 import { BitReader, BitWriter } from './bits';
 import { type Cells, canonicalBlock } from './canonical';
@@ -20,7 +20,7 @@ import { crc32, zstdCompress, zstdDecompress } from './zstd';
 
 const MAGIC_0 = 0x48;
 const MAGIC_1 = 0x74;
-/** Format version in the high half, form in the low half. */
+/** Format version in the high four bits, form in the low four bits. */
 const COLUMNAR = 0x10;
 const SOLID = 0x11;
 const LAYOUT_START = 3;
@@ -28,29 +28,34 @@ const LAYOUT_BYTES = 16;
 const COUNTS_START = LAYOUT_START + LAYOUT_BYTES;
 const CRC_BYTES = 4;
 
-/** A limit of the format. */
+/** Most values of a chunk; a limit of the format. */
 export const MAX_VALUES = 2 ** 24;
 /**
- * A few bytes must not claim all memory, however well regular data compresses: a chunk has at least a byte for this much
- * weight, with zeros before the checksum if need be. A value weighs 1; a series and a version 16.
+ * Bounds the memory that a small chunk can claim, however well regular data compresses: a chunk has at least
+ * one byte for this much weight, with zeros before the checksum if necessary. A value weighs 1; a series or a
+ * version weighs 16.
  */
 const MAX_WEIGHT_PER_BYTE = 8192;
 const OBJECT_WEIGHT = 16;
-/** A chunk is at most as large as zstd of its points at this level, plus a constant. */
+/**
+ * Level of zstd for points. A chunk is never larger than its points compressed at this level, plus a
+ * constant.
+ */
 const SOLID_LEVEL = 3;
 
-/** An open chunk: its checksum and head have been checked; columns are decoded on demand. */
+/** An open chunk. Its checksum and head have been verified; columns are decoded on demand. */
 export interface ChunkReader {
-  /** 16 bytes, a view of the chunk. */
+  /** The layout's id, 16 bytes: a view of the chunk. */
   readonly layout: Uint8Array;
   readonly seriesCount: number;
   readonly sampleCount: number;
-  /** Of the samples; 0 when there are none. */
+  /** Timestamp of the first sample; 0 when there are none. */
   readonly minTimestamp: number;
-  /** The last sample's own, inclusive; 0 when there are none. */
+  /** Timestamp of the last sample, inclusive; 0 when there are none. */
   readonly maxTimestamp: number;
   /**
-   * Decodes one series as a block of one column, as `relayout` would make of the whole. Does not decode the others.
+   * Decodes only one series, as a block with one column. The result is the same as that of `relayout` on the
+   * whole block.
    *
    * @throws {RangeError} when `index` is not below `seriesCount`
    * @throws {CorruptChunkError}
@@ -65,9 +70,9 @@ const writer = new BitWriter();
 /**
  * Encodes a block as a chunk. Equal blocks give equal bytes.
  *
- * @param block in the canonical form, as whatever this library makes
- * @throws {RangeError} when it has more than {@link MAX_VALUES} values, timestamps that are no ascending integers, or a
- *   layout id that is not 16 bytes long
+ * @param block in the canonical form, in which this library returns all blocks
+ * @throws {RangeError} when it has more than {@link MAX_VALUES} values, timestamps that are not ascending
+ *   integers, or a layout id that is not 16 bytes long
  */
 export function encodeChunk(block: Block): Uint8Array {
   let values = 0;
@@ -136,7 +141,7 @@ function finish(block: Block, leastBytes: number): Uint8Array {
 }
 
 /**
- * Opens a chunk, which is all of `bytes`; they must not change as long as it is used.
+ * Opens a chunk. `bytes` must be exactly the chunk, and must not change while the chunk is in use.
  *
  * @throws {CorruptChunkError} when `bytes` is not one whole, unaltered chunk of format 1
  */
@@ -161,14 +166,14 @@ export function openChunk(bytes: Uint8Array): ChunkReader {
   return new OpenChunk(bytes.subarray(LAYOUT_START, COUNTS_START), body, reader, maxWeight);
 }
 
-/** The common part of both forms: rows, columns, and the reader at the tail. */
+/** The part that both forms have: rows and columns. After reading it, the reader is at the tail. */
 interface Body {
   readonly timestamps: Float64Array;
-  /** Of each series the rows; undefined when it has all. */
+  /** Each series' rows; undefined if it has all rows. */
   readonly rowsOf: readonly (Uint32Array | undefined)[];
   readonly valueCounts: readonly number[];
   readonly sampleCount: number;
-  /** The values of the series `[first, end)`. */
+  /** Decodes the values of the series with indexes in `[first, end)`. */
   values(first: number, end: number): Float64Array[];
 }
 
@@ -194,7 +199,7 @@ function readColumnar(reader: BitReader, seriesCount: number, rowCount: number, 
   };
 }
 
-/** True when timestamps ascend and are within 2^53. */
+/** Whether timestamps are ascending integers within 2^53. */
 function areTimestamps(timestamps: Float64Array): boolean {
   let previous = -(2 ** 53);
   for (let row = 0; row < timestamps.length; row++) {
@@ -240,12 +245,15 @@ function decompress(bytes: Uint8Array, size: number): Uint8Array {
   return points;
 }
 
-/** The part after the columns, versions in the order that decides. */
+/** The part after the columns. Its versions have been sorted by {@link compareVersions}. */
 interface Tail {
   readonly versions: readonly Version[];
   readonly rowVersions: Uint32Array;
   readonly overrides: ReadonlyMap<number, Overrides>;
-  /** Whether the chunk lists versions in another order, so that what is canonical there need not be here. */
+  /**
+   * Whether the chunk lists versions in a different order. Then a block of its columns may not be canonical
+   * yet.
+   */
   readonly isReordered: boolean;
 }
 
@@ -280,7 +288,7 @@ class OpenChunk implements ChunkReader {
     const [values] = body.values(index, index + 1);
     const column = this.column(index, values!);
     const { timestamps } = body;
-    // Nothing to leave out: the arrays are shared.
+    // Share the arrays, since no row or version can be unused.
     if (column.rows === undefined && overrides.size === 0) {
       return { layout, timestamps, versions, rowVersions, columns: [column] };
     }

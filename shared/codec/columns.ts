@@ -1,4 +1,4 @@
-/** A chunk's columns, each in its own bytes, and the directory of their places. */
+/** A chunk's columns, each encoded separately, and the directory of their places. */
 import { type BitReader, BitWriter } from './bits';
 import { readIntegers, writeIntegers } from './integers';
 import { type Block, CorruptChunkError } from './model';
@@ -9,8 +9,9 @@ import { crc32 } from './zstd';
 const columnWriter = new BitWriter();
 
 /**
- * The directory, and then the columns' bytes. An entry is a column's length, or, for one whose bytes are the same as
- * an earlier one's, how many places back that is, negative.
+ * Writes the directory, then the columns' bytes. An entry of the directory is the length of a column. If the
+ * column's bytes equal those of an earlier one, it is a negative number instead: minus the distance to that
+ * column.
  */
 export function writeColumns(writer: BitWriter, { columns }: Block): void {
   columnWriter.reset();
@@ -48,9 +49,9 @@ function isSame(bytes: Uint8Array, a: number, b: number, length: number): boolea
   return true;
 }
 
-/** Places of the columns, in bytes of the chunk. */
+/** Places of the columns, as byte offsets in the chunk. */
 export interface ColumnDirectory {
-  /** Of each series the series whose bytes it has: itself, or an earlier one. */
+  /** For each series, the series whose bytes it uses: itself, or an earlier one with equal bytes. */
   readonly sources: Uint32Array;
   readonly starts: Float64Array;
   readonly lengths: Float64Array;
@@ -58,7 +59,9 @@ export interface ColumnDirectory {
 }
 
 /**
- * @param valueCounts of each series how many values it has
+ * Reads the directory.
+ *
+ * @param valueCounts each series' number of values
  * @throws {CorruptChunkError}
  */
 export function readDirectory(reader: BitReader, valueCounts: readonly number[]): ColumnDirectory {
@@ -85,7 +88,7 @@ export function readDirectory(reader: BitReader, valueCounts: readonly number[])
 }
 
 /**
- * The values of series `[first, end)`; those with the same bytes share an array.
+ * Decodes the values of the series with indexes in `[first, end)`. Series with the same bytes share an array.
  *
  * @throws {CorruptChunkError}
  */

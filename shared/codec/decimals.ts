@@ -1,36 +1,39 @@
 /**
- * Finds the integers behind decimals: values that are m / d, or m * (1 / d) as a multiplication in floating point
- * rounds it, exactly or a few units in the last place (ulps) beside it. The denominator d is a power of ten; or,
- * since agents divide by 60 seconds and by jiffies, one times 3, 9 or 7.
+ * Finds the integers behind decimals: values that equal m / d, or m * (1 / d) in floating-point
+ * multiplication, either exactly or within a few units in the last place (ulps). The denominator d is a power
+ * of ten; or a power of ten times 3, 9 or 7, since agents divide by 60 seconds and by jiffies.
  *
- * That metrics are decimals in disguise, and that the exponent is best tried and then proved on every value, is
- * ALP's observation (A. Afroozeh, L. Kuffo, P. Boncz, SIGMOD 2024). ALP multiplies by 10^e and 10^-f and stores what
- * does not come back as exceptions; here the division is exact more often, and small errors are kept as ulps, as
- * sums and averages make them by the dozen.
+ * That metrics are mostly decimals, and that the exponent is best found by trying a sample and verifying
+ * every value, is the observation of ALP (A. Afroozeh, L. Kuffo, P. Boncz, SIGMOD 2024). ALP multiplies by
+ * 10^e and 10^-f, and stores values that are not restored exactly as exceptions. Here, the division is exact
+ * more often, and small errors are stored as ulps, because sums and averages cause many of them.
  */
 
-/** 10^22 is the highest power of ten that a float64 holds exactly. */
+/** 10^22 is the highest power of ten that a float64 can represent exactly. */
 export const MAX_EXPONENT = 22;
 
-/** Literals, since `10 ** e` is not always the nearest float64. */
+/** Parsed from literals, since `10 ** e` is not always the nearest float64. */
 const POWERS = Float64Array.from({ length: MAX_EXPONENT + 1 }, (_, e) => Number(`1e${e}`));
 
-/** Denominators are one of these times a power of ten; for factors other than 1 up to {@link MAX_FACTORED_EXPONENT}. */
+/**
+ * Denominators are one of these factors times a power of ten. For factors other than 1, the exponent is at
+ * most {@link MAX_FACTORED_EXPONENT}.
+ */
 export const FACTORS = [1, 3, 9, 7] as const;
 export const MAX_FACTORED_EXPONENT = 18;
 
-/** A float64 holds them all exactly, so 1 / d is the float64 nearest to it. */
+/** Returns a denominator. Each is exact as a float64, so 1 / d is the float64 nearest to its inverse. */
 export function denominator(factor: number, exponent: number): number {
   return factor * POWERS[exponent]!;
 }
 
-/** Beyond it, adding ROUND would not round to an integer. */
+/** For larger mantissas, adding ROUND would not round to an integer. */
 const MAX_MANTISSA = 2 ** 51;
-/** 1.5 * 2^52: added and subtracted it rounds to an integer. */
+/** 1.5 * 2^52: adding and subtracting it rounds to an integer. */
 const ROUND = 6755399441055744;
-/** A residual larger than this makes an exception. */
+/** A value with a larger residual is an exception. */
 const MAX_ULPS = 1024;
-/** So near to a decimal of so few digits is no coincidence. */
+/** A value this close to a decimal with so few digits is assumed to be that decimal. */
 const NEAR_ULPS = 4;
 const NEAR_MANTISSA = 2 ** 40;
 
@@ -38,17 +41,17 @@ export interface Decimals {
   /** One of {@link FACTORS}. */
   factor: number;
   exponent: number;
-  /** m * (1 / d) instead of m / d. */
+  /** Whether values are m * (1 / d) instead of m / d. */
   isProduct: boolean;
-  /** m of each value; of exceptions the one before. */
+  /** m of each value; for exceptions, that of the previous value. */
   mantissas: Float64Array;
-  /** Number of `ulps` that are not 0, and whether any is. */
+  /** Whether any of `ulps` is not 0, and how many. */
   hasUlps: boolean;
   ulpCount: number;
-  /** Added to the bits of the decimal. */
+  /** Differences to add to the bits of the decimals. */
   ulps: Float64Array;
   exceptionCount: number;
-  /** Indexes of the values that are no such decimals. */
+  /** Indexes of the values that are not such decimals. */
   exceptions: Uint32Array;
 }
 
@@ -68,8 +71,10 @@ const one = new Float64Array(1);
 const oneBits = new Int32Array(one.buffer);
 
 /**
+ * Finds the decimals of values.
+ *
  * @param bits the halves of `values`, as signed integers
- * @returns undefined when too many values are no decimals; else an object that the next call fills anew
+ * @returns undefined when too many values are not decimals; otherwise an object that the next call overwrites
  */
 export function findDecimals(values: Float64Array, bits: Int32Array): Decimals | undefined {
   const count = values.length;
@@ -88,12 +93,12 @@ export function findDecimals(values: Float64Array, bits: Int32Array): Decimals |
   return decimals === undefined ? undefined : tryFactor(values, bits, 1);
 }
 
-/** True when so many values have ulps that another encoding may be smaller. */
+/** Whether so many values have ulps that another encoding may be smaller. */
 export function isNoisy(decimals: Decimals, count: number): boolean {
   return decimals.ulpCount * 4 > count;
 }
 
-/** True when three quarters of a few values are decimals of the factor. */
+/** Whether at least three quarters of a sample are decimals with this factor. */
 function fitsSample(values: Float64Array, factor: number): boolean {
   const sampled = Math.min(values.length, FACTOR_SAMPLED);
   let fitting = 0;
@@ -136,7 +141,7 @@ function tryFactor(values: Float64Array, bits: Int32Array, factor: number): Deci
         if (raised > exponent) {
           exponent = raised;
           power = denominator(factor, raised);
-          // All before are done again; a value of few digits stays one with more zeros.
+          // Start again with the higher exponent. Values with fewer digits remain decimals, with more zeros.
           exceptionCount = 0;
           noisy = 0;
           i = -1;
@@ -166,12 +171,13 @@ function tryFactor(values: Float64Array, bits: Int32Array, factor: number): Deci
   return scratch;
 }
 
-/** Beyond it, the exponent stays what it is: searching costs more than a value. */
+/** After this many searches, the exponent is kept: further searches cost more than they save. */
 const MAX_SEARCHES = 64;
 
 /**
- * A few ulps beside a short decimal there is now and then another of 15 or 16 digits, which must not make an
- * exponent for all. So mantissas are long only where they are so in a quarter of a sample.
+ * Chooses the initial exponent and the limit of mantissas, from a sample. Within a few ulps of a short
+ * decimal there may be a decimal with 15 or 16 digits, which must not determine the exponent for all values.
+ * So long mantissas are allowed only if a quarter of the sample needs them.
  */
 function sampleExponents(values: Float64Array, factor: number): { exponent: number; limit: number } {
   const sampled = Math.min(values.length, SAMPLED);
@@ -180,7 +186,7 @@ function sampleExponents(values: Float64Array, factor: number): { exponent: numb
   let longCount = 0;
   for (let i = 0; i < sampled; i++) {
     const value = values[Math.floor((i * values.length) / sampled)]!;
-    // Most integers are found without a search.
+    // Skip values that are integers, without a search.
     if (value === 0 || (value + ROUND - ROUND === value && Math.abs(value) < SHORT_MANTISSA)) continue;
     const exponent = value - value === 0 ? raiseExponent(value, -1, MAX_MANTISSA, factor) : -1;
     if (exponent < 0) continue;
@@ -195,11 +201,14 @@ function sampleExponents(values: Float64Array, factor: number): { exponent: numb
     : { exponent: short, limit: SHORT_MANTISSA };
 }
 
-/** 14 digits. */
+/** Largest short mantissa: 14 digits. */
 const SHORT_MANTISSA = 2 ** 47;
 const SAMPLED = 24;
 
-/** The next higher exponent that makes `value` a decimal, or one of few digits almost; `exponent` if none does. */
+/**
+ * Returns the next higher exponent for which `value` is a decimal, or nearly a decimal with few digits;
+ * `exponent` if there is none.
+ */
 function raiseExponent(value: number, exponent: number, limit: number, factor: number): number {
   let near = exponent;
   const most = factor === 1 ? MAX_EXPONENT : MAX_FACTORED_EXPONENT;
@@ -217,18 +226,21 @@ function raiseExponent(value: number, exponent: number, limit: number, factor: n
   return near;
 }
 
-/** Whether they differ by some ulps at most. */
+/** Whether the two differ by at most {@link NEAR_ULPS}. */
 function isNear(value: number, decimal: number): boolean {
   return Math.abs(decimal - value) <= NEAR_ULPS * 2 ** -53 * Math.abs(value);
 }
 
-/** How much must be added to the bits of `decimal` for the given ones; large when the signs differ. */
+/** Returns the difference between the given bits and those of `decimal`; large if the signs differ. */
 function ulpsBetween(low: number, high: number, decimal: number): number {
   one[0] = decimal;
   return (high - oneBits[1]!) * 2 ** 32 + ((low >>> 0) - (oneBits[0]! >>> 0));
 }
 
-/** Many programs compute m * 0.001 where they mean m / 1000: then the product leaves fewer residuals. */
+/**
+ * Tries products instead of quotients: many programs compute m * 0.001 for m / 1000, and then products leave
+ * fewer residuals.
+ */
 function tryProduct(values: Float64Array, bits: Int32Array, noisy: number): void {
   const { mantissas, ulps, exceptions, exceptionCount, factor, exponent } = scratch;
   const inverse = 1 / denominator(factor, exponent);

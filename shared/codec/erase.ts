@@ -1,15 +1,16 @@
-/** Erasing: deletions, which no block holds, applied to a block's samples. */
+/** Erasing: removes deleted samples from a block. Blocks do not contain deletions themselves. */
 import { bitsOf, type Cells, canonicalBlock, type Draft } from './canonical';
 import { distinctVersions, unionOfVersions } from './lazy-versions';
 import type { Block, Erasure } from './model';
 
-/** An erasure whose version is an index into the versions of a draft. */
+/** An erasure whose version is an index into a draft's versions. */
 interface ErasedRange extends Omit<Erasure, 'version'> {
   readonly version: number;
 }
 
 /**
- * Removes the samples that an erasure of a higher version covers. Whoever holds the erasure applies it to each block.
+ * Removes the samples that an erasure with a higher version covers. The owner of the erasures must apply them
+ * to each block.
  *
  * @throws {RangeError} when an erasure's series is not a column
  */
@@ -36,7 +37,10 @@ export function eraseSamples(block: Block, all: readonly Erasure[]): Block {
   return isErased ? canonicalBlock({ ...draft, cells }) : block;
 }
 
-/** For each series and time the highest version that deletes there, as disjoint, coalesced ranges. They ascend by series, then time. */
+/**
+ * Finds, for each series and time, the highest version that erases there. @returns disjoint ranges, merged
+ * where possible, ascending by series and then time
+ */
 function disjointRanges(ranges: readonly ErasedRange[]): ErasedRange[] {
   const bySeries = new Map<number, ErasedRange[]>();
   for (const range of ranges) {
@@ -54,7 +58,10 @@ function disjointRanges(ranges: readonly ErasedRange[]): ErasedRange[] {
   return result;
 }
 
-/** Paints the highest version first; a stretch once painted is skipped from then on. */
+/**
+ * Finds the disjoint ranges of one series: paints stretches of time in descending order of version, and skips
+ * those that are painted already.
+ */
 function paintRanges(series: number, list: ErasedRange[], result: ErasedRange[]): void {
   const bounds = [...new Set(list.flatMap(({ fromMs, toMs }) => [fromMs, toMs]))].sort((a, b) => a - b);
   const indexOf = new Map(bounds.map((ms, index) => [ms, index]));
@@ -81,7 +88,7 @@ function paintRanges(series: number, list: ErasedRange[], result: ErasedRange[])
   }
 }
 
-/** @param ranges disjoint and ascending, as {@link disjointRanges} returns them */
+/** Removes the erased cells. @param ranges results of {@link disjointRanges} */
 function withoutErased(draft: Draft, ranges: readonly ErasedRange[]): Cells[] {
   const { timestamps, rowVersions } = draft;
   const cells = draft.cells.slice();
@@ -108,7 +115,7 @@ function withoutErased(draft: Draft, ranges: readonly ErasedRange[]): Cells[] {
   return cells;
 }
 
-/** The cells at the given indexes. */
+/** Returns the cells at the given indexes. */
 function pickCells(column: Cells, indexes: Uint32Array): Cells {
   const values = new Float64Array(indexes.length);
   const from = bitsOf(column.values);

@@ -1,32 +1,38 @@
 /**
- * Frames: one row of a group as memory holds it, dense and readable one by one. FORMAT.md describes the bytes.
+ * Frames: single rows of a group, as stored in memory. They are compact, and each can be decoded without
+ * others. FORMAT.md describes the bytes.
  */
 import { CorruptChunkError, type Frame, type Version } from './model';
 import { presentCount } from './presence';
 
-/** The first byte: the format version in the high half, {@link PACKED} and {@link PARTIAL} in the low half. */
+/**
+ * The first byte: format version in the high four bits, the flags {@link PACKED} and {@link PARTIAL} in the
+ * low four bits.
+ */
 const VERSION_1 = 0x10;
-/** Values lack zero bytes at their low ends. */
+/** Flag: values are stored without the zero bytes at their low end. */
 const PACKED = 1;
-/** A presence map says which series of the layout have a value. */
+/** Flag: a presence map tells which series of the layout have values. */
 const PARTIAL = 2;
-/** A second value's length that says the pair has no second value. */
+/** Takes the place of a second value's length if the last pair has no second value. */
 const NO_VALUE = 15;
 
 const LAYOUT_BYTES = 16;
-/** Kind, layout and timestamp; the version follows. */
+/** Bytes of kind, layout and timestamp. The version follows. */
 const HEAD_BYTES = 1 + LAYOUT_BYTES + 8;
-/** Its length is written in two bytes. */
+/** A presence map's length is stored in two bytes. */
 const MAX_PRESENCE_BYTES = 0xffff;
 const MAX_ARRIVAL_MS = 2 ** 48 - 1;
-/** 448 bits; Kinesis' numbers have at most 129 decimal digits. */
+/** 448 bits. Kinesis' sequence numbers have at most 129 decimal digits. */
 const MAX_SEQUENCE_BYTES = 56;
 
 /**
- * Encodes a version as frames have it: 6 bytes arrival time, 1 byte length, the sequence number big-endian without
- * leading zeros. A record's version is encoded once and given to {@link writeSampleFrame} for each of its frames.
+ * Encodes a version for frames: the arrival time in 6 bytes, the length in 1 byte, and the sequence number in
+ * big-endian without leading zeros. Encode a record's version once, and pass it to {@link writeSampleFrame}
+ * for each of its frames.
  *
- * @throws {RangeError} when the arrival time is no integer below 2^48 or the sequence needs more than 448 bits
+ * @throws {RangeError} when the arrival time is not an integer below 2^48, or the sequence number has more
+ *   than 448 bits
  */
 export function encodeVersion(version: Version): Uint8Array {
   const { arrivalMs, sequence } = version;
@@ -60,13 +66,17 @@ export function decodeVersion(bytes: Uint8Array): Version {
   return readVersion(bytes, 0);
 }
 
-/** Bytes of an unpacked frame of `seriesCount` values; `versionBytes` from {@link encodeVersion}. */
+/**
+ * Returns the size of an unpacked frame of `seriesCount` values. @param versionBytes result of {@link
+ * encodeVersion}
+ */
 export function sampleFrameBytes(versionBytes: Uint8Array, seriesCount: number): number {
   return HEAD_BYTES + versionBytes.length + 8 * seriesCount;
 }
 
 /**
- * Writes an unpacked frame at `offset` of `target`, which has room for {@link sampleFrameBytes}. Copies the values once.
+ * Writes an unpacked frame into `target` at `offset`, where there must be room for {@link sampleFrameBytes}.
+ * Copies the values once.
  *
  * @param values 8 raw little-endian bytes for each series of the layout
  * @returns the index just past the frame
@@ -88,7 +98,7 @@ export function writeSampleFrame(
 }
 
 /**
- * Encodes a frame; packs its values where that is shorter.
+ * Encodes a frame, with packed values if that is smaller.
  *
  * @param values 8 raw little-endian bytes for each series of the layout
  */
@@ -110,10 +120,10 @@ export function packSampleFrame(
 }
 
 /**
- * Encodes a frame of some of its layout's series; packs its values where that is shorter.
+ * Encodes a frame with only some of its layout's series, with packed values if that is smaller.
  *
- * @param presence which series of the layout (presence.ts), at least one
- * @param values 8 raw little-endian bytes for each of them
+ * @param presence presence map of at least one series (presence.ts)
+ * @param values 8 raw little-endian bytes for each present series
  */
 export function packPartialFrame(
   layout: Uint8Array,
@@ -139,7 +149,7 @@ export function packPartialFrame(
   return packedEnd === undefined ? bytes : bytes.subarray(0, packedEnd);
 }
 
-/** @returns the index just past the packed values, or undefined when they take as many bytes as they are, or more */
+/** @returns the index just past the packed values; undefined if packing does not make them smaller */
 function packValues(target: Uint8Array, start: number, values: Uint8Array): number | undefined {
   let control = start;
   let end = start;
@@ -184,15 +194,15 @@ function unpackValues(bytes: Uint8Array, start: number): Uint8Array {
   return values;
 }
 
-/** The 16 bytes of an encoded frame's layout id, a view. */
+/** Returns a view of the 16 bytes of an encoded frame's layout id. */
 export function layoutOfFrame(bytes: Uint8Array): Uint8Array {
   return bytes.subarray(1, 1 + LAYOUT_BYTES);
 }
 
 /**
- * Encodes a frame of all of its layout's series, without packing.
+ * Encodes a frame with all of its layout's series, without packing.
  *
- * @throws {RangeError} when a field is outside the bounds its type states
+ * @throws {RangeError} when a field is outside the bounds that its type documents
  */
 export function encodeFrame({ layout, timestamp, version, presence, values }: Frame): Uint8Array {
   if (presence !== undefined) throw new RangeError('packPartialFrame encodes frames with a presence map');
@@ -203,7 +213,7 @@ export function encodeFrame({ layout, timestamp, version, presence, values }: Fr
 }
 
 /**
- * Decodes the frame that is all of `bytes`. `layout` and unpacked `values` are views, not copies.
+ * Decodes a frame. `bytes` must be exactly the frame. `layout` and unpacked `values` are views, not copies.
  *
  * @throws {CorruptChunkError} when `bytes` is not one whole frame of version 1
  */
@@ -251,7 +261,7 @@ function writeHead(target: Uint8Array, offset: number, kind: number, layout: Uin
   return offset + HEAD_BYTES;
 }
 
-/** 8 bytes, little-endian, two's complement. */
+/** Writes a timestamp as 8 bytes, little-endian, two's complement. */
 function writeTimestamp(target: Uint8Array, offset: number, ms: number): void {
   if (!Number.isSafeInteger(ms)) throw new RangeError(`timestamp ${ms} is not an integer within 2^53`);
   const low = ms >>> 0;

@@ -1,4 +1,4 @@
-/** The codec's public face. FORMAT.md says what its bytes mean. */
+/** The codec's public interface. FORMAT.md describes the bytes. */
 export {
   blockFromFrames,
   joinBlocks,

@@ -1,21 +1,22 @@
 /**
- * Sequences of integers, which values, times, rows and versions all become. A sequence is reduced to its first
- * integer, the greatest common divisor of all distances from it, and the quotients: as they are, as deltas, or as
- * deltas of deltas; these are put in bins (bins.ts), and the bins' symbols coded by tANS (ans.ts).
+ * Encodes sequences of integers. Values, times, rows and versions are all encoded as such sequences. A
+ * sequence is reduced to its first integer, the greatest common divisor of all distances from it, and the
+ * quotients. The quotients are written unchanged, as deltas, or as deltas of deltas: they are put in bins
+ * (bins.ts), whose symbols are coded with tANS (ans.ts).
  */
 import { type Bins, chooseBins, MAX_RESOLUTION, newBins } from './bins';
 import type { BitReader, BitWriter } from './bits';
 import { readLatents, writeLatents } from './latents';
 import { sortIntegers } from './sorting';
 
-/** Integers of a sequence are from -MAX_INTEGER to MAX_INTEGER. */
+/** The integers of a sequence must be from -MAX_INTEGER to MAX_INTEGER. */
 export const MAX_INTEGER = 2 ** 51;
 
-/** Deltas of numbers further apart than this could need more than 53 bits. */
+/** If numbers are further apart than this, their deltas could need more than 53 bits. */
 const MAX_DELTA_RANGE = 2 ** 50;
-/** How the quotients are written; the number of differences taken, or that all integers are the first. */
+/** Takes the place of the order of differences (0, 1 or 2) if all integers equal the first. */
 const ALL_EQUAL = 3;
-/** Above this many, the order is chosen by a sample of SAMPLE_RUNS runs. */
+/** For longer sequences, the order is chosen by a sample of SAMPLE_RUNS runs. */
 const SAMPLE_ABOVE = 384;
 const SAMPLE_RUNS = 4;
 const SAMPLE_RUN = 64;
@@ -34,9 +35,9 @@ function reserveScratch(count: number): void {
 }
 
 /**
- * Writes `integers[0, count)`; `count` itself is not written.
+ * Writes `integers[0, count)`. `count` itself is not written.
  *
- * @param integers within {@link MAX_INTEGER}; -0 comes back as 0
+ * @param integers within {@link MAX_INTEGER}; -0 is read back as 0
  */
 export function writeIntegers(writer: BitWriter, integers: Float64Array, count: number): void {
   if (count === 0) return;
@@ -60,7 +61,7 @@ export function writeIntegers(writer: BitWriter, integers: Float64Array, count: 
   const latentCount = takeDifferences(order, 1, count, latents);
   if (order === 2) writer.writeSigned(quotients[1]!);
   if (latentCount === 0) return;
-  // A sample's bins are no good for the whole.
+  // Choose bins again: those of a sample do not cover all values.
   const bins = candidateBins[order];
   if (count > SAMPLE_ABOVE) {
     sorted.set(latents.subarray(0, latentCount));
@@ -70,7 +71,10 @@ export function writeIntegers(writer: BitWriter, integers: Float64Array, count: 
   writeLatents(writer, latents, latentCount, bins);
 }
 
-/** Fills `quotients` with the distances from the first, divided by what divides them all: the result, 0 if all are 0. */
+/**
+ * Fills `quotients` with the distances from the first integer, divided by their greatest common divisor.
+ * Returns the divisor; 0 if all distances are 0.
+ */
 function divideDistances(integers: Float64Array, count: number): number {
   const first = integers[0]!;
   let divisor = 0;
@@ -78,7 +82,7 @@ function divideDistances(integers: Float64Array, count: number): number {
   for (; i < count && divisor !== 1; i++) {
     const distance = Math.abs(integers[i]! - first);
     if (distance === 0) continue;
-    // The remainder of small integers is many times faster than that of float64.
+    // The remainder of 32-bit integers is computed many times faster than that of float64.
     const isDivided =
       distance <= MAX_INT32 && divisor <= MAX_INT32
         ? divisor !== 0 && (distance | 0) % (divisor | 0) === 0
@@ -100,9 +104,10 @@ function commonDivisor(a: number, b: number): number {
 }
 
 /**
- * Writes the order's differences of quotients `[start, end)` to `into`; of order 2 those from index 2 on.
+ * Writes differences of the given order of `quotients[start, end)` to `into`. For order 2, they begin at
+ * index 2.
  *
- * @returns how many
+ * @returns the number of differences
  */
 function takeDifferences(order: number, start: number, end: number, into: Float64Array): number {
   let count = 0;
@@ -116,7 +121,9 @@ function takeDifferences(order: number, start: number, end: number, into: Float6
   return count;
 }
 
-/** The order whose bins promise the least; for short sequences these are the bins that are then used. */
+/**
+ * Returns the order whose bins have the lowest estimated cost. For short sequences, these bins are then used.
+ */
 function chooseOrder(count: number): 0 | 1 | 2 {
   const { tries0, tries1, tries2 } = promisingOrders(count);
   if (count > SAMPLE_ABOVE && !tries1) return 0;
@@ -151,8 +158,9 @@ function chooseOrder(count: number): 0 | 1 | 2 {
 const ORDERS = [0, 1, 2] as const;
 
 /**
- * Chooses the orders worth a try, by the distances of quotients from their mean and from one another, and of deltas from
- * one another: differences make noise larger, a walk or a counter smaller.
+ * Chooses the orders to try. Compares three sums: distances of quotients from their mean, distances between
+ * consecutive quotients, and distances between consecutive deltas. Taking differences makes noise larger, but
+ * a random walk or a counter smaller.
  */
 function promisingOrders(count: number): { tries0: boolean; tries1: boolean; tries2: boolean } {
   let low = 0;
@@ -178,7 +186,7 @@ function promisingOrders(count: number): { tries0: boolean; tries1: boolean; tri
     if (i > 1) turns += Math.abs(nextDelta - delta);
     delta = nextDelta;
   }
-  // For short sequences a try is a good part of all work, and sums are a poorer guess anyway.
+  // For short sequences, trying an order is a large part of the work, and the sums are a poorer estimate.
   const isShort = count <= SHORT;
   const tries1 = deltas < deviation * (isShort ? 1 : 1.25);
   const tries0 = !tries1 || deltas * (isShort ? 6 : 16) > deviation;
@@ -187,13 +195,13 @@ function promisingOrders(count: number): { tries0: boolean; tries1: boolean; tri
 
 const SHORT_RESOLUTION = 16;
 const MIDDLE_RESOLUTION = 32;
-/** Up to here a sequence is short. */
+/** Sequences up to this length are short. */
 const SHORT = 128;
 const SAMPLE_RESOLUTION = 16;
 
 /**
- * Reads `count` integers into `into[start, start + count)`. Bytes that no encoder wrote may give any numbers: the caller
- * checks them.
+ * Reads `count` integers into `into[start, start + count)`. Corrupt bytes can give any numbers, so the caller
+ * must check them.
  *
  * @throws {CorruptChunkError}
  */

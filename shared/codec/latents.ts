@@ -1,6 +1,6 @@
 /**
- * Integers as bins' symbols, coded by tANS, and offsets in their bins. integers.ts writes a sequence's quotients or
- * differences so.
+ * Encodes integers as symbols of bins, coded with tANS, and offsets in the bins. integers.ts uses it for a
+ * sequence's quotients or differences.
  */
 import { decodeTable, encodeStates, fillDecodeTable, MAX_TABLE_LOG } from './ans';
 import { type Bins, MAX_BINS } from './bins';
@@ -11,13 +11,13 @@ let symbols = new Uint8Array(0);
 let steps = new Uint16Array(0);
 const weights = new Uint16Array(MAX_BINS);
 
-/** Writes `latents[0, count)`, at least one, each of which is in one of the bins. */
+/** Writes `latents[0, count)`, at least one. Each must be in one of the bins. */
 export function writeLatents(writer: BitWriter, latents: Float64Array, count: number, bins: Bins): void {
   const tableLog = writeBins(writer, bins, count);
   writeOffsets(writer, latents, count, bins, tableLog);
 }
 
-/** @returns the table's logarithm, 0 for a single bin */
+/** Writes the bins. @returns the logarithm of the table's size; 0 for a single bin */
 function writeBins(writer: BitWriter, bins: Bins, latentCount: number): number {
   const { count, lower, offsetBits } = bins;
   writer.write(Math.min(count - 1, 7), 3);
@@ -52,7 +52,10 @@ function writeBins(writer: BitWriter, bins: Bins, latentCount: number): number {
   return tableLog;
 }
 
-/** A bin's lower bound is at least this: its predecessor spans more than half of what its offsets can say. */
+/**
+ * Returns the lowest possible bound of a bin: the preceding bin uses more than half of the range of its
+ * offsets.
+ */
 function leastLower(lower: Float64Array, offsetBits: Uint8Array, bin: number): number {
   const bits = offsetBits[bin - 1]!;
   return lower[bin - 1]! + (bits === 0 ? 1 : 2 ** (bits - 1) + 1);
@@ -63,7 +66,10 @@ function chooseTableLog(binCount: number, latentCount: number): number {
   return Math.min(MAX_TABLE_LOG, Math.max(wanted, bitLength(binCount - 1)));
 }
 
-/** Fills `weights`: the states of each bin by its population, at least one, 2^tableLog together. */
+/**
+ * Fills `weights`, the number of states of each bin: proportional to its population, at least one, 2^tableLog
+ * in total.
+ */
 function shareStates(bins: Bins, latentCount: number, tableLog: number): void {
   const size = 2 ** tableLog;
   const { count, population } = bins;
@@ -75,7 +81,7 @@ function shareStates(bins: Bins, latentCount: number, tableLog: number): void {
     left -= weight;
     if (weight > weights[largest]!) largest = bin;
   }
-  // Rounding gave too few or too many: the heaviest notice it least.
+  // Correct the rounding error at the largest weights, where it matters least.
   while (left < 0) {
     let heaviest = 0;
     for (let bin = 1; bin < count; bin++) if (weights[bin]! > weights[heaviest]!) heaviest = bin;
@@ -138,7 +144,7 @@ function writeOffsets(
   writer.pendingCount = pendingCount;
 }
 
-/** Fills `symbols` with the bins of the latents. */
+/** Fills `symbols` with each latent's bin. */
 function findSymbols(latents: Float64Array, count: number, lower: Float64Array, binCount: number): void {
   const low = lower[0]!;
   const range = lower[binCount - 1]! - low;
@@ -146,7 +152,7 @@ function findSymbols(latents: Float64Array, count: number, lower: Float64Array, 
     for (let i = 0; i < count; i++) symbols[i] = findBin(lower, binCount, latents[i]!);
     return;
   }
-  // An index by the leading bits of the distance from the lowest bin gives the first bin that can be.
+  // The leading bits of a latent's distance from the lowest bin give the first bin that can contain it.
   const shift = Math.max(0, bitLength(range) - INDEX_BITS);
   let slot = 0;
   for (let bin = 0; bin < binCount; bin++) {
@@ -184,7 +190,7 @@ const readOffsetBits = new Uint8Array(MAX_BINS);
 const readWeights = new Uint16Array(MAX_BINS);
 
 /**
- * Reads integers into `into[start, end)`, which is not empty.
+ * Reads integers into `into[start, end)`, which must not be empty.
  *
  * @throws {CorruptChunkError}
  */
@@ -238,7 +244,7 @@ export function readLatents(reader: BitReader, into: Float64Array, start: number
   if (endState !== 0) throw new CorruptChunkError(`coder ends in state ${endState}, not 0`);
 }
 
-/** @returns the state the coder ends in */
+/** Reads symbols and offsets. @returns the coder's final state */
 function readSymbols(
   reader: BitReader,
   into: Float64Array,
@@ -260,7 +266,8 @@ function readSymbols(
   }
   const { view } = reader;
   let { position } = reader;
-  // Honest bits end four bytes before the chunk does, at the checksum; others must not make this throw.
+  // In a valid chunk, the bits end at least four bytes before the end, at the checksum. In corrupt ones, the
+  // load must not throw.
   const lastWord = view.byteLength - 4;
   for (let i = start; i < end; i++) {
     const symbol = symbolOf[state]!;

@@ -1,10 +1,10 @@
 import { type Block, compareVersions, type Version } from './model';
 
 /**
- * A block whose versions are decoded when they are first asked for: only merging with other samples of the same time and
- * deletions need them, and they take ten times as long as a sample's value.
+ * Makes a block whose versions are decoded when they are first used. Only deletions, and merging with other
+ * samples of the same times, need them, and decoding a version takes ten times as long as a value.
  *
- * @param decode gives each row's version
+ * @param decode returns each row's version
  */
 export function lazyVersions(
   block: Omit<Block, 'versions' | 'rowVersions'>,
@@ -26,7 +26,7 @@ export function lazyVersions(
   };
 }
 
-/** The distinct versions in ascending order, and for each given one its index there. */
+/** Returns the distinct versions in ascending order, and each given version's index in them. */
 export function distinctVersions(all: readonly Version[]): { versions: Version[]; indexes: Uint32Array } {
   const indexes = new Uint32Array(all.length);
   const order = Uint32Array.from(all.keys());
@@ -45,7 +45,7 @@ export function distinctVersions(all: readonly Version[]): { versions: Version[]
   return { versions, indexes };
 }
 
-/** The union of two ascending lists of versions, and for each version of either its index there. */
+/** Returns the union of two ascending lists of versions, and each version's index in it. */
 export function unionOfVersions(a: readonly Version[], b: readonly Version[]) {
   const versions: Version[] = [];
   const fromA = new Uint32Array(a.length);

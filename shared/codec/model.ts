@@ -1,14 +1,14 @@
 /**
- * The words of the codec: versions, frames and blocks.
+ * The codec's data types: versions, frames and blocks.
  *
- * A block is a group's samples of some range of time, in columns. Frames are gathered into blocks, chunks are encoded
- * blocks, and the tiers are merged as blocks.
+ * A block has a group's samples in a range of time, in columns. Frames are gathered into blocks, chunks are
+ * encoded blocks, and samples of different tiers are merged as blocks.
  */
 
 /**
- * Decides between two values of one (series, timestamp): the record's sequence number in the stream, then its arrival
- * time (DESIGN.md, "Words"). The place in the request is settled before a record is made, and equal versions are settled
- * by the value's bits.
+ * Decides between two values of the same series and timestamp: by the record's sequence number in the stream,
+ * then by its arrival time (DESIGN.md, "Words"). Duplicates within a request are resolved before a record is
+ * made. Between equal versions, the value's bits decide.
  */
 export interface Version {
   /** The stream's approximate arrival time, ms since epoch, 0 to 2^48 - 1. */
@@ -18,8 +18,9 @@ export interface Version {
 }
 
 /**
- * Negative when `a` loses against `b`, positive when it wins, 0 when they are the same. Sequence numbers come first:
- * Kinesis does not promise that arrival times ascend (DESIGN.md, "Versions").
+ * Returns a negative number if `a` loses against `b`, a positive one if it wins, and 0 if they are equal.
+ * Sequence numbers come first, because Kinesis does not guarantee that arrival times ascend (DESIGN.md,
+ * "Versions").
  */
 export function compareVersions(a: Version, b: Version): number {
   if (a.sequence !== b.sequence) return a.sequence < b.sequence ? -1 : 1;
@@ -33,26 +34,29 @@ export interface Frame {
   /** ms since epoch, an integer from -(2^53 - 1) to 2^53 - 1. */
   readonly timestamp: number;
   readonly version: Version;
-  /** The series of the layout that the frame has values of (presence.ts); absent: all. */
+  /**
+   * Presence map of the series of the layout that the frame has values of (presence.ts). Absent: it has
+   * values of all.
+   */
   readonly presence?: Uint8Array;
-  /** 8 raw little-endian bytes for each series that is present, in the layout's order. */
+  /** 8 raw little-endian bytes for each present series, in the layout's order. */
   readonly values: Uint8Array;
 }
 
 /** One series of a block. */
 export interface Column {
-  /** Ascending indexes of the block's rows that hold a value; absent when every row does. */
+  /** Ascending indexes of the block's rows that have a value; absent if every row does. */
   readonly rows?: Uint32Array;
   /**
-   * One value for each present row. A container of raw bits: move values with `set`, `subarray` or through an
-   * integer view, never through a JavaScript number, which may change the payload of a NaN.
+   * One value for each of these rows. A container of raw bits: move values with `set`, `subarray` or through
+   * an integer view, never through a JavaScript number, which may change the payload of a NaN.
    */
   readonly values: Float64Array;
-  /** For each value its index in the block's versions; absent when each has the version of its row. */
+  /** Each value's index in the block's versions; absent if every value has its row's version. */
   readonly versions?: Uint32Array;
 }
 
-/** A deletion of one series' samples of lower versions. No block holds it. */
+/** Deletes samples of one series that have lower versions. Blocks do not contain erasures. */
 export interface Erasure {
   /** Index of the column. */
   readonly series: number;
@@ -69,13 +73,13 @@ export interface Block {
   readonly timestamps: Float64Array;
   /** Ascending by {@link compareVersions}, and distinct. */
   readonly versions: readonly Version[];
-  /** For each row the index of its version; a column's `versions` override it. */
+  /** For each row, the index of its version. A column's `versions` override it. */
   readonly rowVersions: Uint32Array;
-  /** One for each series of the layout, in its order. A column may be empty. */
+  /** One column for each series of the layout, in order. A column may be empty. */
   readonly columns: readonly Column[];
 }
 
-/** Bytes that are not a whole, unaltered frame or chunk of the format version this release reads. */
+/** The bytes are not a whole, unaltered frame or chunk of the format version that this release reads. */
 export class CorruptChunkError extends Error {
   override readonly name = 'CorruptChunkError';
 }

@@ -1,16 +1,16 @@
-/** A chunk's overrides: values whose version differs from their row's. */
+/** A chunk's overrides: values whose version differs from their row's version. */
 import type { BitReader, BitWriter } from './bits';
 import { readIntegers, writeIntegers } from './integers';
 import { type Block, CorruptChunkError } from './model';
 import { isIndex } from './versions';
 
-/** Cells of one series, and the versions they have instead of their rows'. */
+/** Cells of one series, with the versions that they have instead of their rows' versions. */
 export interface Overrides {
   readonly cells: Uint32Array;
   readonly versions: Uint32Array;
 }
 
-/** Writes two bits 0 when there are none, as is usual. */
+/** Writes the overrides. Without any, as is usual, it writes only two bits 0. */
 export function writeOverrides(writer: BitWriter, block: Block): void {
   const overridden = [...block.columns.keys()].filter((i) => block.columns[i]!.versions !== undefined);
   writer.write(overridden.length > 0 ? 1 : 0, 2);
@@ -31,7 +31,7 @@ function writeOverridden(
       version !== rowVersions[rows === undefined ? cell : rows[cell]!];
     const cells = Uint32Array.from(versions!.keys()).filter((cell) => isOverride(versions![cell]!, cell));
     const own = cells.map((cell) => versions![cell]!);
-    // The series of one source in a shared group have the same.
+    // Series of the same source in a shared group often have equal overrides.
     const key = `${cells};${own}`;
     const twin = known.get(key);
     writer.write(twin === undefined ? 0 : 1, 1);
@@ -47,8 +47,8 @@ function writeOverridden(
 }
 
 /**
- * @param valueCounts of each series how many values it has
- * @returns the overrides of each series that has some
+ * @param valueCounts each series' number of values
+ * @returns the overrides of each series with any
  * @throws {CorruptChunkError}
  */
 export function readOverrides(

@@ -1,25 +1,25 @@
-/** Some columns of frames, as the memory tier's reader gets them. FORMAT.md describes the bytes. */
+/** Selected columns of frames, as the memory tier returns them to readers. FORMAT.md describes the bytes. */
 import type { PlacedFrame } from './block';
 import { decodeVersion } from './frame';
 import { lazyVersions } from './lazy-versions';
 import { type Block, type Column, CorruptChunkError } from './model';
 
-/** First byte of a frame that is given whole. */
+/** First byte of a frame that is returned whole. */
 const WHOLE = 255;
-/** Added to a pick's number: a frame outside the range, of which nothing follows. */
+/** Added to a pick's number for a frame outside the wanted range. Nothing else of such a frame follows. */
 const OUTSIDE = 128;
-/** Timestamp, arrival time, and the length of the sequence number. */
+/** Bytes of the timestamp, the arrival time, and the length of the sequence number. */
 const HEAD_BYTES = 8 + 6 + 1;
 
-/** The columns of one layout that were asked for. */
+/** The requested columns of one layout. */
 export interface PickedColumns {
   /** The layout's 16 bytes. */
   readonly layout: Uint8Array;
-  /** For each of them its column in the block, distinct. */
+  /** Each requested column's position in the block. Positions are distinct. */
   readonly positions: Uint32Array;
 }
 
-/** Gives frames the form of those that were given whole. */
+/** Encodes frames in the form in which whole frames are returned. */
 export function markedWhole(frames: readonly Uint8Array[]): Buffer {
   return Buffer.concat(
     frames.flatMap((frame) => {
@@ -30,7 +30,7 @@ export function markedWhole(frames: readonly Uint8Array[]): Buffer {
   );
 }
 
-/** The frames that were given whole. */
+/** Returns the frames that were returned whole. */
 export function wholeFrames(bytes: Uint8Array, picks: readonly PickedColumns[]): Uint8Array[] {
   const frames: Uint8Array[] = [];
   for (const { pick, from, to } of recordsOf(bytes, picks))
@@ -38,7 +38,7 @@ export function wholeFrames(bytes: Uint8Array, picks: readonly PickedColumns[]):
   return frames;
 }
 
-/** The other frames, as {@link blockFromFrames} takes them, and how many each pick has. */
+/** Returns the other frames, as input of {@link blockFromFrames}, and the number of frames of each pick. */
 export function pickedFrames(
   bytes: Uint8Array,
   picks: readonly PickedColumns[],
@@ -64,11 +64,13 @@ export function pickedFrames(
 }
 
 /**
- * Gathers frames into a block, as {@link blockFromFrames} does, at a fraction of the time where that is simple.
+ * Gathers frames into a block, like {@link blockFromFrames}, but in a fraction of the time. Only handles
+ * simple cases.
  *
  * @param layout id of the block's layout
- * @param picks each of at least one column
- * @returns the block, and how many frames each pick has; undefined when a frame was given whole, or when times do not ascend
+ * @param picks each with at least one column
+ * @returns the block, and the number of frames of each pick; undefined if a frame is whole, or times do not
+ *   ascend
  */
 export function blockFromPicked(
   layout: Uint8Array,

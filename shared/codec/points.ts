@@ -1,6 +1,6 @@
 /**
- * A block's values as points of 16 bytes, an int64 timestamp and a float64 value, little-endian, series after
- * series. A chunk is never much larger than zstd of these.
+ * A block's values as points of 16 bytes: an int64 timestamp and a float64 value, little-endian, ordered by
+ * series. A chunk is never much larger than its points compressed with zstd.
  */
 import { bitsOf, type Cells } from './canonical';
 import { type Block, CorruptChunkError } from './model';
@@ -32,9 +32,12 @@ export function writePoints({ columns, timestamps }: Block): Uint8Array {
 }
 
 /**
- * @param bytes at an address of any alignment
- * @param counts how many points each series has, their sum that of `bytes`
- * @throws {CorruptChunkError} when the timestamps of a series do not ascend, or all have not `rowCount` distinct
+ * Decodes points.
+ *
+ * @param bytes need not be aligned
+ * @param counts each series' number of points; their sum must match `bytes`
+ * @throws {CorruptChunkError} when a series' timestamps do not ascend, or the number of distinct timestamps
+ *   is not `rowCount`
  */
 export function readPoints(
   bytes: Uint8Array,
@@ -84,16 +87,16 @@ function distinct(times: Float64Array): Float64Array {
 }
 
 /**
- * True when a chunk of `length` bytes is certainly within the bound, so that zstd need not be tried. zstd needs at least
- * this: a row's timestamp was never seen before, which costs
- * half a byte, and one more when several of its bytes differ from those of the row before (measured over steps of
- * all kinds: at least 0.85 and 1.88); a value never seen before costs a byte (measured: 2 and more).
+ * Whether a chunk of `length` bytes is certainly within the bound, so that zstd need not be tried. The lower
+ * bounds of zstd's output: a new timestamp takes half a byte, and one more if several of its bytes differ
+ * from those of the row before (measured over steps of all kinds: at least 0.85 and 1.88); a new value takes
+ * a byte (measured: at least 2).
  */
 export function isWithinBound(length: number, { columns, timestamps }: Block): boolean {
   let floor = BOUND_BYTES + BOUND_BYTES_PER_SERIES * columns.length + timestamps.length / 2;
   for (let row = 1; row < timestamps.length; row++) {
     const changed = (timestamps[row]! ^ timestamps[row - 1]!) >>> 0;
-    // Whether more than one of the four low bytes is not 0.
+    // Whether at least two of the four low bytes changed.
     if ((changed & 0xff) !== 0 ? changed > 0xff : (changed & 0xff00) !== 0 && changed > 0xffff) floor++;
   }
   if (length <= floor) return true;
@@ -108,7 +111,9 @@ const BOUND_BYTES_PER_SERIES = 4;
 const MAX_SEEN_BITS = 16;
 const seen = new Uint8Array(1 << MAX_SEEN_BITS);
 
-/** At least so many distinct values there are: each is seen by its hash, and few are seen by another's. */
+/**
+ * Returns a lower bound of the number of distinct values. It counts distinct hashes; few values share one.
+ */
 function leastDistinct(columns: Block['columns']): number {
   let points = 0;
   for (const { values } of columns) points += values.length;

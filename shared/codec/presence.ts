@@ -1,9 +1,9 @@
 /**
- * Presence maps: which series of a layout a frame has values of. Bit `i mod 8` of byte `i / 8` stands for series `i`; the bits
- * beyond the last series are 0.
+ * Presence maps: which series of a layout a frame has values of. Bit `i mod 8` of byte `i / 8` represents
+ * series `i`. The bits after the last series are 0.
  */
 
-/** Bytes of a presence map of `seriesCount` series. */
+/** Returns the size of a presence map for `seriesCount` series, in bytes. */
 export function presenceBytes(seriesCount: number): number {
   return (seriesCount + 7) >> 3;
 }
@@ -12,7 +12,7 @@ export function isPresent(presence: Uint8Array, series: number): boolean {
   return (presence[series >> 3]! & (1 << (series & 7))) !== 0;
 }
 
-/** Indexes of the present series, ascending. */
+/** Returns the indexes of the present series, ascending. */
 export function presentSeries(presence: Uint8Array): Uint32Array {
   const indexes = new Uint32Array(presentCount(presence));
   let at = 0;
@@ -29,14 +29,14 @@ export function presentCount(presence: Uint8Array): number {
   return count;
 }
 
-/** The map of `seriesCount` series of which those at `indexes` are present. */
+/** Makes a presence map for `seriesCount` series, of which those at `indexes` are present. */
 export function presenceOf(indexes: ArrayLike<number>, seriesCount: number): Uint8Array {
   const presence = new Uint8Array(presenceBytes(seriesCount));
   for (let i = 0; i < indexes.length; i++) presence[indexes[i]! >> 3]! |= 1 << (indexes[i]! & 7);
   return presence;
 }
 
-/** True when the map has the size for `seriesCount` series and no bit beyond them. */
+/** Whether a map has the right size for `seriesCount` series and no bits after them. */
 export function isPresenceOf(presence: Uint8Array, seriesCount: number): boolean {
   const rest = seriesCount & 7;
   return (

@@ -1,10 +1,10 @@
-/** The rows that each series has values for: sets of rows, each written once, however many series share it. */
+/** The rows for which each series has values. A set of rows is written once, even if many series share it. */
 import type { BitReader, BitWriter } from './bits';
 import { readIntegers, writeIntegers } from './integers';
 import { type Block, CorruptChunkError } from './model';
 import { isIndex } from './versions';
 
-/** Writes a bit 0 when no series misses a row, as is usual. */
+/** Writes the row sets. If every series has all rows, as is usual, it writes only a bit 0. */
 export function writeRowSets(writer: BitWriter, { columns, timestamps }: Block): void {
   const sets: Uint32Array[] = [];
   const known = new Map<string, number>();
@@ -43,9 +43,9 @@ function complement(rows: Uint32Array, rowCount: number): Uint32Array {
 }
 
 /**
- * For each series its rows, undefined when it has all; series that share a set share the array.
+ * Reads each series' rows; undefined if it has all rows. Series with the same set share an array.
  *
- * @param maxValues more values of all series together are refused, before room for them is made
+ * @param maxValues most values of all series together; checked before allocating
  * @throws {CorruptChunkError}
  */
 export function readRowSets(
@@ -71,7 +71,7 @@ export function readRowSets(
   for (let set = 0; set < setCount; set++) {
     const listsMissing = reader.read(1) === 1;
     const count = reader.readUnsigned();
-    // More than half of the rows is never listed.
+    // Writers never list more than half of the rows: they list the missing ones instead.
     if (count * 2 > rowCount) throw new CorruptChunkError(`row set of ${count} in ${rowCount} rows`);
     room += listsMissing ? rowCount - count : count;
     if (room > maxValues) throw new CorruptChunkError(`row sets of ${room} rows exceed ${maxValues}`);

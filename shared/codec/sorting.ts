@@ -1,6 +1,6 @@
-/** Sorting integers without the cost of a call into the platform, which is most of it for short sequences. */
+/** Sorts integers without calls into the platform, which dominate the cost for short sequences. */
 
-/** Up to here insertion is the faster one. */
+/** Up to this length, insertion sort is faster. */
 const MAX_INSERTION = 128;
 const DIGIT_BITS = 9;
 const DIGITS = 1 << DIGIT_BITS;
@@ -10,7 +10,7 @@ const starts = new Uint32Array(DIGITS);
 let keys = new Uint32Array(0);
 let otherKeys = new Uint32Array(0);
 
-/** Sorts `integers[0, count)`, numbers without NaN, in ascending order. */
+/** Sorts `integers[0, count)` in ascending order. They must not contain NaN. */
 export function sortIntegers(integers: Float64Array, count: number): void {
   if (count <= MAX_INSERTION) {
     sortByInsertion(integers, count);
@@ -27,7 +27,7 @@ export function sortIntegers(integers: Float64Array, count: number): void {
   else sortByDigits(integers, count, low, high - low);
 }
 
-/** Shell's sort: insertion among those far apart first, so that few have far to go. */
+/** Shell sort: compares distant elements first, so that few elements move far in the end. */
 function sortByInsertion(integers: Float64Array, count: number): void {
   for (let gap = 13; gap > 0; gap = (gap / 3) | 0) {
     for (let i = gap; i < count; i++) {
@@ -42,7 +42,7 @@ function sortByInsertion(integers: Float64Array, count: number): void {
   }
 }
 
-/** By the digits of the distance from the lowest, the least significant first. */
+/** Radix sort by the distance from the lowest integer, least significant digit first. */
 function sortByDigits(integers: Float64Array, count: number, low: number, range: number): void {
   if (keys.length < count) {
     keys = new Uint32Array(count * 2);

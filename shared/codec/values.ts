@@ -1,6 +1,6 @@
 /**
- * A column's values. They are cut into segments, since data changes its ways; each is encoded as what it is:
- * one value over and over, decimals, few distinct values, or the two halves of their bits.
+ * Encodes a column's values. They are divided into segments, since the kind of data can change within a
+ * column. Each segment has its own form: a constant, decimals, a dictionary, or the two halves of the bits.
  */
 import { type BitReader, type BitWriter, bitLength } from './bits';
 import { bitsOf } from './canonical';
@@ -16,7 +16,7 @@ import {
 import { readIntegers, writeIntegers } from './integers';
 import { CorruptChunkError } from './model';
 
-/** A segment has at most this many values; a column has as few segments as that allows, of about one length. */
+/** Most values of a segment. A column has as few segments as this allows, of about equal length. */
 export const MAX_SEGMENT = 768;
 
 const CONSTANT = 0;
@@ -27,7 +27,7 @@ const DICTIONARY = 3;
 const highs = new Float64Array(MAX_SEGMENT);
 const lows = new Float64Array(MAX_SEGMENT);
 
-/** Writes the values; how many there are is not written. */
+/** Writes the values. Their number is not written. */
 export function writeValues(writer: BitWriter, values: Float64Array): void {
   const segments = Math.ceil(values.length / MAX_SEGMENT);
   for (let segment = 0; segment < segments; segment++) {
@@ -65,7 +65,7 @@ function writeSegment(writer: BitWriter, values: Float64Array): void {
   writeSmallest(writer, forms);
 }
 
-/** Writes each form in turn and keeps the smallest. */
+/** Writes each form in turn, and keeps the smallest. */
 function writeSmallest(writer: BitWriter, forms: readonly ((writer: BitWriter) => void)[]): void {
   const { length, pending, pendingCount } = writer;
   const start = writer.bitLength;
@@ -116,9 +116,9 @@ function writeDecimals(writer: BitWriter, decimals: Decimals, bits: Uint32Array,
 }
 
 const EXPONENT_BITS = 5;
-/** Instead of an exponent: a factor and its exponent follow. */
+/** Takes the place of an exponent if a factor and its exponent follow. */
 const FACTORED = 31;
-/** A sixteenth of a segment at most is exceptions. */
+/** At most a sixteenth of a segment's values are exceptions. */
 const EXCEPTION_COUNT_BITS = 7;
 
 function writeHalves(writer: BitWriter, bits: Uint32Array): void {
@@ -132,15 +132,15 @@ function writeHalves(writer: BitWriter, bits: Uint32Array): void {
 }
 
 interface Dictionary {
-  /** The bits of the distinct values, in the order of their first appearance. */
+  /** The bits of the distinct values, in order of first appearance. */
   readonly entries: Uint32Array;
-  /** Of each value the index of its entry. */
+  /** Each value's index in the entries. */
   readonly indexes: Float64Array;
 }
 
 const dictionaryIndexes = new Float64Array(MAX_SEGMENT);
 const dictionaryEntries = new Uint32Array(MAX_SEGMENT);
-/** Open addressing: 0 where free, else 1 + the entry's index. */
+/** Open addressing: 0 if the slot is free, otherwise 1 + the entry's index. */
 const slots = new Uint16Array(4096);
 
 /** @returns undefined when more than a third of the values are distinct */
@@ -182,7 +182,7 @@ function writeDictionary(writer: BitWriter, { entries, indexes }: Dictionary, co
 const DICTIONARY_SIZE_BITS = 9;
 
 /**
- * Reads as many values as `into` has room for.
+ * Reads values until `into` is full.
  *
  * @throws {CorruptChunkError}
  */

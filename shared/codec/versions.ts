@@ -1,6 +1,6 @@
 /**
- * The versions of a chunk: arrival times as what they are later than their rows, sequence numbers in parts that
- * change each in its own way.
+ * The versions of a chunk. Arrival times are encoded as delays after their rows' times. Sequence numbers are
+ * divided into parts, because different digits change in different ways.
  */
 import { type BitReader, type BitWriter, bitLength } from './bits';
 import { readIntegers, writeIntegers } from './integers';
@@ -12,8 +12,8 @@ const MAX_SEQUENCE_BITS = 448;
 const SEQUENCE_LENGTH_BITS = 9;
 
 /**
- * How sequence numbers are taken apart: the sizes of the parts, the lowest first, the last again and again; and the
- * part that follows the clock.
+ * How sequence numbers are divided: the sizes of the parts, lowest first, where the last size repeats; and
+ * the part that is a clock, with its expected value.
  */
 interface Scheme {
   readonly sizes: readonly bigint[];
@@ -24,21 +24,22 @@ const bitsEach = (...counts: number[]) => counts.map((count) => 1n << BigInt(cou
 
 const SCHEMES: readonly Scheme[] = [
   { sizes: bitsEach(48) },
-  // As Kinesis numbers today: shard and format in 36 bits, seconds in 36, 8 of 0, a counter in 64.
+  // Kinesis' present format: shard and format in 36 bits, seconds in 36, zeros in 8, a counter in 64.
   {
     sizes: bitsEach(36, 36, 8, 48),
     clock: { part: 1, expected: (arrivalMs) => Math.floor(arrivalMs / 1000) },
   },
-  // As the local emulator numbers: milliseconds, then a counter of ten decimal digits.
+  // The local emulator's format: milliseconds, then a counter of ten decimal digits.
   { sizes: [10n ** 10n], clock: { part: 1, expected: (arrivalMs) => arrivalMs % 1e10 } },
 ];
 
-/** Greatest distance from the arrival time of a number that is taken for a clock in a sequence number, in its own units. */
+/** Greatest difference from the expected value at which a part is taken for a clock, in the clock's units. */
 const MAX_CLOCK_DISTANCE = 1e6;
 
 /**
- * The order of versions in a chunk: arrival time, then sequence number. Until November 2026 it was also the order that
- * decides; what decides now is {@link compareVersions}, and the two orders differ only where arrival times do not ascend.
+ * The order of versions within a chunk: arrival time, then sequence number. Until November 2026, it was also
+ * the order that decides between values. Now that is {@link compareVersions}; the two differ only where
+ * arrival times do not ascend.
  */
 function compareStored(a: Version, b: Version): number {
   return a.arrivalMs - b.arrivalMs || compareVersions(a, b);
@@ -50,12 +51,15 @@ export interface VersionIndexes {
   readonly rowVersions: Uint32Array;
 }
 
-/** Puts versions into a chunk's order. @returns `renumber`, the new index of each; undefined if they are in it */
+/**
+ * Sorts versions into the order of chunks. @returns the sorted part, and `renumber`, which maps old indexes
+ * to new ones; undefined if they are sorted already
+ */
 export function inStoredOrder<T extends VersionIndexes>(part: T) {
   return inOrder(part, compareStored);
 }
 
-/** Puts a chunk's versions into the order that decides. @returns as {@link inStoredOrder} */
+/** Sorts a chunk's versions by {@link compareVersions}. @returns see {@link inStoredOrder} */
 export function inDecidingOrder<T extends VersionIndexes>(part: T) {
   return inOrder(part, compareVersions);
 }
@@ -80,7 +84,7 @@ function inOrder<T extends VersionIndexes>(
   };
 }
 
-/** Writes the block's versions, which are in the stored order, and each row's index among them. */
+/** Writes a block's versions, which must be in the order of chunks, and each row's index among them. */
 export function writeVersions(writer: BitWriter, block: Block): void {
   const { timestamps, versions, rowVersions } = block;
   const count = versions.length;
@@ -95,14 +99,17 @@ export function writeVersions(writer: BitWriter, block: Block): void {
   const arrivals = Float64Array.from(versions, ({ arrivalMs }) => arrivalMs);
   const rowTimes = rowTimesOfVersions(timestamps, rowVersions, count);
   const delays = arrivals.map((arrivalMs, i) => arrivalMs - rowTimes[i]!);
-  // A backfill's delays differ by more than its arrival times; beyond 2^53 they would not be exact.
+  // A backfill's delays vary more than its arrival times. Beyond 2^53, delays would not be exact.
   const isDelayed = delays.every(Number.isSafeInteger) && spread(delays) < spread(arrivals);
   writer.write(isDelayed ? 1 : 0, 1);
   writeWideIntegers(writer, isDelayed ? delays : arrivals, count);
   writeSequences(writer, versions);
 }
 
-/** For each version the time of the first row that has it; of versions of no row, that of the one before. */
+/**
+ * Returns, for each version, the time of the first row with that version; for versions without rows, that of
+ * the previous version.
+ */
 function rowTimesOfVersions(timestamps: Float64Array, rowVersions: Uint32Array, count: number): Float64Array {
   const times = new Float64Array(count).fill(Number.NaN);
   for (let row = rowVersions.length - 1; row >= 0; row--) times[rowVersions[row]!] = timestamps[row]!;
@@ -176,9 +183,9 @@ function writeBigint(writer: BitWriter, value: bigint): void {
 }
 
 /**
- * Reads what {@link writeVersions} wrote, in the stored order.
+ * Reads versions written by {@link writeVersions}, in the order of chunks.
  *
- * @param maxVersions more than this are refused
+ * @param maxVersions more versions than this are refused
  * @throws {CorruptChunkError}
  */
 export function readVersions(
@@ -228,7 +235,7 @@ function readOneVersion(reader: BitReader): Version {
   return { arrivalMs, sequence: readBigint(reader) };
 }
 
-/** Whether a number is an integer from 0 to `end`, exclusive. */
+/** Whether a number is an integer from 0 to `end`, excluding `end`. */
 export function isIndex(value: number, end: number): boolean {
   return value >= 0 && value < end && Math.floor(value) === value;
 }
@@ -266,7 +273,7 @@ function readSequences(reader: BitReader, arrivals: Float64Array): bigint[] {
   return sequences;
 }
 
-/** 448 bits in the smallest parts, those of ten decimal digits, are 14. */
+/** 448 bits, divided into the smallest parts (ten decimal digits), give 14 parts. */
 const MAX_PARTS = 14;
 
 function readBigint(reader: BitReader): bigint {

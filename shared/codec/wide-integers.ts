@@ -2,10 +2,13 @@
 import type { BitReader, BitWriter } from './bits';
 import { MAX_INTEGER, readIntegers, writeIntegers } from './integers';
 
-/** Timestamps may be as far from 0 as 2^53, versions further from them. */
+/**
+ * Base of the two halves of a wide integer. Timestamps may be as far from 0 as 2^53, and arrival times
+ * further from them.
+ */
 const HALF = 2 ** 32;
 
-/** Writes `integers[0, count)`: as one sequence, or, when one of them is large, as the sequences of two halves. */
+/** Writes `integers[0, count)`: as one sequence or, if any of them is large, as two sequences of halves. */
 export function writeWideIntegers(writer: BitWriter, integers: Float64Array, count: number): void {
   let isWide = false;
   for (let i = 0; i < count; i++) if (Math.abs(integers[i]!) > MAX_INTEGER) isWide = true;

@@ -1,9 +1,7 @@
-/**
- * The codec's one port: zstd and CRC-32, nothing else of the platform.
- */
+/** The codec's only dependency on the platform: zstd and CRC-32. */
 import { constants, crc32 as zlibCrc32, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
-/** One zstd frame of `bytes`, its size in the frame's header. */
+/** Compresses `bytes` to one zstd frame, with the size in its header. */
 export function zstdCompress(bytes: Uint8Array, level: number): Uint8Array {
   return zstdCompressSync(bytes, {
     params: { [constants.ZSTD_c_compressionLevel]: level, [constants.ZSTD_c_contentSizeFlag]: 0 },
@@ -12,8 +10,10 @@ export function zstdCompress(bytes: Uint8Array, level: number): Uint8Array {
 }
 
 /**
- * @param maxBytes what the caller expects; never more is allocated
- * @throws whatever the platform throws when `bytes` is no zstd frame or holds more than `maxBytes`
+ * Decompresses a zstd frame.
+ *
+ * @param maxBytes the expected size; never allocates more
+ * @throws an error of the platform when `bytes` is not a zstd frame or contains more than `maxBytes`
  */
 export function zstdDecompress(bytes: Uint8Array, maxBytes: number): Uint8Array {
   return zstdDecompressSync(bytes, { maxOutputLength: maxBytes });
