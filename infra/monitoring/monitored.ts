@@ -5,7 +5,7 @@ import type { AlarmTextName } from './alarm-texts';
 export interface AlarmRule {
   /** The alarm's name without the prefix `heterotsdb-<stage>-`. */
   readonly name: string;
-  /** Key of the texts for its mail and for the table "Alarms" in infra/README.md. */
+  /** Key of the texts for its mail and for its section in infra/README.md. */
   readonly text: AlarmTextName;
   /**
    * The function or table that replaces `SUBJECT` in the text.

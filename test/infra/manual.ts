@@ -11,3 +11,29 @@ export function manualRows(heading: string): { name: string; cells: string[] }[]
     cells: rest!.split('|').map((cell) => cell.trim()),
   }));
 }
+
+/** An alarm's section of the manual. */
+export interface ManualAlarm {
+  readonly name: string;
+  /** What it means for users, and what to do, as the alarm's mail says them. */
+  readonly meaning: string;
+  readonly action: string;
+  /** When to wake somebody. */
+  readonly wake: string;
+}
+
+/** The sections below "Alarms": a heading with the name, a paragraph, a list of what to do, and when to wake somebody. */
+export function manualAlarms(): ManualAlarm[] {
+  const [, section = ''] = /\n## Alarms\n([\s\S]*?)(?=\n## |$)/.exec(MANUAL) ?? [];
+  const joined = (lines: string) => lines.replace(/\n+(?:- | *)/g, ' ').trim();
+  return [
+    ...section.matchAll(
+      /^### `([\w-]+)`\n\n([\s\S]*?)\n\n- ([\s\S]*?)\n\n(?:```[\s\S]*?```\n\n)?(Wake [\s\S]*?)\n(?=\n|$)/gm,
+    ),
+  ].map(([, name, meaning, action, wake]) => ({
+    name: name!,
+    meaning: joined(meaning!),
+    action: joined(action!),
+    wake: joined(wake!),
+  }));
+}

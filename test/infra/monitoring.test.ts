@@ -8,7 +8,7 @@ import {
   type MeteredFunction,
 } from '../../shared/platform/names';
 import { watchedMetrics } from '../support/watched-metrics';
-import { MANUAL, manualRows } from './manual';
+import { MANUAL, manualAlarms } from './manual';
 import { synthesize } from './synthesize';
 
 const { stateless: production } = synthesize({ stage: 'production' });
@@ -18,31 +18,28 @@ describe("the manual's alarms", () => {
   const names = alarms.map(({ AlarmName }) => String(AlarmName).replace('heterotsdb-production-', ''));
 
   test('say what the mails say', () => {
-    const told = Object.fromEntries(manualRows('Alarms').map(({ name, cells }) => [name, cells]));
-    const mailed = Object.entries(ALARM_TEXTS).map(([name, { meaning, action }]) => [
-      name,
-      [meaning, action],
-    ]);
-    expect(told).toEqual(Object.fromEntries(mailed));
+    const told = manualAlarms().map(({ name, meaning, action }) => [name, { meaning, action }]);
+    expect(Object.fromEntries(told)).toEqual(ALARM_TEXTS);
   });
 
-  /** An alarm's row: without the function or the table. */
-  const rowOf = (alarm: string): string =>
+  /** The name of an alarm's section: without the function or the table. */
+  const sectionOf = (alarm: string): string =>
     alarm
       .replace(new RegExp(`^(function-(?:errors|throttled))-(?:${FUNCTIONS.join('|')})$`), '$1')
       .replace(/^(table-throttled)-.*$/, '$1');
 
   test('are all alarms, each once, in the order of the dashboard', () => {
-    expect(manualRows('Alarms').map(({ name }) => name)).toEqual([...new Set(names.map(rowOf))]);
+    expect(manualAlarms().map(({ name }) => name)).toEqual([...new Set(names.map(sectionOf))]);
   });
 
-  test('say what each means and what to do', () => {
-    for (const { name, cells } of manualRows('Alarms')) {
-      expect({ name, cells }).toEqual({
+  test('say what each means, what to do, and when to wake somebody', () => {
+    for (const { name, meaning, action, wake } of manualAlarms())
+      expect({ name, meaning, action, wake }).toEqual({
         name,
-        cells: [expect.stringMatching(/^[A-Z].*\.$/), expect.stringMatching(/\.$/)],
+        meaning: expect.stringMatching(/^[A-Z].*\.$/),
+        action: expect.stringMatching(/\.$/),
+        wake: expect.stringMatching(/^Wake somebody .*\.$/),
       });
-    }
   });
 });
 
