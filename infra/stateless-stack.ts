@@ -13,6 +13,7 @@ import { Ingester } from './functions/ingester';
 import { Operator } from './functions/operator';
 import { Page } from './functions/page';
 import { Post } from './functions/post';
+import { Prober } from './functions/prober';
 import { Query } from './functions/query';
 import { Recovery } from './functions/recovery';
 import { Registry } from './functions/registry';
@@ -58,9 +59,11 @@ export class StatelessStack extends Stack {
         page: page.function,
       },
     });
+    const prober = new Prober(functions, 'Prober', shared);
     const evaluator = new Evaluator(functions, 'Evaluator', {
       ...shared,
       query: query.function,
+      prober: prober.function,
       apiUrl: api.url,
     });
     const canary = new Canary(functions, 'Canary', { ...shared, apiUrl: api.url });

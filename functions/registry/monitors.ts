@@ -14,7 +14,7 @@ import {
   sortedMonitors,
   updatedMonitor,
 } from '../../shared/monitors/monitor';
-import { intervalOf } from '../../shared/monitors/monitor-state';
+import { groupKindOf, intervalOf } from '../../shared/monitors/monitor-state';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { downtimes, gatekeeper, monitors, requirePublicUrl, ruleGroups, services } from './stores';
 
@@ -71,7 +71,8 @@ export const monitorHandlers: RouteHandlers = {
 /** Enters a monitor into the evaluator's index. 0 rules: the monitor was removed, and the evaluator closes its alerts. */
 async function index(tenant: Tenant, monitor: Monitor, rules: 0 | 1): Promise<void> {
   const intervalMs = intervalOf(monitor);
-  if (intervalMs !== undefined) await ruleGroups.index(tenant, 'monitor', monitor.id, rules, intervalMs);
+  if (intervalMs !== undefined)
+    await ruleGroups.index(tenant, groupKindOf(monitor), monitor.id, rules, intervalMs);
 }
 
 async function check(tenant: Tenant, spec: MonitorSpec): Promise<void> {

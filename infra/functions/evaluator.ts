@@ -12,6 +12,8 @@ import { addFunction, addSchedule, type FunctionProps } from './pipeline-functio
 export interface EvaluatorProps extends FunctionProps {
   /** The function that evaluates the rules' queries. */
   readonly query: lambda.Function;
+  /** The function that requests the URLs of external monitors. */
+  readonly prober: lambda.Function;
   /** Base URL of the API, for links in notifications. */
   readonly apiUrl: string;
 }
@@ -24,7 +26,7 @@ export class Evaluator extends Construct implements Monitored {
 
   constructor(scope: Construct, id: string, props: EvaluatorProps) {
     super(scope, id);
-    const { config, stores, query, apiUrl } = props;
+    const { config, stores, query, prober, apiUrl } = props;
     const { stream, tables } = stores;
     this.function = addFunction(this, {
       config,
@@ -38,6 +40,7 @@ export class Evaluator extends Construct implements Monitored {
         [ENV.stream]: stream.stream.streamName,
         [ENV.metaTable]: tables.meta.tableName,
         [ENV.query]: functionName(config.stage, 'query'),
+        [ENV.prober]: functionName(config.stage, 'prober'),
         [ENV.apiUrl]: apiUrl,
       },
     });
@@ -54,7 +57,7 @@ export class Evaluator extends Construct implements Monitored {
     Grant.addToPrincipal({
       grantee: this.function,
       actions: ['lambda:InvokeFunction'],
-      resourceArns: [query.functionArn],
+      resourceArns: [query.functionArn, prober.functionArn],
     });
     if (config.settings.alertTopics.length > 0)
       Grant.addToPrincipal({

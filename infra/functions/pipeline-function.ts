@@ -30,7 +30,7 @@ export interface PipelineFunctionProps extends FunctionProps {
   readonly memoryMb: number;
   readonly timeout: Duration;
   /** Invoker of the function. It decides how failed invocations are handled. */
-  readonly invokedBy: 'api' | 'mapping' | 'schedule' | 'operator';
+  readonly invokedBy: 'api' | 'mapping' | 'schedule' | 'operator' | 'evaluator';
   /**
    * Environment variables in addition to the settings.
    * @default none
@@ -60,6 +60,7 @@ const NO_DEAD_LETTER: Record<PipelineFunctionProps['invokedBy'], string> = {
     'An event source mapping invokes it synchronously; the mapping has its own on-failure destination.',
   schedule:
     'The event says only that it is time: the next one does the same work, which stays in the stores until done.',
+  evaluator: 'The evaluator invokes it synchronously, sees the failure, and asks again in the next minute.',
   operator: 'An operator command invokes it synchronously, sees the failure and repeats the slice.',
 };
 

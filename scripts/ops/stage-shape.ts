@@ -38,12 +38,13 @@ const MEMORY_MB: Readonly<Record<FunctionName, number>> = {
   replayer: 1769,
   recovery: 512,
   evaluator: 512,
+  prober: 256,
   canary: 256,
 };
 const HOURLY = HOURS_OF_MONTH;
 const EACH_MINUTE = 60 * HOURLY;
 /** Metrics that alarms watch, beside those of each cache node. */
-const ALARM_METRICS = { full: 53, essential: 10 };
+const ALARM_METRICS = { full: 55, essential: 10 };
 
 /** @throws {InvalidSettingError} with one sentence naming what is wrong */
 export function deployedStage(stage: string, set: ContextSettings): DeployedStage {

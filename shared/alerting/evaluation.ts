@@ -1,8 +1,8 @@
 import type { Id } from '../model/id';
 import type { EvaluationTime } from './due-slots';
 
-/** What defines a group: a file of rules, or one of Mackerel's monitors. */
-export type GroupKind = 'rule' | 'monitor';
+/** What defines a group: a file of rules, or one of Mackerel's monitors, of samples or of an external URL. */
+export type GroupKind = 'rule' | 'monitor' | 'external';
 
 /**
  * The request by which the evaluator, which runs outside the VPC, has the query function evaluate rule

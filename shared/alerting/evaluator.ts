@@ -14,7 +14,7 @@ export interface EvaluatorDependencies {
   readonly states: Pick<RuleStates, 'commit' | 'beginRun' | 'endRun' | 'putReport'>;
   readonly tenants: Pick<Tenants, 'get'>;
   /**
-   * Invokes the query function.
+   * Invokes the query function, or the prober for external URLs.
    *
    * @param timeMs time after which the answer is no longer awaited
    */
@@ -99,6 +99,11 @@ const TURN_RULES = 500;
  */
 const FORGET_MS = 120_000;
 
+/** Splits items into those that satisfy a condition and the rest. */
+function divided<T>(items: readonly T[], holds: (item: T) => boolean): [T[], T[]] {
+  return [items.filter(holds), items.filter((item) => !holds(item))];
+}
+
 /** Identifies a group among the groups of all tenants. */
 export function keyOf({ tenantId, group }: Pick<IndexedGroup, 'tenantId' | 'group'>): string {
   return `${tenantId} ${group}`;
@@ -138,9 +143,17 @@ export async function runEvaluator(
   try {
     const tenants = [...new Set(indexed.map(({ tenantId }) => tenantId))];
     const pass = new Pass(dependencies, report, startedMs, tenants);
-    if (indexed.length > 0) await pass.evaluate(indexed, atMs ?? now());
-    // Reports of checks create batches without a group, so send even if no group is due.
-    await pass.send(indexed);
+    const evaluate = async (groups: readonly IndexedGroup[]) => {
+      if (groups.length > 0) await pass.evaluate(groups, atMs ?? now());
+    };
+    const [external, others] = divided(indexed, ({ kind }) => kind === 'external');
+    // URLs that hang must not delay other alerts.
+    await Promise.all([
+      evaluate(external),
+      // Reports of checks create batches without a group, so send even if no group is due.
+      evaluate(others).then(() => pass.send(indexed)),
+    ]);
+    if (external.length > 0) await pass.send(external);
     const frequent = indexed.filter(({ intervalMs }) => intervalMs <= HALF_MINUTE_MS);
     if (frequent.length > 0 && atMs === undefined)
       for (;;) {

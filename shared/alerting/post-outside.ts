@@ -1,6 +1,5 @@
-import { request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
-import { publicLookup, requirePublicHost } from '../platform/public-address';
+import { exchangeOutside, type OutsideAnswer } from '../platform/outside';
+import { requirePublicHost } from '../platform/public-address';
 
 /** A receiver did not accept a request. */
 export class DeliveryError extends Error {
@@ -47,48 +46,37 @@ export async function postOutside(
   timeoutMs = TIMEOUT_MS,
 ): Promise<void> {
   const url = new URL(text);
-  const body = Buffer.from(json);
-  const status = await new Promise<number>((resolve, reject) => {
-    let answered: number | undefined;
-    if (!allowsPrivate) {
-      requirePublicHost(url);
-      if (url.protocol !== 'https:') throw new Error('https is needed');
-    }
-    const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(
-      url,
-      {
-        method: 'POST',
-        agent: false,
-        signal: AbortSignal.timeout(timeoutMs),
-        headers: {
-          'content-type': 'application/json',
-          'content-length': body.length,
-          'user-agent': 'heterotsdb',
-          ...(authorization !== undefined && { authorization }),
-        },
-        ...(allowsPrivate ? {} : { lookup: publicLookup }),
-      },
-      (response) => {
-        let bytes = 0;
-        response.on('data', (chunk: Buffer) => {
-          bytes += chunk.length;
-          if (bytes > MAX_ANSWER_BYTES) response.destroy();
-        });
-        response.on('error', () => {});
-        answered = response.statusCode;
-      },
-    );
-    const end = (error: unknown) => (answered === undefined ? reject(error) : resolve(answered));
-    request.on('error', end);
-    // The status decides, however the body ends. A switch of protocols ends the connection without an error.
-    request.on('close', () => end(new Error('no answer')));
-    request.end(body);
-  }).catch((error: unknown) => {
-    throw new DeliveryError(`${url.host} was not reached: ${(error as Error).message}`, false, {
-      cause: error,
-    });
-  });
+  const { status } = await exchange(url, json, authorization, allowsPrivate, timeoutMs).catch(
+    (error: unknown) => {
+      throw new DeliveryError(`${url.host} was not reached: ${(error as Error).message}`, false, {
+        cause: error,
+      });
+    },
+  );
   if (status >= 200 && status < 300) return;
   const isFinal = status >= 300 && status < 500 && status !== 408 && status !== 429;
   throw new DeliveryError(`${url.host} answered ${status}`, isFinal);
+}
+
+/** The status decides, however the body ends. */
+async function exchange(
+  url: URL,
+  json: string,
+  authorization: string | undefined,
+  allowsPrivate: boolean,
+  timeoutMs: number,
+): Promise<OutsideAnswer> {
+  if (!allowsPrivate) {
+    requirePublicHost(url);
+    if (url.protocol !== 'https:') throw new Error('https is needed');
+  }
+  return exchangeOutside({
+    ...{ url, method: 'POST', body: Buffer.from(json), allowsPrivate, maxBytes: MAX_ANSWER_BYTES },
+    signal: AbortSignal.timeout(timeoutMs),
+    headers: {
+      'content-type': 'application/json',
+      'user-agent': 'heterotsdb',
+      ...(authorization !== undefined && { authorization }),
+    },
+  });
 }

@@ -127,7 +127,9 @@ export class RuleStates {
   }: SlotCommit): TransactWriteItem[] {
     const place = { TableName: this.table.name };
     const key =
-      kind === 'monitor' ? metaKeys.monitorState(tenantId, group) : metaKeys.ruleState(tenantId, group);
+      kind === undefined || kind === 'rule'
+        ? metaKeys.ruleState(tenantId, group)
+        : metaKeys.monitorState(tenantId, group);
     const condition = {
       ConditionExpression: afterMs === undefined ? 'attribute_not_exists(pk)' : 'slot = :after',
       ...(afterMs !== undefined && { ExpressionAttributeValues: { ':after': { N: String(afterMs) } } }),

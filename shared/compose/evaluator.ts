@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import type { SNSClient } from '@aws-sdk/client-sns';
-import type { EvaluationAnswer, EvaluationRequest } from '../alerting/evaluation';
+import type { EvaluationAnswer } from '../alerting/evaluation';
 import type { EvaluatorDependencies } from '../alerting/evaluator';
 import { ingestQuiet, type QuietSpan, quietMinutes } from '../alerting/ingest-quiet';
 import { postOutside } from '../alerting/post-outside';
@@ -17,7 +17,12 @@ import type { Id } from '../model/id';
 import type { AlertBatch } from '../monitors/alert-event';
 import { AlertStore } from '../monitors/alert-store';
 import type { Channel } from '../monitors/channel';
+import type { Downtime } from '../monitors/downtime';
+import { type ExternalStores, evaluateExternal } from '../monitors/evaluate-external';
+import type { Monitor } from '../monitors/monitor';
+import { MonitorStates } from '../monitors/monitor-states';
 import { NotificationGroups } from '../monitors/notification-groups';
+import type { Probe } from '../monitors/probe';
 import { type TargetStores, targetsOf } from '../monitors/targets';
 import { WORKING } from '../platform/call-time';
 import { settings, variable } from '../platform/environment';
@@ -38,6 +43,7 @@ export function evaluatorDependencies(): EvaluatorDependencies {
   const table = metaTable();
   const lambda = new LambdaClient();
   const query = variable(ENV.query);
+  const prober = variable(ENV.prober);
   const recovery = new RecoveryTable(table);
   const outputs: ResultOutputs = {
     ...sampleWriter(table, stage),
@@ -75,12 +81,28 @@ export function evaluatorDependencies(): EvaluatorDependencies {
         }));
     },
   };
+  const tenants = new Tenants(table);
+  const external: Omit<ExternalStores, 'probe'> = {
+    tenants,
+    monitors: new GivenDocuments<Monitor>(table, 'monitors'),
+    states: new MonitorStates(table),
+    downtimes: new GivenDocuments<Downtime>(table, 'downtimes'),
+  };
   return {
     groups: new RuleGroups(table),
     states,
     send: (tenants, hasTime) => sendAll(sending, tenants, hasTime),
-    tenants: new Tenants(table),
-    evaluate: (request, timeMs) => invoke(lambda, query, { evaluateRules: request }, timeMs),
+    tenants,
+    evaluate: (request, timeMs) =>
+      request.kind === 'external'
+        ? evaluateExternal(
+            {
+              ...external,
+              probe: (requests) => invoke<readonly Probe[]>(lambda, prober, { requests }, timeMs),
+            },
+            request,
+          )
+        : invoke<EvaluationAnswer>(lambda, query, { evaluateRules: request }, timeMs),
     write: (tenant, body) => writeResults(outputs, tenant, body),
     lagMs: async () =>
       consumerLagMs((await recovery.readerNotes()).values(), Date.now(), stage.batchWindow) ?? 0,
@@ -130,17 +152,17 @@ function publisher(): SendDependencies['publish'] {
   };
 }
 
-async function invoke(
+async function invoke<T>(
   client: LambdaClient,
   functionName: string,
-  request: EvaluationRequest,
+  request: object,
   timeMs: number,
-): Promise<EvaluationAnswer> {
+): Promise<T> {
   const { FunctionError, Payload } = await client.send(
     new InvokeCommand({ FunctionName: functionName, Payload: Buffer.from(JSON.stringify(request)) }),
     { abortSignal: AbortSignal.timeout(timeMs) },
   );
   const text = Buffer.from(Payload ?? []).toString('utf8');
-  if (FunctionError !== undefined) throw new Error(`the query function failed: ${text.slice(0, 1000)}`);
-  return JSON.parse(text) as EvaluationAnswer;
+  if (FunctionError !== undefined) throw new Error(`${functionName} failed: ${text.slice(0, 1000)}`);
+  return JSON.parse(text) as T;
 }

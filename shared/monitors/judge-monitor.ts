@@ -43,6 +43,8 @@ export interface MonitorMemory {
   readonly witnesses?: readonly string[];
   /** The newest point of a service's metric, ms since epoch. */
   readonly newestMs?: number;
+  /** The last response times of an external URL, the newest last, ms. */
+  readonly responseMs?: readonly number[];
 }
 
 export interface JudgedMonitor {
@@ -79,7 +81,7 @@ export async function judgeMonitor(
       return { judgements: new Map([['', await judgeExpression(monitor, inputs)]]), memory };
     case 'query':
       return { judgements: await judgeQuery(monitor, openKeys, inputs), memory };
-    // Monitors of these types have no interval, so the evaluator skips them.
+    // The evaluator skips the first type, which has no interval, and judges the second itself (judge-probe.ts).
     case 'anomalyDetection':
     case 'external':
       throw new MonitorError(`monitors of type ${monitor.type} are not evaluated`);

@@ -1,3 +1,4 @@
+import type { GroupKind } from '../alerting/evaluation';
 import type { MonitorMemory } from './judge-monitor';
 import type { Monitor } from './monitor';
 import type { Track } from './tracks';
@@ -20,6 +21,11 @@ const MINUTE_MS = 60_000;
 
 /** Returns the interval of a monitor's evaluation in ms; undefined if it is not evaluated. */
 export function intervalOf({ type }: Pick<Monitor, 'type'>): number | undefined {
-  if (type === 'anomalyDetection' || type === 'external') return undefined;
+  if (type === 'anomalyDetection') return undefined;
   return type === 'expression' ? 5 * MINUTE_MS : MINUTE_MS;
+}
+
+/** What the evaluator's index says of a monitor: the evaluator judges external URLs itself, the query function all others. */
+export function groupKindOf({ type }: Pick<Monitor, 'type'>): GroupKind {
+  return type === 'external' ? 'external' : 'monitor';
 }

@@ -43,6 +43,8 @@ const MAX_EXPRESSION = 10_000;
 const MAX_REQUEST_BODY = 10_000;
 const MAX_HEADERS = 50;
 const MAX_HEADER_VALUE = 4_096;
+/** Characters of all headers. Few servers take more. */
+const MAX_HEADERS_LENGTH = 16_384;
 const WEEK_MINUTES = 7 * 24 * 60;
 
 const common = {
@@ -124,6 +126,10 @@ const header = z.object({
   value: text(0, MAX_HEADER_VALUE).regex(/^(\t|\P{Cc})*$/u, 'expected one line of text'),
 });
 
+function lengthOf(headers: readonly z.output<typeof header>[]): number {
+  return headers.reduce((sum, { name, value }) => sum + name.length + value.length, 0);
+}
+
 const certificateDays = z.int().min(0).nullish().meta({ description: 'Days.' });
 
 const externalMonitor = z
@@ -142,7 +148,13 @@ const externalMonitor = z
     certificationExpirationCritical: certificateDays,
     skipCertificateVerification: z.boolean().nullish(),
     expectedStatusCode: z.int().min(100).max(599).nullish(),
-    headers: z.array(header).max(MAX_HEADERS).nullish(),
+    headers: z
+      .array(header)
+      .max(MAX_HEADERS)
+      .refine((headers) => lengthOf(headers) <= MAX_HEADERS_LENGTH, {
+        error: `expected at most ${MAX_HEADERS_LENGTH} characters in all`,
+      })
+      .nullish(),
     requestBody: text(0, MAX_REQUEST_BODY).nullish(),
     followRedirect: z.boolean().nullish(),
     dualstack: z.enum(['ipv4', 'ipv6', 'auto']).nullish(),

@@ -2,6 +2,8 @@ import { METRIC_NAME } from '../model/labels';
 import type { RegisteredHost } from '../registry/host-labels';
 import type { Service } from '../registry/services';
 import type { AlertSubject, SubjectHost } from './alert-event';
+import type { Thresholds } from './judge';
+import { judgesResponseTimes, responseThresholds } from './judge-probe';
 import { type Monitor, nameOf } from './monitor';
 
 /** Objects of the registry that alerts refer to. */
@@ -62,6 +64,10 @@ export function subjectOf(monitor: Monitor, key: string, { hosts, services }: Su
       return {
         ...common,
         ...{ monitorName: nameOf(monitor), services: monitor.service ? [monitor.service] : [] },
+        ...(judgesResponseTimes(monitor) && {
+          ...{ metricLabel: 'response time, ms', duration: monitor.responseTimeDuration ?? 1 },
+          ...thresholdsOf(responseThresholds(monitor)),
+        }),
       };
   }
 }
@@ -78,9 +84,7 @@ export function hostPart(hostId: string, host: RegisteredHost | undefined) {
   return { hostId, host: view, services: Object.keys(roles) };
 }
 
-type Thresholded = Extract<Monitor, { type: 'host' | 'service' | 'expression' | 'query' }>;
-
-function thresholdsOf({ operator, warning, critical }: Thresholded) {
+function thresholdsOf({ operator, warning, critical }: Thresholds) {
   return {
     ...(operator != null && { operator }),
     ...(warning != null && { warning }),

@@ -20,6 +20,8 @@ export const ENV = {
   replayer: 'REPLAYER',
   /** Name of the function that evaluates the queries of rules. */
   query: 'QUERY',
+  /** Name of the function that requests the URLs of external monitors. */
+  prober: 'PROBER',
   /** URL of the HTTP API. */
   apiUrl: 'API_URL',
 } as const;
@@ -101,6 +103,7 @@ export const FUNCTIONS = [
   'replayer',
   'recovery',
   'evaluator',
+  'prober',
   'canary',
 ] as const;
 export type FunctionName = (typeof FUNCTIONS)[number];

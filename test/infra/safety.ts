@@ -30,6 +30,7 @@ const OUTSIDE = [
   'importer',
   'recovery',
   'evaluator',
+  'prober',
   'canary',
 ] as const;
 

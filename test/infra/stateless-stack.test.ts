@@ -66,6 +66,7 @@ function storeName(resource: unknown): string {
   if (text.includes(':user:')) return 'HotTierUser';
   if (text.includes('ReplayerFunction')) return 'Replayer';
   if (text.includes('FunctionsQueryFunction')) return 'Query';
+  if (text.includes('FunctionsProberFunction')) return 'Prober';
   const [, store] = /Exports?Output(?:FnGetAtt|Ref)(Stream|WarmTable|MetaTable|Bucket|ReplicationGroup)/.exec(
     text,
   )!;
@@ -120,7 +121,8 @@ describe('functions', () => {
     ['importer', ['STREAM_NAME', 'META_TABLE']],
     ['replayer', ['META_TABLE', 'BUCKET', 'REDIS_URL']],
     ['recovery', ['META_TABLE', 'BUCKET', 'STREAM_ARN', 'REPLAYER']],
-    ['evaluator', ['STREAM_NAME', 'META_TABLE', 'QUERY', 'API_URL']],
+    ['evaluator', ['STREAM_NAME', 'META_TABLE', 'QUERY', 'PROBER', 'API_URL']],
+    ['prober', []],
     ['canary', ['META_TABLE', 'API_URL']],
   ])('%s has %j in its environment, and the settings', (name, variables) => {
     expect(Object.keys(fn(name).Environment.Variables).sort()).toEqual(['SETTINGS', ...variables].sort());
@@ -372,9 +374,11 @@ describe('rights', () => {
         ),
         ...kinds('minute usage', 'UpdateItem'),
         ...kinds('layouts', 'UpdateItem', 'PartiQLInsert'),
+        'lambda:InvokeFunction on Prober',
         'lambda:InvokeFunction on Query',
       ],
     ],
+    ['prober', []],
     [
       'canary',
       [

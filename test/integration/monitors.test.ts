@@ -324,6 +324,62 @@ describe('monitors and checks', () => {
     expect(statesOf(id)).toEqual(['warning']);
   });
 
+  test('an external URL is requested, its response time stored, and its failure told', async () => {
+    let status = 200;
+    const requested: string[] = [];
+    const shop = createServer((request, response) => {
+      requested.push(`${request.method} ${request.headers['x-mine']}`);
+      response.writeHead(status).end('<h1>Open</h1>');
+    });
+    await new Promise<void>((resolve) => shop.listen(0, '127.0.0.1', resolve));
+    const { port } = shop.address() as AddressInfo;
+    const spec = {
+      ...{ type: 'external', name: 'shop front', url: `http://127.0.0.1:${port}/`, service: 'shop' },
+      ...{ responseTimeWarning: 15_000, responseTimeDuration: 1, containsString: 'Open' },
+      headers: [{ name: 'X-Mine', value: 'yes' }],
+    };
+    const { id } = await call('POST', '/api/v0/monitors', spec);
+    // The schedule of the stack requests it too.
+    const externalAlerts = async () =>
+      (await openAlerts()).filter(({ monitorId: of }: { monitorId: string }) => of === id);
+    await evaluate(slot(30));
+    expect(new Set(requested)).toEqual(new Set(['GET yes']));
+    expect(await externalAlerts()).toEqual([]);
+    const name = `__externalhttp.responsetime.${id}`;
+    const range = `from=${slot(30) / 1000}&to=${slot(30) / 1000}`;
+    const [stored] = await until(
+      'the response time can be read',
+      async () => {
+        const path = `/api/v0/services/shop/metrics?name=${name}&${range}`;
+        const response = await fetch(new URL(path, stack.url), { headers: { 'x-api-key': stack.apiKey } });
+        return response.status === 200
+          ? ((await response.json()) as { metrics: { value: number }[] }).metrics
+          : [];
+      },
+      ({ length }) => length === 1,
+    );
+    expect(stored!.value).toBeGreaterThanOrEqual(0);
+    status = 503;
+    await evaluate(slot(31));
+    const [alert] = await externalAlerts();
+    expect(alert).toMatchObject({ type: 'external', status: 'CRITICAL', message: '503' });
+    status = 200;
+    await evaluate(slot(32));
+    expect(await externalAlerts()).toEqual([]);
+    await until(
+      'the webhook has heard of the end',
+      async () => statesOf(alert.id),
+      (states) => states.length === 2,
+    );
+    expect(statesOf(alert.id)).toEqual(['critical', 'ok']);
+    const before = requested.length;
+    await call('DELETE', `/api/v0/monitors/${id}`);
+    await evaluate(slot(33));
+    expect(requested).toHaveLength(before);
+    shop.closeAllConnections();
+    shop.close();
+  });
+
   test('unknown ids, a memo that is too long and bad pages are refused', async () => {
     for (const path of ['/api/v0/alerts/none', '/api/v0/alerts/none/logs', '/api/v0/monitoring/checks/none'])
       await call('GET', path, undefined, 404);

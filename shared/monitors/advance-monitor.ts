@@ -1,0 +1,187 @@
+import { type DueSlots, dueSlots } from '../alerting/due-slots';
+import { base64, type EvaluationRequest, type Outcome } from '../alerting/evaluation';
+import { encodeJson, MAX_STATE_BYTES } from '../alerting/group-state';
+import { MAX_BATCHES } from '../alerting/rule-states';
+import type { Id } from '../model/id';
+import { partsOf } from '../model/parts';
+import type { Tenant, Tenants } from '../tenancy/tenants';
+import { type AlertBatch, type AlertEvent, eventOf, isToldOf } from './alert-event';
+import type { Downtime } from './downtime';
+import { concerns } from './downtime-times';
+import type { JudgedMonitor } from './judge-monitor';
+import { DEFAULTS, isOfHosts, type Monitor } from './monitor';
+import { intervalOf, type MonitorState } from './monitor-state';
+import { type SubjectSources, subjectOf } from './subject';
+import { type AlertTransition, advanceTrack, closing, type Track } from './tracks';
+
+/** Where monitors, and what their evaluations left, are found. */
+export interface MonitorDocuments {
+  readonly tenants: Pick<Tenants, 'get'>;
+  readonly monitors: { get(tenantId: Id, id: string): Promise<Monitor | undefined> };
+  readonly states: { get(tenantId: Id, monitorId: string): Promise<MonitorState | undefined> };
+  readonly downtimes: { list(tenantId: Id): Promise<readonly Downtime[]> };
+}
+
+/** What the monitors of a tenant share when they are evaluated. */
+export interface AlertingView extends SubjectSources {
+  /** The downtimes that hold now. */
+  readonly downtimes: readonly Downtime[];
+  readonly isRetired: (hostId: string) => Promise<boolean>;
+}
+
+/** A monitor that was found, or what a removed one left. */
+export type FoundMonitor = { readonly tenant: Tenant } & (
+  | { readonly monitor: Monitor; readonly state: MonitorState | undefined }
+  | { readonly monitor: undefined; readonly state: MonitorState }
+);
+
+/** A monitor, and the time that it is evaluated at, ms since epoch. */
+export type DueMonitor = Extract<FoundMonitor, { monitor: Monitor }> & { readonly slotMs: number };
+
+/** Most events in a batch. */
+const MAX_BATCH = 200;
+
+/** @returns undefined when neither the monitor nor anything of it is there */
+export async function findMonitor(
+  { tenants, monitors, states }: MonitorDocuments,
+  place: EvaluationRequest['evaluateRules']['groups'][number],
+): Promise<FoundMonitor | undefined> {
+  const tenant = await tenants.get(place.tenant);
+  if (tenant === undefined) return undefined;
+  const [monitor, state] = await Promise.all([
+    monitors.get(tenant.id, place.group),
+    states.get(tenant.id, place.group),
+  ]);
+  if (monitor !== undefined) return { tenant, monitor, state };
+  return state && { tenant, monitor, state };
+}
+
+/**
+ * Returns the newest slot that is due. It judges the newest points, and earlier points are never judged, as in Mackerel.
+ */
+export function newestSlot(
+  { monitor, state }: Extract<FoundMonitor, { monitor: Monitor }>,
+  time: Parameters<typeof dueSlots>[2],
+  queryOffsetMs: number,
+): number | undefined {
+  const intervalMs = intervalOf(monitor);
+  if (intervalMs === undefined) return undefined;
+  const { slots }: DueSlots = dueSlots({ intervalMs, queryOffsetMs }, state?.slotMs, time);
+  return slots.at(-1);
+}
+
+/**
+ * Advances the alerts of a monitor by what was judged.
+ *
+ * @param judged why it was not judged, if it was not: then its alerts stay
+ */
+export async function advanceMonitor(
+  { tenant, monitor, state, slotMs }: DueMonitor,
+  judged: JudgedMonitor | { readonly error: string },
+  view: AlertingView,
+): Promise<Extract<Outcome, { outcome: 'evaluated' | 'removed' }>> {
+  const before = new Map((state?.tracks ?? []).map((track) => [track.key, track]));
+  const lastError = 'error' in judged ? judged.error : undefined;
+  const judgements = 'error' in judged ? new Map() : judged.judgements;
+  const memory = 'error' in judged ? (state?.memory ?? {}) : judged.memory;
+  const tracks: Track[] = [];
+  const transitions: AlertTransition[] = [];
+  for (const key of new Set([...before.keys(), ...judgements.keys()])) {
+    if (isOfHosts(monitor) && before.has(key) && (await view.isRetired(key))) {
+      const { alert } = before.get(key)!;
+      if (alert !== undefined) transitions.push(closing(key, alert, 'hostRetire'));
+      continue;
+    }
+    const { track, transition } = advanceTrack(key, before.get(key), judgements.get(key), {
+      id: `${tenant.id} ${monitor.id}`,
+      maxCheckAttempts: attemptsOf(monitor),
+      ...(monitor.notificationInterval != null && { repeatMs: monitor.notificationInterval * 60_000 }),
+      nowMs: slotMs,
+      isDown: isDown(view, monitor, key),
+      opensAfterDowntime: monitor.type === 'connectivity',
+    });
+    if (track !== undefined) tracks.push(track);
+    if (transition !== undefined) transitions.push(transition);
+  }
+  const events = transitions.map((each) => {
+    const isTold = isToldOf(monitor, view.hosts.get(each.key)) && each.trigger !== 'hostRetire';
+    return eventOf(each, slotMs, isTold, subjectOf(monitor, each.key, view));
+  });
+  const next: MonitorState = {
+    slotMs,
+    monitor,
+    tracks,
+    memory,
+    ...(lastError !== undefined && { lastError }),
+  };
+  const encoded = encodeJson(next);
+  if (encoded.length > MAX_STATE_BYTES)
+    throw new Error('the alerts of the monitor are more than an item of the table holds');
+  return {
+    outcome: 'evaluated',
+    ...(state !== undefined && { afterMs: state.slotMs }),
+    slotMs,
+    state: base64(encoded),
+    batches: batchesOf(tenant, monitor.id, slotMs, events),
+    ...{ samples: [], slots: 1, skipped: 0, rules: 1, hasMore: false },
+    failing: lastError === undefined ? 0 : 1,
+  };
+}
+
+function attemptsOf(monitor: Monitor): number {
+  return ('maxCheckAttempts' in monitor ? monitor.maxCheckAttempts : undefined) ?? DEFAULTS.maxCheckAttempts;
+}
+
+function isDown({ downtimes, hosts }: AlertingView, monitor: Monitor, key: string): boolean {
+  const subject = {
+    monitorId: monitor.id,
+    ...(isOfHosts(monitor) && { roles: hosts.get(key)?.roles ?? {} }),
+    ...((monitor.type === 'service' || monitor.type === 'external') &&
+      monitor.service && { service: monitor.service }),
+  };
+  return downtimes.some((downtime) => concerns(downtime, subject));
+}
+
+/** Closes the alerts of a removed monitor. */
+export function removeMonitor(
+  tenant: Tenant,
+  state: MonitorState,
+  view: SubjectSources,
+  nowMs: number,
+): Outcome {
+  const { monitor, tracks } = state;
+  const events = tracks.flatMap(({ key, alert }) =>
+    alert === undefined
+      ? []
+      : [
+          eventOf(
+            closing(key, alert, 'monitorDelete'),
+            nowMs,
+            isToldOf(monitor, view.hosts.get(key)),
+            subjectOf(monitor, key, view),
+          ),
+        ],
+  );
+  return {
+    outcome: 'removed',
+    ...{ afterMs: state.slotMs, slotMs: state.slotMs, samples: [] },
+    batches: batchesOf(tenant, monitor.id, nowMs, events),
+    ...{ slots: 0, skipped: 0, rules: 0, failing: 0, hasMore: false },
+  };
+}
+
+/**
+ * Splits events into batches. Batches grow beyond {@link MAX_BATCH} if there would be too many for a commit.
+ */
+function batchesOf(
+  { name }: Tenant,
+  monitorId: string,
+  slotMs: number,
+  events: readonly AlertEvent[],
+): string[] {
+  const size = Math.max(MAX_BATCH, Math.ceil(events.length / MAX_BATCHES));
+  return partsOf(events, size).map((part) => {
+    const batch: AlertBatch = { tenant: name, slotMs, monitorId, events: part };
+    return base64(encodeJson(batch));
+  });
+}

@@ -1,0 +1,128 @@
+import { zstdCompressSync } from 'node:zlib';
+import {
+  base64,
+  type EvaluationAnswer,
+  type EvaluationRequest,
+  type GroupEvaluation,
+  type Outcome,
+} from '../alerting/evaluation';
+import { bodiesOf } from '../alerting/result-bodies';
+import type { Id } from '../model/id';
+import { partsOf } from '../model/parts';
+import { mapLimited } from '../platform/concurrency';
+import { log } from '../platform/log';
+import {
+  type AlertingView,
+  advanceMonitor,
+  type DueMonitor,
+  findMonitor,
+  type MonitorDocuments,
+  newestSlot,
+  removeMonitor,
+} from './advance-monitor';
+import { holdsAt } from './downtime-times';
+import { judgeProbe, responseSamples } from './judge-probe';
+import type { MonitorOf } from './monitor';
+import type { Probe, ProbeRequest } from './probe';
+
+export interface ExternalStores extends MonitorDocuments {
+  /** The prober: it requests the URLs, and answers in their order. */
+  readonly probe: (requests: readonly ProbeRequest[]) => Promise<readonly Probe[]>;
+}
+
+/** Documents that are read at a time. */
+const PARALLEL = 16;
+/** Requests of an invocation of the prober. Each is below 200 KB, and Lambda takes 6 MB. */
+const MAX_REQUESTS = 25;
+
+type DueExternal = DueMonitor & {
+  readonly monitor: MonitorOf<'external'>;
+  readonly view: AlertingView;
+};
+
+/** Evaluates monitors of external URLs. The prober is asked only if one is due. */
+export async function evaluateExternal(
+  stores: ExternalStores,
+  { groups, nowMs }: EvaluationRequest['evaluateRules'],
+): Promise<EvaluationAnswer> {
+  const views = new Map<Id, Promise<AlertingView>>();
+  const found = await mapLimited(groups, PARALLEL, (place) =>
+    findDue(stores, views, place, nowMs).catch((error: unknown): Outcome => failed(place, error)),
+  );
+  const due = found.flatMap((each, i) => ('outcome' in each ? [] : [{ place: groups[i]!, due: each }]));
+  const outcomes = new Map<object, Outcome>();
+  await Promise.all(
+    partsOf(due, MAX_REQUESTS).map(async (part) => {
+      const probes = await stores
+        .probe(part.map((each) => requestOf(each.due.monitor)))
+        .catch((error: unknown) => {
+          // It says nothing of the addresses.
+          log.error('external URLs were not requested', { monitors: part.length, error: error as Error });
+          return undefined;
+        });
+      for (const [i, each] of part.entries())
+        outcomes.set(
+          each.place,
+          await advance(each.due, probes?.[i]).catch((error: unknown) => failed(each.place, error)),
+        );
+    }),
+  );
+  return groups.map((place, i): GroupEvaluation => {
+    const each = found[i]!;
+    return { tenant: place.tenant, group: place.group, ...('outcome' in each ? each : outcomes.get(place)!) };
+  });
+}
+
+function failed(place: object, error: unknown): Outcome {
+  log.error('a monitor was not evaluated', { ...place, error: error as Error });
+  return { outcome: 'failed', reason: (error as Error).message };
+}
+
+async function findDue(
+  stores: ExternalStores,
+  views: Map<Id, Promise<AlertingView>>,
+  place: Parameters<typeof findMonitor>[1],
+  nowMs: number,
+): Promise<DueExternal | Outcome> {
+  const found = await findMonitor(stores, place);
+  if (found === undefined) return { outcome: 'gone' };
+  const { tenant, monitor, state } = found;
+  if (monitor === undefined) return removeMonitor(tenant, state, NOTHING, nowMs);
+  // Requests wait for no samples.
+  const slotMs = newestSlot(found, { nowMs, lagMs: 0 }, 0);
+  if (slotMs === undefined || monitor.type !== 'external') return { outcome: 'idle' };
+  const view = views.get(tenant.id) ?? viewOf(stores, tenant.id, nowMs);
+  views.set(tenant.id, view);
+  return { tenant, monitor, state, slotMs, view: await view };
+}
+
+/** Alerts of external URLs are about no host. */
+const NOTHING: AlertingView = {
+  hosts: new Map(),
+  services: [],
+  downtimes: [],
+  isRetired: async () => false,
+};
+
+async function viewOf({ downtimes }: ExternalStores, tenantId: Id, nowMs: number): Promise<AlertingView> {
+  const all = await downtimes.list(tenantId);
+  return { ...NOTHING, downtimes: all.filter((downtime) => holdsAt(downtime, nowMs)) };
+}
+
+function requestOf(monitor: MonitorOf<'external'>): ProbeRequest {
+  const { url, method, headers, requestBody, containsString } = monitor;
+  const { skipCertificateVerification, followRedirect, dualstack } = monitor;
+  return {
+    ...{ url, method, headers, requestBody, containsString },
+    ...{ skipCertificateVerification, followRedirect, dualstack },
+  };
+}
+
+async function advance(due: DueExternal, probe: Probe | undefined): Promise<Outcome> {
+  const { monitor, state, slotMs, view } = due;
+  if (probe === undefined) return advanceMonitor(due, { error: 'the prober did not answer' }, view);
+  const { judgement, memory } = judgeProbe(monitor, state?.memory ?? {}, probe, slotMs);
+  const outcome = await advanceMonitor(due, { judgements: new Map([['', judgement]]), memory }, view);
+  const samples = bodiesOf(responseSamples(monitor, probe, slotMs));
+  return { ...outcome, samples: samples.map((body) => base64(zstdCompressSync(body))) };
+}

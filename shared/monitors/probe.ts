@@ -1,0 +1,141 @@
+import { exchangeOutside, type OutsideAnswer } from '../platform/outside';
+import type { MonitorOf } from './monitor';
+
+/** What a monitor of an external URL wants to be requested. */
+export type ProbeRequest = Pick<
+  MonitorOf<'external'>,
+  | 'url'
+  | 'method'
+  | 'headers'
+  | 'requestBody'
+  | 'containsString'
+  | 'skipCertificateVerification'
+  | 'followRedirect'
+  | 'dualstack'
+>;
+
+/** What became of a request. */
+export interface Probe {
+  /** The status of the last answer. */
+  readonly status?: number;
+  /** How long all took, the body of the last answer included, ms. Absent without a whole answer. */
+  readonly responseMs?: number;
+  /** Why the address counts as failing, whatever the status. */
+  readonly error?: string;
+  /** When the certificate of the requested server ends, ms since epoch; absent without TLS. */
+  readonly certificateEndsMs?: number;
+}
+
+/** Mackerel's time-out, ms: redirects and the body included. */
+const TIMEOUT_MS = 15_000;
+/** Bytes of a body that are searched. */
+const MAX_BODY_BYTES = 512 * 1024;
+/** Mackerel takes the third redirect as an error. */
+const MAX_REDIRECTS = 2;
+const DEFAULT_HEADERS = [{ name: 'Cache-Control', value: 'no-cache' }];
+/** Headers that follow from the request itself. */
+const OWN_HEADERS: ReadonlySet<string> = new Set(['connection', 'content-length', 'transfer-encoding']);
+const FAMILY = { ipv4: 4, ipv6: 6, auto: 0 } as const;
+
+/**
+ * Requests an external URL.
+ *
+ * @param allowsPrivate lets it go to private addresses, for a stack on one's own machine
+ * @param timeoutMs for the whole exchange
+ */
+export async function probe(
+  request: ProbeRequest,
+  allowsPrivate: boolean,
+  timeoutMs = TIMEOUT_MS,
+): Promise<Probe> {
+  const startedMs = performance.now();
+  const signal = AbortSignal.timeout(timeoutMs);
+  try {
+    const { answer, certificateEndsMs } = await follow(request, allowsPrivate, signal);
+    if (!answer.isWhole) throw new Error('the answer broke off');
+    const found = {
+      status: answer.status,
+      responseMs: Math.round(performance.now() - startedMs),
+      ...(certificateEndsMs !== undefined && { certificateEndsMs }),
+    };
+    const wanted = request.containsString;
+    if (!wanted || answer.body.includes(wanted)) return found;
+    return { ...found, error: `the body does not contain ${JSON.stringify(shortened(wanted))}` };
+  } catch (error) {
+    return { error: signal.aborted ? `no answer within ${timeoutMs / 1000} s` : errorText(error as Error) };
+  }
+}
+
+async function follow(
+  request: ProbeRequest,
+  allowsPrivate: boolean,
+  signal: AbortSignal,
+): Promise<{ readonly answer: OutsideAnswer; readonly certificateEndsMs?: number }> {
+  let url = new URL(request.url);
+  let method: string = request.method ?? 'GET';
+  let body = request.requestBody ? Buffer.from(request.requestBody) : undefined;
+  const headers = headersOf(request);
+  let certificateEndsMs: number | undefined;
+  for (let redirects = 0; ; redirects++) {
+    const answer = await exchangeOutside({
+      ...{ url, method, headers, signal, allowsPrivate, maxBytes: MAX_BODY_BYTES },
+      ...(body !== undefined && { body }),
+      family: FAMILY[request.dualstack ?? 'ipv4'],
+      verifiesCertificate: request.skipCertificateVerification !== true,
+    });
+    if (redirects === 0) certificateEndsMs = answer.certificateEndsMs;
+    const { location } = answer.headers;
+    if (request.followRedirect !== true || !isRedirect(answer.status) || location === undefined)
+      return { answer, ...(certificateEndsMs !== undefined && { certificateEndsMs }) };
+    if (redirects === MAX_REDIRECTS) throw new Error(`more than ${MAX_REDIRECTS} redirects`);
+    if (!URL.canParse(location, url.href)) throw new Error('the redirect names no URL');
+    const next = new URL(location, url);
+    if (next.protocol !== 'http:' && next.protocol !== 'https:')
+      throw new Error(`a redirect to ${next.protocol} is not followed`);
+    if (next.origin !== url.origin) removeSecrets(headers);
+    else addCookies(headers, answer.headers['set-cookie'] ?? []);
+    url = next;
+    if (answer.status < 307 && method !== 'GET') {
+      method = 'GET';
+      body = undefined;
+    }
+  }
+}
+
+function isRedirect(status: number): boolean {
+  return [301, 302, 303, 307, 308].includes(status);
+}
+
+type Headers = Record<string, string | string[]>;
+
+function headersOf({ headers }: ProbeRequest): Headers {
+  const found: Headers = Object.create(null);
+  for (const { name, value } of headers ?? DEFAULT_HEADERS) {
+    const key = name.toLowerCase();
+    if (OWN_HEADERS.has(key)) continue;
+    const before = found[key];
+    found[key] = before === undefined ? value : [before, value].flat();
+  }
+  return { 'user-agent': 'heterotsdb', ...found };
+}
+
+/** Another origin gets no credentials. */
+function removeSecrets(headers: Headers): void {
+  for (const name of ['authorization', 'cookie', 'host', 'proxy-authorization']) delete headers[name];
+}
+
+function addCookies(headers: Headers, cookies: readonly string[]): void {
+  const pairs = cookies.map((cookie) => cookie.split(';', 1)[0]!.trim());
+  if (pairs.length === 0) return;
+  headers.cookie = [headers.cookie ?? [], ...pairs].flat().join('; ');
+}
+
+const MAX_SHOWN = 100;
+
+function shortened(text: string): string {
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}...` : text;
+}
+
+function errorText({ message, name }: Error): string {
+  return (message || name).slice(0, 1_000);
+}
