@@ -16,6 +16,8 @@ import { temporaryDir } from '../support/temporary-dir';
 import { until } from '../support/until';
 
 const CASES = process.env.ALERT_GENERATOR ?? 'PendingAndResolved_AlwaysInactive';
+/** Time-out of the test, ms: the cases last 40 minutes by themselves, however fast the machine is. */
+const CASES_MS = 90 * 60_000;
 
 describe('alert generator compliance', () => {
   const folder = temporaryDir();
@@ -38,46 +40,50 @@ describe('alert generator compliance', () => {
     return text;
   };
 
-  test(`cases: ${CASES}`, async () => {
-    const { program, source } = alertGeneratorTester();
-    const { groups } = parse(readFileSync(join(source, 'rules.yaml'), 'utf8')) as { groups: object[] };
-    for (const group of groups)
-      await call('POST', '/prometheus/config/v1/rules/compliance', stringify(group));
-    const port = await freePort();
-    const alertmanagers = [{ url: `http://127.0.0.1:${port}` }];
-    await call('PUT', '/api/v1/alert-receivers', JSON.stringify({ alertmanagers, webhooks: [] }));
-    await until(
-      'all rules are evaluated',
-      async () => (await call('GET', '/prometheus/api/v1/rules')).match(/"health":"\w+"/g),
-      (found) => found?.every((health) => health === '"health":"ok"') === true,
-    );
-    const auth = { basic_auth_user: 'any', basic_auth_pass: stack.apiKey };
-    const config = {
-      settings: {
-        remote_write_url: `${stack.url}/prometheus/api/v1/write`,
-        query_base_url: `${stack.url}/prometheus`,
-        rules_and_alerts_api_base_url: `${stack.url}/prometheus`,
-        alert_reception_server_port: String(port),
-      },
-      auth: { remote_write: auth, rules_and_alerts_api: auth, query: auth },
-      ...(CASES !== 'all' && { test_cases: CASES.split(',') }),
-    };
-    writeFileSync(join(folder, 'config.yaml'), stringify(config));
-    // A transition may come 30 s after the sample that causes it, an interval. Rules read 5 s before their slots, so a sample of the last
-    // 5 s before a slot comes too late. The program writes every 15 s from its start on: at these seconds no sample falls there.
-    const toStart = 15_000 - ((Date.now() - 6_000) % 15_000);
-    await sleep(toStart);
-    const tester = spawn(program, ['--config-file', join(folder, 'config.yaml')], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let printed = '';
-    for (const stream of [tester.stdout, tester.stderr])
-      stream.on('data', (chunk) => {
-        printed += chunk;
+  test(
+    `cases: ${CASES}`,
+    async () => {
+      const { program, source } = alertGeneratorTester();
+      const { groups } = parse(readFileSync(join(source, 'rules.yaml'), 'utf8')) as { groups: object[] };
+      for (const group of groups)
+        await call('POST', '/prometheus/config/v1/rules/compliance', stringify(group));
+      const port = await freePort();
+      const alertmanagers = [{ url: `http://127.0.0.1:${port}` }];
+      await call('PUT', '/api/v1/alert-receivers', JSON.stringify({ alertmanagers, webhooks: [] }));
+      await until(
+        'all rules are evaluated',
+        async () => (await call('GET', '/prometheus/api/v1/rules')).match(/"health":"\w+"/g),
+        (found) => found?.every((health) => health === '"health":"ok"') === true,
+      );
+      const auth = { basic_auth_user: 'any', basic_auth_pass: stack.apiKey };
+      const config = {
+        settings: {
+          remote_write_url: `${stack.url}/prometheus/api/v1/write`,
+          query_base_url: `${stack.url}/prometheus`,
+          rules_and_alerts_api_base_url: `${stack.url}/prometheus`,
+          alert_reception_server_port: String(port),
+        },
+        auth: { remote_write: auth, rules_and_alerts_api: auth, query: auth },
+        ...(CASES !== 'all' && { test_cases: CASES.split(',') }),
+      };
+      writeFileSync(join(folder, 'config.yaml'), stringify(config));
+      // A transition may come 30 s after the sample that causes it, an interval. Rules read 5 s before their slots, so a sample of the last
+      // 5 s before a slot comes too late. The program writes every 15 s from its start on: at these seconds no sample falls there.
+      const toStart = 15_000 - ((Date.now() - 6_000) % 15_000);
+      await sleep(toStart);
+      const tester = spawn(program, ['--config-file', join(folder, 'config.yaml')], {
+        stdio: ['ignore', 'pipe', 'pipe'],
       });
-    const [code] = await once(tester, 'exit');
-    const result = printed.split('\n').filter((line) => !/level=debug|msg="Received alerts"/.test(line));
-    console.log(result.join('\n'));
-    expect({ code, result }).toMatchObject({ code: 0 });
-  });
+      let printed = '';
+      for (const stream of [tester.stdout, tester.stderr])
+        stream.on('data', (chunk) => {
+          printed += chunk;
+        });
+      const [code] = await once(tester, 'exit');
+      const result = printed.split('\n').filter((line) => !/level=debug|msg="Received alerts"/.test(line));
+      console.log(result.join('\n'));
+      expect({ code, result }).toMatchObject({ code: 0 });
+    },
+    CASES_MS,
+  );
 });
