@@ -125,7 +125,9 @@ export async function startLocalStack(options: {
     stop: async () => {
       child.kill('SIGTERM');
       await gone;
-      if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
+      // Instances of functions were told to end. One may still write its last lines on a busy machine.
+      if (options.dataDir === undefined)
+        rmSync(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
     },
   };
 }
