@@ -14,13 +14,19 @@ import { count, withMetrics } from '../../shared/platform/meters';
 const { archiveAfter, purgeAfter, maxSampleAge, retention, archivePartBytes } = settings();
 const dependencies = archiveDependencies();
 
-/** No day is begun with less time left; then some is kept to finish the parts in hand, and to note them. */
+/**
+ * No day is begun with less remaining time than the first, ms. With less than the second, the archiver stops
+ * within a day: it completes the parts in progress and saves the attempt.
+ */
 const [MARGIN_MS, STOP_MS] = [120_000, 60_000];
 
 const eventSchema = z.object({
-  /** Archive the UTC days that end by then, ms; by default those that ended `archiveAfter` ago. */
+  /**
+   * Archive the UTC days that end at this time or earlier, ms; by default those that ended `archiveAfter`
+   * ago.
+   */
   before: z.number().int().optional(),
-  /** Also remove the warm items that are verified in the archive. */
+  /** Also remove warm items whose samples have been verified in the archive. */
   purge: z.boolean().default(false),
 });
 

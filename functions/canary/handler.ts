@@ -16,8 +16,9 @@ let api: CanaryApi | undefined;
 let newestMs: number | undefined;
 
 /**
- * Posts a sample as an agent does, and reads earlier ones back from all three tiers, at the address that clients use. It never
- * fails: its metrics show what went wrong, and a silent canary raises an alarm too.
+ * Posts a sample as an agent does, and reads earlier ones back from all three tiers, through the same address
+ * as clients. It never fails: its metrics show what went wrong, and an alarm also fires when they are
+ * missing.
  */
 export const handler = withMetrics('canary', look);
 

@@ -9,7 +9,7 @@ export const deletionEvent = z
     service: z.string().optional(),
     /** A metric name, or a prefix of names followed by `*`. */
     name: z.string(),
-    /** ms since epoch, half-open. */
+    /** Half-open range, ms since epoch. */
     from: z.number().int().default(ALL_TIME.fromMs),
     to: z.number().int().default(ALL_TIME.toMs),
     /** Most series that may be deleted. */

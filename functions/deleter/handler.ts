@@ -13,28 +13,28 @@ import { deletionEvent } from './deletion-event';
 
 const { tenants, catalogue, kinesis, stream } = deleterDependencies();
 
-/** Distinct deletions that a source may have: every read of the source applies each. */
+/** Most distinct deletions of a source, since every read of the source applies them all. */
 const MAX_DELETIONS = 1_000;
-/** Names of one answer. */
+/** Most names in a result. */
 const MAX_NAMES = 1_000;
 const POLL_MS = 100;
-/** How long to wait for the ingester. */
+/** How long to wait for the ingester, ms. */
 const MAX_WAIT_MS = 60_000;
-/** Left of the invocation's time for the answer. */
+/** Remaining time of the invocation that is reserved for returning the result, ms. */
 const MARGIN_MS = 5_000;
 
 export interface DeletionResult {
   /** Series in the catalogue that the name or prefix selects. */
   readonly series: number;
-  /** Their names; the first thousand. */
+  /** The names of these series, at most the first thousand. */
   readonly names: readonly string[];
-  /** False when more series are selected than may be deleted: the deleter did nothing. */
+  /** False when more series are selected than `mostSeries`: then nothing was deleted. */
   readonly isDeleted: boolean;
-  /** True when reads apply the deletion; false while it is in the stream and the ingester is behind. */
+  /** Whether reads apply the deletion. False while it waits in the stream because the ingester is behind. */
   readonly isVisible: boolean;
 }
 
-/** Puts a deletion into the stream and waits until it has arrived. `ops delete` invokes it. */
+/** Puts a deletion into the stream and waits for it to arrive. Invoked by `ops delete`. */
 export async function handler(event: unknown, context: Context): Promise<DeletionResult> {
   const { tenant: tenantName, host, service, name, from, to, mostSeries } = parseEvent(deletionEvent, event);
   const tenant = await tenants.read(tenantName);

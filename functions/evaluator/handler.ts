@@ -8,17 +8,17 @@ import { count, withMetrics } from '../../shared/platform/meters';
 
 const dependencies = evaluatorDependencies();
 
-/** A notification that waits for a receiver for longer raises the alarm, ms. */
+/** Age of an undelivered notification at which the alarm fires, ms. */
 const MAX_OUTBOX_MS = 15 * 60_000;
 
 const eventSchema = z.object({
-  /** Evaluates what is due at this time, ms since epoch, instead of now. */
+  /** Evaluate what is due at this time, ms since epoch, instead of now. */
   atMs: z.number().int().min(0).optional(),
 });
 
 /**
- * Evaluates the rules of all tenants, each minute. It runs outside of the VPC, where Lambda's API, the stream and receivers of
- * notifications can be reached; the query function, inside, reads the samples.
+ * Evaluates the rules of all tenants, every minute. It runs outside the VPC, where it can reach Lambda's API,
+ * the stream and the receivers of notifications. The query function, inside the VPC, reads the samples.
  */
 export const handler = withMetrics('evaluator', answer);
 

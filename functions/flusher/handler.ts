@@ -15,7 +15,7 @@ const dependencies = flusherDependencies();
 const { hot, recovery, stage, warmTtlMs } = dependencies;
 const laneOf = flushLanes(dependencies);
 
-/** Time kept for the batches in hand when a slice of work ends. */
+/** Remaining time of the invocation that is reserved for completing batches in progress, ms. */
 const MARGIN_MS = 60_000;
 
 const eventSchema = z.object({
@@ -23,13 +23,16 @@ const eventSchema = z.object({
   lanes: z.number().int().min(1).default(1),
   /** Move everything, not only what is due. */
   drain: z.boolean().default(false),
-  /** With `drain`: only the partition of this host; all by default. */
+  /** With `drain`: move only the partition of this host. Default: all partitions. */
   host: z.object({ tenant: z.string(), id: z.string() }).optional(),
-  /** With `drain`: only what was first written by then, by the store's clock, ms; by default now. */
+  /**
+   * With `drain`: move only what was first written at this time or earlier, ms by the store's clock. Default:
+   * now.
+   */
   before: z.number().int().optional(),
 });
 
-/** Result of a slice of flushing; operator commands repeat a drain until nothing remains. */
+/** Result of a slice of flushing. Operator commands repeat a drain until nothing remains. */
 export interface FlushResult extends Omit<FlushSum, 'oldestMs' | 'lowestArrivalMs'> {
   readonly before: number;
 }
@@ -42,9 +45,9 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
   const nowMs = await hot.nodes.now();
   const before = asked ?? nowMs;
   const load = await hot.nodes.load();
-  // Beside the flush, which waits for no hint.
+  // Not awaited here: the flush must not wait for the hint.
   const hint = isPressed(load) ? holdReads(recovery, Date.now() + PRESSED_MS) : undefined;
-  // So that slots move nearly empty.
+  // While slots move, flush everything at once, so that there is little to move.
   const isScaling = (await recovery.scalingUntilMs()) > Date.now();
   const { leastMs, spreadMs } = residencyOf(stage, isScaling ? 1 : load.memory);
   const round = {
@@ -55,14 +58,14 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
     onFailure: ({ partition }: PartitionRef, error: Error) =>
       log.error('part of a partition stays due', { partition, error }),
   };
-  // Before the partitions: what is appended while they are looked at arrived no earlier.
+  // Read the watermarks before the partitions: what is appended in between arrived at these times or later.
   const watermarks = await recovery.watermarks();
   const watermarkMs = watermarks.size === 0 ? 0 : Math.min(...watermarks.values());
   const { oldestMs, lowestArrivalMs, ...moved } =
     host === undefined
       ? await own.round({ ...round, nowMs, watermarkMs, isAll: drain })
       : await flushHost(dependencies, host, round);
-  // After a loss a replay begins here. A drain has no lane of its own.
+  // After a loss, a replay begins here. Not written by a drain, which has no lane of its own.
   if (!drain && lowestArrivalMs > 0) await recovery.putFlushed(lane, lanes, lowestArrivalMs);
   count('flusher', {
     WindowsFlushed: moved.windows,

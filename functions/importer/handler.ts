@@ -7,8 +7,8 @@ import { type ImportResult, importEvent } from './import-event';
 const { tenants, imports, dictionaries, writer, stageRetentionMs } = importerDependencies();
 
 /**
- * Puts samples of any age within the retention into the stream, as post does with those of at most `maxSampleAge`. Only
- * operators may invoke it: no API key can.
+ * Puts samples of any age within the retention into the stream; post only accepts samples up to
+ * `maxSampleAge` old. Only operators may invoke it; API keys do not permit it.
  */
 export async function handler(event: unknown): Promise<ImportResult> {
   const { tenant: name, body } = parseEvent(importEvent, event);
@@ -25,7 +25,8 @@ export async function handler(event: unknown): Promise<ImportResult> {
     accepts,
     { version: 1 },
   );
-  // Before the samples are in the stream: a read that memory may lack samples of looks for it (DESIGN.md, rule 13).
+  // Mark first: a read that may be missing samples checks this mark to see whether imports are affected
+  // (DESIGN.md, rule 13).
   await imports.mark(tenant.id, nowMs);
   await writer.put(tenant, sources);
   const { invalid, tooOld, tooNew, beyond, reasons } = dropped;

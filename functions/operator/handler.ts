@@ -23,10 +23,10 @@ import { withMetrics } from '../../shared/platform/meters';
 const dependencies = operatorDependencies();
 const eventSchema = operatorEventSchema(dependencies.stage.partitions);
 
-/** Time kept for the step in hand when a slice of work ends. */
+/** Remaining time of the invocation that is reserved for completing a step in progress, ms. */
 const MARGIN_MS = 60_000;
 
-/** Answers operator commands, and the schedule's sweep; only operators may invoke it. */
+/** Runs operator commands, and the scheduled sweep. Only operators may invoke it. */
 export const handler = withMetrics('operator', answer);
 
 async function answer(event: unknown, context: Context): Promise<unknown> {

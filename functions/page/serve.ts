@@ -38,8 +38,8 @@ const HEADERS = {
 };
 
 /**
- * Answers with the page or one of its files. A file's name has a hash of its content, so browsers keep it for ever; they
- * revalidate the page, which names the files, each time and get a 304 while it is unchanged.
+ * Returns the page or one of its files. File names contain a hash of the content, so browsers may cache them
+ * for ever. The page, which names the files, is revalidated each time, with a 304 while it is unchanged.
  */
 export function serveFile(
   files: CompressedFiles,

@@ -8,9 +8,9 @@ import { timeBoundText } from '../../shared/protocol/protocol';
 /**
  * Counts and answers a Mackerel post: 200, with the dropped samples by reason if there are any.
  *
- * @param samples the samples that were to be written
- * @param beyond how many of those were dropped because the tenant may have no new series
- * @param hint what is likely wrong with the dropped samples
+ * @param samples number of samples that were to be written
+ * @param beyond how many of them were dropped because of the tenant's limit of series
+ * @param hint the probable cause of the dropped samples
  */
 export function answerSamples(
   samples: number,
@@ -28,10 +28,13 @@ export function answerSamples(
   return reply(200, { success: true, dropped: Object.fromEntries(reasons), ...(hint && { hint }) });
 }
 
-/** The body of an answer to bad lines, in the shape of InfluxDB 1, 2 or 3. */
+/** Makes the body of an answer to bad lines, in the format of InfluxDB 1, 2 or 3. */
 export type LineError = (refused: { readonly message: string } & Pick<DroppedLines, 'problems'>) => unknown;
 
-/** Counts and answers a post of lines: 204; or 400 with the reasons when anything but a string was dropped. */
+/**
+ * Counts and answers a post of lines: 204; or 400 with the reasons, if anything other than string fields was
+ * dropped.
+ */
 export function answerLines(
   samples: number,
   beyond: number,
@@ -53,7 +56,8 @@ export function answerLines(
   if (tooNew > 0) reasons.push(`${tooNew} points ${timeBoundText('tooNew', maxAgeMs)} dropped`);
   if (hint !== undefined) reasons.push(hint);
   if (beyond > 0) reasons.push(`max-series limit exceeded dropped=${beyond}`);
-  // Telegraf drops such a batch and goes on by the words `partial write` or `unable to parse`, as InfluxDB answers them.
+  // Like InfluxDB's answers: the words `partial write` or `unable to parse` make Telegraf drop the batch and
+  // go on.
   const isPartial = samples > beyond || outOfTime > 0;
   const message = `${isPartial ? 'partial write: ' : ''}${reasons.join('; ')}`;
   return reply(400, error({ message, problems }));

@@ -16,7 +16,10 @@ const dependencies = postDependencies();
 const { dictionaries, meter, writer, resolutionMs, maxSampleAgeMs } = dependencies;
 const known = new KnownSources(dependencies.hosts, dependencies.services);
 
-/** A log line of metrics for each request would cost more than the function's time. */
+/**
+ * Metrics are published at most this often, ms: a log line for each request would cost more than the
+ * function's run time.
+ */
 const METRICS_MS = 10_000;
 
 const answer = httpHandler(dependencies, {
@@ -67,7 +70,7 @@ const answer = httpHandler(dependencies, {
   'POST /api/v3/write_lp': ({ event, tenant, query, charge }) =>
     takeLines(event, tenant, query.precision, taking(tenant, charge), ({ message, problems }) => ({
       error: message,
-      // Lines are not quoted: a body is not for logs or answers.
+      // Do not quote lines: request bodies must not appear in logs or answers.
       data: problems.map(({ line, reason }) => ({
         original_line: '',
         line_number: line,

@@ -7,9 +7,12 @@ import type { ParsedBody } from '../../shared/protocol/protocol';
 import type { Hosts } from '../../shared/registry/hosts';
 import type { Services } from '../../shared/registry/services';
 
-/** Registry look-ups in flight for one request. */
+/** Most look-ups in the registry in progress for one request. */
 const PARALLEL = 16;
-/** mackerel-agent posts once a minute: with a shorter time nearly every post would look its host up. */
+/**
+ * How long a found source is cached, ms. mackerel-agent posts once a minute: with a shorter time, nearly
+ * every post would look its host up.
+ */
 const FOUND_MS = 600_000;
 
 /**
@@ -25,7 +28,10 @@ export class KnownSources {
     private readonly services: Services,
   ) {}
 
-  /** Splits sources into those of registered hosts that are not retired, and the number of samples of all others. */
+  /**
+   * Selects the sources of registered hosts that are not retired. Also returns the number of samples of all
+   * other sources.
+   */
   async keepHosts(
     tenantId: Id,
     { sources, samples }: ParsedBody<unknown>,

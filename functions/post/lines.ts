@@ -7,16 +7,19 @@ import type { Tenant } from '../../shared/tenancy/tenants';
 import { answerLines, type LineError } from './answers';
 import type { Taking } from './taking';
 
-/** Characters of a body in which the first timestamp is looked for. */
+/** The first timestamp is searched in this many characters of a body. */
 const MAX_LOOKED_AT = 65_536;
 
-/** The unit that the first line's timestamp seems to have, as InfluxDB 3 guesses it; ns when no line has any. */
+/** Guesses the unit of the first line's timestamp, as InfluxDB 3 does; ns if no line has a timestamp. */
 function precisionOf(body: Buffer): Precision {
   const first = /^[^#\n].* (\d{1,19})\s*$/m.exec(body.toString('latin1', 0, MAX_LOOKED_AT))?.[1];
   return (first === undefined ? undefined : likelyUnit(Number(first))?.precision) ?? 'ns';
 }
 
-/** Takes line protocol: writes the good lines before the answer names the bad ones, as InfluxDB does. */
+/**
+ * Takes line protocol. Like InfluxDB, writes the valid lines even if others are invalid, and then reports
+ * those.
+ */
 export async function takeLines(
   event: APIGatewayProxyEventV2,
   tenant: Tenant,

@@ -17,7 +17,7 @@ const JSON_TYPE = 'application/json';
 type Encoding = typeof PROTOBUF | typeof JSON_TYPE;
 
 /**
- * Takes OTLP metrics: writes what can be stored, and reports the rest as a partial success.
+ * Takes OTLP metrics. Writes what can be stored, and reports the rest as a partial success.
  *
  * @see https://opentelemetry.io/docs/specs/otlp/#otlphttp
  */
@@ -70,7 +70,10 @@ function readerOf(bytes: Buffer, encoding: Encoding): ReadMetrics {
   return readMetricsJson(jsonOf(bytes.toString('utf8')) ?? {});
 }
 
-/** In the encoding of the request, its type without parameters: the Collector compares it to the letter. */
+/**
+ * Answers in the encoding of the request. Its type has no parameters, since the Collector compares it
+ * literally.
+ */
 function answer(encoding: Encoding, rejected: number, message: string): APIGatewayProxyStructuredResultV2 {
   const headers = { 'content-type': encoding, 'cache-control': 'no-store' };
   if (encoding === JSON_TYPE) {

@@ -13,7 +13,7 @@ const VERSION_1 = 'prometheus.WriteRequest';
 const VERSION_2 = 'io.prometheus.write.v2.Request';
 
 /**
- * Takes a remote-write request: writes what is valid, then names what is not.
+ * Takes a remote-write request. Writes what is valid, then reports what is not.
  *
  * @see https://prometheus.io/docs/specs/prw/remote_write_spec_2_0/
  */
@@ -24,7 +24,8 @@ export async function takeRemoteWrite(
 ): Promise<APIGatewayProxyStructuredResultV2> {
   const { writer, metadata, accepts, maxBytes, charge } = taking;
   const version = versionOf(event.headers['content-type']);
-  // A body without the header is a snappy block too: Prometheus takes it, and some senders leave the header out.
+  // A body without the header is also a snappy block: Prometheus accepts it, and some senders omit the
+  // header.
   const encoding = encodingOf(event, 'snappy');
   if (encoding !== 'snappy') throw unsupportedEncoding('snappy', encoding);
   const { sources, samples, dropped } = parse(rawBytes(event, maxBytes), version, taking);
@@ -63,15 +64,16 @@ function parse(bytes: Uint8Array, version: RemoteWriteVersion, { dictionary, acc
     if (error instanceof MalformedBytesError) throw new HttpError(400, error.message);
     throw error;
   } finally {
-    // Rows have copies of their values.
+    // The bytes are no longer needed: rows have copies of their values.
     freeBytes(body);
     freeBytes(bytes);
   }
 }
 
 /**
- * 204, or 400 when anything was left out: the sender logs it, and does not send the request again. A receiver of 2.0 must not
- * succeed when it stored a part only, and what it does not support counts as not stored.
+ * Answers 204; or 400 if anything was left out, which the sender logs without sending the request again.
+ * According to 2.0, a receiver must not report success if it stored only a part, and unsupported data counts
+ * as not stored.
  */
 function answer(
   version: RemoteWriteVersion,
@@ -93,12 +95,13 @@ function answer(
     [beyond, 'samples beyond what one request may have'],
     [newSeries, "samples of new series beyond the tenant's limit"],
     [empty, 'series without a sample'],
-    // Both are outside of version 1's specification. A 400 would make its senders log an error for each batch.
+    // Version 1 does not specify either. A 400 would make its senders log an error for each batch.
     [version === 2 ? histograms : 0, 'native histograms, which are not stored'],
     [version === 2 ? exemplars : 0, 'exemplars, which are not stored'],
   ] as const;
   const named = refused.filter(([times]) => times > 0).map(([times, what]) => `${times} ${what}`);
-  // Version 1 knows no such headers on success; on a 400 they keep Prometheus from counting the whole batch as failed.
+  // Version 1 does not specify these headers. With a 400, they keep Prometheus from counting the whole batch
+  // as failed.
   const headers = {
     'x-prometheus-remote-write-samples-written': String(written),
     'x-prometheus-remote-write-histograms-written': '0',

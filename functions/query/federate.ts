@@ -7,12 +7,12 @@ import type { MatcherSet } from '../../shared/query/browse';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { samplesOf } from './tenant-samples';
 
-/** How old the newest sample of a series may be, as for an instant query. */
+/** Greatest age of a series' newest sample, ms; the same as for an instant query. */
 const LOOKBACK_MS = 300_000;
 
 /**
- * Answers the newest sample of each series that any of the selectors selects, with its time, as one Prometheus scrapes another. A series
- * that ended with a stale marker is left out.
+ * Returns the newest sample of each selected series with its time, for another Prometheus to scrape. Series
+ * that ended with a stale marker are omitted.
  *
  * @see https://prometheus.io/docs/prometheus/latest/federation/
  */
@@ -29,7 +29,7 @@ export async function federate(
       fromMs: nowMs - LOOKBACK_MS,
       toMs: nowMs + 1,
     });
-    // The format has no place for a warning.
+    // Fail: the format cannot express a warning.
     if (warnings.length > 0) throw new HttpError(503, warnings[0]!, { 'retry-after': '10' });
     for (const { labels, timestamps, values } of series) {
       const last = timestamps.length - 1;

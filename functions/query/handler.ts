@@ -52,6 +52,6 @@ const evaluate = (event: EvaluationRequest) =>
     : evaluateRules(ruleInputs, event);
 
 export const handler = withMetrics('query', (event: APIGatewayProxyEventV2) =>
-  // The evaluator's answer is no answer of the API's.
+  // The evaluator's events do not come through the API, and neither do their answers.
   isEvaluation(event) ? (evaluate(event) as Promise<never>) : answer(event),
 );

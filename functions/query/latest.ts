@@ -5,9 +5,9 @@ import { mapLimited } from '../../shared/platform/concurrency';
 import { readLatest } from '../../shared/query/latest';
 import { dependencies, hosts } from './stores';
 
-/** Most pairs of host and name of one request. mkr asks for at most 100 hosts at a time. */
+/** Most combinations of host and name in one request. mkr asks for at most 100 hosts at a time. */
 const MAX_PAIRS = 10_000;
-/** Hosts read side by side. */
+/** Hosts read at the same time. */
 const PARALLEL = 8;
 
 export const latestHandlers: RouteHandlers = {

@@ -14,7 +14,7 @@ import { joinTables, type SeriesTable, samplesOf, seriesTable } from '../../shar
 import { askedRange, readableRange, requireFewSamples, requireFewSteps, serverTiming } from './reading';
 import { dependencies, hostSource, type RegisteredSource, serviceSource } from './stores';
 
-/** Several metrics of one source in one read, side by side, as a graph draws them. */
+/** Reads several metrics of one source as a table, as graphs need it. */
 export const metricTableHandlers: RouteHandlers = {
   'GET /api/v1/hosts/{hostId}/metrics': async ({ tenant, path, query }) =>
     readTable(hostSource(tenant, path.hostId), query),
@@ -22,7 +22,7 @@ export const metricTableHandlers: RouteHandlers = {
     readTable(serviceSource(tenant, path.serviceName), query),
 };
 
-/** A slice of the range. */
+/** The table of a slice of the range. */
 interface TablePart extends Pick<Selected, 'missingSinceMs' | 'rolledDays'> {
   readonly table: SeriesTable;
   readonly tiers: NonNullable<Selected['tiers']>;
@@ -84,9 +84,9 @@ async function readTable(
 }
 
 /**
- * Reads a range at once where rollups leave few samples to hold, else in slices, one after the other.
+ * Reads a range at once if rollups leave few samples to hold; otherwise in consecutive slices.
  *
- * @param read gives undefined when no series exists
+ * @param read returns undefined when none of the series exists
  */
 async function readInSlices(
   read: (slice: TimeRange, maxSamples?: number) => Promise<TablePart | undefined>,

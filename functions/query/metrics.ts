@@ -23,7 +23,7 @@ import {
   serviceSource,
 } from './stores';
 
-/** Reads of one metric as Mackerel answers them, and of one series of any labels. */
+/** Reads of one metric in Mackerel's format, and of one series with any labels. */
 export const metricHandlers: RouteHandlers = {
   'GET /api/v0/hosts/{hostId}/metrics': async ({ tenant, path, query }) =>
     registeredMetric(hostSource(tenant, path.hostId), query),
@@ -49,7 +49,7 @@ interface MetricRead extends Selected {
   readonly shown: Samples;
 }
 
-/** Mackerel's times are whole seconds. */
+/** Reads one metric. Mackerel's times are whole seconds. */
 async function registeredMetric(source: RegisteredSource, query: MetricsQuery) {
   const { tenant, labels, text } = source;
   const exists = source.mustExist();
@@ -59,9 +59,9 @@ async function registeredMetric(source: RegisteredSource, query: MetricsQuery) {
 }
 
 /**
- * @param labels all of the series but its name
- * @param absent the first sentence of the 404
- * @param mustExist awaited before the samples are read
+ * @param labels all labels of the series except its name
+ * @param absent first sentence of a 404
+ * @param mustExist awaited before samples are read
  */
 async function readMetric(
   tenant: Tenant,
@@ -80,7 +80,7 @@ async function readMetric(
     steps: stepMs === undefined ? undefined : { stepMs, aggregate: aggregate ?? 'avg' },
     check: async (found) => {
       await mustExist?.();
-      // Series that have further labels match too.
+      // Check for the exact series: series with further labels match too.
       if (!found.series.some((other) => labelsKey(other) === labelsKey(series)))
         throw new HttpError(404, `${absent}; samples appear within a second or two after a post`);
       if (stepMs !== undefined) requireFewSteps(1, stepMs, range, found.firstMs);

@@ -12,7 +12,7 @@ import {
 } from './stores';
 import { queryLimitsOf, sharedSamplesOf } from './tenant-samples';
 
-/** What the evaluation of monitors reads. */
+/** The stores that evaluating monitors reads. */
 export const monitorStores: MonitorStores = {
   tenants: dependencies.tenants,
   monitors,

@@ -7,10 +7,13 @@ import type { Tenant } from '../../shared/tenancy/tenants';
 import { dependencies, retentionMs } from './stores';
 import { browse } from './tenant-samples';
 
-/** The release of Prometheus whose language and answers these are; Grafana asks for what it may use. */
+/**
+ * The Prometheus release with the same query language and API. Grafana uses it to decide which features it
+ * may use.
+ */
 const BUILD = { version: '3.14.0', revision: '', branch: '', buildUser: '', buildDate: '', goVersion: '' };
 
-/** What clients look up before they use it. */
+/** Features that clients may look up. */
 const FEATURES = {
   api: {
     admin: false,
@@ -25,14 +28,14 @@ const FEATURES = {
 
 const startedAt = new Date();
 
-/** Entries of each list of `status/tsdb`, unless the request says how many. */
+/** Default number of entries in each list of `status/tsdb`. */
 const LISTED = 10;
 
 const answer = (data: unknown) => prometheusAnswer(JSON.stringify(data));
 
 /**
- * What Prometheus tells of itself; empty where nothing here corresponds, such as scrape targets. `status/flags` is left out: a version of
- * Grafana takes any answer to it for Thanos.
+ * Prometheus' endpoints about its own state. They are empty where this system has no equivalent, such as
+ * scrape targets. `status/flags` is missing, because a version of Grafana takes any answer to it for Thanos.
  */
 export const prometheusStatusHandlers: RouteHandlers = {
   'GET /prometheus/api/v1/targets': async () =>

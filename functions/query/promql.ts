@@ -30,7 +30,7 @@ import { remoteRead } from './remote-read';
 import { dependencies, metricMetadata, retentionMs } from './stores';
 import { browse, budgetOf, queryLimitsOf, samplesOf, selectLimitsOf } from './tenant-samples';
 
-/** Steps of a range query after its first. */
+/** Most steps of a range query, not counting the first. */
 const MAX_STEPS = 11_000;
 
 type Evaluation = z.output<typeof instantParameters> | z.output<typeof rangeParameters>;
@@ -67,7 +67,7 @@ async function answerQuery(
   return { ...answer, headers: { ...answer.headers, 'server-timing': serverTiming(readings, range) } };
 }
 
-/** Gives up waiting for reads of stores. */
+/** Stops waiting for reads of stores after some time. */
 async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -121,10 +121,13 @@ function selectorsOf({ 'match[]': texts = [] }: Pick<Browsing, 'match[]'>): Matc
   });
 }
 
-/** Series that began after `end` are still listed if `end` is within this of now, ms: clients round times. */
+/**
+ * If `end` is within this time of now, ms, series that began after `end` are still listed, because clients
+ * round times.
+ */
 const PRESENT_MS = 60_000;
 
-/** Answers from the index of the series that may have samples between `start` and `end`. */
+/** Answers from the index with the series that may have samples between `start` and `end`. */
 function browsed(
   tenant: Tenant,
   { start, end }: Pick<Browsing, 'start' | 'end'>,
@@ -165,7 +168,9 @@ async function labels(tenant: Tenant, query: Browsing) {
   return browsed(tenant, query, selectors, (view) => answerNames(labelNames(view, selectors), query.limit));
 }
 
-/** A label's name in a path: as it is, or escaped as `U__`, where `_` is `__` and `_2e_` a code point. */
+/**
+ * Decodes a label's name in a path. It may be escaped as `U__`, where `__` is `_` and `_2e_` is a code point.
+ */
 function unescaped(name: string): string {
   if (!/^U__(?:[A-Za-z0-9:]|__|_[0-9A-Fa-f]{1,6}_)*$/.test(name)) return name;
   return name
@@ -179,7 +184,7 @@ async function metadata(tenant: Tenant, { metric, limit }: z.output<typeof metad
   const found = metric
     ? [await metricMetadata.of(tenant.id, metric)].filter((each) => each !== undefined)
     : await metricMetadata.list(tenant.id);
-  // A family has one entry; an empty list would break Grafana.
+  // A family has a single entry. An empty list would break Grafana.
   const { kept } = truncated(found, limit);
   const entries = kept.map(({ family, type, help, unit }) => [family, [{ type, help, unit }]]);
   return prometheusAnswer(JSON.stringify(Object.fromEntries(entries)));
@@ -193,7 +198,7 @@ const format = async ({ query: { query } }: { readonly query: { readonly query: 
 const parse = async ({ query: { query } }: { readonly query: { readonly query: string } }) =>
   prometheusAnswer(JSON.stringify(syntaxJson(parsePromql(query))));
 
-/** Prometheus' API. Series, names and values come from the tenant's index, without reading samples. */
+/** Prometheus' API. Series, names and values are read from the tenant's index, without reading samples. */
 export const promqlHandlers: RouteHandlers = {
   'GET /prometheus/api/v1/query': async ({ tenant, query }) => instant(tenant, query),
   'POST /prometheus/api/v1/query': async ({ tenant, query }) => instant(tenant, query),

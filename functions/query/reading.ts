@@ -6,13 +6,13 @@ import type { Selected } from '../../shared/query/select';
 import { spansOf } from '../../shared/query/spans';
 import { retentionMs } from './stores';
 
-/** Values of one answer: Lambda's have 6 MB at most. */
+/** Most values in an answer: Lambda's answers are limited to 6 MB. */
 const MAX_VALUES = 100_000;
-/** Samples of one answer, as stored and compressed: 32 MB of text, which is what compresses to 6 MB. */
+/** Most samples as stored in a compressed answer: 32 MB of text, which compress to 6 MB. */
 const MAX_SAMPLES = 2_000_000;
 
 /**
- * The range that a request asks for.
+ * Parses the requested range.
  *
  * @param query seconds since epoch, both inclusive
  * @returns ms
@@ -23,12 +23,12 @@ export function askedRange({ from, to }: { readonly from: number; readonly to: n
   return { fromMs: from * 1000, toMs: to * 1000 };
 }
 
-/** The part of a range that retention leaves. */
+/** Limits a range to the retention. */
 export function readableRange(range: TimeRange): TimeRange {
   return clampRange(range, Date.now(), retentionMs);
 }
 
-/** @throws {HttpError} 400 when an answer would have too many values */
+/** Checks the number of values in an answer. @throws {HttpError} 400 when there are too many */
 export function requireFewSteps(
   series: number,
   stepMs: number,
@@ -44,7 +44,8 @@ export function requireFewSteps(
 }
 
 /**
- * Refuses samples as stored, before they are read, if their answer could not be sent: at one a minute, as agents post.
+ * Refuses a request for samples as stored whose answer would be too large. Checked before reading, assuming a
+ * sample a minute.
  *
  * @throws {HttpError} 400
  */
@@ -59,8 +60,9 @@ export function requireFewSamples(series: number, { fromMs, toMs }: TimeRange, f
 }
 
 /**
- * A `Server-Timing` header of reads one after the other: how long each tier took, how many samples it gave, and in `spans` the first and last times,
- * in seconds, between which they lie; then how many days rollups gave, and how long the governor let the reads wait, if any.
+ * Formats a `Server-Timing` header for consecutive reads: for each tier its duration, its number of samples
+ * and, in `spans`, the first and last times between which they are, in seconds; then the number of days from
+ * rollups, and how long the governor delayed the reads, if at all.
  *
  * @see https://www.w3.org/TR/server-timing/
  */

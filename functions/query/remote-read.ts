@@ -17,11 +17,12 @@ import { RequestTooLargeError } from '../../shared/protocol/protocol';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { samplesOf } from './tenant-samples';
 
-/** Queries of a request that are read at a time. */
+/** Queries of a request that are read at the same time. */
 const PARALLEL = 4;
 
 /**
- * Answers Prometheus' remote read, bit for bit, stale markers included: chunks if the reader takes them, else samples.
+ * Answers Prometheus' remote read with exact values, including stale markers: as chunks if the reader accepts
+ * them, otherwise as samples.
  *
  * @throws {HttpError} 400, 413
  * @see https://prometheus.io/docs/prometheus/latest/querying/remote_read_api/
@@ -34,7 +35,7 @@ export async function remoteRead(
   const store = samplesOf(tenant);
   const results = await mapLimited(queries, PARALLEL, async ({ matchers, startMs, endMs }) => {
     const { series, warnings } = await select(store, matchers, { fromMs: startMs, toMs: endMs + 1 });
-    // The protocol has no place for a warning: an answer that lacks samples must not look whole.
+    // Fail: the protocol cannot express a warning, and an answer without these samples would seem complete.
     if (warnings.length > 0) throw new HttpError(503, warnings[0]!, { 'retry-after': '10' });
     return series
       .filter(({ timestamps }) => timestamps.length > 0)
@@ -62,7 +63,7 @@ async function select(...[store, matchers, range]: SelectArguments) {
 
 type SelectArguments = [ReturnType<typeof samplesOf>, ...Parameters<ReturnType<typeof samplesOf>['select']>];
 
-/** The body is always a snappy block: Prometheus does not look at the header either. */
+/** Decodes the request. The body is always a snappy block; like Prometheus, ignores the header. */
 function requestOf(event: APIGatewayProxyEventV2): ReadRequest {
   try {
     return decodeReadRequest(uncompressBlock(rawBytes(event, MAX_BODY_BYTES)));

@@ -21,14 +21,15 @@ import { parseSelector } from '../../shared/promql/parser';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { receivers, ruleGroups, ruleStates, silences, stage } from './stores';
 
-/** The evaluation time of a rule that was never evaluated: the zero time of Go, as Prometheus answers. */
+/** Evaluation time of a rule that was never evaluated: Go's zero time, as in Prometheus' answers. */
 const NEVER = '0001-01-01T00:00:00Z';
 
 type RulesQuery = z.output<typeof rulesQuery>;
 
 /**
- * Rules and alerts as Prometheus lists them; a namespace is a file. The page needs more, in fields that Prometheus lacks: a rule's
- * `condition` and `resolvedAlerts`, an alert's `firedAt`, `resolvedAt` and `silencedBy`, and a group's `queryOffset`.
+ * Rules and alerts in Prometheus' format; a namespace is a file. The page needs fields that Prometheus does
+ * not have: a rule's `condition` and `resolvedAlerts`, an alert's `firedAt`, `resolvedAt` and `silencedBy`,
+ * and a group's `queryOffset`.
  */
 export const ruleListHandlers: RouteHandlers = {
   'GET /prometheus/api/v1/rules': async ({ tenant, query }) => rules(tenant, query),
@@ -110,7 +111,7 @@ function ruleTest({ type, 'rule_name[]': names, 'match[]': matches, state, healt
     (health === undefined || view.health === health);
 }
 
-/** @param viewOf undefined: alerts are left out */
+/** @param viewOf undefined: alerts are omitted */
 function groupView(
   { namespace, document }: StoredGroup,
   state: GroupState | undefined,
@@ -205,7 +206,7 @@ function alertView(
   };
 }
 
-/** RFC 3339 without a fraction that is 0, as Go writes it. */
+/** Formats a time in RFC 3339 without a zero fraction, as Go does. */
 function timeText(ms: number): string {
   return new Date(ms)
     .toISOString()

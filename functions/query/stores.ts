@@ -26,11 +26,11 @@ export const {
   stage,
 } = stores;
 
-/** Mackerel's source of metrics: a host or a service, which the registry knows. */
+/** A source in Mackerel's sense: a host or service in the registry. */
 export interface RegisteredSource {
   readonly tenant: Tenant;
   readonly labels: Labels;
-  /** For messages: `host "3Xyz"`. */
+  /** Text for messages, such as `host "3Xyz"`. */
   readonly text: string;
   /** @throws {HttpError} 404 when the registry lacks it */
   readonly mustExist: () => Promise<void>;
@@ -52,12 +52,12 @@ export function serviceSource(tenant: Tenant, name: string): RegisteredSource {
   return { tenant, labels: sourceOf.service(name), text: `service ${quoted(name)}`, mustExist };
 }
 
-/** Text of a request, cut to what a message needs. */
+/** Quotes a text of a request, cut to a length that is enough for messages. */
 export function quoted(text: string): string {
   return JSON.stringify(text.slice(0, 255));
 }
 
-/** Hosts are never deleted: a retired one can still be read. */
+/** Cache of hosts that exist. Hosts are never deleted: retired ones can still be read. */
 const knownHosts = new Cache<true>(CACHES.knownHosts, (_, key) => key.length);
 
 async function requireHost(tenant: Tenant, hostId: string): Promise<void> {

@@ -17,30 +17,33 @@ export function selectLimitsOf({ limits }: Tenant): SelectLimits & { readonly qu
   return { series: querySeries, sources: querySources, samples: querySamples, querySeconds };
 }
 
-/** What one PromQL query of a tenant may take. */
+/** Limits of one PromQL query of a tenant. */
 export function queryLimitsOf(tenant: Tenant): QueryOptions['limits'] {
   const { series, samples } = selectLimitsOf(tenant);
   return { maxSeries: series, maxSamples: samples, maxPoints: MAX_POINTS };
 }
 
-/** What all reads of one query of a tenant may take together. The time begins now. */
+/** Budget shared by all reads of one query of a tenant. Its time begins now. */
 export function budgetOf(tenant: Tenant, timeMs = 1000 * selectLimitsOf(tenant).querySeconds): ReadBudget {
   const startedMs = Date.now();
   return new ReadBudget(selectLimitsOf(tenant), () => Date.now() - startedMs >= timeMs);
 }
 
-/** A tenant's samples, for one query: all selections take from one budget. */
+/** Makes the access to a tenant's samples for one query. All its selections use one budget. */
 export function samplesOf(tenant: Tenant, budget = budgetOf(tenant)): TierSamples {
   return new TierSamples(new Querier(dependencies, tenant), retentionMs, Date.now(), budget);
 }
 
-/** A tenant's samples, for several queries with budgets of their own, which share the requests that they have in common. */
+/**
+ * Makes the access to a tenant's samples for several queries, each with its own budget. They share common
+ * requests.
+ */
 export function sharedSamplesOf(tenant: Tenant): (timeMs: number) => TierSamples {
   const querier = new Querier(dependencies, tenant);
   return (timeMs) => new TierSamples(querier, retentionMs, Date.now(), budgetOf(tenant, timeMs));
 }
 
-/** Answers from a tenant's index alone. Its limits fail as those of a query do. */
+/** Answers from a tenant's index without reading samples. Exceeding its limits fails as for a query. */
 export async function browse<T>(
   tenant: Tenant,
   range: TimeRange,

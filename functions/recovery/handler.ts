@@ -11,12 +11,12 @@ import { advance, recoveryStatus, stop } from '../../shared/recovery/replay';
 
 const dependencies = recoveryDependencies();
 
-/** An object is begun only while the invocation has at least the replayer's timeout left. */
+/** An object is redriven only if the invocation has at least the replayer's time-out left, ms. */
 const MARGIN_MS = 130_000;
 
 /**
- * Replays the stream after a loss, redrives dead letters by schedule, and answers operators' replay and quarantine commands. It
- * runs outside the VPC, where Lambda's API can be reached.
+ * Replays the stream after a loss, redrives dead letters on schedule, and runs operators' replay and
+ * quarantine commands. It runs outside the VPC, where it can reach Lambda's API.
  */
 export const handler = withMetrics('recovery', answer);
 

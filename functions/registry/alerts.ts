@@ -15,7 +15,7 @@ import type { Tenant } from '../../shared/tenancy/tenants';
 import { alerts, checks, closing, downtimes, hosts, monitorStates, requireHost, services } from './stores';
 
 const MAX_MEMO_BYTES = 80 * 1024;
-/** Checks that are written at a time. */
+/** Checks written at the same time. */
 const PARALLEL = 8;
 
 /** Alerts of monitors and checks. */
@@ -104,7 +104,10 @@ function requireId(field: string, text: string): string {
   return text;
 }
 
-/** Takes the reports that can be used. A bad one, or one of an unknown host, costs none of the others: agents drop a batch that is refused. */
+/**
+ * Takes the valid reports. An invalid report, or one of an unknown host, does not affect the others, because
+ * agents drop a batch that is refused.
+ */
 async function takeReports(tenant: Tenant, given: readonly unknown[]): Promise<void> {
   const reports = given.flatMap((each) => checkReport.safeParse(each).data ?? []);
   if (reports.length < given.length)
@@ -118,7 +121,7 @@ async function takeReports(tenant: Tenant, given: readonly unknown[]): Promise<v
     downtimes.list(tenant.id),
   ]);
   const current = allDowntimes.filter((downtime) => holdsAt(downtime, Date.now()));
-  // Reports of one check are taken in their order.
+  // Take reports of the same check in their order.
   const byCheck = Map.groupBy(reports, ({ source, name }) => checkIdOf(source.hostId, name));
   await mapLimited([...byCheck], PARALLEL, async ([monitorId, ofCheck]) => {
     const host = known.get(ofCheck[0]!.source.hostId);
@@ -139,7 +142,7 @@ function byTime(a: CheckReport, b: CheckReport): number {
   return a.occurredAt - b.occurredAt;
 }
 
-/** Reads the hosts with these ids. Unknown and retired hosts are left out. */
+/** Reads the hosts with these ids. Omits unknown and retired hosts. */
 async function hostsOf(tenantId: Id, ids: ReadonlySet<string>): Promise<Map<string, RegisteredHost>> {
   const rolesOf = rolesByService(await services.list(tenantId));
   const found = await mapLimited([...ids], PARALLEL, async (id) => hosts.get(tenantId, id));

@@ -3,12 +3,12 @@ import { found, HttpError, reply } from '../../shared/http/http';
 import { mapLimited } from '../../shared/platform/concurrency';
 import { annotations, graphDefinitions, requireService } from './stores';
 
-/** Definitions written in parallel. */
+/** Definitions written at the same time. */
 const LANES = 16;
 
 export const graphHandlers: RouteHandlers = {
   'POST /api/v0/graph-defs/create': async ({ tenant, body }) => {
-    // Of definitions with one name the last wins.
+    // If several definitions have the same name, the last one counts.
     const byName = new Map(body.map((definition) => [definition.name, definition]));
     await mapLimited([...byName.values()], LANES, (definition) =>
       graphDefinitions.put(tenant.id, definition),
@@ -26,7 +26,7 @@ export const graphHandlers: RouteHandlers = {
     return reply(200, { success: true });
   },
 
-  // No call defines graphs of a service's metrics, so there is never one to delete.
+  // There is no call that defines graphs of a service's metrics, so there is never one to delete.
   'DELETE /api/v0/services/{serviceName}/graph-defs/{graphName}': async ({ tenant, path }) => {
     await requireService(tenant, path.serviceName);
     return reply(200, found('graph', path.graphName, undefined));

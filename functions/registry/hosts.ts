@@ -8,7 +8,7 @@ import { type Host, requireActive } from '../../shared/registry/hosts';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { alerts, checks, gatekeeper, hosts, registration, requireHost, services } from './stores';
 
-/** Hosts read or written in parallel. */
+/** Hosts read or written at the same time. */
 const LANES = 16;
 
 export const hostHandlers: RouteHandlers = {
@@ -51,7 +51,7 @@ export const hostHandlers: RouteHandlers = {
     return reply(200, { success: true });
   },
 
-  // Every id is checked before any host is changed.
+  // Check all ids before changing any host.
   'POST /api/v0/hosts/bulk-update-statuses': async ({ tenant, body: { ids, status } }) => {
     await mapLimited(ids, LANES, async (id) => requireActive(await requireHost(tenant, id)));
     await mapLimited(ids, LANES, (id) => hosts.change(tenant.id, id, (host) => ({ ...host, status })));
@@ -71,7 +71,10 @@ export const hostHandlers: RouteHandlers = {
   },
 };
 
-/** Retires a host. Its checks go, and their alerts close; those of monitors close when they are evaluated next. */
+/**
+ * Retires a host. Removes its checks and closes their alerts. Alerts of its monitors close at their next
+ * evaluation.
+ */
 async function retire(tenant: Tenant, hostId: string): Promise<boolean> {
   if (!(await registration.retire(tenant.id, hostId))) return false;
   await alerts.record(tenant.id, await checks.retireHost(tenant, hostId));

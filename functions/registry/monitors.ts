@@ -68,7 +68,10 @@ export const monitorHandlers: RouteHandlers = {
     reply(200, found('downtime', downtimeId, await downtimes.remove(tenant.id, downtimeId))),
 };
 
-/** Enters a monitor into the evaluator's index. 0 rules: the monitor was removed, and the evaluator closes its alerts. */
+/**
+ * Puts a monitor into the evaluator's index. @param rules 0 if the monitor was removed; the evaluator then
+ * closes its alerts
+ */
 async function index(tenant: Tenant, monitor: Monitor, rules: 0 | 1): Promise<void> {
   const intervalMs = intervalOf(monitor);
   if (intervalMs !== undefined)

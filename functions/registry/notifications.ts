@@ -18,7 +18,7 @@ import {
 /** Most objects of each kind that a tenant may have. */
 const MOST = { channels: 200, notificationGroups: 200, alertGroupSettings: 200 } as const;
 
-/** Whom Mackerel's clients tell of alerts: channels, groups of them, and groups of alerts. */
+/** Mackerel's objects for notifications: channels, notification groups, and settings of alert groups. */
 export const notificationHandlers: RouteHandlers = {
   'GET /api/v0/channels': async ({ tenant }) =>
     reply(200, { channels: (await channels.list(tenant.id)).map(channelView) }),
@@ -34,7 +34,7 @@ export const notificationHandlers: RouteHandlers = {
     return reply(200, channelView(channel));
   },
 
-  // A channel that was suspended is sent to again: whoever replaces it has mended it.
+  // Replacing a suspended channel resumes sending: presumably the new settings fix it.
   'PUT /api/v0/channels/{channelId}': async ({ tenant, path: { channelId }, body }) => {
     const { addToDefaultNotificationGroup: _, ...spec } = body;
     checkChannel(spec);
@@ -121,7 +121,7 @@ function checkChannel(spec: ChannelSpec): void {
   if ('url' in spec) requirePublicUrl('url', spec.url);
 }
 
-/** @param id of the group that is replaced */
+/** @param id id of the group that is being replaced */
 async function checkGroup(tenant: Tenant, spec: NotificationGroupSpec, id: string | undefined) {
   const [groups, knownChannels, knownMonitors, knownServices] = await Promise.all([
     notificationGroups.list(tenant.id),

@@ -5,24 +5,27 @@ import { HttpError, reply } from '../../shared/http/http';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { alertTopics, allowsPrivateReceivers, receivers, requirePublicUrl, ruleStates } from './stores';
 
-/** Dead letters that an answer lists. */
+/** Most undelivered notifications in an answer. */
 const MAX_UNDELIVERED = 100;
 
-/** Who is told of alerts, and what could not be told. */
+/** Receivers of alerts, and notifications that could not be delivered. */
 export const receiverHandlers: RouteHandlers = {
   'GET /api/v1/alert-receivers': async ({ tenant }) => masked(await receivers.get(tenant.id)),
   'PUT /api/v1/alert-receivers': async ({ tenant, body }) => putReceivers(tenant, body),
   'GET /api/v1/alert-receivers/undelivered': async ({ tenant }) => undelivered(tenant),
 };
 
-/** In an answer, it hides a stored secret. In a request, it keeps the stored secret. */
+/** In an answer, replaces a stored secret. In a request, means to keep the stored secret. */
 const MASK = '***';
 
 function maskedReceiver<T extends Receiver>(each: T): T {
   return each.authorization === undefined ? each : { ...each, authorization: MASK };
 }
 
-/** Hides the path of one of Slack's URLs, which is a secret. Its last characters tell it from others. */
+/**
+ * Hides the path of a Slack URL, which is secret, except for its last characters, which distinguish it from
+ * others.
+ */
 function maskedUrl(text: string): string {
   return `${new URL(text).origin}/${MASK}${text.slice(-4)}`;
 }
@@ -83,7 +86,7 @@ function batchView({ namespace, group, notifications }: NotificationBatch) {
   return { namespace, group, alerts };
 }
 
-/** Events of a monitor, as those of a group. */
+/** Formats a monitor's events like those of a rule group. */
 function eventView({ monitorId, events }: EventBatch) {
   const alerts = events.map(({ id, alertId, status }) => ({
     id,

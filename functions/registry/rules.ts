@@ -8,9 +8,9 @@ import { mapLimited } from '../../shared/platform/concurrency';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { gatekeeper, ruleGroups } from './stores';
 
-/** Groups that are removed at a time. */
+/** Groups removed at the same time. */
 const PARALLEL = 8;
-/** Faults that an answer names. */
+/** Most errors in an answer. */
 const MAX_FAULTS = 20;
 
 const done = () => reply(202, { status: 'success' });

@@ -13,12 +13,12 @@ import { InvalidPatternError } from '../../shared/model/value-pattern';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { ruleStates, silences } from './stores';
 
-/** The release of Alertmanager whose API this is; amtool compares it with its own. */
+/** The Alertmanager release with the same API. amtool compares it with its own version. */
 const VERSION = { version: '0.34.0', revision: '', branch: '', buildUser: '', buildDate: '', goVersion: '' };
 
 const startedAt = new Date().toISOString();
 
-/** Silences as an Alertmanager has them. */
+/** Silences in Alertmanager's API. */
 export const silenceHandlers: RouteHandlers = {
   'GET /alertmanager/api/v2/status': async () =>
     reply(200, {

@@ -41,7 +41,10 @@ export async function requireService(tenant: Tenant, name: string): Promise<Serv
   return found('service', name, await services.get(tenant.id, name));
 }
 
-/** Refuses a URL of a private address, unless the stage allows them. Names are resolved when requests are sent. @throws {HttpError} 400 */
+/**
+ * Refuses a URL with a private address, unless the stage allows them. Host names are checked later, when
+ * requests are sent. @throws {HttpError} 400
+ */
 export function requirePublicUrl(field: string, text: string): void {
   if (allowsPrivateReceivers) return;
   try {

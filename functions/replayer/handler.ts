@@ -9,8 +9,9 @@ const dependencies = ingestDependencies(true);
 const reader = new ReplayReader(dependencies.table, Date.now);
 
 /**
- * Ingests records of the stream a second time, with the same versions, which changes nothing where they were appended before. A
- * temporary event source mapping invokes it for a replay, the recovery function for a redrive.
+ * Ingests records of the stream a second time, with the same versions, so that nothing changes where they had
+ * been appended. A temporary event source mapping invokes it for a replay, and the recovery function invokes
+ * it for a redrive.
  */
 export const handler = withMetrics('replayer', replay);
 

@@ -1,4 +1,4 @@
-/** Takes the page's place after an error that no component handles. */
+/** Replaces the page after an error that no component handles. */
 export function Failure({ error }: { readonly error: unknown }) {
   return (
     <main class="failure">

@@ -1,7 +1,7 @@
 import { keyInHash, withoutKey } from './view/view-state';
 
 const KEY = 'key';
-/** What is kept beside the key, and forgotten with it. */
+/** Storage keys of data that is stored with the API key, and deleted with it. */
 const BESIDE = ['queries'];
 
 /** The API key of this tab, or the one remembered on this device. */
@@ -9,13 +9,16 @@ export function storedKey(): string | undefined {
   return sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY) ?? undefined;
 }
 
-/** @param isRemembered keeps the key in this browser until someone signs out; otherwise the tab forgets it when it closes */
+/**
+ * @param isRemembered true keeps the key in this browser until the user signs out; otherwise it is gone when
+ *   the tab closes
+ */
 export function storeKey(key: string, isRemembered: boolean): void {
   forgetKey();
   (isRemembered ? localStorage : sessionStorage).setItem(KEY, key);
 }
 
-/** The storage that has the key: the tab's, or that of this device. */
+/** Returns the storage with the key: that of the tab or that of the device. */
 export function keyStorage(): Storage {
   return sessionStorage.getItem(KEY) === null && localStorage.getItem(KEY) !== null
     ? localStorage
@@ -27,7 +30,10 @@ export function forgetKey(): void {
     for (const name of [KEY, ...BESIDE]) storage.removeItem(name);
 }
 
-/** Moves the key of an address that `npm start` printed into the tab's storage. Returns undefined if it has none. */
+/**
+ * Moves the key from an address that `npm start` printed to the tab's storage. Returns undefined if the
+ * address has none.
+ */
 export function takeKeyFromAddress(): string | undefined {
   const key = keyInHash(location.hash);
   if (key === undefined) return undefined;
@@ -36,7 +42,7 @@ export function takeKeyFromAddress(): string | undefined {
   return key;
 }
 
-/** Calls `onForgotten` when another tab forgets the remembered key. */
+/** Calls `onForgotten` when another tab deletes the remembered key. */
 export function watchRememberedKey(onForgotten: () => void): () => void {
   const changed = ({ key, newValue }: StorageEvent) => {
     if (key === KEY && newValue === null && storedKey() === undefined) onForgotten();

@@ -1,6 +1,6 @@
 /**
- * Replaces `navigator.language` by `en` where it is no valid language tag: on a machine whose locale is `POSIX`, Chromium
- * says `en-US@posix`. uPlot passes it to `Intl` while it loads, which throws, and nothing would be shown.
+ * Replaces an invalid `navigator.language` by `en`. On a machine with the locale `POSIX`, Chromium's is
+ * `en-US@posix`. uPlot passes it to `Intl` while loading, which would throw, and nothing would be shown.
  */
 try {
   Intl.getCanonicalLocales(navigator.language);

@@ -1,4 +1,4 @@
-// First: other modules use the language while they load.
+// This import must be first: other modules use the language while they load.
 import './language';
 import { render } from 'preact';
 import { App } from './app';

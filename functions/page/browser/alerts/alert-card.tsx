@@ -14,7 +14,7 @@ import { SilenceNote } from './silence-note';
 export interface AlertCardProps extends Pick<ViewProps, 'api' | 'state' | 'returns' | 'onAnswer'> {
   readonly listed: ListedAlert;
   readonly silence: Silence | undefined;
-  /** Undefined until it is known. */
+  /** Undefined until it has been read. */
   readonly metadata: Metadata | undefined;
   readonly nowS: number;
   readonly isOpen: boolean;
@@ -22,7 +22,10 @@ export interface AlertCardProps extends Pick<ViewProps, 'api' | 'state' | 'retur
   readonly onSilenced: () => void;
 }
 
-/** An alert: what, since when and why; when it is opened, its graph, its annotations and a form that silences it. */
+/**
+ * An alert: its labels, since when, and why. When opened, also a graph, its annotations and a form for
+ * silencing it.
+ */
 export function AlertCard(props: AlertCardProps) {
   const { api, state, listed, silence, metadata, nowS, isOpen, onToggle, onSilenced } = props;
   const { alert, rule, group } = listed;
@@ -84,7 +87,7 @@ export function AlertCard(props: AlertCardProps) {
   );
 }
 
-/** The annotations but the summary, which is always shown. */
+/** Shows all annotations except the summary, which is always shown. */
 function Texts({ annotations }: Pick<ListedAlert['alert'], 'annotations'>) {
   const texts = Object.entries(annotations).filter(([name]) => name !== 'summary');
   if (texts.length === 0) return null;

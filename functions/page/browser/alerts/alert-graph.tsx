@@ -7,15 +7,17 @@ import { encodeState, hiddenWith } from '../view/view-state';
 import type { AlertCardProps } from './alert-card';
 import { activeSpan, graphSpan, queryOfAlert } from './alert-query';
 
-/** Pixels of the plot. */
+/** Height of the plot, in pixels. */
 const HEIGHT = 160;
 
-/** What an alert is about over time, with the threshold, and the time in which the alert was active shaded. */
+/**
+ * A graph of what an alert is about, with the threshold. The time in which the alert was active is shaded.
+ */
 export function AlertGraph(props: AlertCardProps & { readonly unit: Unit }) {
   const { api, state, listed, nowS, unit, returns, onAnswer } = props;
   const { alert, rule } = listed;
   const { condition } = rule;
-  // A span that one dragged over; undefined: as suits the alert.
+  // The span that the user selected by dragging; undefined: the default span for the alert.
   const [zoom, setZoom] = useState<Span>();
   const [hidden, setHidden] = useState<readonly string[]>([]);
   const span = useMemo(() => zoom ?? graphSpan(listed, nowS), [zoom, alert.activeAt, alert.resolvedAt, nowS]);
@@ -64,5 +66,5 @@ export function AlertGraph(props: AlertCardProps & { readonly unit: Unit }) {
   );
 }
 
-/** The range moves with the present, and so never asks for another read by itself. */
+/** The range, which is relative to the present, never changes; so it never causes another read. */
 const FOLLOWS: TimeRange = { lastS: 3600 };

@@ -1,4 +1,5 @@
-// First, as in main.tsx: this puts it before the other modules of the file that both share.
+// These imports must be first, as in main.tsx: in the bundle, the modules then come before those of the file
+// that both share.
 import '../language';
 import '../frame/shared-file';
 import { useState } from 'preact/hooks';
@@ -13,10 +14,10 @@ import { NoRules } from './no-rules';
 import { RuleGroups } from './rule-groups';
 import { type Alerting, useAlerting } from './use-alerting';
 
-/** Seconds between two looks at the clock. */
+/** Interval at which the view updates the present time, in seconds. */
 const CLOCK_S = 15;
 
-/** What fires, what is about to, what has ended, and the rules that say so. */
+/** Shows firing, pending and resolved alerts, and the rules. */
 export function AlertsView(props: ViewProps) {
   const { api, onAnswer, onListsChanged } = props;
   const [changes, setChanges] = useState(0);
@@ -27,7 +28,7 @@ export function AlertsView(props: ViewProps) {
   });
   const onSilenced = () => {
     setChanges((count) => count + 1);
-    // The header counts anew.
+    // Refreshes the counter in the header.
     onListsChanged();
   };
   return (
@@ -54,7 +55,7 @@ const SECTIONS: readonly (readonly [Alert['state'], string])[] = [
   ['pending', 'Pending'],
   ['resolved', 'Resolved in the last 15 minutes'],
 ];
-/** Most alerts of one state that the view shows: nobody reads a list of thousands. */
+/** Most alerts of one state that are shown, since nobody reads a list of thousands. */
 const MAX_SHOWN = 100;
 
 interface OverviewProps extends ViewProps {
@@ -68,7 +69,8 @@ function Overview(props: OverviewProps) {
   const nowS = useNow(CLOCK_S);
   const metadata = useMetadata(api);
   const listed = listAlerts(groups);
-  // Where the address names none, the alert that was first when the view opened: another would push what one reads away.
+  // If the address names no alert, open the one that was first when the view opened. Opening each new first
+  // alert would push the one that is being read away.
   const [first] = useState(() => (listed.firing[0] ?? listed.pending[0])?.id);
   const open = state.alerts ?? (first === undefined ? [] : [first]);
   const toggle = (id: string) =>
@@ -117,7 +119,7 @@ function Overview(props: OverviewProps) {
   );
 }
 
-/** Unique in a list: two rules may have alerts of the same labels. */
+/** Returns a key that is unique in a list. Two rules may have alerts with the same labels. */
 function idIn({ id, rule, group }: ListedAlert): string {
   return JSON.stringify([group.file, group.name, rule.name, rule.query, id]);
 }

@@ -1,16 +1,19 @@
 import type { Alert, AlertingRule, RuleGroup, Silence } from '../api/alerting';
 import { labelsText } from '../view/labels-text';
 
-/** An alert with the rule and group that it is of. */
+/** An alert with its rule and group. */
 export interface ListedAlert {
-  /** Names the alert in links. Two rules may have alerts of the same labels, and so of the same id. */
+  /**
+   * Identifies the alert in links. Not unique: two rules may have alerts with the same labels, and so with
+   * the same id.
+   */
   readonly id: string;
   readonly alert: Alert;
   readonly rule: AlertingRule;
   readonly group: RuleGroup;
 }
 
-/** The alerts of all rules, by state; the latest of each state first. */
+/** Lists the alerts of all rules by state, the latest of each state first. */
 export function listAlerts(
   groups: readonly RuleGroup[],
 ): Readonly<Record<Alert['state'], readonly ListedAlert[]>> {
@@ -30,29 +33,32 @@ function alertId({ labels: { alertname = '', ...labels } }: Alert): string {
   return labelsText([['alertname', alertname], ...Object.entries(labels).sort()]);
 }
 
-/** When an alert came into its state, in seconds since epoch. */
+/** When an alert entered its state, in seconds since epoch. */
 export function changedAtS({ state, activeAt, firedAt, resolvedAt }: Alert): number {
   return secondsOf(
     (state === 'resolved' ? resolvedAt : state === 'firing' ? firedAt : undefined) ?? activeAt,
   );
 }
 
-/** Reads a time of RFC 3339; returns seconds since epoch. */
+/** Parses an RFC 3339 time. Returns seconds since epoch. */
 export function secondsOf(time: string): number {
   return Date.parse(time) / 1000;
 }
 
-/** Seconds since epoch of a group's or rule's last evaluation; undefined if there was none. */
+/** When a group or rule was last evaluated, in seconds since epoch; undefined if never. */
 export function evaluatedAtS(lastEvaluation: string): number | undefined {
   const timeS = secondsOf(lastEvaluation);
   // A group that was never evaluated has the time 0001-01-01T00:00:00Z.
   return timeS > 0 ? timeS : undefined;
 }
 
-/** Intervals without an evaluation after which a group is late; one more than an evaluator that is redeployed leaves out. */
+/**
+ * A group is late after this many intervals without an evaluation. That is one more than are skipped while
+ * the evaluator is redeployed.
+ */
 const LATE_INTERVALS = 3;
 
-/** The groups that have not been evaluated for {@link LATE_INTERVALS} intervals. Their alerts may have changed since. */
+/** Returns the groups that are late. Their alerts may have changed since the last evaluation. */
 export function lateGroups(groups: readonly RuleGroup[], nowS: number): readonly RuleGroup[] {
   return groups.filter(({ interval, lastEvaluation }) => {
     const timeS = evaluatedAtS(lastEvaluation);
@@ -60,7 +66,9 @@ export function lateGroups(groups: readonly RuleGroup[], nowS: number): readonly
   });
 }
 
-/** The silence that keeps an alert quiet; of several, the one that ends last. Undefined if there is none. */
+/**
+ * Returns the silence of an alert; if there are several, the one that ends last; undefined if there is none.
+ */
 export function silenceOf({ silencedBy = [] }: Alert, silences: readonly Silence[]): Silence | undefined {
   return silences
     .filter(({ id }) => silencedBy.includes(id))

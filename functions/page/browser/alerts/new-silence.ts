@@ -1,10 +1,10 @@
 import type { NewSilence } from '../api/alerting';
 import type { LabelMap } from '../api/promql-answers';
 
-/** What a new silence is about: one alert, or all alerts of its name. */
+/** What a new silence covers: a single alert, or all alerts with its name. */
 export type SilenceScope = 'alert' | 'name';
 
-/** Lengths of a silence that one may choose, in seconds. */
+/** The lengths of a silence that can be chosen, in seconds. */
 export const SILENCE_LENGTHS: readonly (readonly [seconds: number, text: string])[] = [
   [3600, '1 hour'],
   [4 * 3600, '4 hours'],
@@ -13,7 +13,7 @@ export const SILENCE_LENGTHS: readonly (readonly [seconds: number, text: string]
   [30 * 86_400, '30 days'],
 ];
 
-/** @param lengthS how long it holds, in seconds */
+/** @param lengthS length of the silence, in seconds */
 export function newSilence(
   labels: LabelMap,
   scope: SilenceScope,

@@ -8,7 +8,7 @@ const FILE = `groups:
           summary: "{{ $labels.hostname }}: load {{ $value }}"
 `;
 
-/** Tells a newcomer how to add the first rule. */
+/** Explains how to add the first rule. */
 export function NoRules() {
   return (
     <div class="empty-page">

@@ -11,7 +11,7 @@ const COMPARED: Readonly<Record<string, string>> = {
   '!=': 'different from',
 };
 
-/** Sentences that say why an alert is in its state, the cause first. */
+/** Explains in sentences why an alert is in its state, beginning with the cause. */
 export function reasonOf({ alert, rule }: ListedAlert, unit: Unit, utc: boolean): readonly string[] {
   const at = (time: string) => formatTime(secondsOf(time), utc);
   const reasons = [causeOf({ alert, rule }, unit, utc)];
@@ -40,7 +40,7 @@ function causeOf({ alert, rule }: Pick<ListedAlert, 'alert' | 'rule'>, unit: Uni
   }
 }
 
-/** Writes a value of the API, such as `3.2e+01`, as people read it. */
+/** Formats a value of the API, such as `3.2e+01`, for people. */
 export function valueText(value: string, unit: Unit): string {
   const number = Number(value);
   return Number.isFinite(number) ? formatValue(number, unit) : value;

@@ -10,16 +10,18 @@ export interface RuleGroupsProps {
   readonly utc: boolean;
 }
 
-/** Few groups are open at first, of many only those with rules that fail. */
+/**
+ * Up to this number of groups are all expanded at first. If there are more, only those with failing rules.
+ */
 const MAX_OPEN = 5;
-/** Groups that are shown. */
+/** Most groups that are shown. */
 const MAX_SHOWN = 200;
 
-/** The rules by group: whether they work, when they were evaluated, and how long that took. */
+/** Shows the rules by group: whether they work, when they were last evaluated, and how long that took. */
 export function RuleGroups({ groups, nowS, utc }: RuleGroupsProps) {
   const rules = groups.flatMap((group) => group.rules);
   const failing = rules.filter(({ health }) => health === 'err').length;
-  // Those that fail come first.
+  // Groups with failing rules come first.
   const shown = [...groups].sort((a, b) => Number(isFailing(b)) - Number(isFailing(a))).slice(0, MAX_SHOWN);
   return (
     <section class="rule-groups" aria-labelledby="rules">

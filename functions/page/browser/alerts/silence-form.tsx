@@ -7,15 +7,18 @@ import { newSilence, SILENCE_LENGTHS, type SilenceScope } from './new-silence';
 
 export interface SilenceFormProps {
   readonly api: Api;
-  /** The alert's. */
+  /** Labels of the alert. */
   readonly labels: LabelMap;
   readonly onSilenced: () => void;
 }
 
-/** Characters of a reason. */
+/** Longest reason, in characters. */
 const MAX_REASON = 500;
 
-/** Silences an alert for some time: receivers are not told of it. A key without the write right learns so when it tries. */
+/**
+ * A form for silencing an alert, so that receivers are not notified of it. A key without the write right gets
+ * an error when it is submitted.
+ */
 export function SilenceForm({ api, labels, onSilenced }: SilenceFormProps) {
   const [reason, setReason] = useState('');
   const [lengthS, setLength] = useState(SILENCE_LENGTHS[0]![0]);

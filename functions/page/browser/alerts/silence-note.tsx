@@ -11,7 +11,7 @@ export interface SilenceNoteProps {
   readonly onEnded: () => void;
 }
 
-/** Says until when and why an alert is silenced, by whom, and ends that. */
+/** Shows until when, why and by whom an alert is silenced, with a button that ends the silence. */
 export function SilenceNote({ api, silence, utc, onEnded }: SilenceNoteProps) {
   const [problem, setProblem] = useState<string>();
   const [isSending, setSending] = useState(false);

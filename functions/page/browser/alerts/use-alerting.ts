@@ -9,9 +9,9 @@ export interface Alerting {
 }
 
 /**
- * The tenant's rules with their alerts, and its silences; undefined until the first answer.
+ * Reads the tenant's rules with their alerts, and its silences. Returns undefined until the first answer.
  *
- * @param change another number asks anew
+ * @param change a different number causes another read
  */
 export function useAlerting(api: Api, change: number, onAnswer: OnAnswer): Alerting | undefined {
   const [alerting, setAlerting] = useState<Alerting>();

@@ -1,25 +1,25 @@
 import { ALERTMANAGER_PATH, type Api, PROMETHEUS_PATH, type PrometheusAnswer } from './api';
 import type { LabelMap } from './promql-answers';
 
-/** An alert as the API lists it. Times are RFC 3339. */
+/** An alert of the API. Times are in RFC 3339. */
 export interface Alert {
-  /** The alert's identity, `alertname` included. */
+  /** The labels that identify the alert, including `alertname`. */
   readonly labels: LabelMap;
   readonly annotations: LabelMap;
   readonly state: 'pending' | 'firing' | 'resolved';
-  /** When the expression found it first. */
+  /** When the expression first returned the alert. */
   readonly activeAt: string;
   readonly firedAt?: string;
   readonly resolvedAt?: string;
-  /** When the expression found it no more, while `keepFiringFor` holds it. */
+  /** When the expression stopped returning the alert, while `keepFiringFor` keeps it firing. */
   readonly keepFiringSince?: string;
-  /** The value when the expression found it last. */
+  /** The value when the expression last returned the alert. */
   readonly value: string;
-  /** Ids of the silences that keep it quiet; absent where there is none. */
+  /** Ids of the silences that cover the alert; absent if there are none. */
   readonly silencedBy?: readonly string[];
 }
 
-/** What raises the alerts of a rule; `query` gives the values, or the series that are missing. */
+/** The condition of a rule's alerts. `query` returns the compared values, or the series that are missing. */
 export type Condition =
   | { readonly kind: 'threshold'; readonly query: string; readonly op: string; readonly threshold: number }
   | { readonly kind: 'absence'; readonly query: string };
@@ -30,7 +30,7 @@ interface RuleBase {
   readonly labels: LabelMap;
   readonly health: 'ok' | 'err' | 'unknown';
   readonly lastError?: string;
-  /** Seconds. */
+  /** Duration of the last evaluation, in seconds. */
   readonly evaluationTime: number;
   readonly lastEvaluation: string;
 }
@@ -42,15 +42,15 @@ export interface RecordingRule extends RuleBase {
 export interface AlertingRule extends RuleBase {
   readonly type: 'alerting';
   readonly state: 'firing' | 'pending' | 'inactive' | 'unknown';
-  /** How long the expression must find an alert before it fires, in seconds. */
+  /** How long the expression must return an alert before it fires, in seconds. */
   readonly duration: number;
-  /** How long an alert fires on after the expression found it last, in seconds. */
+  /** How long an alert keeps firing after the expression last returned it, in seconds. */
   readonly keepFiringFor: number;
-  /** Absent where the expression does not say it plainly. */
+  /** Absent if it cannot be derived from the expression. */
   readonly condition?: Condition;
-  /** Pending and firing ones. */
+  /** Pending and firing alerts. */
   readonly alerts: readonly Alert[];
-  /** Those of the last 15 minutes. */
+  /** Alerts resolved in the last 15 minutes. */
   readonly resolvedAlerts?: readonly Alert[];
 }
 
@@ -58,14 +58,14 @@ export type Rule = RecordingRule | AlertingRule;
 
 export interface RuleGroup {
   readonly name: string;
-  /** The namespace. */
+  /** The rule group's namespace. */
   readonly file: string;
   readonly rules: readonly Rule[];
-  /** Seconds. */
+  /** Evaluation interval, in seconds. */
   readonly interval: number;
-  /** How far before its time an evaluation reads, in seconds. */
+  /** How far before its nominal time an evaluation reads, in seconds. */
   readonly queryOffset: number;
-  /** Seconds. */
+  /** Duration of the last evaluation, in seconds. */
   readonly evaluationTime: number;
   readonly lastEvaluation: string;
 }
@@ -77,7 +77,7 @@ export interface Matcher {
   readonly isEqual: boolean;
 }
 
-/** A silence as Alertmanager's API has it. */
+/** A silence in the form of Alertmanager's API. */
 export interface Silence {
   readonly id: string;
   readonly matchers: readonly Matcher[];

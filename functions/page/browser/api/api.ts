@@ -9,22 +9,25 @@ import { parseServerTiming } from './server-timing';
 import type { Status } from './status';
 import { Turns } from './turns';
 
-/** Why there is no answer, in words of what to do next. */
+/** A request failed. The message tells the user what to do next. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
 
   constructor(
-    /** `key`: it is not valid. `right`: it may not do this. `gone`: no answer. `busy`: try again. `refused`: anything else. */
+    /**
+     * `key`: the key is not valid. `right`: the key does not permit this. `gone`: the server did not answer.
+     * `busy`: try again. `refused`: any other error.
+     */
     readonly kind: 'key' | 'right' | 'gone' | 'busy' | 'refused',
     message: string,
-    /** Of the answer; 0 if there was none. */
+    /** HTTP status of the answer; 0 if there was none. */
     readonly status = 0,
   ) {
     super(message);
   }
 }
 
-/** A host as the API lists it. */
+/** A host of the API. */
 export interface Host {
   readonly id: string;
   readonly name: string;
@@ -38,7 +41,7 @@ export interface Host {
   readonly retiredAt?: number;
   /** Seconds since epoch. */
   readonly createdAt?: number;
-  /** As the agent posted it. */
+  /** Metadata as the agent posted it. */
   readonly meta?: Readonly<Record<string, unknown>>;
   readonly interfaces?: readonly Readonly<Record<string, unknown>>[];
 }
@@ -46,7 +49,7 @@ export interface Host {
 export const HOST_STATUSES = ['working', 'standby', 'maintenance', 'poweroff'] as const;
 export type HostStatus = (typeof HOST_STATUSES)[number];
 
-/** An annotation of a service's graphs; times in seconds since epoch. */
+/** An annotation of a service's graphs. Times are in seconds since epoch. */
 export interface Annotation {
   readonly id: string;
   readonly title: string;
@@ -54,34 +57,34 @@ export interface Annotation {
   readonly from: number;
   readonly to: number;
   readonly service: string;
-  /** Names of roles; empty: all of the service. */
+  /** Names of roles; empty if the annotation applies to the whole service. */
   readonly roles: readonly string[];
 }
 
-/** Prometheus' API lies below this path. */
+/** Base path of Prometheus' API. */
 export const PROMETHEUS_PATH = '/prometheus/api/v1';
-/** Alertmanager's API lies below this path. */
+/** Base path of Alertmanager's API. */
 export const ALERTMANAGER_PATH = '/alertmanager/api/v2';
 
-/** Hosts of one page of the list: an agent's host is up to 10 KB, and an answer at most 6 MB. */
+/** Hosts in one page of the list. An agent's host takes up to 10 KB, and an answer at most 6 MB. */
 const HOSTS_PAGE = 300;
-/** Sources that the page lists; the others are found by their labels. */
+/** Most sources in the page's list. Others can be found by their labels. */
 const MAX_SOURCES = 20_000;
-/** A server that works answers within its own limit of 30 s; lists take far less. */
+/** Time-outs. A working server answers within its own limit of 30 s; lists take far less. */
 const LIST_TIMEOUT_MS = 10_000;
 const READ_TIMEOUT_MS = 20_000;
 const METADATA_MAX_AGE_MS = 60_000;
-/** Requests under way at once. Browsers hold back more, and a request that is held back would time out. */
+/** Most concurrent requests. With more, the browser itself would delay some, and those would time out. */
 const PARALLEL = 6;
 
-/** The API of the server that the page came from, with a key. */
+/** Client of the API of the server that the page came from, with an API key. */
 export class Api {
   private readonly turns = new Turns(PARALLEL);
   private knownMetadata: { readonly atMs: number; readonly found: Promise<Metadata> } | undefined;
 
   constructor(private readonly key: string) {}
 
-  /** All hosts that are not retired. */
+  /** Reads all hosts that are not retired. */
   async hosts(): Promise<Host[]> {
     const statuses = HOST_STATUSES.map((status) => `status=${status}`).join('&');
     const found: Host[] = [];
@@ -96,7 +99,7 @@ export class Api {
     return found;
   }
 
-  /** A host, retired or not; undefined if there is none of this id. */
+  /** Reads a host, retired or not; undefined if the id does not exist. */
   host(id: string): Promise<Host | undefined> {
     return this.json<{ host: Host }>(`/api/v0/hosts/${encodeURIComponent(id)}`).then(
       ({ host }) => host,
@@ -122,7 +125,7 @@ export class Api {
     return (await this.json<{ names: string[] }>(`/api/v0/${sourcePath(source)}/metric-names`)).names;
   }
 
-  /** The labels of each source that posted, of at most {@link MAX_SOURCES}. */
+  /** Reads the labels of each source that has posted, up to {@link MAX_SOURCES} sources. */
   async sources(): Promise<Labels[]> {
     const found: Labels[] = [];
     let next: string | undefined;
@@ -136,7 +139,7 @@ export class Api {
     return found;
   }
 
-  /** All series of the source with these labels. */
+  /** Reads all series of the source with these labels. */
   async seriesOf(source: Labels): Promise<Labels[]> {
     const query = new URLSearchParams();
     for (const [name, value] of source) query.append('label', `${name}=${value}`);
@@ -149,7 +152,7 @@ export class Api {
     return (await this.json<{ graphDefinitions: GraphDefinition[] }>(path)).graphDefinitions;
   }
 
-  /** What is known of metrics; asked for once a minute at most. */
+  /** Reads the metadata of metrics, at most once a minute. */
   metadata(): Promise<Metadata> {
     const nowMs = Date.now();
     if (this.knownMetadata === undefined || nowMs - this.knownMetadata.atMs > METADATA_MAX_AGE_MS) {
@@ -178,7 +181,7 @@ export class Api {
   }
 
   /**
-   * Calls a path below `/prometheus/api/v1`. The answer's warnings say what is missing.
+   * Calls a path below `/prometheus/api/v1`. The answer's warnings tell if samples are missing.
    *
    * @throws {ApiError}
    */
@@ -196,7 +199,7 @@ export class Api {
     };
   }
 
-  /** Fetches with this key, for a library that speaks Prometheus' API. */
+  /** A `fetch` that uses this key, for a library that speaks Prometheus' API. */
   readonly fetchAsPrometheus: typeof fetch = (input, init = {}) => {
     const headers = new Headers(init.headers);
     headers.set('x-api-key', this.key);
@@ -211,7 +214,7 @@ export class Api {
    * Reads metrics of one source.
    *
    * @param source a host, a service or labels
-   * @param names 1 to 100 metrics
+   * @param names from 1 to 100 metric names
    */
   read(source: SourceRef, names: readonly string[], span: Span, signal: AbortSignal): Promise<Reading> {
     return source.kind === 'labels'
@@ -238,7 +241,10 @@ export class Api {
     };
   }
 
-  /** The API reads one series of labels at a time. */
+  /**
+   * Reads series of a source given by labels, one by one, since the API reads only one such series in a
+   * request.
+   */
   private async readByLabels(
     { id }: SourceRef,
     names: readonly string[],
@@ -261,7 +267,7 @@ export class Api {
     return joinedReading(await Promise.all(readings));
   }
 
-  /** Reads samples, within the time that a read may take. */
+  /** Reads samples, with the time-out for reads. */
   private timed<T>(path: string, signal: AbortSignal) {
     return this.turns.take(async () => {
       const began = performance.now();
@@ -273,9 +279,9 @@ export class Api {
   }
 
   /**
-   * Calls a path; what it answers is small.
+   * Calls a path with a small answer.
    *
-   * @param posted the body of a POST; a GET without it
+   * @param posted body of a POST; without it, the method is GET
    * @throws {ApiError}
    */
   json<T>(path: string, posted?: object): Promise<T> {
@@ -290,7 +296,7 @@ export class Api {
     await this.turns.take(() => this.fetch(path, AbortSignal.timeout(LIST_TIMEOUT_MS), { method: 'DELETE' }));
   }
 
-  /** @throws {ApiError} unless `signal` was aborted by whoever asked */
+  /** @throws {ApiError} unless the caller aborted `signal` */
   private async fetch<T>(path: string, signal: AbortSignal, change?: Change) {
     const posted = change?.body;
     try {
@@ -306,18 +312,18 @@ export class Api {
         signal,
       });
       if (!response.ok) throw await errorOf(response, change === undefined ? 'read' : 'write');
-      // The answer to a DELETE may be empty, and says nothing more.
+      // The answer to a DELETE may be empty, and is not needed.
       const body = change?.method === 'DELETE' ? undefined : await response.json();
       return { body: body as T, headers: response.headers };
     } catch (error) {
       if (error instanceof ApiError || (error as Error).name === 'AbortError') throw error;
-      // No connection, a time-out, or an answer that breaks off.
+      // There was no connection, a time-out, or an incomplete answer.
       throw new ApiError('gone', 'The server does not answer.');
     }
   }
 }
 
-/** A request that changes something. */
+/** A request that changes data. */
 type Change =
   | { readonly method: 'POST'; readonly body: object }
   | { readonly method: 'DELETE'; readonly body?: never };
@@ -370,7 +376,7 @@ async function errorOf(response: Response, right: 'read' | 'write'): Promise<Api
 async function messageOf(response: Response): Promise<string> {
   try {
     const body = (await response.json()) as string | { error: string | { message: string } };
-    // Alertmanager's API writes the message alone, Prometheus' beside a type.
+    // Alertmanager's API returns only a message, Prometheus' API a message and a type.
     if (typeof body === 'string') return body;
     const { error } = body;
     return typeof error === 'string' ? error : error.message;

@@ -7,17 +7,17 @@ export async function readDashboards(api: Api): Promise<readonly Dashboard[]> {
   return (await api.json<{ dashboards: Dashboard[] }>(PATH)).dashboards;
 }
 
-/** An open alert, as Mackerel's API lists it. */
+/** An open alert of Mackerel's API. */
 export interface OpenAlert {
   readonly id: string;
   readonly status: 'OK' | 'CRITICAL' | 'WARNING' | 'UNKNOWN';
   readonly hostId?: string;
 }
 
-/** Pages of 100 alerts that are read at most. */
+/** Most pages of 100 alerts that are read. */
 const MAX_PAGES = 100;
 
-/** The open alerts, the newest first. */
+/** Reads the open alerts, newest first. */
 export async function readOpenAlerts(api: Api): Promise<readonly OpenAlert[]> {
   const found: OpenAlert[] = [];
   let next: string | undefined;

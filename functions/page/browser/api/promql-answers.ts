@@ -5,13 +5,13 @@ import type { Api } from './api';
 import { addedTiers } from './reading';
 import type { TierShare } from './server-timing';
 
-/** A series' labels, its name among them. */
+/** A series' labels, including its name. */
 export type LabelMap = Readonly<Record<string, string>>;
 
-/** A value at a time in seconds since epoch, as Prometheus' API writes it. */
+/** A time in seconds since epoch and a value, in the form of Prometheus' API. */
 type Sample = readonly [timeS: number, value: string];
 
-/** What a query evaluates to. */
+/** The result of a query. */
 export type Result =
   | { readonly resultType: 'matrix'; readonly result: readonly Row<readonly Sample[], 'values'>[] }
   | { readonly resultType: 'vector'; readonly result: readonly Row<Sample, 'value'>[] }
@@ -28,32 +28,33 @@ interface Answered {
 /** Series over time. */
 export interface GraphAnswer extends Answered {
   readonly series: readonly LabelMap[];
-  /** For each series the name that its query gives it; undefined: its labels name it. */
+  /** For each series, the name that its query gives it; undefined if it is named by its labels. */
   readonly names: readonly (string | undefined)[];
   readonly data: SeriesData;
   readonly stepS: number;
 }
 
-/** Values at one time. */
+/** Values at a single time. */
 export interface TableAnswer extends Answered {
   /** The time of the values, in seconds since epoch. */
   readonly atS: number;
   readonly rows: readonly { readonly labels: LabelMap; readonly value: string }[];
 }
 
-/** About a step for two pixels of a graph. */
+/** Most steps of a graph: about one for every two pixels. */
 const MAX_STEPS = 500;
 const STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400];
 
-/** The step that suits a span, in seconds. */
+/** Returns the step for a span, in seconds. */
 export function resolutionFor({ fromS, toS }: Span): number {
   return STEPS_S.find((stepS) => (toS - fromS) / stepS <= MAX_STEPS) ?? 86_400;
 }
 
 /**
- * Evaluates queries at the steps of a span. Steps are whole multiples, so that points stay where they are as time goes on.
+ * Evaluates queries at the steps of a span. Steps are at whole multiples, so that points do not move as time
+ * passes.
  *
- * @param queriesAt the queries at steps of some length, in seconds
+ * @param queriesAt returns the queries for a step length in seconds
  */
 export async function readGraph(
   api: Api,
@@ -101,7 +102,7 @@ export async function readTable(
   return { ...answered, atS: span.toS, rows: rowsOf(data) };
 }
 
-/** Lays a matrix out on its steps; a step without a value is null, and so is one that cannot be drawn. */
+/** Puts a matrix on its steps. A step without a value, or with one that cannot be drawn, is null. */
 export function graphOf(
   result: Result,
   startS: number,
@@ -122,7 +123,7 @@ export function graphOf(
   return { series: matrix.map(({ metric }) => metric), data: { times, values } };
 }
 
-/** The rows of a table, greatest values first. */
+/** Returns the rows of a table, in descending order of values. */
 export function rowsOf(result: Result): TableAnswer['rows'] {
   switch (result.resultType) {
     case 'vector':
@@ -139,13 +140,13 @@ export function rowsOf(result: Result): TableAnswer['rows'] {
   }
 }
 
-/** Writes a series as PromQL does: `up{job="api"}`. */
+/** Formats a series as in PromQL: `up{job="api"}`. */
 export function seriesText({ __name__: name = '', ...labels }: LabelMap): string {
   const pairs = Object.entries(labels).map(([label, value]) => `${label}=${JSON.stringify(value)}`);
   return pairs.length === 0 ? name || '{}' : `${name}{${pairs.join(', ')}}`;
 }
 
-/** Names series by the labels that tell them apart: those that not all of them share. */
+/** Names series by the labels in which they differ. */
 export function shortTexts(series: readonly LabelMap[]): string[] {
   const [first] = series;
   if (first === undefined || series.length === 1) return series.map(seriesText);

@@ -4,16 +4,16 @@ import type { SourceRef } from '../view/view-state';
 import type { Api } from './api';
 import { TIERS, type TierShare } from './server-timing';
 
-/** The series of a graph, in the order in which they were asked for, and how they came. */
+/** The series of a graph, in the requested order, with details of the read. */
 export interface Reading extends SeriesData {
   readonly tiers: readonly TierShare[];
-  /** The longest of the requests, as the page saw it. */
+  /** Duration of the longest request, as seen by the page. */
   readonly durationMs: number;
-  /** Whether memory lost samples that are still being read again from the stream. */
+  /** Whether memory lost samples that have not been read again from the stream yet. */
   readonly isIncomplete: boolean;
 }
 
-/** Reads series of any number of sources: one request a source. */
+/** Reads series of any number of sources, with one request for each source. */
 export async function readSeries(
   api: Api,
   series: readonly { readonly source: SourceRef; readonly metric: string }[],
@@ -46,7 +46,7 @@ export async function readSeries(
   };
 }
 
-/** Puts the series of several answers side by side. */
+/** Joins the series of several answers to one table. */
 export function joinedReading(parts: readonly Reading[]): Reading {
   return {
     ...joinedData(parts),
@@ -56,7 +56,7 @@ export function joinedReading(parts: readonly Reading[]): Reading {
   };
 }
 
-/** Adds up what several answers say of their tiers. */
+/** Adds up the tiers' shares of several answers. */
 export function addedTiers(answers: readonly (readonly TierShare[])[]): TierShare[] {
   return TIERS.map((tier) => {
     const shares = answers.flat().filter((share) => share.tier === tier);

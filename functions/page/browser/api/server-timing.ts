@@ -7,7 +7,7 @@ export type Tier = (typeof TIERS)[number];
 export interface TierShare {
   readonly tier: Tier;
   readonly samples: number;
-  /** Where its samples lie; there is one at both ends of each span. */
+  /** Spans of the tier's samples. Each begins and ends at a sample. */
   readonly spans: readonly Span[];
 }
 

@@ -15,7 +15,7 @@ export interface Status {
     readonly samples: number;
     readonly bytes: number;
   } | null;
-  /** Of the month so far. */
+  /** Usage of the present month so far. */
   readonly usage: {
     readonly samples: number;
     readonly reads: number;

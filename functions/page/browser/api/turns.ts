@@ -1,4 +1,4 @@
-/** Lets so many tasks run at once; the others wait for their turn, in order. */
+/** Runs a limited number of tasks at a time. Others wait for their turn, in order. */
 export class Turns {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
@@ -11,7 +11,7 @@ export class Turns {
     try {
       return await task();
     } finally {
-      // The turn passes to the next that waits.
+      // Pass the turn to the next waiting task.
       const next = this.waiting.shift();
       if (next === undefined) this.running--;
       else next();

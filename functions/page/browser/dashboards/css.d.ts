@@ -1,4 +1,4 @@
-/** Rules of a style sheet as text, for a module that is fetched when it is needed. */
+/** The rules of a style sheet as text, for a module that is loaded on demand. */
 declare module '*.css' {
   const rules: string;
   export default rules;

@@ -1,4 +1,5 @@
-// First, as in main.tsx: this puts it before the other modules of the file that both share.
+// These imports must be first, as in main.tsx: in the bundle, the modules then come before those of the file
+// that both share.
 import '../language';
 import '../frame/shared-file';
 import { useEffect, useState } from 'preact/hooks';
@@ -14,15 +15,16 @@ import rules from './dashboards.css' with { type: 'text' };
 import { useOpenAlerts } from './use-open-alerts';
 import { WidgetView } from './widgets';
 
-// With the page's own style, people who look at graphs alone would fetch these rules too.
+// Loaded here instead of with the page's own style, so that users who only look at graphs do not load these
+// rules.
 const style = new CSSStyleSheet();
 style.replaceSync(rules);
 document.adoptedStyleSheets.push(style);
 
-/** Dashboards change seldom, and the answer has all of their widgets. */
+/** Interval of reads, ms. Dashboards rarely change, and the answer contains all of their widgets. */
 const EVERY_MS = 60_000;
 
-/** All dashboards, or the widgets of one. */
+/** Shows a list of all dashboards, or the widgets of one. */
 export function DashboardsView(props: ViewProps) {
   const { api, state, onAnswer } = props;
   const [dashboards, setDashboards] = useState<readonly Dashboard[]>();
@@ -129,17 +131,17 @@ function OneDashboard(props: ViewProps & { readonly dashboard: Dashboard }) {
   );
 }
 
-/** Pixels of a row, and of the gap between two; those of dashboards.css. */
+/** Heights of a row and of the gap between two rows, in pixels. dashboards.css has the same values. */
 const ROW = 26;
 const GAP = 8;
-/** Pixels of a graph's card besides its plot: title, legend, padding. */
+/** Height of a graph's card without its plot (title, legend, padding), in pixels. */
 const AROUND_PLOT = 100;
 const MIN_PLOT = 90;
-/** Pixels of a plot on a phone, which has one widget below the other. */
+/** Height of a plot on a phone, where widgets are in a single column, in pixels. */
 const PHONE_PLOT = 190;
 const COLUMNS = 24;
 
-/** From top to bottom, then from left to right: the order on a phone and for screen readers. */
+/** Sorts widgets from top to bottom, then from left to right: the order on a phone and for screen readers. */
 function inOrder(widgets: readonly Widget[]): readonly Widget[] {
   return [...widgets].sort((a, b) => a.layout.y - b.layout.y || a.layout.x - b.layout.x);
 }
@@ -156,7 +158,7 @@ function plotHeight({ layout: { height } }: Widget): number {
   return Math.max(MIN_PLOT, height * (ROW + GAP) - GAP - AROUND_PLOT);
 }
 
-/** Whether widgets stand beside each other. */
+/** Whether the window is wide enough for several columns. */
 function useIsWide(): boolean {
   const [query] = useState(() => matchMedia('(min-width: 700px)'));
   const [isWide, setWide] = useState(query.matches);

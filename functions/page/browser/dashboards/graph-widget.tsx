@@ -19,7 +19,7 @@ type Of<T extends WidgetGraph['type']> = WidgetProps<'graph'> & {
   readonly graph: Extract<WidgetGraph, { type: T }>;
 };
 
-/** A graph of stored samples, of an expression or of a query. */
+/** A graph of stored samples, of an expression, or of a query. */
 export function GraphWidget(props: WidgetProps<'graph'>) {
   const { graph, title } = props.widget;
   switch (graph.type) {
@@ -40,7 +40,7 @@ export function GraphWidget(props: WidgetProps<'graph'>) {
   }
 }
 
-/** What every graph of the dashboard takes; a widget may have a range of its own. */
+/** The properties that every graph of the dashboard has. A widget may have its own range. */
 function useGraphProps({
   widget,
   api,
@@ -54,7 +54,7 @@ function useGraphProps({
   const own = ownRange(widget.range);
   const nowS = () => Date.now() / 1000;
   const [line] = widget.referenceLines ?? [];
-  // An absolute range stays the same object, since a new one would be read again.
+  // Keep an absolute range the same object: a new object causes another read.
   const present = widget.range?.type === 'absolute' ? undefined : span;
   const ownSpan = useMemo(() => own?.(span.toS) ?? span, [present, widget.range]);
   return {
@@ -80,7 +80,7 @@ function useGraphProps({
   } as const;
 }
 
-/** The range of a widget of its own moves with the present, and so never asks for another read by itself. */
+/** A widget's own range, which is relative to the present, never changes; so it never causes another read. */
 const FOLLOWS: TimeRange = { lastS: 3600 };
 
 function ownRange(range: WidgetProps<'graph'>['widget']['range']) {
@@ -105,7 +105,7 @@ function SourceGraph(props: Of<'host' | 'service'>) {
   }, [names, definitions, named.name, widget.legendList]);
   const host = lists?.hosts.find(({ id }) => id === source.id);
   const title = widget.title || `${host?.name ?? source.id} ${graph?.title ?? named.name}`;
-  // A new object would be read again.
+  // Memoized, because a new object causes another read.
   const titled = useMemo(() => graph && { ...graph, title }, [graph, title]);
   if (titled === undefined || titled.lines.length === 0)
     return (
@@ -146,7 +146,7 @@ function useMetricNames(
   return { names, problem };
 }
 
-/** Names of metrics change seldom, and a dashboard may have dozens of graphs. */
+/** Interval of reads of metric names, ms. Names rarely change, and a dashboard may have dozens of graphs. */
 const NAMES_EVERY_MS = 60_000;
 
 function RoleGraph(props: Of<'role'>) {
@@ -193,7 +193,7 @@ function DrawnGraph(props: Of<'expression' | 'query'>) {
   return (
     <QueryGraph
       {...common}
-      // Another text, or other hosts of a role, is another graph.
+      // A graph with other queries, because of another text or other hosts of the role, is another graph.
       key={queries.map(({ query }) => query).join('\n')}
       name={text}
       title={title}

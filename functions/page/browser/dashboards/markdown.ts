@@ -1,23 +1,26 @@
-/** A part of a text: an element, or text as it is. */
+/** A node of a parsed text: an element, or plain text. */
 export type MarkdownNode = string | MarkdownElement;
 
 export interface MarkdownElement {
   readonly tag: string;
   readonly children: readonly MarkdownNode[];
-  /** Of a link: http or https. */
+  /** URL of a link, with http or https. */
   readonly href?: string;
 }
 
 /**
- * Parses Markdown. HTML in it is text, since the page writes no HTML; a link leads to http or https only.
+ * Parses Markdown. HTML in it is treated as text, since the page never inserts HTML. Links may only use http
+ * or https.
  *
- * @param level of the highest heading
+ * @param level level of the highest heading
  */
 export function parseMarkdown(text: string, level: number): MarkdownElement[] {
   return withoutGaps(blocksOf(text.slice(0, MAX_TEXT).split(/\r?\n/)), level);
 }
 
-/** Headings as an outline without gaps, the highest of which has the level `level`: screen readers step through it. */
+/**
+ * Removes gaps between heading levels, and makes `level` the highest: screen readers navigate by headings.
+ */
 function withoutGaps(blocks: readonly MarkdownElement[], level: number): MarkdownElement[] {
   const open: number[] = [];
   return blocks.map((block) => {
@@ -32,7 +35,8 @@ function withoutGaps(blocks: readonly MarkdownElement[], level: number): Markdow
 const MAX_TEXT = 50_000;
 const MAX_NESTING = 8;
 
-// `s`: without it, `.` stops at a lone \r, and a line of spaces before one would take quadratic time.
+// The flag `s` is needed: without it, `.` stops at a lone \r, and a line of spaces before one would take
+// quadratic time.
 const LIST = /^\s{0,3}(?:[-*+]|(\d{1,9})[.)])\s+(.*)$/s;
 const HEADING = /^(#{1,6})\s+(.*)$/s;
 
@@ -40,7 +44,7 @@ function blocksOf(lines: readonly string[], depth = 0): MarkdownElement[] {
   const blocks: MarkdownElement[] = [];
   for (let i = 0; i < lines.length; ) {
     const line = lines[i]!;
-    /** Takes the lines from here on that satisfy a test, and steps over them. */
+    /** Takes the lines from the present one on that satisfy a test, and moves past them. */
     const take = (test: (each: string) => boolean): string[] => {
       const from = i;
       while (i < lines.length && test(lines[i]!)) i++;
@@ -84,14 +88,14 @@ function blocksOf(lines: readonly string[], depth = 0): MarkdownElement[] {
   return blocks;
 }
 
-/** A heading's text without the `#`s that may close it. */
+/** Returns a heading's text without closing `#`s. */
 function withoutClosing(text: string): string {
   let end = text.length;
   while (text[end - 1] === '#') end--;
   return text.slice(0, end).trimEnd();
 }
 
-/** The items of a list, each the lines below it with their indent taken off. */
+/** Divides the lines of a list into its items. Lines below an item's first lose their indent. */
 function itemsOf(lines: readonly string[]): string[][] {
   const items: string[][] = [];
   for (const line of lines) {
@@ -132,7 +136,10 @@ function table([head, , ...rows]: readonly string[]): MarkdownElement {
   ]);
 }
 
-/** Code, links, strong and emphasised text; each alternative ends where it began, so that no text takes long. */
+/**
+ * Matches code, links, and strong and emphasized text. Each alternative has bounded length, so that matching
+ * is fast for any text.
+ */
 const INLINE =
   /`([^`\n]+)`|\[([^[\]\n]{1,500})\]\(([^()\s]{1,2000})\)|\*\*([^*\n]{1,2000})\*\*|__([^_\n]{1,2000})__|\*([^*\n]{1,2000})\*|\b_([^_\n]{1,2000})_\b|~~([^~\n]{1,2000})~~|(https?:\/\/[^\s<>()]{1,2000})/g;
 

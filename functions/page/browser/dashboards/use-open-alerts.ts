@@ -6,11 +6,13 @@ import { type OnAnswer, usePolling } from '../frame/polling';
 export interface OpenAlerts {
   /** Undefined until the first answer. */
   readonly alerts?: readonly OpenAlert[];
-  /** Why they cannot be read. */
+  /** The error, if they cannot be read. */
   readonly problem?: string;
 }
 
-/** The open alerts, once for all widgets of a dashboard. @param isWanted whether a widget shows them */
+/**
+ * Reads the open alerts, once for all widgets of a dashboard. @param isWanted whether any widget shows them
+ */
 export function useOpenAlerts(api: Api, isWanted: boolean, onAnswer: OnAnswer): OpenAlerts {
   const [openAlerts, setOpenAlerts] = useState<OpenAlerts>({});
   usePolling(

@@ -6,11 +6,11 @@ import { Breakable } from '../view/breakable';
 
 export interface WidgetProps<T extends Widget['type']> extends ViewProps {
   readonly widget: Extract<Widget, { type: T }>;
-  /** Pixels of a graph's plot. */
+  /** Height of a graph's plot, in pixels. */
   readonly height: number;
 }
 
-/** A widget's card. @param title is left out where it is empty */
+/** The card of a widget. @param title omitted if empty */
 export function WidgetCard({
   title,
   isWaiting = false,
@@ -35,7 +35,7 @@ export function WidgetCard({
   );
 }
 
-/** Says why a widget shows nothing. */
+/** Explains why a widget shows nothing. */
 export function Problem({ children }: { readonly children: ComponentChildren }) {
   return (
     <p class="problem" role="alert">
@@ -44,7 +44,7 @@ export function Problem({ children }: { readonly children: ComponentChildren }) 
   );
 }
 
-/** What was computed, or why it could not be. */
+/** Returns the result of a computation, or the message of its error. */
 export function attempt<T>(compute: () => T): { readonly value?: T; readonly problem?: string } {
   try {
     return { value: compute() };
@@ -53,7 +53,7 @@ export function attempt<T>(compute: () => T): { readonly value?: T; readonly pro
   }
 }
 
-/** A request that is refused is the widget's matter alone. */
+/** Wraps `onAnswer` to ignore refused requests, which only concern the widget. */
 export function unlessRefused(onAnswer: ViewProps['onAnswer']): ViewProps['onAnswer'] {
   return (error) => error?.kind !== 'refused' && onAnswer(error);
 }

@@ -9,13 +9,13 @@ import type { DrawnQuery } from '../graphs/ways';
 import { hostLabel, sharedNames } from '../side/host-text';
 import { durationText, type Span } from '../view/time-range';
 
-/** The hosts of a role, written `service:role` or `service: role`. */
+/** Returns the hosts of a role, given as `service:role` or `service: role`. */
 export function hostsOfRole(hosts: readonly Host[], roleFullname: string): readonly Host[] {
   const [service = '', role = ''] = roleFullname.split(':').map((part) => part.trim());
   return hosts.filter(({ roles }) => roles[service]?.includes(role));
 }
 
-/** A graph of one metric of a role's hosts, a line each. */
+/** Makes a graph of one metric, with a line for each host of a role. */
 export function roleGraph(
   { roleFullname, name, isStacked }: Extract<WidgetGraph, { type: 'role' }>,
   hosts: readonly Host[],
@@ -33,7 +33,7 @@ export function roleGraph(
 }
 
 /**
- * The graph of a source that a widget names: one of its graphs, or one of its metrics alone.
+ * Finds the graph that a widget names: one of the source's graphs, or a graph of one of its metrics.
  *
  * @param legendList metrics to show; undefined: all
  */
@@ -56,7 +56,8 @@ function hasLine({ lines }: Graph, name: string): boolean {
 }
 
 /**
- * The queries that draw an expression: one for each part of its outermost groups, so that aliases name what they stand for.
+ * Makes the queries for drawing an expression: one for each member of its outermost groups, so that aliases
+ * can name the members.
  *
  * @throws {ExpressionError}
  */
@@ -81,16 +82,19 @@ function isOneLine({ func, metrics, values }: Expression): boolean {
   return metrics.every(isOneLine);
 }
 
-/** A function that names series: `{{label}}` stands for a label's value. Undefined for an empty legend. */
+/**
+ * Returns a function that names series by a legend, in which `{{label}}` is replaced by a label's value.
+ * Undefined for an empty legend.
+ */
 export function legendOf(legend: string | null | undefined): ((labels: LabelMap) => string) | undefined {
   if (legend == null || legend === '') return undefined;
   return (labels) => legend.replace(/\{\{([^{}]*)\}\}/g, (_, label: string) => labels[label.trim()] ?? '');
 }
 
-/** Agents post once a minute, and a rate needs several samples. */
+/** Shortest window of a rate, in seconds. Agents post once a minute, and a rate needs several samples. */
 const MIN_RATE_S = 240;
 
-/** Replaces the variables of a query by durations of the graph that is drawn. */
+/** Replaces variables in a query by durations of the graph. */
 export function queryAt(query: string, stepS: number, { fromS, toS }: Span): string {
   const durations: Readonly<Record<string, number>> = {
     $__interval: stepS,
@@ -103,7 +107,7 @@ export function queryAt(query: string, stepS: number, { fromS, toS }: Span): str
 }
 
 /**
- * The query of a value widget; undefined where the metric is gone.
+ * Returns the query of a value widget; undefined if the metric no longer exists.
  *
  * @throws {ExpressionError}
  */

@@ -33,7 +33,7 @@ export function WidgetView(props: WidgetViewProps) {
   }
 }
 
-/** Decimal places of a value whose widget names none. */
+/** Default number of decimal places of a value. */
 const FRACTION_SIZE = 2;
 
 function ValueWidget(props: WidgetProps<'value'>) {
@@ -44,7 +44,7 @@ function ValueWidget(props: WidgetProps<'value'>) {
     { range: state.range, span, compareS: undefined, returns, onAnswer: unlessRefused(onAnswer) },
     query,
     (during: Span, signal) => readTable(api, query!, during, signal),
-    // A role's hosts are in the query.
+    // Wait for the lists: a query for a role contains its hosts.
     query !== undefined && props.lists !== undefined,
   );
   const [row] = reading?.rows ?? [];
@@ -94,7 +94,7 @@ function MarkdownWidget({ widget }: WidgetProps<'markdown'>) {
   );
 }
 
-/** HTML in a text is text here, since the page writes no HTML. */
+/** Renders Markdown. HTML in a text is shown as text, since the page never inserts HTML. */
 function rendered(node: MarkdownNode): ComponentChildren {
   if (typeof node === 'string') return node;
   const { tag, children, href } = node;

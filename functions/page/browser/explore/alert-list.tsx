@@ -1,7 +1,7 @@
 import { counted, formatTime } from '../view/format';
 import { type AlertSpan, alertText } from './alert-spans';
 
-/** Says which alerts a graph shades, and when they fired. */
+/** Lists the alerts that a graph shades, and when they fired. */
 export function AlertList({ alerts, utc }: { readonly alerts: readonly AlertSpan[]; readonly utc: boolean }) {
   const last = alerts.at(-1);
   if (last === undefined) return null;

@@ -4,7 +4,7 @@ import type { Span } from '../view/time-range';
 
 /** A time in which an alert fired, in seconds since epoch. */
 export interface AlertSpan {
-  /** The alert's, `alertname` included. */
+  /** The alert's labels, including `alertname`. */
   readonly labels: LabelMap;
   readonly from: number;
   readonly to: number;
@@ -13,7 +13,7 @@ export interface AlertSpan {
 /** Most alerts that are read. */
 export const MAX_ALERTS = 200;
 
-/** Reads when alerts fired, from the series that rules write. Of more than {@link MAX_ALERTS} alerts the others are left out. */
+/** Reads when alerts fired, from the series that rules record. Reads at most {@link MAX_ALERTS} alerts. */
 export async function readAlertSpans(
   api: Api,
   span: Span,
@@ -31,13 +31,13 @@ export async function readAlertSpans(
   return spansOf((await api.prometheus<Result>('query_range', fields, signal)).data, stepS);
 }
 
-/** Alerts that fire at a step, or fired since the step before. */
+/** A query for the alerts that fired at a step, or since the previous one. */
 function alertsQuery(stepS: number): string {
   const firing = 'ALERTS{alertstate="firing"}';
   return `${firing} * 1 or max_over_time(${firing}[${stepS}s])`;
 }
 
-/** Joins the steps at which an alert fired; a span begins a step before the first of them. */
+/** Joins consecutive steps at which an alert fired. A span begins one step before the first of them. */
 export function spansOf(result: Result, stepS: number): readonly AlertSpan[] {
   if (result.resultType !== 'matrix') return [];
   const spans = result.result.flatMap(({ metric: { alertstate: _, ...labels }, values }) => {
@@ -52,10 +52,13 @@ export function spansOf(result: Result, stepS: number): readonly AlertSpan[] {
   return spans.sort((a, b) => a.from - b.from);
 }
 
-/** Labels that say nothing about what an alert and a series are of. */
+/** Labels that do not tell what an alert or a series is about. */
 const NAMES: ReadonlySet<string> = new Set(['__name__', 'alertname']);
 
-/** The alerts that are about the same thing as any of the series: each label that both have is equal, and there is one. */
+/**
+ * Returns the alerts about any of the series: they have at least one common label, and all common labels are
+ * equal.
+ */
 export function alertsOfSeries(
   alerts: readonly AlertSpan[],
   series: readonly LabelMap[],
@@ -68,7 +71,7 @@ function agree(alert: LabelMap, series: LabelMap): boolean {
   return shared.length > 0 && shared.every((name) => alert[name] === series[name]);
 }
 
-/** Writes an alert as `High{job="shop"}`. */
+/** Formats an alert as `High{job="shop"}`. */
 export function alertText({ alertname = '', ...labels }: LabelMap): string {
   return seriesText({ __name__: alertname, ...labels });
 }

@@ -18,11 +18,11 @@ interface Cardinality {
 
 export interface CardinalityProps {
   readonly api: Api;
-  /** Called with an expression that shows what was chosen. */
+  /** Called with an expression for the chosen entry. */
   readonly onExplore: (query: string) => void;
 }
 
-/** Which names, labels and pairs have the most series, and about what they cost this month. */
+/** Shows which names, labels and pairs have the most series, and what they approximately cost this month. */
 export function CardinalityTables({ api, onExplore }: CardinalityProps) {
   const [found, setFound] = useState<{ readonly counts: Cardinality; readonly usage: Status['usage'] }>();
   const [problem, setProblem] = useState<string>();
@@ -115,7 +115,7 @@ function CountTable({ heading, unit, counts, queryOf, costOf, onExplore }: Count
   );
 }
 
-/** `job=api` as a matcher: `job="api"`. */
+/** Converts `job=api` to a matcher: `job="api"`. */
 function selectorOf(pair: string): string {
   const at = pair.indexOf('=');
   return `${pair.slice(0, at)}=${JSON.stringify(pair.slice(at + 1))}`;

@@ -16,12 +16,12 @@ import { type Api, PROMETHEUS_PATH } from '../api/api';
 export interface EditorProps {
   readonly api: Api;
   readonly label: string;
-  /** The expression that runs. */
+  /** The expression that is shown in the graph or table. */
   readonly query: string;
   readonly onRun: (query: string) => void;
 }
 
-/** A field for a PromQL expression, with completion. Enter runs it, Shift-Enter begins a line. */
+/** An editor for a PromQL expression, with completion. Enter runs it, Shift-Enter begins a new line. */
 export function Editor({ api, label, query, onRun }: EditorProps) {
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | undefined>(undefined);
@@ -32,7 +32,8 @@ export function Editor({ api, label, query, onRun }: EditorProps) {
     const promql = new PromQLExtension().setComplete({
       remote: { apiPrefix: PROMETHEUS_PATH, fetchFn: api.fetchAsPrometheus, httpMethod: 'GET' },
     });
-    // Outside a shadow root, CodeMirror writes <style> elements, which the page's Content-Security-Policy forbids.
+    // Use a shadow root: outside one, CodeMirror adds <style> elements, which the page's
+    // Content-Security-Policy forbids.
     const root = place.current!.shadowRoot ?? place.current!.attachShadow({ mode: 'open' });
     const made = new EditorView({
       parent: root,
@@ -50,7 +51,7 @@ export function Editor({ api, label, query, onRun }: EditorProps) {
           EditorView.lineWrapping,
           EditorView.contentAttributes.of({ 'aria-label': label }),
           placeholder('sum by (host) (rate(requests_total[5m]))'),
-          // Before the default, which begins a line.
+          // Must come before the default key map, in which Enter begins a new line.
           Prec.high(keymap.of([{ key: 'Enter', run: ({ state }) => runs(state) }])),
           keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...completionKeymap]),
         ],

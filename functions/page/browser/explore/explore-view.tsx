@@ -1,4 +1,5 @@
-// First, as in main.tsx: this puts it before the other modules of the file that both share.
+// These imports must be first, as in main.tsx: in the bundle, the modules then come before those of the file
+// that both share.
 import '../language';
 import '../frame/shared-file';
 import { Toolbar } from '../frame/toolbar';
@@ -15,13 +16,13 @@ import { Tools } from './tools';
 
 export type ExploreViewProps = Omit<ViewProps, 'lists' | 'onListsChanged'>;
 
-/** PromQL over all series: queries, and a graph or table for each. */
+/** PromQL queries over all series, with a graph or table for each. */
 export function ExploreView({ api, state, span, returns, onChange, onAnswer }: ExploreViewProps) {
   const { queries, asTable } = state;
   const edited = queries.length === 0 ? [''] : queries;
   const metadata = useMetadata(api);
   const onQueryAnswer: ViewProps['onAnswer'] = (error) => error?.kind !== 'refused' && onAnswer(error);
-  // Graphs without the spans of alerts are better than none.
+  // If reading alerts fails, graphs are shown without them.
   const { reading: alerts } = useReading(
     { range: state.range, span, compareS: undefined, returns, onAnswer: onQueryAnswer },
     'alerts',

@@ -7,18 +7,18 @@ import { type FoundMetric, findMetrics } from './metric-search';
 
 export interface MetricBrowserProps {
   readonly api: Api;
-  /** Undefined until it is known. */
+  /** Undefined until it has been read. */
   readonly metadata: Metadata | undefined;
-  /** Called with an expression that shows the chosen metric. */
+  /** Called with an expression for the chosen metric. */
   readonly onExplore: (query: string) => void;
 }
 
-/** Names whose series are counted: those with the most. */
+/** Number of names whose series are counted: those with the most series. */
 const MAX_COUNTED = 2_000;
-/** Rows that are shown; a search finds the others. */
+/** Most rows that are shown. Others can be found by searching. */
 const MAX_ROWS = 100;
 
-/** All metrics with their type, number of series and help, and a search over them. */
+/** Lists all metrics with their type, number of series and help text, and can search them. */
 export function MetricBrowser({ api, metadata, onExplore }: MetricBrowserProps) {
   const [metrics, setMetrics] = useState<readonly FoundMetric[]>();
   const [problem, setProblem] = useState<string>();
@@ -101,7 +101,7 @@ async function readMetrics(api: Api, signal: AbortSignal): Promise<FoundMetric[]
   return names.data.map((name) => ({ name, series: seriesOf.get(name) }));
 }
 
-/** A name as an expression; Mackerel's names have dots, which only a matcher takes. */
+/** Returns a metric's name as an expression. Mackerel's names contain dots, and so need a matcher. */
 function selectorOf(name: string): string {
   return /^[a-zA-Z_:][\w:]*$/.test(name) ? name : `{__name__=${JSON.stringify(name)}}`;
 }

@@ -3,13 +3,15 @@ import { wordsOf } from '../graphs/graphs';
 /** A metric of the tenant. */
 export interface FoundMetric {
   readonly name: string;
-  /** How many series have the name; undefined where others have so many more that it was not counted. */
+  /** Number of series with the name; undefined if it was not counted, because many other names have more. */
   readonly series: number | undefined;
   readonly type?: string;
   readonly help?: string;
 }
 
-/** The metrics that have every word of a search in their name or help; those with a match in the name come first. */
+/**
+ * Finds the metrics whose name or help text contains every word. Metrics that match in their name come first.
+ */
 export function findMetrics<T extends FoundMetric>(metrics: readonly T[], search: string): readonly T[] {
   const words = wordsOf(search);
   if (words.length === 0) return metrics;

@@ -16,29 +16,32 @@ import { counted, formatTime } from '../view/format';
 import { AlertList } from './alert-list';
 import { type AlertSpan, alertsOfSeries } from './alert-spans';
 
-/** Has one query for its whole life: give another query another `key`, so that it never shows the former answer. */
+/**
+ * A card is for one query only: give another query another `key`, so that a card never shows the previous
+ * answer.
+ */
 export interface QueryCardProps extends ReadingProps, GraphPanelView {
   readonly api: Api;
   readonly query: string;
   readonly asTable: boolean;
   readonly showsTiers: boolean;
-  /** Undefined until it is known. */
+  /** Undefined until it has been read. */
   readonly metadata: Metadata | undefined;
-  /** How a counter or histogram is shown; undefined: as is usual. */
+  /** How a counter or histogram is shown; undefined: the default. */
   readonly way: string | undefined;
   readonly onWay: (way: Way) => void;
-  /** When alerts fired; undefined until it is known. */
+  /** When alerts fired; undefined until it has been read. */
   readonly alerts: readonly AlertSpan[] | undefined;
 }
 
-/** A query's answer: series over time, or values at the end of the range. */
+/** The result of a query: series over time, or values at the end of the range. */
 export function QueryCard(props: QueryCardProps) {
   return props.asTable ? <TableCard {...props} /> : <PlotCard {...props} />;
 }
 
 const NO_ANNOTATIONS: readonly never[] = [];
 const NO_ALERTS: readonly never[] = [];
-/** Begins the names of saved files. */
+/** Prefix of the names of saved files. */
 const SOURCE = 'explore';
 
 function PlotCard(props: QueryCardProps) {
@@ -73,12 +76,12 @@ function PlotCard(props: QueryCardProps) {
   );
 }
 
-/** Pixels of a plot that has the whole width: a good part of the screen, of a phone too. */
+/** Height of a plot with full width, in pixels: a large part of the screen, also on a phone. */
 function tallHeight(): number {
   return Math.round(Math.min(520, Math.max(240, innerHeight * 0.45)));
 }
 
-/** Rows that are shown; a table of thousands is read by nobody. */
+/** Most rows that are shown, since nobody reads a table of thousands. */
 const MAX_ROWS = 500;
 
 function TableCard(props: QueryCardProps) {

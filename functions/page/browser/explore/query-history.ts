@@ -3,7 +3,7 @@ import { withQuery } from './query-list';
 
 const NAME = 'queries';
 
-/** The queries that ran, the latest first. They are kept where the key is kept, and are forgotten with it. */
+/** The queries that were run, latest first. They are stored and deleted together with the key. */
 export function pastQueries(): readonly string[] {
   try {
     const kept: unknown = JSON.parse(keyStorage().getItem(NAME) ?? '[]');

@@ -1,8 +1,8 @@
 const MAX_QUERIES = 50;
-/** Longer ones would fill the storage. */
+/** Longer queries are not stored, since they would fill the storage. */
 const MAX_LENGTH = 4_000;
 
-/** The list after a query ran, which then is the first. */
+/** Returns the list with a query at the front, after it was run. */
 export function withQuery(past: readonly string[], query: string): readonly string[] {
   if (query === '' || query.length > MAX_LENGTH) return past;
   return [query, ...past.filter((each) => each !== query)].slice(0, MAX_QUERIES);

@@ -8,13 +8,13 @@ import { pastQueries } from './query-history';
 export interface ToolsProps {
   readonly api: Api;
   readonly metadata: Metadata | undefined;
-  /** Called with an expression that shows what was chosen. */
+  /** Called with an expression for the chosen entry. */
   readonly onExplore: (query: string) => void;
 }
 
 const TOOLS = ['Metrics', 'History', 'Most series'] as const;
 
-/** What helps to find a query: one tool at a time, below its button. */
+/** Tools for finding a query. One is open at a time, below its button. */
 export function Tools(props: ToolsProps) {
   const [open, setOpen] = useState<(typeof TOOLS)[number]>();
   const panelId = useId();

@@ -6,7 +6,9 @@ export interface AnnotationsProps {
   readonly utc: boolean;
 }
 
-/** What was annotated in the range. Takes one line until it is opened, so that a zoom moves nothing. */
+/**
+ * The annotations within the range. Collapsed to one line at first, so that zooming does not move the page.
+ */
 export function Annotations({ annotations, utc }: AnnotationsProps) {
   const last = annotations.at(-1);
   return (

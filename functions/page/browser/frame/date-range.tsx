@@ -9,13 +9,13 @@ export interface DateRangeProps {
   readonly onRange: (range: TimeRange) => void;
 }
 
-/** Says which range is shown, and asks for another by date and time, of UTC or the reader's time zone. */
+/** Shows the range, and lets the user choose another by date and time, in UTC or local time. */
 export function DateRange({ range, span, utc, onRange }: DateRangeProps) {
   const details = useRef<HTMLDetailsElement>(null);
   const from = useRef<HTMLInputElement>(null);
   const to = useRef<HTMLInputElement>(null);
   const [problem, setProblem] = useState<string>();
-  // Before it opens: its toggle event comes later, and would replace what was entered meanwhile.
+  // Must run before it opens: the toggle event comes later, and would replace what the user has entered.
   const fill = () => {
     setProblem(undefined);
     if (details.current!.open) return;
@@ -96,7 +96,10 @@ export function DateRange({ range, span, utc, onRange }: DateRangeProps) {
   );
 }
 
-/** A range without year and seconds, for a phone; the end's day is left out where it is the beginning's. */
+/**
+ * Formats a range without year and seconds, for a phone. Omits the end's day if it is the same as the
+ * beginning's.
+ */
 function shortRangeText({ fromS, toS }: Span, utc: boolean): string {
   const [from, to] = [fromS, toS].map((timeS) => formatTime(timeS, utc).slice(5, 16)) as [string, string];
   return `${from} to ${to.slice(0, 5) === from.slice(0, 5) ? to.slice(6) : to}`;

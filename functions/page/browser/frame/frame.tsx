@@ -13,11 +13,11 @@ import { VIEW_ENTRIES } from './views';
 
 export interface FrameProps {
   readonly api: Api;
-  /** @param reason why the page asks for a key again */
+  /** @param reason why the page asks for another key */
   readonly onSignOut: (reason?: string) => void;
 }
 
-/** Everything that a valid key shows: the header, and the view that the address names. */
+/** The page for a valid key: the header, and the view that the address names. */
 export function Frame({ api, onSignOut }: FrameProps) {
   const [state, change] = useViewState();
   const { goneSinceS, returns, onAnswer } = useServerState(onSignOut);
@@ -67,7 +67,7 @@ export function Frame({ api, onSignOut }: FrameProps) {
 
 interface HeaderProps {
   readonly state: ViewState;
-  /** How many alerts fire. */
+  /** Number of firing alerts. */
   readonly firing: number;
   readonly onSignOut: () => void;
 }
@@ -101,9 +101,11 @@ function Header({ state, firing, onSignOut }: HeaderProps) {
   );
 }
 
-/** Watches what requests come back with: since when the server has been gone, and whether the key is still good. */
+/**
+ * Tracks the results of requests: since when the server has not answered, and whether the key is still valid.
+ */
 function useServerState(onSignOut: FrameProps['onSignOut']) {
-  // In one piece, so that an answer after a failure counts as one return.
+  // A single state, so that an answer after a failure counts as exactly one return.
   const [{ goneSinceS, returns }, setState] = useState<{ goneSinceS?: number; returns: number }>({
     returns: 0,
   });
@@ -116,14 +118,20 @@ function useServerState(onSignOut: FrameProps['onSignOut']) {
   return { goneSinceS, returns, onAnswer };
 }
 
-/** Seconds between reads: soon again while the server is gone, never for a range that stands still. */
+/**
+ * Returns the seconds between reads: few while the server does not answer; 0, for never, if the range is
+ * fixed.
+ */
 function refreshEvery({ range, refreshS: chosenS }: ViewState, isGone: boolean): number {
   if (isGone) return RETRY_S;
   if (!('lastS' in range)) return 0;
   return chosenS ?? refreshS(range.lastS);
 }
 
-/** Says that the range of the opened address is impossible, until someone closes it or changes the range. */
+/**
+ * Returns a message if the range in the opened address is invalid, until the user closes it or changes the
+ * range.
+ */
 function useRangeProblem({ range }: ViewState): [string | undefined, () => void] {
   const [problem, setProblem] = useState(() => rangeProblem(location.hash));
   const first = useRef(range);

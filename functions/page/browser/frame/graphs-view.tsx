@@ -11,13 +11,13 @@ import type { ShownSource } from './use-source';
 import type { ViewProps } from './views';
 
 export interface GraphsViewProps extends ViewProps {
-  /** Whether the tenant has no source at all. */
+  /** Whether the tenant has no sources. */
   readonly isEmpty: boolean;
   readonly source: ShownSource | undefined;
   readonly graphs: readonly Graph[] | undefined;
 }
 
-/** A source's name, the toolbar, and its graphs. */
+/** Shows a source's name, the toolbar, and its graphs. */
 export function GraphsView(props: GraphsViewProps) {
   const { api, state, span, isEmpty, source, graphs, onChange, onAnswer } = props;
   const annotations = useAnnotations(api, source, state.range, onAnswer);
@@ -73,7 +73,7 @@ export function GraphsView(props: GraphsViewProps) {
   );
 }
 
-/** Says why there are no graphs, if there are none. */
+/** Explains why there are no graphs, if so. */
 function Notice({
   isEmpty,
   source,
@@ -96,7 +96,7 @@ function Notice({
   );
 }
 
-/** Whether a graph's lines are hosts. */
+/** Whether the lines of a graph are hosts. */
 function hasSeveralHosts({ lines }: Graph): boolean {
   return lines.some(({ id, source }) => source.kind === 'host' && source.id === id);
 }

@@ -8,13 +8,13 @@ import { useGraphs } from './use-graphs';
 import { firstSource, useSource } from './use-source';
 import type { ViewProps } from './views';
 
-/** All sources beside the graphs of one. */
+/** The list of sources, next to the graphs of one of them. */
 export function Graphs(props: ViewProps) {
   const { api, state, lists, onChange, onAnswer } = props;
   const { hosts, services, labelled, definitions } = lists ?? NO_LISTS;
   const sections = useMemo(() => sectionsOf(hosts, services, labelled), [hosts, services, labelled]);
 
-  // An address without a source shows the first, without a step of the history.
+  // Show the first source if the address names none, without adding to the history.
   const ref = state.source ?? firstSource(lists ?? NO_LISTS);
   const source = useSource(api, ref, lists, onAnswer);
   const graphs = useGraphs(api, ref, hosts, definitions, onAnswer);

@@ -12,7 +12,7 @@ export interface HostDetailsProps {
   readonly onChanged: () => void;
 }
 
-/** A host's facts of the registry, and its status, which a key with the write right may change. */
+/** A host's details from the registry, and its status, which can be changed with the write right. */
 export function HostDetails({ api, host, state, onChanged }: HostDetailsProps) {
   const roles = Object.entries(host.roles).flatMap(([service, names]) =>
     names.map((role) => `${service}:${role}`),
@@ -64,7 +64,7 @@ export function HostDetails({ api, host, state, onChanged }: HostDetailsProps) {
   );
 }
 
-/** Changes the status; a key without the write right learns so when it tries. */
+/** Changes the status. A key without the write right gets an error. */
 function StatusChoice({ api, host, onChanged }: Pick<HostDetailsProps, 'api' | 'host' | 'onChanged'>) {
   const [chosen, setChosen] = useState<string>();
   const [problem, setProblem] = useState<ApiError>();

@@ -2,7 +2,7 @@ import type { Host } from '../api/api';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The addresses of a host's interfaces, loopback ones left out, each once. */
+/** Returns the distinct addresses of a host's interfaces, except loopback addresses. */
 export function addressesOf({ interfaces = [] }: Host): string[] {
   const all = interfaces.flatMap(({ ipAddress, ipv4Addresses, ipv6Addresses }) => [
     ...textsOf([ipAddress]),
@@ -12,14 +12,14 @@ export function addressesOf({ interfaces = [] }: Host): string[] {
   return [...new Set(all)].filter((address) => !/^(127\.|::1$)/.test(address));
 }
 
-/** The agent's name and version as it posted them; empty if it did not. */
+/** Returns the agent's name and version; empty if the agent did not post them. */
 export function agentOf({ meta = {} }: Host): string {
   const [name = ''] = textsOf([meta['agent-name']]);
   const [version = ''] = textsOf([meta['agent-version']]);
   return name.includes(version) ? name : `${name} ${version}`.trim();
 }
 
-/** The machine: operating system, processors and memory; empty if the agent did not post them. */
+/** Describes the machine: operating system, processors and memory; empty if the agent did not post them. */
 export function typeOf({ meta = {} }: Host): string {
   const kernel = fieldsOf(meta.kernel);
   const platform = textsOf([kernel.platform_name, kernel.platform_version]).join(' ');
@@ -36,7 +36,7 @@ export function typeOf({ meta = {} }: Host): string {
     .join(', ');
 }
 
-/** Agents post whatever they like here. */
+/** Agents may post any JSON here. */
 function textsOf(values: unknown): string[] {
   return Array.isArray(values)
     ? values.filter((value): value is string => typeof value === 'string' && value !== '')

@@ -4,7 +4,7 @@ import { Main } from './main';
 import { Waiting } from './notices';
 import type { ViewProps } from './views';
 
-/** A view whose code the browser fetches when it is first opened. */
+/** A view whose code is loaded when it is first opened. */
 export function lazyView(
   title: string,
   fetchView: () => Promise<ComponentType<ViewProps>>,

@@ -6,18 +6,18 @@ import { hostName } from '../side/host-text';
 import { byNature } from '../view/natural-order';
 import { type OnAnswer, usePolling } from './polling';
 
-/** The tenant's sources and graph definitions; refreshed at intervals. */
+/** The tenant's sources and graph definitions, refreshed periodically. */
 export interface Lists {
   readonly hosts: readonly Host[];
   readonly services: readonly string[];
-  /** Sources that are not Mackerel hosts or services, as `labelsText` writes their labels. */
+  /** Sources other than Mackerel hosts and services: their labels as formatted by `labelsText`. */
   readonly labelled: readonly string[];
   readonly definitions: readonly GraphDefinition[];
 }
 
 export const NO_LISTS: Lists = { hosts: [], services: [], labelled: [], definitions: [] };
 
-/** @param change another number asks for the lists anew */
+/** @param change a different number causes another read */
 export function useLists(api: Api, change: number, onAnswer: OnAnswer): Lists | undefined {
   // undefined until the first answer.
   const [lists, setLists] = useState<Lists>();
@@ -43,7 +43,10 @@ export function useLists(api: Api, change: number, onAnswer: OnAnswer): Lists | 
   return lists;
 }
 
-/** The new lists; those that are equal to the old ones stay the same objects, so that nothing is drawn anew for them. */
+/**
+ * Returns the new lists. Lists that are equal to the old ones remain the same objects, so that they are not
+ * drawn again.
+ */
 function keptLists(old: Lists, found: Lists): Lists {
   const kept = <T>(before: T, now: T): T => (JSON.stringify(before) === JSON.stringify(now) ? before : now);
   const lists = {

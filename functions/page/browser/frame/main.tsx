@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks';
 export interface MainProps {
   /** The page's title; undefined until it is known. */
   readonly title: string | undefined;
-  /** What stands beside the content, above it on a phone. */
+  /** Content beside the main content, or above it on a phone. */
   readonly side?: ComponentChildren;
   readonly children: ComponentChildren;
 }

@@ -15,7 +15,7 @@ export function NoHosts() {
   );
 }
 
-/** Says why a source has no graphs. */
+/** Explains why a source has no graphs. */
 export function NoGraphs({ source }: { readonly source: ShownSource }) {
   const { ref, name, existence } = source;
   const { kind } = ref;
@@ -64,7 +64,7 @@ export function RetiredNotice({ source, utc }: { readonly source: ShownSource; r
   );
 }
 
-/** Says that the picked or searched graphs are none of the source's. */
+/** Explains that the source has none of the picked or searched graphs. */
 export function NoneShown({
   count,
   find,

@@ -1,18 +1,21 @@
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError } from '../api/api';
 
-/** How often the page asks a server that did not answer. */
+/** Seconds between requests to a server that does not answer. */
 export const RETRY_S = 5;
-/** How often the page looks for new hosts, services and metrics. */
+/** Interval at which the page looks for new hosts, services and metrics, ms. */
 const EVERY_MS = 15_000;
-/** The same while it has found none. */
+/** The interval while nothing has been found yet, ms. */
 const EMPTY_MS = 3_000;
-/** A long list is read less often: it takes at most this share of the time. */
+/** Reading a list may take at most this share of the time, so long lists are read less often. */
 const MAX_SHARE = 1 / 20;
 
 export type OnAnswer = (error: ApiError | undefined) => void;
 
-/** The present, in seconds since epoch; renewed every `everyS` seconds while the page is visible, never if that is 0. */
+/**
+ * Returns the present time in seconds since epoch. Updates it every `everyS` seconds while the page is
+ * visible; never if that is 0.
+ */
 export function useNow(everyS: number): number {
   const [nowS, setNow] = useState(() => Date.now() / 1000);
   useEffect(() => {
@@ -30,10 +33,10 @@ export function useNow(everyS: number): number {
 }
 
 /**
- * Reads something now, whenever one of `inputs` changes, and again at intervals while the page is visible.
+ * Reads data now, whenever one of `inputs` changes, and periodically while the page is visible.
  *
- * @param onFound returns whether anything was found; if not, or after a failure, the next read comes sooner
- * @param everyMs 15 s unless given
+ * @param onFound returns whether anything was found; if not, or after a failure, the next read is sooner
+ * @param everyMs default: 15 s
  */
 export function usePolling<T>(
   inputs: readonly unknown[],

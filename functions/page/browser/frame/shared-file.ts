@@ -1,4 +1,7 @@
-/** What one further view shares with the page lies in the file that all views share: one file compresses better than several. */
+/**
+ * Modules that both the page and another view use are put into the file that all views share, because one
+ * file compresses better than several.
+ */
 import '../api/server-timing';
 import '../graphs/graph-card';
 import '../graphs/graphs';

@@ -8,18 +8,18 @@ import { DateRange } from './date-range';
 export interface ToolbarProps {
   readonly state: ViewState;
   readonly span: Span;
-  /** Whether the graphs are over several hosts. */
+  /** Whether the graphs combine several hosts. */
   readonly isOverHosts: boolean;
-  /** Whether the graphs can show their tiers. @default true */
+  /** Whether the graphs can show tiers. @default true */
   readonly hasTiers?: boolean;
   readonly onChange: (change: Partial<ViewState>) => void;
 }
 
-/** The time range that all graphs share, and how they are shown. */
+/** Chooses the time range of all graphs, and how they are shown. */
 export function Toolbar({ state, span, isOverHosts, hasTiers = true, onChange }: ToolbarProps) {
   const { range, utc, tiers } = state;
   const to = (next: TimeRange) => onChange({ range: next });
-  // A phone shows the options only when they are asked for.
+  // On a phone, the options are hidden at first.
   const [isOpen, setOpen] = useState(false);
   const optionsId = useId();
   return (
@@ -106,7 +106,7 @@ function secondsValue(seconds: number | undefined): string {
   return seconds === undefined ? '' : String(seconds);
 }
 
-/** The options, and one more for a value that a link brought. */
+/** Returns the options, with an additional one if the value from a link is not among them. */
 function optionsWith(
   options: readonly Option[],
   seconds: number | undefined,

@@ -26,20 +26,20 @@ export function useAnnotations(
       setFound((old) => (JSON.stringify(old) === JSON.stringify(annotations) ? old : annotations));
       return true;
     },
-    // Graphs without annotations are better than none.
+    // If reading annotations is refused, graphs are shown without them.
     (error) => error?.kind !== 'refused' && onAnswer(error),
   );
   return found;
 }
 
-/** Whether a source belongs to any service, whose annotations it could have. */
+/** Whether a source belongs to any service, which may have annotations. */
 export function hasServices(source: ShownSource | undefined): boolean {
   return Object.keys(servicesOf(source)).length > 0;
 }
 
 const NONE: readonly Annotation[] = [];
 
-/** The services that a source belongs to, and which of their roles; undefined: whatever role. */
+/** Returns the services of a source, each with the source's roles; undefined roles mean any role. */
 function servicesOf(
   source: ShownSource | undefined,
 ): Readonly<Record<string, readonly string[] | undefined>> {

@@ -3,9 +3,9 @@ import { ALERTMANAGER_PATH, type Api } from '../api/api';
 import { type OnAnswer, usePolling } from './polling';
 
 /**
- * How many alerts fire that no silence keeps quiet.
+ * Returns the number of firing alerts that are not silenced.
  *
- * @param change another number asks anew
+ * @param change a different number causes another read
  */
 export function useFiring(api: Api, change: number, onAnswer: OnAnswer): number {
   const [count, setCount] = useState(0);
@@ -16,7 +16,7 @@ export function useFiring(api: Api, change: number, onAnswer: OnAnswer): number 
       setCount(alerts.length);
       return true;
     },
-    // A page without the count is better than none.
+    // If this is refused, the page is shown without the count.
     (error) => error?.kind !== 'refused' && onAnswer(error),
   );
   return count;

@@ -10,22 +10,22 @@ import { type Labels, parseLabels } from '../view/labels-text';
 import type { SourceRef } from '../view/view-state';
 import { type OnAnswer, usePolling } from './polling';
 
-/** The metrics that a source's graphs are made of. */
+/** The metrics from which a source's graphs are made. */
 interface Found {
   readonly of: string;
   /** The source's own metrics. */
   readonly names: readonly string[];
-  /** Of a service or role. */
+  /** Hosts of a service or role. */
   readonly hosts: readonly HostMetrics[];
-  /** Of labels. */
+  /** Series of a source given by labels. */
   readonly series: readonly Labels[];
   readonly metadata: readonly (readonly [family: string, FamilyMetadata])[];
 }
 
-/** Metrics of many hosts are a request each. */
+/** Interval of reads for services and roles, ms: each host takes a request. */
 const HOSTS_EVERY_MS = 60_000;
 
-/** The graphs of a source; undefined until they are known. */
+/** Returns the graphs of a source; undefined until they have been read. */
 export function useGraphs(
   api: Api,
   source: SourceRef | undefined,
@@ -47,7 +47,7 @@ export function useGraphs(
       return next.names.length + next.hosts.length + next.series.length > 0;
     },
     (error) => {
-      // A link to a source that does not exist; the page says so.
+      // The address names a source that does not exist. The page says so.
       if (error?.kind === 'refused') setFound({ of, ...NOTHING });
       onAnswer(error);
     },
@@ -71,7 +71,10 @@ export function useGraphs(
   }, [found, of, definitions]);
 }
 
-/** The new graphs; a graph that equals a former one stays the same object, so that the page neither reads nor draws it again. */
+/**
+ * Returns the new graphs. A graph that is equal to an old one remains the same object, so that the page does
+ * not read or draw it again.
+ */
 function keptGraphs(former: readonly Graph[], graphs: readonly Graph[]): readonly Graph[] {
   const byText = new Map(former.map((graph) => [JSON.stringify(graph), graph]));
   return graphs.map((graph) => byText.get(JSON.stringify(graph)) ?? graph);
@@ -92,13 +95,13 @@ async function find(api: Api, source: SourceRef, members: readonly Host[]): Prom
       })),
     ),
     source.kind === 'labels' ? api.seriesOf(parseLabels(source.id)) : [],
-    // Graphs of totals are better than none.
+    // Without metadata, graphs of totals are shown.
     source.kind === 'labels' ? api.metadata().catch(() => new Map<string, FamilyMetadata>()) : [],
   ]);
   return { names, hosts, series, metadata: [...metadata] };
 }
 
-/** The hosts of a service or a role. */
+/** Returns the hosts of a service or role. */
 export function membersOf({ kind, id }: SourceRef, hosts: readonly Host[]): readonly Host[] {
   if (kind === 'service') return hosts.filter(({ roles }) => Object.hasOwn(roles, id));
   if (kind !== 'role') return [];

@@ -3,12 +3,13 @@ import { scaled, shifted, spanOf } from '../view/time-range';
 import type { ViewState } from '../view/view-state';
 import type { ChangeView } from './use-view-state';
 
-/** `/` searches, `[` and `]` move in time, `+` and `-` zoom, `l` follows the present. */
+/** Keyboard shortcuts: `/` searches, `[` and `]` move in time, `+` and `-` zoom, `l` follows the present. */
 export function useShortcuts(state: ViewState, change: ChangeView): void {
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       const { key } = event;
-      // The target is the shadow root's host for what happens within it, such as in the editor.
+      // Use the composed path: for events inside a shadow root, such as the editor's, the target is only the
+      // root's host.
       const [target] = event.composedPath();
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (target instanceof HTMLSelectElement) return;

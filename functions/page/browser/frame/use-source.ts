@@ -6,17 +6,20 @@ import type { Lists } from './lists';
 import { type OnAnswer, usePolling } from './polling';
 import { membersOf } from './use-graphs';
 
-/** The source that the page shows, and what is known of it. */
+/** The source that the page shows, with what is known about it. */
 export interface ShownSource {
   readonly ref: SourceRef;
   readonly name: string;
-  /** Of a host that exists, retired or not. */
+  /** Set if the source is a host that exists, retired or not. */
   readonly host?: Host;
-  /** `unknown`: the tenant has none of this name or id. `pending`: not known yet. */
+  /** `unknown`: the tenant has no source with this name or id. `pending`: not known yet. */
   readonly existence: 'known' | 'retired' | 'unknown' | 'pending';
 }
 
-/** Looks a source up: in the lists, and a host that is not listed in the registry, which keeps retired ones. */
+/**
+ * Finds a source in the lists. A host that is not in the lists is looked up in the registry, which also has
+ * retired hosts.
+ */
 export function useSource(
   api: Api,
   ref: SourceRef | undefined,
@@ -56,7 +59,7 @@ export function useSource(
   }
 }
 
-/** The first source of the lists, for an address without one. */
+/** The first source in the lists, for an address that names none. */
 export function firstSource({ hosts, services, labelled }: Lists): SourceRef | undefined {
   const [host] = hosts;
   if (host !== undefined) return { kind: 'host', id: host.id };

@@ -3,7 +3,10 @@ import { decodeState, encodeState, type ViewState } from '../view/view-state';
 
 export type ChangeView = (change: Partial<ViewState>, options?: { readonly replace?: boolean }) => void;
 
-/** The view state, kept in the address; each change is a step of the browser's history unless it replaces the last. */
+/**
+ * The view state, stored in the address. Each change adds an entry to the browser's history, unless it
+ * replaces the last one.
+ */
 export function useViewState(): [ViewState, ChangeView] {
   const [state, setState] = useState(() => decodeState(location.hash));
   const latest = useRef(state);

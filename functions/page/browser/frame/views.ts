@@ -9,25 +9,25 @@ import type { OnAnswer } from './polling';
 import { StatusPage } from './status';
 import type { ChangeView } from './use-view-state';
 
-/** What the frame gives to each view. */
+/** Properties of every view. */
 export interface ViewProps {
   readonly api: Api;
   readonly state: ViewState;
-  /** The range as it is now. */
+  /** The range at the present time. */
   readonly span: Span;
-  /** How often the server came back after it was gone. */
+  /** How often the server has become reachable again. */
   readonly returns: number;
   /** Undefined until the first answer. */
   readonly lists: Lists | undefined;
-  /** Asks for the lists anew, after a change of them. */
+  /** Reads the lists again, after a change. */
   readonly onListsChanged: () => void;
   readonly onChange: ChangeView;
   readonly onAnswer: OnAnswer;
 }
 
 /**
- * The views, by their name in the address. A further view takes an entry here, its name in `VIEWS`, and a component that
- * renders a `Main`.
+ * The views by their name in the address. To add a view, add an entry here, its name in `VIEWS`, and a
+ * component that renders a `Main`.
  */
 export const VIEW_ENTRIES: Readonly<
   Record<View, { readonly title: string; readonly Component: ComponentType<ViewProps> }>
@@ -41,7 +41,7 @@ export const VIEW_ENTRIES: Readonly<
   },
   explore: {
     title: 'Explore',
-    // The editor is larger than the rest of the page.
+    // Loaded on demand: the editor is larger than the rest of the page.
     Component: lazyView('Explore', () =>
       import('../explore/explore-view').then(({ ExploreView }) => ExploreView),
     ),

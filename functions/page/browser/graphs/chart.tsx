@@ -6,18 +6,18 @@ import { type Drawing, spreadOf } from './drawing';
 import type { Graph } from './graphs';
 import { type Plotted, plotOptions, plottedOf } from './plot';
 
-/** A time that the pointer or the crosshair is at. */
+/** The time at the pointer or crosshair. */
 export interface Cursor {
   readonly timeS: number;
-  /** Index of the data's time there; undefined where no sample is near. */
+  /** Index of that time in the data; undefined if no sample is near. */
   readonly index: number | undefined;
 }
 
-/** A span of time that a graph shades; seconds since epoch. */
+/** A span of time that a graph shades, in seconds since epoch. */
 export interface DrawnAnnotation {
   readonly from: number;
   readonly to: number;
-  /** Whether an alert was active in it. */
+  /** Whether the span is one of an active alert. */
   readonly isAlert?: boolean;
 }
 
@@ -29,21 +29,21 @@ export interface ChartProps {
   readonly span: Span;
   readonly utc: boolean;
   readonly annotations: readonly DrawnAnnotation[];
-  /** A number that the values are compared with; a line shows it. */
+  /** A number with which the values are compared, shown as a line. */
   readonly threshold?: number | undefined;
-  /** Pixels. */
+  /** Height of the plot, in pixels. */
   readonly height: number;
   readonly onZoom: (fromS: number, toS: number) => void;
   readonly onZoomOut: () => void;
-  /** Receives where the pointer or the crosshair is, undefined when it is gone. */
+  /** Called with the position of the pointer or crosshair; undefined when it leaves. */
   readonly onCursor: (cursor: Cursor | undefined) => void;
-  /** Receives the plot, for pictures. */
+  /** Called with the plot, for saving pictures. */
   readonly onPlot: (plot: uPlot | undefined) => void;
-  /** Receives where the time axis begins and its length, in pixels of the page, whenever they change. */
+  /** Called when the time axis moves, with its left edge and its width in pixels of the page. */
   readonly onAxis: (left: number, width: number) => void;
 }
 
-/** A graph's lines or areas over time. Drag to zoom; with the keyboard, arrows move the crosshair. */
+/** A graph's lines or areas over time. Dragging zooms; the arrow keys move the crosshair. */
 export function Chart(props: ChartProps) {
   const { graph, drawing, hidden, span, utc, annotations } = props;
   const { data } = drawing;
@@ -80,11 +80,11 @@ export function Chart(props: ChartProps) {
       plot.current = undefined;
       latest.current.onPlot(undefined);
     };
-    // Everything else changes what is drawn, not how.
+    // Everything else changes the data, for which the plot need not be recreated.
   }, [graph, lines, hidden, utc, scheme, props.height]);
 
   useEffect(() => {
-    // A new plot has drawn them already.
+    // A newly created plot has drawn this data already.
     if (drawn.current?.plotted === plotted.current && drawn.current.annotations === annotations) return;
     drawn.current = { plotted: plotted.current, annotations };
     plot.current?.setData(plotted.current.data as uPlot.AlignedData, false);
@@ -127,7 +127,7 @@ export function Chart(props: ChartProps) {
   );
 }
 
-/** The index that a key moves the crosshair to; it may lie beyond either end. */
+/** Returns the index to which a key moves the crosshair. It may be beyond either end. */
 function targetOf(key: string, cursor: number | undefined, last: number): number | undefined {
   const at = Math.min(cursor ?? last, last);
   const leap = Math.max(1, Math.round(last / 10));
@@ -142,7 +142,7 @@ function targetOf(key: string, cursor: number | undefined, last: number): number
   return targets[key];
 }
 
-/** A time and the values there, as a screen reader says them. */
+/** Formats a time and its values for screen readers. */
 function spoken({ graph, drawing, utc }: ChartProps, at: number): string {
   const { lines, data } = drawing;
   const spread = spreadOf(data);
@@ -154,7 +154,7 @@ function spoken({ graph, drawing, utc }: ChartProps, at: number): string {
   return `${formatTime(data.times[at]!, utc)}: ${said.join(', ')}`;
 }
 
-/** Whether the page is dark. A canvas does not follow the style by itself. */
+/** Whether the color scheme is dark. A canvas does not follow the page's style by itself. */
 function useColorScheme(): boolean {
   const query = useRef<MediaQueryList | undefined>(undefined);
   query.current ??= matchMedia('(prefers-color-scheme: dark)');

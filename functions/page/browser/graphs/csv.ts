@@ -1,7 +1,8 @@
 import type { SeriesData } from './plot-data';
 
 /**
- * Writes series as CSV: a line for each time, in ISO 8601 and UTC; a column for each series, empty where it has no sample.
+ * Formats series as CSV: a line for each time, in ISO 8601 and UTC; a column for each series, empty where it
+ * has no sample.
  *
  * @see https://www.rfc-editor.org/rfc/rfc4180
  */
@@ -12,7 +13,7 @@ export function csvOf(names: readonly string[], { times, values }: SeriesData): 
   return `${lines.join('\r\n')}\r\n`;
 }
 
-/** Writes a table's rows as CSV: a column for each label that any row has, then the value. */
+/** Formats a table's rows as CSV: a column for each label of any row, then the value. */
 export function csvOfRows(
   rows: readonly { readonly labels: Readonly<Record<string, string>>; readonly value: string }[],
 ): string {

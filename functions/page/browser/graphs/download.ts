@@ -2,22 +2,22 @@ import type uPlot from 'uplot';
 import { seriesColor, style } from './colors';
 import type { DrawnLine } from './drawing';
 
-/** Hands a file to the browser's downloads. */
+/** Saves a file through the browser's downloads. */
 export function download(name: string, content: Blob): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(content);
   link.download = name;
   link.click();
-  // By then the browser has its own reference.
+  // Revoke the URL later, when the browser has its own reference to the data.
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** A file name made of the names of a source and of what is saved. */
+/** Makes a file name from the name of a source and the name of the saved object. */
 export function fileName(sourceName: string, name: string, extension: string): string {
   return `${sourceName}-${name}`.replace(/[^A-Za-z0-9._-]+/g, '_').slice(0, 100) + extension;
 }
 
-/** Makes a PNG of a plot with a title above it and a legend of `shown` below. */
+/** Makes a PNG of a plot, with a title above and a legend of the lines in `shown` below. */
 export async function pictureOf(plot: uPlot, shown: readonly DrawnLine[], title: string): Promise<Blob> {
   const { canvas: drawn } = plot.ctx;
   const scale = drawn.width / plot.width;

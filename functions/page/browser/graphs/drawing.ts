@@ -9,28 +9,28 @@ export interface DrawnLine {
   readonly isStacked: boolean;
   /** Index of its colour. */
   readonly color: number;
-  /** Whether its samples are the earlier ones that the graph is compared with. */
+  /** Whether the line shows the earlier samples with which the graph is compared. */
   readonly isEarlier: boolean;
 }
 
-/** The lines of a graph, and a row of values for each. */
+/** The lines of a graph, with a row of values for each. */
 export interface Drawing {
   readonly lines: readonly DrawnLine[];
   readonly data: SeriesData;
 }
 
-/** More lines than this make no picture. */
+/** Most lines in a graph; more would be unreadable. */
 export const MAX_LINES = 60;
 
-/** Hosts post once a minute, each at a second of its own. */
+/** Common time step for combining hosts, in seconds. Hosts post once a minute, at different seconds. */
 const COMMON_STEP_S = 60;
 
 /**
- * Lays out what was read for a graph.
+ * Combines a graph with what was read for it.
  *
- * @param graph its lines are those that were read, in the same order
- * @param earlier what was read `earlierS` before; its samples move forward to stand beside those of `reading`
- * @param over whether the lines, one a host, become a single one
+ * @param graph its lines must be the series that were read, in the same order
+ * @param earlier what was read for a time `earlierS` before; its samples are moved to the times of `reading`
+ * @param over how to combine the lines of several hosts into one
  */
 export function drawingOf(
   graph: Graph,
@@ -72,7 +72,7 @@ function overText(over: Exclude<OverHosts, 'each'>, hosts: number): string {
   return `${name} of ${hosts} ${hosts === 1 ? 'host' : 'hosts'}`;
 }
 
-/** The value of a line at a time, or the last one before it that is near enough to stand for it. */
+/** Returns the value of a line at a time, or the last value before it that is near enough. */
 export function valueAt(data: SeriesData, line: number, index: number | undefined): number | undefined {
   const row = data.values[line] ?? [];
   if (index === undefined) return undefined;
@@ -83,7 +83,7 @@ export function valueAt(data: SeriesData, line: number, index: number | undefine
   return undefined;
 }
 
-/** How far the largest value lies above the least; 0 if there is no value. */
+/** Returns the difference between the largest and the smallest value; 0 if there are no values. */
 export function spreadOf(data: SeriesData): number {
   const all = { fromS: Number.NEGATIVE_INFINITY, toS: Number.POSITIVE_INFINITY };
   const { min, max } = extremesOf(

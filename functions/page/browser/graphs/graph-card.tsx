@@ -21,20 +21,20 @@ export interface GraphCardProps extends ReadingProps, GraphPanelView {
   readonly over: OverHosts;
   readonly annotations: readonly Annotation[];
   readonly showsTiers: boolean;
-  /** How a counter or histogram is shown; undefined: as is usual. */
+  /** How a counter or histogram is shown; undefined: the default. */
   readonly way: string | undefined;
   readonly onWay: (way: Way) => void;
-  /** Pixels of the plot. */
+  /** Height of the plot, in pixels. */
   readonly height?: number;
 }
 
-/** Pixels of a plot. */
+/** Default height of a plot, in pixels. */
 const HEIGHT = 190;
 
-/** Until there is an answer: takes as much room as the answer will. */
+/** Shown until there is an answer, to take as much room as the answer will. */
 const NO_TIERS: readonly TierShare[] = TIERS.map((tier) => ({ tier, samples: 0, spans: [] }));
 
-/** A graph of a source: its samples as they are stored, or what PromQL makes of a counter or a histogram. */
+/** A graph of a source: stored samples, or the result of PromQL on a counter or histogram. */
 export function GraphCard(props: GraphCardProps) {
   const { measure } = props.graph;
   return measure !== undefined && wayOf(measure, props.way) !== 'stored' ? (
@@ -113,7 +113,7 @@ function StoredGraph(props: GraphCardProps) {
   );
 }
 
-/** Warnings below a graph: lines left out, samples lost from memory. */
+/** Warnings below a graph: omitted lines, samples lost from memory. */
 function Remarks({ state, whole }: { readonly state: ReadingState<Reading>; readonly whole: Graph }) {
   const { reading, earlier } = state;
   return (
@@ -138,7 +138,7 @@ function answerText(reading: Reading | undefined, stepS: number | undefined): st
   return `${answered}, ${samples}`;
 }
 
-/** Whether an element is in view or nearly so: the page reads only those. */
+/** Whether an element is in or near the visible area. The page only reads data of such elements. */
 function useIsNear(element: { readonly current: HTMLElement | null }): boolean {
   const [isNear, setNear] = useState(false);
   useEffect(() => {

@@ -11,13 +11,13 @@ import { Legend } from './legend';
 import { lastIndex } from './plot-data';
 import { SaveButtons } from './save-buttons';
 
-/** Where a plot's time axis begins and how long it is, in pixels of the page. */
+/** Left edge and width of a plot's time axis, in pixels of the page. */
 export interface TimeAxis {
   readonly left: number;
   readonly width: number;
 }
 
-/** How the graphs of a view are shown, and what they report; the same for each of them. */
+/** How the graphs of a view are shown, and callbacks; the same for all of them. */
 export interface GraphPanelView {
   readonly span: Span;
   readonly utc: boolean;
@@ -30,28 +30,30 @@ export interface GraphPanelView {
 }
 
 export interface GraphPanelProps extends GraphPanelView {
-  /** Begins the names of saved files. */
+  /** Prefix of the names of saved files. */
   readonly sourceName: string;
   readonly graph: Graph;
   /** Undefined until there is something to draw. */
   readonly drawing: Drawing | undefined;
   readonly annotations: readonly DrawnAnnotation[];
-  /** A number that the values are compared with. */
+  /** A number with which the values are compared. */
   readonly threshold?: number | undefined;
-  /** Pixels of the plot. */
+  /** Height of the plot, in pixels. */
   readonly height: number;
-  /** The reason why there is no answer, or why it is an old one. */
+  /** Why there is no answer, or why only an old one is shown. */
   readonly error: string | undefined;
-  /** What a drawing without samples says. */
+  /** Shown instead of a drawing without samples. */
   readonly empty: ComponentChildren;
   /** Controls in the header. */
   readonly controls?: ComponentChildren;
-  /** What stands below the legend. */
+  /** Content below the legend. */
   readonly footer: (axis: TimeAxis | undefined) => ComponentChildren;
   readonly panel?: { readonly current: HTMLElement | null };
 }
 
-/** A graph with its title, the values at the crosshair, and buttons that save it. Reading is up to the caller. */
+/**
+ * A graph with its title, the values at the crosshair, and buttons for saving it. The caller reads the data.
+ */
 export function GraphPanel(props: GraphPanelProps) {
   const { graph, drawing, span, utc, error, height } = props;
   const [plot, setPlot] = useState<uPlot>();
@@ -60,7 +62,8 @@ export function GraphPanel(props: GraphPanelProps) {
     setAxis((old) => (old?.left === left && old.width === width ? old : { left, width }));
   const showValues = useRef<(index: number | undefined) => void>(() => {});
   const time = useRef<HTMLElement>(null);
-  // Written into the page directly: the crosshair moves all graphs at every move of the pointer.
+  // Update the page directly, without rendering: the crosshair moves in all graphs whenever the pointer
+  // moves.
   const isHovered = useRef(false);
   const onCursor = (cursor: Cursor | undefined) => {
     isHovered.current = cursor !== undefined;
@@ -71,7 +74,7 @@ export function GraphPanel(props: GraphPanelProps) {
     showValues.current(index);
   };
   useEffect(() => {
-    // The plot reports where its crosshair is when it gets new data; without a crosshair it reports nothing.
+    // The plot reports its crosshair when it gets new data. Without a crosshair, it reports nothing.
     if (!isHovered.current) onCursor(undefined);
   }, [drawing, utc]);
 

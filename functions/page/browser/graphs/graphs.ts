@@ -2,7 +2,7 @@ import { byNature } from '../view/natural-order';
 import type { SourceRef } from '../view/view-state';
 import type { Measure } from './ways';
 
-/** How values are written. */
+/** Units in which values are formatted. */
 export type Unit =
   | 'float'
   | 'integer'
@@ -14,7 +14,10 @@ export type Unit =
   | 'bits/sec'
   | 'iops';
 
-/** A graph definition in Mackerel's shape: `*` and `#` match one part of a name, `%1` is what the first of them matched. */
+/**
+ * A graph definition in Mackerel's format. `*` and `#` match one part of a name; `%1` is replaced by the
+ * first match.
+ */
 export interface GraphDefinition {
   readonly name: string;
   readonly displayName?: string | undefined;
@@ -27,20 +30,20 @@ export interface GraphDefinition {
 }
 
 export interface Graph {
-  /** Unique in its source; links have it. */
+  /** Unique within its source. Used in links. */
   readonly name: string;
   readonly title: string;
   readonly unit: Unit;
   readonly lines: readonly Line[];
-  /** The name's parts, by which the tree groups graphs. */
+  /** The parts of the name, by which the tree groups graphs. */
   readonly path: readonly string[];
-  /** What the lines are samples of, if their values are totals that only rise. */
+  /** Set if the lines are counters or histograms, whose stored values only increase. */
   readonly measure?: Measure;
 }
 
 /** One series of a graph. */
 export interface Line {
-  /** Unique in its graph; links have it. */
+  /** Unique within its graph. Used in links. */
   readonly id: string;
   readonly label: string;
   readonly isStacked: boolean;
@@ -51,7 +54,7 @@ export interface Line {
 const stacked = (name: string, displayName: string) => ({ name, displayName, isStacked: true });
 const line = (name: string, displayName: string) => ({ name, displayName, isStacked: false });
 
-/** The graphs of the metrics that mackerel-agent posts without plugins. */
+/** The graphs of metrics that mackerel-agent posts without plugins. */
 const SYSTEM_GRAPHS: readonly GraphDefinition[] = [
   {
     name: 'loadavg',
@@ -125,10 +128,11 @@ const UNITS: ReadonlySet<string> = new Set<Unit>([
 ]);
 
 /**
- * Groups a source's metrics into graphs. A definition makes one graph of all metrics that match it; the rest is grouped by
- * name up to the last dot.
+ * Groups a source's metrics into graphs. A definition makes one graph of all metrics that match it. Other
+ * metrics are grouped by their name up to the last dot.
  *
- * @param definitions of the tenant; they come before those of mackerel-agent's own metrics
+ * @param definitions the tenant's definitions; they take precedence over those of mackerel-agent's own
+ *   metrics
  */
 export function graphsOf(
   source: SourceRef,
@@ -172,7 +176,7 @@ export function graphsOf(
   }
   const taken = new Set(graphs.map(({ name }) => name));
   for (const [prefix, metrics] of byPrefix) {
-    // A definition may have the name and not match every metric below it.
+    // A definition with the same name may not match every metric below that name.
     const name = taken.has(prefix) ? `${prefix}.` : prefix;
     graphs.push({
       name,
@@ -185,18 +189,21 @@ export function graphsOf(
   return graphs;
 }
 
-/** Whether the words are all in a graph's title, its name, or a line of it. */
+/** Whether all words are in a graph's title, its name, or one of its lines. */
 export function graphHas({ name, title, lines }: Graph, words: readonly string[]): boolean {
   const text = [name, title, ...lines.flatMap(({ id, label }) => [id, label])].join('\n').toLowerCase();
   return words.every((word) => text.includes(word));
 }
 
-/** The words of a search, in lower case. */
+/** Returns the words of a search, in lower case. */
 export function wordsOf(search: string): string[] {
   return search.toLowerCase().split(/\s+/).filter(Boolean);
 }
 
-/** @returns what a name's wildcards stand for, none for a name without; undefined when it does not match */
+/**
+ * Returns a matcher of names. @returns what the wildcards stand for, empty without wildcards; undefined when
+ * the name does not match
+ */
 function matcherOf(pattern: string): (name: string) => string[] | undefined {
   const expected = pattern.split('.');
   return (name) => {
@@ -211,7 +218,7 @@ function matcherOf(pattern: string): (name: string) => string[] | undefined {
   };
 }
 
-/** Replaces `%1` by what the first wildcard matched; appends the matches to a label that has no such place. */
+/** Replaces `%1` by the first match. If the label has no such place, appends the matches. */
 function labelOf(displayName: string, wild: readonly string[]): string {
   if (/^[*#]$/.test(displayName)) return wild.join('.');
   let isSaid = wild.length === 0;

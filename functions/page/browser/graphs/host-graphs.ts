@@ -2,14 +2,14 @@ import { byNature } from '../view/natural-order';
 import type { SourceRef } from '../view/view-state';
 import { type Graph, type GraphDefinition, graphsOf, type Line } from './graphs';
 
-/** A host of a graph over several, and the metrics it has. */
+/** A host of a graph of several hosts, with its metrics. */
 export interface HostMetrics {
   readonly id: string;
   readonly name: string;
   readonly metrics: readonly string[];
 }
 
-/** Makes a graph of each metric that any of the hosts has, with a line for each host that has it. */
+/** Makes a graph for each metric that any of the hosts has, with a line for each host that has it. */
 export function hostGraphsOf(
   hosts: readonly HostMetrics[],
   definitions: readonly GraphDefinition[] = [],
@@ -20,7 +20,7 @@ export function hostGraphsOf(
       const line = { id, label: name, isStacked: false, source: { kind: 'host', id } as const, metric };
       linesOf.set(metric, [...(linesOf.get(metric) ?? []), line]);
     }
-  // Titles and units are those that the metrics have in the graphs of one host.
+  // Use the titles and units of the graphs of a single host.
   const anyHost: SourceRef = { kind: 'host', id: '' };
   return graphsOf(anyHost, [...linesOf.keys()], definitions).flatMap(({ title, unit, lines }) =>
     lines.map(({ metric, label }) => ({
@@ -33,7 +33,7 @@ export function hostGraphsOf(
   );
 }
 
-/** Keeps graphs apart from others of the same page: names them with a prefix, and puts them under it in the tree. */
+/** Adds a prefix to graphs' names and places in the tree, to keep them apart from others on the page. */
 export function underPrefix(prefix: string, graphs: readonly Graph[]): Graph[] {
   return graphs.map((graph) => ({
     ...graph,

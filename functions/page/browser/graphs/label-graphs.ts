@@ -7,8 +7,8 @@ import { measureOf } from './ways';
 const METRIC_NAME = '__name__';
 
 /**
- * The source of a series that no Mackerel host posted, as the server derives it: its `host` label, else its job and
- * instance, else all its labels but the name.
+ * Derives the source of a series that was not posted for a Mackerel host, as the server does: its `host`
+ * label; else its job and instance; else all labels but the name.
  */
 export function labelSourceOf(series: Labels): Labels {
   const host = series.find(([name]) => name === 'host');
@@ -17,7 +17,10 @@ export function labelSourceOf(series: Labels): Labels {
   return target.length > 0 ? target : withoutName(series);
 }
 
-/** The sources that posted none of the given hosts and services, as `labelsText` writes their labels. */
+/**
+ * Returns the sources that are none of the given hosts and services: their labels as formatted by
+ * `labelsText`.
+ */
 export function otherSources(
   sources: readonly Labels[],
   hostIds: ReadonlySet<string>,
@@ -31,10 +34,10 @@ export function otherSources(
 }
 
 /**
- * Makes a graph of each metric name, and of all the parts of a histogram, with a line for each set of labels; labels that all
- * of them have are left out.
+ * Makes a graph for each metric name, or for all parts of a histogram, with a line for each set of labels.
+ * Labels that all lines share are omitted from their names.
  *
- * @param source the labels that all of the series have
+ * @param source labels that all of the series have
  */
 export function labelGraphsOf(source: Labels, series: readonly Labels[], metadata: Metadata): Graph[] {
   const byGraph = new Map<string, { name: string; labels: Labels }[]>();
@@ -72,7 +75,7 @@ function lineOf(name: string, labels: Labels, common: ReadonlySet<string>, isNam
   const text = own.map(([label, value]) => `${label}=${value}`).join(' ');
   const id = labelsText(labels);
   return {
-    // Several metrics of one graph may have the same labels.
+    // Metrics in the same graph may have the same labels.
     id: isNamed ? `${name} ${id}` : id,
     label: text === '' ? name : isNamed ? `${name} ${text}` : text,
     isStacked: false,

@@ -11,14 +11,15 @@ export interface LegendProps {
   /** Ids of hidden lines. */
   readonly hidden: readonly string[];
   readonly compareS: number | undefined;
-  /** Receives a function that shows the values at an index of the data's times; at undefined, none. */
+  /** Set to a function that shows the values at an index of the data's times, or none for undefined. */
   readonly show: { current: (index: number | undefined) => void };
   readonly onHide: (id: string, isHidden: boolean) => void;
 }
 
-/** The lines of a graph with their colours and values; a press hides one. */
+/** The lines of a graph with their colors and values. Pressing a line hides it. */
 export function Legend({ title, drawing, unit, hidden, compareS, show, onHide }: LegendProps) {
-  // Written into the page directly: the crosshair moves all graphs at every move of the pointer.
+  // Update the page directly, without rendering: the crosshair moves in all graphs whenever the pointer
+  // moves.
   const values = useRef(new Map<string, HTMLElement>());
   const spread = useMemo(() => drawing && spreadOf(drawing.data), [drawing]);
   show.current = (index) => {

@@ -21,7 +21,10 @@ export function WayChoice({ measure, title, way, onWay }: WayChoiceProps) {
   );
 }
 
-/** What a `QueryGraph` of a counter or a histogram takes: its queries, and words that say what is drawn. */
+/**
+ * Returns properties of a `QueryGraph` for a counter or histogram: its queries, and a description of what is
+ * drawn.
+ */
 export function measuredProps(measure: Measure, way: Way, onWay: (way: Way) => void, title = measure.name) {
   const queriesAt = (stepS: number) => queriesOf(measure, way, stepS);
   return {

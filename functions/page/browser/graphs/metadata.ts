@@ -1,23 +1,23 @@
 import type { Unit } from './graphs';
 
-/** What is known of the metrics that share a family's name; each text may be empty. */
+/** Metadata of a metric family. Each text may be empty. */
 export interface FamilyMetadata {
   readonly type: string;
   readonly help: string;
   readonly unit: string;
 }
 
-/** Metadata by family. */
+/** Metadata by family name. */
 export type Metadata = ReadonlyMap<string, FamilyMetadata>;
 
-/** A metric's place in its family. */
+/** Metadata of a metric, with its place in its family. */
 export interface Described extends FamilyMetadata {
   readonly family: string;
-  /** What a histogram's or summary's series adds to the family's name. */
+  /** The suffix of a series of a histogram or summary. */
   readonly suffix: '' | '_bucket' | '_sum' | '_count';
 }
 
-/** Finds what is known of a metric: by its own name, or by the family's that it is a part of. */
+/** Finds the metadata of a metric, under its own name or that of its family. */
 export function describedBy(metadata: Metadata, metric: string): Described | undefined {
   const own = metadata.get(metric);
   if (own !== undefined) return { ...own, family: metric, suffix: '' };
@@ -28,7 +28,7 @@ export function describedBy(metadata: Metadata, metric: string): Described | und
     if (found?.type === 'histogram' || (found?.type === 'summary' && suffix !== '_bucket'))
       return { ...found, family, suffix };
   }
-  // OpenMetrics leaves `_total` out of a counter's family.
+  // In OpenMetrics, the family name of a counter has no `_total`.
   const family = metric.replace(/_total$/, '');
   const counter = metadata.get(family);
   return counter?.type === 'counter' ? { ...counter, family, suffix: '' } : undefined;
@@ -45,7 +45,7 @@ const UNIT_WORDS: Readonly<Record<string, Unit>> = {
   percent: 'percentage',
 };
 
-/** The unit of a metric's values: as its metadata says, else as its name ends. */
+/** Returns the unit of a metric's values, from its metadata or otherwise from its name. */
 export function unitOf(metric: string, described: FamilyMetadata | undefined): Unit {
   const word = metric.replace(/_(total|sum|bucket)$/, '').replace(/^.*_/, '');
   return UNIT_WORDS[described?.unit ?? ''] ?? UNIT_WORDS[word] ?? 'float';

@@ -1,10 +1,13 @@
-/** The series of a graph side by side: for each time, in seconds since epoch, a value or null of each series. */
+/** A table of series: for each time, in seconds since epoch, a value or null of each series. */
 export interface SeriesData {
   readonly times: readonly number[];
   readonly values: readonly (readonly (number | null)[])[];
 }
 
-/** A line at a time: a number is a sample, null breaks the line, and at undefined, a time of another series, it goes on. */
+/**
+ * A line's value at a time: a number is a sample, null interrupts the line, and at undefined, which is a time
+ * of another series, it continues.
+ */
 export type Drawn = number | null | undefined;
 
 export interface PlotData {
@@ -12,10 +15,12 @@ export interface PlotData {
   readonly values: readonly (readonly Drawn[])[];
 }
 
-/** A line breaks where this many usual intervals passed without a sample. Agents are late now and then, by less. */
+/**
+ * A line is interrupted after this many usual intervals without a sample. Agents are sometimes late by less.
+ */
 const GAP_INTERVALS = 2.5;
 
-/** Puts the series of several answers into one table, in order. */
+/** Joins the series of several answers into one table, in order. */
 export function joinedData(parts: readonly SeriesData[]): SeriesData {
   const [first] = parts;
   if (parts.length === 1 && first !== undefined) return first;
@@ -39,7 +44,7 @@ const COMBINE = {
   sum,
 };
 
-/** Combines all series into one: at each time, those that have a sample there. */
+/** Combines all series into one. At each time, the series with a sample there are combined. */
 export function combinedData({ times, values }: SeriesData, by: keyof typeof COMBINE): SeriesData {
   const row = times.map((_, at) => {
     const present = values.flatMap((each) => each[at] ?? []);
@@ -53,8 +58,8 @@ function sum(values: readonly number[]): number {
 }
 
 /**
- * Rounds times down to a step, and keeps the last sample of a series in each. Hosts post at different seconds of a minute;
- * only at common times can their values be added up.
+ * Rounds times down to multiples of a step, and keeps the last sample of each series in a step. Hosts post at
+ * different seconds of a minute, and values can only be added at common times.
  */
 export function alignedData({ times, values }: SeriesData, stepS: number): SeriesData {
   const steps = times.map((time) => Math.floor(time / stepS) * stepS);
@@ -70,15 +75,15 @@ export function alignedData({ times, values }: SeriesData, stepS: number): Serie
   };
 }
 
-/** A sample this near to a moment stands for it even where the samples' usual interval is shorter. */
+/** A sample up to this far from a time can represent it, even if samples are usually closer; in seconds. */
 const NEAR_S = 60;
 
-/** How far from a moment a sample may be and stand for it, in seconds. */
+/** How far from a time a sample may be to represent it, in seconds. */
 export function reachOf(times: readonly number[]): number {
   return Math.max(NEAR_S, median(times.slice(1).map((time, i) => time - times[i]!)));
 }
 
-/** The index of the time nearest to a moment; undefined if it is further away than `reachS`. */
+/** Returns the index of the time nearest to `timeS`; undefined if it is more than `reachS` away. */
 export function nearestIndex(times: readonly number[], timeS: number, reachS: number): number | undefined {
   if (times.length === 0) return undefined;
   let [low, high] = [0, times.length - 1];
@@ -91,13 +96,13 @@ export function nearestIndex(times: readonly number[], timeS: number, reachS: nu
   return Math.abs(times[nearest]! - timeS) <= reachS ? nearest : undefined;
 }
 
-/** The index of the last time at which any series has a sample. */
+/** Returns the index of the last time at which any series has a sample. */
 export function lastIndex({ times, values }: SeriesData): number | undefined {
   const last = times.findLastIndex((_, at) => values.some((row) => row[at] !== null));
   return last < 0 ? undefined : last;
 }
 
-/** Marks the gaps of each line, and adds times for them where no series has one. */
+/** Marks the gaps of each line. Adds times for gaps in which no series has a time. */
 export function withGaps({ times, values }: SeriesData): PlotData {
   const extra = new Set<number>();
   const gapsOf = values.map((row) => {
@@ -113,7 +118,7 @@ export function withGaps({ times, values }: SeriesData): PlotData {
         within.push(times[before]! + usual);
         extra.add(times[before]! + usual);
       }
-      // uPlot breaks a line only as far as it finds null, so each row of the gap has one.
+      // uPlot interrupts a line only where it finds null, so each row in the gap gets one.
       breaks.push(...within);
     }
     return new Set(breaks);
@@ -139,8 +144,8 @@ function median(numbers: readonly number[]): number {
 }
 
 /**
- * Adds up the chosen series in their order, each on top of the one before; the others stay. At a time where none of the
- * chosen has a sample there is a gap; where some have none, those count as zero.
+ * Stacks the chosen series in order, each on top of the previous one; other series are unchanged. Where only
+ * some of the chosen series have a sample, the missing ones count as zero; where none has, there is a gap.
  */
 export function stackedData({ times, values }: PlotData, isChosen: readonly boolean[]): PlotData {
   const rows = values.map((row) => [...row]);
@@ -157,7 +162,10 @@ export function stackedData({ times, values }: PlotData, isChosen: readonly bool
   return { times, values: rows };
 }
 
-/** The least and largest of the chosen series within a time range; NaN if they have no sample there. */
+/**
+ * Returns the minimum and maximum of the chosen series within a time range; NaN if they have no samples
+ * there.
+ */
 export function extremesOf(
   { times, values }: PlotData,
   isChosen: readonly boolean[],
@@ -175,7 +183,7 @@ export function extremesOf(
   return { min, max };
 }
 
-/** Indexes of samples with nothing beside them, which a line alone would not show. */
+/** Returns the indexes of samples without neighbors, which a line alone would not show. */
 export function lonelySamples(row: ArrayLike<Drawn>): number[] {
   const lonely: number[] = [];
   let before: Drawn = null;

@@ -6,26 +6,29 @@ import type { DrawnLine } from './drawing';
 import { extremesOf, lonelySamples, nearestIndex, reachOf, stackedData, withGaps } from './plot-data';
 import { shareOf, type Ticks, ticksOf, type ValueRange, valueRange } from './ticks';
 
-/** Width of the vertical axis; the same for all graphs, so that times stand below each other, unless labels need more. */
+/**
+ * Minimum width of the vertical axis. It is the same for all graphs, so that their times are aligned, unless
+ * labels are wider.
+ */
 const AXIS_WIDTH = 64;
 const AXIS_CHAR_WIDTH = 6.4;
 const MAX_TICKS = 5;
-/** Room for the half of a time, such as `08:00:00`, that stands beyond the end of the axis. */
+/** Room for the part of a time label, such as `08:00:00`, that extends beyond the end of the axis. */
 const RIGHT_PADDING = 24;
-/** A drag over fewer pixels is a click. */
+/** Dragging over fewer pixels is a click. */
 const MIN_DRAG = 6;
 const SYNC_KEY = 'time';
-/** A sample this many pixels from the crosshair counts as being at it. */
+/** Distance at which a sample counts as being at the crosshair, in pixels. */
 const NEAR_PIXELS = 6;
 
-/** A graph as uPlot takes it. Values are shares of the axis, so that no size of number is beyond it. */
+/** A graph's data for uPlot. Values are shares of the axis, so that numbers of any size can be drawn. */
 export interface Plotted {
   readonly data: readonly (readonly (number | null | undefined)[])[];
-  /** How far from the crosshair a sample may be and count as being at it, in seconds. */
+  /** Distance at which a sample counts as being at the crosshair, in seconds. */
   readonly reachS: number;
   readonly range: ValueRange;
   readonly ticks: Ticks;
-  /** The ticks' values as shares of the axis. */
+  /** Positions of the ticks, as shares of the axis. */
   readonly splits: number[];
 }
 
@@ -118,7 +121,7 @@ export function plotOptions(
 
 function cursorOptions(latest: Latest<ChartProps>, plotted: Latest<Plotted>): uPlot.Cursor {
   return {
-    // Beyond it no dot marks a sample.
+    // Beyond this distance, no dot marks a sample.
     hover: {
       prox: (plot) => {
         const { min = 0 } = plot.scales.x!;
@@ -131,7 +134,7 @@ function cursorOptions(latest: Latest<ChartProps>, plotted: Latest<Plotted>): uP
     sync: {
       key: SYNC_KEY,
       setSeries: false,
-      // Graphs share the crosshair only: a selection is one graph's until it becomes the range.
+      // Graphs only share the crosshair. A selection belongs to one graph until it becomes the range.
       filters: { pub: (type) => type === 'mousemove' || type === 'mouseleave', sub: () => true },
     },
     bind: {
@@ -167,7 +170,7 @@ function axesOptions(utc: boolean, plotted: Latest<Plotted>): uPlot.Axis[] {
           AXIS_WIDTH,
           14 + AXIS_CHAR_WIDTH * Math.max(0, ...(labels ?? []).map(({ length }) => length)),
         ),
-      // uPlot must find some increment before it asks for the ticks.
+      // uPlot requires a valid increment before it asks for the ticks.
       space: 1,
       incrs: [0.25],
       splits: () => plotted.current.splits,
@@ -184,7 +187,7 @@ function seriesOptions(
 ): uPlot.Series {
   const color = seriesColor(line.color);
   const isArea = line.isStacked && !line.isEarlier;
-  // The size of an area says something only where it is measured from zero.
+  // Fill areas only if the axis begins at zero, since their size is meaningless otherwise.
   const filled = (opacity: string) => () =>
     plotted.current.range.low === 0 ? `${color}${opacity}` : 'transparent';
   return {
@@ -201,7 +204,7 @@ function seriesOptions(
   };
 }
 
-/** Draws annotations behind the lines: a band over a range, a line at a moment. */
+/** Draws annotations behind the lines: a band for a span, a line for a moment. */
 function drawAnnotations(plot: uPlot, annotations: readonly DrawnAnnotation[]): void {
   const { ctx, bbox } = plot;
   ctx.save();
@@ -223,7 +226,7 @@ function drawAnnotations(plot: uPlot, annotations: readonly DrawnAnnotation[]): 
   ctx.restore();
 }
 
-/** Draws the number that values are compared with over the lines. */
+/** Draws the number with which values are compared, in front of the lines. */
 function drawThreshold(plot: uPlot, threshold: number | undefined, range: ValueRange): void {
   if (threshold === undefined) return;
   const { ctx, bbox } = plot;

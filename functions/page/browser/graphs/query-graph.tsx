@@ -11,34 +11,37 @@ import { TierStrip } from './tier-strip';
 import { type ReadingProps, useReading } from './use-reading';
 import type { DrawnQuery } from './ways';
 
-/** Shows the same queries for its whole life: give others another `key`, so that no graph shows another's answer. */
+/**
+ * A graph is for the same queries only: give others another `key`, so that a graph never shows another's
+ * answer.
+ */
 export interface QueryGraphProps extends ReadingProps, GraphPanelView {
   readonly api: Api;
   readonly sourceName: string;
   readonly name: string;
   readonly title: string;
   readonly unit: Unit;
-  /** The queries at steps of some length, in seconds. */
+  /** Returns the queries for a step length in seconds. */
   readonly queriesAt: (stepS: number) => readonly DrawnQuery[];
-  /** Names a line that is alone; undefined: its labels do. */
+  /** Name of a single line; undefined: its labels name it. */
   readonly loneLabel?: string;
   readonly annotations: readonly DrawnAnnotation[];
-  /** Further annotations, which depend on the series that are drawn. */
+  /** Returns further annotations that depend on the drawn series. */
   readonly annotationsOf?: ((series: readonly LabelMap[]) => readonly DrawnAnnotation[]) | undefined;
-  /** A number that the values are compared with. */
+  /** A number with which the values are compared. */
   readonly threshold?: number | undefined;
   readonly height: number;
   readonly showsTiers: boolean;
   readonly controls?: ComponentChildren;
-  /** What the graph shows, if its title does not say it. */
+  /** Describes what the graph shows, if its title does not. */
   readonly shows?: (stepS: number) => ComponentChildren;
-  /** What stands below the legend, which depends on the series that are drawn. */
+  /** Returns content below the legend that depends on the drawn series. */
   readonly remark?: (series: readonly LabelMap[]) => ComponentChildren;
   readonly isWanted: boolean;
   readonly panel?: { readonly current: HTMLElement | null };
 }
 
-/** A graph of what PromQL queries give. */
+/** A graph of the results of PromQL queries. */
 export function QueryGraph(props: QueryGraphProps) {
   const { api, span, utc, compareS, queriesAt, name } = props;
   const { reading, earlier, error } = useReading(
@@ -132,18 +135,18 @@ const NO_SOURCE = { kind: 'labels', id: '' } as const;
 
 function idOf({ series, names }: GraphAnswer, at: number): string {
   const name = names[at];
-  // Two series may be given the same name.
+  // Add the labels if two series have the same name.
   return name === undefined || names.indexOf(name) !== names.lastIndexOf(name)
     ? `${name ?? ''}${seriesText(series[at]!)}`
     : name;
 }
 
-/** The values of the series that are drawn. */
+/** Returns the values of the drawn series. */
 function drawnOf({ data: { times, values } }: GraphAnswer): GraphAnswer['data'] {
   return { times, values: values.slice(0, MAX_LINES) };
 }
 
-/** The earlier values of the series that are drawn, in their order. */
+/** Returns the earlier values of the drawn series, in the same order. */
 function sameSeries(answer: GraphAnswer, earlier: GraphAnswer): GraphAnswer['data'] {
   const { times, values } = earlier.data;
   const rows = new Map(earlier.series.map((_, i) => [idOf(earlier, i), values[i]!]));

@@ -1,7 +1,7 @@
 import { isPlain, prefixesOf, symbolOf } from '../view/format';
 import type { Unit } from './graphs';
 
-/** Values along a graph's vertical axis, ascending, and how each is written. */
+/** Values along a graph's vertical axis, ascending, with their labels. */
 export interface Ticks {
   readonly values: readonly number[];
   readonly labels: readonly string[];
@@ -12,21 +12,24 @@ export interface ValueRange {
   readonly high: number;
 }
 
-/** Below this share of the largest value, float64 no longer tells ticks apart. */
+/** Below this share of the largest value, float64 cannot distinguish ticks. */
 const MIN_SPAN_SHARE = 1e-12;
-/** Smaller values count as zero: float64 has fewer digits for them. */
+/** Smaller values count as zero, since float64 represents them with fewer digits. */
 const MIN_SIZE = 1e-306;
-/** A prefix is used where labels need no more decimals, and no larger numbers, than these. */
+/**
+ * A prefix is used if labels then need no more decimals than MAX_DECIMALS, and no larger numbers than
+ * MAX_PREFIXED.
+ */
 const MAX_DECIMALS = 3;
 const MAX_PREFIXED = 10_000;
-/** Units whose axis has no ticks between 0 and 1. */
+/** Units without ticks between 0 and 1. */
 const WHOLE: ReadonlySet<Unit> = new Set<Unit>(['integer', 'bytes', 'bytes/sec', 'bits/sec']);
-/** Above this size, ticks of a whole unit are more than 1 apart without help. */
+/** Above this size, ticks of whole units are more than 1 apart anyway. */
 const MAX_WIDENED = 1000;
 
 /**
- * The range of a graph's vertical axis: a little more than its values take. Areas begin at zero. The range of a whole unit
- * ends at whole numbers, so that there are ticks to show.
+ * Returns the range of a graph's vertical axis: slightly more than the range of its values. Areas begin at
+ * zero. The range of a whole unit ends at whole numbers, so that there are ticks to show.
  */
 export function valueRange(min: number, max: number, isArea: boolean, unit: Unit): ValueRange {
   const range = roomyRange(min, max, isArea, unit);
@@ -47,7 +50,7 @@ function roomyRange(min: number, max: number, isArea: boolean, unit: Unit): Valu
   }
   const room = top / 10 - bottom / 10;
   const { low, high } = widened(bottom, top, room);
-  // An axis that would go a little beyond zero ends there.
+  // End the axis at zero, instead of slightly beyond it.
   return { low: bottom >= 0 && low < 0 ? 0 : low, high: top <= 0 && high > 0 ? 0 : high };
 }
 
@@ -55,15 +58,15 @@ function widened(low: number, high: number, room: number): ValueRange {
   return { low: Math.max(-Number.MAX_VALUE, low - room), high: Math.min(Number.MAX_VALUE, high + room) };
 }
 
-/** Where a value lies in a range, as a share of it: 0 at the bottom, 1 at the top. Does not overflow. */
+/** Returns the position of a value in a range: 0 at the bottom, 1 at the top. Does not overflow. */
 export function shareOf(value: number, { low, high }: ValueRange): number {
   const span = high - low;
   return Number.isFinite(span) ? (value - low) / span : (value / 2 - low / 2) / (high / 2 - low / 2);
 }
 
 /**
- * Chooses at most `maxCount` round values of a range. Their labels have the same prefix, and as many digits as tell them
- * apart.
+ * Chooses at most `maxCount` round values in a range. Their labels have the same prefix, and enough digits to
+ * distinguish them.
  */
 export function ticksOf({ low, high }: ValueRange, maxCount: number, unit: Unit): Ticks {
   const size = Math.max(Math.abs(low), Math.abs(high));
@@ -83,7 +86,7 @@ export function ticksOf({ low, high }: ValueRange, maxCount: number, unit: Unit)
   return { values, labels };
 }
 
-/** How an axis writes its ticks: divided, with a fixed number of decimals, then a suffix. */
+/** Decides how an axis formats its ticks: a divisor, a fixed number of decimals, and a suffix. */
 function writingOf(size: number, minStep: number, unit: Unit) {
   const all = prefixesOf(unit);
   const fitting = all.filter(({ divisor }) => size >= divisor * 0.9995);
@@ -103,7 +106,10 @@ function writingOf(size: number, minStep: number, unit: Unit) {
   return writings.find(isShort) ?? writings.at(-1)!;
 }
 
-/** The smallest of 1, 2, 2.5, 5 times a power of ten that is at least `min`, and the decimals that write its multiples. */
+/**
+ * Returns the smallest of 1, 2, 2.5 or 5 times a power of ten that is at least `min`, and the decimals for
+ * its multiples.
+ */
 function roundStep(min: number): { readonly step: number; readonly decimals: number } {
   const exponent = Math.floor(Math.log10(min));
   const power = 10 ** exponent;

@@ -16,7 +16,10 @@ const MEANING = {
   cold: 'in the archive on S3',
 } as const;
 
-/** Shows which tiers a graph's samples are in: a lane each along the time axis, and how many samples. */
+/**
+ * Shows which tiers a graph's samples are in: a lane along the time axis for each tier, with its number of
+ * samples.
+ */
 export function TierStrip({ tiers, span, utc, axis }: TierStripProps) {
   const lengthS = span.toS - span.fromS;
   const percent = (timeS: number) =>

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Api } from '../api/api';
 import type { Metadata } from './metadata';
 
-/** What is known of metrics; undefined until it was read, empty if it cannot be. */
+/** Reads the metadata of metrics. Undefined until it has been read; empty if that failed. */
 export function useMetadata(api: Api): Metadata | undefined {
   const [metadata, setMetadata] = useState<Metadata>();
   useEffect(() => {

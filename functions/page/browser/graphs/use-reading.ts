@@ -2,31 +2,31 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../api/api';
 import type { Span, TimeRange } from '../view/time-range';
 
-/** After a failure a graph is read again, even if its range does not move. */
+/** After a failure, a graph is read again after this time, even if its range does not change. */
 const RETRY_MS = 5_000;
 
 export interface ReadingState<T> {
   readonly reading?: T;
-  /** The same, `compareS` earlier. */
+  /** The same data, `compareS` earlier. */
   readonly earlier?: T;
   readonly error?: string;
 }
 
 export interface ReadingProps {
   readonly range: TimeRange;
-  /** The range as it is now; a new object asks for another read. */
+  /** The range at the present time. A new object causes another read. */
   readonly span: Span;
   readonly compareS: number | undefined;
-  /** How often the server came back after it was gone: reads that were under way then are given up. */
+  /** How often the server has become reachable again. Each time, reads in progress are abandoned. */
   readonly returns: number;
   readonly onAnswer: (error: ApiError | undefined) => void;
 }
 
 /**
- * Reads while it is wanted, and again with each new span or subject.
+ * Reads data while `isWanted`, and again for each new span or subject.
  *
- * @param subject what is read; a new one gives up the read under way
- * @param read reads the subject in a span
+ * @param subject identifies the data; a new one aborts the read in progress
+ * @param read reads the subject for a span
  */
 export function useReading<T>(
   { range, span, compareS, returns, onAnswer }: ReadingProps,
@@ -40,7 +40,7 @@ export function useReading<T>(
   const what = useStable([range, compareS, subject, returns]);
   useEffect(() => {
     if (!isWanted) return;
-    // A range that follows the present waits for the answer under way. Another range does not.
+    // If the range follows the present, wait for the read in progress. Abort it for any other range.
     if (flight.current?.what === what) return;
     flight.current?.abort.abort();
     const mine = { what, abort: new AbortController() };
@@ -61,7 +61,7 @@ export function useReading<T>(
         if (!landed()) return;
         mine.abort.abort();
         setState((old) => ({ ...old, error: reason.message }));
-        // A refused request is refused again.
+        // Do not retry a refused request: it would be refused again.
         if (!(reason instanceof ApiError && reason.kind === 'refused'))
           setTimeout(() => setAttempt((count) => count + 1), RETRY_MS);
         onAnswer(reason instanceof ApiError ? reason : undefined);
@@ -72,7 +72,7 @@ export function useReading<T>(
   return state;
 }
 
-/** An array that stays the same object while its entries do. */
+/** Returns the same array object while its entries are equal. */
 function useStable(entries: readonly unknown[]): readonly unknown[] {
   const kept = useRef(entries);
   if (entries.some((entry, i) => entry !== kept.current[i])) kept.current = entries;

@@ -3,21 +3,21 @@ import { durationText } from '../view/time-range';
 import type { Unit } from './graphs';
 import { describedBy, type Metadata, unitOf } from './metadata';
 
-/** A counter or a histogram. Its stored totals only rise, so a graph shows what PromQL makes of them. */
+/** A counter or histogram. Its stored values only increase, so a graph shows the result of PromQL on them. */
 export interface Measure {
   readonly kind: 'counter' | 'histogram';
   /** A counter's name, or a histogram's family. */
   readonly name: string;
-  /** Matchers in braces, such as `{job="api"}`; may be empty. */
+  /** Matchers in braces, such as `{job="api"}`; or empty. */
   readonly matchers: string;
-  /** Of a counter's total, or of what a histogram observes. */
+  /** Unit of a counter's total, or of the values that a histogram observes. */
   readonly unit: Unit;
 }
 
-/** How a graph shows a counter or a histogram. `stored` is the totals themselves. */
+/** How a graph shows a counter or histogram. `stored` shows the stored values unchanged. */
 export type Way = 'rate' | 'increase' | 'quantiles' | 'average' | 'stored';
 
-/** The ways to show each kind, the usual one first. */
+/** The ways for each kind, the default first. */
 export const WAYS: Readonly<Record<Measure['kind'], readonly (readonly [Way, string])[]>> = {
   counter: [
     ['rate', 'rate per second'],
@@ -39,15 +39,18 @@ export function wayOf({ kind }: Measure, chosen: string | undefined): Way {
 /** One of the expressions that a graph draws. */
 export interface DrawnQuery {
   readonly query: string;
-  /** Names the expression's only series, or each of its series by its labels; undefined: its series have labels of their own. */
+  /**
+   * Name of the query's only series, or a function that names each series by its labels; undefined: series
+   * are named by their labels.
+   */
   readonly label?: string | ((labels: LabelMap) => string);
 }
 
-/** Agents post once a minute, and a rate needs several samples. */
+/** Shortest window of a rate, in seconds. Agents post once a minute, and a rate needs several samples. */
 const MIN_WINDOW_S = 300;
 const QUANTILES = [0.5, 0.9, 0.99];
 
-/** The expressions that show a counter or a histogram at steps of some length. */
+/** Returns the queries that show a counter or histogram for a step length. */
 export function queriesOf({ kind, name, matchers }: Measure, way: Way, stepS: number): DrawnQuery[] {
   const window = `[${durationText(Math.max(MIN_WINDOW_S, stepS))}]`;
   const over = (call: string, metric: string) => `${call}(${metric}${matchers}${window})`;
@@ -66,26 +69,26 @@ export function queriesOf({ kind, name, matchers }: Measure, way: Way, stepS: nu
   }
 }
 
-/** The unit of what the expressions give. */
+/** Returns the unit of the queries' results. */
 export function unitOfWay({ kind, unit }: Measure, way: Way): Unit {
   if (way !== 'rate') return unit;
   if (kind === 'histogram') return 'iops';
   if (unit === 'bytes') return 'bytes/sec';
-  // Seconds a second, such as processor time, have no unit.
+  // Seconds for each second, such as processor time, have no unit.
   return unit === 'float' || unit === 'integer' ? 'iops' : 'float';
 }
 
-/** Says what a graph shows instead of the totals. */
+/** Describes what a graph shows instead of the stored values. */
 export function wayText({ kind }: Measure, way: Way): string {
   const [, shown] = WAYS[kind].find(([each]) => each === way)!;
   return `A ${kind}, drawn as its ${shown}`;
 }
 
-/** A selector alone: a name, and matchers whose strings may contain anything. */
+/** Matches a plain selector: a name, and matchers whose strings may contain anything. */
 const SELECTOR =
   /^\s*([a-zA-Z_:][\w:]*)\s*(\{(?:[^{}"'`]|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`)*\})?\s*$/;
 
-/** What a query selects if it is the selector of a counter or a histogram and nothing more. */
+/** Returns the counter or histogram that a query selects, if the query is a plain selector. */
 export function measureOf(query: string, metadata: Metadata): Measure | undefined {
   const [, name, matchers = ''] = SELECTOR.exec(query) ?? [];
   const described = name === undefined ? undefined : describedBy(metadata, name);

@@ -5,14 +5,14 @@ import { type TreeNode, treeOf } from './graph-tree';
 
 export interface GraphPickerProps {
   readonly graphs: readonly Graph[];
-  /** Names of the picked graphs; undefined: all. */
+  /** Names of the picked graphs; undefined: all are shown. */
   readonly picked: readonly string[] | undefined;
   readonly find: string;
   readonly onPick: (graphs: readonly string[] | undefined) => void;
   readonly onFind: (find: string) => void;
 }
 
-/** The tree of graphs: which of them are shown. */
+/** A tree for picking the graphs to show. */
 export function GraphPicker({ graphs, picked, find, onPick, onFind }: GraphPickerProps) {
   const words = wordsOf(find);
   const found = useMemo(() => graphs.filter((graph) => graphHas(graph, words)), [graphs, find]);

@@ -1,10 +1,10 @@
 import type { Graph } from '../graphs/graphs';
 
-/** Graphs grouped by the parts of their names. */
+/** Graphs, grouped by the parts of their names. */
 export interface TreeNode {
-  /** One part of the name, or several where the first has a single branch. */
+  /** A part of the name; or several parts, if there is only one branch. */
   readonly label: string;
-  /** All parts up to here. */
+  /** All parts of the name up to this node. */
   readonly path: string;
   readonly graph: Graph | undefined;
   readonly children: readonly TreeNode[];

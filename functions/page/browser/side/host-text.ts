@@ -4,19 +4,19 @@ export function hostName({ name, displayName }: Host): string {
   return displayName || name;
 }
 
-/** Names that several of the hosts have. */
+/** Returns the names that several hosts have. */
 export function sharedNames(hosts: readonly Host[]): ReadonlySet<string> {
   const seen = new Set<string>();
   return new Set(hosts.map(hostName).filter((name) => seen.size === seen.add(name).size));
 }
 
-/** A host's name, with its id where another host has the same name. */
+/** Returns a host's name, with its id if another host has the same name. */
 export function hostLabel(host: Host, shared: ReadonlySet<string>): string {
   const name = hostName(host);
   return shared.has(name) ? `${name} (${host.id})` : name;
 }
 
-/** A host's id if it is asked for, its status unless it works, and its roles as `service:role`. */
+/** Describes a host: its id if requested, its status unless `working`, and its roles as `service:role`. */
 export function hostNote({ id, status, roles }: Host, withId: boolean): string {
   const names = Object.entries(roles).flatMap(([service, all]) => all.map((role) => `${service}:${role}`));
   return [...(withId ? [id] : []), ...(status === 'working' ? [] : [status]), ...names].join(', ');

@@ -8,14 +8,14 @@ import { firstHit, foundIn, labelsEntry, type SourceSection } from './sources';
 export interface SidebarProps {
   readonly state: ViewState;
   readonly sections: readonly SourceSection[];
-  /** Of the source that is shown. */
+  /** Graphs of the source that is shown. */
   readonly graphs: readonly Graph[];
   readonly onPick: (graphs: readonly string[] | undefined) => void;
   readonly onFind: (find: string) => void;
   readonly onFollow: () => void;
 }
 
-/** All sources with a search over them, and the graphs of the one that is shown. */
+/** A searchable list of all sources, and the graphs of the shown source. */
 export function Sidebar({ state, sections, graphs, onPick, onFind, onFollow }: SidebarProps) {
   const [search, setSearch] = useState('');
   const found = useMemo(() => {

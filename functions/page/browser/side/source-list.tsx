@@ -10,14 +10,16 @@ export interface SourceListProps {
   readonly onFollow: () => void;
 }
 
-/** Pixels; `side.css` has the same. */
+/** Height of a row, in pixels. `side.css` has the same value. */
 const ROW_HEIGHT = 30;
-/** Rows that are there above and below those in view, so that the keyboard finds the next one. */
+/** Rows rendered above and below the visible ones, so that the keyboard can reach them. */
 const MARGIN_ROWS = 10;
 
 type Row = SourceEntry | { readonly title: string };
 
-/** The sources as links. Only the rows in view are in the document, so that thousands cost no more than a few. */
+/**
+ * The list of sources as links. Only visible rows are rendered, so that thousands cost no more than a few.
+ */
 export function SourceList({ sections, current, hrefOf, onFollow }: SourceListProps) {
   const rows: Row[] = sections.flatMap(({ title, entries }) => [
     { title: `${title} ${formatCount(entries.length)}` },
@@ -28,7 +30,7 @@ export function SourceList({ sections, current, hrefOf, onFollow }: SourceListPr
   const list = useRef<HTMLElement>(null);
   const [{ top, height }, setWindow] = useState({ top: 0, height: 1000 });
   const look = () => {
-    // The observer may still call after the list is gone.
+    // The observer may be called after the list was removed.
     if (list.current === null) return;
     const { scrollTop, clientHeight } = list.current;
     setWindow((old) =>

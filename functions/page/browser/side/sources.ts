@@ -9,9 +9,9 @@ export interface SourceEntry {
   readonly source: SourceRef;
   readonly label: string;
   readonly note: string;
-  /** More text to search in, beside label and note. */
+  /** Additional text to search in. */
   readonly text: string;
-  /** Whether it belongs to the entry above, as a role does to its service. */
+  /** Whether the entry belongs to the one above, as a role belongs to its service. */
   readonly isInner: boolean;
 }
 
@@ -20,7 +20,7 @@ export interface SourceSection {
   readonly entries: readonly SourceEntry[];
 }
 
-/** All sources by kind, in natural order. */
+/** Lists all sources by kind, in natural order. */
 export function sectionsOf(
   hosts: readonly Host[],
   services: readonly string[],
@@ -69,7 +69,7 @@ function hostsText(count: number): string {
   return count === 0 ? '' : `${count} ${count === 1 ? 'host' : 'hosts'}`;
 }
 
-/** The entries that have every word, without sections that have none. */
+/** Returns the entries that contain every word, without empty sections. */
 export function foundIn(sections: readonly SourceSection[], words: readonly string[]): SourceSection[] {
   if (words.length === 0) return [...sections];
   const has = ({ label, note, text }: SourceEntry) => {
@@ -81,14 +81,17 @@ export function foundIn(sections: readonly SourceSection[], words: readonly stri
     .filter(({ entries }) => entries.length > 0);
 }
 
-/** The first entry whose label begins with the search, else the first. */
+/** Returns the first entry whose label begins with the search, or otherwise the first entry. */
 export function firstHit(sections: readonly SourceSection[], search: string): SourceEntry | undefined {
   const entries = sections.flatMap((section) => section.entries);
   const start = search.trim().toLowerCase();
   return entries.find(({ label }) => label.toLowerCase().startsWith(start)) ?? entries[0];
 }
 
-/** An entry for a search that is labels, such as `host=tele1` or `job=node,instance=a:9100`; undefined for any other. */
+/**
+ * Makes an entry of a search that consists of labels, such as `host=tele1` or `job=node,instance=a:9100`;
+ * undefined for any other.
+ */
 export function labelsEntry(search: string): SourceEntry | undefined {
   const labels = parseLabels(search.trim());
   if (labels.length === 0 || labels.some(([name, value]) => name === '' || value === '')) return undefined;

@@ -13,10 +13,10 @@ export interface HistoryGraphsProps {
 }
 
 const DAY_S = 86_400;
-/** Pixels of a plot. */
+/** Height of a plot, in pixels. */
 const HEIGHT = 120;
 
-/** Ingest, reads and lag: since this view was first opened, and by day. */
+/** Graphs of ingest, reads and lag: since this view was first opened, and by day. */
 export function HistoryGraphs({ history, days, utc }: HistoryGraphsProps) {
   const first = history.observations[0]?.timeS ?? 0;
   const last = history.observations.at(-1)?.timeS ?? 0;
@@ -24,7 +24,7 @@ export function HistoryGraphs({ history, days, utc }: HistoryGraphsProps) {
   const byDay = daysOverTime(days, 'samples');
   const daily = {
     span: { fromS: (byDay.times[0] ?? 0) - DAY_S, toS: (byDay.times.at(-1) ?? 0) + DAY_S },
-    // A day is one of UTC.
+    // Days are in UTC.
     utc: true,
   };
   return (
@@ -53,7 +53,7 @@ interface FigureProps {
 }
 
 function Figure({ title, unit, data, span, utc }: FigureProps) {
-  // Another graph would be drawn from nothing at each look.
+  // Memoized, because a new object would redraw the graph at each update.
   const graph = useMemo(() => {
     const line = { id: title, label: title, isStacked: true, source: NO_SOURCE, metric: title };
     return { name: title, title, unit, lines: [line], path: [title] };

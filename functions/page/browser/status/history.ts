@@ -2,18 +2,18 @@ import type { Status } from '../api/status';
 import type { SeriesData } from '../graphs/plot-data';
 import { type Count, sampleRate, withCount } from './sample-rate';
 
-/** The pipeline at one time. */
+/** State of the pipeline at one time. */
 interface Observation {
   /** Seconds since epoch. */
   readonly timeS: number;
-  /** A second, over the last minutes; null until that is known. */
+  /** Rates for each second over the last minutes; null until they are known. */
   readonly samples: number | null;
   readonly reads: number | null;
-  /** How far the stream's slowest reader is behind, in seconds. */
+  /** How far the slowest reader of the stream is behind, in seconds. */
   readonly lagS: number | null;
 }
 
-/** What the status was since someone first looked. */
+/** The status since the view was first opened. */
 export interface History {
   readonly samples: readonly Count[];
   readonly reads: readonly Count[];
@@ -22,7 +22,7 @@ export interface History {
 
 export const NO_HISTORY: History = { samples: [], reads: [], observations: [] };
 
-/** An hour at one look in five seconds. */
+/** Covers an hour, with an observation every five seconds. */
 const MAX_OBSERVATIONS = 720;
 
 export function withStatus(history: History, { atMs, usage, stream }: Status): History {
@@ -35,7 +35,7 @@ export function withStatus(history: History, { atMs, usage, stream }: Status): H
     lagS: stream.behindMs === null ? null : stream.behindMs / 1000,
   };
   const last = history.observations.at(-1);
-  // The server answers several looks with one status.
+  // The server may return the same status several times.
   const observations =
     last === undefined || observation.timeS > last.timeS
       ? [...history.observations, observation].slice(-MAX_OBSERVATIONS)
@@ -43,7 +43,7 @@ export function withStatus(history: History, { atMs, usage, stream }: Status): H
   return { samples, reads, observations };
 }
 
-/** One of the figures at the times at which it was known. */
+/** Returns one of the figures, at the times when it was known. */
 export function figureOverTime(
   { observations }: History,
   figure: Exclude<keyof Observation, 'timeS'>,
@@ -52,7 +52,7 @@ export function figureOverTime(
   return { times: known.map(({ timeS }) => timeS), values: [known.map((each) => each[figure])] };
 }
 
-/** What a tenant did on each day, at the beginning of the day. */
+/** Returns a tenant's daily figures, at the beginning of each day. */
 export function daysOverTime(days: Status['usage']['days'], figure: 'samples' | 'reads'): SeriesData {
   return {
     times: days.map(({ day }) => Date.parse(`${day}T00:00:00Z`) / 1000),

@@ -2,9 +2,12 @@ import type { ComponentChildren } from 'preact';
 import type { Status } from '../api/status';
 import { counted, formatCount, formatDuration, formatValue } from '../view/format';
 
-/** Heartbeats pass every minute where nobody posts, so the lag of the stream may seem that long. */
+/**
+ * Lag at which the stream counts as late, ms. Without posts, only heartbeats pass, every minute, so its lag
+ * may seem that long.
+ */
 const STREAM_LATE_MS = 120_000;
-/** Flushers run every minute, the archiver every hour. */
+/** Lag at which a stage counts as late, ms. Flushers run every minute, the archiver every hour. */
 const FLUSH_LATE_MS = 180_000;
 const ARCHIVE_LATE_MS = 2 * 3_600_000;
 
@@ -94,7 +97,7 @@ interface StageProps {
   readonly children: ComponentChildren;
 }
 
-/** One stage of the pipeline: how far behind it is, how much it holds, whether it is on time. */
+/** A stage of the pipeline: how far behind it is, how much it holds, and whether it is on time. */
 function Stage({ tier, title, place, isLate, figure, caption, children }: StageProps) {
   return (
     <li class={`stage ${tier}`}>

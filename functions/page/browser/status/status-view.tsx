@@ -15,7 +15,7 @@ export interface StatusViewProps {
 
 const EVERY_MS = 5_000;
 
-/** Where the data is on its way from the stream to the archive, and whether it is on time. */
+/** Shows where data is between the stream and the archive, and whether each stage is on time. */
 export function StatusView({ api, utc, onAnswer }: StatusViewProps) {
   const { status, history, problem } = useStatus(api, onAnswer);
   if (status === undefined)
@@ -43,10 +43,10 @@ export function StatusView({ api, utc, onAnswer }: StatusViewProps) {
   );
 }
 
-/** What was seen with each key; kept while other views are shown. */
+/** The history for each key, kept while other views are shown. */
 const histories = new WeakMap<Api, History>();
 
-/** The status, read every few seconds while the page is visible, and why the last read failed. */
+/** Reads the status every few seconds while the page is visible. Also returns why the last read failed. */
 function useStatus(
   api: Api,
   onAnswer: StatusViewProps['onAnswer'],

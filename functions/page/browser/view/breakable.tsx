@@ -1,7 +1,7 @@
 import { Fragment } from 'preact';
 import { partsOf } from './name-parts';
 
-/** A name that breaks between its parts where a line ends, and within a part only if that alone is too long. */
+/** A name that wraps between its parts, and within a part only if the part is too long for a line. */
 export function Breakable({ text }: { readonly text: string }) {
   return (
     <>

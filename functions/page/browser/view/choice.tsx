@@ -2,14 +2,14 @@ import { useId } from 'preact/hooks';
 
 export interface ChoiceProps {
   readonly label: string;
-  /** Its name for screen readers where the label alone says too little; contains the label. */
+  /** Accessible name, if the label alone is not enough. It must contain the label. */
   readonly name?: string;
   readonly value: string;
   readonly options: readonly (readonly [value: string, text: string])[];
   readonly onChoose: (value: string) => void;
 }
 
-/** A labelled list to choose one option from. */
+/** A labelled list of options, of which one is chosen. */
 export function Choice({ label, name, value, options, onChoose }: ChoiceProps) {
   const id = useId();
   return (

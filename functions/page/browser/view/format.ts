@@ -1,6 +1,6 @@
 import type { Unit } from '../graphs/graphs';
 
-/** A unit's prefixes, smallest first, and what one step between them multiplies by. */
+/** The prefixes of a unit, smallest first, and the factor between consecutive prefixes. */
 interface Scale {
   readonly base: number;
   readonly prefixes: readonly string[];
@@ -25,7 +25,7 @@ const SCALES: Readonly<Record<Unit, Scale>> = {
   iops: { ...DECIMAL, symbol: ' /s' },
 };
 
-/** A way to write values of about one size: divide, then append. */
+/** How to format values of a similar size: divide by the divisor, then append the suffix. */
 export interface Prefix {
   readonly divisor: number;
   /** Prefix and unit, such as ` KiB`. */
@@ -47,17 +47,24 @@ export function symbolOf(unit: Unit): string {
   return SCALES[unit].symbol;
 }
 
-/** Three or four digits tell values apart that differ by this share or more. */
+/** Values that differ by at least this share are distinguished by three or four digits. */
 const TOLD_APART = 1e-3;
-/** A sum of doubles is sure of so many digits; values that differ in later ones only are equal to a reader. */
+/**
+ * Number of digits to which a sum of doubles is exact. Values that differ only in later digits are shown as
+ * equal.
+ */
 const SURE_DIGITS = 15;
-/** A decimal value that needs more digits than this is written in full, which is easier to compare than a long fraction. */
+/**
+ * A decimal value that needs more digits than this is written in full, which is easier to compare than a long
+ * fraction.
+ */
 const MOST_DIGITS = 6;
 
 /**
- * Writes a value as people read it: three or four digits, a prefix and the unit.
+ * Formats a value for people: three or four digits, a prefix and the unit.
  *
- * @param spread between the values beside it; if it is small, the value has as many digits as tell them apart
+ * @param spread difference between the values shown together; if it is small, the value gets enough digits to
+ *   distinguish them
  */
 export function formatValue(value: number, unit: Unit, spread = Number.POSITIVE_INFINITY): string {
   const size = Math.abs(value);
@@ -76,10 +83,10 @@ export function formatValue(value: number, unit: Unit, spread = Number.POSITIVE_
     : `${exponential(value)}${symbolOf(unit)}`;
 }
 
-/** The largest prefix that leaves one digit or more before the point. */
+/** Returns the largest prefix with at least one digit before the decimal point. */
 function prefixOf(size: number, unit: Unit): Prefix {
   const prefixes = prefixesOf(unit);
-  // 999.96 would be written as 1000.
+  // 0.9995, because 999.96 would be rounded to 1000.
   return prefixes.find((each) => size >= each.divisor * 0.9995) ?? prefixes.at(-1)!;
 }
 
@@ -94,7 +101,7 @@ function digits(value: number): string {
   return String(Number(value.toFixed(decimals)));
 }
 
-/** `1.23e-9`: three digits at most. */
+/** Formats a number as `1.23e-9`, with at most three digits. */
 function exponential(value: number): string {
   return Number(value.toPrecision(3)).toExponential().replace('e+', 'e');
 }
@@ -103,7 +110,7 @@ export function formatCount(count: number): string {
   return count.toLocaleString('en');
 }
 
-/** A count with what it counts, such as `1 sample` or `1,200 samples`. */
+/** Formats a count with a noun, such as `1 sample` or `1,200 samples`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
@@ -112,7 +119,7 @@ export function formatDollars(dollars: number): string {
   return dollars > 0 && dollars < 0.01 ? 'under 1 ¢' : `$${dollars.toFixed(2)}`;
 }
 
-/** `3 min 20 s`: the two largest units. */
+/** Formats a duration with its two largest units: `3 min 20 s`. */
 export function formatDuration(ms: number): string {
   const seconds = Math.round(ms / 1000);
   if (seconds < 1) return 'under 1 s';
@@ -131,8 +138,10 @@ export function formatDuration(ms: number): string {
 }
 
 /**
+ * Formats a time.
+ *
  * @param timeS seconds since epoch
- * @returns date and time of day, in UTC or the reader's time zone
+ * @returns date and time of day, in UTC or local time
  */
 export function timeParts(timeS: number, utc: boolean): { readonly date: string; readonly time: string } {
   const at = new Date(timeS * 1000);
@@ -147,21 +156,21 @@ export function formatTime(timeS: number, utc: boolean): string {
   return `${date} ${time}`;
 }
 
-/** Writes a time as `<input type="datetime-local">` has it, to the minute. */
+/** Formats a time for `<input type="datetime-local">`, to the minute. */
 export function dateTimeText(timeS: number, utc: boolean): string {
   const { date, time } = timeParts(timeS, utc);
   return `${date}T${time.slice(0, 5)}`;
 }
 
-/** Reads what `dateTimeText` wrote; returns seconds since epoch, undefined for anything else. */
+/** Parses a text formatted by `dateTimeText`. Returns seconds since epoch; undefined for any other text. */
 export function parseDateTime(text: string, utc: boolean): number | undefined {
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text)) return undefined;
-  // Date takes a time without a zone as local.
+  // Date parses a time without a zone as local time.
   const ms = Date.parse(utc ? `${text}Z` : text);
   return Number.isFinite(ms) ? ms / 1000 : undefined;
 }
 
-/** Labels along a time axis: the date where a day begins, else the time. */
+/** Returns labels along a time axis: the date where a day begins, otherwise the time. */
 export function axisLabels(times: readonly number[], stepS: number, utc: boolean): string[] {
   return times.map((timeS, i) => {
     const { date, time } = timeParts(timeS, utc);

@@ -1,13 +1,16 @@
-/** A series' labels, sorted by name; `__name__` may be among them. */
+/** A series' labels, sorted by name, possibly with `__name__`. */
 export type Labels = readonly (readonly [name: string, value: string])[];
 
-/** Writes labels as `name=value,name=value`, with a backslash before each comma, equals sign and backslash of a name or value. */
+/**
+ * Formats labels as `name=value,name=value`, with a backslash before each comma, equals sign and backslash in
+ * a name or value.
+ */
 export function labelsText(labels: Labels): string {
   const escaped = (text: string) => text.replace(/[\\,=]/g, '\\$&');
   return labels.map(([name, value]) => `${escaped(name)}=${escaped(value)}`).join(',');
 }
 
-/** Reads what `labelsText` wrote; a part without an equals sign has an empty value. */
+/** Parses labels formatted by `labelsText`. A part without an equals sign has an empty value. */
 export function parseLabels(text: string): Labels {
   if (text === '') return [];
   const unescaped = (part: string) => part.replace(/\\([\\,=])/g, '$1');
@@ -17,7 +20,7 @@ export function parseLabels(text: string): Labels {
   });
 }
 
-/** Splits at each separator that no backslash precedes; the backslashes stay. */
+/** Splits at separators that are not preceded by a backslash. Backslashes are kept. */
 function splitAt(text: string, separator: string): string[] {
   const parts = [''];
   for (let i = 0; i < text.length; i++) {

@@ -1,4 +1,7 @@
-/** The time range of all graphs: the last so many seconds, following the present; or fixed, in seconds since epoch. */
+/**
+ * The time range of all graphs: the last `lastS` seconds, following the present; or a fixed range, in seconds
+ * since epoch.
+ */
 export type TimeRange = { readonly lastS: number } | { readonly fromS: number; readonly toS: number };
 
 /** A range at one moment, in seconds since epoch. */
@@ -14,7 +17,7 @@ const DAY = 86_400;
 export const MIN_SPAN_S = MINUTE;
 export const MAX_SPAN_S = 460 * DAY;
 
-/** The ranges that have a button; `label` is its text. */
+/** The ranges with a button. `label` is its text. */
 export const RANGES: readonly { readonly label: string; readonly name: string; readonly lastS: number }[] = [
   { label: '30m', name: '30 minutes', lastS: 30 * MINUTE },
   { label: '1h', name: '1 hour', lastS: HOUR },
@@ -37,13 +40,13 @@ const UNITS: readonly (readonly [number, string])[] = [
   [1, 's'],
 ];
 
-/** Writes a duration as addresses have it, such as `90m`: in the largest unit that divides it. */
+/** Formats a duration for addresses, such as `90m`, in the largest unit that divides it. */
 export function durationText(seconds: number): string {
   const [length, unit] = UNITS.find(([length]) => seconds % length === 0)!;
   return `${seconds / length}${unit}`;
 }
 
-/** Reads what `durationText` wrote; returns seconds, undefined for anything else. */
+/** Parses a duration formatted by `durationText`. Returns seconds; undefined for any other text. */
 export function parseDurationText(text: string): number | undefined {
   const match = /^(\d{1,9})([dhms])$/.exec(text);
   const unit = UNITS.find(([, name]) => name === match?.[2]);
@@ -54,27 +57,30 @@ export function spanOf(range: TimeRange, nowS: number): Span {
   return 'lastS' in range ? { fromS: nowS - range.lastS, toS: nowS } : range;
 }
 
-/** Most steps of a series in one read: about one for two pixels of a graph. */
+/** Most steps of a series in one read: about one for every two pixels of a graph. */
 const MAX_STEPS = 800;
 
 const STEPS_S = [MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, DAY];
 
-/** Up to this length, reads ask for samples as stored. */
+/** Up to this length, reads request samples as stored. */
 const MAX_STORED_S = 2 * HOUR;
 
-/** The step that suits a span, in seconds; undefined for samples as stored. */
+/** Returns the step for a span, in seconds; undefined for samples as stored. */
 export function stepFor({ fromS, toS }: Span): number | undefined {
   const spanS = toS - fromS;
   if (spanS <= MAX_STORED_S) return undefined;
   return STEPS_S.find((step) => spanS / step <= MAX_STEPS) ?? DAY;
 }
 
-/** Seconds between reads of a range that follows the present: in that time a graph moves by a pixel or two. */
+/**
+ * Returns the seconds between reads of a range that follows the present. In that time, a graph moves by a
+ * pixel or two.
+ */
 export function refreshS(lastS: number): number {
   return Math.min(300, Math.max(5, Math.round(lastS / 360)));
 }
 
-/** A fixed range around the same middle, of an allowed length, that ends by now. */
+/** Makes a fixed range with the same middle, an allowed length, and an end that is not in the future. */
 export function fixedRange(fromS: number, toS: number, nowS: number): TimeRange {
   const spanS = Math.min(MAX_SPAN_S, Math.max(MIN_SPAN_S, Math.round(toS - fromS)));
   const middle = (fromS + toS) / 2;
@@ -82,7 +88,10 @@ export function fixedRange(fromS: number, toS: number, nowS: number): TimeRange 
   return { fromS: end - spanS, toS: end };
 }
 
-/** Moves a range by a share of its length, backwards if `by` is negative. One that reaches the present follows it. */
+/**
+ * Moves a range by a share of its length, backwards if `by` is negative. A range that reaches the present
+ * then follows it.
+ */
 export function shifted(range: TimeRange, by: number, nowS: number): TimeRange {
   const { fromS, toS } = spanOf(range, nowS);
   const spanS = toS - fromS;
@@ -90,7 +99,9 @@ export function shifted(range: TimeRange, by: number, nowS: number): TimeRange {
   return fixedRange(fromS + by * spanS, toS + by * spanS, nowS);
 }
 
-/** Multiplies a range's length: around its middle, or up to the present if the range follows it. */
+/**
+ * Multiplies the length of a range. Its middle stays the same; or its end, if the range follows the present.
+ */
 export function scaled(range: TimeRange, factor: number, nowS: number): TimeRange {
   const clamp = (spanS: number) => Math.min(MAX_SPAN_S, Math.max(MIN_SPAN_S, Math.round(spanS)));
   if ('lastS' in range) return { lastS: clamp(range.lastS * factor) };

@@ -3,49 +3,54 @@ import { durationText, MAX_SPAN_S, MIN_SPAN_S, parseDurationText, type TimeRange
 
 export const SOURCE_KINDS = ['host', 'service', 'role', 'labels'] as const;
 
-/** The source whose graphs the page draws: a host, a service, the hosts of a role, or labels. */
+/** The source whose graphs the page shows: a host, a service, the hosts of a role, or labels. */
 export interface SourceRef {
   readonly kind: (typeof SOURCE_KINDS)[number];
-  /** A host's id, a service's name, a role as `service:role`, or labels as `labelsText` writes them. */
+  /** A host's id, a service's name, a role as `service:role`, or labels formatted by `labelsText`. */
   readonly id: string;
 }
 
-/** How a graph over several hosts shows them: a line for each, or one line. */
+/** How a graph of several hosts combines them: a line for each, or a single line. */
 export const OVER_HOSTS = ['each', 'average', 'min', 'max', 'sum'] as const;
 export type OverHosts = (typeof OVER_HOSTS)[number];
 
 export const VIEWS = ['graphs', 'alerts', 'dashboards', 'explore', 'status'] as const;
 export type View = (typeof VIEWS)[number];
 
-/** All that decides what the page shows. The address has all of it, so that a link shows the same. */
+/**
+ * Everything that determines what the page shows. It is all in the address, so that a link shows the same
+ * page.
+ */
 export interface ViewState {
   readonly view: View;
-  /** Undefined: the first source of the lists. */
+  /** Undefined: the first source in the lists. */
   readonly source: SourceRef | undefined;
-  /** Names of the picked graphs; undefined: all. */
+  /** Names of the picked graphs; undefined: all are shown. */
   readonly graphs: readonly string[] | undefined;
-  /** Words that a graph or one of its lines has; empty: all. */
+  /** Words that a graph or one of its lines must contain; empty: all graphs are shown. */
   readonly find: string;
-  /** Ids of the lines that are hidden, in every graph. */
+  /** Ids of the lines that are hidden in every graph. */
   readonly hidden: readonly string[];
   readonly range: TimeRange;
-  /** Seconds; 0: never; undefined: as the range suggests. */
+  /** Seconds between reads; 0: never; undefined: the default for the range. */
   readonly refreshS: number | undefined;
-  /** How much earlier the samples are that each graph is compared with; undefined: none. */
+  /**
+   * How much earlier the samples are with which graphs are compared, in seconds; undefined: no comparison.
+   */
   readonly compareS: number | undefined;
   readonly over: OverHosts;
   readonly utc: boolean;
   /** Whether each graph shows its tiers. */
   readonly tiers: boolean;
-  /** How counters and histograms are shown, by the name of their graph; others as is usual. */
+  /** How counters and histograms are shown, by graph name; others are shown in the default way. */
   readonly ways: Readonly<Record<string, string>>;
   /** PromQL expressions of the explore view. */
   readonly queries: readonly string[];
-  /** Whether the explore view shows the values at the range's end instead of graphs. */
+  /** Whether the explore view shows values at the end of the range, instead of graphs. */
   readonly asTable: boolean;
-  /** Ids of the alerts whose details are shown; undefined: those of the first. */
+  /** Ids of the alerts whose details are shown; undefined: only the first alert's. */
   readonly alerts: readonly string[] | undefined;
-  /** Id of the dashboard that is shown; undefined: the list of all. */
+  /** Id of the dashboard that is shown; undefined: the list of dashboards. */
   readonly dashboard: string | undefined;
 }
 
@@ -68,20 +73,20 @@ export const INITIAL_STATE: ViewState = {
   dashboard: undefined,
 };
 
-/** The hidden lines after one was hidden or shown. */
+/** Returns the hidden lines after a line was hidden or shown. */
 export function hiddenWith(hidden: readonly string[], id: string, isHidden: boolean): readonly string[] {
   const others = hidden.filter((each) => each !== id);
   return isHidden ? [...others, id] : others;
 }
 
-/** Refreshing more often than this would only load the server. */
+/** Shortest refresh interval, in seconds. Shorter ones would only load the server. */
 const MIN_REFRESH_S = 5;
 const MAX_REFRESH_S = 3600;
 const MAX_COMPARE_S = 366 * 86_400;
-/** More graphs than this load the server without being looked at. */
+/** Most queries of the explore view. More graphs would load the server without being looked at. */
 export const MAX_QUERIES = 8;
 
-/** Writes the part of the address after `#`; leaves out what is as in `INITIAL_STATE`. */
+/** Encodes the state as the part of the address after `#`. Omits values that are equal to `INITIAL_STATE`. */
 export function encodeState(state: ViewState): string {
   const fields: string[] = [];
   const add = (name: string, value: string) => fields.push(`${name}=${readable(value)}`);
@@ -110,7 +115,7 @@ export function encodeState(state: ViewState): string {
   return fields.join('&');
 }
 
-/** Reads what `encodeState` wrote; whatever is missing or impossible is as in `INITIAL_STATE`. */
+/** Decodes the state. Missing and invalid values are those of `INITIAL_STATE`. */
 export function decodeState(hash: string): ViewState {
   const fields = fieldsOf(hash);
   const kind = SOURCE_KINDS.find((each) => fields.get(each));
@@ -143,7 +148,10 @@ export function decodeState(hash: string): ViewState {
   };
 }
 
-/** Says which range an address asks for and why it is impossible; undefined if it is possible or absent. */
+/**
+ * Returns a message if an address requests an invalid range, telling which and why; undefined if it is valid
+ * or absent.
+ */
 export function rangeProblem(hash: string): string | undefined {
   const fields = fieldsOf(hash);
   const asked = ['last', 'from', 'to'].filter((name) => fields.has(name));
@@ -153,12 +161,12 @@ export function rangeProblem(hash: string): string | undefined {
   return `The link asks for an impossible time range: ${said}. ${allowed}: last=6h, or from and to in seconds since 1970. This is the last hour instead.`;
 }
 
-/** The key in an address that `npm start` printed. Browsers never send what follows `#`. */
+/** Returns the key in an address that `npm start` printed. Browsers never send the part after `#`. */
 export function keyInHash(hash: string): string | undefined {
   return fieldsOf(hash).get('key') ?? undefined;
 }
 
-/** The address without its key; everything else stays as it was written. */
+/** Removes the key from an address. Everything else stays unchanged. */
 export function withoutKey(hash: string): string {
   return hash
     .replace(/^#/, '')
@@ -187,7 +195,7 @@ function wholeNumber(text: string | null): number | undefined {
   return text !== null && /^\d{1,11}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Percent-encodes what it must and no more: people read and edit links. */
+/** Percent-encodes only what is necessary, since people read and edit links. */
 function readable(text: string): string {
   return encodeURIComponent(text).replace(/%(2C|3A|2F|40)/gi, decodeURIComponent);
 }
