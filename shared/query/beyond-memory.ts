@@ -14,46 +14,55 @@ import { type Day, dayStartMs, type PartitionRef } from '../model/placement';
 import type { DayPlan } from './plan';
 import { planRollups, type RollupFacts, type RollupPlan } from './rollup-plan';
 
-/** What a read knows once memory has answered. */
+/** What is known about a read after memory has answered. */
 export interface BeyondFacts extends Pick<RollupFacts, 'range' | 'groups' | 'deletions' | 'erasures'> {
-  /** The days of which samples may lie beyond memory, ascending. */
+  /** Days whose samples may be beyond memory, ascending. */
   readonly days: readonly DayPlan[];
-  /** Whether the manifest is asked which days have data before the warm table is asked for them. */
+  /** Whether to ask the manifest which days have data before asking the warm table for them. */
   readonly isPruned: boolean;
-  /** Whether the whole range is long: a directory is asked before it is known that something is archived. */
+  /**
+   * Whether the whole range is long. Then a directory is requested before it is known whether anything is
+   * archived.
+   */
   readonly isLong: boolean;
-  /** Length of the stored units that the read's steps are made of; undefined: the read takes samples alone. */
+  /** Length of the stored units that the read's steps are made of; undefined: the read uses only samples. */
   readonly unitMs: number | undefined;
-  /** First and last times, ms, both included, of what memory answered. */
+  /** First and last times of memory's blocks, ms, both inclusive. */
   readonly memory: readonly { readonly firstMs: number; readonly lastMs: number }[];
-  /** Days of which the manifest named no object a short while ago. */
+  /** Days for which the manifest recently had no object. */
   readonly unarchived: ReadonlySet<Day>;
-  /** Days of which the reader has seen what the warm table has, unless they have changed. */
+  /** Days whose warm items the reader has cached. They are valid unless the day has changed. */
   readonly seen: ReadonlySet<Day>;
   readonly wantedSeries: number;
-  /** Samples that may be read as such, at one a minute. */
+  /** Most samples that may be read, assuming one a minute. */
   readonly maxSamples: number;
 }
 
-/** What is asked together. */
+/** Requests to send together. */
 export interface Asks {
-  /** The manifest's entries of these days. */
+  /** Read the manifest's entries of these days. */
   readonly manifest?: readonly DayPlan[];
-  /** The warm table's items. `listed`: what the manifest has of the days, if it was asked after memory. */
+  /**
+   * Read the warm table's items of these days. `listed` are the days' manifest entries, if the manifest was
+   * read after memory.
+   */
   readonly warm?: { readonly days: readonly DayPlan[]; readonly listed?: ReadonlyMap<Day, ManifestDay> };
-  /** Where the source's samples lie in the archive. */
+  /** Read where the source's samples are in the archive. */
   readonly directory?: boolean;
-  /** The source's rollups. */
+  /** Read the source's entries in the directory of rollups. */
   readonly rollupDirectory?: boolean;
   readonly rollups?: readonly RollupPlan[];
-  /** Samples of archived days; `directory` says where they lie. */
+  /** Read samples of archived days. `directory` tells where they are. */
   readonly samples?: {
     readonly days: readonly ColdDay[];
     readonly directory: ReadonlyMap<Day, ListedSource>;
   };
 }
 
-/** The answers that rounds are planned from: those of the last round, and earlier ones that it did not ask anew. */
+/**
+ * The answers from which rounds are planned: those of the last round, and earlier ones that it did not
+ * replace.
+ */
 export interface Answers {
   readonly listed: ReadonlyMap<Day, ManifestDay>;
   readonly directory?: ReadonlyMap<Day, ListedSource>;
@@ -62,19 +71,20 @@ export interface Answers {
 
 export interface Round {
   readonly asks: Asks;
-  /** @returns undefined when nothing is left to ask */
+  /** Plans the next round. @returns undefined when nothing is left to request */
   readonly next?: (answers: Answers) => Round | undefined;
 }
 
-/** A read in steps would have to read more samples than it may: it is to be cut into slices. */
+/** A read in steps would have to hold too many samples. The caller must divide it into slices. */
 export class TooManyHeldError extends Error {
   override readonly name = 'TooManyHeldError';
 }
 
 /**
- * The days of which samples may lie beyond memory: those that have a window of the range that may have left it.
+ * Selects the days whose samples may be beyond memory: those with a window in the range that may have left
+ * memory.
  *
- * @param left of each partition, as memory was read
+ * @param left what has left memory, for each partition, from the read of memory
  */
 export function daysBeyondMemory(
   days: readonly DayPlan[],
@@ -93,16 +103,17 @@ function mayHaveLeft({ windowsFromMs, windowsToMs }: DayPlan, { beforeMs, starts
 }
 
 /**
- * Plans a read. The manifest is asked beside the warm table: what a purge removes before the warm table answers has been in the
- * manifest since before this read began. A day's object and its warm items may be read in any order for the same reason.
+ * Plans a read's first round. The manifest and the warm table are read in parallel. That is correct because
+ * everything that a purge removes before the warm table answers has been in the manifest since before this
+ * read began. For the same reason, a day's object and its warm items may be read in any order.
  *
- * A day that is not open needs no warm items: a flush that trimmed before memory was read had announced itself, so the day's object
- * holds whatever memory no longer had.
+ * A day that is not open needs no warm items: every flush that trimmed memory before the read had announced
+ * itself, so the day's object contains what memory no longer had.
  */
 export function planRounds(facts: BeyondFacts): Round {
   const { days, isPruned, unarchived, seen } = facts;
   const certain = isPruned ? days.filter(({ day }) => unarchived.has(day)) : days;
-  // What the reader has seen of the table, the manifest tells whether it has changed.
+  // For days with cached warm items, first find out from the manifest whether they have changed.
   const isSeen = new Set(certain.filter(({ day }) => seen.has(day)));
   const first = certain.filter((plan) => !isSeen.has(plan));
   const listing = isPruned ? days : days.filter((plan) => !unarchived.has(plan.day) || isSeen.has(plan));
@@ -119,23 +130,26 @@ export function planRounds(facts: BeyondFacts): Round {
   };
 }
 
-/** The days, of those whose entries were asked for, that the manifest names no object of. */
+/** Returns the days in this round for which the manifest names no object. */
 export function unarchivedDays({ isPruned }: BeyondFacts, { asks }: Round, { listed }: Answers): Day[] {
   const days = (asks.manifest ?? []).map(({ day }) => day);
   return days.filter((day) => (!isPruned || listed.has(day)) && !listed.get(day)?.archived);
 }
 
-/** The directories that are asked beside the manifest. Few groups are dense enough for minutes, so that samples are likely. */
+/**
+ * Chooses the directories to request along with the manifest. For minutes it requests both, since few groups
+ * are dense enough to have minutes, so that samples are probably needed.
+ */
 function directoriesOf({ isLong, unitMs }: BeyondFacts): Pick<Asks, 'directory' | 'rollupDirectory'> {
   const isRolledUp = isLong && unitMs !== undefined;
   return { rollupDirectory: isRolledUp, directory: isLong && (!isRolledUp || unitMs === MINUTE_MS) };
 }
 
 /**
- * Plans how archived days are read, once the manifest has answered.
+ * Plans how to read archived days, after the manifest has answered.
  *
- * @param warmDays the days that the warm table was asked for, or is asked for now
- * @param warm what it is still to be asked
+ * @param warmDays days for which the warm table has been read, or is read in this round
+ * @param warm what is still to be read from the warm table
  * @throws {TooManyHeldError}
  */
 function planArchive(
@@ -171,7 +185,7 @@ function planArchive(
   };
 }
 
-/** A day's parts that may have the wanted series. */
+/** Returns those of a day's parts that may have the wanted series. */
 function partsToRead(facts: BeyondFacts, entry: ManifestDay, isInWarm: boolean): ColdDay[] {
   const { day, archived } = entry;
   if (archived === undefined) return [];
@@ -183,7 +197,7 @@ function partsToRead(facts: BeyondFacts, entry: ManifestDay, isInWarm: boolean):
   return partsOf(archived, facts.groups).map(({ key }) => ({ day, key, isContested }));
 }
 
-/** Whether memory has samples of these times, ms, both included. */
+/** Whether memory has samples within these times, ms, both inclusive. */
 function isInMemory({ memory }: BeyondFacts, minMs: number, maxMs: number): boolean {
   return memory.some(({ firstMs, lastMs }) => firstMs <= maxMs && lastMs >= minMs);
 }

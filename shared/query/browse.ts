@@ -11,11 +11,12 @@ import {
   withJoined,
 } from './find-series';
 
-/** Matchers that a series must all satisfy; of several selectors, one. */
+/** Matchers that a series must all satisfy. If there are several sets, a series must satisfy one of them. */
 export type MatcherSet = readonly Matcher[];
 
 /**
- * Finds the series that any of the selectors selects, joined labels included, each once.
+ * Finds the series that any of the selectors selects, without duplicates. Their labels include those of the
+ * registry.
  *
  * @throws {SelectLimitError}
  * @throws {InvalidPatternError}
@@ -34,14 +35,16 @@ export function findSeries(
   return [...found.values()];
 }
 
-/** The names of labels that any series of the selectors has, sorted; of all series without selectors. */
+/** Returns the names of labels of the selected series, sorted. Without selectors, all series are selected. */
 export function labelNames(view: IndexView, selectors: readonly MatcherSet[]): string[] {
   const names = new Set<string>();
   for (const match of matchesOfAny(view, selectors)) match.addNames(names);
   return [...names].sort();
 }
 
-/** The values that a label has in any series of the selectors, sorted; in all series without selectors. */
+/**
+ * Returns the values of a label in the selected series, sorted. Without selectors, all series are selected.
+ */
 export function labelValues(view: IndexView, label: string, selectors: readonly MatcherSet[]): string[] {
   return view.index.valuesOf(label, matchesOfAny(view, selectors)).sort();
 }
@@ -51,7 +54,7 @@ export interface NameCount {
   readonly count: number;
 }
 
-/** What a tenant's series consist of; each list has the largest counts first. */
+/** Statistics of a tenant's series. Each list is in descending order of counts. */
 export interface Cardinality {
   readonly series: number;
   readonly sources: number;
@@ -60,15 +63,15 @@ export interface Cardinality {
   readonly valuesByLabel: readonly NameCount[];
   /** Names are `label=value`. */
   readonly seriesByPair: readonly NameCount[];
-  /** UTF-8 bytes of a label's different values. */
+  /** Total size of a label's distinct values, in UTF-8 bytes. */
   readonly bytesByLabel: readonly NameCount[];
   readonly seriesBySource: readonly { readonly source: Labels; readonly count: number }[];
 }
 
 /**
- * Counts series by name, label, pair and source. Stored labels only.
+ * Counts series by name, label, pair and source. Considers only stored labels.
  *
- * @param most entries of each list
+ * @param most longest list
  */
 export function cardinality(view: IndexView, most: number): Cardinality {
   const pairs: PairCounts = new Map();

@@ -8,14 +8,14 @@ import type { Tenant } from '../tenancy/tenants';
 import { readSeries } from './read';
 import type { ReadDependencies } from './read-context';
 
-/** Days read side by side, each with every series. */
+/** Days read at the same time, each with every series. */
 const PARALLEL = 4;
 
 /**
- * Counts the samples of each of a source's metrics in a range, as a read would show them.
+ * Counts the samples of each of a source's metrics in a range, as a read would return them.
  *
  * @param isCounted selects metrics by name
- * @returns in order of name
+ * @returns counts, sorted by name
  */
 export async function countSamples(
   dependencies: ReadDependencies,

@@ -3,7 +3,7 @@ import type { JoinedLabels, LayoutMatch } from '../catalogue/shape-columns';
 import { type Labels, labelsKey, labelsOf, labelValue } from '../model/labels';
 import { compileMatcher, type Matcher, matchersText, type Spend } from '../model/matcher';
 
-/** A query would exceed one of its limits, its time, or the memory that a tenant's index may take. */
+/** A query would exceed one of its limits, its time, or the memory for a tenant's index. */
 export class SelectLimitError extends Error {
   override readonly name = 'SelectLimitError';
 
@@ -15,7 +15,7 @@ export class SelectLimitError extends Error {
   }
 }
 
-/** @param isAlone whether the query has no other selector */
+/** Makes the error of an exceeded limit. @param isAlone whether the query has only this selector */
 export function tooMany(
   limit: keyof SelectLimits,
   most: number,
@@ -47,33 +47,36 @@ export function tooManyExpected(
   );
 }
 
-/** Bounds of one query. */
+/** Limits of one query. */
 export interface SelectLimits {
-  /** Of all selectors together. */
+  /** Most series of all selectors together. */
   readonly series: number;
-  /** Of one selector. */
+  /** Most sources of one selector. */
   readonly sources: number;
-  /** Of all selectors together. */
+  /** Most samples of all selectors together. */
   readonly samples: number;
 }
 
 export const DEFAULT_LIMITS: SelectLimits = { series: 100_000, sources: 10_000, samples: 20_000_000 };
 
-/** A source, and those of its series that match, each once. */
+/** A source with its matching series, without duplicates. */
 export interface SourceSeries {
   readonly source: Labels;
   readonly series: readonly Labels[];
-  /** Its series in each of the layouts that have them. */
+  /** Matches of the source's series, one for each layout that has some of them. */
   readonly matches: readonly LayoutMatch[];
 }
 
-/** A tenant's index as a request sees it: the layouts that may have samples in its range, and the registry's labels. */
+/**
+ * A tenant's index as a request uses it, with the layouts that may have samples in its range, and the labels
+ * that the registry adds.
+ */
 export interface IndexView {
   readonly index: SeriesIndex;
-  /** 1 at the number of each layout that may have samples in the range. */
+  /** For each layout's number: 1 if the layout may have samples in the range. */
   readonly live: Uint8Array;
   readonly joined: JoinedLabels;
-  /** Called with the work of matching. It may throw to end the matching. */
+  /** Called with the number of steps of matching. It may throw to stop the matching. */
   readonly spend?: Spend;
 }
 
@@ -85,7 +88,8 @@ export function matchesOf(
 }
 
 /**
- * Finds the series that match, by source: a source that has had several layouts names a series in each.
+ * Groups matches by source. A series may be in several matches, if the source has had several layouts; it is
+ * counted once.
  *
  * @throws {SelectLimitError}
  */
@@ -106,10 +110,10 @@ export function bySource(
   return found;
 }
 
-/** The series of a source's matches, each once; undefined when they are more than `most`. */
+/** Returns the distinct series of a source's matches; undefined when there are more than `most`. */
 function seriesOfAll(matches: readonly LayoutMatch[], most: number): Labels[] | undefined {
   const [only, ...others] = matches;
-  // A layout names each series once.
+  // A layout has no duplicate series.
   if (others.length === 0) return only!.size > most ? undefined : [...only!.series()];
   const series = new Map<string, Labels>();
   for (const match of matches)
@@ -120,7 +124,7 @@ function seriesOfAll(matches: readonly LayoutMatch[], most: number): Labels[] | 
   return [...series.values()];
 }
 
-/** Gathers matches by source. A layout whose series have several sources is cut into one match for each. */
+/** Groups matches by source. Divides the match of a layout whose series have several sources. */
 export function matchesBySource(
   matches: Iterable<LayoutMatch>,
 ): Iterable<{ readonly source: Labels; readonly matches: LayoutMatch[] }> {
@@ -135,13 +139,13 @@ export function matchesBySource(
   return found.values();
 }
 
-/** The labels that the registry has for a source's host; none if the source is no host. */
+/** Returns the labels that the registry adds for a source's host; none if the source is not a host. */
 export function joinedTo(source: Labels, joined: JoinedLabels): Labels {
   const host = labelValue(source, 'host');
   return (host === undefined ? undefined : joined.of(host)) ?? [];
 }
 
-/** A series' labels as readers see them. A stored label wins over a joined one of its name. */
+/** Adds the registry's labels to a series. Stored labels of the same names take precedence. */
 export function withJoined(labels: Labels, joined: Labels): Labels {
   if (joined.length === 0) return labels;
   return labelsOf(...labels, ...joined.filter(([name]) => labelValue(labels, name) === undefined));

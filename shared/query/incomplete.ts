@@ -1,8 +1,13 @@
-/** Memory lost samples that no replay has read again yet: a gap is never silent (DESIGN.md, rule 13). */
+/**
+ * Memory lost samples that no replay has read again yet. The read fails, because gaps must never be silent
+ * (DESIGN.md, rule 13).
+ */
 export class IncompleteReadError extends Error {
   override readonly name = 'IncompleteReadError';
 
-  /** @param sinceMs samples that arrived in the stream since then may be missing; 0 when the time is unknown */
+  /**
+   * @param sinceMs samples that arrived in the stream at this time or later may be missing; 0 when unknown
+   */
   constructor(readonly sinceMs: number) {
     const since = sinceMs === 0 ? '' : ` that arrived since ${new Date(sinceMs).toISOString()}`;
     super(`samples${since} may be missing: memory lost them, and they are being read again from the stream`);

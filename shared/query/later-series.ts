@@ -13,17 +13,20 @@ interface LaterSeriesStores {
   readonly indexes: Pick<TenantIndexes, 'of'>;
 }
 
-/** Layouts whose first sample is looked up, a request each. If there are more, all of them stay in the view. */
+/**
+ * Most layouts whose first sample is looked up, with a request each. If there are more, all of them stay in
+ * the view.
+ */
 const MAX_LAYOUTS = 1_000;
 const PARALLEL = 32;
 
 /**
- * Leaves series out of a view that began after its range. The index knows days and months; the catalogue knows the window
- * of a layout's first sample. A layout with samples before the last period of the range cannot have begun after it, so the
- * catalogue is asked for the others only.
+ * Removes layouts from a view that began after its range. The index only knows days and months; the catalogue
+ * knows the window of a layout's first sample. A layout with samples before the last period of the range
+ * cannot have begun after it, so the catalogue is asked only about other layouts.
  *
- * @param view the series that may have samples in `range`
- * @param selectors the series that are asked for; all of them if there are none
+ * @param view layouts that may have samples in `range`
+ * @param selectors the requested series; without any, all series
  */
 export async function withoutLaterSeries(
   { catalogue, indexes }: LaterSeriesStores,

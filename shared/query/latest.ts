@@ -12,10 +12,13 @@ export interface LatestSample {
   readonly value: number;
 }
 
-/** Looks back an hour, where the latest sample nearly always is, then a day for names that had none. */
+/**
+ * How far to look back, ms: first an hour, where the latest sample nearly always is; then a day, for names
+ * without one.
+ */
 const LOOK_BACK_MS = [3_600_000, DAY_MS] as const;
 
-/** Reads the latest sample of each of a source's metrics. Leaves out names without one in the last day. */
+/** Reads the latest sample of each of a source's metrics. Omits metrics without samples in the last day. */
 export async function readLatest(
   dependencies: ReadDependencies,
   tenant: Tenant,

@@ -9,15 +9,18 @@ import { matchesBySource } from './find-series';
 import type { TenantIndexes } from './tenant-index';
 
 export interface SeriesFilter {
-  /** Labels that a series has, beside others; may be empty. */
+  /** Labels that a series must have, possibly along with others; may be empty. */
   readonly labels: Labels;
-  /** How its name begins. */
+  /** Prefix of the series' names. */
   readonly prefix: string;
-  /** At most so many series of each source; 1 lists the sources. */
+  /** Most series of each source; 1 lists the sources. */
   readonly perSource: number;
 }
 
-/** Where a page ends: so many of a source's series that match are listed, and all sources before it. */
+/**
+ * Where a page ends: all sources up to this one are listed, and of this one the first `listed` matching
+ * series.
+ */
 export interface SeriesCursor {
   readonly sourceId: Id;
   readonly listed: number;
@@ -32,16 +35,17 @@ export interface SeriesPage {
 /** A source whose series may match. */
 interface Candidate {
   readonly id: Id;
-  /** Its place in the order. */
+  /** Sort key of the source. */
   readonly rank: string;
   readonly series: () => Iterable<Labels>;
 }
 
 /**
- * Lists series of all times. If the filter names a host, that one source is read from the catalogue; others come out of the
- * index. The source that has exactly the labels comes first, the others in the order of their ids.
+ * Lists series of all times. If the filter names a host, its series are read from the catalogue; otherwise
+ * series come from the index. The source that has exactly the filter's labels comes first, then the others by
+ * id.
  *
- * @param limit series of the page
+ * @param limit most series of a page
  * @param from where the last page ended
  * @throws {SelectLimitError}
  */
@@ -54,7 +58,7 @@ export async function listSeries(
 ): Promise<SeriesPage> {
   const series: Labels[] = [];
   const candidates = await candidatesOf(stores, tenantId, filter);
-  // The cursor's source may have left the index meanwhile.
+  // Compare ranks too: the cursor's source may have disappeared from the index.
   const start =
     from === undefined
       ? 0
@@ -117,7 +121,7 @@ async function candidatesOf(
 
 const ALL_TIME = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
 
-/** A source's series that match, each once, in the order of their labels' text. */
+/** Returns a source's matching series, without duplicates, sorted by their labels as text. */
 function matching(series: Iterable<Labels>, { labels, prefix, perSource }: SeriesFilter): Labels[] {
   const found = new Map<string, Labels>();
   for (const each of series)

@@ -3,14 +3,14 @@ import { type Aggregate, joinUnits, mergeUnits, type Units, unitsIn } from '../m
 import { DAY_MS } from '../model/duration';
 import { SharedTimes } from '../model/shared-times';
 
-/** Blocks of one layout, apart by whether they need to be merged before they are aggregated. */
+/** Blocks of one layout, divided by whether they must be merged before they are aggregated. */
 export interface LoneDays {
-  /** Each has samples of one UTC day, of which no other block has any. In order of time. */
+  /** Blocks whose samples are all in one UTC day, in which no other block has any. In order of time. */
   readonly lone: readonly Block[];
   readonly others: readonly Block[];
 }
 
-/** Finds the blocks that have a day to themselves: mostly archived days. */
+/** Finds the blocks that are alone in their day. Most of them are archived days. */
 export function findLoneDays(blocks: readonly Block[]): LoneDays {
   const blocksOf = new Map<number, number>();
   const spans = blocks.map(({ timestamps }) => {
@@ -32,12 +32,12 @@ export function findLoneDays(blocks: readonly Block[]): LoneDays {
 }
 
 /**
- * Aggregates days into minutes, hours or days, as they are: joining the samples first would copy each of them, 34 MB for 30 days
- * of 100 series.
+ * Aggregates each day's block into minutes, hours or days. Joining the samples of the days first would copy
+ * each sample: 34 MB for 30 days of 100 series.
  *
- * @param lone at least one, in order of time
+ * @param lone at least one block, in order of time
  * @param rolled units of other days, for each column
- * @returns for each column its units
+ * @returns the units of each column
  */
 export function aggregateDays(
   lone: readonly Block[],

@@ -2,35 +2,38 @@ import { DAY_MS } from '../model/duration';
 import { type Day, dayStartMs, daysIn, windowStartMs } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 
-/** A day of a range, for the tiers beyond memory. */
+/** A day of a range to read from the tiers beyond memory. */
 export interface DayPlan {
   readonly day: Day;
-  /** The half-open range in which windows begin that may hold samples of the read's range. */
+  /** Half-open range of the starts of the windows that may have samples of the read's range. */
   readonly windowsFromMs: number;
   readonly windowsToMs: number;
 }
 
-/** A read of more days than this asks the manifest first which have data. */
+/** Reads of more days than this ask the manifest first which days have data. */
 export const MAX_UNPRUNED_DAYS = 3;
 
-/** Cuts a range to what can exist: from the UTC day in which retention ends, and no further ahead than post accepts. */
+/**
+ * Limits a range to times that may have samples: from the UTC day in which the retention ends, to the latest
+ * time that post accepts.
+ */
 export function clampRange(range: TimeRange, nowMs: number, retentionMs: number): TimeRange {
   const latestMs = nowMs + 2 * DAY_MS;
-  // A whole day: its rollups would not give a part.
+  // Keep the whole first day: a rollup cannot give a part of its day.
   const firstMs = Math.floor((nowMs - retentionMs) / DAY_MS) * DAY_MS;
   const fromMs = Math.min(Math.max(range.fromMs, firstMs), latestMs);
   return { fromMs, toMs: Math.max(fromMs, Math.min(range.toMs, latestMs)) };
 }
 
 /**
- * The days of a range.
+ * Lists the days of a range.
  *
- * @param windowLengthsMs of the windows that may hold samples of the range; windows never span days
+ * @param windowLengthsMs lengths of the windows that may have samples of the range; windows never span days
  */
 export function planDays({ fromMs, toMs }: TimeRange, windowLengthsMs: readonly number[]): DayPlan[] {
   if (fromMs >= toMs) return [];
   const firstMs = Math.min(fromMs, ...windowLengthsMs.map((lengthMs) => windowStartMs(fromMs, lengthMs)));
-  // The end of a window: what a reader keeps of the last one serves ranges that end a little later.
+  // Extend to the end of a window: the cached items then also serve ranges that end slightly later.
   const longestMs = Math.max(1, ...windowLengthsMs);
   const endMs = Math.ceil(toMs / longestMs) * longestMs;
   return daysIn(fromMs, toMs).map((day) => {
@@ -43,7 +46,7 @@ export function planDays({ fromMs, toMs }: TimeRange, windowLengthsMs: readonly 
   });
 }
 
-/** The range to read, and the step at which to show it; undefined for samples as they are stored. */
+/** The range to read, and the step in which to show it; `stepMs` is undefined for samples as stored. */
 export interface ShownRange {
   readonly range: TimeRange;
   readonly stepMs: number | undefined;
@@ -52,12 +55,12 @@ export interface ShownRange {
 /**
  * Plans what to read for a request from `fromMs` to `toMs`, whole seconds, both inclusive.
  *
- * Every step that overlaps the range is shown, whole: a step's value is the same whatever the range, and no sample of the
- * range is left out. A value bears its step's start, `t - t % step`, as Mackerel's do; so the first may lie before `fromMs`, by
- * less than a step.
+ * Every step that overlaps the range is read as a whole. So a step has the same value in any range, and no
+ * sample of the range is omitted. As in Mackerel, a value has the time of its step's start, `t - t % step`,
+ * so the first may be up to a step before `fromMs`.
  *
- * @param stepMs as asked for; undefined: the length of the range decides
- * @param isAggregated whether there must be steps
+ * @param stepMs the requested step; undefined: the range's length decides
+ * @param isAggregated whether the result must be in steps
  */
 export function planShown(
   { fromMs, toMs }: TimeRange,
@@ -71,15 +74,17 @@ export function planShown(
   return { range, stepMs: step };
 }
 
-/** Samples, at one a minute, that a read in steps holds at a time: some 200 MB with their copies. */
+/**
+ * Most samples that a read in steps holds at a time, assuming one a minute: some 200 MB with their copies.
+ */
 export const MAX_HELD_SAMPLES = 5_000_000;
 
-/** Cuts a range of steps into ranges of whole steps, each small enough to be read at once. */
+/** Divides a range of steps into ranges of whole steps that are each small enough to read at once. */
 export function sliceSteps({ fromMs, toMs }: TimeRange, stepMs: number, series: number): TimeRange[] {
   const mostMs = (MAX_HELD_SAMPLES / Math.max(1, series)) * 60_000;
   const sliceMs = Math.max(1, Math.floor(mostMs / stepMs)) * stepMs;
   const slices: TimeRange[] = [];
-  // Steps lie on multiples of their length; the first may be cut by retention.
+  // Steps begin at multiples of their length. Only the first may be shorter, because of the retention.
   for (let startMs = fromMs; startMs < toMs; ) {
     const endMs = Math.min(toMs, Math.floor(startMs / stepMs) * stepMs + sliceMs);
     slices.push({ fromMs: startMs, toMs: endMs });
@@ -91,9 +96,9 @@ export function sliceSteps({ fromMs, toMs }: TimeRange, stepMs: number, series: 
 const FINEST_STEP_MS = 60_000;
 
 /**
- * The step at which Mackerel shows a range.
+ * Returns the step in which Mackerel shows a range.
  *
- * @returns ms; {@link FINEST_STEP_MS} up to 20 h 05 m, for which samples are returned as stored
+ * @returns ms; {@link FINEST_STEP_MS} for ranges up to 20 h 05 m, for which samples are returned as stored
  * @see ../protocol/mackerel/README.md, "Reading"
  */
 export function stepFor({ fromMs, toMs }: TimeRange): number {

@@ -1,4 +1,4 @@
-/** Asks the tiers behind memory what beyond-memory.ts plans, round by round, and puts the answers together. */
+/** Sends the requests that beyond-memory.ts plans, round by round, and combines the answers. */
 import type { ListedSource } from '../cold/directory';
 import { isOpen, type ManifestDay } from '../cold/manifest';
 import { readCold } from '../cold/read';
@@ -22,28 +22,31 @@ import { layoutsOf, partitionOn, partitionsOf, type ReadContext } from './read-c
 import { estimateSamples } from './sample-estimate';
 import type { UnarchivedDays } from './unarchived-days';
 
-/** What one or several rounds gave. */
+/** The combined answers of one or more rounds. */
 export interface Fetched extends Partial<Answers> {
   readonly warm?: readonly LocatedBlock[];
   readonly cold?: readonly LocatedBlock[];
-  /** Units of rollups, and how many days they are of. */
+  /** Units from rollups, and the number of days they cover. */
   readonly rolled?: RolledReading & { readonly days: number };
   /** The time that each tier took, ms. */
   readonly warmMs?: number;
   readonly coldMs?: number;
 }
 
-/** Where a read notes which days are not archived. */
+/** Where a read remembers which days are not archived. */
 export interface Notes {
   readonly unarchived: UnarchivedDays;
   readonly now: () => number;
   readonly partitionOn: (day: Day) => PartitionRef;
 }
 
-/** Requests in flight at a time. */
+/** Most requests in progress. */
 const PARALLEL = 16;
 
-/** Reads days from the tiers behind memory, which was read before. Whatever moves meanwhile is seen at least once. */
+/**
+ * Reads days from the tiers behind memory. Memory must have been read before, so that samples that move in
+ * between are seen at least once.
+ */
 export async function readBeyond(
   read: ReadContext,
   days: readonly DayPlan[],
@@ -54,11 +57,12 @@ export async function readBeyond(
 }
 
 /**
- * Asks the manifest and the warm table together. If a purge may have come in between, asks the manifest once more, and begins again
- * unless it names the same objects: then nothing was purged that they lack.
+ * Runs all rounds of a read. The first one reads the manifest and the warm table in parallel. If it took so
+ * long that a purge may have come in between, reads the manifest again. If the manifest then names different
+ * objects, starts again: a purge may have removed warm items that the objects read do not contain.
  *
- * @param fetch asks one round
- * @param facts without what is noted of the days
+ * @param fetch sends the requests of a round
+ * @param facts facts other than what is remembered about the days
  */
 export async function readRounds(
   fetch: (asks: Asks) => Promise<Fetched>,
@@ -85,7 +89,7 @@ export async function readRounds(
   }
 }
 
-/** Names a day's objects; undefined for none. */
+/** Identifies a day's objects; undefined when there are none. */
 function objectsOf({ listed }: Pick<Fetched, 'listed'>, day: Day): string | undefined {
   return listed?.get(day)?.archived?.identity;
 }
@@ -116,12 +120,12 @@ function factsOf(read: ReadContext, days: readonly DayPlan[], fromMemory: readon
   const unitMs = steps && storedUnitMs(steps.stepMs);
   const isStored = unitMs !== undefined && rollups?.unitsMs.includes(unitMs) === true;
   const past = isPast(read);
-  // Minutes may stand for the samples of even a few days, if these are archived.
+  // Rollups in minutes can replace samples even for a few days, if those are archived.
   const mayBeMinutes = isStored && unitMs === MINUTE_MS && past;
   const isLong = read.days.length > MAX_UNPRUNED_DAYS;
   return {
     days,
-    // Of past days most are archived: the manifest tells, and the directory is likely to be needed.
+    // Most past days are archived, which the manifest tells; then the directory is probably needed.
     isLong: isLong || past,
     isPruned: days.length > MAX_UNPRUNED_DAYS || past,
     unitMs: isStored && (isLong || mayBeMinutes) ? unitMs : undefined,
@@ -138,13 +142,13 @@ function factsOf(read: ReadContext, days: readonly DayPlan[], fromMemory: readon
   };
 }
 
-/** Whether all days of a read ended a day ago or earlier, so that most are archived. */
+/** Whether all days of a read ended at least a day ago, so that most are archived. */
 function isPast({ days, now }: ReadContext): boolean {
   const last = days.at(-1);
   return last !== undefined && dayStartMs(last.day) + 2 * DAY_MS <= now();
 }
 
-/** Whether the reader has seen what the warm table has of a day, unless the day has changed. */
+/** Whether the reader has cached a day's warm items, which are valid unless the day has changed. */
 function isSeen(read: ReadContext, { day, windowsFromMs, windowsToMs }: DayPlan): boolean {
   const ref = partitionOn(read, day);
   return read.selection.groups.every(
@@ -175,7 +179,7 @@ async function timed<T>(work: () => Promise<T>): Promise<{ readonly result: T; r
   return { result, tookMs: performance.now() - beganMs };
 }
 
-/** Reads entries of the manifest, and notes the changes of days that the warm table may be asked for. */
+/** Reads manifest entries, and stores the change counts of the days for which the warm table may be read. */
 async function manifestDays(read: ReadContext, days: readonly DayPlan[]): Promise<Map<Day, ManifestDay>> {
   const [first, last] = [days[0], days.at(-1)];
   if (first === undefined || last === undefined) return new Map();
@@ -190,7 +194,7 @@ async function manifestDays(read: ReadContext, days: readonly DayPlan[]): Promis
   const isLong = days.length > MAX_UNPRUNED_DAYS;
   for (const { day } of days) {
     const entry = listed.get(day);
-    // The warm table is not asked for days of a long range that are closed.
+    // Skip closed days of a long range: the warm table is not read for them.
     if (isLong && entry !== undefined && !isOpen(entry)) continue;
     read.warm.memo.count(partitionOn(read, day), day, entry?.changes ?? 0);
   }

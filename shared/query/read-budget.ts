@@ -2,10 +2,13 @@ import type { Id } from '../model/id';
 import type { Matcher } from '../model/matcher';
 import { SelectLimitError, type SelectLimits, tooMany, tooManyExpected } from './find-series';
 
-/** Steps of matching between two looks at the clock: a few ms. */
+/** Steps of matching between two checks of the clock: a few ms. */
 const STEPS_A_LOOK = 1_000_000;
 
-/** What all reads of one query may take together. Once a bound is met, every read of the query stops with the same error. */
+/**
+ * Bounds what all reads of one query may use together. When a bound is exceeded, every read of the query
+ * stops with the same error.
+ */
 export class ReadBudget {
   private selectors = 0;
   private series = 0;
@@ -19,20 +22,20 @@ export class ReadBudget {
     readonly isLate: () => boolean = () => false,
   ) {}
 
-  /** Aborted with the error of the first read that failed. */
+  /** Aborted with the error of the first read that fails. */
   get signal(): AbortSignal {
     return this.controller.signal;
   }
 
-  /** Stops all reads. The first reason counts. */
+  /** Stops all reads. Only the first reason counts. */
   stop(reason: unknown): void {
     this.controller.abort(reason);
   }
 
   /**
-   * Call before each part of the work.
+   * Checks whether the reads were stopped, or time is up. Call it before each part of the work.
    *
-   * @throws what stopped the reads
+   * @throws the reason of the stop
    */
   check(): void {
     this.signal.throwIfAborted();
@@ -54,7 +57,7 @@ export class ReadBudget {
     this.check();
   }
 
-  /** Looks at the clock while values are matched, which no timer interrupts. @throws {SelectLimitError} */
+  /** Checks the clock during matching, which no timer can interrupt. @throws {SelectLimitError} */
   spend(steps: number): void {
     this.steps += steps;
     if (this.steps < STEPS_A_LOOK) return;

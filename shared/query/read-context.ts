@@ -27,42 +27,42 @@ export interface ReadDependencies {
   readonly catalogue: Catalogue;
   readonly manifest: Manifest;
   readonly directory: Directory;
-  /** Undefined: every read is of samples. */
+  /** Undefined if the stage has no rollups: every read then uses samples. */
   readonly rollups?: RollupDirectory | undefined;
   readonly unarchived: UnarchivedDays;
   readonly losses: Pick<LossWatch, 'missingSince'>;
   readonly imports: Pick<Imports, 'untilMs'>;
-  /** A sample that was not imported is at most this much older than its arrival, ms. */
+  /** Greatest age at arrival of a sample that was not imported, ms. */
   readonly maxSampleAgeMs: number;
   readonly now: () => number;
 }
 
-/** Steps that a read's samples are aggregated by, which lets rollups stand for samples. */
+/** The steps by which a read's samples are aggregated. With steps, rollups can replace samples. */
 export interface ReadSteps {
   readonly stepMs: number;
   readonly aggregate: Aggregate;
-  /** Samples that may be read as such, at one a minute. @default Infinity */
+  /** Most samples that may be read, assuming one a minute. @default Infinity */
   readonly maxSamples?: number;
 }
 
-/** A read of series of one source, before anything of it is read. */
+/** A planned read of series of one source. */
 export interface SourceRead extends Whereabouts {
-  /** Series of that source. */
+  /** The series to read, all of the same source. */
   readonly wanted: Layout;
   readonly range: TimeRange;
   /** All deletions of the source. */
   readonly deletions: readonly VersionedDeletion[];
-  /** Bounds how many reads side by side go beyond memory; unbounded if absent. */
+  /** Bounds how many reads go beyond memory at the same time; unbounded if absent. */
   readonly beyondMemory?: Limiter;
   readonly steps?: ReadSteps | undefined;
   /** Called with an estimate before a home's samples of the archive are read; refuses the read by throwing. */
   readonly expect?: ((home: Id, samples: number) => void) | undefined;
 }
 
-/** A read for each home. */
+/** Makes a read for each home. */
 export function contextsOf(dependencies: ReadDependencies, tenant: Tenant, asked: SourceRead): ReadContext[] {
   const { homes } = asked;
-  // Rollups of two homes may have parts of the same hour.
+  // Without rollups if there are several homes: their rollups may each have a part of the same hour.
   const each = homes.length === 1 ? asked : { ...asked, steps: undefined };
   const maxSamples = asked.steps?.maxSamples ?? Infinity;
   return homes.map((home) => ({ ...contextOf(dependencies, tenant, home, each), maxSamples }));
@@ -75,7 +75,7 @@ function contextOf(
   asked: SourceRead,
 ): Omit<ReadContext, 'maxSamples'> {
   const { wanted, range: whole, deletions, windowLengthsMs, steps, beyondMemory = (work) => work() } = asked;
-  // Clients ask from 0; days before the source's first sample cost nothing.
+  // Clients may ask from time 0. Skip the days before the source's first sample.
   const fromMs = Math.min(Math.max(whole.fromMs, asked.firstMs), whole.toMs);
   const range = { fromMs, toMs: whole.toMs };
   return {
@@ -100,35 +100,41 @@ function contextOf(
 
 export interface ReadContext extends ReadDependencies {
   readonly tenant: Tenant;
-  /** The source, or the pool whose groups have its series. */
+  /** Id of the source, or of the pool whose groups have its series. */
   readonly homeId: Id;
-  /** The home's partition, by how many the tenant has: a long range asks for each of its days. */
+  /**
+   * Cache of the home's partitions by the tenant's number of partitions, because a long range needs the
+   * partition of each day.
+   */
   readonly refs: Map<number, PartitionRef>;
   readonly selection: Selection;
-  /** Deletions of the wanted series that touch the range. */
+  /** Deletions of the wanted series that overlap the range. */
   readonly erasures: readonly Erasure[];
   /** All deletions of the source. */
   readonly deletions: readonly VersionedDeletion[];
-  /** The range as asked: the selection's begins with the source's first sample. */
+  /** The requested range. The selection's range begins no earlier than the source's first sample. */
   readonly wholeRange: TimeRange;
   readonly steps: ReadSteps | undefined;
   readonly expect: SourceRead['expect'];
-  /** See {@link ReadSteps}; it holds without steps too. */
+  /** See {@link ReadSteps}. It also applies without steps. */
   readonly maxSamples: number;
-  /** Every length that windows of the read's samples may have, ms. */
+  /** Every length that the windows of the read's samples may have, ms. */
   readonly windowLengthsMs: readonly number[];
   readonly longestWindowMs: number;
   readonly days: readonly DayPlan[];
   readonly beyondMemory: Limiter;
 }
 
-/** Finds a layout, in the catalogue if the read does not know it. */
+/** Returns a function that finds a layout: among those of the read, or in the catalogue. */
 export function layoutsOf({ catalogue, tenant, selection: { layouts } }: ReadContext) {
   return async (group: GroupId, id: Id): Promise<Layout> =>
     layouts.get(id) ?? catalogue.layout(tenant.id, group, id);
 }
 
-/** The home's partition on a day. Placement changes with the day, so it may have had several. */
+/**
+ * Returns the home's partition on a day. It may differ between days, because placement can change at a
+ * midnight.
+ */
 export function partitionOn({ tenant, homeId, refs }: ReadContext, day: Day): PartitionRef {
   const partitions = partitionsOn(tenant.placement, day);
   const known = refs.get(partitions);
@@ -142,7 +148,7 @@ export function partitionsOf(read: ReadContext, days: readonly { readonly day: D
   const refs: PartitionRef[] = [];
   for (const { day } of days) {
     const ref = partitionOn(read, day);
-    // `partitionOn` gives one object for each number of partitions.
+    // Compares by identity: `partitionOn` returns one object for each number of partitions.
     if (ref !== refs.at(-1)) addRef(refs, ref);
   }
   return refs;

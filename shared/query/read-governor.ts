@@ -3,13 +3,16 @@ import type { ReadPace } from '../hot/read-pace';
 import type { Id } from '../model/id';
 import type { RecoveryTable } from '../recovery/recovery-table';
 
-/** How long a call of readers waits while memory is busy with something else, ms (`npm run bench -- elastic`). */
+/** How long a reader's call waits while memory is busy with other work, ms (`npm run bench -- elastic`). */
 export const READ_DELAY_MS = 16;
-/** So many calls of a tenant wait together; the next ones wait once more. */
+/**
+ * Number of a tenant's calls that wait the same time. Each further batch of as many calls waits one delay
+ * longer.
+ */
 const CALLS_A_DELAY = 8;
-/** No call waits longer, ms: a query that makes hundreds of them must still be answered. */
+/** Longest wait of a call, ms. A query that makes hundreds of calls must still be answered. */
 const MAX_WAIT_MS = 250;
-/** How often an instance asks whether reads are to wait, ms. */
+/** How often an instance checks whether reads should wait, ms. */
 const LOOK_MS = 2_000;
 
 export interface ReadGovernorDependencies {
@@ -24,11 +27,11 @@ export interface ReadGovernorDependencies {
 }
 
 /**
- * Lets reads of memory wait a little while slots move, or a node has little memory or CPU left, so that appends, flushers and the
- * move go first. Each tenant's calls queue for themselves, so one that asks for much waits longer and lets no other wait. Refuses
- * nothing, and does nothing otherwise.
+ * Delays reads of memory while slots move, or while a node is short of memory or CPU, so that appends,
+ * flushes and the move go first. Each tenant has a queue of its own: a tenant with many calls waits longer,
+ * without delaying others. Otherwise reads are not delayed, and they are never refused.
  *
- * No read waits for the table: an instance goes by what it knew, and asks again meanwhile.
+ * No read waits for the recovery table: an instance uses what it last read, while it reads the table again.
  */
 export class ReadGovernor implements ReadPace {
   private untilMs = 0;
@@ -42,7 +45,7 @@ export class ReadGovernor implements ReadPace {
     const nowMs = now();
     if (nowMs - this.lookedMs >= lookMs) {
       this.lookedMs = nowMs;
-      // What it knew stays true for a moment if the table does not answer.
+      // Ignore failures: what was last read remains valid for a while.
       this.look().catch(() => {});
     }
     if (nowMs >= this.untilMs || delayMs === 0) return 0;
@@ -66,7 +69,7 @@ export class ReadGovernor implements ReadPace {
 /**
  * Decides how long a call waits, ms.
  *
- * @param waiting calls of the same tenant that wait already
+ * @param waiting number of calls of the same tenant that are waiting already
  */
 export function waitOf(delayMs: number, waiting: number): number {
   return Math.min(MAX_WAIT_MS, delayMs * (1 + Math.floor(waiting / CALLS_A_DELAY)));

@@ -30,49 +30,56 @@ import { whereaboutsIn } from './whereabouts';
 export type Tier = 'hot' | 'warm' | 'cold';
 export const TIERS: readonly Tier[] = ['hot', 'warm', 'cold'];
 
-/** A place that holds samples of the wanted series. */
+/** A place in a tier with samples of the wanted series. */
 export interface Place extends Omit<LocatedBlock, 'block'> {
   readonly tier: Tier;
-  /** Of its samples, those that were read: wanted, in the range, not deleted. */
+  /** Number of the place's samples that were read: wanted, in the range, and not deleted. */
   readonly matched: number;
-  /** Their first and last times; undefined when there are none. */
+  /** First and last times of these samples; undefined when there are none. */
   readonly span: Span | undefined;
 }
 
 export interface TierReading {
   readonly durationMs: number;
-  /** Of that time, what it waited so that other work goes first (read-governor.ts), ms; undefined for none. */
+  /**
+   * The part of this time that it waited for other work to go first (read-governor.ts), ms; undefined for
+   * none.
+   */
   readonly waitedMs?: number | undefined;
-  /** Samples read, before the tiers are merged. */
+  /** Number of samples read, before the tiers are merged. */
   readonly samples: number;
   readonly places: readonly Place[];
 }
 
-/** Days of the range as minutes, hours or days, for the steps that were asked for. */
+/** Days of the range that were aggregated into minutes, hours or days, for the requested steps. */
 export interface RolledDaysReading {
-  /** For each column its units, which have none of the block's samples. */
+  /** The units of each column. The block has none of their samples. */
   readonly series: readonly Units[];
-  /** How many of them rollups gave; the others were aggregated as they were read. */
+  /** Number of days that came from rollups. The other days were aggregated while reading. */
   readonly days: number;
 }
 
 export interface Reading {
-  /** One column for each series that was asked for. */
+  /** One column for each requested series. */
   readonly block: Block;
-  /** Undefined where the read was not in steps of minutes, or nothing is rolled up. */
+  /** Undefined if the read was not in steps made of stored units, or nothing was aggregated. */
   readonly rolled?: RolledDaysReading | undefined;
   readonly tiers: Readonly<Record<Tier, TierReading>>;
-  /** Samples that arrived since then may be missing, ms; undefined when none are. See {@link IncompleteReadError}. */
+  /**
+   * Samples that arrived at this time or later may be missing, ms; undefined when none are. See {@link
+   * IncompleteReadError}.
+   */
   readonly missingSinceMs: number | undefined;
 }
 
-/** Requests in flight at a time. */
+/** Most requests in progress. */
 const PARALLEL = 16;
-/** How often a read begins again because an object was replaced under it. */
+/** How often a read starts again because an object was replaced during it. */
 const MAX_RESTARTS = 10;
 
 /**
- * Reads series of one source through all tiers, as {@link readLayout} does, into columns in the order of `series`.
+ * Reads series of one source from all tiers, like {@link readLayout}. The columns are in the order of
+ * `series`.
  *
  * @throws {IncompleteReadError}
  */
@@ -95,12 +102,13 @@ export async function readSeries(
 }
 
 /**
- * Reads series of one source through all tiers.
+ * Reads series of one source from all tiers.
  *
- * Samples move from hot to warm to cold, and so does the read: first hot, then what has left it (beyond-memory.ts). It sees
- * whatever moves meanwhile at least once (DESIGN.md, rule 5). Then the highest version of each timestamp wins.
+ * Samples move from hot to warm to cold, and the read follows: first memory, then the tiers behind it, for
+ * what has left memory (beyond-memory.ts). So samples that move during the read are seen at least once
+ * (DESIGN.md, rule 5). For each timestamp, the highest version wins.
  *
- * @param allowsMissing whether to answer although memory is known to have lost samples
+ * @param allowsMissing whether to answer even though memory is known to have lost samples
  * @throws {IncompleteReadError}
  */
 export async function readLayout(
@@ -118,7 +126,7 @@ export async function readLayout(
 async function readOwner(read: ReadContext, allowsMissing: boolean): Promise<Reading> {
   for (let restarts = 0; ; restarts++) {
     try {
-      // A second time without rollups: an entry whose object is gone would be met again.
+      // Retry without rollups: the same entry, whose object is gone, would be found again.
       if (restarts > 0) return await readTiers({ ...read, rollups: undefined }, allowsMissing);
       return await readTiers(read, allowsMissing);
     } catch (error) {
@@ -180,7 +188,10 @@ function withPlaces(reading: TierReading, more: readonly Place[]): TierReading {
   return { ...reading, samples, places: [...reading.places, ...more] };
 }
 
-/** Samples of the range that arrived since then may be missing from memory; undefined when none are. */
+/**
+ * Returns the time since which samples of the range may be missing from memory; undefined when none are
+ * missing.
+ */
 async function missingSince(
   { losses, imports, tenant, selection: { range }, maxSampleAgeMs }: ReadContext,
   marks: readonly PartitionMark[],
@@ -188,13 +199,13 @@ async function missingSince(
   const since = await mapLimited(marks, PARALLEL, ({ ref, ...mark }) => losses.missingSince(ref, mark));
   const all = since.filter((ms) => ms !== undefined);
   if (all.length === 0) return undefined;
-  // Asked only while memory lacks something: imported samples may be of any age.
+  // Read only if memory lacks samples. Matters because imported samples may be of any age.
   const importedMs = await imports.untilMs(tenant.id);
   const missing = all.filter((ms) => importedMs >= ms || range.toMs > ms - maxSampleAgeMs);
   return missing.length === 0 ? undefined : Math.min(...missing);
 }
 
-/** Cuts a tier's blocks to the range, and erases what was deleted. */
+/** Cuts a tier's blocks to the range, and removes deleted samples. */
 function located(
   { selection: { range }, erasures }: ReadContext,
   tier: Tier,
@@ -216,7 +227,7 @@ function located(
   return { blocks, reading: { durationMs, samples, places } };
 }
 
-/** Joins readings of the same series from the places that they have been in. */
+/** Joins readings of the same series from different homes. */
 function joinReadings(readings: readonly Reading[]): Reading {
   const missing = readings.flatMap(({ missingSinceMs }) => missingSinceMs ?? []);
   return {
@@ -226,7 +237,7 @@ function joinReadings(readings: readonly Reading[]): Reading {
   };
 }
 
-/** A tier's time is that of the read which took longest. */
+/** Joins readings of tiers. A tier's duration is that of the slowest reading. */
 export function joinTiers(readings: readonly Reading['tiers'][]): Reading['tiers'] {
   const join = (tier: Tier): TierReading => {
     const all = readings.map((tiers) => tiers[tier]);

@@ -8,44 +8,44 @@ import { DAY_MS } from '../model/duration';
 import { type Day, dayStartMs, type GroupId, splitBitsOfGroup } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 
-/** What a read knows before it reads the archive. */
+/** What is known about a read before it reads the archive. */
 export interface RollupFacts {
   /** Length of the units that the read's steps are made of: see {@link storedUnitMs}. */
   readonly unitMs: number;
   readonly range: TimeRange;
-  /** The days that the manifest lists, ascending. */
+  /** The days in the manifest, ascending. */
   readonly entries: readonly ManifestDay[];
-  /** The source's rollups, by the name of their span. */
+  /** The source's rollups, by span name. */
   readonly listed: ReadonlyMap<string, RolledSource>;
-  /** Groups that may hold the wanted series. */
+  /** Groups that may have the wanted series. */
   readonly groups: readonly GroupId[];
-  /** Whether memory, or the warm table as it was asked, may have samples of a day. */
+  /** Whether memory or the warm table may have samples of a day. */
   readonly isElsewhere: (day: Day) => boolean;
-  /** The source's deletions, and those of the wanted series. */
+  /** `deletions` are all of the source's; `erasures` are those of the wanted series. */
   readonly deletions: readonly VersionedDeletion[];
   readonly erasures: readonly Pick<Erasure, 'fromMs' | 'toMs'>[];
 }
 
-/** A rollup's object, and of which days a read takes its units. */
+/** A rollup object, and the time ranges to read from it. */
 export interface RollupPlan {
   readonly source: RolledSource;
-  /** Half-open, ascending; they do not touch. */
+  /** Half-open, ascending, and not adjacent. */
   readonly ranges: readonly TimeRange[];
-  /** Days that they have, of some a part. */
+  /** Number of days in the ranges. Some may be partial. */
   readonly days: number;
 }
 
 /**
- * Plans which archived days a read takes from rollups. A day's rollup counts if
+ * Plans which archived days a read takes from rollups. A day's rollup is used if
  *
- * - the manifest names the very state of the archive that it was made of, and the day is not open,
+ * - the manifest names exactly the archived state that the rollup was made from, and the day is not open,
  * - no other tier may have samples of the day,
- * - all deletions of the series that touch the day had been applied,
+ * - all deletions of the series that overlap the day had been applied,
  * - the read wants whole units of the day,
- * - no series may lie in two groups, since the source was split anew that day,
- * - no group of the series was left out.
+ * - no series can be in two groups because the source's split changed on that day,
+ * - no group of the series was omitted.
  *
- * Every other day is read as samples.
+ * All other days are read as samples.
  */
 export function planRollups(facts: RollupFacts): {
   readonly rollups: readonly RollupPlan[];
@@ -78,7 +78,7 @@ export function planRollups(facts: RollupFacts): {
   };
 }
 
-/** What a read takes of a span, as it is planned. */
+/** What a read takes from a span, while it is being planned. */
 interface SpanRead {
   readonly toMs: number;
   readonly source: RolledSource | undefined;
@@ -94,7 +94,9 @@ function planSpan(facts: RollupFacts, day: Day): SpanRead {
   return { toMs, source, isExact, ranges: [], days: 0 };
 }
 
-/** Whether a rollup gives a day's part from `fromMs` to `toMs`, which is what the read wants of it. */
+/**
+ * Whether a rollup gives exactly the samples of a day from `fromMs` to `toMs`, the part that the read wants.
+ */
 type IsExact = (entry: ManifestDay, fromMs: number, toMs: number) => boolean;
 
 function exactness(
@@ -119,7 +121,7 @@ function exactness(
   };
 }
 
-/** Starts of the days of which groups of several splits have units. */
+/** Returns the starts of the days on which groups of different splits have units. */
 function daysOfSeveralSplits({ groups }: RolledSource, asked: readonly GroupId[]): ReadonlySet<number> {
   const bySplit = Map.groupBy(
     groups.filter(({ group }) => asked.includes(group)),

@@ -32,45 +32,51 @@ export interface SelectDependencies extends ReadDependencies {
   readonly deletions: SourceDeletions;
 }
 
-/** The series that matchers select, before any sample is read. */
+/** The series that matchers select, found before samples are read. */
 export interface FoundSeries {
-  /** Without joined labels. */
+  /** Labels of the series, without those that the registry adds. */
   readonly series: readonly Labels[];
-  /** None of their samples in the range bears an earlier time, ms; Infinity when no source has posted. */
+  /** Lower bound of their samples' times in the range, ms; Infinity when no source has posted. */
   readonly firstMs: number;
 }
 
 export interface SelectHints {
-  /** Whether to answer although memory is known to have lost samples. Default: {@link IncompleteReadError}. */
+  /**
+   * Whether to answer even though memory is known to have lost samples. By default, {@link
+   * IncompleteReadError} is thrown.
+   */
   readonly allowsMissing?: boolean;
-  /** Called before any sample is read; refuses the read by throwing. */
+  /** Called before samples are read. It may throw to refuse the read. */
   readonly check?: (found: FoundSeries) => void | Promise<void>;
-  /** Looks at this source alone, whose series may be a second old. Labels of the registry are neither matched nor joined. */
+  /**
+   * Considers only this source, and finds even its newest series. Labels of the registry are neither matched
+   * nor added.
+   */
   readonly source?: Labels;
-  /** The answer is wanted in these steps: days may come from rollups, see {@link SourceBlock.rolled}. */
+  /** The steps of the result, with which days may come from rollups: see {@link SourceBlock.rolled}. */
   readonly steps?: ReadSteps | undefined;
-  /** What all reads of a query share. @default DEFAULT_LIMITS for this read alone */
+  /** Budget shared by all reads of a query. @default DEFAULT_LIMITS for this read alone */
   readonly budget?: ReadBudget;
 }
 
 /** A source's samples. */
 export interface SourceBlock extends LayoutBlock {
-  /** Labels that each series has beside those of the layout: the registry's of its host. Sorted by name. */
+  /** Labels that the registry adds to each series, for its host. Sorted by name. */
   readonly joined: Labels;
-  /** For each column of the layout the units that rollups gave; undefined when there are none. */
+  /** Units of each column that came from rollups; undefined when there are none. */
   readonly rolled?: readonly Units[] | undefined;
 }
 
 export interface Selected extends Pick<Reading, 'missingSinceMs'> {
-  /** One block for each source, with a column for each of its series that match, samples or none. */
+  /** One block for each source, with a column for each of its matching series, even without samples. */
   readonly blocks: readonly SourceBlock[];
   /** Undefined when no series matched, so that no tier was read. */
   readonly tiers: Reading['tiers'] | undefined;
-  /** Days that came from rollups, of all sources. */
+  /** Number of days that came from rollups, added up over all sources. */
   readonly rolledDays: number;
 }
 
-/** A source with the series that match. */
+/** A source with its matching series. */
 interface FoundSource extends Pick<SourceSeries, 'source' | 'series'> {
   readonly sourceId: Id;
   /** The layout of `series`. */
@@ -79,7 +85,7 @@ interface FoundSource extends Pick<SourceSeries, 'source' | 'series'> {
   readonly deletions: readonly VersionedDeletion[];
 }
 
-/** The sources that were found, and the labels that the registry adds by host. */
+/** The sources that were found, and the labels that the registry adds for their hosts. */
 interface Found {
   readonly sources: readonly FoundSource[];
   readonly joined: JoinedLabels;
@@ -87,20 +93,20 @@ interface Found {
   readonly firstMs: number;
 }
 
-/** One array, by which reads of a source see that they know the same deletions. */
+/** A single array, so that reads of a source can compare their deletions by identity. */
 const NOTHING_DELETED: readonly VersionedDeletion[] = [];
 
-/** Sources read at a time. Those of a partition share their requests of memory. */
+/** Most sources read at a time. Sources of the same partition share requests to memory. */
 const PARALLEL = 1_000;
 /**
- * Requests to AWS at a time, of all selections that begin together. A tenant's rules begin hundreds: sent at once, their requests would
- * wait for each other until they time out.
+ * Most requests to AWS at a time, for all selections of a querier. A tenant's rules start hundreds at once:
+ * all sent together, they would delay each other until they time out.
  */
 const PARALLEL_REQUESTS = 32;
 
 /**
- * Reads a tenant's series by matchers: the port for every protocol that reads. Selections that begin together share the requests that they
- * have in common.
+ * Reads a tenant's series by matchers. Every protocol that reads uses it. Concurrent selections share their
+ * common requests.
  */
 export class Querier {
   private readonly reads: SourceReads;
@@ -116,7 +122,7 @@ export class Querier {
   }
 
   /**
-   * Reads the series that satisfy all matchers, of whatever sources.
+   * Reads the series of any source that satisfy all matchers.
    *
    * @throws {SelectLimitError}
    * @throws {InvalidPatternError} when a regular expression cannot be used
@@ -184,10 +190,11 @@ export class Querier {
     };
   }
 
-  /** The tenant's index, to browse series of a range by: see browse.ts. */
+  /** Returns the tenant's index for browsing the series in a range: see browse.ts. */
   async view(range: TimeRange, budget: ReadBudget): Promise<VersionedView> {
     const changes = this.listedChanges().then(({ index }) => index);
-    // TenantIndexes awaits it only for periods that it has read before.
+    // Ignore a failure here: TenantIndexes awaits this only for periods that it has read before, and reports
+    // the failure then.
     changes.catch(() => {});
     const [indexed, joined] = await Promise.all([
       this.dependencies.indexes.of(this.tenant.id, range, changes),
@@ -198,8 +205,8 @@ export class Querier {
   }
 
   /**
-   * Finds sources by the index. The index and the list of changes tell where their samples lie and which have deletions, without a request
-   * for each source.
+   * Finds sources with the index. The index and the list of changes tell where their samples are and which
+   * sources have deletions, without a request for each source.
    */
   private async findIndexed(
     matchers: readonly Matcher[],
@@ -225,7 +232,7 @@ export class Querier {
     return { sources, joined: view.joined, firstMs: found.length === 0 ? Infinity : range.fromMs };
   }
 
-  /** Finds one source by its catalogue, which knows its newest series. */
+  /** Finds one source with the catalogue, which has its newest series. */
   private async findOf(
     source: Labels,
     matchers: readonly Matcher[],
@@ -254,7 +261,7 @@ export class Querier {
   }
 }
 
-/** All series that have a host lie with it. */
+/** Returns the host that the matchers name. All series with a `host` label belong to that host's source. */
 function hostNamedBy(matchers: readonly Matcher[]): Labels | undefined {
   const named = matchers.find(({ label, op }) => label === 'host' && op === '=');
   return named?.op === '=' && named.value !== '' ? sourceOf.host(named.value) : undefined;

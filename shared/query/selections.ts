@@ -6,22 +6,22 @@ import type { Matcher } from '../model/matcher';
 import { sourceIdOf } from '../model/placement';
 import { bySource, type IndexView, matchesOf, type SelectLimits, type SourceSeries } from './find-series';
 
-/** A source's series that match. */
+/** A source with its matching series. */
 export interface SelectedSource extends SourceSeries {
   readonly sourceId: Id;
-  /** Of its series. */
+  /** The layout of the matching series. */
   readonly layout: Layout;
 }
 
-/** A view whose version names what it shows: views of a tenant that have equal ones select the same series. */
+/** A view with a version. Views of a tenant with equal versions select the same series. */
 export interface VersionedView extends IndexView {
-  /** None of a layout's samples in the range is earlier, ms; by the layout's number. */
+  /** Lower bound of the times of each layout's samples in the range, ms, by the layout's number. */
   readonly firstMs: Float64Array;
   readonly version: string;
 }
 
 interface CachedSelection {
-  /** Version of the view. */
+  /** Version of the view that was selected from. */
   readonly version: string;
   readonly sources: readonly SelectedSource[];
   readonly seriesCount: number;
@@ -31,8 +31,8 @@ const SOURCE_BYTES = 2_000;
 const SERIES_BYTES = 1_000;
 
 /**
- * What matchers selected of the tenants' indexes: dashboards ask for the same again and again, and an index rarely changes. Tenants
- * share the memory fairly.
+ * Caches which series matchers selected from the tenants' indexes, because dashboards repeat the same queries
+ * and an index rarely changes. Tenants share the memory fairly.
  */
 export class Selections {
   private readonly cache = new Cache<CachedSelection>(

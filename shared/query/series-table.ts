@@ -4,18 +4,18 @@ import type { LayoutBlock } from '../model/layout-block';
 import { SharedTimes } from '../model/shared-times';
 import type { SourceBlock } from './select';
 
-/** Series side by side: for each time at which any of them has a value, a value of each. */
+/** A table of series: for each time at which any series has a value, a value of each series. */
 export interface SeriesTable {
   /** ms since epoch, ascending. */
   readonly times: ArrayLike<number>;
-  /** One row of values for each series, as long as `times`; NaN where a series has none. */
+  /** For each series, as many values as `times`; NaN where the series has none. */
   readonly values: readonly ArrayLike<number>[];
 }
 
 /**
- * Puts series side by side, the form in which charts take them.
+ * Makes a table of series, as charts need it.
  *
- * @param stepMs one value for each step of this length; undefined for samples as stored
+ * @param stepMs length of the steps, with one value each; undefined for samples as stored
  */
 export function seriesTable(
   samples: readonly ReadSamples[],
@@ -41,7 +41,7 @@ export function seriesTable(
   };
 }
 
-/** Joins tables of the same series, at least one, each of which begins after the one before ends. */
+/** Joins at least one table of the same series. Each table must begin after the previous one ends. */
 export function joinTables(tables: readonly SeriesTable[]): SeriesTable {
   const [first] = tables as [SeriesTable];
   if (tables.length === 1) return first;
@@ -52,7 +52,10 @@ export function joinTables(tables: readonly SeriesTable[]): SeriesTable {
   };
 }
 
-/** All times of ascending lists, ascending. Most series have the same times, so equal lists are left out first. */
+/**
+ * Returns the union of ascending lists of times, ascending. Removes equal lists first, since most series have
+ * the same times.
+ */
 function unionOf(lists: readonly ArrayLike<number>[]): ArrayLike<number> {
   const distinct: ArrayLike<number>[] = [];
   for (const list of lists) if (!distinct.some((other) => isEqual(list, other))) distinct.push(list);
@@ -67,14 +70,14 @@ function isEqual(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
   return true;
 }
 
-/** A series' samples as a read gave them, and the minutes, hours or days that rollups gave instead of others. */
+/** A series' samples from a read, and the units from rollups that take the place of further samples. */
 export interface ReadSamples extends Samples {
   readonly rolled?: Units | undefined;
 }
 
 const NO_SAMPLES: ReadSamples = { timestamps: [], values: [] };
 
-/** The samples of one series; none when no block has it. */
+/** Returns the samples of one series; empty when no block has it. */
 export function samplesOf(
   blocks: readonly (LayoutBlock & Pick<SourceBlock, 'rolled'>)[],
   series: Labels,

@@ -5,17 +5,20 @@ import type { VersionedDeletion } from '../model/deletion';
 import type { Id } from '../model/id';
 import { mapLimited } from '../platform/concurrency';
 
-/** Sources read in parallel. */
+/** Sources read at the same time. */
 const PARALLEL = 32;
 const DELETION_BYTES = 300;
 
 interface KnownDeletions {
-  /** How many puts were counted before the deletions were read. */
+  /** Number of puts listed before the deletions were read. */
   readonly puts: number;
   readonly deletions: readonly VersionedDeletion[];
 }
 
-/** The deletions of many sources: one request tells which have any, and few do. What an instance has read it keeps until the next put. */
+/**
+ * Reads the deletions of many sources. The list of changes tells which sources have any, which few do.
+ * Deletions are cached until the next put.
+ */
 export class SourceDeletions {
   private readonly cache = new Cache<KnownDeletions>(
     CACHES.deletions,
@@ -25,9 +28,9 @@ export class SourceDeletions {
   constructor(private readonly table: Pick<DeletionTable, 'of'>) {}
 
   /**
-   * The deletions of those sources that have any.
+   * Returns the deletions of those sources that have any.
    *
-   * @param listed which these are, as the list of changes says
+   * @param listed for each source with deletions, how many were put: see {@link Changes}
    */
   async of(
     tenantId: Id,

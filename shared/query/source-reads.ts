@@ -14,8 +14,9 @@ const NOTHING_READ: Reading['tiers'] = {
 };
 
 /**
- * Reads series of a tenant's sources. Reads of one source and range that begin together are one read of the union of their series: the rules
- * of a tenant, and the selectors of a query, often want different metrics of the same sources.
+ * Reads series of a tenant's sources. Concurrent reads of the same source and range are combined into one
+ * read of all their series: a tenant's rules, and the selectors of a query, often want different metrics of
+ * the same sources.
  */
 export class SourceReads {
   private readonly together = new Batches<SourceRead, Reading>();
@@ -26,18 +27,20 @@ export class SourceReads {
   ) {}
 
   /**
-   * See {@link readLayout}. Reads that are joined share one result; only the first one's `tiers` has its figures, so that sums count them
-   * once.
+   * Reads series: see {@link readLayout}. Combined reads share a result. Only the first one's `tiers` has
+   * figures, so that sums count them once.
    */
   read(sourceId: Id, asked: SourceRead, allowsMissing = false): Promise<Reading> {
-    // Units of rollups come by column, which no pick of series knows.
+    // Do not combine reads in steps: units of rollups are by column, and cannot be picked by series.
     if (asked.steps !== undefined) return readLayout(this.dependencies, this.tenant, asked, allowsMissing);
     const { range } = asked;
     const key = `${range.fromMs} ${range.toMs} ${allowsMissing} ${sourceId}`;
     return this.together.add(key, asked, (all) => this.readAll(all, allowsMissing));
   }
 
-  /** Reads that know different deletions of the source are not one. */
+  /**
+   * Reads the series of combined requests. Only requests with the same deletions of the source are combined.
+   */
   private async readAll(all: readonly SourceRead[], allowsMissing: boolean): Promise<Reading[]> {
     const readings = new Map<SourceRead, Reading>();
     await Promise.all(

@@ -1,19 +1,20 @@
-/** The first and last times of some samples, ms since epoch, both inclusive. */
+/** First and last times of some samples, ms since epoch, both inclusive. */
 export interface Span {
   readonly firstMs: number;
   readonly lastMs: number;
 }
 
-/** Spans of one tier in one answer, at most. */
+/** Most spans of one tier in an answer. */
 const MAX_SPANS = 24;
 
-/** Gaps below this share of the whole are closed: a chart would not show them. */
+/** Gaps below this share of the whole are closed, since a chart would not show them. */
 const SMALLEST_GAP = 1 / 500;
 
 /**
- * Joins the spans of places: those that touch or overlap become one, then the smallest gaps close until few enough are left.
+ * Merges the spans of places. Touching and overlapping spans become one; then the smallest gaps are closed
+ * until few enough spans are left.
  *
- * @returns ascending, disjoint
+ * @returns ascending, disjoint spans
  */
 export function spansOf(places: readonly Span[], wholeMs: number, most = MAX_SPANS): Span[] {
   const sorted = [...places].sort((a, b) => a.firstMs - b.firstMs);
@@ -24,7 +25,7 @@ export function spansOf(places: readonly Span[], wholeMs: number, most = MAX_SPA
   return merged(spans, closedMs);
 }
 
-/** @param gapMs spans at most this far apart are joined */
+/** Merges spans. @param gapMs largest gap between spans that are merged */
 function merged(sorted: readonly Span[], gapMs: number): Span[] {
   const spans: Span[] = [];
   for (const { firstMs, lastMs } of sorted) {

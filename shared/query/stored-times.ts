@@ -13,12 +13,15 @@ interface StoredTimesStores {
   readonly indexes: Pick<TenantIndexes, 'of'>;
 }
 
-/** Most sources whose first sample is looked up. With more sources, the answer is the start of the first day. */
+/**
+ * Most sources whose first sample is looked up. If there are more, the result is the start of the first day.
+ */
 const MAX_SOURCES = 1_000;
 const PARALLEL = 32;
 
 /**
- * Finds when a tenant's samples begin and end: the first sample of the first day that has any, and the end of the last one.
+ * Finds when a tenant's samples begin and end: the first sample of the first day with any, and the end of the
+ * last day.
  *
  * @returns undefined when there are none in the range
  */
@@ -58,7 +61,7 @@ async function firstOf<T>(
   return undefined;
 }
 
-/** The range, cut at the ends of months. */
+/** Divides a range at the ends of months. */
 function monthsIn({ fromMs, toMs }: TimeRange): TimeRange[] {
   const parts: TimeRange[] = [];
   for (let startMs = fromMs; startMs < toMs; ) {

@@ -17,31 +17,37 @@ import { mapLimited } from '../platform/concurrency';
 import { SelectLimitError } from './find-series';
 import { clampRange } from './plan';
 
-/** Memory of all indexes together. */
+/** Memory for all indexes together. */
 const MAX_BYTES = CACHES.indexes.bytes;
-/** Layouts of unknown shapes read in parallel. */
+/** Layouts of unknown shapes that are read at the same time. */
 const PARALLEL = 32;
-/** Most periods read at once, at 16 requests each. The whole retention has some 45, whose requests would wait for each other. */
+/**
+ * Most periods read at a time, with 16 requests each. The whole retention has some 45 periods, whose requests
+ * would delay each other.
+ */
 const PERIODS_AT_ONCE = 4;
-/** A period is read again after this, ms; a past one changes by late samples only. */
+/** Age at which a period is read again, ms. A past period changes only through late samples. */
 const FRESH_MS = 1_000;
 const PAST_FRESH_MS = 15_000;
-/** And after this for each of its entries: ten seconds for 10,000 sources. */
+/** Additional age for each entry of the period: ten seconds for 10,000 sources. */
 const FRESH_MS_PER_ENTRY = 1;
-/** How long a period counts as unchanged if no change is listed, ms. */
+/** Age up to which a period counts as unchanged if the list of changes shows no change, ms. */
 const UNCHANGED_MS = 300_000;
 
 interface PeriodLayouts {
-  /** Numbers of layouts in the index. */
+  /** Numbers of the period's layouts in the index. */
   readonly layouts: readonly number[];
   readonly readMs: number;
-  /** What the list of changes said before; undefined when it said nothing, or an entry could not be used yet. */
+  /**
+   * The change token that was read before the period; undefined if there was none, or if an entry could not
+   * be used yet.
+   */
   readonly changes: string | undefined;
 }
 
 interface TenantIndex {
   readonly index: SeriesIndex;
-  /** What the range before had, and of which layouts it was made. */
+  /** The result for the last range, and the layouts from which it was made. */
   last:
     | {
         readonly layouts: readonly (readonly number[])[];
@@ -55,8 +61,9 @@ interface TenantIndex {
 }
 
 /**
- * Each tenant's series in memory, by period. A period is read when it is first asked for, and again when it has aged, the
- * larger, the later, unless the list of changes says that it is as it was. What is known of a layout is not read again.
+ * Each tenant's series in memory, by period. A period is read when it is first needed, and again when it is
+ * too old, unless the list of changes shows that it has not changed. Larger periods may become older. Known
+ * layouts are not read again.
  */
 export class TenantIndexes {
   private readonly tenants = new Cache<TenantIndex>(CACHES.indexes, ({ index }) => index.bytes);
@@ -69,11 +76,11 @@ export class TenantIndexes {
   ) {}
 
   /**
-   * The index, and 1 at the number of each layout that may have samples in the range; no such sample is earlier than its `firstMs`.
-   * `version` stays the same while nothing changes.
+   * Returns the index for a range. For each layout's number, `live` is 1 if the layout may have samples in
+   * the range, and `firstMs` is a lower bound of their times. `version` stays the same while nothing changes.
    *
-   * @param changes of the index, as the catalogue lists them now (change-list.ts); undefined where nobody asked. A period that the instance
-   *   has never read is read beside them.
+   * @param changes the index's present change token (change-list.ts); undefined if it was not read. A period
+   *   that this instance has never read is read concurrently
    * @throws {SelectLimitError} when the index exceeds its memory
    */
   async of(
@@ -98,14 +105,14 @@ export class TenantIndexes {
     const { index } = tenant;
     if (index.bytes > MAX_BYTES) {
       this.tenants.delete(tenantId);
-      // It may be large for periods that others asked for.
+      // Try again with a new index: this one may be large because of other requests' periods.
       if (known !== undefined) return this.of(tenantId, range, changes);
       throw new SelectLimitError(
         'memory',
         `the index of the range takes more than ${MAX_BYTES / 1e6} MB of memory; ask for a shorter range`,
       );
     }
-    // Set again, because its size may have changed.
+    // Set it again, because its size may have changed.
     this.tenants.set(tenantId, tenant);
     const layouts = periods.map((period) => tenant.periods.get(period)!.layouts);
     if (!isEqual(tenant.last?.layouts, layouts)) {
@@ -130,7 +137,7 @@ export class TenantIndexes {
     period: Period,
     asked: Promise<string | undefined> | undefined,
   ): Promise<void> {
-    // What is read beside the changes may be older than they are.
+    // Ignore the token for a new period: what is read concurrently may be older than the token.
     const changes = tenant.periods.has(period) ? await asked : undefined;
     const last = tenant.periods.get(period);
     const now = this.now();
@@ -157,7 +164,7 @@ export class TenantIndexes {
     const entries = await this.catalogue.index.read(tenantId, period);
     await this.addShapes(tenantId, index, entries);
     const layouts: number[] = [];
-    // A layout that is about to be written is found the next time.
+    // Skip layouts that are still being written. They will be found the next time.
     for (const entry of entries)
       if (index.numberOf(entry) !== undefined || index.hasShape(entry.shapeId))
         layouts.push(index.add(entry));
@@ -169,7 +176,7 @@ export class TenantIndexes {
     });
   }
 
-  /** Reads one layout of each shape that the index lacks. */
+  /** Reads one layout of each shape that is not in the index yet. */
   private async addShapes(
     tenantId: Id,
     index: SeriesIndex,

@@ -9,9 +9,9 @@ import { clampRange } from './plan';
 import type { ReadBudget } from './read-budget';
 import type { Querier, Selected, SourceBlock } from './select';
 
-/** Gives PromQL the samples of all tiers. */
+/** Gives PromQL access to the samples of all tiers. */
 export class TierSamples implements SampleStore {
-  /** What each selector read. */
+  /** The reading of each selector. */
   readonly readings: { readonly tiers: NonNullable<Selected['tiers']>; readonly range: TimeRange }[] = [];
 
   constructor(
@@ -23,7 +23,7 @@ export class TierSamples implements SampleStore {
 
   private lastReadMs = 0;
 
-  /** When the last read ended, or `startedMs` if nothing was read; both on the clock of `performance`. */
+  /** Returns when the last read ended, or `startedMs` if nothing was read, both by `performance`'s clock. */
   readUntilMs(startedMs: number): number {
     return Math.max(startedMs, this.lastReadMs);
   }
@@ -47,7 +47,7 @@ export class TierSamples implements SampleStore {
       if (tiers !== undefined) this.readings.push({ tiers, range: readable });
       return {
         series: blocks.flatMap(columnsOf),
-        // Never silently partial: the answer says what is missing.
+        // Add a warning: a partial answer must say what is missing.
         warnings: missingSinceMs === undefined ? [] : [new IncompleteReadError(missingSinceMs).message],
       };
     } catch (error) {
@@ -57,7 +57,7 @@ export class TierSamples implements SampleStore {
   }
 }
 
-/** Says what was exceeded, and what sets it. */
+/** Converts the error to PromQL's. The message tells what was exceeded, and which limit applies. */
 export function promqlErrorOf({ limit, message }: SelectLimitError): PromqlError {
   if (limit === 'time') return new PromqlError('timeout', message);
   const text = limit === 'memory' ? message : `${message} (the tenant's limit ${LIMIT_OF[limit]})`;

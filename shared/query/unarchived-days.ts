@@ -1,28 +1,32 @@
 import { type Day, type PartitionRef, partitionText } from '../model/placement';
 
-/** A purge that waits less time than this may come in the middle of a query. */
+/** If a purge waits for less time than this, it may happen in the middle of a query. */
 const LEAST_PURGE_MS = 60_000;
-/** Days of partitions that are remembered at most. */
+/** Most days of partitions that are remembered. */
 const MAX_REMEMBERED = 100_000;
 
 /**
- * Days of which the manifest named no object a short while ago. The warm table still has what it had of them then: a purge
- * waits until its object has been in the manifest for the setting `purgeAfter` (DESIGN.md, rule 5). So a read need not ask
- * the manifest again, nor ask it only when the warm table has answered.
+ * Remembers days for which the manifest recently had no object. The warm table still has all that it had of
+ * them at that time, because a purge waits until a day's object has been in the manifest for the setting
+ * `purgeAfter` (DESIGN.md, rule 5). So a read need neither read the manifest again, nor wait for the warm
+ * table before it does.
  */
 export class UnarchivedDays {
-  /** When the manifest was asked, ms, by day, then partition: of a long range most days have none, and cost no key. */
+  /**
+   * When the manifest was read, ms, by day and then by partition. Most days of a long range have no entry,
+   * and need no key.
+   */
   private readonly asked = new Map<Day, Map<string, number>>();
   private remembered = 0;
 
   constructor(private readonly purgeAfterMs: number) {}
 
-  /** Whether what was in the manifest at `sinceMs` says at `nowMs` what the warm table lacks. */
+  /** Whether the manifest as of `sinceMs` still tells, at `nowMs`, what the warm table lacks. */
   isFresh(sinceMs: number, nowMs: number): boolean {
     return this.purgeAfterMs >= LEAST_PURGE_MS && nowMs >= sinceMs && nowMs - sinceMs < this.purgeAfterMs / 2;
   }
 
-  /** @param askedMs before the manifest was asked */
+  /** @param askedMs a time before the manifest was read */
   add(ref: PartitionRef, day: Day, askedMs: number): void {
     const key = keyOf(ref);
     const known = this.asked.get(day);

@@ -6,15 +6,15 @@ import { type Place, readSeries, type Tier } from './read';
 import type { ReadDependencies } from './read-context';
 
 export interface TierPlaces {
-  /** Samples of the series in the range. */
+  /** Number of samples of the series in the range. */
   readonly samples: number;
-  /** The series' share of the places' bytes, by samples. A hot place counts the memory it takes. */
+  /** The series' share of the places' bytes, by number of samples. For memory, the bytes that keys take. */
   readonly bytes: number;
   readonly bytesPerSample: number;
   readonly places: readonly Place[];
 }
 
-/** Locates one series' samples: how many each tier holds, and in which keys, items and objects. */
+/** Locates one series' samples: how many each tier has, and in which keys, items and objects. */
 export async function where(
   dependencies: ReadDependencies,
   tenant: Tenant,

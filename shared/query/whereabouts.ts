@@ -5,31 +5,32 @@ import type { Layout } from '../model/layout';
 import { type GroupId, groupIdOf, sourceIdOfGroup, splitIndexOf } from '../model/placement';
 import type { Selection } from '../model/selection';
 
-/** Groups that may hold wanted series of a source: its own, or its pool's. */
+/** A place where wanted series of a source may be: the groups of the source, or of its pool. */
 export interface Home {
   /** Id of the source or pool. */
   readonly id: Id;
   readonly groups: readonly GroupId[];
-  /** Layouts of the groups, as far as they are known. */
+  /** Known layouts of the groups. */
   readonly layouts: ReadonlyMap<Id, Layout>;
   /** See {@link Selection.places}. */
   readonly places?: Selection['places'];
 }
 
-/** Where the samples of a source's wanted series may lie. */
+/** Where, and since when, samples of a source's wanted series may be stored. */
 export interface Whereabouts {
-  /** At least one, and nearly always only one. */
+  /** At least one; nearly always exactly one. */
   readonly homes: readonly Home[];
-  /** Every length of the windows that the samples were written with, ms, ascending. */
+  /** Every window length with which the samples were written, ms, ascending. */
   readonly windowLengthsMs: readonly number[];
-  /** No sample is earlier, ms. */
+  /** Lower bound of the samples' times, ms. */
   readonly firstMs: number;
 }
 
 /**
- * The whereabouts of matching series of one source: an entry of the index is there before a sample in its group and window is.
+ * Finds where matching series of one source are, with the index: an entry is written before the first sample
+ * in its group and window.
  *
- * @param firstMs of each layout of the index, by number
+ * @param firstMs lower bound of the times of each layout's samples, by the layout's number
  */
 export function whereaboutsOf(matches: readonly LayoutMatch[], firstMs: Float64Array): Whereabouts {
   const homes = Map.groupBy(matches, ({ group }) => sourceIdOfGroup(group));
@@ -45,13 +46,13 @@ export function whereaboutsOf(matches: readonly LayoutMatch[], firstMs: Float64A
   };
 }
 
-/** The wanted series are those of one layout, in its order. */
+/** Returns the positions of the wanted series, if they are those of one layout, in its order. */
 function placesOf({ layoutId, columns, seriesCount }: LayoutMatch): Selection['places'] {
   const positions = Uint32Array.from(columns.keys());
   return new Map([[layoutId, { columns: Uint32Array.from(columns), positions, seriesCount }]]);
 }
 
-/** The whereabouts of series of one source that are read together. */
+/** Combines the whereabouts of series of one source that are read together. */
 export function joinWhereabouts(all: readonly Whereabouts[]): Whereabouts {
   const homes = Map.groupBy(
     all.flatMap((each) => each.homes),
@@ -72,17 +73,17 @@ function lengthsOf(lengthsMs: readonly number[]): number[] {
   return [...new Set(lengthsMs)].sort((a, b) => a - b);
 }
 
-/** The whereabouts of a source's series by its catalogue. */
+/** Finds where a source's series are, with the catalogue. */
 export function whereaboutsIn(known: SourceCatalogue, sourceId: Id, wanted: Layout): Whereabouts {
   const { splits, windowLengthsMs, firstMs } = known;
   const ids = splits.size === 0 ? [sourceId] : [...splits.keys()];
-  // Without the layouts of chunks that the archiver merged, which the catalogue need not have.
+  // May lack the layouts of chunks that the archiver merged, which need not be in the catalogue.
   const layouts = new Map([...known.layouts.values()].flat().map((layout) => [layout.id, layout]));
   const homes = ids.map((id) => ({ id, groups: groupsOf(id, wanted, known), layouts }));
   return { homes, windowLengthsMs, firstMs };
 }
 
-/** The groups of a source or pool that hold the series: one for each split that it has had. */
+/** Returns the groups of a source or pool that may have the series, for every split that it has had. */
 function groupsOf(id: Id, { columns }: Layout, { splits }: SourceCatalogue): GroupId[] {
   const keys = [...columns.keys()];
   const groups = (splits.get(id) ?? []).flatMap((bits) =>
