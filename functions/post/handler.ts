@@ -6,7 +6,7 @@ import { dropHint, mackerelJson } from '../../shared/protocol/mackerel/json';
 import type { SampleCharge } from '../../shared/tenancy/sample-charge';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { answerSamples, tooManyHosts, unknownHosts, unknownService } from './answers';
-import { KnownSources } from './known-sources';
+import { RegisteredSources } from './known-sources';
 import { takeLines } from './lines';
 import { takeOtlp } from './otlp';
 import { takeRemoteWrite } from './remote-write';
@@ -14,7 +14,7 @@ import type { Taking } from './taking';
 
 const dependencies = postDependencies();
 const { dictionaries, meter, writer, resolutionMs, maxSampleAgeMs } = dependencies;
-const known = new KnownSources(dependencies.hosts, dependencies.services);
+const known = new RegisteredSources(dependencies.hosts, dependencies.services);
 
 /**
  * Metrics are published at most this often, ms: a log line for each request would cost more than the

@@ -20,7 +20,7 @@ const FOUND_MS = 600_000;
  * request may be another than the one that saw the host or service created, and a look-up is one consistent read. Tenants share the
  * cache fairly.
  */
-export class KnownSources {
+export class RegisteredSources {
   private readonly cache = new Cache<true>(CACHES.knownSources, (_, key) => key.length, { ttlMs: FOUND_MS });
 
   constructor(

@@ -69,7 +69,7 @@ export const monitorHandlers: RouteHandlers = {
 };
 
 /**
- * Puts a monitor into the evaluator's index. @param rules 0 if the monitor was removed; the evaluator then
+ * Puts a monitor into the evaluator's index. @param rules is 0 if the monitor was removed; the evaluator then
  * closes its alerts
  */
 async function index(tenant: Tenant, monitor: Monitor, rules: 0 | 1): Promise<void> {

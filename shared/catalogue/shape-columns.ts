@@ -117,8 +117,8 @@ export class ShapeColumns {
   }
 
   /**
-   * Makes a test for a label that may be added: a stored value takes precedence over the value of the series'
-   * host.
+   * Makes a test for a label that the registry may add. A stored value takes precedence over the registry's value for
+   * the series' host.
    */
   private joinedTest(test: TextTest, joined: JoinedLabels, texts: Texts): PairTest {
     const { label } = test;

@@ -2,10 +2,7 @@
 import type { BitReader, BitWriter } from './bits';
 import { MAX_INTEGER, readIntegers, writeIntegers } from './integers';
 
-/**
- * Base of the two halves of a wide integer. Timestamps may be as far from 0 as 2^53, and arrival times
- * further from them.
- */
+/** Wide integers are written as two halves to this base. */
 const HALF = 2 ** 32;
 
 /** Writes `integers[0, count)`: as one sequence or, if any of them is large, as two sequences of halves. */

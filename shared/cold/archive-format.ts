@@ -87,7 +87,7 @@ export function isAsked(
   return groups.includes(group) && minTimestamp < range.toMs && maxTimestamp >= range.fromMs;
 }
 
-/** One decision of {@link ArchiveReader.plan}. */
+/** A read that {@link ArchiveReader.plan} planned: the bytes to fetch of one chunk. */
 export interface PlannedRead {
   readonly chunk: ArchivedChunk;
   /** The bytes to fetch. */

@@ -33,7 +33,7 @@ export class SeriesSource {
   }
 }
 
-/** One value for each series of a row. Series are numbers of the dictionary. */
+/** A row: some series of a source, by their numbers in the dictionary, and a value of each. */
 export interface SourceRow {
   /** ms since epoch. */
   readonly timestamp: number;

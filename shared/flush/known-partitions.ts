@@ -17,13 +17,13 @@ export const LIST_SHARES = 8;
 const ALWAYS_LOOKED_AT = 1_000;
 
 /** What a lane remembers of a partition. */
-interface Known {
+interface TrackedPartition {
   readonly ref: PartitionRef;
   readonly share: number;
-  look: Look | undefined;
+  survey: LastSurvey | undefined;
 }
 
-interface Look extends Omit<PartitionLook, 'dueMs'> {
+interface LastSurvey extends Omit<PartitionLook, 'dueMs'> {
   /** A time before the survey, by the store's clock, ms. */
   readonly atMs: number;
   /**
@@ -41,7 +41,7 @@ interface Look extends Omit<PartitionLook, 'dueMs'> {
  */
 export class KnownPartitions {
   /** Ordered by time of the last survey, the oldest first. */
-  private readonly known = new Map<string, Known>();
+  private readonly known = new Map<string, TrackedPartition>();
   /**
    * For each part of the list, the watermark before it was read. Partitions registered after that hold
    * nothing that arrived earlier.
@@ -65,7 +65,7 @@ export class KnownPartitions {
       if (known.share === share && !listed.has(key)) this.known.delete(key);
     for (const ref of refs) {
       const key = keyOf(ref);
-      if (!this.known.has(key)) this.known.set(key, { ref, share, look: undefined });
+      if (!this.known.has(key)) this.known.set(key, { ref, share, survey: undefined });
     }
     this.listedMs[share] = watermarkMs;
     this.listings++;
@@ -79,20 +79,20 @@ export class KnownPartitions {
     const share = Math.max(this.alwaysLookedAt, Math.ceil(this.known.size / LOOK_SHARES));
     const refs: PartitionRef[] = [];
     let i = 0;
-    for (const { ref, look } of this.known.values()) {
-      if (isAll || i < share || firstWriteMs(look) <= beforeMs) refs.push(ref);
+    for (const { ref, survey } of this.known.values()) {
+      if (isAll || i < share || firstWriteMs(survey) <= beforeMs) refs.push(ref);
       i++;
     }
     return refs;
   }
 
   /** Stores the survey of a partition; undefined if it failed, so that the next round repeats it. */
-  saw(ref: PartitionRef, look: Look | undefined): void {
+  saw(ref: PartitionRef, survey: LastSurvey | undefined): void {
     const key = keyOf(ref);
     const known = this.known.get(key);
     if (known === undefined) return;
     this.known.delete(key);
-    this.known.set(key, { ...known, look });
+    this.known.set(key, { ...known, survey });
   }
 
   refs(): PartitionRef[] {
@@ -110,7 +110,7 @@ export class KnownPartitions {
    */
   oldestMs(): number {
     let oldest = Infinity;
-    for (const { look } of this.known.values()) oldest = Math.min(oldest, look?.oldestMs ?? Infinity);
+    for (const { survey } of this.known.values()) oldest = Math.min(oldest, survey?.oldestMs ?? Infinity);
     return oldest;
   }
 
@@ -120,18 +120,18 @@ export class KnownPartitions {
    */
   lowestArrivalMs(nowWatermarkMs: number): number {
     let lowest = Math.min(...this.listedMs);
-    for (const { look } of this.known.values())
+    for (const { survey } of this.known.values())
       lowest = Math.min(
         lowest,
-        look === undefined ? 0 : Math.min(look.watermarkMs, look.lowestArrivalMs ?? Infinity),
+        survey === undefined ? 0 : Math.min(survey.watermarkMs, survey.lowestArrivalMs ?? Infinity),
       );
     return Math.min(lowest, nowWatermarkMs);
   }
 }
 
 /** Lower bound of the first writes of the partition's group-windows, according to its last survey. */
-function firstWriteMs(look: Look | undefined): number {
-  return look === undefined ? -Infinity : Math.min(look.atMs, look.oldestMs ?? Infinity);
+function firstWriteMs(survey: LastSurvey | undefined): number {
+  return survey === undefined ? -Infinity : Math.min(survey.atMs, survey.oldestMs ?? Infinity);
 }
 
 function keyOf({ tenantId, partition }: PartitionRef): string {

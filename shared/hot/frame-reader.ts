@@ -12,7 +12,7 @@ import { HotKeys } from '../platform/keys';
 import type { PartitionState } from './partition-marks';
 import type { ReadPace } from './read-pace';
 import type { ScriptedClient } from './scripts';
-import { KnownFrames, WindowFrames } from './window-frames';
+import { CachedFrames, WindowFrames } from './window-frames';
 
 /** Which windows of a partition may have left memory, wholly or in part, because they were flushed. */
 export interface LeftWindows {
@@ -96,7 +96,7 @@ export class FrameReader {
    * Frames are appended at the end of a window and removed from its front. So while the partition's mark is
    * the same and its `left` does not name the window, the window still begins with the cached frames.
    */
-  private readonly cache = new Cache<KnownFrames>(
+  private readonly cache = new Cache<CachedFrames>(
     CACHES.frames,
     ({ picked }) => ENTRY_BYTES + 2 * picked.length,
   );
@@ -189,7 +189,7 @@ export class FrameReader {
         const [allBytes, allPicked] =
           leftOut > 0 ? [known!.frameBytes + bytes, Buffer.concat([known!.picked, picked])] : [bytes, picked];
         if (keeps && marked !== undefined && stays(start)) {
-          const kept = new KnownFrames(allBytes, allPicked, marked, count);
+          const kept = new CachedFrames(allBytes, allPicked, marked, count);
           this.cache.set(key, kept);
           frames.set(start, kept);
         } else {

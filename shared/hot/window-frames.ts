@@ -28,7 +28,7 @@ export class WindowFrames {
 }
 
 /** Frames of a group-window that were read from its first frame on, and can be cached. */
-export class KnownFrames extends WindowFrames {
+export class CachedFrames extends WindowFrames {
   /**
    * @param markId the read script's id of the mark under which the frames were read
    * @param count how many frames there are

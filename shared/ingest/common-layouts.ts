@@ -8,13 +8,13 @@ import { bytesOfPacked, type PackedLayout } from '../model/packed-layout';
 import type { GroupId } from '../model/placement';
 
 /** The part of a row that names the series of its values. */
-interface Partial {
+interface RowSeries {
   readonly layout: PackedLayout;
   readonly presence?: Uint8Array;
 }
 
 /** A layout of a group into which the rows of other layouts are rewritten. */
-interface Common {
+interface CommonLayout {
   readonly layout: PackedLayout;
   /**
    * For each other layout by id: the columns of its series in this layout; undefined if this layout lacks one
@@ -41,7 +41,7 @@ const MAX_OTHERS = 64;
  * of post does not add new layouts. Groups without presence maps are left as they are.
  */
 export class CommonLayouts {
-  private readonly groups = new Cache<readonly Common[]>(CACHES.commonLayouts, (all, group) =>
+  private readonly groups = new Cache<readonly CommonLayout[]>(CACHES.commonLayouts, (all, group) =>
     all.reduce((sum, { columns }) => sum + 200 + 600 * columns.size, group.length + 100),
   );
 
@@ -49,11 +49,11 @@ export class CommonLayouts {
    * @returns a function that rewrites rows of `layout` in a common layout of the group, or returns them
    *   unchanged
    */
-  of(group: GroupId, layout: PackedLayout): <Row extends Partial>(row: Row) => Row {
+  of(group: GroupId, layout: PackedLayout): <Row extends RowSeries>(row: Row) => Row {
     return (row) => this.write(group, layout, row);
   }
 
-  private write<Row extends Partial>(group: GroupId, layout: PackedLayout, row: Row): Row {
+  private write<Row extends RowSeries>(group: GroupId, layout: PackedLayout, row: Row): Row {
     const all = this.groups.get(group) ?? [];
     if (all.some((common) => common.layout.id === layout.id)) return row;
     for (const common of all) {
@@ -69,7 +69,7 @@ export class CommonLayouts {
     return row;
   }
 
-  private withLayout(all: readonly Common[], layout: PackedLayout): Common[] {
+  private withLayout(all: readonly CommonLayout[], layout: PackedLayout): CommonLayout[] {
     const others = all.filter(
       (common) =>
         common.layout.seriesCount >= layout.seriesCount ||
@@ -83,8 +83,8 @@ export class CommonLayouts {
 
   private columnsOf(
     group: GroupId,
-    all: readonly Common[],
-    { layout, columns }: Common,
+    all: readonly CommonLayout[],
+    { layout, columns }: CommonLayout,
     other: PackedLayout,
   ): Uint16Array | undefined {
     if (other.seriesCount >= layout.seriesCount) return undefined;

@@ -192,7 +192,7 @@ export function partitionOf(sourceId: Id, partitions: number): number {
   return Math.floor((lastHead.head * partitions) / 2 ** 32);
 }
 
-/** Caches one source, because a read calls this for each of its days. */
+/** The last source that {@link partitionOf} was called for: a read calls it for each of its days. */
 let lastHead: { readonly sourceId: Id; readonly head: number } = { sourceId: '', head: 0 };
 
 /** A tenant's partition. Keys in Redis, DynamoDB, S3 and Kinesis are made from it. */

@@ -87,7 +87,7 @@ export class ReadBudget {
   }
 }
 
-/** What the read of one source is expected to take, from when it is planned until it has been read. */
+/** The samples that the read of one source is expected to take. They count in the budget until the actual number is known. */
 export class ExpectedSamples {
   private readonly byHome = new Map<Id, number>();
 
@@ -103,7 +103,7 @@ export class ExpectedSamples {
     this.budget.expectSamples(count - before, this.matchers);
   }
 
-  /** Counts what was read, instead of what was expected. @throws {SelectLimitError} */
+  /** Replaces the expected samples by the number that was read. @throws {SelectLimitError} */
   take(count: number): void {
     this.budget.expectSamples(-[...this.byHome.values()].reduce((sum, each) => sum + each, 0), this.matchers);
     this.byHome.clear();

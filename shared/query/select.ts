@@ -166,7 +166,7 @@ export class Querier {
         budget.check();
         const { steps } = hints;
         const expected = new ExpectedSamples(budget, matchers);
-        // A read in steps without a query's budget aggregates days one by one, and holds few samples at a time.
+        // Without a query's budget, nothing is expected in advance: reads in steps aggregate day by day, and hold few samples.
         const expect = hints.budget && ((home: Id, count: number) => expected.expect(home, count));
         const asked = { wanted: layout, range, deletions, beyondMemory, steps, expect, ...whereabouts() };
         const reading = await this.reads.read(sourceId, asked, hints.allowsMissing);

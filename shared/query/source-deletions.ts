@@ -9,7 +9,7 @@ import { mapLimited } from '../platform/concurrency';
 const PARALLEL = 32;
 const DELETION_BYTES = 300;
 
-interface KnownDeletions {
+interface CachedDeletions {
   /** Number of puts listed before the deletions were read. */
   readonly puts: number;
   readonly deletions: readonly VersionedDeletion[];
@@ -20,7 +20,7 @@ interface KnownDeletions {
  * Deletions are cached until the next put.
  */
 export class SourceDeletions {
-  private readonly cache = new Cache<KnownDeletions>(
+  private readonly cache = new Cache<CachedDeletions>(
     CACHES.deletions,
     ({ deletions }) => DELETION_BYTES * (1 + deletions.length),
   );

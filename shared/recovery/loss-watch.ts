@@ -26,8 +26,8 @@ const ARRIVAL_SLACK_MS = 60_000;
 const MARK_LOOKS = 10;
 const MARK_LOOK_MS = 100;
 /**
- * How long a call waits for a slot that is being moved, or for certainty whether a partition was moved,
- * before it fails, ms.
+ * Longest wait of a call, ms: until a slot has been moved, or until it is certain whether a partition was moved. The
+ * call fails after that.
  */
 const UNSURE_MS = 2_000;
 const LOOK_AGAIN_MS = 100;

@@ -33,8 +33,8 @@ interface SourceDays {
 }
 
 /**
- * Lists the partitions of a source and when it was in each, ascending by time. The last one has no end here:
- * on arrival, the end of known epochs cuts it (`withinKnownEpochs`).
+ * Lists the partitions of a source, and when it was in each, ascending by time. The last one has no end here: the
+ * range of a deletion is cut later, when the deletion arrives (`withinKnownEpochs`).
  */
 function placesOf(epochs: readonly PlacementEpoch[], sourceId: string): SourceDays[] {
   const places: SourceDays[] = [];

@@ -10,8 +10,8 @@ import { putRecords } from './put';
 import { rowRecords } from './row-records';
 
 /**
- * Told to senders of a tenant at its limit of series: series without samples for a day leave the count once
- * an hour.
+ * Wait that is told to senders of a tenant at its limit of series. Once an hour, series without samples for a day
+ * leave the count.
  */
 const SERIES_RETRY_MS = 3_600_000;
 

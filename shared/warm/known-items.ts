@@ -6,7 +6,7 @@ import { type Day, type GroupId, type PartitionRef, partitionText } from '../mod
 import type { WarmItem } from './warm-tier';
 
 /** The warm items of a group's day that a reader has cached. */
-interface KnownItems {
+interface CachedItems {
   /** Number of the day's announcements, counted before the table was read. */
   readonly changes: number;
   /** Windows that begin in `[fromMs, toMs)`. */
@@ -37,7 +37,7 @@ const SAMPLE_BYTES = 24;
  * since that is not among the cached items.
  */
 export class ItemMemo {
-  private readonly cache = new Cache<KnownItems>(CACHES.warmItems, ({ items }) =>
+  private readonly cache = new Cache<CachedItems>(CACHES.warmItems, ({ items }) =>
     items.reduce((sum, { chunk }) => sum + ITEM_BYTES + chunk.length, ITEM_BYTES),
   );
   /**
@@ -84,7 +84,7 @@ export class ItemMemo {
   }
 
   /** Caches a group's items. @param known its `changes` must have been counted before the table was read */
-  keep(ref: PartitionRef, day: Day, group: GroupId, known: KnownItems): void {
+  keep(ref: PartitionRef, day: Day, group: GroupId, known: CachedItems): void {
     this.cache.set(groupKey(ref, day, group), known);
   }
 }
