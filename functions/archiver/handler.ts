@@ -59,7 +59,7 @@ async function archive(event: unknown, context: Context): Promise<ArchiveResult>
     mustStop: () => left() < STOP_MS,
     onActive: (ref) => active.add(ref),
     onExpired: ({ tenantId, partition }, day, removed) =>
-      log.info('a partition-day is past the retention', { tenantId, partition, day, ...removed }),
+      log.info('a partition-day was removed after its retention', { tenantId, partition, day, ...removed }),
     onFailure: ({ partition }, day, error) =>
       log.error('a partition-day stays open', { day, partition, error }),
   });

@@ -90,7 +90,7 @@ export class PartWriter {
   ): Promise<{ readonly part: ArchivedPart; readonly object: WrittenObject }> {
     const { samples, minSamples, firstGroup } = this;
     if (samples < minSamples)
-      throw new FewerSamplesError(`${this.key}: ${samples} samples would replace ${minSamples}`);
+      throw new FewerSamplesError(`${this.key}: ${samples} samples would replace at least ${minSamples}`);
     const object = await this.upload.finish(new Map([...kept, ...this.revisions]));
     const { key, etag, bytes } = object;
     return { part: { key, etag, bytes, samples, firstGroup }, object };

@@ -155,7 +155,9 @@ async function moveWindow(
         bytes,
       };
   }
-  throw new Error(`${MAX_CONFLICTS} other writers came first at window ${windowStart} of group ${group}`);
+  throw new Error(
+    `window ${windowStart} of group ${group} was not written: other writers came first ${MAX_CONFLICTS} times`,
+  );
 }
 
 /**

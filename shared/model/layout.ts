@@ -120,7 +120,7 @@ export function decodeLayout(bytes: Uint8Array): Layout {
 export function positionsIn(from: Layout, to: Layout): Uint32Array {
   return Uint32Array.from(from.columns.keys(), (key) => {
     const column = to.columns.get(key);
-    if (column === undefined) throw new RangeError(`layout ${to.id} has no ${key}`);
+    if (column === undefined) throw new RangeError(`layout ${to.id} has no series ${key}`);
     return column;
   });
 }

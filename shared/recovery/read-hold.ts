@@ -11,5 +11,5 @@ const HINT_MS = 1_000;
 export async function holdReads(table: Pick<RecoveryTable, 'putPressed'>, untilMs: number): Promise<void> {
   await table
     .putPressed(untilMs, AbortSignal.timeout(HINT_MS))
-    .catch((error) => log.warn('readers are not told to wait', { error: error as Error }));
+    .catch((error) => log.warn('readers could not be asked to wait', { error: error as Error }));
 }

@@ -103,7 +103,7 @@ function decodePresence(reader: ByteReader, seriesCount: number): Uint8Array | u
   if (flag === 0) return undefined;
   const presence = reader.bytes(presenceBytes(seriesCount));
   if (flag !== 1 || !isPresenceOf(presence, seriesCount) || presentCount(presence) === 0)
-    throw new MalformedBytesError(`presence map ${flag} of ${seriesCount} series`);
+    throw new MalformedBytesError(`invalid presence map of ${seriesCount} series, flag ${flag}`);
   return presence;
 }
 
@@ -115,7 +115,7 @@ function decodeDeletions(reader: ByteReader): SourceDeletion[] {
     const selector = { name: reader.text(), isPrefix: kind === 1 };
     const fromMs = reader.int64();
     const toMs = reader.int64();
-    if (fromMs >= toMs) throw new MalformedBytesError(`deletion of [${fromMs}, ${toMs})`);
+    if (fromMs >= toMs) throw new MalformedBytesError(`deletion of the empty range [${fromMs}, ${toMs})`);
     return { sourceId, selector, fromMs, toMs };
   });
 }
