@@ -49,10 +49,10 @@ async function start(options: StartOptions): Promise<void> {
       `connect a client: npm run ops -- connect telegraf|agent|prometheus|otel|curl --url ${addresses.url}`,
     );
     const seen = demo === undefined ? '' : `host=${demo.hostId}&last=30m&`;
-    console.log(`look at it: ${addresses.url}/#${seen}key=${addresses.apiKey}`);
+    console.log(`open the page: ${addresses.url}/#${seen}key=${addresses.apiKey}`);
   }
   await asked;
-  if (!options.json) report('stopping; memory is saved for the next start');
+  if (!options.json) report('stopping; saving memory for the next start');
   demo?.stop();
   stopProgress();
   await stack.stop();
@@ -65,7 +65,7 @@ function checkNames(settings: Readonly<Record<string, string>>): void {
     if (known.includes(name)) continue;
     const meant = closest(name, known);
     throw new Problem(
-      `--set ${name}: there is no such setting; ${meant === undefined ? `there are ${known.join(', ')}` : `did you mean ${meant}?`}`,
+      `--set ${name}: no such setting; ${meant === undefined ? `the settings are ${known.join(', ')}` : `did you mean ${meant}?`}`,
     );
   }
 }

@@ -18,15 +18,15 @@ import { closest } from './closest.mjs';
 
 const HELP = `Usage: npm start -- [options]
 
-Runs the whole pipeline on this machine, from the template that is deployed.
+Runs the whole pipeline on this machine, from the same template that is deployed to AWS.
 
 Options:
   --port <port>      port of the HTTP API on 127.0.0.1; 0 for a free one (default: 8080)
-  --data-dir <dir>   folder that keeps the state from start to start (default: .local/data)
-  --ephemeral        keep nothing: use a new data directory, and remove it at the end
+  --data-dir <dir>   directory that keeps the data between starts (default: .local/data)
+  --ephemeral        use a temporary data directory, deleted on exit
   --no-demo          do not post this machine's own metrics
-  --json             print one JSON object when ready: url, apiKey, redisUrl, awsEndpoint, stream, table, bucket
-  --set <key=value>  a setting, durations with their unit, such as window=20s; repeatable
+  --json             print a JSON object when ready: url, apiKey, redisUrl, awsEndpoint, stream, table, bucket
+  --set <key=value>  override a setting, such as window=20s; repeatable
   --version          print the version
   -h, --help         print this help`;
 

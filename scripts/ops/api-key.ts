@@ -16,13 +16,13 @@ export interface ApiKeyOptions {
 }
 
 export function apiKeyOption(): Option {
-  return new Option('--key <key>', 'the key; needed with --stack (default: the one that npm start made)');
+  return new Option('--key <key>', 'API key; required with --stack (default: the one created by npm start)');
 }
 
 export function dataDirOption(): Option {
   return new Option(
     '--data-dir <dir>',
-    'data directory of npm start, with its key (default: that of the stack at --url)',
+    'data directory of npm start, which contains its key (default: that of the stack at --url)',
   );
 }
 

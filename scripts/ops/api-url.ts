@@ -5,7 +5,7 @@ import { OperatorError } from './invoke';
 export function apiUrlOption(): Option {
   return new Option(
     '--api-url <url>',
-    "address of the stack's HTTP API, its output ApiUrl; needed with --stack (default: --url)",
+    "URL of the stack's HTTP API, as in its output ApiUrl; required with --stack (default: --url)",
   );
 }
 

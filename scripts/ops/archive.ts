@@ -40,16 +40,16 @@ type ArchiveCommandOptions = CommonOptions & {
 
 /** `ops archive`. */
 export function archiveCommand(): Command {
-  return command('archive', 'archive the warm tier now, a UTC day at a time')
+  return command('archive', "archive the warm tier's UTC days now")
     .enablePositionalOptions()
     .option(
       '--before <time>',
-      'only days that end by this time, ISO or epoch seconds (default: every day)',
+      'archive only days that end by this time, ISO time or epoch seconds (default: all days)',
       parseTime,
     )
     .option(
       '--purge',
-      'also remove the warm items that have been verified in the archive for longer than the setting purgeAfter (15m)',
+      'also delete warm items that were verified in the archive longer ago than the setting purgeAfter (15m)',
       false,
     )
     .action((options: ArchiveCommandOptions) =>
@@ -70,9 +70,9 @@ function verifyCommand(): Command {
     'verify',
     'read the archive back and compare it with the manifest; exit with 1 if it differs',
   )
-    .option('--tenant <name>', 'only this tenant (default: every tenant)')
-    .option('--from <day>', 'only from this UTC day on, such as 2026-11-21', parseDay)
-    .option('--to <day>', 'only up to this UTC day, included', parseDay)
+    .option('--tenant <name>', 'verify only this tenant (default: all tenants)')
+    .option('--from <day>', 'first UTC day to verify, such as 2026-11-21', parseDay)
+    .option('--to <day>', 'last UTC day to verify', parseDay)
     .action(async (options: CommonOptions & VerifyOptions) => {
       const { from, to } = options;
       if (from !== undefined && to !== undefined && from > to)

@@ -18,7 +18,7 @@ export function command(name: string, description: string): Command {
     .addOption(
       new Option(
         '--stack <name>',
-        'a stack on AWS instead, such as heterotsdb-production; credentials and region are those of the environment',
+        'use a stack on AWS, such as heterotsdb-production, with credentials and region from the environment',
       ).conflicts('url'),
     )
     .option('--json', 'print the result as JSON on stdout; progress goes to stderr');

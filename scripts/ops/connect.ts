@@ -54,11 +54,12 @@ type Client = keyof typeof CLIENTS;
 
 /** `ops connect`. It calls nothing, so it works for a stack that is down too. */
 export function connectCommand(): Command {
-  return command('connect', "print a client's configuration, with the stack's address and a key")
+  return command('connect', 'print the configuration that a client needs to use this stack')
     .addArgument(
-      new Argument('<client>', 'agent is mackerel-agent, otel an OpenTelemetry SDK').choices(
-        Object.keys(CLIENTS),
-      ),
+      new Argument(
+        '<client>',
+        'the client to configure; agent is mackerel-agent, otel an OpenTelemetry SDK',
+      ).choices(Object.keys(CLIENTS)),
     )
     .addOption(apiUrlOption())
     .addOption(apiKeyOption())

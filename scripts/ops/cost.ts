@@ -11,9 +11,9 @@ interface CostOptions extends LoadOptions {
 /** `ops cost`. It needs no stack, as `ops quotas`: both compute from figures measured before. */
 export function costCommand(): Command {
   return withLoad(new Command('cost'))
-    .description('estimate what a load, or an idle stage, costs on AWS in a month, and explain each line')
-    .option('--rules <n>', 'recording and alerting rules of all tenants', parseCount(1e9, 0), 0)
-    .option('--idle', 'the cost of a month without a post or a read, for the stage as it is configured')
+    .description('estimate the monthly cost on AWS of a load or of an idle stage')
+    .option('--rules <n>', 'number of recording and alerting rules of all tenants', parseCount(1e9, 0), 0)
+    .option('--idle', 'show the monthly cost of the stage without any posts or reads')
     .option('--json', 'print the result as JSON on stdout')
     .action(async (options: CostOptions) => {
       // Loaded late, since only these commands need the CDK.

@@ -32,19 +32,16 @@ const MAX_SHOWN = 10;
 
 /** `ops delete`. */
 export function deleteCommand(): Command {
-  return command(
-    'delete',
-    'delete samples that were posted until now, in every tier; what is posted later stays',
-  )
-    .option('--host <host>', 'the host that posted them, by id or name')
-    .option('--service <name>', 'or the service')
-    .option('--name <metric>', "the metric's name; custom.foo.* is every name that begins with custom.foo.")
-    .option('--all-names', 'or every metric')
+  return command('delete', 'delete samples posted until now from every tier')
+    .option('--host <host>', 'the host that posted the samples, by id or name')
+    .option('--service <name>', 'the service that posted the samples')
+    .option('--name <metric>', "the metric's name, or a prefix followed by *, such as custom.foo.*")
+    .option('--all-names', 'every metric of the host or service')
     .option('--tenant <name>', 'the tenant of the host or service', 'default')
-    .option('--from <time>', 'ISO time or epoch seconds (default: the first sample)', parseTime)
-    .option('--to <time>', 'ISO time or epoch seconds, exclusive (default: the last sample)', parseTime)
-    .option('--dry-run', 'only count the samples that would be deleted')
-    .option('--yes', 'delete without counting the samples and without asking')
+    .option('--from <time>', 'start, ISO time or epoch seconds (default: the first sample)', parseTime)
+    .option('--to <time>', 'end (exclusive), ISO time or epoch seconds (default: the last sample)', parseTime)
+    .option('--dry-run', 'count the samples, and delete nothing')
+    .option('--yes', 'delete without counting and confirmation')
     .action((options: CommonOptions & DeleteOptions) => {
       requireOneSource(options);
       requireOrder(options);

@@ -23,7 +23,7 @@ export interface DrainedHost {
 /** `ops drain`. */
 export function drainCommand(): Command {
   return command('drain', 'flush everything in memory to the warm tier now')
-    .option('--host <host>', 'only the partition of this host, given by id or name')
+    .option('--host <host>', "flush only this host's partition; id or name")
     .option('--tenant <name>', 'the host\'s tenant (default: "default")')
     .action((options: CommonOptions & { host?: string; tenant?: string }) => {
       if (options.tenant !== undefined && options.host === undefined)

@@ -68,23 +68,22 @@ export function parseRate(text: string): number {
 
 /** `ops import`. */
 export function importCommand(): Command {
-  return command('import', 'write history into the stream, however old: Parquet, CSV, NDJSON or OpenMetrics')
-    .requiredOption('--file <path>', 'the file; .csv, .ndjson and OpenMetrics may be gzipped (.gz)')
-    .option('--tenant <name>', 'the tenant that gets the samples', 'default')
-    .addOption(new Option('--format <format>', "the file's format (default: by its name)").choices(FORMATS))
+  return command('import', 'import samples of any age from Parquet, CSV, NDJSON or OpenMetrics')
+    .requiredOption('--file <path>', 'file to import; .csv, .ndjson and OpenMetrics may be gzipped (.gz)')
+    .option('--tenant <name>', 'tenant to import into', 'default')
+    .addOption(
+      new Option('--format <format>', "the file's format (default: by its extension)").choices(FORMATS),
+    )
     .option(
       '--map <field=column>',
-      'which column is what; may be repeated (see below)',
+      'assign a column to a field (see below); repeatable',
       (value: string, all: string[]) => [...all, value],
       [] as string[],
     )
-    .option('--rate <n>', 'at most so many samples a second', parseRate, 20_000)
-    .option(
-      '--skip-invalid',
-      'leave rows out that cannot be read, and count them, instead of ending at the first',
-    )
-    .option('--restart', 'begin anew, although an earlier run got further')
-    .option('--dry-run', 'read the whole file and say what would be sent, refused and why; send nothing')
+    .option('--rate <n>', 'maximum samples per second', parseRate, 20_000)
+    .option('--skip-invalid', 'skip and count unreadable rows instead of stopping at the first')
+    .option('--restart', 'start from the beginning instead of resuming the previous run')
+    .option('--dry-run', 'read the whole file and report what would be sent or refused; send nothing')
     .addHelpText(
       'after',
       `

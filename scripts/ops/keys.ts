@@ -14,15 +14,15 @@ interface TenantOptions extends CommonOptions {
 export function keyCommands(): Command {
   return new Command('keys')
     .description(
-      "tenants' API keys; a tenant may have two for each set of rights, so that a new one can replace the old",
+      'manage API keys; a tenant may have two with the same rights, so that a new one can replace the old',
     )
     .addCommand(
-      command('create', 'create a key, and show it this once')
+      command('create', 'create a key and print it; it cannot be shown again')
         .requiredOption('--tenant <name>', "the key's tenant")
-        .requiredOption('--rights <rights>', 'what the key allows: read, write, or read,write', parseRights)
+        .requiredOption('--rights <rights>', 'rights of the key: read, write, or read,write', parseRights)
         .option(
           '--expires <when>',
-          'how long it is valid, such as 30d, or an ISO time (default: for ever)',
+          'lifetime, such as 30d, or expiry as an ISO time (default: never expires)',
           parseExpiry,
         )
         .action((options: TenantOptions & { rights: Right[]; expires?: number }) =>
@@ -57,7 +57,7 @@ export function keyCommands(): Command {
         ),
     )
     .addCommand(
-      command('revoke', 'revoke a key; every function refuses it within 30 s')
+      command('revoke', 'revoke a key; it stops working within 30 s')
         .argument('<id>', "the key's public id, as keys list shows it")
         .action((id: string, options: CommonOptions) =>
           ask(

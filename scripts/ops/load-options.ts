@@ -8,9 +8,9 @@ import { InvalidValueError, parseCount, parseDurationOption } from './option-val
 /** Adds the options of a command about a load on a stage. */
 export function withLoad(command: Command): Command {
   return command
-    .option('--series <n>', 'series that are posted', parseCount(1e12), 1_000_000)
+    .option('--series <n>', 'number of series', parseCount(1e12), 1_000_000)
     .addOption(
-      new Option('--interval <duration>', 'time between two samples of a series')
+      new Option('--interval <duration>', 'interval between samples of a series')
         .argParser(parseDurationOption)
         .default(60_000, '60s'),
     )
@@ -19,19 +19,14 @@ export function withLoad(command: Command): Command {
       "how long samples can be read (default: the stage's setting, 460d)",
       parseDurationOption,
     )
-    .option('--batch <n>', 'samples in a request', parseCount(1e12), 500)
-    .option('--reads <n>', 'graphs that people look at in a month', parseCount(1e12), 100_000)
-    .option(
-      '--tenants <n>',
-      'tenants of equal size, each with the partitions of a new one',
-      parseCount(1e6),
-      1,
-    )
+    .option('--batch <n>', 'samples per request', parseCount(1e12), 500)
+    .option('--reads <n>', 'graphs viewed per month', parseCount(1e12), 100_000)
+    .option('--tenants <n>', 'number of tenants of equal size', parseCount(1e6), 1)
     .option('--stage <name>', 'the stage whose settings apply: dev, staging or production', 'production')
     .addOption(
       new Option(
         '--set <key=value>',
-        'another value of a setting, such as window=4h, or a size=small|medium|large; repeatable',
+        'override a setting, such as window=4h, or choose a size=small|medium|large; repeatable',
       )
         .argParser(parseSetting)
         .default({}, "the stage's settings"),
@@ -39,14 +34,14 @@ export function withLoad(command: Command): Command {
     .addOption(
       new Option(
         '--shape <name>',
-        'how hosts post: dense, all metrics at once; or telegraf, line protocol with 12 measurements of 8 fields a host',
+        'how hosts post: dense (all metrics in one request) or telegraf (line protocol with 12 measurements of 8 fields)',
       )
         .choices(Object.keys(UNITS_FILES))
         .default('dense'),
     )
     .option(
       '--units <file>',
-      "measured units: the output of `npm run bench -- units --json` (default: the shape's in scripts/ops)",
+      'file with the output of `npm run bench -- units --json` (default: measurements in scripts/ops)',
     );
 }
 

@@ -22,10 +22,10 @@ interface PreflightReport {
 /** `ops preflight`. It only reads. */
 export function preflightCommand(): Command {
   return new Command('preflight')
-    .description('look at the account and region before a first deploy: what is missing, and what to do')
+    .description('check an AWS account and region before the first deployment')
     .option('--stage <name>', 'the stage to deploy: dev, staging or production', 'production')
     .addOption(
-      new Option('--set <key=value>', 'another value of a setting, as cdk deploy -c takes it; repeatable')
+      new Option('--set <key=value>', 'override a setting, as with cdk deploy -c; repeatable')
         .argParser(parseSetting)
         .default({}, "the stage's settings"),
     )

@@ -45,7 +45,7 @@ export function opsProgram(): Command {
   const program = new Command('ops')
     .enablePositionalOptions()
     .description(
-      'Operator commands of HeteroTSDB. Each exits with 0 when it did what it says, else with 1 and one sentence on stderr.',
+      'Operator commands of HeteroTSDB. A command exits with 0 on success, else with 1 and an error message on stderr.',
     );
   for (const command of commands) program.addCommand(command);
   return program;

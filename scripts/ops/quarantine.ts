@@ -7,15 +7,15 @@ import { type Functions, OperatorError } from './invoke';
 /** `ops quarantine list | show | redrive`. */
 export function quarantineCommands(): Command {
   return new Command('quarantine')
-    .description('records that could not be decoded, kept in the bucket for 90 days, and dead letters')
+    .description('list, show and redrive undecodable records (kept for 90 days) and dead letters')
     .addCommand(
-      command('list', 'list the quarantined records by shard and sequence number').action(
+      command('list', 'list quarantined records by shard and sequence number').action(
         (options: CommonOptions) => run(options, listQuarantine, quarantineText),
       ),
     )
     .addCommand(
       command('show', 'show why a record could not be decoded, and its bytes')
-        .argument('<key>', 'its key, as quarantine list shows it')
+        .argument('<key>', "the record's key, as shown by quarantine list")
         .action((key: string, options: CommonOptions) =>
           run(options, (functions) => showQuarantined(functions, key), quarantinedText),
         ),
@@ -24,7 +24,7 @@ export function quarantineCommands(): Command {
       command('redrive', 'ingest quarantined records again, with the versions that the stream gave them')
         .option(
           '--dead-letters',
-          'instead ingest the batches that the event source mapping gave up, as the schedule does every 15 minutes',
+          'redrive dead letters instead: batches that the event source mapping gave up on, which a schedule also redrives every 15 minutes',
           false,
         )
         .action((options: CommonOptions & { deadLetters: boolean }) =>

@@ -11,8 +11,8 @@ interface QuotasOptions extends LoadOptions {
 /** `ops quotas`. */
 export function quotasCommand(): Command {
   return withLoad(new Command('quotas'))
-    .description('compare what a load needs with the limits of a stage and of AWS, the first to break on top')
-    .option('--peak <n>', 'the busiest second over the mean', parseCount(1000), 2)
+    .description('compare a load with the limits of a stage and of AWS, tightest first')
+    .option('--peak <n>', 'ratio of the busiest second to the average second', parseCount(1000), 2)
     .option('--json', 'print the result as JSON on stdout')
     .action(async (options: QuotasOptions) => {
       const { quotasReport, quotasText } = await import('./quotas-report');

@@ -5,7 +5,7 @@ import type { Functions } from './invoke';
 
 /** `ops rebuild-index`. */
 export function rebuildIndexCommand(): Command {
-  return command('rebuild-index', 'index series again by the layouts that the catalogue has; removes nothing')
+  return command('rebuild-index', 'add entries that the series index lacks; removes nothing')
     .requiredOption('--tenant <name>', 'the tenant')
     .action((options: CommonOptions & { tenant: string }) =>
       run(

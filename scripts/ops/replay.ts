@@ -24,21 +24,22 @@ const LOOK_MS = 1_000;
 
 /** `ops replay`. */
 export function replayCommand(): Command {
-  return command(
-    'replay',
-    'read the stream again and ingest what it has; versions make repeating it harmless',
-  )
+  return command('replay', 'ingest records of the stream again, to restore lost memory; safe to repeat')
     .option(
       '--from <time>',
-      'stream arrival time, ISO or epoch seconds (default: the oldest record that the stream has)',
+      'start by arrival time, ISO time or epoch seconds (default: the oldest record in the stream)',
       parseTime,
     )
-    .option('--to <time>', 'stream arrival time, exclusive (default: the end of the stream now)', parseTime)
-    .option('--status', 'show the last loss and the last replay; start nothing')
-    .option('--stop', 'end the running replay')
+    .option(
+      '--to <time>',
+      'end (exclusive) by arrival time (default: the present end of the stream)',
+      parseTime,
+    )
+    .option('--status', 'show the last loss and the last replay instead of starting one')
+    .option('--stop', 'stop the running replay')
     .option(
       '--abandon',
-      'with --stop: give up an open loss, which would start another replay within a minute',
+      'with --stop: also close an open loss, which would otherwise start another replay within a minute',
     )
     .action((options: CommonOptions & ReplayCommandOptions) => {
       requireOrder(options);

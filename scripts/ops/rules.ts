@@ -9,7 +9,7 @@ import { testCommand } from './rules/test';
 /** The command `ops rules` with its subcommands. */
 export function rulesCommands(): Command {
   return new Command('rules')
-    .description("recording and alerting rules in Prometheus' format")
+    .description("check, test and upload recording and alerting rules in Prometheus' format")
     .addCommand(checkCommand())
     .addCommand(testCommand())
     .addCommand(syncCommand())

@@ -50,12 +50,9 @@ const MAX_SHARDS = 500;
 
 /** `ops scale`. */
 export function scaleCommand(): Command {
-  return command(
-    'scale',
-    'change the number of the hot tier’s shards while it is used: drain, move slots, wait',
-  )
-    .requiredOption('--shards <n>', 'shards to have', parseCount(MAX_SHARDS))
-    .option('--no-drain', 'move the slots with all that is in memory')
+  return command('scale', "change the number of the hot tier's shards without downtime")
+    .requiredOption('--shards <n>', 'target number of shards', parseCount(MAX_SHARDS))
+    .option('--no-drain', 'do not flush memory before moving its slots')
     .action((options: CommonOptions & { shards: number; drain: boolean }) => {
       const { stack, shards, drain: drains } = options;
       if (stack === undefined)

@@ -46,11 +46,11 @@ const LOOK_MS = 250;
 export function smokeCommand(): Command {
   return command(
     'smoke',
-    'post a sample in a tenant of its own, read it from memory, drain its partition, read it from the warm tier',
+    'test a stack: post a sample as a new tenant, read it from memory, drain it, and read it from the warm tier',
   )
     .addOption(apiUrlOption())
     .addOption(
-      new Option('--patience <duration>', 'how long the sample may take to be readable')
+      new Option('--patience <duration>', 'maximum time until the sample can be read')
         .argParser(parseDurationOption)
         .default(60_000, '60s'),
     )

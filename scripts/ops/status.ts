@@ -6,7 +6,7 @@ import { table } from './table';
 
 /** `ops status`. */
 export function statusCommand(): Command {
-  return command('status', "show how far a tenant's data is on its way through the tiers")
+  return command('status', "show how far a tenant's data has moved through the tiers")
     .option('--tenant <name>', 'the tenant', 'default')
     .action((options: CommonOptions & { tenant: string }) =>
       ask(options, { command: 'status', tenant: options.tenant }, statusText),

@@ -14,13 +14,13 @@ import { table } from './table';
 /** `ops tenants create | list | set | advise | delete`. */
 export function tenantCommands(): Command {
   return new Command('tenants')
-    .description('tenants and their limits')
+    .description('manage tenants and their limits')
     .addCommand(
-      command('create', 'create a tenant, unless it exists; a new one has no keys')
+      command('create', 'create a tenant if it does not exist; create its keys separately')
         .argument('<name>', '1 to 64 letters, digits, dots, hyphens and underscores')
         .option(
           '--partitions <n>',
-          "how many partitions its groups are spread over (default: the stage's setting, 8)",
+          "number of partitions (default: the stage's setting, 8)",
           parseCount(MAX_PARTITIONS),
         )
         .action((name: string, options: CommonOptions & { partitions?: number }) =>
@@ -51,17 +51,17 @@ export function tenantCommands(): Command {
         )
         .option(
           '--partitions <n>',
-          'how many partitions its groups are spread over from a day on; nothing that is stored moves',
+          'number of partitions from a future day on; stored data does not move',
           parseCount(MAX_PARTITIONS),
         )
         .option(
           '--from <day>',
-          'the first UTC day with so many partitions (default: the first that no writer can have samples of, in two days or three)',
+          'first UTC day with the new number of partitions (default: the earliest possible, in two or three days)',
           parseDay,
         )
         .option(
           '--retention <duration>',
-          "how long its samples can be read, such as 90d, from the stage's warmTtl to its retention; older days are removed within a day, for ever; default restores the stage's",
+          "how long samples can be read, such as 90d, between the stage's warmTtl and its retention; older days are deleted for good within a day; the value default restores the stage's",
           (text) => (text === 'default' ? text : parseDurationOption(text)),
         )
         .action((name: string, options: CommonOptions & SetOptions) => {
@@ -93,7 +93,7 @@ export function tenantCommands(): Command {
     .addCommand(
       command('delete', 'erase a tenant for ever: keys, samples, hosts and everything else, in every tier')
         .argument('<name>', 'the tenant')
-        .option('--yes', 'erase without asking', false)
+        .option('--yes', 'delete without confirmation', false)
         .action((name: string, options: CommonOptions & { yes: boolean }) => {
           return run(
             options,

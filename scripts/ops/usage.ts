@@ -27,7 +27,7 @@ export interface UsageReport {
 
 /** `ops usage`. */
 export function usageCommand(): Command {
-  return command('usage', 'show what a tenant used in a month, what it stores now, and about what that costs')
+  return command('usage', "show a tenant's usage in a month, its stored bytes, and an estimate of their cost")
     .requiredOption('--tenant <name>', 'the tenant')
     .option('--month <month>', 'UTC month, such as 2026-11', parseMonth, new Date().toISOString().slice(0, 7))
     .action((options: CommonOptions & { tenant: string; month: string }) =>

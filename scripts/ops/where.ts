@@ -15,13 +15,13 @@ interface WhereOptions extends SourceOptions {
 
 /** `ops where`. */
 export function whereCommand(): Command {
-  return command('where', "show which keys, items and objects hold a metric's samples, tier by tier")
-    .option('--host <host>', 'the host that posts it, by id or name')
-    .option('--service <name>', 'or the service')
+  return command('where', "show the Redis keys, DynamoDB items and S3 objects that hold a metric's samples")
+    .option('--host <host>', 'the host that posted the metric, by id or name')
+    .option('--service <name>', 'the service that posted the metric')
     .requiredOption('--name <metric>', "the metric's name")
     .option('--tenant <name>', 'the tenant of the host or service', 'default')
-    .option('--from <time>', 'ISO time or epoch seconds (default: everything retained)', parseTime)
-    .option('--to <time>', 'ISO time or epoch seconds, exclusive (default: a day ahead)', parseTime)
+    .option('--from <time>', 'start, ISO time or epoch seconds (default: everything retained)', parseTime)
+    .option('--to <time>', 'end (exclusive), ISO time or epoch seconds (default: a day ahead)', parseTime)
     .action((options: CommonOptions & WhereOptions) => {
       requireOneSource(options);
       requireOrder(options);

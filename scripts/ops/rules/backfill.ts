@@ -42,9 +42,9 @@ export function backfillCommand(): Command {
     command('backfill', 'store what the recording rules of a file would have recorded over history'),
   )
     .addOption(apiUrlOption())
-    .option('--tenant <name>', 'the tenant whose samples are read, and that gets the results', 'default')
-    .option('--rate <n>', 'at most so many samples a second', parseRate, 20_000)
-    .option('--dry-run', 'evaluate the rules and count what would be stored; store nothing')
+    .option('--tenant <name>', 'tenant whose samples are read and that receives the results', 'default')
+    .option('--rate <n>', 'maximum samples per second', parseRate, 20_000)
+    .option('--dry-run', 'evaluate the rules and count the results; store nothing')
     .addHelpText(
       'after',
       `

@@ -22,10 +22,10 @@ interface CheckOptions {
 /** `ops rules check`. */
 export function checkCommand(): Command {
   return new Command('check')
-    .description('check rule files: errors as Prometheus finds them, and warnings of likely mistakes')
+    .description("check rule files for Prometheus' errors and for likely mistakes")
     .argument('<file...>', 'rule files')
     .option('--strict', 'treat warnings as errors')
-    .option('--ignore-unknown-fields', 'leave fields that Prometheus does not know without an error')
+    .option('--ignore-unknown-fields', 'ignore unknown fields')
     .option('--json', 'print the result as JSON on stdout')
     .action((files: string[], options: CheckOptions) => {
       const checked = files.map((file) => checkFile(file, options));

@@ -36,10 +36,14 @@ const PROGRESS_MS = 5_000;
 export function historyCommand(command: Command): Command {
   return command
     .argument('<file>', 'rule file')
-    .requiredOption('--from <time>', 'ISO time or epoch seconds; no alert is pending then', parseTime)
-    .requiredOption('--to <time>', 'ISO time or epoch seconds, exclusive', parseTime)
+    .requiredOption(
+      '--from <time>',
+      'start, ISO time or epoch seconds; no alert is pending at the start',
+      parseTime,
+    )
+    .requiredOption('--to <time>', 'end (exclusive), ISO time or epoch seconds', parseTime)
     .addOption(
-      new Option('--query-offset <duration>', 'how far before its slot a group without query_offset reads')
+      new Option('--query-offset <duration>', 'query offset of groups that do not set query_offset')
         .argParser(parseDurationOption)
         .default(30_000, '30s'),
     );

@@ -19,8 +19,8 @@ export function syncCommand(): Command {
     .addOption(apiUrlOption())
     .addOption(apiKeyOption())
     .addOption(dataDirOption())
-    .option('--dry-run', 'print what would change')
-    .option('--prune', 'remove the groups of namespaces that no file is of')
+    .option('--dry-run', 'print the changes without applying them')
+    .option('--prune', 'delete groups in namespaces that have no file')
     .action(async (files: string[], options: SyncOptions) => {
       const wanted = namespacesOf(files);
       const ruler = new Ruler(options);

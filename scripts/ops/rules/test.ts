@@ -31,13 +31,10 @@ export function testCommand(): Command {
   return new Command('test')
     .description("run unit tests of rules, in promtool's format; exits with 1 when one fails")
     .argument('<file...>', 'test files')
-    .option('--run <regex>', 'only tests whose name matches; repeatable', collect)
-    .option('--diff', 'show only the lines in which expected and found differ')
+    .option('--run <regex>', 'run only tests whose names match; repeatable', collect)
+    .option('--diff', 'show only lines that differ between expected and actual results')
     .option('--junit <file>', 'write the results as JUnit XML')
-    .option(
-      '--ignore-unknown-fields',
-      'leave fields of rule files that Prometheus does not know without an error',
-    )
+    .option('--ignore-unknown-fields', 'ignore unknown fields in rule files')
     .option('--json', 'print the results as JSON on stdout')
     .action(async (files: string[], options: TestOptions) => {
       const isWanted = nameFilter(options.run);
