@@ -8,15 +8,16 @@ import { GetServiceQuotaCommand, ServiceQuotasClient } from '@aws-sdk/client-ser
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { type AccountFacts, LINKED_ROLES, type Told } from './preflight-findings';
 
-/** Default of a quota, where the account cannot be asked. */
+/** Default quotas, for accounts that may not read their quotas. */
 const DEFAULT_VPCS = 5;
 const DEFAULT_CACHE_NODES = 300;
 const CALL_MS = 10_000;
 
 /**
- * Looks at the account and region of the environment. Each fact that cannot be read says why; the others are there.
+ * Reads facts about the environment's account and region. A fact that cannot be read contains the reason; the
+ * others are still returned.
  *
- * @param names stacks and functions that a stage takes
+ * @param names names of the stacks and functions that a stage would create
  */
 export async function lookAtAccount(names: {
   readonly stacks: readonly string[];
@@ -25,7 +26,7 @@ export async function lookAtAccount(names: {
   const unplaced = new STSClient({});
   const region = await unplaced.config.region().catch(() => undefined);
   unplaced.destroy();
-  // Each call has a signal of its own.
+  // Each call has its own timeout.
   const at = () => ({ abortSignal: AbortSignal.timeout(CALL_MS) });
   const options = { region: region ?? 'us-east-1', maxAttempts: 2 };
   const cloudFormation = new CloudFormationClient(options);

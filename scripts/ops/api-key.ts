@@ -6,7 +6,7 @@ import { KEY_FILE } from '../local/bootstrap';
 import { dataDirOf } from '../local/operator-secret';
 import { OperatorError } from './invoke';
 
-/** Options of the commands that use the HTTP API with a key. */
+/** Options of commands that call the HTTP API with a key. */
 export interface ApiKeyOptions {
   readonly url: string;
   readonly stack?: string;
@@ -32,7 +32,7 @@ export function apiKeyOf(options: ApiKeyOptions): string {
   if (isKey(key)) return key;
   throw new OperatorError(
     options.key === undefined
-      ? `${KEY_FILE} of the data directory has no key; npm start writes a new one`
+      ? `${KEY_FILE} of the data directory contains no API key; npm start writes a new one`
       : '--key is no key: one begins with ht_ and has 59 characters',
   );
 }
@@ -40,7 +40,7 @@ export function apiKeyOf(options: ApiKeyOptions): string {
 function keyInFile({ stack, apiUrl, url, dataDir }: ApiKeyOptions): string {
   if (stack !== undefined)
     throw new OperatorError(
-      `--stack needs --key: npm run ops -- keys create --tenant T --rights read,write --stack ${stack} makes one`,
+      `--stack needs --key: npm run ops -- keys create --tenant T --rights read,write --stack ${stack} creates one`,
     );
   const address = apiUrl ?? url;
   const folder = dataDir ?? dataDirOf(address);
@@ -52,7 +52,7 @@ function keyInFile({ stack, apiUrl, url, dataDir }: ApiKeyOptions): string {
     return readFileSync(join(folder, KEY_FILE), 'utf8').trim();
   } catch {
     throw new OperatorError(
-      `${join(folder, KEY_FILE)} cannot be read: give a data directory of npm start, or --key`,
+      `${join(folder, KEY_FILE)} cannot be read: give the data directory of npm start as --data-dir, or a key as --key`,
     );
   }
 }

@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { OperatorError } from './invoke';
 
-/** Option of the commands that use the HTTP API as a client does. */
+/** Returns the option `--api-url` of commands that call the HTTP API as a client does. */
 export function apiUrlOption(): Option {
   return new Option(
     '--api-url <url>',
@@ -9,7 +9,9 @@ export function apiUrlOption(): Option {
   );
 }
 
-/** @throws {OperatorError} if a stack on AWS has no `--api-url`, or the address is not one of HTTP */
+/**
+ * @throws {OperatorError} if a stack on AWS has no `--api-url`, or the address is not an HTTP URL
+ */
 export function apiUrlOf(options: { url: string; stack?: string; apiUrl?: string }): string {
   if (options.stack !== undefined && options.apiUrl === undefined)
     throw new OperatorError("--stack needs --api-url, the stack's output ApiUrl");

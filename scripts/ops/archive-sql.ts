@@ -1,20 +1,22 @@
 import type { ArchivePlace } from '../../shared/operations/archive-commands';
 
-/** Statements that read a tenant's archive as it lies in the bucket. */
+/** SQL statements that read a tenant's archive in the bucket. */
 export interface ArchiveSql {
-  /** Athena: creates a table of every tenant that `tenant.values` names, without any partition to add. */
+  /** For Athena: creates a table of all tenants listed in `tenant.values`. Partitions need not be added. */
   readonly athena: string;
-  /** A query for DuckDB. */
+  /** For DuckDB: a query. */
   readonly duckdb: string;
 }
 
-/** @param region of the bucket */
+/**
+ * @param region the bucket's region
+ */
 export function archiveSql(place: ArchivePlace, region: string, nowMs: number): ArchiveSql {
   const { bucket, prefix, tenantId } = place;
   const location = `s3://${bucket}/${prefix}`;
   const firstDay = place.firstDay ?? new Date(nowMs).toISOString().slice(0, 10);
   return {
-    athena: `-- Tenant ${place.tenant}. Of several tenants, list their ids in projection.tenant.values, separated by commas.
+    athena: `-- Tenant ${place.tenant}. For several tenants, list their ids in projection.tenant.values, separated by commas.
 CREATE EXTERNAL TABLE heterotsdb_samples (
   name string,
   host string,

@@ -4,9 +4,9 @@ import { type Functions, OperatorError } from './invoke';
 import { table } from './table';
 
 export interface VerifyOptions {
-  /** Undefined: every tenant. */
+  /** Undefined for all tenants. */
   readonly tenant?: string;
-  /** UTC days, both included. */
+  /** UTC days, both inclusive. */
   readonly from?: string;
   readonly to?: string;
 }
@@ -18,14 +18,14 @@ export interface VerifyResult {
   readonly differences: readonly (ObjectDifference & { readonly tenant: string })[];
 }
 
-/** The tenants that a command is about: the named one, or all. */
+/** Returns the tenants that a command applies to: the named one, or all. */
 export async function tenantNames(functions: Functions, tenant: string | undefined): Promise<string[]> {
   if (tenant !== undefined) return [tenant];
   const { tenants } = await functions.invoke<TenantList>('operator', { command: 'tenants list' });
   return tenants.map(({ name }) => name);
 }
 
-/** Reads every object of the archive back, slice by slice. */
+/** Reads and checks every object of the archive, slice by slice. */
 export async function verifyArchive(
   functions: Functions,
   { tenant, from, to }: VerifyOptions,
@@ -49,8 +49,8 @@ export async function verifyArchive(
 
 export function verifyText({ objects, samples, bytes, differences }: VerifyResult): string {
   const read = `${objects} objects, ${samples} samples, ${bytes} bytes read back`;
-  if (objects === 0) return 'the archive has no objects of these days';
-  if (differences.length === 0) return `${read}: all as the manifest says`;
+  if (objects === 0) return 'the archive has no objects for these days';
+  if (differences.length === 0) return `${read}: all match the manifest`;
   const rows = differences.map(({ tenant, day, partition, key, problem }) => [
     tenant,
     day,
@@ -61,7 +61,9 @@ export function verifyText({ objects, samples, bytes, differences }: VerifyResul
   return `${read}\n\n${table(['tenant', 'day', 'partition', 'object', 'problem'], rows)}`;
 }
 
-/** @throws {OperatorError} when an object differs, so that the command ends with 1 */
+/**
+ * @throws {OperatorError} when an object differs, so that the command exits with 1
+ */
 export function requireSame({ differences }: VerifyResult): void {
   if (differences.length > 0)
     throw new OperatorError(

@@ -14,7 +14,7 @@ import { type Functions, OperatorError } from './invoke';
 import { parseDay, parseTime } from './option-values';
 
 export interface ArchiveOptions {
-  /** Only UTC days that end by this time, ms. */
+  /** Archives only UTC days that end by this time, in ms. */
   readonly before: number;
   readonly purge: boolean;
 }
@@ -22,15 +22,18 @@ export interface ArchiveOptions {
 export interface ArchiveTotals {
   readonly archived: number;
   readonly purged: number;
-  /** Partition-days whose warm items stay: not yet `purgeAfter` in the manifest, or changed since. */
+  /**
+   * Partition-days whose warm items stay, because they were archived less than `purgeAfter` ago or have
+   * changed since.
+   */
   readonly unpurged: number;
-  /** Partition-days that were removed, being past the retention. */
+  /** Partition-days deleted because they are past the retention. */
   readonly expired: number;
 }
 
 const MAX_IDLE_SLICES = 10;
 
-/** Later than any day. */
+/** A time after every day. */
 const ALL_DAYS_MS = 8_640_000_000_000_000;
 
 type ArchiveCommandOptions = CommonOptions & {
@@ -68,7 +71,7 @@ export function archiveCommand(): Command {
 function verifyCommand(): Command {
   return command(
     'verify',
-    'read the archive back and compare it with the manifest; exit with 1 if it differs',
+    'read all archive objects and compare them with the manifest; exit with 1 if any differ',
   )
     .option('--tenant <name>', 'verify only this tenant (default: all tenants)')
     .option('--from <day>', 'first UTC day to verify, such as 2026-11-21', parseDay)
@@ -89,10 +92,7 @@ function verifyCommand(): Command {
 
 /** `ops archive sql`. */
 function sqlCommand(): Command {
-  return command(
-    'sql',
-    'print SQL that reads the archive in the bucket: a table for Athena, a query for DuckDB',
-  )
+  return command('sql', 'print SQL for reading the archive with Athena or DuckDB')
     .option('--tenant <name>', 'the tenant', 'default')
     .option('--region <region>', "the bucket's region (default: the environment's)")
     .action((options: CommonOptions & { readonly tenant: string; readonly region?: string }) =>
@@ -110,12 +110,15 @@ function sqlCommand(): Command {
 }
 
 function archiveText({ archived, purged, unpurged, expired }: ArchiveTotals, isPurge: boolean): string {
-  const purge = `, purged ${purged} warm items; ${unpurged} partition-days keep theirs for now`;
+  const purge = `, purged ${purged} warm items; ${unpurged} partition-days cannot be purged yet`;
   const removed = expired > 0 ? `; removed ${expired} partition-days past the retention` : '';
   return `archived ${archived} partition-days${isPurge ? purge : ''}${removed}`;
 }
 
-/** Archives the warm tier, slice by slice. With `purge` it removes what is verified in the archive. */
+/**
+ * Archives the warm tier, slice by slice. With `purge`, also deletes warm items that are verified in the
+ * archive.
+ */
 export async function archive(
   functions: Functions,
   { before, purge }: ArchiveOptions,

@@ -10,7 +10,7 @@ export interface CommonOptions {
 
 const LOCAL_URL = 'http://127.0.0.1:8080';
 
-/** Makes a command with the common options. */
+/** Creates a command with the common options. */
 export function command(name: string, description: string): Command {
   return new Command(name)
     .description(description)
@@ -24,7 +24,7 @@ export function command(name: string, description: string): Command {
     .option('--json', 'print the result as JSON on stdout; progress goes to stderr');
 }
 
-/** Runs a command's work, and prints what it returns as JSON or as `show` writes it. */
+/** Runs a command and prints its result, as JSON or formatted by `show`. */
 export async function run<T>(
   options: CommonOptions,
   work: (functions: Functions) => Promise<T>,
@@ -39,7 +39,7 @@ export async function run<T>(
   }
 }
 
-/** Runs a command that is one call of the operator function. */
+/** Runs a command that is a single call of the operator function. */
 export function ask<T>(
   options: CommonOptions,
   event: { readonly command: string } & Readonly<Record<string, unknown>>,
@@ -48,5 +48,5 @@ export function ask<T>(
   return run(options, (functions) => functions.invoke<T>('operator', event), show);
 }
 
-/** Prints a line of progress on stderr, since stdout is for the result. */
+/** Prints progress on stderr, because stdout is for the result. */
 export const progress = (line: string) => console.error(line);

@@ -11,12 +11,12 @@ interface Configuration {
   readonly client: Client;
   readonly url: string;
   readonly key: string;
-  /** Where the text belongs: a file of the client, or `shell`. */
+  /** Where the text belongs: a configuration file of the client, or `shell`. */
   readonly place: string;
   readonly text: string;
 }
 
-/** The command names a client; `textFor` gets an address without a slash at its end, and a key. */
+/** The clients. `textFor` receives a URL without a trailing slash, and a key. */
 const CLIENTS = {
   telegraf: {
     place: 'telegraf.conf',
@@ -52,7 +52,7 @@ curl -sS --fail-with-body '${url}/prometheus/api/v1/query?query=connect_value' -
 
 type Client = keyof typeof CLIENTS;
 
-/** `ops connect`. It calls nothing, so it works for a stack that is down too. */
+/** `ops connect`. It makes no call, so it also works while the stack is down. */
 export function connectCommand(): Command {
   return command('connect', 'print the configuration that a client needs to use this stack')
     .addArgument(
@@ -76,9 +76,8 @@ export function connectCommand(): Command {
 export function configurationFor(client: Client, options: ConnectOptions): Configuration {
   if (options.stack !== undefined) stageOf(options.stack);
   const { origin, href } = new URL(apiUrlOf(options));
-  // The agent appends its own paths to the address's host.
-  if (href !== `${origin}/`)
-    throw new OperatorError(`the address ${href} has more than a host and a port: give ${origin}`);
+  // The agent appends its own paths to scheme, host and port.
+  if (href !== `${origin}/`) throw new OperatorError(`the address ${href} has more than a host and a port: give ${origin}`);
   const key = apiKeyOf(options);
   const { place, textFor } = CLIENTS[client];
   return { client, url: origin, key, place, text: textFor(origin, key) };

@@ -14,7 +14,7 @@ import { type Shape, unitsFile } from './load-options';
 import { type ContextSettings, type DeployedStage, deployedStage, stageFor, withRoom } from './stage-shape';
 import { table } from './table';
 
-/** A month's bill. */
+/** A monthly cost report. */
 interface Bill {
   readonly lines: readonly CostLine[];
   readonly dollars: number;
@@ -27,16 +27,16 @@ interface LoadBill extends Bill {
 
 /** The output of `ops cost --json`. */
 export interface CostReport {
-  /** The line that deploys the stage that is priced. */
+  /** The command that deploys the stage that is priced. */
   readonly deploy: string;
   readonly samples: number;
   readonly batched: LoadBill;
-  /** The bill if each host posts its own samples each interval. */
+  /** Costs if each host posts its own samples at every interval. */
   readonly byHost: LoadBill;
   readonly others: typeof OTHERS;
-  /** Bills with another setting, batched. */
+  /** Costs with another setting, for batched requests. */
   readonly alternatives: readonly Alternative[];
-  /** Bills of other loads: what would bring $6 a billion samples. */
+  /** Costs of other loads, which come closer to $6 per billion samples. */
   readonly otherLoads: readonly OtherLoad[];
 }
 
@@ -46,11 +46,13 @@ interface OtherLoad {
   readonly dollarsPerBillion: number;
 }
 
-/** Larger requests save what is paid by the request; more series share what a stage costs anyhow. */
+/**
+ * Factors of the other loads. Larger requests reduce per-request costs; more series share the fixed costs.
+ */
 const LARGER = { requests: 4, series: 10 };
 
 interface Alternative {
-  /** `window=4h` */
+  /** Such as `window=4h`. */
   readonly setting: string;
   readonly deploy: string;
   readonly dollars: number;
@@ -59,48 +61,60 @@ interface Alternative {
 
 /** The output of `ops cost --idle --json`. */
 export interface IdleReport extends Bill {
-  /** The line that deploys the stage that is priced. */
+  /** The command that deploys the stage that is priced. */
   readonly deploy: string;
-  /** The preset of the settings, `-c size=`; undefined: none. */
+  /** The preset given by `-c size=`; undefined without one. */
   readonly size: Size | undefined;
-  /** The bills of all sizes, with the other settings as they are; empty for a stage without a size. */
+  /** Costs of all sizes, with the same other settings; empty for a stage without sizes. */
   readonly sizes: readonly SizeBill[];
 }
 
 interface SizeBill {
   readonly size: Size;
   readonly deploy: string;
-  /** Series at a sample a minute that a stage of the size takes. */
+  /** Number of series, at one sample a minute, that this size can take. */
   readonly series: number;
   readonly dollars: number;
 }
 
-/** The stage, and the figures to compute with. */
+/** A stage, and the measurements to compute with. */
 export interface StageOptions {
   readonly stage: string;
-  /** Settings as `npx cdk -c key=value` takes them. */
+  /** Settings, as for `npx cdk -c key=value`. */
   readonly set: Readonly<Record<string, string>>;
-  /** How hosts post. @default dense */
+  /**
+   * How hosts post their samples.
+   *
+   * @default dense
+   */
   readonly shape?: Shape;
-  /** A file of {@link MeasuredUnits}. @default the shape's */
+  /**
+   * Path of a file of {@link MeasuredUnits}.
+   *
+   * @default measurements of the shape
+   */
   readonly units?: string;
 }
 
 export interface LoadOptions extends StageOptions {
   readonly series: number;
-  /** ms */
+  /** In ms. */
   readonly interval: number;
-  /** ms; the setting by default. */
+  /** In ms. Default: the stage's setting. */
   readonly retention?: number;
   readonly batch: number;
   readonly reads: number;
   readonly tenants: number;
-  /** Recording and alerting rules of all tenants. @default 0 */
+  /**
+   * Number of recording and alerting rules of all tenants.
+   *
+   * @default 0
+   */
   readonly rules?: number;
 }
 
 /**
- * Estimates what an idle stage costs in a month.
+ * Estimates the monthly cost of an idle stage.
  *
  * @throws {OperatorError | InvalidSettingError | UnknownCostError}
  */
@@ -121,7 +135,7 @@ export function idleReport({ stage, set, ...options }: StageOptions): IdleReport
 }
 
 /**
- * Estimates what a load costs in a month, on the stage that is deployed for it.
+ * Estimates the monthly cost of a load on a stage that is sized for it.
  *
  * @throws {OperatorError | InvalidSettingError | UnknownCostError}
  */

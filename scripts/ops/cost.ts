@@ -8,7 +8,7 @@ interface CostOptions extends LoadOptions {
   readonly json?: boolean;
 }
 
-/** `ops cost`. It needs no stack, as `ops quotas`: both compute from figures measured before. */
+/** `ops cost`. Like `ops quotas`, it needs no stack, because it computes from existing measurements. */
 export function costCommand(): Command {
   return withLoad(new Command('cost'))
     .description('estimate the monthly cost on AWS of a load or of an idle stage')
@@ -16,7 +16,7 @@ export function costCommand(): Command {
     .option('--idle', 'show the monthly cost of the stage without any posts or reads')
     .option('--json', 'print the result as JSON on stdout')
     .action(async (options: CostOptions) => {
-      // Loaded late, since only these commands need the CDK.
+      // Imported only here, because most commands do not need the CDK.
       const { costReport, costText, idleReport, idleText } = await import('./cost-report');
       const [report, text] = inSentences(() => {
         if (!options.idle) {

@@ -2,9 +2,9 @@ import type { CreatedKey } from '../../shared/operations/key-commands';
 import type { Functions } from './invoke';
 
 /**
- * Creates a tenant with a key that may read and write.
+ * Creates a tenant and a key with the rights to read and write.
  *
- * @param partitions of the tenant. @default those of the stage
+ * @param partitions number of partitions. @default the stage's setting
  * @throws {OperatorError}
  */
 export async function createTenant(

@@ -12,22 +12,22 @@ export interface DeleteOptions extends SourceOptions {
   /** A metric's name, or a prefix followed by `*`. */
   readonly name?: string;
   readonly allNames?: boolean;
-  /** ms since epoch, half-open. */
+  /** Half-open range in ms since epoch. */
   readonly from?: number;
   readonly to?: number;
   readonly dryRun?: boolean;
-  /** Deletes without counting and without asking. */
+  /** Deletes without counting and confirmation. */
   readonly yes?: boolean;
 }
 
-/** Counts what `delete` would delete. */
+/** Result of a dry run. */
 export interface DryRun {
   readonly isDryRun: true;
   readonly series: readonly MetricCount[];
   readonly samples: number;
 }
 
-/** Names that a sentence shows. */
+/** Most metric names shown in a message. */
 const MAX_SHOWN = 10;
 
 /** `ops delete`. */
@@ -52,7 +52,8 @@ export function deleteCommand(): Command {
 }
 
 /**
- * Deletes the samples that a source has so far of some metrics. Unless `yes` is set it counts them and asks first.
+ * Deletes a source's samples of some metrics posted until now. Unless `yes` is set, counts them and asks for
+ * confirmation first.
  *
  * @throws {OperatorError} also when the answer is no
  */
@@ -76,13 +77,13 @@ export async function deleteSamples(
     if (options.dryRun) return { isDryRun: true, series, samples };
     const names = series.map((metric) => metric.name);
     await ask(`deletes ${countText(samples, 'sample')} of ${source.text}: ${list(names)}`);
-    // Metrics that appeared since were not agreed to.
+    // The user did not agree to delete metrics that have appeared since the count.
     mostSeries = series.length;
   }
   const result = await functions.invoke<DeletionResult>('deleter', { ...asked, from, to, mostSeries });
   if (!result.isDeleted)
     throw new OperatorError(
-      `${source.text} has ${result.series} such metrics by now, more than were counted; nothing was deleted`,
+      `${source.text} now has ${result.series} such metrics, more than were counted; nothing was deleted`,
     );
   return result;
 }
@@ -95,8 +96,8 @@ export function deletionText(result: DeletionResult | DryRun): string {
     ].join('\n');
   const what = result.series === 1 ? result.names[0] : countText(result.series, 'metric');
   return result.isVisible
-    ? `deleted ${what}: reads no longer show it; the archive is rewritten by its next run`
-    : `the deletion of ${what} is in the stream; reads show it once the ingester has caught up`;
+    ? `deleted ${what}: reads no longer return it; the next archiver run removes it from the archive`
+    : `the deletion of ${what} was queued in the stream; it takes effect when the ingester has caught up`;
 }
 
 function list(names: readonly string[]): string {

@@ -10,11 +10,14 @@ export interface DrainResult {
   readonly bytes: number;
 }
 
-/** The command gives up after this many slices in a row that moved nothing. Leases of other flushers expire meanwhile. */
+/**
+ * Consecutive slices without progress after which the command gives up. It is enough for leases of other
+ * flushers to expire.
+ */
 const MAX_IDLE_SLICES = 90;
 const IDLE_MS = 2_000;
 
-/** A host. Draining it drains its partition. */
+/** A host whose partition is drained. */
 export interface DrainedHost {
   readonly tenant: string;
   readonly id: string;
@@ -46,7 +49,7 @@ function drainText({ windows, samples, bytes }: DrainResult): string {
   return `drained ${windows} group-windows: ${samples} samples in ${bytes} bytes`;
 }
 
-/** Flushes everything that is in memory now, or one host's partition, slice by slice. */
+/** Flushes all of memory, or one host's partition, slice by slice. */
 export async function drain(
   functions: Pick<Functions, 'invoke'>,
   progress: (line: string) => void,
@@ -66,7 +69,7 @@ export async function drain(
     progress(`${windows} group-windows moved, ${slice.remaining} remain`);
     idle = slice.windows === 0 ? idle + 1 : 0;
     if (idle === MAX_IDLE_SLICES)
-      throw new OperatorError(`${slice.remaining} group-windows stay in memory; the flusher's log says why`);
+      throw new OperatorError(`${slice.remaining} group-windows could not be flushed; see the flusher's log`);
     if (slice.windows === 0) await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
   }
 }

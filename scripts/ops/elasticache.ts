@@ -7,12 +7,14 @@ import {
 import { OperatorError, stageOf } from './invoke';
 import type { Resharding, ShardState } from './scale';
 
-/** The replication group of a stage, as ElastiCache reshards it online. */
+/** Reshards a stage's replication group online. */
 export class ElastiCacheResharding implements Resharding {
   private readonly client = new ElastiCacheClient({});
   private readonly description: string;
 
-  /** @param stack such as `heterotsdb-production`; region and credentials are those of the environment */
+  /**
+   * @param stack stack such as `heterotsdb-production`; region and credentials come from the environment
+   */
   constructor(private readonly stack: string) {
     this.description = `HeteroTSDB ${stageOf(stack)} hot tier`;
   }
@@ -45,7 +47,7 @@ export class ElastiCacheResharding implements Resharding {
     const found = (await this.groups()).filter(({ Description }) => Description === this.description);
     if (found.length !== 1)
       throw new OperatorError(
-        `${found.length} replication groups are described as "${this.description}" in this account and region; expected one`,
+        `${found.length} replication groups have the description "${this.description}" in this account and region; expected exactly one`,
       );
     return found[0]!;
   }

@@ -2,7 +2,7 @@ import type { SourceName } from '../../shared/operations/find-source';
 import type { SourceDescription } from '../../shared/operations/sample-commands';
 import { type Functions, OperatorError } from './invoke';
 
-/** Options by which a command names a tenant's host or service. */
+/** Options that name a tenant's host or service. */
 export interface SourceOptions extends SourceName {
   readonly tenant: string;
 }
@@ -13,7 +13,11 @@ export function requireOneSource({ host, service }: SourceName): void {
     throw new OperatorError('give either --host or --service');
 }
 
-/** Finds a host by its id or name, or a service. @throws {OperatorError} if the tenant has none */
+/**
+ * Finds a host by its id or name, or a service.
+ *
+ * @throws {OperatorError} if the tenant has none
+ */
 export async function findSource(
   functions: Functions,
   { tenant, host, service }: SourceOptions,

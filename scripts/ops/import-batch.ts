@@ -1,14 +1,14 @@
 import { ByteWriter } from '../../shared/model/bytes';
 import type { ImportSample } from './import-mapping';
 
-/** Samples of one invocation. It makes at most as many rows, and post's bound on rows is 32,768. */
+/** Most samples of one invocation. Each may need a row of its own, and post allows 32,768 rows. */
 const MAX_SAMPLES = 30_000;
-/** Lambda takes 6 MB of JSON, in which the body is base64. */
+/** Most bytes of one invocation. Lambda accepts 6 MB of JSON, in which the body is base64. */
 const MAX_BYTES = 3_500_000;
-/** Of a sample beside its labels. */
+/** Bytes of a sample besides its labels. */
 const SAMPLE_BYTES = 24;
 
-/** Samples that go together, by series. */
+/** Samples that are sent together, grouped by series. */
 export class ImportBatch {
   constructor(private readonly maxSamples = MAX_SAMPLES) {}
 
@@ -36,7 +36,7 @@ export class ImportBatch {
     this.bytes += SAMPLE_BYTES;
   }
 
-  /** A `prometheus.WriteRequest`. */
+  /** Encodes the batch as a `prometheus.WriteRequest`. */
   encode(): Uint8Array {
     const body = new ByteWriter(this.bytes + 1024);
     for (const { labels, samples } of this.series.values()) {
@@ -57,7 +57,7 @@ export class ImportBatch {
   }
 }
 
-/** Equal for equal labels, in whatever order a file has them. */
+/** Returns a key that is equal for equal labels in any order. */
 export function seriesKey(labels: ImportSample['labels']): string {
   return JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

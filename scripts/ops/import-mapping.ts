@@ -1,6 +1,6 @@
 import { METRIC_NAME } from '../../shared/model/labels';
 
-/** A sample with all labels of its series, `__name__` included. */
+/** A sample with all labels of its series, including `__name__`. */
 export interface ImportSample {
   readonly labels: Readonly<Record<string, string>>;
   /** ms since epoch. */
@@ -8,30 +8,30 @@ export interface ImportSample {
   readonly value: number;
 }
 
-/** A field of a file cannot be used. The message has the place, the field, its value and what is allowed. */
+/** A field of a file is invalid. The message names the place, the field, its value and what is allowed. */
 export class InvalidFieldError extends Error {
   override readonly name = 'InvalidFieldError';
 }
 
-/** Which columns of a file say what. */
+/** Assignment of a file's columns to fields. */
 export interface Mapping {
   readonly time: readonly string[];
   /** The metric's name. */
   readonly name: readonly string[];
-  /** The first of these that has something. */
+  /** Candidate columns for the value; the first non-empty one is used. */
   readonly value: readonly string[];
-  /** Columns that are metrics of their own, by the metric's name: wide rows. */
+  /** Columns that each contain a metric, mapped to the metric's name (wide rows). */
   readonly metrics: ReadonlyMap<string, string>;
-  /** Labels as a JSON object, as the archive's own files have them. */
+  /** Columns with labels as a JSON object, as in the archive's own files. */
   readonly labels: readonly string[];
-  /** Column -> label; other columns are labels of their own name. */
+  /** Label names by column. Other columns become labels with the column's name. */
   readonly renamed: ReadonlyMap<string, string>;
   readonly ignored: ReadonlySet<string>;
-  /** Labels that every sample has. */
+  /** Labels added to every sample. */
   readonly constants: Readonly<Record<string, string>>;
 }
 
-/** Names that columns have in our archive, Prometheus' and Timestream's exports. */
+/** Column names in this project's archive and in exports of Prometheus and Timestream. */
 const DEFAULTS = {
   time: ['timestamp', 'time', 'ts'],
   name: ['name', METRIC_NAME, 'metric', 'measure_name'],
@@ -40,10 +40,10 @@ const DEFAULTS = {
 };
 
 /**
- * Reads `--map` options: `time=COLUMN`, `name=COLUMN`, `value=COLUMN`, `labels=COLUMN`, `metric:NAME=COLUMN`,
- * `label:NAME=COLUMN`, `const:NAME=TEXT`, `ignore=COLUMN`.
+ * Parses `--map` options: `time=COLUMN`, `name=COLUMN`, `value=COLUMN`, `labels=COLUMN`,
+ * `metric:NAME=COLUMN`, `label:NAME=COLUMN`, `const:NAME=TEXT`, `ignore=COLUMN`.
  *
- * @throws {RangeError} for anything else
+ * @throws {RangeError} for any other text
  */
 export function parseMapping(options: readonly string[]): Mapping {
   const columns = {
@@ -83,7 +83,7 @@ export function parseMapping(options: readonly string[]): Mapping {
 }
 
 /**
- * The samples of a row: one, or one of each metric of a wide row. Empty metrics are left out.
+ * Returns the samples of a row: one, or one for each metric of a wide row. Empty metrics are skipped.
  *
  * @throws {InvalidFieldError}
  */
@@ -155,7 +155,7 @@ function jsonLabels(at: string, column: string, field: unknown): [string, string
     if (typeof labels === 'object' && labels !== null && !Array.isArray(labels))
       return Object.entries(labels).map(([name, value]) => [name, textOf(value)]);
   } catch {
-    // Named below.
+    // The error below names the field.
   }
   throw new InvalidFieldError(`${at}: ${column} is ${shown(field)}, a JSON object of labels is expected`);
 }
@@ -170,7 +170,7 @@ function numberOf(at: string, column: string, field: unknown): number {
   return number;
 }
 
-/** Reads a number as Prometheus and CSV files write it: `1e3`, `NaN`, `+Inf`; also `true` and `false`. */
+/** Parses a number as in Prometheus' and CSV files: `1e3`, `NaN`, `+Inf`; `true` is 1 and `false` 0. */
 export function parseValue(text: string): number | undefined {
   if (/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) return Number(text);
   const word = /^([+-]?)(nan|inf|infinity|true|false)$/i.exec(text);
@@ -181,7 +181,10 @@ export function parseValue(text: string): number | undefined {
   return sign === '-' ? -value : value;
 }
 
-/** Numbers of epoch seconds, ms, us and ns of our time are a thousandfold apart: the largest s, ms and us. */
+/**
+ * Largest numbers read as s, ms and us since epoch. For present times these units differ by factors of a
+ * thousand.
+ */
 const LARGEST = [1e11, 1e14, 1e17];
 
 function timeOf(at: string, column: string, field: unknown): number {
@@ -199,17 +202,17 @@ function timeOf(at: string, column: string, field: unknown): number {
   return ms;
 }
 
-/** A number of epoch seconds, ms, us or ns, by its size. */
+/** Converts a number of s, ms, us or ns since epoch to ms. Its size determines the unit. */
 export function epochMs(time: number | bigint): number | undefined {
   const number = Number(time);
   if (!Number.isFinite(number)) return undefined;
   const unit = LARGEST.findIndex((largest) => Math.abs(number) < largest);
   if (unit === -1) return Number(BigInt(time) / 1_000_000n);
-  // Seconds with a fraction are rounded, as 1700000000.123 s are not exactly 1,700,000,000,123 ms.
+  // Round seconds with a fraction: as a float64, 1700000000.123 s is not exactly 1,700,000,000,123 ms.
   return [Math.round(number * 1000), Math.floor(number), Math.floor(number / 1000)][unit];
 }
 
-/** ISO, or Timestream's `2026-11-21 08:00:00.000000000`; UTC unless it says else. */
+/** Parses ISO times and Timestream's `2026-11-21 08:00:00.000000000`. Times without a zone are UTC. */
 function parseTimeText(text: string): number | undefined {
   if (/^-?\d+$/.test(text)) return epochMs(BigInt(text));
   if (/^-?\d+\.\d+$/.test(text)) return epochMs(Number(text));

@@ -1,13 +1,13 @@
 import { METRIC_NAME } from '../../shared/model/labels';
 import { epochMs, type ImportSample, InvalidFieldError, parseValue } from './import-mapping';
 
-/** A name, or a label's name, and what follows it. */
+/** Patterns of a metric's name, of a label, and of the rest of a line. */
 const NAME = /[a-zA-Z_:][a-zA-Z0-9_:.]*/y;
 const LABEL = /\s*([a-zA-Z_][a-zA-Z0-9_.]*|"(?:[^"\\]|\\.)*")\s*(?:=\s*"((?:[^"\\]|\\.)*)")?\s*(,|(?=\}))/sy;
 const REST = /\s*(\S+)(?:\s+(-?[0-9.eE+]+))?\s*(?:#.*)?$/y;
 
 /**
- * Reads a line of OpenMetrics, such as `promtool tsdb dump-openmetrics` and `promtool tsdb dump` write them.
+ * Parses a line of OpenMetrics, as written by `promtool tsdb dump-openmetrics` and `promtool tsdb dump`.
  *
  * @returns undefined for a line without a sample
  * @throws {InvalidFieldError}
@@ -30,7 +30,7 @@ export function sampleOfLine(at: string, line: string): ImportSample | undefined
       const [all, key, value] = label;
       if (value !== undefined)
         labels.push([key!.startsWith('"') ? unescaped(key!.slice(1, -1)) : key!, unescaped(value)]);
-      // A name that needs quotes stands alone among the labels.
+      // A quoted key without a value is the metric's name.
       else if (key!.startsWith('"')) labels.push([METRIC_NAME, unescaped(key!.slice(1, -1))]);
       else throw invalid(`label ${key} has no value`);
       end += all.length;

@@ -6,14 +6,14 @@ import { brotliDecompressSync, createGunzip, gunzipSync, zstdDecompressSync } fr
 import { parse } from 'csv-parse';
 import { type Compressors, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 
-/** A row of a file of columns. */
+/** A row of a file with columns. */
 export interface FileRow {
-  /** `line 12`, or `row 12` of Parquet. */
+  /** Position for messages: `line 12`, or `row 12` for Parquet. */
   readonly at: string;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** A line of text. */
+/** A line of a text file. */
 export interface FileLine {
   readonly at: string;
   readonly text: string;
@@ -29,12 +29,12 @@ function openText(file: string): Readable {
   const stream = createReadStream(file);
   if (!file.endsWith('.gz')) return stream;
   const text = createGunzip();
-  // The reader sees its failure.
+  // Report a read error to the reader of the text.
   stream.on('error', (error) => text.destroy(error));
   return stream.pipe(text);
 }
 
-/** Lines of a file, gzipped if its name ends so. */
+/** Yields the lines of a file, uncompressed if its name ends in `.gz`. */
 export async function* readLines(file: string): AsyncGenerator<FileLine> {
   const input = openText(file);
   let line = 0;
@@ -48,7 +48,7 @@ export async function* readLines(file: string): AsyncGenerator<FileLine> {
   if (failure !== undefined) throw failure;
 }
 
-/** Rows of CSV whose first line names the columns. */
+/** Yields the rows of a CSV file whose first line names the columns. */
 export async function* readCsv(file: string): AsyncGenerator<FileRow> {
   const parser = parse({ columns: true, bom: true, info: true, skip_empty_lines: true, trim: true });
   const text = openText(file);
@@ -57,7 +57,7 @@ export async function* readCsv(file: string): AsyncGenerator<FileRow> {
     yield { at: `line ${info.lines}`, fields: record as Record<string, unknown> };
 }
 
-/** Objects of a file of one JSON object a line. */
+/** Yields the objects of a file with one JSON object per line. */
 export async function* readNdjson(file: string): AsyncGenerator<FileRow> {
   for await (const { at, text } of readLines(file)) {
     if (text.trim() === '') continue;
@@ -68,12 +68,12 @@ export async function* readNdjson(file: string): AsyncGenerator<FileRow> {
       throw new SyntaxError(`${at}: ${(cause as Error).message}`, { cause });
     }
     if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
-      throw new SyntaxError(`${at}: ${text.slice(0, 80)} is no JSON object`);
+      throw new SyntaxError(`${at}: ${text.slice(0, 80)} is not a JSON object`);
     yield { at, fields: fields as Record<string, unknown> };
   }
 }
 
-/** Rows of Parquet, of which one row group at a time is in memory. */
+/** Yields the rows of a Parquet file, with one row group at a time in memory. */
 export async function* readParquet(path: string): AsyncGenerator<FileRow> {
   const handle = await open(path);
   try {

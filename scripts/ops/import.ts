@@ -17,46 +17,51 @@ type Format = (typeof FORMATS)[number];
 export interface ImportOptions {
   readonly file: string;
   readonly tenant: string;
-  /** @default by the file's name */
+  /**
+   * @default determined by the file's extension
+   */
   readonly format?: Format;
   readonly map: readonly string[];
   readonly skipInvalid?: boolean;
   readonly dryRun?: boolean;
-  /** Samples a second. */
+  /** Samples per second. */
   readonly rate: number;
   readonly restart?: boolean;
-  /** Samples of one invocation. */
+  /** Most samples of one invocation. */
   readonly batchSamples?: number;
 }
 
 export interface ImportTotals {
   readonly rows: number;
-  /** Samples sent, or with a dry run those that would be. */
+  /** Samples sent, or in a dry run, samples that would be sent. */
   readonly samples: number;
   readonly series: number;
-  /** First and last times of the samples, ISO. */
+  /** First and last time of the samples, in ISO format. */
   readonly from: string | undefined;
   readonly to: string | undefined;
-  /** Samples left out, by reason, each with its first example. */
+  /** Samples refused, by reason, each with its first example. */
   readonly refused: Readonly<Record<string, { readonly samples: number; readonly first: string }>>;
-  /** Rows that an earlier run had sent. */
+  /** Rows skipped because an earlier run had sent them. */
   readonly resumedAtRow: number;
   readonly isDryRun: boolean;
 }
 
-/** How far a run came, beside its file. */
+/** Progress of an import, stored beside the imported file. */
 interface Checkpoint {
-  /** Of the file's size and time, and of the options that decide what is sent. */
+  /** Hash of the file's size and time, and of the options that affect what is sent. */
   readonly of: string;
   readonly rows: number;
   readonly isDone: boolean;
 }
 
 const PROGRESS_MS = 5_000;
-/** Tries of one batch while the stream or the function is not available, and the first delay between two. */
+/**
+ * Attempts to send a batch while the stream or the function is unavailable, and the first delay between
+ * attempts.
+ */
 const TRIES = 6;
 const DELAY_MS = 500;
-/** Counted series; beyond, more are only said to be there. */
+/** Most series that are counted exactly. */
 const MAX_COUNTED = 5_000_000;
 
 export function parseRate(text: string): number {
@@ -106,7 +111,7 @@ FILE.import.json; repeated, it goes on there. A batch that is sent twice changes
 }
 
 /**
- * Sends a file's samples, batch by batch, and notes after each how far it came.
+ * Sends a file's samples in batches, and stores its progress after each.
  *
  * @throws {OperatorError}
  */
@@ -116,7 +121,7 @@ export async function importFile(
   progress: (line: string) => void,
 ): Promise<ImportTotals> {
   const { file, tenant, dryRun = false, skipInvalid = false, rate } = options;
-  if (!existsSync(file)) throw new OperatorError(`there is no file ${file}`);
+  if (!existsSync(file)) throw new OperatorError(`no such file: ${file}`);
   const accepted = await functions.invoke<ImportResult>('importer', { tenant });
   const of = identityOf(options);
   const kept = dryRun || options.restart ? undefined : readCheckpoint(file, of);
@@ -154,7 +159,7 @@ export async function importFile(
         const key = seriesKey(sample.labels);
         if (total.take(key, sample)) batch.add(key, sample);
       }
-      // Whole rows, as a checkpoint counts them.
+      // Send whole rows only, because the checkpoint counts rows.
       if (batch.isFull) await send();
     }
     await send();
@@ -182,7 +187,11 @@ class Totals {
     private readonly isDryRun: boolean,
   ) {}
 
-  /** Counts a sample. Returns whether its time is accepted. */
+  /**
+   * Counts a sample.
+   *
+   * @returns whether its time is accepted
+   */
   take(key: string, { timestamp }: ImportSample): boolean {
     const { fromMs, toMs } = this.accepted;
     const text = () => `${isoOf(timestamp)} of ${key.slice(0, 200)}`;
@@ -192,7 +201,7 @@ class Totals {
       this.samples++;
       if (timestamp < this.fromMs) this.fromMs = timestamp;
       if (timestamp > this.toMs) this.toMs = timestamp;
-      // Of a large file, hashes take less than keys.
+      // Store hashes, which take less memory than the keys of a large file.
       if (this.series.size < MAX_COUNTED) this.series.add(hash('sha1', key, 'base64').slice(0, 12));
       return true;
     }
@@ -214,7 +223,9 @@ class Totals {
   }
 }
 
-/** A file's rows; each gives its samples when it is asked, so that rows that were sent before are not looked at. */
+/**
+ * Yields a file's rows. Samples are parsed lazily, so that rows sent by an earlier run are skipped unparsed.
+ */
 async function* rowsOf(
   file: string,
   { format = formatOf(file), map }: ImportOptions,
@@ -256,7 +267,7 @@ function formatOf(file: string): Format {
 }
 
 /**
- * Sends samples by the function `importer`.
+ * Sends samples through the function `importer`.
  *
  * @throws {OperatorError} when the function cannot be reached for half a minute
  */
@@ -283,7 +294,9 @@ function checkpointOf(file: string): string {
   return `${file}.import.json`;
 }
 
-/** @throws {OperatorError} when it is of another file or other options */
+/**
+ * @throws {OperatorError} when the checkpoint belongs to another file or other options
+ */
 function readCheckpoint(file: string, of: string): Checkpoint | undefined {
   const path = checkpointOf(file);
   if (!existsSync(path)) return undefined;

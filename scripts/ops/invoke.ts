@@ -7,28 +7,29 @@ import {
 import { type FunctionName, functionName } from '../../shared/platform/names';
 import { readSecret } from '../local/operator-secret';
 
-/** An input is wrong, a function failed, or nothing answered. The message is one sentence for the operator. */
+/** An input is invalid, a function failed, or nothing answered. The message is for the operator. */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError';
 }
 
-/** Invokes one stack's functions with the ordinary Lambda client. */
+/** Invokes the functions of a stack with the AWS Lambda client. */
 export class Functions {
   private readonly client: LambdaClient;
   private readonly stage: string;
-  /** How messages name the stack. */
+  /** Name of the stack in messages. */
   private readonly place: string;
 
   /**
-   * @param url address of the local stack, which answers Lambda's Invoke call
-   * @param stack a stack on AWS instead, such as `heterotsdb-production`; region and credentials are those of the environment
-   * @throws {OperatorError} if `stack` is no name of ours, or no local stack of this checkout is at `url`
+   * @param url address of the local stack, which implements Lambda's Invoke call
+   * @param stack a stack on AWS instead, such as `heterotsdb-production`; region and credentials come from
+   *   the environment
+   * @throws {OperatorError} if `stack` is not a valid name, or no local stack of this checkout runs at `url`
    */
   constructor(url: string, stack?: string) {
     if (stack !== undefined) {
       this.stage = stageOf(stack);
       this.place = `AWS (stack ${stack})`;
-      // A slice may take 15 minutes, as any function; a second attempt would run beside the first.
+      // A slice may take 15 minutes, and a retry would run concurrently with the first attempt.
       this.client = new LambdaClient({
         maxAttempts: 1,
         requestHandler: { requestTimeout: 16 * 60_000, connectionTimeout: 10_000 },
@@ -42,7 +43,7 @@ export class Functions {
     const secret = readSecret(url);
     if (secret === undefined)
       throw new OperatorError(
-        `no local stack of this checkout is at ${url}: run npm start, or give its address as --url`,
+        `no local stack of this checkout runs at ${url}: run npm start, or give its address as --url`,
       );
     this.client = new LambdaClient({
       endpoint: url,
@@ -75,7 +76,7 @@ export class Functions {
   }
 
   /**
-   * The account's quota of concurrent executions in the region; undefined for a local stack.
+   * Returns the account's quota of concurrent executions in the region; undefined for a local stack.
    *
    * @throws {OperatorError}
    */
@@ -95,10 +96,13 @@ export class Functions {
   }
 }
 
-/** `errorType` of a function that refuses its input; the message says all there is to say. */
+/**
+ * `errorType` of a function's response when it refuses its input. The message is complete without the
+ * function's name.
+ */
 const INPUT_ERROR = 'InvalidEventError';
 
-/** Reads the stage from `heterotsdb-production`, or from the name of either of its stacks. */
+/** Returns the stage of a stack, given `heterotsdb-production` or the full name of either of its stacks. */
 export function stageOf(stack: string): string {
   const stage = /^heterotsdb-([a-z]+)(-stateful|-stateless)?$/.exec(stack)?.[1];
   if (stage === undefined)

@@ -35,7 +35,7 @@ export function keyCommands(): Command {
               expiresAt: options.expires,
             },
             ({ key, publicId }: CreatedKey) =>
-              `${key}\nThis is the only time it is shown. To revoke it: npm run ops -- keys revoke ${publicId}`,
+              `${key}\nThe key cannot be shown again. To revoke it: npm run ops -- keys revoke ${publicId}`,
           ),
         ),
     )
@@ -86,5 +86,5 @@ function parseRights(text: string): Right[] {
 function parseExpiry(text: string): number {
   const ms = /^\d{4}-/.test(text) ? parseTime(text) : Date.now() + parseDurationOption(text);
   if (ms > Date.now()) return ms;
-  throw new InvalidValueError(`${new Date(ms).toISOString()} is past.`);
+  throw new InvalidValueError(`${new Date(ms).toISOString()} is in the past.`);
 }

@@ -5,7 +5,7 @@ import { InvalidSettingError } from '../../shared/platform/settings';
 import { OperatorError } from './invoke';
 import { InvalidValueError, parseCount, parseDurationOption } from './option-values';
 
-/** Adds the options of a command about a load on a stage. */
+/** Adds the options that describe a load on a stage. */
 export function withLoad(command: Command): Command {
   return command
     .option('--series <n>', 'number of series', parseCount(1e12), 1_000_000)
@@ -48,7 +48,7 @@ export function withLoad(command: Command): Command {
 const UNITS_FILES = { dense: 'measured-units.json', telegraf: 'measured-units-telegraf.json' };
 export type Shape = keyof typeof UNITS_FILES;
 
-/** The file of measured units that an operator chose. */
+/** Returns the path of the file of measured units. */
 export function unitsFile({
   units,
   shape = 'dense',
@@ -59,7 +59,7 @@ export function unitsFile({
   return units ?? join(__dirname, UNITS_FILES[shape]);
 }
 
-/** @throws {OperatorError} for what an operator can mend */
+/** Runs `compute` and turns errors that the operator can fix into an OperatorError. */
 export function inSentences<T>(compute: () => T): T {
   try {
     return compute();

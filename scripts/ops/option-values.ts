@@ -1,20 +1,23 @@
 import { parseDuration } from '../../shared/model/duration';
 import { OperatorError } from './invoke';
 
-/** An option's or an argument's value is wrong. The code makes commander print the message after the option's name. */
+/**
+ * The value of an option or argument is invalid. Because of `code`, commander prints the message after the
+ * option's name.
+ */
 export class InvalidValueError extends Error {
   override readonly name = 'InvalidValueError';
   readonly code = 'commander.invalidArgument';
 }
 
-/** Before 1e11 s (the year 5138), a number of epoch seconds and a number of epoch ms of our time cannot be mistaken. */
+/** Largest number read as epoch seconds (the year 5138). Epoch ms of present times are larger. */
 const LAST_SECONDS = 1e11;
 
 /**
- * Reads a time: ISO, or epoch seconds.
+ * Parses a time: ISO, or epoch seconds.
  *
  * @returns ms since epoch
- * @throws {InvalidValueError} also for what looks like epoch ms
+ * @throws {InvalidValueError} also for numbers that look like epoch ms
  */
 export function parseTime(text: string): number {
   if (/^\d+$/.test(text)) {
@@ -35,7 +38,7 @@ function yearText(seconds: number): string {
   return Number.isNaN(date.getTime()) ? 'beyond the calendar' : `in the year ${date.getUTCFullYear()}`;
 }
 
-/** The number may be ms of our time. */
+/** Returns a hint if the number may be in ms. */
 function msHint(number: number): string {
   const date = new Date(number);
   if (Number.isNaN(date.getTime()) || date.getUTCFullYear() > 2200) return '';
@@ -45,12 +48,16 @@ function msHint(number: number): string {
 /** Reads a UTC day, `2026-11-21`. */
 export function parseDay(text: string): string {
   const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN;
-  // Date.parse takes a 30th of February as the 2nd of March.
+  // Date.parse reads 30 February as 2 March.
   if (!Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)) return text;
   throw new InvalidValueError('Give a day such as 2026-11-21.');
 }
 
-/** Reads a duration. @returns ms, at least 1 */
+/**
+ * Parses a duration.
+ *
+ * @returns ms, at least 1
+ */
 export function parseDurationOption(text: string): number {
   const ms = parseDuration(text);
   if (ms !== undefined && ms > 0) return ms;
@@ -58,7 +65,7 @@ export function parseDurationOption(text: string): number {
   throw new InvalidValueError(`Give a duration such as 60s, 15m, 1h or 460d.${hint}`);
 }
 
-/** Reads a whole number from `least` to `max`. */
+/** Returns a parser of whole numbers from `least` to `max`. */
 export function parseCount(max: number, least = 1): (text: string) => number {
   return (text) => {
     const count = Number(text);
@@ -67,7 +74,9 @@ export function parseCount(max: number, least = 1): (text: string) => number {
   };
 }
 
-/** @throws {OperatorError} if `from` is not before `to`; both in ms */
+/**
+ * @throws {OperatorError} if `from` is not before `to`; both are in ms
+ */
 export function requireOrder({ from, to }: { readonly from?: number; readonly to?: number }): void {
   if (from === undefined || to === undefined || from < to) return;
   throw new OperatorError(

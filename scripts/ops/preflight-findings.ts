@@ -1,25 +1,25 @@
 import type { Settings } from '../../shared/platform/settings';
 
-/** A fact of an account; or why it cannot be told. */
+/** A fact about an account, or the reason why it could not be read. */
 export type Told<T> = T | { readonly untold: string };
 
-/** What an account and a region have before a first deploy. */
+/** State of an account and region before the first deployment. */
 export interface AccountFacts {
-  /** Who the credentials are of. */
+  /** Identity of the credentials. */
   readonly identity: Told<{ readonly account: string; readonly arn: string }>;
   readonly region: string | undefined;
-  /** Version of the CDK's bootstrap stack; undefined: there is none. */
+  /** Version of the CDK's bootstrap stack; undefined if there is none. */
   readonly bootstrapVersion: Told<number | undefined>;
-  /** Stacks whose names a stage takes, and their states. */
+  /** Existing stacks with the names that the stage would use, and their states. */
   readonly stacks: Told<readonly { readonly name: string; readonly status: string }[]>;
-  /** Functions whose names a stage takes. */
+  /** Existing functions with the names that the stage would use. */
   readonly functions: Told<readonly string[]>;
-  /** Concurrent executions of the region. */
+  /** Quota of concurrent executions in the region. */
   readonly concurrency: Told<number>;
   readonly shards: Told<Quota>;
   readonly vpcs: Told<Quota>;
   readonly cacheNodes: Told<Quota>;
-  /** Services of {@link LINKED_ROLES} that have their role. */
+  /** Services of {@link LINKED_ROLES} whose role exists. */
   readonly linkedRoles: Told<readonly string[]>;
 }
 
@@ -32,29 +32,29 @@ export interface Finding {
   readonly what: string;
   readonly state: 'ready' | 'wrong' | 'unknown';
   readonly saw: string;
-  /** undefined: nothing. */
+  /** What to do; undefined if nothing. */
   readonly todo: string | undefined;
 }
 
-/** Services that act by a role of their own, which their first use creates if the deployer may. */
+/** Services that need a service-linked role. The first use creates it if the deployer has the permission. */
 export const LINKED_ROLES = {
   'elasticache.amazonaws.com': 'AWSServiceRoleForElastiCache',
 } as const;
 
-/** The newest template that `cdk deploy` asks for. */
+/** Smallest bootstrap version that `cdk deploy` accepts. */
 const MIN_BOOTSTRAP = 6;
-/** Lambda keeps 100 executions of an account unreserved. */
+/** Executions that Lambda keeps unreserved in every account. */
 const UNRESERVED = 100;
-/** The concurrent executions of a new account, until AWS raises the quota. */
+/** Concurrent executions of a new account before AWS raises its quota. */
 const NEW_ACCOUNT = 10;
 
-/** States of a stack from which no deploy goes on. */
+/** States of a stack that block further deployments. */
 const STUCK = /^(ROLLBACK_COMPLETE|ROLLBACK_FAILED|DELETE_FAILED|CREATE_FAILED)$/;
 
 /**
- * Judges an account before a stage is deployed, the prerequisites first.
+ * Judges an account before a stage is deployed. Prerequisites come first.
  *
- * @param names stacks and functions of the stage
+ * @param names names of the stage's stacks and functions
  */
 export function preflightFindings(
   facts: AccountFacts,
@@ -89,10 +89,10 @@ export function preflightFindings(
     }),
     judge('names of functions', facts.functions, 'may you lambda:ListFunctions?', (taken) => ({
       saw: taken.length === 0 ? 'free' : taken.join(', '),
-      // Those of a stack that is there are its own.
+      // If a stack exists, the functions are its own.
       todo:
         taken.length > 0 && !hasStack
-          ? 'another application has them: delete its functions, or take another stage'
+          ? 'another application uses these names: delete its functions, or choose another stage'
           : undefined,
     })),
     judge('concurrent executions', facts.concurrency, 'may you lambda:GetAccountSettings?', (limit) =>

@@ -12,14 +12,14 @@ interface PreflightOptions {
 
 /** The output of `ops preflight --json`. */
 interface PreflightReport {
-  /** The line that deploys the stage. */
+  /** The command that deploys the stage. */
   readonly deploy: string;
-  /** A month without a post or a read. */
+  /** Monthly cost without posts and reads. */
   readonly dollars: number;
   readonly findings: readonly Finding[];
 }
 
-/** `ops preflight`. It only reads. */
+/** `ops preflight`. It only reads from the account. */
 export function preflightCommand(): Command {
   return new Command('preflight')
     .description('check an AWS account and region before the first deployment')

@@ -19,7 +19,10 @@ import { tenantCommands } from './tenants';
 import { usageCommand } from './usage';
 import { whereCommand } from './where';
 
-/** The program `ops` with all its commands; a new one for each command line, since commander keeps the options it parsed. */
+/**
+ * Creates the program `ops` with all its commands. Create a new one for each command line, because commander
+ * keeps parsed options.
+ */
 export function opsProgram(): Command {
   const commands = [
     statusCommand(),

@@ -21,7 +21,7 @@ export function quarantineCommands(): Command {
         ),
     )
     .addCommand(
-      command('redrive', 'ingest quarantined records again, with the versions that the stream gave them')
+      command('redrive', 'ingest quarantined records again, with their original versions')
         .option(
           '--dead-letters',
           'redrive dead letters instead: batches that the event source mapping gave up on, which a schedule also redrives every 15 minutes',
@@ -37,7 +37,7 @@ export function quarantineCommands(): Command {
     );
 }
 
-/** Lists every quarantined record, page by page. */
+/** Lists all quarantined records, page by page. */
 async function listQuarantine(functions: Functions): Promise<{ objects: RedriveObject[] }> {
   const objects: RedriveObject[] = [];
   for (let after: string | undefined; ; ) {
@@ -83,9 +83,10 @@ function quarantinedText(record: QuarantinedRecord): string {
 export type RedriveTotals = Omit<RedriveResult, 'next' | 'errors' | 'failed'>;
 
 /**
- * Redrives everything in quarantine, or every dead letter, slice by slice. Repeating it changes nothing.
+ * Redrives all of the quarantine, or all dead letters, slice by slice. Safe to repeat.
  *
- * @throws {OperatorError} if an object could not be driven; each was printed, and the others were driven
+ * @throws {OperatorError} if some objects failed; each failure was printed, and the other objects were
+ *   redriven
  */
 async function redriveAll(
   functions: Functions,
@@ -105,7 +106,7 @@ async function redriveAll(
   }
   if (failed > 0)
     throw new OperatorError(
-      `${failed} objects could not be redriven, for the reasons above; ${redriveText(totals)}`,
+      `${failed} objects could not be redriven; see the reasons above; ${redriveText(totals)}`,
     );
   return totals;
 }

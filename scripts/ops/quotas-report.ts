@@ -7,12 +7,12 @@ import { table } from './table';
 
 /** The output of `ops quotas --json`. */
 export interface QuotasReport {
-  /** The line that deploys the stage whose limits count. */
+  /** The command that deploys the stage whose limits are compared. */
   readonly deploy: string;
   readonly series: number;
   readonly tenants: number;
   readonly samplesPerSecond: number;
-  /** The nearest to its limit first. */
+  /** The line nearest to its limit comes first. */
   readonly lines: readonly QuotaLine[];
 }
 

@@ -6,9 +6,9 @@ import { type Functions, OperatorError } from './invoke';
 import { parseTime, requireOrder } from './option-values';
 
 export interface ReplayOptions {
-  /** Stream arrival time, ms; 0 for the oldest record that the stream has. */
+  /** Stream arrival time in ms; 0 for the oldest record in the stream. */
   readonly from: number;
-  /** Exclusive; undefined for the end of the stream when the replay begins. */
+  /** Exclusive; undefined for the end of the stream when the replay starts. */
   readonly to: number | undefined;
 }
 
@@ -59,8 +59,9 @@ function replayAs(functions: Functions, options: ReplayCommandOptions): Promise<
 }
 
 /**
- * Starts a replay, unless a running one covers it, and watches it to its end. Interrupting the command leaves the replay
- * running; repeating the command watches it again, or replays the same span again, which changes nothing.
+ * Starts a replay unless a running one covers it, and watches it until it ends. If the command is
+ * interrupted, the replay continues. Repeating the command watches it again, or replays the same span once
+ * more, which changes nothing.
  */
 export async function replay(
   functions: Functions,
@@ -82,12 +83,12 @@ export async function replay(
   }
 }
 
-/** Writes the state of recovery in one line. */
+/** Formats the state of recovery in one line. */
 export function statusLine({ loss, replay: now, shards }: RecoveryStatus): string {
   if (!now)
     return loss?.isOpen
       ? `loss noticed ${timeText(loss.noticedMs)}: ${loss.reason}; its replay starts within a minute`
-      : 'no loss was noticed, and no replay has run';
+      : 'no loss was detected, and no replay has run';
   const passed = shards.filter(({ isPassed }) => isPassed).length;
   const of =
     now.state === 'running' ? `${passed} of ${shards.length} shards read so far` : `${passed} shards read`;

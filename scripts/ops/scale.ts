@@ -6,42 +6,42 @@ import { drain } from './drain';
 import { type Functions, OperatorError } from './invoke';
 import { parseCount } from './option-values';
 
-/** How many shards the hot tier has. */
+/** Number of shards of the hot tier. */
 export interface ShardState {
   readonly shards: number;
-  /** Whether it is being changed. */
+  /** Whether a change is in progress. */
   readonly isChanging: boolean;
 }
 
-/** What moves slots. */
+/** Changes the number of shards by moving slots. */
 export interface Resharding {
   look(): Promise<ShardState>;
-  /** Begins to change the number of shards. */
+  /** Starts a change of the number of shards. */
   begin(shards: number): Promise<void>;
 }
 
 export interface ScaleResult {
   readonly from: number;
   readonly to: number;
-  /** Samples that left memory before slots moved. */
+  /** Samples flushed before slots moved. */
   readonly drainedSamples: number;
-  /** From the first step to the last, ms. */
+  /** Duration of the whole change in ms. */
   readonly ms: number;
-  /** Losses noticed meanwhile; a replay repairs them. */
+  /** Losses detected during the change. A replay repairs them. */
   readonly losses: number;
 }
 
 export interface ScaleOptions {
   readonly shards: number;
-  /** Whether memory is emptied first. */
+  /** Whether memory is flushed first. */
   readonly drains: boolean;
-  /** Between two looks, ms. */
+  /** Polling interval in ms. */
   readonly lookMs: number;
-  /** Slots that do not move within so long are asked for again, ms. */
+  /** Time after which the change is requested again if no slot has moved, in ms. */
   readonly beginMs: number;
 }
 
-/** A command that was interrupted counts as at work for so long. */
+/** Time for which an interrupted command still counts as running, in ms. */
 const SCALING_MS = 15 * 60_000;
 const LOOK_MS = 2_000;
 const BEGIN_MS = 60_000;
@@ -79,10 +79,10 @@ export function scaleCommand(): Command {
 }
 
 /**
- * Changes the number of shards. Interrupting it leaves the slots moving; repeating it goes on where they are, and does nothing
- * when all is done.
+ * Changes the number of shards. If it is interrupted, slots keep moving; repeating it resumes, or does
+ * nothing if the change is complete.
  *
- * @throws {OperatorError} when slots do not begin to move
+ * @throws {OperatorError} when slots do not start to move
  */
 export async function scale(
   functions: Pick<Functions, 'invoke'>,

@@ -10,20 +10,20 @@ import { parseDurationOption } from './option-values';
 export interface SmokeOptions {
   /** Address of the HTTP API. */
   readonly apiUrl: string;
-  /** How long a posted sample may take to be readable, ms. */
+  /** Most time until a posted sample can be read, in ms. */
   readonly patience: number;
 }
 
 export interface SmokeResult {
   readonly hostId: string;
   readonly postMs: number;
-  /** From the answer to the post to the first read that has the sample. */
+  /** Time from the answer to the post until a read returned the sample. */
   readonly readableMs: number;
-  /** Group-windows that the drain moved. */
+  /** Number of group-windows that the drain moved. */
   readonly drained: number;
-  /** Samples that each tier returned, before the drain and after it. */
+  /** Samples returned by each tier before and after the drain. */
   readonly tiers: { readonly before: Readonly<Tiers>; readonly after: Readonly<Tiers> };
-  /** Concurrent executions: the account's quota, and the setting of the stage; undefined for a local stack. */
+  /** Concurrent executions: the account's quota and the stage's setting; undefined for a local stack. */
   readonly concurrency: { readonly account: number; readonly stage: number } | undefined;
 }
 
@@ -33,11 +33,14 @@ interface Tiers {
   cold: number;
 }
 
-/** Smoke tests have a tenant of their own, so that they leave nothing in a user's lists or usage. */
+/** Smoke tests use their own tenant, so that they leave nothing in users' lists and usage. */
 export const SMOKE_TENANT = 'smoke';
-/** Life of a smoke test's key, ms. It is revoked at the end; this is for a test that is killed. */
+/**
+ * Lifetime of a smoke test's key, in ms. The key is revoked at the end; the lifetime matters only if the test
+ * is killed.
+ */
 const KEY_LIFETIME_MS = 15 * 60_000;
-/** All smoke tests use one host, found by this. */
+/** All smoke tests share one host, with this custom identifier. */
 const CUSTOM_IDENTIFIER = 'heterotsdb-smoke';
 const METRIC = 'custom.smoke';
 const LOOK_MS = 250;
@@ -65,7 +68,7 @@ function smokeText({ postMs, readableMs, drained, concurrency }: SmokeResult): s
   return [done, ...concurrencyProblem(concurrency)].join('\n');
 }
 
-/** A sentence for an account whose quota is not the one that the stage was deployed for. */
+/** Returns a sentence if the account's quota differs from the stage's setting. */
 export function concurrencyProblem(concurrency: SmokeResult['concurrency']): string[] {
   if (concurrency === undefined || concurrency.account === concurrency.stage) return [];
   const { account, stage } = concurrency;
@@ -79,8 +82,8 @@ export function concurrencyProblem(concurrency: SmokeResult['concurrency']): str
 }
 
 /**
- * Posts a sample as an agent does, reads it back from memory, drains its partition, and reads it back from the warm tier. Its
- * tenant, host and key are its own.
+ * Posts a sample as an agent does, reads it from memory, drains its partition, and reads it from the warm
+ * tier. Uses its own tenant, host and key.
  *
  * @throws {OperatorError} naming the step that failed
  */
@@ -137,7 +140,7 @@ async function pass(
   };
 }
 
-/** The sample came through, whatever is known of the account: who may not ask for its quota is only told so. */
+/** The test has succeeded at this point, so a missing permission to read the quota is only reported. */
 async function concurrencyOf(
   functions: Functions,
   progress: (line: string) => void,
@@ -174,9 +177,13 @@ class Api {
     return JSON.parse(text) as T;
   }
 
-  /** Reads until the sample is there. @returns how many samples each tier returned */
+  /**
+   * Reads until the sample is returned.
+   *
+   * @returns number of samples returned by each tier
+   */
   async until(hostId: string, time: number, value: number, deadlineMs: number): Promise<Tiers> {
-    // A minute earlier, since times are aligned down.
+    // Start a minute earlier, because sample times are rounded down.
     const path = `/api/v0/hosts/${hostId}/metrics?name=${METRIC}&from=${time - 60}&to=${time}`;
     for (;;) {
       let seen: string;
@@ -195,7 +202,9 @@ class Api {
     }
   }
 
-  /** @throws {OperatorError} on an answer that is neither 2xx nor allowed */
+  /**
+   * @throws {OperatorError} on a status that is neither 2xx nor allowed
+   */
   private async request(method: string, path: string, body: unknown, allowed: readonly number[] = []) {
     let response: Response;
     try {
@@ -215,7 +224,7 @@ class Api {
   }
 }
 
-/** Reads `hot;dur=1.2;desc="3 samples", ...`. */
+/** Parses a Server-Timing header: `hot;dur=1.2;desc="3 samples", ...`. */
 function tiersOf(timing: string): Tiers {
   const of = (tier: string) => Number(new RegExp(`${tier};[^,]*desc="(\\d+) samples`).exec(timing)?.[1] ?? 0);
   return { hot: of('hot'), warm: of('warm'), cold: of('cold') };

@@ -7,16 +7,16 @@ import type { StageShape } from '../../shared/cost/stage-cost';
 import type { FunctionName } from '../../shared/platform/names';
 import type { Settings } from '../../shared/platform/settings';
 
-/** Settings as `npx cdk deploy -c key=value` takes them, `size` among them. */
+/** Settings, including `size`, as for `npx cdk deploy -c key=value`. */
 export type ContextSettings = Readonly<Record<string, string>>;
 
-/** A stage as one line deploys it: what every price and limit is computed for. */
+/** A stage as one command deploys it. Every price and limit is computed for it. */
 export interface DeployedStage {
   readonly stage: string;
-  /** The preset of its settings; undefined: none. */
+  /** The preset of its settings; undefined without one. */
   readonly size: Size | undefined;
   readonly shape: StageShape;
-  /** The line that deploys it. */
+  /** The command that deploys the stage. */
   readonly deploy: string;
 }
 
@@ -43,7 +43,7 @@ const MEMORY_MB: Readonly<Record<FunctionName, number>> = {
 };
 const HOURLY = HOURS_OF_MONTH;
 const EACH_MINUTE = 60 * HOURLY;
-/** Metrics that alarms watch, beside those of each cache node. */
+/** Number of metrics watched by alarms, not counting those of each cache node. */
 const ALARM_METRICS = { full: 55, essential: 10 };
 
 /** @throws {InvalidSettingError} with one sentence naming what is wrong */
@@ -61,7 +61,7 @@ export function deployedStage(stage: string, set: ContextSettings): DeployedStag
 }
 
 /**
- * The stage that is deployed for a load: of the smallest size that is made for it, unless the operator names one, or the
+ * Returns the stage to deploy for a load: the smallest sufficient size, unless the operator chose one or the
  * stage has no sizes.
  *
  * @throws {InvalidSettingError}
@@ -75,7 +75,8 @@ export function stageFor({ series, intervalMs }: Load, stage: string, set: Conte
 }
 
 /**
- * A stage with as many shards of stream and cache as a load needs, planned half full. What the operator chose stays.
+ * Returns a stage with as many stream and cache shards as a load needs, planned half full. The operator's own
+ * settings are kept.
  *
  * @throws {InvalidSettingError | UnknownCostError}
  */
@@ -96,7 +97,7 @@ export function withRoom(
 function shapeOf(stage: string, settings: Settings): StageShape {
   const { flusherLanes, monitoring, tracing, cacheShards, cacheReplicas } = settings;
   const nodes = cacheShards * (cacheReplicas + 1);
-  // Evictions; with full monitoring also memory, CPU and, of a cluster with replicas, their lag.
+  // Metrics per node: evictions; with full monitoring also memory and CPU, and with replicas their lag.
   const metricsOfNode = monitoring === 'essential' ? 1 : cacheReplicas > 0 ? 4 : 3;
   return {
     settings,

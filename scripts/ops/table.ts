@@ -1,4 +1,4 @@
-/** Writes rows as aligned columns below a header. */
+/** Formats rows as aligned columns below a header. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [header, ...rows];
   const widths = header.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));

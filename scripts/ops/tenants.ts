@@ -34,7 +34,7 @@ export function tenantCommands(): Command {
     .addCommand(
       command(
         'list',
-        'list the tenants, their retention (* differs from the stage) and limits of their own, and deleted tenants',
+        'list tenants with their retention (* differs from the stage), own limits, and deleted tenants',
       ).action((options: CommonOptions) => ask(options, { command: 'tenants list' }, tenantTable)),
     )
     .addCommand(
@@ -80,7 +80,7 @@ export function tenantCommands(): Command {
     .addCommand(
       command(
         'advise',
-        'advise on the partitions of each tenant and the size of the stage, by the meters of a week',
+        "recommend partitions for each tenant and a size for the stage, from a week's usage",
       ).action((options: CommonOptions) =>
         run(
           options,
@@ -91,26 +91,26 @@ export function tenantCommands(): Command {
       ),
     )
     .addCommand(
-      command('delete', 'erase a tenant for ever: keys, samples, hosts and everything else, in every tier')
+      command('delete', 'permanently delete a tenant with its keys, samples, hosts and everything else')
         .argument('<name>', 'the tenant')
         .option('--yes', 'delete without confirmation', false)
         .action((name: string, options: CommonOptions & { yes: boolean }) => {
           return run(
             options,
             async (functions) => {
-              if (!options.yes) await confirm(`erases everything of the tenant ${name}, for ever`);
+              if (!options.yes) await confirm(`permanently erases everything of the tenant ${name}`);
               return deleteTenant(functions, name);
             },
             ({ hot, warm, cold, meta }) =>
-              `erased ${hot} keys in memory, ${warm} warm items, ${cold} archive objects and ${meta} other items; a last sweep follows by itself within two hours`,
+              `erased ${hot} keys in memory, ${warm} warm items, ${cold} archive objects and ${meta} other items; a final sweep runs automatically within two hours`,
           );
         }),
     );
 }
 
-/** Names the smallest size of a stage that takes the load. */
+/** Adds the smallest size of a stage that can take the load. */
 async function withSize(advice: TenantAdvice) {
-  // Loaded late, since it needs the CDK.
+  // Imported only here, because most commands do not need the CDK.
   const { PRESETS, SIZES } = await import('../../infra/config');
   const size = SIZES.find((each) => advice.samplesPerMinute <= PRESETS[each].series) ?? SIZES.at(-1)!;
   return { ...advice, size };
@@ -141,7 +141,7 @@ interface SetOptions {
   readonly retention?: number | 'default';
 }
 
-/** Erases a tenant slice by slice. If it is interrupted, running it again or the next sweep goes on. */
+/** Erases a tenant slice by slice. If it is interrupted, the next run or the next sweep continues. */
 async function deleteTenant(functions: Functions, name: string): Promise<Omit<EraseCount, 'isDone'>> {
   const total = { hot: 0, warm: 0, cold: 0, meta: 0 };
   for (;;) {
@@ -163,14 +163,14 @@ function parseLimit(text: string, previous: Partial<Record<LimitName, number | n
   return { ...previous, [name!]: value === 'default' ? null : Number(value) };
 }
 
-/** Today's number, and those that follow: `8, 64 from 2026-11-25`. */
+/** Formats the number of partitions today and in future epochs: `8, 64 from 2026-11-25`. */
 function partitionsText(today: number, epochs: TenantDescription['epochs']): string {
   const day = new Date().toISOString().slice(0, 10);
   const coming = epochs.filter(({ fromDay }) => fromDay > day);
   return [today, ...coming.map(({ fromDay, partitions }) => `${partitions} from ${fromDay}`)].join(', ');
 }
 
-/** Every limit of a tenant: all of them are too wide for a row of a list. */
+/** Formats all limits of a tenant, which are too many for a row of a list. */
 function limitTable({ limits, ownLimits }: TenantDescription): string {
   const rows = LIMIT_NAMES.map((limit) => [
     limit,
@@ -193,7 +193,7 @@ function tenantTable({ tenants, deleted }: TenantList): string {
   );
   const gone = deleted.map(
     ({ name, deletedAt, erasedAt }) =>
-      `${name}: deleted ${new Date(deletedAt).toISOString()}, ${erasedAt === undefined ? 'a last sweep will follow' : `erased ${new Date(erasedAt).toISOString()}`}`,
+      `${name}: deleted ${new Date(deletedAt).toISOString()}, ${erasedAt === undefined ? 'a final sweep will follow' : `erased ${new Date(erasedAt).toISOString()}`}`,
   );
   return [lines, ...(gone.length > 0 ? ['', ...gone] : [])].join('\n');
 }

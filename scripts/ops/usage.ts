@@ -12,16 +12,16 @@ import { table } from './table';
 /** The output of `ops usage --json`. */
 export interface UsageReport {
   readonly tenant: string;
-  /** `2026-11` */
+  /** Such as `2026-11`. */
   readonly month: string;
-  /** Sums of the month. */
+  /** Totals of the month. */
   readonly counts: Readonly<Record<Counter, number>>;
   readonly series: SeriesTally;
-  /** Stored now, whatever the month. */
+  /** Bytes stored now, regardless of the month. */
   readonly bytes: TierBytes;
   readonly cost: readonly CostLine[];
   readonly dollars: number;
-  /** Dollars for a billion samples; null if the month has none. */
+  /** Dollars per billion samples; null if the month has none. */
   readonly dollarsPerBillion: number | null;
 }
 

@@ -8,7 +8,7 @@ import { parseTime, requireOrder } from './option-values';
 
 interface WhereOptions extends SourceOptions {
   readonly name: string;
-  /** ms since epoch, half-open. */
+  /** Half-open range in ms since epoch. */
   readonly from?: number;
   readonly to?: number;
 }
@@ -32,7 +32,7 @@ export function whereCommand(): Command {
 
 const TIERS: readonly Tier[] = ['hot', 'warm', 'cold'];
 
-/** Writes the result as a table, followed by a line for each place. */
+/** Formats the result as a table, followed by a line for each place. */
 export function whereTable(result: Record<Tier, TierPlaces>): string {
   const rows: string[][] = [['tier', 'samples', 'bytes', 'bytes/sample', 'places']];
   for (const tier of TIERS) {

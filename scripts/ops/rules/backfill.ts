@@ -17,7 +17,7 @@ type BackfillOptions = CommonOptions &
     readonly apiUrl?: string;
     readonly tenant: string;
     readonly dryRun?: boolean;
-    /** Samples a second. */
+    /** Samples per second. */
     readonly rate: number;
   };
 
@@ -26,20 +26,23 @@ export interface BackfillAnswer {
   readonly dryRun: boolean;
   readonly evaluations: number;
   readonly series: number;
-  /** Stale markers included. */
+  /** Including stale markers. */
   readonly samples: number;
-  /** Samples that the importer left out, by reason. */
+  /** Samples refused by the importer, by reason. */
   readonly refused: Readonly<Record<string, number>>;
   readonly failures: readonly FailedRule[];
 }
 
-/** Life of the key with which the command reads, ms. It is revoked at the end; this is for a command that is killed. */
+/**
+ * Lifetime of the key with which the command reads, in ms. The key is revoked at the end; the lifetime
+ * matters only if the command is killed.
+ */
 const KEY_LIFETIME_MS = 24 * 3_600_000;
 
 /** `ops rules backfill`. */
 export function backfillCommand(): Command {
   return historyCommand(
-    command('backfill', 'store what the recording rules of a file would have recorded over history'),
+    command('backfill', "compute a file's recording rules over history and store the results"),
   )
     .addOption(apiUrlOption())
     .option('--tenant <name>', 'tenant whose samples are read and that receives the results', 'default')

@@ -16,7 +16,7 @@ import {
 } from './history';
 import { RemoteReadStore } from './remote-read-store';
 
-/** What the command prints as JSON: times are ISO. */
+/** JSON output of the command. Times are in ISO format. */
 export interface BacktestAnswer {
   readonly from: string;
   readonly to: string;
@@ -30,9 +30,9 @@ export interface BacktestAnswer {
     readonly firedAt: string;
     readonly resolvedAt?: string;
   }[];
-  /** Alerts that became pending and did not fire. */
+  /** Number of alerts that became pending but never fired. */
   readonly neverFired: number;
-  /** Samples that recording rules yielded, by their name; stale markers included. */
+  /** Samples recorded by each rule, by name, including stale markers. */
   readonly recorded: Readonly<Record<string, number>>;
   readonly failures: Backtest['failures'];
 }

@@ -4,7 +4,7 @@ import { lintGroup } from '../../../shared/alerting/lint';
 import { parseRuleFile } from '../../../shared/alerting/rule-file';
 import { OperatorError } from '../invoke';
 
-/** What the check of one file found. */
+/** Result of checking one file. */
 interface CheckedFile {
   readonly file: string;
   readonly groups: number;

@@ -14,25 +14,25 @@ import { OperatorError } from '../invoke';
 import { parseDurationOption, parseTime, requireOrder } from '../option-values';
 import { readRuleFile } from './check';
 
-/** Options of the commands that evaluate rules over history. */
+/** Options of commands that evaluate rules over history. */
 export interface HistoryOptions {
-  /** ms since epoch, half-open. */
+  /** Half-open range in ms since epoch. */
   readonly from: number;
   readonly to: number;
-  /** ms. */
+  /** In ms. */
   readonly queryOffset: number;
 }
 
-/** What a query of a tenant may take by default. */
+/** Default limits of a tenant's queries. */
 const QUERY: BacktestOptions['query'] = {
   limits: { maxSeries: 50_000, maxSamples: 10_000_000, maxPoints: 5_000_000 },
   isLate: () => false,
 };
-/** A tenant's limit alertsPerRule by default. */
+/** Default of the tenant's limit alertsPerRule. */
 const MAX_ALERTS = 1_000;
 const PROGRESS_MS = 5_000;
 
-/** Adds the options to a command. */
+/** Adds the options of commands that evaluate rules over history. */
 export function historyCommand(command: Command): Command {
   return command
     .argument('<file>', 'rule file')
@@ -50,7 +50,7 @@ export function historyCommand(command: Command): Command {
 }
 
 /**
- * Reads a rule file whose rules are to be evaluated over history.
+ * Reads a rule file for evaluation over history.
  *
  * @throws {OperatorError} for a file with errors, and for times in the wrong order or in the future
  */
@@ -63,9 +63,9 @@ export function groupsOf(file: string, { from, to }: HistoryOptions): readonly R
 }
 
 /**
- * Evaluates groups over history, and tells on stderr how far it is.
+ * Evaluates groups over history, printing progress on stderr.
  *
- * @throws {OperatorError} when samples cannot be read, or the range asks for too much
+ * @throws {OperatorError} when samples cannot be read, or the range is too large
  */
 export async function evaluateHistory(
   groups: readonly RuleGroup[],
@@ -95,7 +95,7 @@ export async function evaluateHistory(
   }
 }
 
-/** A line for each rule that failed. */
+/** Returns a line for each failed rule. */
 export function failureLines(failures: readonly FailedRule[]): string[] {
   return failures.map(
     ({ group, rule, slots, firstMs, error }) =>
@@ -103,7 +103,7 @@ export function failureLines(failures: readonly FailedRule[]): string[] {
   );
 }
 
-/** A time to the second. */
+/** Formats a time to the second. */
 export function isoOf(ms: number): string {
   return new Date(ms).toISOString().replace('.000', '');
 }

@@ -1,7 +1,7 @@
 import type { RuleTestFailure } from './run-tests';
 import type { RuleTestFileResult } from './test';
 
-/** Writes the results of rule tests as JUnit XML: a suite for each file, a case for each test. */
+/** Formats the results of rule tests as JUnit XML, with a suite per file and a case per test. */
 export function junitXml(results: readonly RuleTestFileResult[]): string {
   const suites = results.map(({ file, errors, tests }) => {
     const cases = [
@@ -32,7 +32,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '"': '&quot;',
 };
 
-/** Escapes a text for XML. Characters that XML does not allow are replaced. */
+/** Escapes text for XML. Characters that XML does not allow are replaced. */
 function escaped(text: string): string {
   return text
     .toWellFormed()

@@ -5,7 +5,7 @@ import { type CommonOptions, command } from '../command';
 import { table } from '../table';
 import { Ruler } from './ruler';
 
-/** What the command shows of an answer of `/api/v1/rules`. */
+/** The parts of an answer from `/api/v1/rules` that the command shows. */
 interface ListedGroup {
   readonly file: string;
   readonly name: string;

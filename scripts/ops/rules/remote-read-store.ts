@@ -11,15 +11,15 @@ import { WireReader, writeInt64, writeMessage } from '../../../shared/protocol/w
 import { OperatorError } from '../invoke';
 
 const OPERATORS = ['=', '!=', '=~', '!~'] as const;
-/** Statuses that refuse a read because its answer would be too large. A read of a shorter range may succeed. */
+/** Statuses of a read whose answer would be too large. Reading a shorter range may succeed. */
 const TOO_MUCH = new Set([413, 422]);
-/** A range is not cut below this, ms. */
+/** Shortest range to which a read is split, in ms. */
 const MIN_RANGE_MS = 60_000;
-/** Tries of one request while the server is busy, or cannot read all tiers. */
+/** Attempts at a request while the server is busy or cannot read all tiers. */
 const TRIES = 6;
 const DELAY_MS = 500;
 
-/** Reads a stack's samples by Prometheus' remote read, bit for bit, stale markers included. */
+/** Reads a stack's samples through Prometheus' remote read, bit for bit and with stale markers. */
 export class RemoteReadStore implements SampleStore {
   /** @param url address of the HTTP API */
   constructor(
@@ -27,7 +27,9 @@ export class RemoteReadStore implements SampleStore {
     private readonly key: string,
   ) {}
 
-  /** @throws {OperatorError} with what the server said */
+  /**
+   * @throws {OperatorError} with the server's message
+   */
   async select(matchers: readonly Matcher[], range: TimeRange): Promise<SelectedSamples> {
     const { fromMs, toMs } = range;
     for (let tries = 1; ; tries++) {
@@ -64,7 +66,7 @@ export class RemoteReadStore implements SampleStore {
 }
 
 /**
- * Encodes a `prometheus.ReadRequest` of one query.
+ * Encodes a `prometheus.ReadRequest` with one query.
  *
  * @see https://github.com/prometheus/prometheus/blob/main/prompb/remote.proto
  */
@@ -72,7 +74,7 @@ function encodeRequest(matchers: readonly Matcher[], { fromMs, toMs }: TimeRange
   const request = new ByteWriter(256);
   writeMessage(request, 1, (query) => {
     writeInt64(query.byte(0x08), fromMs);
-    // Both ends are part of the range.
+    // In the protocol, both ends are inclusive.
     writeInt64(query.byte(0x10), toMs - 1);
     for (const matcher of matchers) {
       if (matcher.op === 'in') throw new TypeError('remote read has no operator "in"');
@@ -127,7 +129,7 @@ function readLabel(reader: WireReader): [string, string] {
   return pair;
 }
 
-/** Puts the samples of a later range behind those of an earlier one. */
+/** Appends the samples of a later range to those of an earlier one. */
 function joined(earlier: readonly SampleColumns[], later: readonly SampleColumns[]): SampleColumns[] {
   const all = new Map<string, SampleColumns>(earlier.map((each) => [labelsKey(each.labels), each]));
   for (const each of later) {

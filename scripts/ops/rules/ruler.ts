@@ -5,7 +5,7 @@ import { type ApiKeyOptions, apiKeyOf } from '../api-key';
 import { apiUrlOf } from '../api-url';
 import { OperatorError } from '../invoke';
 
-/** The configuration API of rules, as a client uses it. */
+/** Client of the configuration API of rules. */
 export class Ruler {
   private readonly url: string;
   private readonly key: string;
@@ -16,7 +16,7 @@ export class Ruler {
     this.key = apiKeyOf(options);
   }
 
-  /** The groups of each namespace. */
+  /** Returns the groups of each namespace. */
   async groups(): Promise<Map<string, GroupDocument[]>> {
     return new Map(Object.entries(parse(await this.call('GET', RULER)) ?? {}));
   }
@@ -30,9 +30,9 @@ export class Ruler {
   }
 
   /**
-   * Reads an answer of Prometheus' API.
+   * Reads an answer from Prometheus' API.
    *
-   * @throws {OperatorError} with what the API said
+   * @throws {OperatorError} with the API's message
    */
   async read<T>(path: string): Promise<T> {
     return (JSON.parse(await this.call('GET', `/prometheus/api/v1/${path}`)) as { data: T }).data;

@@ -17,16 +17,18 @@ import {
 import { compareLabels } from '../../../shared/promql/vectors';
 import type { AlertCase, ExprCase, RuleTest, RuleTestFile } from './test-file';
 
-/** What became of one test of a file. */
+/** Result of one test in a file. */
 export interface RuleTestResult {
   readonly name: string;
   readonly failures: readonly RuleTestFailure[];
-  /** Cases that need what the database does not store, each with its reason. They count neither as passed nor as failed. */
+  /**
+   * Cases that need features the database does not store, each with the reason. They neither pass nor fail.
+   */
   readonly unsupported: readonly string[];
 }
 
 export interface RuleTestFailure {
-  /** What was tested, or the error. */
+  /** Description of the case, including the error if it failed with one. */
   readonly what: string;
   /** Undefined when the case failed with an error. */
   readonly expected?: readonly string[];
@@ -34,10 +36,10 @@ export interface RuleTestFailure {
 }
 
 const LIMITS = { maxSeries: 100_000, maxSamples: 50_000_000, maxPoints: 50_000_000 };
-/** Slots that a test may evaluate. */
+/** Most slots that a test may evaluate. */
 const MAX_SLOTS = 1_000_000;
 
-/** Runs one test over the rules of the file's rule files. */
+/** Runs one test on the rules of the file's rule files. */
 export async function runRuleTest(
   { evaluationIntervalMs, groupOrder, isFuzzy }: RuleTestFile,
   test: RuleTest,
@@ -59,7 +61,7 @@ export async function runRuleTest(
   return { name: test.name, failures: run.failures, unsupported: run.unsupported };
 }
 
-/** Groups that the order names come after the others, in that order. */
+/** Sorts groups: those named in `order` come last, in that order. */
 function ordered(groups: readonly RuleGroup[], order: readonly string[]): RuleGroup[] {
   const rank = ({ name }: RuleGroup) => Math.max(order.indexOf(name), 0);
   return [...groups].sort((a, b) => rank(a) - rank(b));
@@ -70,7 +72,7 @@ class TestRun {
   readonly unsupported: string[] = [];
   hasRuleError = false;
   private readonly store = new MemorySampleStore();
-  /** Names of the series whose values are native histograms. */
+  /** Names of series whose values are native histograms. */
   private readonly native = new Set<string>();
   private states: RuleState[][];
 
@@ -98,7 +100,10 @@ class TestRun {
     }
   }
 
-  /** Evaluates all groups at every interval, whatever their own, and checks the alerts on the way. */
+  /**
+   * Evaluates all groups at every interval, ignoring their own intervals, and checks the expected alerts at
+   * their times.
+   */
   async evaluate(intervalMs: number): Promise<void> {
     const { test } = this;
     const endMs = Math.max(0, ...[...test.alertCases, ...test.exprCases].map(({ evalMs }) => evalMs));
@@ -201,7 +206,7 @@ function sampleText({ labels, value }: InstantSample): string {
   return `${labelsText(labels)} ${formatFloat(value, 'e', -1).toUpperCase()}`;
 }
 
-/** Equal, or neighbours where the file compares fuzzily. */
+/** Returns whether values are equal, or adjacent floats if the file compares fuzzily. */
 function areEqual(a: number, b: number, isFuzzy: boolean): boolean {
   if (a === b || (Number.isNaN(a) && Number.isNaN(b))) return true;
   if (!isFuzzy || Math.sign(a) !== Math.sign(b)) return false;

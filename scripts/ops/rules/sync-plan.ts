@@ -12,8 +12,9 @@ export interface GroupChange {
 type Namespaces = ReadonlyMap<string, readonly GroupDocument[]>;
 
 /**
- * Plans the changes that make the stored groups equal to those of the files. Namespaces without a file stay as they are, unless
- * `prunes` is set. Removals come last, so that a rule that moves to another group is never missing.
+ * Plans the changes that make the stored groups equal to the files'. Namespaces without a file are kept
+ * unless `prunes` is set. Removals come last, so that a rule that moves to another group never disappears in
+ * between.
  */
 export function planSync(stored: Namespaces, wanted: Namespaces, prunes: boolean): GroupChange[] {
   const puts: GroupChange[] = [];

@@ -14,7 +14,10 @@ type SyncOptions = CommonOptions & ApiKeyOptions & { readonly dryRun?: boolean; 
 
 /** `ops rules sync`. */
 export function syncCommand(): Command {
-  return command('sync', 'make the stored rules those of files; each file is the namespace of its name')
+  return command(
+    'sync',
+    'make the stored rules equal to rule files; each file becomes the namespace of its name',
+  )
     .argument('<file...>', 'rule files')
     .addOption(apiUrlOption())
     .addOption(apiKeyOption())
@@ -33,7 +36,7 @@ export function syncCommand(): Command {
 /**
  * Reads all files before anything is changed.
  *
- * @throws {OperatorError} for a file with errors, and for two files of one namespace
+ * @throws {OperatorError} for a file with errors, and for two files of the same namespace
  */
 function namespacesOf(files: readonly string[]): Map<string, GroupDocument[]> {
   const namespaces = new Map<string, GroupDocument[]>();
@@ -43,7 +46,7 @@ function namespacesOf(files: readonly string[]): Map<string, GroupDocument[]> {
     if (faults.length > 0) throw new OperatorError(faults.map((fault) => `${file}: ${fault}`).join('\n'));
     const namespace = basename(file).replace(/\.(ya?ml|rules)$/, '');
     if (namespaces.has(namespace))
-      throw new OperatorError(`${file}: another file is of the namespace ${namespace}`);
+      throw new OperatorError(`${file}: another file has the same namespace, ${namespace}`);
     namespaces.set(namespace, groupDocuments(text));
   }
   return namespaces;

@@ -2,15 +2,15 @@ import type { Node } from 'yaml';
 import { type YamlMapping, YamlReader } from '../../../shared/alerting/yaml-reader';
 
 /**
- * A file of rule tests, as promtool reads it. Times are ms, relative to the test's start.
+ * A file of rule tests in promtool's format. Times are in ms since the start of the test.
  *
  * @see https://prometheus.io/docs/prometheus/latest/configuration/unit_testing_rules/
  */
 export interface RuleTestFile {
-  /** Paths relative to the file, with wildcards. */
+  /** Paths relative to the file; may contain wildcards. */
   readonly ruleFiles: readonly string[];
   readonly evaluationIntervalMs: number;
-  /** Groups in the order in which a slot evaluates them; those that are not named come first. */
+  /** Order in which a slot evaluates groups. Groups that are not listed come first. */
   readonly groupOrder: readonly string[];
   /** Whether values may differ in their last bit. */
   readonly isFuzzy: boolean;
@@ -18,9 +18,9 @@ export interface RuleTestFile {
 }
 
 export interface RuleTest {
-  /** Empty when the file has none. */
+  /** Empty when the test has no name. */
   readonly name: string;
-  /** Time between two samples of the input series. */
+  /** Time between two samples of the input series, in ms. */
   readonly intervalMs: number;
   /** ms since epoch. */
   readonly startMs: number;
@@ -31,7 +31,7 @@ export interface RuleTest {
   readonly externalUrl: string;
 }
 
-/** Which alerts of a name must fire at a time. */
+/** The alerts with one name that must fire at a time. */
 export interface AlertCase {
   readonly evalMs: number;
   readonly alertname: string;
@@ -41,7 +41,7 @@ export interface AlertCase {
   }[];
 }
 
-/** What an expression must yield at a time. */
+/** The result that an expression must have at a time. */
 export interface ExprCase {
   readonly expr: string;
   readonly evalMs: number;
@@ -183,7 +183,7 @@ class TestFileReader {
     return number;
   }
 
-  /** Unix seconds or RFC 3339, as ms. */
+  /** Reads Unix seconds or an RFC 3339 time, as ms. */
   private time(node: Node | null | undefined): number {
     const text = this.yaml.text(node, 'start_timestamp');
     if (/^-?\d+(\.\d+)?$/.test(text)) return Math.round(Number(text) * 1000);

@@ -10,10 +10,10 @@ import { junitXml } from './junit';
 import { type RuleTestFailure, type RuleTestResult, runRuleTest } from './run-tests';
 import { parseRuleTestFile } from './test-file';
 
-/** What became of one test file. */
+/** Result of one test file. */
 export interface RuleTestFileResult {
   readonly file: string;
-  /** Why the file or its rules could not be read; then no test was run. */
+  /** Reasons why the file or its rules could not be read. If there are any, no test was run. */
   readonly errors: readonly string[];
   readonly tests: readonly RuleTestResult[];
 }
@@ -54,7 +54,7 @@ function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value];
 }
 
-/** Builds the test of names that `--run` asks for: any of its expressions, anywhere in the name. */
+/** Returns a filter of test names for `--run`: a name passes if any expression matches anywhere in it. */
 function nameFilter(patterns: readonly string[] | undefined): (name: string) => boolean {
   if (patterns === undefined) return () => true;
   try {
@@ -126,7 +126,7 @@ function failureText(name: string, { what, expected, got }: RuleTestFailure, isD
   return [...head, `    ${what},`, ...body].join('\n');
 }
 
-/** The elements of one list that the other lacks. */
+/** Returns the elements of one list that are missing in the other. */
 function differing(sign: string, list: readonly string[], other: readonly string[]): string[] {
   return list
     .filter((each) => !other.includes(each))
