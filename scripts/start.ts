@@ -17,7 +17,7 @@ async function start(options: StartOptions): Promise<void> {
   checkNames(options.set);
   const report = (line: string) => console.error(line);
   const began = Date.now();
-  // From the first moment on, so that an interrupted start stops what it has started.
+  // Listen for signals from the start, so that an interrupted start stops what it has started.
   const asked = new Promise<void>((resolveAsked) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolveAsked());
   });
@@ -27,7 +27,7 @@ async function start(options: StartOptions): Promise<void> {
     dataDir: options.ephemeral ? undefined : resolve(options.dataDir),
     settings: options.set,
     report,
-    // Tests and the curious set it.
+    // Set by tests, or by hand to find more bugs.
     freedomsSeed: seedOf(process.env.FREEDOMS_SEED),
   });
   const { addresses } = stack;

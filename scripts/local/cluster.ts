@@ -9,14 +9,14 @@ import { hotServerBinary } from './servers';
 import { planSlotMoves } from './slot-moves';
 
 const SLOTS = 16_384;
-/** A node that does not answer for so long counts as failed. */
+/** Time without an answer after which a node counts as failed, in ms. */
 const NODE_TIMEOUT_MS = 1_500;
 const READY_MS = 120_000;
 /** Keys moved by one MIGRATE. */
 const MOVED_KEYS = 100;
 const LOOK_MS = 20;
 
-/** A server of the cluster, with a client of its own. */
+/** A server of the cluster, with its own client. */
 export interface ClusterNode {
   readonly id: string;
   readonly port: number;
@@ -25,29 +25,33 @@ export interface ClusterNode {
   signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void;
 }
 
-/** Slots from `first` to `last`, both included, as the cluster's commands have them. */
+/** Slots from `first` to `last`, both inclusive, as in the cluster's commands. */
 export type SlotRange = readonly [first: number, last: number];
 
 export interface LocalCluster {
-  /** In the form that functions take. */
+  /** Address in the form that functions expect. */
   readonly url: string;
-  /** The first primaries, then the replicas of each, in the same order, then those that joined. */
+  /** The initial primaries, then their replicas in the same order, then nodes that joined. */
   readonly nodes: readonly ClusterNode[];
-  /** The node that owns a slot now, by the first answer. */
+  /** Returns the node that owns a slot, according to the first node that answers. */
   ownerOf(slot: number): Promise<ClusterNode>;
-  /** The primaries that answer, in the order of {@link nodes}. */
+  /** Returns the primaries that answer, in the order of {@link nodes}. */
   primaries(): Promise<ClusterNode[]>;
-  /** The slots that a node serves, by its own answer. */
+  /** Returns the slots that a node serves, according to itself. */
   slotsOf(node: ClusterNode): Promise<SlotRange[]>;
-  /** Moves a slot and its keys between primaries key by key, while clients go on. */
+  /** Moves a slot between primaries key by key, while clients continue. */
   moveSlot(slot: number, from: ClusterNode, to: ClusterNode): Promise<void>;
-  /** Moves slots between primaries as Valkey 9 does: all their keys at one moment; key by key with an older server. */
+  /**
+   * Moves slots between primaries. Valkey 9 moves all keys atomically; older servers move them key by key.
+   */
   moveSlots(ranges: readonly SlotRange[], from: ClusterNode, to: ClusterNode): Promise<void>;
-  /** Has so many primaries with equally many slots: some join, or leave when they are empty. */
+  /**
+   * Changes the number of primaries and spreads slots evenly. Primaries join, or leave once they are empty.
+   */
   reshard(shards: number): Promise<void>;
   /** Starts another primary, without slots. */
   join(): Promise<ClusterNode>;
-  /** Ends a node that serves no slots. */
+  /** Stops a node that serves no slots. */
   leave(node: ClusterNode): Promise<void>;
   stop(): Promise<void>;
 }
@@ -55,14 +59,18 @@ export interface LocalCluster {
 export interface ClusterShape {
   /** @default 3 */
   readonly primaries?: number;
-  /** Of each primary. @default 1 */
+  /**
+   * Replicas of each primary.
+   *
+   * @default 1
+   */
   readonly replicas?: number;
 }
 
 /**
  * Starts a cluster on this machine.
  *
- * @param dir removed when the cluster stops
+ * @param dir data directory; removed when the cluster stops
  */
 export async function startCluster(
   dir: string,
@@ -153,7 +161,7 @@ class Servers implements LocalCluster {
       if (keys.length === 0) break;
       await from.redis.call('MIGRATE', '127.0.0.1', to.port, '', 0, 5_000, 'KEYS', ...keys);
     }
-    // The new owner hears first, so that the slot always has one.
+    // Tell the new owner first, so that the slot always has an owner.
     await to.redis.call('CLUSTER', 'SETSLOT', slot, 'NODE', to.id);
     await from.redis.call('CLUSTER', 'SETSLOT', slot, 'NODE', to.id);
     const others = this.nodes.filter((node) => node !== from && node !== to);
@@ -174,7 +182,7 @@ class Servers implements LocalCluster {
     }
     for (;;) {
       const migrations = (await from.redis.call('CLUSTER', 'GETSLOTMIGRATIONS')) as unknown[][];
-      // The newest comes first: a list of names and values.
+      // The newest migration comes first, as a list of names and values.
       const state = fieldOf(migrations[0]!, 'state');
       if (state === 'success') break;
       if (state === 'failed' || state === 'cancelled')
@@ -201,7 +209,7 @@ class Servers implements LocalCluster {
     for (const node of primaries.slice(shards)) await this.leave(node);
   }
 
-  /** The primaries that answer, in the order of {@link nodes}. */
+  /** Returns the primaries that answer, in the order of {@link nodes}. */
   async primaries(): Promise<ClusterNode[]> {
     const roles = await Promise.all(
       this.nodes.map(({ redis }) => redis.info('replication').catch(() => 'role:unknown')),
@@ -244,7 +252,7 @@ class Servers implements LocalCluster {
       const signal = (name: NodeJS.Signals) => void child.kill(name);
       const server = { id: '', port, busPort, redis, child, pid: child.pid!, signal };
       this.started.push(server);
-      // Another process may have taken one of the ports meanwhile.
+      // Another process may have taken one of the ports.
       await within(
         READY_MS,
         `node ${port}`,
@@ -256,7 +264,7 @@ class Servers implements LocalCluster {
     }
   }
 
-  /** Waits until `CLUSTER INFO` of every node that answers has this. */
+  /** Waits until `CLUSTER INFO` of every node that answers matches. */
   private allSee(what: string, seen: RegExp): Promise<void> {
     return within(READY_MS, what, async () => {
       const infos = await Promise.allSettled(
@@ -279,7 +287,7 @@ function fieldOf(migration: readonly unknown[], name: string): unknown {
   return migration[migration.indexOf(name) + 1];
 }
 
-/** Whether a list of nodes says that a node serves a slot. */
+/** Returns whether a list of nodes shows that a node serves a slot. */
 function covers(lines: string, id: string, slot: number): boolean {
   const line = lines.split('\n').find((each) => each.startsWith(id)) ?? '';
   return line
@@ -301,9 +309,9 @@ function launch(dir: string, port: number, busPort: number): ChildProcess {
       ...['--port', String(port), '--bind', '127.0.0.1', '--dir', home, '--save', '', '--appendonly', 'no'],
       ...['--maxmemory-policy', 'noeviction', '--cluster-enabled', 'yes', '--cluster-port', String(busPort)],
       ...['--cluster-node-timeout', String(NODE_TIMEOUT_MS), '--cluster-require-full-coverage', 'no'],
-      // A primary that was emptied stays one, to be given slots again or to leave.
+      // Keep an emptied primary as a primary, so that it can get slots again or leave.
       ...['--cluster-allow-replica-migration', 'no'],
-      // A replica that was paused may still take over, and replication begins at once.
+      // Let a paused replica still take over, and start replication at once.
       ...['--cluster-replica-validity-factor', '0', '--repl-diskless-sync-delay', '0'],
     ],
     { stdio: ['ignore', log, log] },

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { cpus, freemem, loadavg, totalmem } from 'node:os';
 import { HttpClient } from './http-client';
 
-/** This machine's metrics, under the names that mackerel-agent gives them (protocol/mackerel/README.md). */
+/** This machine's metrics, with mackerel-agent's names (protocol/mackerel/README.md). */
 export type Metrics = Map<string, number>;
 
 interface Counters {
@@ -14,7 +14,7 @@ interface Counters {
 
 const POST_MS = 10_000;
 
-/** Reads this machine's metrics. The first reading has no rates, since those need two. */
+/** Reads this machine's metrics. The first reading contains no rates, because a rate needs two readings. */
 export class MachineMetrics {
   private before: { readonly counters: Counters; readonly atMs: number } | undefined;
 
@@ -30,7 +30,7 @@ export class MachineMetrics {
       for (const [mode, count] of counters.cpu)
         if (ticks > 0)
           metrics.set(`cpu.${mode}.percentage`, (100 * (count - (old.cpu.get(mode) ?? 0))) / ticks);
-      // As mackerel-agent does: a rate per second, under a name that ends in delta.
+      // Like mackerel-agent: a rate per second, with a name that ends in delta.
       const seconds = (nowMs - atMs) / 1000;
       for (const [name, total] of counters.totals) {
         const previous = old.totals.get(name);
@@ -112,7 +112,7 @@ function sanitize(device: string): string {
   return device.trim().replace(/[^A-Za-z0-9_-]/g, '_');
 }
 
-/** Reads the lines of a file that only Linux has; returns none elsewhere. */
+/** Reads the lines of a file that exists only on Linux; returns no lines elsewhere. */
 function readProc(path: string): string[] {
   try {
     return readFileSync(path, 'utf8')
@@ -123,7 +123,7 @@ function readProc(path: string): string[] {
   }
 }
 
-/** Posts this machine's metrics through the public API, as host `localhost`, until it is stopped. */
+/** Posts this machine's metrics through the public API, as host `localhost`, until stopped. */
 export async function startDemo(url: string, apiKey: string, report: (line: string) => void) {
   const client = new HttpClient(url, apiKey);
   const { hosts } = JSON.parse(await client.mustSend('/api/v0/hosts?name=localhost')) as {

@@ -4,30 +4,34 @@ import { InvalidSettingError } from '../../shared/platform/settings';
 import { readBody, sendJson } from './http-api';
 import { Problem } from './problem';
 
-/** Prefix of the endpoints that only the local stack has. They ask for its secret. */
+/** Path prefix of endpoints that only the local stack has. They require its secret. */
 export const LOCAL_API = '/local/';
-/** Deploys another build of the functions while the stack runs. */
+/** Endpoint that deploys another build of the functions while the stack runs. */
 export const DEPLOY_PATH = `${LOCAL_API}deploy`;
 
 const deploymentSchema = z.strictObject({
   /**
-   * Folder of a synthesized cloud assembly, which has its own settings.
+   * Folder of a synthesized cloud assembly, which includes its settings.
    *
-   * @default this checkout as it is now
+   * @default this checkout in its present state
    */
   assembly: z.string().min(1).optional(),
-  /** Settings of this checkout that differ from those of the start. */
+  /** Settings that differ from those at the start. */
   settings: z.record(z.string(), z.string()).default({}),
-  /** Kinds of functions, such as `ingester`. @default all */
+  /**
+   * Kinds of functions, such as `ingester`.
+   *
+   * @default all
+   */
   functions: z.array(z.string()).optional(),
 });
 
 export type Deployment = z.output<typeof deploymentSchema>;
 
 /**
- * Answers a request for a deployment with the names of the deployed functions.
+ * Answers a deployment request with the names of the deployed functions.
  *
- * @param deploy throws {@link Problem} or {@link InvalidSettingError}, and has then changed nothing
+ * @param deploy throws {@link Problem} or {@link InvalidSettingError}, changing nothing
  */
 export async function handleDeploy(
   request: IncomingMessage,

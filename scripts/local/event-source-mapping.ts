@@ -15,7 +15,7 @@ import type { Delivery } from './wiring';
 
 export interface MappingStart {
   readonly position: 'TRIM_HORIZON' | 'LATEST' | 'AT_TIMESTAMP';
-  /** ms since epoch, for AT_TIMESTAMP. */
+  /** ms since epoch; used with AT_TIMESTAMP. */
   readonly timestampMs?: number;
 }
 
@@ -23,29 +23,35 @@ export interface MappingDependencies {
   readonly kinesis: KinesisClient;
   readonly s3: S3Client;
   readonly invoke: (event: unknown) => Promise<InvocationResult>;
-  /** Decides how a shard's next batch is delivered. */
+  /** Decides how the next batch of a shard is delivered. */
   readonly delivery: (shardId: string) => Delivery;
-  /** Decides how many of the records that would make a batch do make it. */
+  /** Decides how many records go into a batch, given the most that would fit. */
   readonly batchLength: (most: number) => number;
   readonly report: (line: string) => void;
 }
 
-/** A mapping's progress: shard id -> last sequence number done, or '' for a shard that is finished. */
+/**
+ * Progress of a mapping: the last completed sequence number of each shard, or {@link FINISHED} for a
+ * completed shard.
+ */
 type Checkpoints = Record<string, string>;
 const FINISHED = 'finished';
 
 const IDLE_MS = 100;
 const MAX_BACKOFF_MS = 5_000;
-/** Records of one read. Memory holds them, at up to 1 MiB each. */
+/** Records per read. Each may take up to 1 MiB of memory. */
 const MAX_READ_RECORDS = 500;
-/** Progress that a killed stack may forget: its next start delivers again what came in this time. Writing a file is slow. */
+/**
+ * Interval of saving progress, in ms. After a kill, records delivered since the last save are delivered
+ * again.
+ */
 const SAVE_MS = 200;
-/** Between two look-ups of new shards, which a reshard makes. */
+/** Interval of looking for new shards, which a reshard creates, in ms. */
 const LIST_SHARDS_MS = 2_000;
 
 /**
- * Reads a stream and invokes a function with batches of its records: in order within a shard, parents before children. It
- * retries a failed batch, without limit unless the mapping declares one, and delivers nothing after it before.
+ * Reads a stream and invokes a function with batches of its records, in order within a shard and parents
+ * before children. A failed batch is retried before any later one, without limit unless the mapping sets one.
  */
 export class EventSourceMapping {
   private readonly checkpoints: Checkpoints;
@@ -53,11 +59,11 @@ export class EventSourceMapping {
   private isStopping = false;
   private saving: NodeJS.Timeout | undefined;
   private behindMs = 0;
-  /** Shard -> arrival of the first record of the batch being delivered, ms. */
+  /** Arrival of the first record in the batch being delivered, in ms, by shard. */
   private readonly undelivered = new Map<string, number>();
 
   /**
-   * @param checkpointFile keeps the progress; undefined for a temporary mapping
+   * @param checkpointFile stores the progress; undefined for a temporary mapping
    */
   constructor(
     readonly id: string,
@@ -69,12 +75,12 @@ export class EventSourceMapping {
     this.checkpoints = checkpointFile === undefined ? {} : readCheckpoints(checkpointFile);
   }
 
-  /** Consumer lag, ms; a batch being delivered counts as not read. */
+  /** Consumer lag in ms. A batch being delivered counts as unread. */
   get lagMs(): number {
     return Math.max(this.behindMs, Date.now() - Math.min(Date.now(), ...this.undelivered.values()));
   }
 
-  /** The template does not have it. */
+  /** Whether the mapping was created at run time, not by the template. */
   get isTemporary(): boolean {
     return this.checkpointFile === undefined;
   }
@@ -134,7 +140,7 @@ export class EventSourceMapping {
     while (!this.isStopping) {
       try {
         if (!hasIterator) {
-          // An iterator lasts for five minutes and ends with the stream's server; checkpoints last.
+          // An iterator expires after five minutes, and with the stream's server. Checkpoints do not.
           iterator = await this.iteratorOf(shardId, shard);
           hasIterator = true;
         }
@@ -186,7 +192,7 @@ export class EventSourceMapping {
 
   /** Delivers records until all are done or given up, or the mapping stops. */
   private async deliver(shardId: string, records: readonly ShardRecord[]): Promise<void> {
-    // A stack: bisecting a batch puts its halves on top, the first half first.
+    // A stack of pieces. Bisecting a batch pushes its halves, the first half on top.
     const pieces: { records: readonly ShardRecord[]; retries: number }[] = [{ records, retries: 0 }];
     let backoffMs = 100;
     while (pieces.length > 0 && !this.isStopping) {
@@ -206,7 +212,7 @@ export class EventSourceMapping {
       const rest = piece.records.slice(done);
       if (rest.length === 0) continue;
       if (!result.ok && this.mapping.bisectOnError && rest.length > 1) {
-        // Halving does not use up retries.
+        // Bisecting does not count as a retry.
         const middle = rest.length >> 1;
         pieces.push({ records: rest.slice(middle), retries: piece.retries });
         pieces.push({ records: rest.slice(0, middle), retries: piece.retries });
@@ -219,7 +225,9 @@ export class EventSourceMapping {
     }
   }
 
-  /** @returns the result of a batch's last delivery */
+  /**
+   * @returns the result of the last delivery of a batch
+   */
   private async invoke(shardId: string, records: readonly ShardRecord[]): Promise<InvocationResult> {
     const { invoke, delivery } = this.dependencies;
     const { times, delayMs, isTwiceAtOnce = false } = delivery(shardId);
@@ -233,9 +241,10 @@ export class EventSourceMapping {
   }
 
   /**
-   * Puts the first records that are too old, or were tried too often, into the on-failure destination, payload included.
+   * Writes the leading records that are too old or were retried too often to the on-failure destination,
+   * payload included.
    *
-   * @returns how many those are
+   * @returns the number of these records
    */
   private async giveUp(shardId: string, all: readonly ShardRecord[], retries: number): Promise<number> {
     const { maxRecordAgeSeconds, maxRetries, onFailure } = this.mapping;
@@ -271,7 +280,7 @@ export class EventSourceMapping {
 
   private async iteratorOf(shardId: string, shard: Shard): Promise<string | undefined> {
     const last = this.checkpoints[shardId];
-    // A child is read from its beginning once its parent was read.
+    // A child shard is read from its beginning once its parent is finished.
     const isChild = shard.ParentShardId !== undefined && this.checkpoints[shard.ParentShardId] === FINISHED;
     const { position, timestampMs } = this.start;
     const from =

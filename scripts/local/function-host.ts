@@ -27,24 +27,32 @@ export interface FunctionHostOptions {
   readonly aws: AwsAddress;
   readonly redisUrl: string;
   readonly dataDir: string;
-  /** The host's own address, where it answers Lambda's API. */
+  /** The host's own URL, where it implements Lambda's API. */
   readonly url: string;
-  /** The host's Lambda API asks for it. */
+  /** Secret required by the host's Lambda API. */
   readonly secret: string;
   readonly adopt: (child: ChildProcess) => void;
   readonly report: (line: string) => void;
-  /** Faults between functions and stores. @default none */
+  /**
+   * Faults injected between functions and stores.
+   *
+   * @default none
+   */
   readonly faults?: HostFaults;
-  /** Uses the freedoms that AWS has. @default uses none */
+  /**
+   * Enables behaviour that AWS permits but rarely shows.
+   *
+   * @default none
+   */
   readonly freedoms?: Freedoms;
 }
 
-/** Most instances of a function at a time. Lambda would run a thousand; this machine has a few cores. */
+/** Most concurrent instances of a function. Lambda would run a thousand; this machine has a few cores. */
 const MAX_INSTANCES: Readonly<Record<string, number>> = { post: 2, query: 3, ingester: 4, flusher: 2 };
-/** Most calls of a function at a time by other functions, where people's requests must find an instance too. */
+/** Most concurrent calls of a function by other functions, so that instances remain for users' requests. */
 const MAX_CALLS: Readonly<Record<string, number>> = { query: 1 };
 
-/** A mapping as Lambda's API shows it. */
+/** A mapping in the shape of Lambda's API. */
 export interface MappingDescription {
   readonly UUID: string;
   readonly State: 'Enabled';
@@ -54,7 +62,7 @@ export interface MappingDescription {
   readonly BatchSize: number;
 }
 
-/** A small Lambda: runs the functions, mappings and schedules of a synthesized template. */
+/** A minimal Lambda: runs the functions, mappings and schedules of a synthesized template. */
 export class FunctionHost {
   private readonly pools = new Map<string, FunctionPool>();
   private readonly callLimiters = new Map<string, Limiter>();
@@ -119,7 +127,8 @@ export class FunctionHost {
       this.timers.push(setInterval(drop, freedoms.dropConnectionsMs));
       this.clients.push({ destroy: () => redis.disconnect() });
     }
-    // Once now, in the template's order: after a kill the flushers notice the loss, and recovery then acts.
+    // Run every schedule once now, in the template's order: after a kill, flushers detect the loss and
+    // recovery then handles it.
     void (async () => {
       for (const schedule of stack.schedules) await tick(schedule);
     })();
@@ -135,17 +144,17 @@ export class FunctionHost {
     return pool.invoke(event);
   }
 
-  /** Invokes a function as Lambda's API does for other functions and for operators. */
+  /** Invokes a function for another function or an operator, as Lambda's API does. */
   call(functionName: string, event: unknown): Promise<InvocationResult> {
     return this.callLimiters.get(functionName)!(() => this.invoke(functionName, event));
   }
 
   /**
-   * Replaces functions' code and variables while everything runs: see {@link FunctionPool.deploy}.
+   * Replaces functions' code and environment while they run; see {@link FunctionPool.deploy}.
    *
-   * @param kinds such as `ingester`; default: all that run
-   * @returns the names of the deployed functions
-   * @throws {Problem} when one does not run or is not in `functions`; then nothing has changed
+   * @param kinds kinds of functions, such as `ingester`. @default all
+   * @returns names of the deployed functions
+   * @throws {Problem} when a kind is unknown; then nothing has changed
    */
   deploy(functions: readonly FunctionResource[], kinds?: readonly string[]): string[] {
     const known = functions.filter(({ name }) => this.pools.has(name));
@@ -160,17 +169,20 @@ export class FunctionHost {
     return chosen.map(({ name }) => name);
   }
 
-  /** Pids of the functions' processes. */
+  /** Process ids of the functions' instances. */
   get pids(): number[] {
     return [...this.pools.values()].flatMap(({ pids }) => pids);
   }
 
-  /** Pids by kind of function. */
+  /** Process ids by kind of function. */
   get processes(): Record<string, number[]> {
     return Object.fromEntries([...this.pools].map(([name, { pids }]) => [kindOf(name), pids]));
   }
 
-  /** Samples appended to memory since the start, and the largest consumer lag of the template's mappings, ms. */
+  /**
+   * Number of samples appended to memory since the start, and the largest consumer lag of the template's
+   * mappings in ms.
+   */
   get progress(): { samples: number; lagMs: number } {
     const lags = [...this.mappings.values()]
       .filter(({ isTemporary }) => !isTemporary)
@@ -211,7 +223,7 @@ export class FunctionHost {
     for (const client of this.clients) client.destroy();
   }
 
-  /** Reads a function's metrics where CloudWatch does: in its log, in the embedded metric format. */
+  /** Reads a function's metrics from its log, in CloudWatch's embedded metric format. */
   private meter(line: string): void {
     const appended = /"SamplesAppended":(\d+)/.exec(line)?.[1];
     if (appended !== undefined) this.samplesAppended += Number(appended);
@@ -225,9 +237,9 @@ export class FunctionHost {
   private mappingDependencies({ functionName }: MappingResource) {
     const { report, faults, aws, freedoms } = this.options;
     const kind = kindOf(functionName);
-    // Lambda reads the stream, and writes what it gives up, by the rights of the function's role.
+    // Lambda reads the stream and writes dead letters with the permissions of the function's role.
     const asFunction = { ...aws, credentials: { ...aws.credentials, sessionToken: functionName } };
-    // The stand-in cuts answers at 64 KB over HTTP/2, the SDK's default for Kinesis.
+    // Over HTTP/2, the SDK's default for Kinesis, the stand-in truncates answers at 64 KB.
     const kinesis = new KinesisClient({ ...asFunction, requestHandler: new NodeHttpHandler() });
     const s3 = new S3Client({ ...asFunction, forcePathStyle: true });
     this.clients.push(kinesis, s3);
@@ -249,12 +261,12 @@ export class FunctionHost {
   }
 }
 
-/** `ingester` of `heterotsdb-local-ingester`. */
+/** Returns the kind of a function: `ingester` for `heterotsdb-local-ingester`. */
 function kindOf(functionName: string): string {
   return functionName.split('-').at(-1)!;
 }
 
-/** A mapping's id, the same at every start. */
+/** Returns a mapping's id. It is the same at every start. */
 function uuidOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join(

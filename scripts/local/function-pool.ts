@@ -8,7 +8,7 @@ import type { Freedoms } from '../faults/freedoms';
 import type { FunctionResource } from './template';
 import type { StoreAddresses, Wiring } from './wiring';
 
-/** A function's answer, or its error as Lambda's Invoke gives it. */
+/** A function's answer, or its error in the format of Lambda's Invoke. */
 export type InvocationResult =
   | { readonly ok: true; readonly payload: unknown }
   | { readonly ok: false; readonly error: { readonly errorType: string; readonly errorMessage: string } };
@@ -16,31 +16,35 @@ export type InvocationResult =
 interface Instance {
   readonly process: ChildProcess;
   isBusy: boolean;
-  /** Its code was replaced: it ends after the invocation it runs. */
+  /** Set when its code was replaced. It ends after its current invocation. */
   isOld: boolean;
   settle: ((result: InvocationResult) => void) | undefined;
 }
 
 export interface FunctionPoolOptions {
   readonly resource: FunctionResource;
-  /** Variables of an instance beside the template's. */
+  /** Environment variables of an instance that are not in the template. */
   readonly environmentOf: (
     resource: FunctionResource,
     addresses: StoreAddresses,
   ) => Readonly<Record<string, string>>;
-  /** Called for each instance. */
+  /** Called for each new instance. */
   readonly wire: () => Promise<Wiring>;
   readonly maxInstances: number;
   readonly logFile: string;
   readonly adopt: (child: ChildProcess) => void;
   readonly onLogLine: (line: string) => void;
-  /** @default every instance lasts, and stands by between invocations */
+  /**
+   * Behaviour that AWS permits but rarely shows.
+   *
+   * @default instances never end, and wait between invocations
+   */
   readonly freedoms: Freedoms | undefined;
 }
 
 /**
- * The instances of one function: processes that handle one invocation at a time, started on demand up to a limit, beyond
- * which invocations wait.
+ * The instances of one function: processes that handle one invocation at a time. They are started on demand
+ * up to a limit; further invocations wait.
  */
 export class FunctionPool {
   private readonly instances = new Set<Instance>();
@@ -63,7 +67,7 @@ export class FunctionPool {
     const { name, timeoutMs } = this.resource;
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
-        // As Lambda does, when an invocation exceeds its timeout.
+        // Lambda does this when an invocation exceeds its timeout.
         this.instances.delete(instance);
         instance.process.kill('SIGKILL');
         instance.settle?.(failure('Sandbox.Timedout', `Task timed out after ${timeoutMs / 1000} seconds`));
@@ -85,21 +89,21 @@ export class FunctionPool {
     });
   }
 
-  /** Kills every instance, whatever it does. New ones start on demand. */
+  /** Kills all instances, busy or not. New ones start on demand. */
   kill(): void {
     for (const { process } of this.instances) process.kill('SIGKILL');
   }
 
   /**
-   * Replaces the code, as a deployment does: new invocations get instances of it; running ones end with the old code. Does
-   * nothing if the function is unchanged.
+   * Replaces the code, as a deployment does: new invocations run in new instances, and running ones finish
+   * with the old code. Does nothing if the function is unchanged.
    */
   deploy(resource: FunctionResource): void {
     if (isDeepStrictEqual(resource, this.resource)) return;
     this.resource = resource;
     for (const instance of this.instances) {
       instance.isOld = true;
-      // Takes no further invocation; its place is free once it has ended.
+      // Prevent further invocations. Its place becomes free once it has ended.
       if (!instance.isBusy) instance.process.kill('SIGTERM');
       instance.isBusy = true;
     }
@@ -110,16 +114,18 @@ export class FunctionPool {
     for (const { process } of this.instances) process.kill('SIGTERM');
   }
 
-  /** Gives an instance to the next invocation; as the freedoms say, after it stood still or ended. */
+  /**
+   * Makes an instance available for the next invocation. Depending on `freedoms`, it pauses or ends first.
+   */
   private rest(instance: Instance): void {
     const { freedoms } = this.options;
     const free = () => {
-      // Its code may have been replaced meanwhile.
+      // Its code may have been replaced during the pause.
       if (instance.isOld) return void instance.process.kill('SIGTERM');
       instance.isBusy = false;
       this.waiting.shift()?.();
     };
-    // What it has printed is read before it ends.
+    // Disconnecting lets it flush its output before it ends.
     if (freedoms?.takes('instance reclaimed')) return void instance.process.disconnect();
     const frozenMs = freedoms?.delayMs('instance frozen') ?? 0;
     if (frozenMs === 0) {
@@ -149,7 +155,9 @@ export class FunctionPool {
     }
   }
 
-  /** @returns an instance, already marked as busy */
+  /**
+   * @returns a new instance, already marked as busy
+   */
   private async launch(): Promise<Instance> {
     const { environmentOf, wire, logFile, adopt, onLogLine } = this.options;
     const wiring = await wire();

@@ -1,5 +1,6 @@
-// One instance of a function: a process of its own, which can be killed as Lambda's can. It loads the bundle that would
-// be deployed and handles one invocation at a time. Plain JavaScript, so that it starts in tens of ms.
+// One instance of a function, in a process of its own that can be killed as Lambda's can. It loads the bundle
+// that would be deployed and handles one invocation at a time. Plain JavaScript, so that it starts in tens of
+// ms.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
@@ -10,7 +11,7 @@ const [file, name] = handlerName.split('.');
 process.on('SIGINT', () => {});
 process.on('disconnect', () => process.exit(0));
 
-// A wrong clock, for tests. The function sees it; its deadline is measured by the right one.
+// Tests can set a clock error. The function sees the wrong time, but its deadline is measured correctly.
 const now = Date.now;
 const skewMs = Number(process.env.LOCAL_CLOCK_SKEW_MS ?? 0);
 if (skewMs !== 0) {

@@ -5,7 +5,7 @@ import type { RouteResource } from './template';
 
 /** API Gateway's limit on a payload. */
 export const MAX_PAYLOAD_BYTES = 10 * 1024 * 1024;
-/** Lambda's limit on an event and on an answer, base64 included. */
+/** Lambda's limit on an event and on an answer, including base64. */
 export const MAX_INVOCATION_BYTES = 6 * 1024 * 1024;
 /** API Gateway's limit on an integration. */
 const INTEGRATION_TIMEOUT_MS = 30_000;
@@ -16,7 +16,7 @@ export interface RouteMatch {
 }
 
 /**
- * Picks a request's route as API Gateway does: full matches before those with parameters, `$default` last.
+ * Chooses a request's route as API Gateway does: exact matches before those with parameters, `$default` last.
  *
  * @param path percent-encoded, as requested
  */
@@ -55,11 +55,11 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** Content types that API Gateway passes on as text. */
+/** Content types that API Gateway passes on as text instead of base64. */
 const TEXT = /^(text\/|application\/(json|javascript|xml|x-www-form-urlencoded))|\+json|\+xml/i;
 
 /**
- * Makes the event of a request, in payload format 2.0.
+ * Builds the event for a request, in payload format 2.0.
  *
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
  */
@@ -77,7 +77,7 @@ export function proxyEvent(request: IncomingMessage, body: Buffer, match: RouteM
   const query = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(rawQueryString))
     query.set(name, query.has(name) ? `${query.get(name)},${value}` : value);
-  // A body without a type is text; a compressed one never is.
+  // A body without a content type is text; a compressed one never is.
   const isText =
     headers['content-encoding'] === undefined && TEXT.test(headers['content-type'] ?? 'text/plain');
   const now = new Date();
@@ -112,20 +112,20 @@ export function proxyEvent(request: IncomingMessage, body: Buffer, match: RouteM
   };
 }
 
-/** Reads a body, up to API Gateway's limit; undefined beyond it. */
+/** Reads a body. Returns undefined if it exceeds API Gateway's limit. */
 export async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    // Reads on and keeps nothing: a client that is still writing would not see an answer.
+    // Keep reading but discard the data, because a client that is still writing would not see an answer.
     if (bytes <= MAX_PAYLOAD_BYTES) chunks.push(chunk);
     else chunks.length = 0;
   }
   return bytes > MAX_PAYLOAD_BYTES ? undefined : Buffer.concat(chunks);
 }
 
-/** Answers a request with its route's function. */
+/** Answers a request by invoking its route's function. */
 export async function handleRequest(
   request: IncomingMessage,
   response: ServerResponse,
@@ -152,7 +152,7 @@ export async function handleRequest(
   sendResult(response, result.payload);
 }
 
-/** Sends a function's answer. One without a status code is the body of a 200. */
+/** Sends a function's answer. An answer without a status code becomes the body of a 200. */
 function sendResult(response: ServerResponse, payload: unknown): void {
   const result = payload as {
     statusCode?: number;
@@ -168,7 +168,7 @@ function sendResult(response: ServerResponse, payload: unknown): void {
   for (const [name, value] of Object.entries(result.headers ?? {})) response.setHeader(name, String(value));
   if (result.cookies !== undefined) response.setHeader('set-cookie', result.cookies);
   const body = Buffer.from(result.body ?? '', result.isBase64Encoded ? 'base64' : 'utf8');
-  // An answer to HEAD has headers only, and an unknown length.
+  // An answer to HEAD has headers only, and its length is unknown.
   response.writeHead(
     result.statusCode,
     response.req.method === 'HEAD' ? {} : { 'content-length': body.length },

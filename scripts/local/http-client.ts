@@ -3,14 +3,16 @@ interface Answer {
   readonly text: string;
 }
 
-/** A tenant's client of the HTTP API. */
+/** HTTP API client of a tenant. */
 export class HttpClient {
   constructor(
     private readonly url: string,
     private readonly apiKey: string,
   ) {}
 
-  /** @param type of the body */
+  /**
+   * @param type content type of the body
+   */
   async send(
     path: string,
     body?: string | Uint8Array<ArrayBuffer>,
@@ -22,7 +24,9 @@ export class HttpClient {
     return { status: response.status, text: await response.text() };
   }
 
-  /** @throws unless the answer is a success */
+  /**
+   * @throws unless the answer is a success
+   */
   async mustSend(...request: Parameters<HttpClient['send']>): Promise<string> {
     const { status, text } = await this.send(...request);
     if (status >= 300)

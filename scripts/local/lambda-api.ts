@@ -2,12 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FunctionHost } from './function-host';
 import { readBody, sendJson } from './http-api';
 
-/** The version in the paths of Lambda's API. */
+/** Version in the paths of Lambda's API. */
 export const LAMBDA_API = '/2015-03-31/';
 
 /**
- * Answers the part of Lambda's API that operators and recovery use: Invoke, and event source mappings (a replay is a
- * temporary one). The same commands, with the ordinary client, work here and in AWS.
+ * Implements the part of Lambda's API that operators and recovery use: Invoke, and event source mappings (a
+ * replay creates a temporary one). The same commands, with the standard client, work here and on AWS.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/api/API_Operations.html
  */
@@ -73,7 +73,7 @@ export async function handleLambdaApi(
   );
 }
 
-/** Headers that the stand-in for AWS reads. */
+/** Headers that the stand-in for AWS checks. */
 const CHECKED_HEADERS = [
   'authorization',
   'content-type',
@@ -81,7 +81,10 @@ const CHECKED_HEADERS = [
   'x-amz-security-token',
 ] as const;
 
-/** Asks the stand-in for AWS whether Lambda would take a call (contract.py), and passes a refusal on. */
+/**
+ * Checks with the stand-in for AWS whether Lambda would accept a call (contract.py), and forwards its
+ * refusal.
+ */
 async function isRefused(
   request: IncomingMessage,
   response: ServerResponse,
@@ -158,7 +161,7 @@ function createMapping(response: ServerResponse, host: FunctionHost, payload: un
   sendJson(response, 202, created);
 }
 
-/** Accepts a name, a partial ARN or a whole one. */
+/** Accepts a function's name, a partial ARN or a full ARN. */
 function functionNameOf(nameOrArn: string): string {
   return nameOrArn.split(':').at(-1)!;
 }

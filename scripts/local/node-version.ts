@@ -1,4 +1,4 @@
-/** Imported first: on an older Node, the imports after it may fail in ways that explain nothing. */
+/** Import this module first. On an older Node, later imports fail with errors that do not name the cause. */
 const MIN_MAJOR = 24;
 
 if (Number(process.versions.node.split('.')[0]) < MIN_MAJOR) {

@@ -3,14 +3,14 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 
-/** In the data directory, readable by its owner alone. */
+/** File in the data directory that only its owner can read. */
 const SECRET_FILE = 'operator-secret';
-/** One file per port, which names the data directory of the stack that listens there. */
+/** Directory with one file per port, which names the data directory of the stack listening there. */
 const portsDir = join(__dirname, '..', '..', '.local', 'stacks');
 const LOOPBACK = new Set(['127.0.0.1', 'localhost', '[::1]']);
 
 /**
- * Makes a new secret for a stack, which `npm run ops` finds by the stack's port.
+ * Creates a new secret for a stack. `npm run ops` finds it by the stack's port.
  *
  * @returns the secret, and `forget`, which removes both files
  */
@@ -18,7 +18,7 @@ export function makeSecret(dataDir: string, port: number): { secret: string; for
   const secretFile = join(dataDir, SECRET_FILE);
   const portFile = join(portsDir, String(port));
   const secret = randomBytes(32).toString('base64url');
-  // A file that exists would keep its mode.
+  // Remove an existing file first, because it would keep its mode.
   rmSync(secretFile, { force: true });
   writeFileSync(secretFile, `${secret}\n`, { mode: 0o600, flag: 'wx' });
   mkdirSync(portsDir, { recursive: true });
@@ -59,10 +59,11 @@ function readIfThere(file: string): string | undefined {
 }
 
 /**
- * Decides who may use the endpoints that are not the public API. A web page may not: a browser names the page's origin, or,
- * once the page's own name resolves to this machine, that name as the host.
+ * Decides whether a request may use endpoints outside the public API. A web page may not: the browser sends
+ * its origin, or, after DNS rebinding, its name as the host.
  *
- * @param secret as `Authorization: Bearer SECRET`, or as the access key id of a request that an AWS client has signed
+ * @param secret expected as `Authorization: Bearer SECRET`, or as the access key id of a request signed by an
+ *   AWS client
  * @returns why the request is refused; undefined if it is allowed
  */
 export function refusal(headers: IncomingHttpHeaders, secret: string): string | undefined {
@@ -72,7 +73,7 @@ export function refusal(headers: IncomingHttpHeaders, secret: string): string | 
   const authorization = headers.authorization ?? '';
   const given = /^Bearer (\S+)$/i.exec(authorization) ?? /^AWS4\S* Credential=([^/]+)\//.exec(authorization);
   if (given === null || !isEqual(given[1]!, secret))
-    return `the request lacks the stack's secret; ${SECRET_FILE} in the data directory has it`;
+    return `the request lacks the stack's secret, which is in ${SECRET_FILE} in the data directory`;
   return undefined;
 }
 

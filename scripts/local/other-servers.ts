@@ -4,7 +4,7 @@ import { mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Adopt, ended, freePort, within } from './server-process';
 
-/** A server to which the stand-in for AWS passes a service's calls (forward.py). */
+/** A server to which the stand-in for AWS forwards a service's calls (forward.py). */
 interface OtherServer {
   readonly url: string;
   readonly keyId: string;
@@ -15,8 +15,9 @@ const installed = join(__dirname, '..', '..', '.local', 'other-servers');
 const READY_MS = 120_000;
 
 /**
- * Starts servers of other families in place of ministack's services that the variable OTHER_SERVERS names: an S3 and a Kinesis
- * for each stack. All stacks share one DynamoDB Local, at the variable DYNAMODB_LOCAL, and have a key id and by that a database each.
+ * Starts other servers in place of the ministack services named by the variable OTHER_SERVERS: an S3 and a
+ * Kinesis for each stack. All stacks share one DynamoDB Local at the address in the variable DYNAMODB_LOCAL,
+ * where each key id has its own database.
  *
  * @returns undefined if the variable is not set
  */
@@ -35,7 +36,7 @@ export async function startOtherServers(
     adopt(child);
     children.push(child);
     const url = `http://127.0.0.1:${port}`;
-    // Any answer means that the server listens.
+    // Any answer shows that the server is listening.
     await within(READY_MS, name, async () => (await fetch(url)).status > 0);
     return { url, ...key };
   };

@@ -15,7 +15,7 @@ export interface AwsAddress {
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
 }
 
-/** Address of the stand-in for AWS, which takes any credentials. */
+/** Returns the address of the stand-in for AWS, which accepts any credentials. */
 export function localAws(port: number): AwsAddress {
   return {
     endpoint: `http://127.0.0.1:${port}`,
@@ -24,7 +24,7 @@ export function localAws(port: number): AwsAddress {
   };
 }
 
-/** Creates the template's stores, unless they exist. */
+/** Creates the template's stores if they do not exist. */
 export async function provision(aws: AwsAddress, stack: Stack): Promise<void> {
   const dynamodb = new DynamoDBClient(aws);
   const kinesis = new KinesisClient(aws);
@@ -59,7 +59,7 @@ export async function provision(aws: AwsAddress, stack: Stack): Promise<void> {
     }
     for (const { logicalId } of stack.buckets) {
       const Bucket = physicalName(logicalId);
-      // AWS lets an owner create a bucket again; the stand-in would empty it.
+      // On AWS, an owner may create an existing bucket again; the stand-in would empty it.
       const exists = await s3.send(new HeadBucketCommand({ Bucket })).then(
         () => true,
         () => false,

@@ -1,15 +1,23 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import type { FunctionResource } from './template';
 
-/** What a statement of a function's role allows. */
+/** Permission granted by a statement of a function's role. */
 export interface Right {
   /** Such as `dynamodb:UpdateItem`. */
   readonly actions: readonly string[];
-  /** ARNs, with `*` for any text. */
+  /** ARNs, in which `*` matches any text. */
   readonly resources: readonly string[];
-  /** Patterns of partition keys, with `*` for any text. @default any key */
+  /**
+   * Patterns of partition keys, in which `*` matches any text.
+   *
+   * @default any key
+   */
   readonly keys?: readonly string[];
-  /** ARN of the one function that a mapping may invoke. @default any */
+  /**
+   * ARN of the only function that a mapping may invoke.
+   *
+   * @default any
+   */
   readonly function?: string;
 }
 
@@ -22,7 +30,7 @@ interface Statement {
   };
 }
 
-/** Reads the rights from a policy's statements, whose references are resolved. */
+/** Reads permissions from a policy's statements, after references were resolved. */
 export function rightsOf(statements: readonly Statement[]): Right[] {
   return statements.map(({ Action, Resource, Condition }) => {
     const keys = Condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'];
@@ -36,7 +44,10 @@ export function rightsOf(statements: readonly Statement[]): Right[] {
   });
 }
 
-/** Writes the rights of functions for the stand-in for AWS (rights.py), which reads the file again once it has changed. */
+/**
+ * Writes the functions' permissions for the stand-in for AWS (rights.py), which rereads the file when it
+ * changes.
+ */
 export function writeRights(file: string, functions: readonly FunctionResource[]): void {
   const rights = Object.fromEntries(functions.map(({ name, rights }) => [name, rights]));
   writeFileSync(`${file}.new`, JSON.stringify(rights));

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from './problem';
 
-/** Takes a process that must not outlive the stack. */
+/** Registers a process that must not outlive the stack. */
 export type Adopt = (child: ChildProcess) => void;
 
 /** Finds a free port of 127.0.0.1. */
@@ -18,7 +18,7 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Asks a server to end, and waits until it has saved its state and ended. */
+/** Asks a server to stop, and waits until it has saved its state and ended. */
 export async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = once(child, 'exit');
@@ -26,7 +26,11 @@ export async function ended(child: ChildProcess): Promise<void> {
   await gone;
 }
 
-/** Waits for a condition, of which errors count as not yet. @throws {Problem} */
+/**
+ * Waits for a condition. Errors count as not ready yet.
+ *
+ * @throws {Problem} when the time is up
+ */
 export async function within(ms: number, what: string, isReady: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + ms;
   for (;;) {

@@ -13,13 +13,16 @@ const RESTART_MS = 200;
 
 export interface Server {
   readonly port: number;
-  /** Of the running process. */
+  /** Process id of the running server. */
   pid(): number;
   /** Saves the state and stops. */
   stop(): Promise<void>;
 }
 
-/** Path of a Valkey or Redis server, 7 or later: the PATH's, else the one that set-up installed. */
+/**
+ * Returns the path of a Valkey or Redis server, version 7 or later: from PATH, else the one installed by
+ * setup.
+ */
 export function hotServerBinary(): string {
   for (const name of ['valkey-server', 'redis-server']) {
     const { status, stdout } = spawnSync(name, ['--version'], { encoding: 'utf8' });
@@ -34,8 +37,9 @@ export function hotServerBinary(): string {
 }
 
 /**
- * Runs the hot tier's server as ElastiCache does: it evicts nothing and writes nothing to disk, so a killed server loses
- * its data. An orderly stop saves the data for the next start. A server that dies is replaced by an empty one.
+ * Runs the hot tier's server with ElastiCache's behaviour: it evicts nothing and persists nothing, so a
+ * killed server loses its data. An orderly stop saves the data for the next start. A server that dies is
+ * replaced by an empty one.
  */
 export async function startHotServer(
   dataDir: string,
@@ -61,7 +65,8 @@ export async function startHotServer(
         ...['--maxmemory-policy', 'noeviction', '--protected-mode', 'yes', '--daemonize', 'no'],
         ...['--shutdown-on-sigterm', 'save'],
       ],
-      // In a group of its own: Ctrl-C reaches only the stack, which stops the server in order.
+      // In its own process group, so that Ctrl-C reaches only the stack, which then stops the server
+      // properly.
       { stdio: ['ignore', log, log], detached: true },
     );
     adopt(child);
@@ -76,7 +81,7 @@ export async function startHotServer(
   client.on('error', () => {});
   await within(READY_MS, 'the hot tier', async () => (await client.ping()) === 'PONG');
   client.disconnect();
-  // Stale once it is loaded: a killed server must come back empty.
+  // Remove the dump once it is loaded, because a killed server must come back empty.
   rmSync(dump, { force: true });
   return {
     port,
@@ -90,12 +95,13 @@ export async function startHotServer(
 }
 
 /**
- * Runs the stand-in for Kinesis, DynamoDB and S3. Only an orderly stop saves its state, so the stack cannot go on when the
- * stand-in ends by itself; `onLost` is called then.
+ * Runs the stand-in for Kinesis, DynamoDB and S3. It saves its state only on an orderly stop, so the stack
+ * must end if the stand-in ends by itself; `onLost` is called then.
  *
- * @param shardSeed decides the order between the sequence numbers of different shards (aws.py). @default a random one
- * @param freedomsSeed lets the stand-in use the freedoms of AWS (freedoms.py). @default it uses none
- * @param rightsFile of {@link writeRights}; without it functions may do everything
+ * @param shardSeed determines the order between sequence numbers of different shards (aws.py). @default
+ *   random
+ * @param freedomsSeed enables behaviour that AWS permits but rarely shows (freedoms.py). @default disabled
+ * @param rightsFile file from {@link writeRights}; without it, functions may do everything
  */
 export async function startAws(
   dataDir: string,
@@ -130,7 +136,7 @@ export async function startAws(
       PYTHONDONTWRITEBYTECODE: '1',
       ...(rightsFile !== undefined && { RIGHTS_FILE: rightsFile }),
       ...(others !== undefined && { FORWARD_TO: JSON.stringify(others.servers) }),
-      // Tests set it (contract.py).
+      // Tests set this variable (contract.py).
       ...(process.env.CONTRACT_DIR !== undefined && { CONTRACT_DIR: process.env.CONTRACT_DIR }),
     },
     stdio: ['ignore', log, log],

@@ -1,6 +1,6 @@
 import type { SlotRange } from './cluster';
 
-/** Slots that one primary gives to another, by their places in the list of primaries. */
+/** Slots that one primary gives to another. Primaries are given by their index. */
 export interface SlotMove {
   readonly from: number;
   readonly to: number;
@@ -8,17 +8,17 @@ export interface SlotMove {
 }
 
 /**
- * Plans the moves after which the first `shards` primaries serve equally many slots, give or take one, and the others none.
- * Only what must moves.
+ * Plans moves after which the first `shards` primaries serve equally many slots (give or take one), and the
+ * others none. Moves as few slots as possible.
  *
- * @param owned each primary's slots
+ * @param owned slots of each primary
  */
 export function planSlotMoves(owned: readonly (readonly SlotRange[])[], shards: number): SlotMove[] {
   const count = (ranges: readonly SlotRange[]) =>
     ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0);
   const all = owned.reduce((sum, ranges) => sum + count(ranges), 0);
   const has = owned.map(count);
-  // The extra slots stay with those that have most.
+  // Primaries with the most slots keep the surplus of the division.
   const byCount = Array.from({ length: shards }, (_, i) => i).sort((a, b) => (has[b] ?? 0) - (has[a] ?? 0));
   const wanted = owned.map(() => 0);
   byCount.forEach((i, rank) => {
@@ -35,7 +35,7 @@ export function planSlotMoves(owned: readonly (readonly SlotRange[])[], shards: 
   };
   owned.forEach((ranges, from) => {
     let surplus = has[from]! - wanted[from]!;
-    // The last ones go.
+    // Move the last slots.
     const stack = [...ranges];
     while (surplus > 0) {
       nextRoom();

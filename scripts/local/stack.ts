@@ -41,21 +41,33 @@ import type { HostFaults } from './wiring';
 const root = join(__dirname, '..', '..');
 
 export interface StackOptions {
-  /** The HTTP API's; 0 for a free one. */
+  /** Port of the HTTP API; 0 for a free one. */
   readonly port: number;
-  /** undefined: a new folder, removed at the end. */
+  /** Data directory; undefined for a temporary one. */
   readonly dataDir: string | undefined;
   readonly settings: Readonly<Record<string, string>>;
   readonly report: (line: string) => void;
-  /** Faults between functions and stores. @default none */
+  /**
+   * Faults injected between functions and stores.
+   *
+   * @default none
+   */
   readonly faults?: HostFaults;
-  /** Decides the order between the sequence numbers of different shards. @default the variable SHARD_SEED, else a random one */
+  /**
+   * Determines the order between sequence numbers of different shards.
+   *
+   * @default the variable SHARD_SEED, else random
+   */
   readonly shardSeed?: number;
-  /** Lets the stand-ins use the freedoms that AWS has (scripts/faults/freedoms.json). @default they use none */
+  /**
+   * Enables behaviour that AWS permits but rarely shows (scripts/faults/freedoms.json).
+   *
+   * @default disabled
+   */
   readonly freedomsSeed?: number;
 }
 
-/** Printed by `npm start -- --json`. */
+/** Output of `npm start -- --json`. */
 export interface StackAddresses {
   readonly url: string;
   readonly apiKey: string;
@@ -70,19 +82,22 @@ export interface RunningStack {
   readonly addresses: StackAddresses;
   readonly dataDir: string;
   readonly host: FunctionHost;
-  /** As they were deployed at the start. */
+  /** Functions as deployed at the start. */
   readonly functions: readonly FunctionResource[];
-  /** Pids by kind: `hot`, `aws`, the functions', and `stack`, which is this process: API Gateway, event source mapping, schedules. */
+  /**
+   * Returns process ids by kind: `hot`, `aws`, each function's, and `stack` for this process (API Gateway,
+   * event source mapping, schedules).
+   */
   processes(): Readonly<Record<string, readonly number[]>>;
-  /** SIGKILL to the hot tier's server; a new, empty one takes its place. */
+  /** Kills the hot tier's server with SIGKILL; a new, empty one replaces it. */
   killHot(): void;
   stop(): Promise<void>;
 }
 
-/** Starts the whole pipeline on this machine, from the synthesized template. */
+/** Starts the whole pipeline on this machine from the synthesized template. */
 export async function startStack(options: StackOptions): Promise<RunningStack> {
   const { report } = options;
-  // Refuses wrong settings before anything starts.
+  // Reject invalid settings before anything starts.
   readConfig({ stage: 'local', settings: JSON.stringify(options.settings) });
   const local = join(root, '.local');
   mkdirSync(local, { recursive: true });
@@ -90,7 +105,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
   const release = claim(dataDir);
 
   const http = createServer();
-  // As long as a load balancer's, so that clients do not send into a connection that is being closed as idle.
+  // As long as a load balancer's, so that clients do not send into a connection that is being closed.
   http.keepAliveTimeout = 75_000;
   let handle: RequestListener = answerUnavailable('starting');
   http.on('request', (request, response) => handle(request, response));
@@ -107,7 +122,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
     });
     await serversGone(dataDir);
-    // Before the servers start, so that a taken port is refused at once.
+    // Listen before the servers start, so that a taken port is reported at once.
     const port = await listen(http, options.port);
     cleanups.push(() => closeHttp(http));
     const adopt = (child: ChildProcess) => {
@@ -131,7 +146,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       report(`the stand-in for AWS ended by itself, see ${join(dataDir, 'aws.log')}; stopping`);
       process.kill(process.pid, 'SIGTERM');
     };
-    // Both are stopped even if only one comes up.
+    // Stop both servers even if only one came up.
     const stores: Server[] = [];
     cleanups.push(() => Promise.all(stores.map((store) => store.stop())));
     const [hot, aws] = await Promise.all([
@@ -200,7 +215,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       const next = readAssembly(assembly ?? (await synthesize(synth, changed)));
       writeRights(rightsFile, next.functions);
       const deployed = host.deploy(next.functions, functions);
-      // Only of functions that run: a new one takes a restart, as do stores, mappings and schedules.
+      // Only routes of running functions: new functions, stores, mappings and schedules need a restart.
       routes = next.routes.filter(({ functionName }) => host.has(functionName));
       return deployed;
     };
@@ -235,7 +250,8 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       });
       if (pids === written) return;
       written = pids;
-      // Renamed into place: the next start parses the file, whenever this one was killed.
+      // Written under another name first, because the next start parses the file and this process may be
+      // killed at any time.
       writeFileSync(`${pidsFile}.new`, pids);
       renameSync(`${pidsFile}.new`, pidsFile);
     };
@@ -268,7 +284,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
   }
 }
 
-/** Answers every request with 503, so that clients try again instead of waiting. */
+/** Answers every request with 503, so that clients retry instead of waiting. */
 function answerUnavailable(doing: 'starting' | 'stopping'): RequestListener {
   return (request, response) => {
     request.resume();
@@ -277,7 +293,9 @@ function answerUnavailable(doing: 'starting' | 'stopping'): RequestListener {
   };
 }
 
-/** @param dataDir removed when the stack has ended, however it ended */
+/**
+ * @param dataDir removed once the stack has ended in any way
+ */
 function startWatchdog(dataDir: string | undefined) {
   const args = [join(__dirname, 'watchdog.mjs'), ...(dataDir === undefined ? [] : [dataDir])];
   const watchdog = spawn(process.execPath, args, { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
@@ -285,10 +303,10 @@ function startWatchdog(dataDir: string | undefined) {
   return watchdog;
 }
 
-/** Of a data directory: each start, however short, leaves one of them. */
+/** Files of a data directory. Every start, however short, leaves at least one of them. */
 const OWN_FILES = ['stack.pid', 'pids.json', KEY_FILE, 'functions.log', 'valkey.log', 'aws.log'];
 
-/** Step by step: Node's recursive mkdir never ends below /proc. */
+/** Creates parent folders one by one, because Node's recursive mkdir never returns below /proc. */
 function makeFolder(path: string): void {
   if (existsSync(path)) return;
   makeFolder(dirname(path));
@@ -296,10 +314,10 @@ function makeFolder(path: string): void {
 }
 
 /**
- * Creates the data directory and locks it for this process: one stack at a time works on it.
+ * Creates the data directory and locks it, because only one stack at a time may use it.
  *
- * @returns unlocks it
- * @throws {Problem} when another stack has locked it, or it cannot be written
+ * @returns a function that unlocks it
+ * @throws {Problem} when another stack has locked it, or it is not writable
  */
 function claim(dataDir: string): () => void {
   const file = join(dataDir, 'stack.pid');
@@ -328,7 +346,10 @@ function claim(dataDir: string): () => void {
   return () => rmSync(file, { force: true });
 }
 
-/** Waits for the servers of a killed stack, which save and end: their files must not be loaded before. */
+/**
+ * Waits until the servers of a killed stack have saved their state and ended, because their files must not be
+ * loaded before.
+ */
 async function serversGone(dataDir: string): Promise<void> {
   const file = join(dataDir, 'pids.json');
   if (!existsSync(file)) return;
@@ -344,7 +365,10 @@ async function serversGone(dataDir: string): Promise<void> {
   rmSync(file, { force: true });
 }
 
-/** A later process may have the pid of a server that ended. Where /proc does not tell, the server is taken to run. */
+/**
+ * Returns whether a process is a server of this data directory, since the pid may have been reused. Without
+ * /proc, assumes that it is.
+ */
 function isServerOf(pid: number, dataDir: string): boolean {
   try {
     const text = readFileSync(`/proc/${pid}/cmdline`, 'utf8') + readFileSync(`/proc/${pid}/environ`, 'utf8');

@@ -1,5 +1,5 @@
-// The options of `npm start`. Plain JavaScript without dependencies: a fresh clone answers --help and a wrong option before
-// anything is installed.
+// Options of `npm start`. Plain JavaScript without dependencies, so that a fresh clone can print help and
+// report a wrong option before anything is installed.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

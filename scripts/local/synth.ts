@@ -6,7 +6,7 @@ import { Problem } from './problem';
 
 const root = join(__dirname, '..', '..');
 
-/** Sources of the templates and bundles. */
+/** Source files of templates and bundles. */
 const SOURCES = [
   'infra/**/*.ts',
   'functions/**/*.{ts,tsx,json,css,html}',
@@ -17,9 +17,10 @@ const SOURCES = [
 ];
 
 /**
- * Synthesizes the local stage with the real CDK CLI, unless an earlier start did so from the same sources and settings.
+ * Synthesizes the local stage with the CDK CLI, unless an earlier start did so from the same sources and
+ * settings.
  *
- * @param cacheDir has a folder for each combination of sources and settings
+ * @param cacheDir contains a folder for each combination of sources and settings
  * @returns the cloud assembly's folder
  */
 export async function synthesize(
@@ -32,14 +33,15 @@ export async function synthesize(
       digest.update(file).update(readFileSync(join(root, file)));
   const assembly = join(cacheDir, digest.digest('hex').slice(0, 16));
   if (existsSync(assembly)) return assembly;
-  // Written elsewhere first, so that a folder is always whole and two stacks may synthesize at once.
+  // Written under another name first, so that the folder is always complete and two stacks may synthesize
+  // concurrently.
   const output = `${assembly}.${process.pid}`;
   mkdirSync(output, { recursive: true });
   const cdk = join(root, 'node_modules', '.bin', 'cdk');
   const context = ['-c', 'stage=local', '-c', `settings=${JSON.stringify(settings)}`];
   const child = spawn(process.execPath, [cdk, 'synth', '--quiet', '--output', output, ...context], {
     cwd: root,
-    // The CLI writes notices and accounts to its home: below the checkout.
+    // The CLI writes notices and account data to its home; keep them inside the checkout.
     env: { ...process.env, HOME: cacheDir, CDK_DISABLE_VERSION_CHECK: '1', CI: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -6,8 +6,8 @@ import { Problem } from './problem';
 import { type Right, rightsOf } from './rights';
 
 /**
- * Reads functions, routes, mappings, schedules and stores from a synthesized cloud assembly, exactly as they would be
- * deployed.
+ * Functions, routes, mappings, schedules and stores read from a synthesized cloud assembly, exactly as they
+ * would be deployed.
  */
 export interface Stack {
   readonly functions: readonly FunctionResource[];
@@ -29,11 +29,11 @@ export interface FunctionResource {
   readonly environment: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly memoryMb: number;
-  /** What its role may do. */
+  /** Permissions of the function's role. */
   readonly rights: readonly Right[];
 }
 
-/** Functions with some settings changed, as another deployment has them. */
+/** Returns functions with some settings changed, as another deployment would have them. */
 export function withSettings(
   functions: readonly FunctionResource[],
   changed: Partial<RuntimeSettings>,
@@ -59,9 +59,9 @@ export interface MappingResource {
   readonly startingPosition: 'TRIM_HORIZON' | 'LATEST' | 'AT_TIMESTAMP';
   readonly bisectOnError: boolean;
   readonly reportsItemFailures: boolean;
-  /** -1: without limit. */
+  /** -1 for no limit. */
   readonly maxRetries: number;
-  /** -1: without limit. */
+  /** -1 for no limit. */
   readonly maxRecordAgeSeconds: number;
   /** ARN of a bucket. */
   readonly onFailure: string | undefined;
@@ -103,7 +103,7 @@ export interface Template {
   readonly Outputs?: Record<string, { Value: unknown; Export?: { Name: unknown } }>;
 }
 
-/** A store's local name. S3 allows lower case only. */
+/** Returns a store's local name. S3 allows lower case only. */
 export function physicalName(logicalId: string): string {
   const words = logicalId.replace(/([a-z])([A-Z])/g, '$1-$2').toLowerCase();
   return `heterotsdb-local-${words}`;
@@ -123,8 +123,8 @@ export function readAssembly(dir: string): Stack {
 }
 
 /**
- * @param assemblyDir the bundles' paths are relative to it
- * @throws {Problem} that names what the local stack cannot run
+ * @param assemblyDir folder to which the bundles' paths are relative
+ * @throws {Problem} naming what the local stack cannot run
  */
 export function readTemplates(templates: readonly Template[], assemblyDir: string): Stack {
   const exported = new Map<string, () => unknown>();
@@ -151,7 +151,7 @@ export function readTemplates(templates: readonly Template[], assemblyDir: strin
 
 type Resolve = (value: unknown) => unknown;
 
-/** Evaluates intrinsic functions to the names of the local stack's resources. */
+/** Evaluates intrinsic functions to names of the local stack's resources. */
 function resolver(template: Template, exported: ReadonlyMap<string, () => unknown>): Resolve {
   const pseudo: Record<string, string> = {
     'AWS::Region': REGION,
@@ -178,7 +178,7 @@ function resolver(template: Template, exported: ReadonlyMap<string, () => unknow
     if (name === 'Arn' && Type === 'AWS::S3::Bucket') return `arn:aws:s3:::${ref(id)}`;
     if (name === 'Arn' && Type === 'AWS::DynamoDB::Table')
       return `arn:aws:dynamodb:${REGION}:${ACCOUNT}:table/${ref(id)}`;
-    // Resources without a local counterpart (the cache's endpoint, security groups) get a name that nothing uses.
+    // Resources without a local counterpart (the cache's endpoint, security groups) get an unused name.
     return `${physicalName(id)}.${name}`;
   };
   const substitute = (text: string, variables: Record<string, unknown>) =>
@@ -297,7 +297,7 @@ function readTemplate(template: Template, resolve: Resolve, assemblyDir: string)
     }),
     streams: ofType('AWS::Kinesis::Stream').map(({ logicalId, properties }) => ({
       logicalId,
-      // Only a stream that scales itself names none; Kinesis begins with four.
+      // Only an on-demand stream has no shard count; Kinesis starts it with four.
       shards: Number(properties.ShardCount ?? 4),
       retentionHours: Number(properties.RetentionPeriodHours ?? 24),
     })),
@@ -312,7 +312,7 @@ function readTemplate(template: Template, resolve: Resolve, assemblyDir: string)
 
 const PERIOD_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
 
-/** `rate(5 minutes)` in ms. */
+/** Returns the ms of a rate such as `rate(5 minutes)`. */
 export function periodOf(expression: string, logicalId: string): number {
   const match = /^rate\((\d+) (minute|hour|day)s?\)$/.exec(expression);
   if (match === null)

@@ -1,12 +1,12 @@
-// Outlives the local stack until its servers have stopped. The stack tells it over a pipe which processes it has started
-// (`+pid`) and which have ended (`-pid`). The pipe closes however the stack ends; then the watchdog stops the processes that
-// still run, in order, and removes the data directory if it is given one: that of an ephemeral stack.
+// Outlives the local stack until its servers have stopped. The stack reports over a pipe which processes it
+// starts (`+pid`) and which have ended (`-pid`). When the pipe closes, for whatever reason, the watchdog
+// stops the remaining processes in order. It also removes the data directory of an ephemeral stack.
 import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 const [ephemeralDir] = process.argv.slice(2);
 
-/** Long enough for a server to save what it holds. */
+/** Time for a server to save its state, in ms. */
 const PATIENCE_MS = 120_000;
 const pids = new Set();
 

@@ -10,10 +10,10 @@ export interface StoreAddresses {
   readonly lambdaUrl: string;
 }
 
-/** One function process's connections: proxies in place of the stores, and a clock. */
+/** Connections of one function process: proxies in place of the stores, and a clock. */
 export interface Wiring {
   readonly addresses: StoreAddresses;
-  /** Added to the process's clock. */
+  /** Error of the process's clock, in ms. */
   readonly clockSkewMs: number;
   /** Called with the process once it has started. */
   attach(child: ChildProcess): void;
@@ -23,15 +23,15 @@ export interface Wiring {
 
 /** How a mapping delivers a batch. */
 export interface Delivery {
-  /** At least 1. */
+  /** Number of deliveries, at least 1. */
   readonly times: number;
-  /** Before the first delivery; other shards go on meanwhile. */
+  /** Delay before the first delivery, in ms. Other shards proceed in the meantime. */
   readonly delayMs: number;
-  /** To two instances at a time. */
+  /** Whether two instances get the batch concurrently. */
   readonly isTwiceAtOnce?: boolean;
 }
 
-/** Faults between functions, stores and the stream. */
+/** Faults injected between functions, stores and the stream. */
 export interface HostFaults {
   wire(functionName: string, addresses: StoreAddresses): Promise<Wiring>;
   delivery(functionName: string, shardId: string): Delivery;

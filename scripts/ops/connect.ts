@@ -77,7 +77,8 @@ export function configurationFor(client: Client, options: ConnectOptions): Confi
   if (options.stack !== undefined) stageOf(options.stack);
   const { origin, href } = new URL(apiUrlOf(options));
   // The agent appends its own paths to scheme, host and port.
-  if (href !== `${origin}/`) throw new OperatorError(`the address ${href} has more than a host and a port: give ${origin}`);
+  if (href !== `${origin}/`)
+    throw new OperatorError(`the address ${href} has more than a host and a port: give ${origin}`);
   const key = apiKeyOf(options);
   const { place, textFor } = CLIENTS[client];
   return { client, url: origin, key, place, text: textFor(origin, key) };

@@ -5,19 +5,19 @@ import { ENCODINGS, type PostRequest } from './encodings';
 import type { Ledger, Outcome, Sample } from './ledger';
 import type { Point } from './steps';
 
-/** Longer than API Gateway's own limit. */
+/** Timeout of a request, longer than API Gateway's own limit. */
 const REQUEST_MS = 40_000;
 const RETRY_MS = 250;
-/** In a `Server-Timing` header. */
+/** Part of the `Server-Timing` header. */
 const ROLLED_DAYS = /rollup;desc="(\d+) days"/;
 
-/** An answer in steps, and of how many days rollups gave it. */
+/** An answer in steps, and the number of days answered from rollups. */
 export interface SteppedAnswer {
   readonly points: readonly Point[];
   readonly rolledDays: number;
 }
 
-/** A client of the HTTP API, as agents and dashboards are, which enters every post into a ledger. */
+/** HTTP API client, like agents and dashboards, that records every post in a ledger. */
 export class ApiClient {
   private readonly hosts = new Set<string>();
 
@@ -36,7 +36,7 @@ export class ApiClient {
     return id;
   }
 
-  /** Posts once. The answer decides what the ledger expects. */
+  /** Posts once. The ledger's expectation depends on the answer. */
   async post(
     samples: readonly Sample[],
     encode: (samples: readonly Sample[]) => PostRequest = ENCODINGS.mackerel,
@@ -47,12 +47,16 @@ export class ApiClient {
     return outcome;
   }
 
-  /** Posts once. The ledger hears nothing of it. */
+  /** Posts once without recording it in the ledger. */
   tryPost(samples: readonly Sample[], encode: (samples: readonly Sample[]) => PostRequest): Promise<Outcome> {
     return this.outcomeOf(encode(samples));
   }
 
-  /** Sends a request that changes something other than samples. @returns its status; 0 without an answer */
+  /**
+   * Sends a request that changes something other than samples.
+   *
+   * @returns the status; 0 without an answer
+   */
   async change(method: string, path: string, body?: object): Promise<number> {
     const headers = { 'content-type': 'application/json' };
     const response = await this.send(method, path, headers, body && JSON.stringify(body)).catch(
@@ -67,7 +71,7 @@ export class ApiClient {
       const response = await this.send('POST', path, headers, body);
       const answer = Buffer.from(await response.arrayBuffer());
       if (response.status >= 500 || response.status === 429) return 'unknown';
-      // Good samples are never refused.
+      // The API must never refuse valid samples.
       if (!response.ok || !isWhole(answer))
         throw new UnexpectedAnswerError(`${path} answered good samples with ${response.status} ${answer}`);
       return 'acknowledged';
@@ -78,9 +82,9 @@ export class ApiClient {
   }
 
   /**
-   * Reads a series, a registered host's as Mackerel's clients do; retries while the answer is an error.
+   * Reads a series, using Mackerel's API for registered hosts. Retries while the answer is an error.
    *
-   * @param isPatient asked before each further try
+   * @param isPatient asked before each retry
    */
   async read(labels: Labels, from: number, to: number, isPatient: () => boolean): Promise<Point[]> {
     return (await this.get(labels, { from, to }, isPatient)).points;
@@ -113,7 +117,7 @@ export class ApiClient {
           points: (JSON.parse(text) as { metrics: Point[] }).metrics,
           rolledDays: Number(ROLLED_DAYS.exec(response.headers.get('server-timing') ?? '')?.[1] ?? 0),
         };
-      // No sample has arrived yet, or none was ever acknowledged.
+      // No sample has arrived yet, or none was acknowledged.
       if (response?.status === 404) return { points: [], rolledDays: 0 };
       if (!isPatient())
         throw new Error(`${JSON.stringify(labels)} cannot be read: ${response?.status} ${text}`);
@@ -146,7 +150,7 @@ export class ApiClient {
   }
 }
 
-/** The answer is not one that the API promises. */
+/** The API broke its promise. */
 class UnexpectedAnswerError extends Error {
   override readonly name = 'UnexpectedAnswerError';
 }

@@ -8,21 +8,21 @@ import { type FaultKind, type PlannedFault, SKEWED } from './plan';
 
 export interface ChaosDependencies {
   readonly faults: Faults;
-  /** A connection to the hot tier's server, without a proxy. */
+  /** A direct connection to the hot tier's server, bypassing the proxies. */
   readonly redis: Redis;
-  /** SIGKILL to the hot tier's server. */
+  /** Kills the hot tier's server with SIGKILL. */
   readonly killHot: () => void;
-  /** Errors of the clocks of functions while no fault says otherwise, ms. */
+  /** Clock errors of functions while no fault changes them, in ms. */
   readonly usualSkewMs: Faults['clockSkewMs'];
-  /** Moves everything from memory to the warm tier; resolves when that is done or has failed. */
+  /** Flushes all of memory; resolves on success and on failure. */
   readonly drain: () => Promise<unknown>;
 }
 
-/** A fault that is in force. */
+/** An active fault. */
 interface Started {
-  /** How often the fault had an effect. */
+  /** Returns how often the fault had an effect. */
   hits(): number;
-  /** Lifts it. */
+  /** Ends the fault. */
   end(): void | Promise<void>;
 }
 
@@ -35,7 +35,7 @@ const LOOK_MS = 50;
 const isTo = (store: Call['store']) => (call: Call) => call.store === store;
 const isChangeTo = (store: Call['store']) => (call: Call) => call.store === store && call.isChange;
 
-/** Puts a fault on a share of the matching calls. */
+/** Applies a fault to a share of the matching calls. */
 function sometimes(
   { faults }: ChaosDependencies,
   random: Random,
@@ -50,7 +50,7 @@ function sometimes(
   return { hits: () => rule.hits, end: () => rule.lift() };
 }
 
-/** Delivers every batch as `delivery` says, unless a fault that began later says otherwise. */
+/** Delivers every batch as `delivery` says, unless a fault that started later overrides it. */
 function delivering(faults: Faults, delivery: () => Delivery): Started {
   let hits = 0;
   const own = () => {
@@ -98,7 +98,7 @@ const STARTS: Record<FaultKind, Start> = {
     await redis.config('SET', 'maxmemory', used);
     return {
       hits: () => 1,
-      // A server that was killed meanwhile has no limit.
+      // A server that was killed in the meantime has no limit.
       end: () => void redis.config('SET', 'maxmemory', 0).catch(() => {}),
     };
   },
@@ -171,7 +171,7 @@ const STARTS: Record<FaultKind, Start> = {
     const skewMs = random.pick([-HOUR_MS, HOUR_MS]);
     const victim = random.pick(SKEWED);
     faults.clockSkewMs = (functionName) => usualSkewMs(functionName) + (functionName === victim ? skewMs : 0);
-    // Processes that replace them have the wrong clock, and later the right one again.
+    // Replacement processes start with the wrong clock, and later ones with the right one.
     const hits = faults.kill(victim);
     return {
       hits: () => hits,
@@ -184,9 +184,9 @@ const STARTS: Record<FaultKind, Start> = {
 };
 
 /**
- * Keeps a fault in force for its planned duration, and until it has had an effect.
+ * Keeps a fault active for its planned duration, and until it has had an effect.
  *
- * @returns how often it had one
+ * @returns the number of times it had an effect
  */
 export async function befall(
   dependencies: ChaosDependencies,
@@ -201,7 +201,7 @@ export async function befall(
 }
 
 /**
- * Ends every lease now, as if its time had passed. The store's own clock cannot be turned.
+ * Ends every lease now, as if it had expired. The store's own clock cannot be changed.
  *
  * KEYS  leases of a partition; fields are `token expiry takenAt`, see shared/platform/keys.ts
  */

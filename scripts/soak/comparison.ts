@@ -7,21 +7,24 @@ import type { Ledger, ReadSeries } from './ledger';
 import { differenceOf, type Point, stepsOf } from './steps';
 
 const DAY_S = DAY_MS / 1000;
-/** Rollups have hours and days, and minutes of groups denser than these; a multiple of an hour is made of hours. */
+/**
+ * Step lengths compared. Hours and days come from rollups, multiples of an hour from hours; minutes are
+ * stored only for groups denser than these.
+ */
 const STEPS_S = [300, 3_600, 3 * 3_600, DAY_S];
 
-/** Compares answers in steps, which rollups may give, with the samples as stored. */
+/** Compares answers in steps, which may come from rollups, with the stored samples. */
 export class Comparison {
-  /** Answers that were compared. */
+  /** Number of answers compared. */
   compared = 0;
-  /** Days in them that rollups gave. */
+  /** Number of days in them answered from rollups. */
   rolledDays = 0;
   readonly differences: string[] = [];
 
   /**
-   * @param read gives samples as stored
+   * @param read reads stored samples
    * @param ledger knows which times a series may have
-   * @param fromS of all answers
+   * @param fromS start of all answers, in s
    */
   constructor(
     private readonly client: ApiClient,
@@ -32,7 +35,10 @@ export class Comparison {
     private readonly isPatient: () => boolean,
   ) {}
 
-  /** Reads two lengths of step up to a time, included. Says nothing if the samples changed meanwhile. */
+  /**
+   * Compares two step lengths up to and including a time. Reports nothing if the samples changed during the
+   * comparison.
+   */
   async compare(labels: Labels, toS: number): Promise<void> {
     const before = await this.stored(labels, toS);
     const answers = [];

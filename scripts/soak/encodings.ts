@@ -3,18 +3,18 @@ import protobuf from 'protobufjs';
 import { labelValue, METRIC_NAME } from '../../shared/model/labels';
 import type { Sample } from './ledger';
 
-/** A request with samples, in one of the write protocols. */
+/** A request with samples in one of the write protocols. */
 export interface PostRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array<ArrayBuffer>;
-  /** Whether the body of a successful answer says that all samples were kept. */
+  /** Returns whether a successful answer says that all samples were stored. */
   isWhole(answer: Buffer): boolean;
 }
 
 /**
- * Each write protocol, in each of its encodings. `mackerel` takes series of registered hosts alone, and `mackerelService` those of
- * one registered service.
+ * The write protocols in all their encodings. `mackerel` only takes series of registered hosts, and
+ * `mackerelService` those of one registered service.
  */
 export const ENCODINGS = {
   mackerel,
@@ -51,7 +51,7 @@ function mackerelService(samples: readonly Sample[]): PostRequest {
   return { ...mackerel(samples), path: `/api/v0/services/${service}/tsdb` };
 }
 
-/** A series' name up to its first `_` is its measurement, the rest its field. */
+/** Encodes line protocol. A series' name up to its first `_` is the measurement, the rest the field. */
 function lines(samples: readonly Sample[]): PostRequest {
   const fields = Map.groupBy(samples, ({ labels, time }) => {
     const tags = labels.filter(([name]) => name !== METRIC_NAME).map(([name, value]) => `,${name}=${value}`);
@@ -98,13 +98,13 @@ message MetricsResponse { PartialSuccess partial_success = 1; }
 message PartialSuccess { int64 rejected_data_points = 1; string error_message = 2; }
 `);
 
-/** Encodes a message given as plain values. */
+/** Encodes a message given as a plain object. */
 function encoded(type: string, value: object): Uint8Array<ArrayBuffer> {
   const message = root.lookupType(`soak.${type}`);
   return Uint8Array.from(message.encode(message.fromObject(value)).finish());
 }
 
-/** A `prometheus.WriteRequest` of remote write 1.0, not compressed. */
+/** Encodes an uncompressed `prometheus.WriteRequest` of remote write 1.0. */
 export function writeRequestOf(samples: readonly Sample[]): Uint8Array<ArrayBuffer> {
   const timeseries = samples.map(({ labels, time, value }) => ({
     labels: labels.map(([name, text]) => ({ name, value: text })),
@@ -179,7 +179,7 @@ interface PartialSuccess {
   readonly rejectedDataPoints?: unknown;
 }
 
-/** A gauge for each sample; `job` and `instance` are its resource, other labels its attributes. */
+/** Encodes each sample as a gauge. `job` and `instance` become its resource, other labels its attributes. */
 function metricsRequestOf(samples: readonly Sample[]): object {
   const attribute = (key: string, value: string) => ({ key, value: { stringValue: value } });
   const byTarget = Map.groupBy(samples, ({ labels }) =>

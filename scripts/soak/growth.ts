@@ -17,18 +17,21 @@ export interface GrowthDependencies {
   readonly report: (line: string) => void;
 }
 
-/** A tenant whose partitions changed after its services had been deleted and created again. */
+/** A tenant whose number of partitions changed after its services were deleted and created again. */
 export interface GrownTenant {
   readonly client: ApiClient;
   readonly ledger: Ledger;
   readonly series: readonly Labels[];
-  /** The start of the first day with the new number of partitions, seconds since epoch. */
+  /** Start of the first day with the new number of partitions, in s since epoch. */
   readonly grownS: number;
 }
 
-/** How far ahead post's clock is, ms: post takes samples of the first day with a number of partitions that was set just now. */
+/**
+ * How far post's clock is ahead, in ms. It makes post accept samples of the first day with a number of
+ * partitions set just now.
+ */
 export const POST_AHEAD_MS = 28 * 3_600_000;
-/** How far ahead queries read, ms. A number of partitions that is set after 21:00 UTC holds from a later time on. */
+/** How far ahead queries read, in ms. Partitions set after 21:00 UTC take effect later than that. */
 const READ_AHEAD_MS = 2 * DAY_MS;
 const [PARTITIONS, GROWN_PARTITIONS] = [2, 7];
 const TENANTS = 4;
@@ -36,7 +39,9 @@ const SERVICES = 8;
 const POST_EVERY_MS = 2_000;
 const RETRY_MS = 250;
 
-/** Makes tenants grow, one after the other, and posts on days before and after the growth until the load is over. */
+/**
+ * Makes tenants grow one after the other, posting on days before and after the growth until the load is over.
+ */
 export async function runGrowth(
   dependencies: GrowthDependencies,
   isOver: () => boolean,
@@ -44,7 +49,7 @@ export async function runGrowth(
   const grown: GrownTenant[] = [];
   const posting: Promise<void>[] = [];
   for (let attempt = 0; grown.length < TENANTS && !isOver(); attempt++) {
-    // A function that was killed leaves a tenant behind, without its key.
+    // If a function is killed, the tenant may exist without its key.
     const tenant = await grow(dependencies, `grown${attempt}`, isOver).catch(() => undefined);
     if (tenant === undefined) await sleep(RETRY_MS);
     else if (tenant.grownS * 1000 + DAY_MS / 24 > Date.now() + READ_AHEAD_MS) {
@@ -74,9 +79,9 @@ export async function verifyGrown(
 }
 
 /**
- * Makes a tenant whose services were deleted and created again, then sets its partitions.
+ * Creates a tenant whose services were deleted and created again, then sets its partitions.
  *
- * @throws when an operator's command fails, or the load is over
+ * @throws when an operator command fails, or the load is over
  */
 async function grow(
   { url, functions, faults }: GrowthDependencies,
@@ -107,12 +112,15 @@ async function grow(
     name,
     partitions: GROWN_PARTITIONS,
   });
-  // As if a day had passed: no instance has a copy of the former number.
+  // Simulates that a day has passed: no instance has cached the old number.
   faults.kill('post');
   return { ...tenant, grownS: dayStartMs(epochs.at(-1)!.fromDay) / 1000 };
 }
 
-/** Posts samples that are deleted next, one of which is then posted again. The ledger expects that they are not read. */
+/**
+ * Posts samples that are deleted next, and posts one of them again. The ledger expects the deleted ones to be
+ * gone.
+ */
 async function postDeleted(
   client: ApiClient,
   ledger: Ledger,
@@ -154,7 +162,9 @@ async function postAll(
     }, isOver);
 }
 
-/** @throws when the load is over before `isDone` */
+/**
+ * @throws when the load is over before `isDone` returns true
+ */
 async function until(isDone: () => Promise<boolean>, isOver: () => boolean): Promise<void> {
   while (!(await isDone())) {
     if (isOver()) throw new Error('the load is over');

@@ -3,14 +3,17 @@ import type { Functions } from '../ops/invoke';
 import { writeRequestOf } from './encodings';
 import type { Ledger, Outcome, Sample } from './ledger';
 
-/** Imports samples older than post accepts, as `ops import` does, and enters them into a ledger. */
+/** Imports samples that are too old for post, as `ops import` does, and records them in a ledger. */
 export class Importer {
   constructor(
     private readonly functions: Functions,
     private readonly ledger: Ledger,
   ) {}
 
-  /** Imports once. Refused: some are older than the retention; samples of one time are refused together. */
+  /**
+   * Imports once. It counts as refused if samples are older than the retention; samples of one time are
+   * refused together.
+   */
   async import(samples: readonly Sample[]): Promise<Outcome> {
     const ended = this.ledger.sending(samples);
     const body = Buffer.from(writeRequestOf(samples)).toString('base64');

@@ -1,17 +1,22 @@
 import { type Labels, labelsKey } from '../../shared/model/labels';
 
-/** A sample as it is posted; `time` in seconds since epoch, as the API has it. */
+/** A sample as posted. `time` is in seconds since epoch, as in the API. */
 export interface Sample {
-  /** The series'. */
+  /** Labels of the series. */
   readonly labels: Labels;
   readonly time: number;
   readonly value: number;
 }
 
-/** A request's end, as the client saw it. Refused samples are not stored; unknown ones may be, now or later. */
+/**
+ * How a request ended for the client. Refused samples are not stored; unknown ones may be stored now or
+ * later.
+ */
 export type Outcome = 'acknowledged' | 'refused' | 'unknown';
 
-/** One request with a sample. `sent` and `ended` count the client's events in order. */
+/**
+ * One request that contained a sample. `sent` and `ended` are positions in the client's sequence of events.
+ */
 export interface Attempt {
   readonly value: number;
   readonly sent: number;
@@ -21,10 +26,11 @@ export interface Attempt {
 }
 
 /**
- * Lists the values that a sample may have after every request that had it.
+ * Returns the values that a sample may have, given all requests that contained it.
  *
- * Requests that overlapped may have arrived in any order. A request that was acknowledged before another was sent arrived
- * before it, and cannot win once the later one is acknowledged too. A request without an answer may arrive at any time.
+ * Requests that overlapped may have arrived in any order. A request acknowledged before another was sent
+ * arrived before it, so it cannot win once the later one is acknowledged, too. A request without an answer
+ * may arrive at any time.
  */
 export function allowedValues(attempts: readonly Attempt[]): {
   readonly values: ReadonlySet<number>;
@@ -39,7 +45,7 @@ export function allowedValues(attempts: readonly Attempt[]): {
   };
 }
 
-/** Reads one series, `from` and `to` in seconds, both included; duplicates in the answer are kept. */
+/** Reads one series. `from` and `to` are in seconds, both inclusive. Keeps duplicates in the answer. */
 export type ReadSeries = (
   labels: Labels,
   from: number,
@@ -47,17 +53,17 @@ export type ReadSeries = (
 ) => Promise<readonly { readonly time: number; readonly value: number }[]>;
 
 export interface Flaws {
-  /** Acknowledged and not read back. */
+  /** Samples that were acknowledged but cannot be read. */
   readonly lost: number;
-  /** Samples that an answer has more than once. */
+  /** Samples that occur more than once in an answer. */
   readonly doubled: number;
   /** Samples with a value that no order of the requests explains, or that were never sent. */
   readonly wrong: number;
-  /** Some of the flaws, described. */
+  /** Descriptions of some flaws. */
   readonly examples: readonly string[];
 }
 
-/** A request: one object, shared by all of its samples. */
+/** A request. All of its samples share this object. */
 interface Request {
   readonly sent: number;
   ended: number;
@@ -69,30 +75,37 @@ interface Entry {
   readonly request: Request;
 }
 
-/** Longest span that the API gives as stored, s. */
+/** Longest span that the API returns as stored samples, in s. */
 const MAX_SPAN_S = 20 * 3600;
 const MAX_EXAMPLES = 20;
 const PARALLEL = 4;
 
-/** Remembers every sample sent and how its request ended, and reads all of them back. */
+/** Records every sample sent and the outcome of its request, and verifies them by reading all back. */
 export class Ledger {
-  /** {@link labelsKey} -> time -> requests with that sample. */
+  /** Requests by series ({@link labelsKey}) and time. */
   private readonly series = new Map<string, Map<number, Entry[]>>();
   private clock = 0;
   private acknowledgedSamples = 0;
   private expiredBeforeS = -Infinity;
 
-  /** Samples of acknowledged requests, corrections and repetitions included. */
+  /** Number of samples in acknowledged requests, including corrections and repetitions. */
   get acknowledged(): number {
     return this.acknowledgedSamples;
   }
 
-  /** Spans that have all samples of a series, both ends included, each short enough to be read as stored. */
+  /**
+   * Returns spans that cover all samples of a series, both ends inclusive, each short enough to be read as
+   * stored samples.
+   */
   spansOf(labels: Labels): [number, number][] {
     return spansOf([...(this.series.get(labelsKey(labels))?.keys() ?? [])]);
   }
 
-  /** From now on no sample before a time may be read: retention removed it. @returns how many samples that are */
+  /**
+   * Expects from now on that no sample before a time is readable, because retention removed it.
+   *
+   * @returns the number of these samples
+   */
   expire(beforeS: number): number {
     this.expiredBeforeS = beforeS;
     let samples = 0;
@@ -100,7 +113,9 @@ export class Ledger {
     return samples;
   }
 
-  /** @returns to call once, when the request has ended */
+  /**
+   * @returns a function to call once when the request has ended
+   */
   sending(samples: readonly Sample[]): (outcome: Outcome) => void {
     const request: Request = { sent: this.clock++, ended: Infinity, outcome: 'unknown' };
     for (const { labels, time, value } of samples) {
@@ -115,7 +130,7 @@ export class Ledger {
   }
 
   /**
-   * Reads everything back. Reads series with flaws again, because acknowledged samples may still be on their way.
+   * Reads everything back. Rereads series with flaws, because acknowledged samples may not have arrived yet.
    *
    * @param isPatient asked before each further round
    */
@@ -188,7 +203,9 @@ function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   return value;
 }
 
-/** Spans, both ends included, that cover the times and are short enough to be read as stored. */
+/**
+ * Returns spans that cover the times, both ends inclusive, each short enough to be read as stored samples.
+ */
 function spansOf(times: readonly number[]): [number, number][] {
   const spans: [number, number][] = [];
   for (const time of [...times].sort((a, b) => a - b)) {

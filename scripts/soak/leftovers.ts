@@ -4,7 +4,7 @@ import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { BUCKET_PREFIX } from '../../shared/platform/names';
 import type { StackAddresses } from '../local/stack';
 
-/** Lists the objects and warm items of UTC days before one, such as `2026-11-21`. */
+/** Lists objects and warm items of UTC days before a day, such as `2026-11-21`. */
 export async function leftoversOf(
   { awsEndpoint, table, bucket }: StackAddresses,
   beforeDay: string,

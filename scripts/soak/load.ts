@@ -7,11 +7,15 @@ import type { Sender } from './senders';
 
 export interface LoadOptions {
   readonly senders: readonly Sender[];
-  /** Between two posts of one sender. */
+  /** Time between two posts of a sender, in ms. */
   readonly everyMs: number;
-  /** The first posted sample's time, seconds since epoch. */
+  /** Time of the first posted sample, in s since epoch. */
   readonly startS: number;
-  /** How far behind the clock late samples are, seconds. @default what every stage admits */
+  /**
+   * How far behind the clock late samples are, in s.
+   *
+   * @default delays that every stage accepts
+   */
   readonly lagsS?: readonly number[];
   /** @default nothing is imported */
   readonly imports?: Imports;
@@ -19,19 +23,19 @@ export interface LoadOptions {
 
 export interface Imports {
   readonly importer: Importer;
-  /** Times of the samples that are imported before anything is posted. */
+  /** Times of the samples imported before the first post. */
   readonly history: readonly number[];
 }
 
-/** An hour, and long enough for an earlier UTC day. */
+/** An hour, and enough to reach the previous UTC day. */
 const LAGS_S = [3_600, 20 * 3_600];
 const RETRY_MS = 500;
-/** Values are multiples of it, so that sums are exact in any order. */
+/** Values are multiples of this, so that sums are exact in any order. */
 const GRAIN = 1 / 128;
-/** Values of imported samples begin here. */
+/** Offset of the values of imported samples. */
 const IMPORTED = 1_000_000;
 
-/** Imports the history of each sender: many days, of which retention removes the first during the load. */
+/** Imports the history of each sender: many days, the first of which expire during the load. */
 export async function importHistory(
   { importer, history }: Imports,
   senders: readonly Sender[],
@@ -48,9 +52,9 @@ export async function importHistory(
 }
 
 /**
- * Posts as agents do, and as they should not: all series of a sender, the next second each time; some late by hours or weeks,
- * some again in part with other values, some again unchanged. An operator imports corrections of the history. Samples that were not
- * acknowledged are posted again.
+ * Posts as agents do, and as they should not. Each post has all series of a sender at the next second. Some
+ * posts are late by hours or weeks, some repeat samples with other values, some are repeated unchanged.
+ * Corrections of the history are imported. Unacknowledged samples are posted again.
  */
 export async function runLoad(
   client: ApiClient,
@@ -66,7 +70,7 @@ export async function runLoad(
       const now = startS + second;
       const posts = [next(now)];
       if (own.chance(0.1)) posts.push(next(now - own.pick(lagsS)));
-      // Some of the metrics alone, others each time, as a sender does that cuts its requests anywhere.
+      // Post a random part of the metrics, like a sender that cuts its requests anywhere.
       if (own.chance(0.3)) {
         const lagS = own.chance(0.2) ? own.pick(lagsS) : 0;
         const some = next(startS + own.integer(0, second) - lagS).filter(() => own.chance(0.6));
@@ -87,7 +91,9 @@ export async function runLoad(
   await Promise.all(senders.map((sender) => run(sender, random.fork())));
 }
 
-/** @param serial tells the sender's values of one time from those of another post */
+/**
+ * @param serial distinguishes a sender's values of one time from those of another post
+ */
 function samplesAt({ series }: Sender, time: number, serial: number): Sample[] {
   return series.map((labels, m) => ({ labels, time, value: serial + m * GRAIN }));
 }

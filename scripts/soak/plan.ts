@@ -1,6 +1,6 @@
 import { Random } from '../faults/random';
 
-/** Kinds of fault, beside kills of functions. */
+/** Kinds of faults, besides kills of functions. */
 export const FAULT_KINDS = [
   'connections cut',
   'connections refused',
@@ -26,7 +26,7 @@ export const FAULT_KINDS = [
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** Functions that are killed at their changes of state. */
+/** Functions that are killed when they change state. */
 export const VICTIMS = [
   'post',
   'ingester',
@@ -38,24 +38,32 @@ export const VICTIMS = [
   'operator',
   'evaluator',
 ] as const;
-/** Functions whose clocks are skewed at times. Post's and the archiver's are ahead all the time as well (run.ts). */
+/**
+ * Functions whose clocks are skewed at times. The clocks of post and the archiver are always ahead, too
+ * (run.ts).
+ */
 export const SKEWED = ['post', 'ingester', 'flusher', 'recovery', 'replayer', 'importer', 'query'] as const;
 
 export interface PlannedFault {
-  /** After the start of the load. */
+  /** Time after the start of the load, in ms. */
   readonly atMs: number;
   readonly durationMs: number;
   readonly kind: FaultKind;
-  /** Seed of the random numbers drawn while the fault lasts. */
+  /** Seed of the random numbers used during the fault. */
   readonly seed: number;
 }
 
-/** Most time between two faults: half an hour has more than 200. A short run has each kind once. */
+/**
+ * Longest time between two faults, in ms. Half an hour has more than 200 faults; a short run has each kind
+ * once.
+ */
 const MAX_GAP_MS = 6_000;
-/** Time without faults at the start, in which samples are stored that can be lost. */
+/** Time without faults at the start, in ms, in which samples are stored that faults can destroy. */
 const CALM_MS = 4_000;
 
-/** Plans a run's faults: the same for the same seed and length. Every kind comes before any comes again. */
+/**
+ * Plans the faults of a run, depending only on seed and length. Every kind occurs once before any repeats.
+ */
 export function planFaults(seed: number, lengthMs: number): PlannedFault[] {
   const random = new Random(seed);
   const gapMs = Math.min(MAX_GAP_MS, (lengthMs - CALM_MS) / FAULT_KINDS.length);
@@ -68,7 +76,7 @@ export function planFaults(seed: number, lengthMs: number): PlannedFault[] {
   }));
 }
 
-/** Draws all values in a random order, then all again in another. */
+/** Returns a function that draws all values in random order, then again in another order. */
 function deck<T>(values: readonly T[], random: Random): () => T {
   let left: T[] = [];
   return () => {

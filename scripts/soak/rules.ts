@@ -3,17 +3,20 @@ import { HttpClient } from '../local/http-client';
 import { createTenant } from '../ops/create-tenant';
 import type { Functions } from '../ops/invoke';
 
-/** What the rules wrote, held against the samples and against a model of the alert. */
+/** Result of comparing what rules wrote with the samples and a model of the alert. */
 export interface RuleCheck {
-  /** Slots that the recording rule has a sample of. */
+  /** Number of slots for which the recording rule wrote a sample. */
   readonly slots: number;
-  /** Slots without a sample, wrong values, and wrong states of alerts. */
+  /** Missing slots, wrong values and wrong states of alerts. */
   readonly flaws: readonly string[];
 }
 
 const TENANT = 'ruled';
 const SLOT_MS = 30_000;
-/** The local stage's `ruleQueryOffset`: a slot reads, and writes, the samples of so long before. */
+/**
+ * The local stage's `ruleQueryOffset`: a slot reads samples of this much earlier, and writes its own at that
+ * time, in ms.
+ */
 const OFFSET_MS = 5_000;
 const SOURCES = ['a', 'b', 'c'];
 const LIMIT = 60;
@@ -27,24 +30,28 @@ const GROUP = {
     { alert: 'Loaded', expr: `soak_load > ${LIMIT}`, for: `${FOR_S}s` },
   ],
 };
-/** Samples are posted for the load and for so long after it, ms. */
+/** Samples are posted for the duration of the load and this much longer, in ms. */
 const MARGIN_MS = 20 * 60_000;
 const RETRY_MS = 500;
 
-/** Series of a query's answer: labels, and samples as time in s and value. */
+/** A series of a query's answer: labels, and samples as pairs of time (s) and value. */
 interface Matrix {
   readonly metric: Readonly<Record<string, string>>;
   readonly values: readonly (readonly [number, string])[];
 }
 
-/** A tenant whose samples are stored before faults begin, so that what its rules must write is known. */
+/** A tenant whose samples are all stored before faults begin, so that the results of its rules are known. */
 export class RuledTenant {
   private constructor(
     private readonly client: HttpClient,
     private readonly functions: Functions,
   ) {}
 
-  /** Makes the tenant, posts its samples, and adds its rules. @param lengthMs of the load */
+  /**
+   * Creates the tenant, posts its samples and adds its rules.
+   *
+   * @param lengthMs duration of the load
+   */
   static async start(url: string, functions: Functions, lengthMs: number): Promise<RuledTenant> {
     const { key } = await createTenant(functions, TENANT);
     const client = new HttpClient(url, key);
@@ -57,7 +64,7 @@ export class RuledTenant {
     while ((await seriesOf(client, 'soak_load')).length < SOURCES.length) await sleep(RETRY_MS);
     await client.mustSend('/prometheus/config/v1/rules/soak', JSON.stringify(GROUP), 'application/yaml');
     const tenant = new RuledTenant(client, functions);
-    // The first slot: from it on, each must be evaluated.
+    // Wait for the first slot. From then on, every slot must be evaluated.
     while ((await seriesOf(client, 'soak:load:sum')).length === 0) {
       await tenant.evaluateNow();
       await sleep(RETRY_MS);
@@ -65,20 +72,21 @@ export class RuledTenant {
     return tenant;
   }
 
-  /** Evaluates what is due, as the schedule does each minute. */
+  /** Runs the evaluator as the schedule does each minute. */
   evaluate(): Promise<unknown> {
     return this.functions.invoke('evaluator', {});
   }
 
-  /** Evaluates what is due, and waits for no further slot. */
+  /** Runs the evaluator without waiting for further slots. */
   private evaluateNow(): Promise<unknown> {
     return this.functions.invoke('evaluator', { atMs: Date.now() });
   }
 
   /**
-   * Compares what the slots up to a time wrote. Looks again while it has flaws: samples may still be on their way.
+   * Checks the results of all slots up to a time. Repeats while there are flaws, because samples may not have
+   * arrived yet.
    *
-   * @param isPatient asked before each further look
+   * @param isPatient asked before each repetition
    */
   async check(untilMs: number, isPatient: () => boolean): Promise<RuleCheck> {
     const untilS = timeOf(Math.floor(untilMs / SLOT_MS));
@@ -97,12 +105,12 @@ export class RuledTenant {
   }
 }
 
-/** Time of a slot's samples, s since epoch. */
+/** Returns the time of a slot's samples, in s since epoch. */
 function timeOf(slot: number): number {
   return (slot * SLOT_MS - OFFSET_MS) / 1000;
 }
 
-/** A load that is above the limit for one slot at times, and for several at others. */
+/** Returns a load that exceeds the limit sometimes for one slot, sometimes for several. */
 function loadOf(source: number, slot: number): number {
   return (slot * 29 + source * 37 + Math.floor(slot / 3) * 17) % 100;
 }
@@ -111,7 +119,7 @@ function slotAt(timeS: number): number {
   return (timeS * 1000 + OFFSET_MS) / SLOT_MS;
 }
 
-/** The samples of the last hours as stored; stale markers are not among them. */
+/** Reads the stored samples of the last hours, without stale markers. */
 async function seriesOf(client: HttpClient, metric: string): Promise<readonly Matrix[]> {
   const query = new URLSearchParams({ query: `${metric}[12h]`, time: String(Date.now() / 1000 + 3600) });
   for (;;) {
@@ -122,7 +130,7 @@ async function seriesOf(client: HttpClient, metric: string): Promise<readonly Ma
   }
 }
 
-/** A sample of each slot from the first on, equal to the expression. */
+/** Checks that every slot since the first has a sample that equals the expression. */
 function flawsOfRecord(recorded: Matrix['values']): string[] {
   const [first] = recorded;
   if (first === undefined) return ['the recording rule wrote nothing'];
@@ -134,7 +142,7 @@ function flawsOfRecord(recorded: Matrix['values']): string[] {
   });
 }
 
-/** An alert is pending in its first slot above the limit, and fires from the second on. */
+/** Checks that an alert is pending in its first slot above the limit and fires from the second on. */
 function flawsOfAlerts(alerts: readonly Matrix[], recorded: Matrix['values']): string[] {
   const expected = new Set<string>();
   for (const [s, source] of SOURCES.entries()) {

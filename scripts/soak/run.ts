@@ -30,9 +30,9 @@ import { watch } from './watch';
 export interface SoakOptions {
   readonly seed: number;
   readonly minutes: number;
-  /** Senders, of each shape in turn. */
+  /** Number of senders. They take the shapes in turn. */
   readonly senders: number;
-  /** Series of each. */
+  /** Number of series of each sender. */
   readonly metrics: number;
   readonly report: (line: string) => void;
 }
@@ -40,35 +40,41 @@ export interface SoakOptions {
 export interface SoakResult {
   readonly seed: number;
   readonly minutes: number;
-  /** Samples of acknowledged requests: of the load, and of tenants whose partitions changed meanwhile. */
+  /** Samples of acknowledged requests: of the load, and of tenants whose partitions changed during it. */
   readonly acked: number;
   readonly grown: number;
-  /** Faults that had an effect, kills included. */
+  /** Number of faults that had an effect, including kills. */
   readonly faults: number;
   readonly lost: number;
   readonly doubled: number;
   readonly wrong: number;
-  /** The ingester's largest consumer lag. */
+  /** Largest consumer lag of the ingester, in s. */
   readonly maxLagSeconds: number;
-  /** Samples that a read during the load lacked although an earlier one had them; and all reads. */
+  /** Samples missing in a read although an earlier read had them; and the number of reads during the load. */
   readonly gaps: number;
   readonly reads: number;
-  /** Answers in steps that were compared with the samples as stored, those that differed, and days that rollups gave. */
+  /**
+   * Answers in steps that were compared with stored samples, those that differed, and days answered from
+   * rollups.
+   */
   readonly compared: number;
   readonly differences: number;
   readonly rolledDays: number;
-  /** Samples that retention removed, and what remains of them in a store. */
+  /** Samples removed by retention, and items of them that remain in a store. */
   readonly expired: number;
   readonly outlived: number;
-  /** Objects that are not what the manifest says. */
+  /** Number of objects that differ from the manifest. */
   readonly corrupt: number;
-  /** Slots of rules that were evaluated, and what is wrong with what the rules wrote. */
+  /** Number of evaluated slots of rules, and of flaws in their results. */
   readonly ruleSlots: number;
   readonly ruleFlaws: number;
   readonly kills: number;
-  /** How often a fault of each kind had an effect. */
+  /** Number of effective faults of each kind. */
   readonly kinds: Readonly<Record<string, number>>;
-  /** Changes of state that were seen; sides (before, after) at which a function was killed; sides left out. */
+  /**
+   * Changes of state that were observed; sides of them (before, after) at which a function was killed; sides
+   * without a kill.
+   */
   readonly killPoints: number;
   readonly killPointsHit: number;
   readonly killPointsMissed: readonly string[];
@@ -88,28 +94,34 @@ const SETTINGS = {
   rollups: 'minutes',
 };
 const LANES = 2;
-/** Shapes in the order in which senders get them. */
+/** Order in which senders take the shapes. */
 const ORDER = Object.keys(SHAPES) as Shape[];
-/** One post of a sender. */
+/** Time between two posts of a sender, in ms. */
 const POST_EVERY_MS = 1_000;
-/** A deployed stage's schedules, faster by the factor by which windows are shorter. */
+/** Intervals of a deployed stage's schedules, shortened by the same factor as windows, in ms. */
 const FLUSH_EVERY_MS = 1_000;
 const ARCHIVE_EVERY_MS = 1_000;
 const RECOVER_EVERY_MS = 2_000;
 const EVALUATE_EVERY_MS = 5_000;
-/** Between two kills of a function: short, because some changes come in a burst after a loss. */
+/**
+ * Range of the time between two kills of a function, in ms. It is short because some changes of state come in
+ * bursts after a loss.
+ */
 const KILL_EVERY_MS = [200, 1_500] as const;
 const KILL_LOOK_MS = 50;
-/** Between two looks for something that is expected. */
+/** Polling interval in ms. */
 const LOOK_MS = 200;
-/** Longest time from the last fault until all is well. */
+/** Longest time from the last fault until everything has recovered, in ms. */
 const CALM_DOWN_MS = 300_000;
 const REPORT_EVERY_MS = 10_000;
 const ALL = { before: 8.64e15, purge: true };
-/** The archiver's clock is ahead by as much as the removal of what has expired allows for; post's, so that tenants can grow. */
+/**
+ * Usual clock errors. The archiver's clock is ahead by as much as the removal of expired data tolerates;
+ * post's, so that tenants can grow.
+ */
 const usualSkewMs = (name: string) => ({ archiver: 3_600_000, post: POST_AHEAD_MS })[name] ?? 0;
 
-/** Reads at a time when nothing else is done. */
+/** Concurrent reads when nothing else runs. */
 const READERS = 4;
 
 /** Runs the pipeline under load and faults, lets it recover, and reads everything back. */
@@ -131,7 +143,7 @@ export async function soak({
     dataDir: undefined,
     settings: {
       ...SETTINGS,
-      // Reads ask the manifest beside the warm table where items stay for a minute.
+      // While items stay in the warm table for a minute, reads need both the warm table and the manifest.
       purgeAfter: seed % 2 === 1 ? '1m' : '20s',
     },
     report: () => {},
@@ -160,7 +172,7 @@ export async function soak({
     const history = historyOf(times, Math.floor(Date.now() / 1000));
     const imports = { importer: new Importer(functions, ledger), history };
     await importHistory(imports, senders);
-    // Acknowledged is not yet readable: from here on, whatever expires is seen until it does.
+    // Wait until expiring samples are readable, so that their expiry is observed.
     const expiring = history.filter((time) => time < times.boundaryS);
     await mapLimited(series, READERS, async (labels) => {
       const isStarting = within(CALM_DOWN_MS);
@@ -263,7 +275,7 @@ export async function soak({
     await sleep(Math.max(0, times.expiresAtMs + 1_000 - Date.now()));
     const expired = ledger.expire(times.boundaryS);
 
-    // Each read has its own patience, so that a slow phase takes none of the next one's.
+    // Each read has its own time limit, so that a slow phase does not shorten the next one.
     const read: ReadSeries = (labels, from, to) => readNow(within(CALM_DOWN_MS))(labels, from, to);
     const patience = async () => {
       await sleep(1_000);
@@ -329,7 +341,7 @@ export async function soak({
   }
 }
 
-/** Reads each span of a series once: nothing changes any more. */
+/** Wraps a reader so that it reads each span once, because nothing changes any more. */
 function remembering(read: ReadSeries): ReadSeries {
   const known = new Map<string, ReturnType<ReadSeries>>();
   return (labels, from, to) => {
@@ -340,13 +352,13 @@ function remembering(read: ReadSeries): ReadSeries {
   };
 }
 
-/** Whether a time from now has not passed yet. */
+/** Returns a function that tells whether a time from now has not passed yet. */
 function within(ms: number): () => boolean {
   const deadline = Date.now() + ms;
   return () => Date.now() < deadline;
 }
 
-/** Waits until the stream is read to its end and no loss or replay is open. */
+/** Waits until the stream has been read completely and no loss or replay is open. */
 async function calm(functions: Functions, lagMs: () => number, isInTime: () => boolean): Promise<void> {
   let calmLooks = 0;
   while (calmLooks < 3 && isInTime()) {

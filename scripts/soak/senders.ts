@@ -13,12 +13,12 @@ import type { Sample } from './ledger';
 /** Posts the series of one host or target. */
 export interface Sender {
   readonly series: readonly Labels[];
-  /** Cuts samples into requests; may leave some out. */
+  /** Divides samples into requests; may leave some out. */
   cut(samples: readonly Sample[], random: Random): readonly (readonly Sample[])[];
   encode(samples: readonly Sample[]): PostRequest;
 }
 
-/** How senders group series into sources and samples into requests. */
+/** How senders assign series to sources and samples to requests. */
 export const SHAPES = {
   dense: 'Mackerel, all metrics of a host in one request',
   telegraf: 'line protocol, measurements of three fields, a host in one request',
@@ -45,8 +45,8 @@ const MIXED = [
 const whole = (samples: readonly Sample[]) => [samples];
 
 /**
- * @param host id of the sender's host, which only `dense` needs to be registered
- * @param count of its series
+ * @param host id of the sender's host; only `dense` needs it to be registered
+ * @param count number of series
  */
 export function senderOf(shape: Shape, host: string, count: number): Sender {
   const all = Array.from({ length: count }, (_, i) => i);
@@ -101,7 +101,7 @@ function cutAnywhere(samples: readonly Sample[], random: Random): Sample[][] {
   return [half.slice(0, at), half.slice(at)].filter((part) => part.length > 0);
 }
 
-/** As Prometheus hashes series over its shards: always the same. */
+/** Divides samples between two requests by a fixed hash of the series, as Prometheus does with its shards. */
 function hashed(samples: readonly Sample[]): Sample[][] {
   const isFirst = ({ labels }: Sample) => Number(labelValue(labels, 'mode')) % 3 === 0;
   return [samples.filter(isFirst), samples.filter((sample) => !isFirst(sample))].filter(

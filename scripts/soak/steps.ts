@@ -1,6 +1,6 @@
 import type { Aggregate } from '../../shared/model/aggregates';
 
-/** A sample as the API answers it, `time` in seconds. */
+/** A sample as the API returns it. `time` is in seconds. */
 export interface Point {
   readonly time: number;
   readonly value: number;
@@ -19,8 +19,8 @@ const OF: Readonly<Record<Aggregate, (values: readonly number[]) => number>> = {
 };
 
 /**
- * Aggregates samples into steps, by itself: nothing of it is the code under test. Sums of the soak's values, multiples of 1/128,
- * are exact in any order.
+ * Aggregates samples into steps, independently of the code under test. Sums of the soak's values, which are
+ * multiples of 1/128, are exact in any order.
  *
  * @param points ascending
  */
@@ -29,7 +29,7 @@ export function stepsOf(points: readonly Point[], stepS: number, aggregate: Aggr
   return [...steps].map(([time, own]) => ({ time, value: OF[aggregate](own.map(({ value }) => value)) }));
 }
 
-/** Describes the first difference; undefined for none. */
+/** Describes the first difference; undefined if there is none. */
 export function differenceOf(found: readonly Point[], expected: readonly Point[]): string | undefined {
   const text = (point: Point | undefined) =>
     point === undefined ? 'nothing' : `${point.value} at ${point.time}`;

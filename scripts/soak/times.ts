@@ -1,10 +1,10 @@
 import { DAY_MS } from '../../shared/model/duration';
 
-/** Times of a soak's samples, and the midnight that the retention passes while it runs. */
+/** Times of a soak's samples, and the midnight at which samples expire during the run. */
 export interface SoakTimes {
-  /** Samples of earlier times disappear during the load: a UTC midnight, seconds since epoch. */
+  /** Samples before this UTC midnight disappear during the load, in s since epoch. */
   readonly boundaryS: number;
-  /** When they do, ms since epoch. */
+  /** When these samples disappear, in ms since epoch. */
   readonly expiresAtMs: number;
   readonly retentionMs: number;
 }
@@ -12,32 +12,34 @@ export interface SoakTimes {
 const DAY_S = DAY_MS / 1000;
 const HOUR_S = 3_600;
 
-/** Days that the retention keeps before the day in which the soak runs: see the settings' bounds on `warmTtl`. */
+/** Days kept before the day of the soak; see the bounds of the setting `warmTtl`. */
 const KEPT_DAYS = 33;
-/** From now to the load, at most: imports of the last samples that expire must be over by then. */
+/**
+ * Longest time from now to the load, in ms. Imports of the last expiring samples must be complete by then.
+ */
 const STARTING_MS = 20_000;
 
-/** How far behind the clock late samples are, seconds. The setting `maxSampleAge` admits them. */
+/** How far behind the clock late samples are, in s. The setting `maxSampleAge` accepts them. */
 export const LAGS_S: readonly number[] = [
   HOUR_S,
   20 * HOUR_S,
   ...[2.3, 4.6, 7.9, 12.1, 17.4, 23.8].map((days) => Math.round(days * DAY_S)),
 ];
-/** Days before today of samples that only an import brings: post refuses them as too old. */
+/** Days before today whose samples can only be imported, because post refuses them as too old. */
 const IMPORTED_DAYS = [26, 28, 31];
-/** Ages of imported samples of the days that late ones lie in too, seconds before these. */
+/** Ages of imported samples on days with late samples, in s before those. */
 const BEFORE_LATE_S = [20, 1_900, 5_500];
-/** The last seconds that disappear, which imports take until the load has begun, and the first that stay. */
+/** The last expiring seconds, whose import lasts until the load begins, and the first that stay. */
 const AROUND_BOUNDARY_S = [-20, -7, -1, 0, 1, 7_200];
 
-/** Chooses a retention that ends with a midnight in the middle of the load. */
+/** Chooses a retention that passes a midnight in the middle of the load. */
 export function planTimes(nowMs: number, lengthMs: number): SoakTimes {
   const expiresAtMs = Math.round(nowMs + STARTING_MS + lengthMs / 2);
   const boundaryMs = (Math.floor(expiresAtMs / DAY_MS) - KEPT_DAYS) * DAY_MS;
   return { boundaryS: boundaryMs / 1000, expiresAtMs, retentionMs: expiresAtMs - boundaryMs };
 }
 
-/** Times of the samples that are imported before the load, ascending. */
+/** Returns the times of samples imported before the load, ascending. */
 export function historyOf({ boundaryS }: SoakTimes, startS: number): number[] {
   const midnightS = Math.floor(startS / DAY_S) * DAY_S;
   return [

@@ -9,7 +9,11 @@ import type { SoakTimes } from './times';
 export interface WatchOptions {
   readonly series: readonly Labels[];
   readonly startS: number;
-  /** Samples of other days. @default there are none */
+  /**
+   * Samples of other days.
+   *
+   * @default none
+   */
   readonly aging?: Aging;
 }
 
@@ -18,23 +22,26 @@ export interface Aging {
   readonly history: readonly number[];
   readonly times: SoakTimes;
   readonly comparison: Comparison;
-  /** Whether the clock of queries is right. */
+  /** Returns whether the clock of queries is correct. */
   readonly isClockRight: () => boolean;
 }
 
 /** Result of the reads during the load. */
 export interface Watched {
   readonly reads: number;
-  /** Samples that an earlier answer had and a later, complete answer lacked, or that retention removed too early or too late. */
+  /**
+   * Samples that an earlier answer had but a later, complete answer lacked, or that retention removed too
+   * early or too late.
+   */
   readonly gaps: readonly string[];
 }
 
 const EVERY_MS = 100;
 const DAY_S = DAY_MS / 1000;
-/** Nothing is said of what expires so shortly before and after it does. */
+/** Time around an expiry in which nothing is checked, in ms. */
 const MARGIN_MS = 5_000;
 
-/** Reads while data moves under faults: in turns what is new, what is aggregated, and what expires. */
+/** Reads while data moves under faults: alternately new, aggregated and expiring samples. */
 export async function watch(
   client: ApiClient,
   options: WatchOptions,
@@ -48,7 +55,7 @@ export async function watch(
     ...(aging === undefined ? [] : [() => watcher.steps(aging), () => watcher.oldest(aging)]),
   ];
   for (let i = 0; !isOver(); i++) {
-    // A look ends with an error when the load is over meanwhile.
+    // A check fails with an error if the load ends during it.
     await looks[i % looks.length]!().catch(() => {});
     await sleep(EVERY_MS);
   }
@@ -67,7 +74,7 @@ class Watcher implements Watched {
     private readonly isPatient: () => boolean,
   ) {}
 
-  /** A sample seen once must be seen again, or the answer must be an error. */
+  /** A sample that was read once must be read again, unless the answer is an error. */
   async recent(): Promise<void> {
     const { series, startS } = this.options;
     const labels = this.random.pick(series);
@@ -80,14 +87,16 @@ class Watcher implements Watched {
     this.seen.set(key, found);
   }
 
-  /** Hours and days must be those of the samples. Days of the last two change with every post. */
+  /**
+   * Hours and days must match their samples. The last two days are excluded, because every post changes them.
+   */
   async steps({ comparison }: Aging): Promise<void> {
     const { series, startS } = this.options;
     await comparison.compare(this.random.pick(series), (Math.floor(startS / DAY_S) - 1) * DAY_S - 1);
     this.reads++;
   }
 
-  /** The oldest day must be there until the retention ends, and not any more afterwards. */
+  /** The oldest day must be readable until its retention ends, and not afterwards. */
   async oldest({ history, times, isClockRight }: Aging): Promise<void> {
     const { boundaryS, expiresAtMs } = times;
     const labels = this.random.pick(this.options.series);
