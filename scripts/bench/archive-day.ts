@@ -21,7 +21,7 @@ interface Slice {
 
 export const archiveDay = bench({
   name: 'archive-day',
-  summary: 'a partition-day of any size, archived in slices that are killed',
+  summary: 'archiving of a large partition-day in slices, some of which are killed',
   description:
     'Archives a generated partition-day in slices, kills some of them at random, and compares what is archived with what was ' +
     "generated, sample by sample. S3 and DynamoDB's meta table are the stand-in for AWS; warm items are made in the process.",
@@ -31,9 +31,9 @@ export const archiveDay = bench({
     partBytes: count('the setting archivePartBytes', 256_000_000),
     sliceSeconds: count('time of a slice', 780),
     kills: count('slices that are killed, each at a random time', 2, 0),
-    seed: count('of those times', 1, 0),
-    memoryMb: count('fails if a slice takes more', 3008),
-    verify: flag('do not read back', true),
+    seed: count('seed of the times of the kills', 1, 0),
+    memoryMb: count('fail if a slice uses more memory, in MB', 3008),
+    verify: flag('skip reading the archive back', true),
   },
   run: async ({ samples, series, partBytes, sliceSeconds, kills, seed, memoryMb, verify }, frame) => {
     const stores = await startStores(frame);
@@ -57,7 +57,7 @@ export const archiveDay = bench({
     const add = frame.adder(slices);
     let cpuMs = 0;
     let archived: ArchiveDayAnswer | undefined;
-    // Of the time that the day would take: 1.2 us a sample, made and archived.
+    // Expected time of the whole day: 1.2 us per sample to make and archive it.
     const expectedMs = Math.min(sliceMs, (1.2 * samples) / 1000);
     while (archived === undefined) {
       const isKilled = slices.length < kills;
@@ -78,7 +78,7 @@ export const archiveDay = bench({
       bytes: archived.bytes,
       slices,
       peakMb,
-      /** CPU of the slices that were not killed, without the CPU that made the samples. */
+      /** CPU of the slices that were not killed, without that of generating the samples, in s. */
       archiveCpuSeconds: Math.round(cpuMs / 100) / 10,
       verifySeconds: verified?.seconds,
     };
@@ -112,7 +112,7 @@ async function runSlice(
   };
 }
 
-/** The most memory that a process has had, as Linux says it; else 0. */
+/** Returns a process's peak memory in MB, according to Linux; 0 elsewhere. */
 function peakMemoryMb({ child }: Worker): number {
   try {
     const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');

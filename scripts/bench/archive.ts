@@ -77,7 +77,7 @@ async function measure(days: ReadonlyMap<string, Day>, keep: (day: string, objec
       for (const { block } of groups.values()) samples += sampleCount(block);
       if (round === 0) keep(day, object);
     }
-    // The first round warms up.
+    // The first round is a warm-up.
     if (round === 0) continue;
     cpu.write = Math.min(cpu.write, spent.write);
     cpu.verify = Math.min(cpu.verify, spent.verify);
@@ -115,7 +115,7 @@ async function verify(object: Buffer): Promise<void> {
   await reader.verify();
 }
 
-/** Each span's groups, in order, as the archiver would have them: by source, split, and merged. */
+/** Groups series into groups by time span, in the archiver's order: by source, split and merged. */
 function groupsBySpan(all: readonly SeriesData[], spanMs: number): Map<string, Day> {
   const instances = new Map<string, number>();
   const series = all.map((data) => {
@@ -149,14 +149,14 @@ function groupsBySpan(all: readonly SeriesData[], spanMs: number): Map<string, D
   );
 }
 
-/** Labels with an instance, as a scrape adds one. Series that share their timestamps are scraped together. */
+/** Adds an instance to labels, as a scrape does. Series with the same timestamps belong to one scrape. */
 function scraped(labels: SeriesData['labels'], instance: number): Labels {
   const pairs = Object.entries(labels);
   const isPlaced = pairs.some(([name]) => ['host', 'instance', 'job'].includes(name));
   return labelsOf(...pairs, ...(isPlaced ? [] : [['instance', `${instance}:9100`] as const]));
 }
 
-/** Series that share their timestamps, as blocks of a span each. */
+/** Yields series with the same timestamps as blocks, each of one time span. */
 function* blocksBySpan(
   series: readonly (Omit<SeriesData, 'labels'> & { readonly labels: Labels })[],
   spanMs: number,

@@ -28,6 +28,6 @@ export const BENCHMARKS: readonly Benchmark[] = [
   ...[codec, archive, archiveDay, minutes],
   ...[ingest, flush, query, history, promql, http],
   ...[index, caches, placement, spread, tenants, noisy, rules, coldStart, units],
-  // These reproduce the studies that the project answers.
+  // Reproductions of published studies.
   ...[paper, kudu, elastic, tiers, layout],
 ];

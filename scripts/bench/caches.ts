@@ -3,14 +3,14 @@ import { bench } from './frame/bench';
 import { ownCpu } from './frame/cpu';
 import { count } from './frame/options';
 
-/** Pairs as multiples of the room. */
+/** Numbers of pairs tested, as multiples of the cache's capacity. */
 const SWEEP = [0.1, 0.5, 1, 1.25, 1.5, 2, 3, 4];
-/** Intervals in which every pair is looked up once, and put if it is not found. */
+/** Rounds in which every pair is looked up once, and added if missing. */
 const TURNS = 4;
 
 export const caches = bench({
   name: 'caches',
-  summary: 'what a full cache of layouts costs, as pairs grow',
+  summary: 'cost of a full layout cache as the number of pairs grows',
   description:
     "What the ingester's memory of catalogued layouts takes beyond its room: looks pairs of group and layout up in turns, as every " +
     'interval of every host does, and puts those that are missing, for ever more pairs.',
@@ -31,6 +31,7 @@ function sweep(pairs: number, entries: number) {
       else hits++;
     }
   }
-  // Of the last turn: the share that found their pair, each other one being a write to the catalogue; and CPU time.
+  // Of the last round: the share of look-ups that hit (each miss would be a write to the catalogue), and the
+  // CPU time of a look-up.
   return { pairs, hits: hits / pairs, nsPerLookUp: (cpu() * 1e6) / pairs };
 }

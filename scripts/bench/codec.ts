@@ -1,6 +1,7 @@
 /**
- * Measured blocks have one version each, as a backfill's have: an arrival time with the sequence number 0. A Kinesis number
- * would add 24 bytes a chunk. Bytes of live data, with one version a post and Kinesis' 186-bit numbers, stand beside.
+ * Measured blocks have one version each, like a backfill's: an arrival time with the sequence number 0. A
+ * Kinesis sequence number would add 24 bytes per chunk. Sizes of live data, with one version per post and
+ * 186-bit sequence numbers, are reported separately.
  */
 import { constants as zlib, zstdCompressSync } from 'node:zlib';
 import {
@@ -36,7 +37,7 @@ const ROUNDS = 5;
 
 export const codec = bench({
   name: 'codec',
-  summary: 'size and speed of chunks, beside Gorilla and zstd',
+  summary: 'size and speed of chunks, compared with Gorilla and zstd',
   description:
     'Bytes a sample and speed of chunks, per data set and block length, beside textbook Gorilla and zstd-3 of the raw 16-byte ' +
     'samples. Bytes count everything: header, timestamps, directory, checksum. A data set whose series share their timestamps is ' +
@@ -68,14 +69,14 @@ export const codec = bench({
   show: (rows) => `${textOf(rows)}\n\n${hotBytes()}\n${smallSources()}`,
 });
 
-/** Series that share their timestamps are one group. */
+/** Groups series into blocks. Series with the same timestamps form one group. */
 function groupsOf(series: SeriesData[]): Block[] {
   const first = JSON.stringify(series[0]?.timestamps);
   const isGroup = series.every(({ timestamps }) => JSON.stringify(timestamps) === first);
   return isGroup ? [blockOf(series)] : series.map((one) => blockOf([one]));
 }
 
-/** Through frames, so that duplicates are settled as the system settles them. */
+/** Builds a block through frames, so that duplicates are resolved as in the system. */
 function blockOf(series: SeriesData[]): Block {
   const version: Version = { arrivalMs: 1_790_000_000_000, sequence: 0n };
   const frames = (series[0]?.timestamps ?? []).map((timestamp, row) => {
@@ -149,7 +150,9 @@ function checkGorilla(timestamps: Float64Array, values: Float64Array, bytes: Uin
     throw new Error('Gorilla is wrong');
 }
 
-/** Median of rounds that repeat the work for {@link ROUND_MS}, after a warm-up round. */
+/**
+ * Returns the median time of rounds that each repeat the work for {@link ROUND_MS}, after a warm-up round.
+ */
 function medianSeconds(work: () => void): number {
   const rounds: number[] = [];
   for (let round = 0; round <= ROUNDS; round++) {
@@ -164,7 +167,7 @@ function medianSeconds(work: () => void): number {
   return rounds.sort((a, b) => a - b)[ROUNDS >> 1]!;
 }
 
-/** zstd-3 of int64 milliseconds and float64 value, sample after sample, series after series. */
+/** Compresses samples with zstd-3: int64 ms and float64 value, series after series. */
 function zstdOfPoints({ timestamps, columns }: Block): Uint8Array {
   const points = new DataView(new ArrayBuffer(16 * sum(columns, ({ values }) => values.length)));
   let at = 0;
@@ -180,7 +183,10 @@ function zstdOfPoints({ timestamps, columns }: Block): Uint8Array {
   });
 }
 
-/** Bytes of a frame of 100 series in memory, without the store's overhead of a few bytes an element. */
+/**
+ * Returns the bytes per point of a 100-series frame in memory, without the store's overhead of a few bytes
+ * per element.
+ */
 function hotBytes(): string {
   const live = encodeVersion({ arrivalMs: 1_790_000_000_000, sequence: 2n ** 185n });
   const perPoint = sampleFrameBytes(live, 100) / 100;

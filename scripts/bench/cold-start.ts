@@ -12,7 +12,7 @@ const ROUNDS = 7;
 
 export const coldStart = bench({
   name: 'cold-start',
-  summary: "size of the functions' bundles, CPU of their initialisation",
+  summary: "size of the functions' bundles, and CPU of their initialisation",
   description:
     'Size of the bundles as they are deployed, and CPU (user and system) of their initialisation in Node: of a process that loads ' +
     `the bundle, less that of one that loads nothing; the least of ${ROUNDS}.`,
@@ -33,10 +33,13 @@ export const coldStart = bench({
   },
 });
 
-/** CPU of a process that loads a file and ends, ms; the least of a few, because disturbances only add. */
+/**
+ * Returns the CPU of a process that loads a file and ends, in ms: the minimum of a few runs, because
+ * disturbances only add.
+ */
 function loadCpuMs(file: string): number {
   const load = `require(${JSON.stringify(file)});const{user,system}=process.cpuUsage();console.error((user+system)/1000);process.exit()`;
-  // Nothing listens there: clients are made, connections are not.
+  // Addresses without a listener: clients are created but never connect.
   const env = {
     PATH: process.env.PATH,
     AWS_REGION: 'us-east-1',

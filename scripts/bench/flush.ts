@@ -17,12 +17,15 @@ import type { Way } from './workers/ingest';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** From the first sample's window to now: samples offered beside the flush must not lie ahead of now. */
+/**
+ * Time from the window of the first sample to now, in ms. Samples offered during the flush must not lie in
+ * the future.
+ */
 const BEGIN_MS = 20 * HOUR_MS;
 
 export const flush = bench({
   name: 'flush',
-  summary: 'samples a second from memory to DynamoDB, beside ingest',
+  summary: 'samples per second from memory to DynamoDB during ingest',
   description:
     'Fills a hot tier through the real post and ingester handlers, then lets the real flusher handler move it to DynamoDB while ' +
     'a process offers line protocol at a fixed rate to post and ingester.',
@@ -32,10 +35,10 @@ export const flush = bench({
     'Write units are counted by the size of what is sent, one for each KB begun of an item, refused writes included.',
   options: {
     hosts: count('hosts', 1000),
-    metrics: count('metrics of each', 100),
+    metrics: count('metrics of each host', 100),
     minutes: count('minutes in memory when the flush begins, one sample of each metric in each', 60),
-    rate: count('samples a second offered beside the flush; 0 for none', 300_000, 0),
-    lanes: count('flushers side by side, each a process with its share of the partitions', 1),
+    rate: count('samples per second posted during the flush; 0 for none', 300_000, 0),
+    lanes: count('parallel flushers, each a process with its share of the partitions', 1),
     cpuProf: text('<dir>', 'write a CPU profile of each flusher there'),
   },
   run: (options, frame) => flushOurs(frame, options),
@@ -53,7 +56,7 @@ interface Flushing extends Filling {
   readonly cpuProf?: string | undefined;
 }
 
-/** Fills memory, and empties it into DynamoDB by flushers as they are deployed. */
+/** Fills memory, then flushes it to DynamoDB with the flushers as deployed. */
 export function flushOurs(outer: Frame, options: Flushing) {
   return outer.part(async (frame) => {
     const { hosts, metrics, minutes, rate, lanes, cpuProf } = options;
@@ -67,7 +70,7 @@ export function flushOurs(outer: Frame, options: Flushing) {
     const peakBytes = await peakMemory(stores.redis);
 
     const over = new AbortController();
-    // In later windows, as live data is; those are not due by `before`.
+    // Use later windows, like live data; they are not due by `before`.
     const nextMs = fromMs + Math.ceil(minutes / 60) * HOUR_MS;
     const offered = offer(ingest, rate, hosts * metrics, nextMs, over.signal);
     const cpuOfStores = () => ({ store: cpuMs(stores.hot.pid()), dynamodb: cpuMs(stores.aws.pid()) });
@@ -83,7 +86,7 @@ export function flushOurs(outer: Frame, options: Flushing) {
 
     const sum = (of: (each: Flushed) => number) => flushed.reduce((total, each) => total + of(each), 0);
     const samples = sum((each) => each.samples);
-    // A flusher would move only a part of a window that is still growing.
+    // A flusher moves only a part of a window that is still growing.
     if (samples !== minutes * hosts * metrics)
       throw new Error(`${samples} samples moved of ${minutes * hosts * metrics}`);
     const elapsedMs =
@@ -110,18 +113,18 @@ export function flushOurs(outer: Frame, options: Flushing) {
         ),
       ),
       redisBytesPeak: Math.max(peakBytes, await peakMemory(stores.redis)),
-      /** CPU seconds per million samples; the store's with what was offered. */
+      /** CPU seconds per million samples. The store's include samples posted during the flush. */
       cpu: {
         flusher: perMillion(sum((each) => each.cpuMs)) / 1000,
         store: perMillion(storesEndMs.store - storesMs.store) / 1000,
       },
-      /** Bytes of memory that samples took after each minute. */
+      /** Bytes of memory used by the samples after each minute. */
       bytesByMinute,
     };
   });
 }
 
-/** Posts the minutes of hosts into memory. */
+/** Posts some minutes of all hosts into memory. */
 export async function fillMemory(
   frame: Frame,
   stores: Stores,
@@ -136,14 +139,17 @@ export async function fillMemory(
   const bytesByMinute: number[] = [];
   for (let minute = 0; minute < minutes; minute++) {
     await makeMinute(ingest, minute, fromMs + minute * MINUTE_MS);
-    // In the last one every series is entered for the paper's flusher.
+    // In the last minute, register every series for the paper's flusher.
     await postMinute(ingest, way === 'paper' && minute === minutes - 1 ? 'paper expiring' : way);
     bytesByMinute.push((await usedMemory(stores.redis)) - emptyBytes);
   }
   return { ingest, fromMs, bytesByMinute };
 }
 
-/** As `ops tenants create` and the first appends do; the ingesting process has a copy of its own. */
+/**
+ * Creates a tenant like `ops tenants create` and the first appends. The ingesting process caches its own
+ * copy.
+ */
 async function makeTenant({ address, environment }: Stores): Promise<void> {
   const client = new DynamoDBClient(address);
   const table = { client, name: environment[ENV.metaTable]! };

@@ -1,15 +1,16 @@
 /**
- * Textbook Gorilla, the benchmark's reference: timestamps as deltas of deltas, values XORed with the one before.
+ * Textbook Gorilla as the benchmark's reference: timestamps as deltas of deltas, values XORed with the
+ * previous one.
  *
- * @see T. Pelkonen et al., Gorilla: A Fast, Scalable, In-Memory Time Series Database, VLDB 2015, section 4.1. The
- *   first timestamp and delta are written in 64 and 32 bits here, since the paper's 14-bit delta is made for
- *   seconds; the buckets of deltas of deltas are the paper's, in milliseconds.
+ * @see T. Pelkonen et al., Gorilla: A Fast, Scalable, In-Memory Time Series Database, VLDB 2015, section 4.1.
+ *   Here the first timestamp and delta take 64 and 32 bits, because the paper's 14-bit delta is for seconds.
+ *   The buckets of deltas of deltas are the paper's, in ms.
  */
 
-/** Bits, most significant first. */
+/** Buffer of bits, most significant first. */
 let words = new Uint8Array(1 << 16);
 
-/** Encodes one series as Gorilla does, into a new array. */
+/** Encodes one series with Gorilla, into a new array. */
 export function encodeGorilla(timestamps: Float64Array, values: Float64Array): Uint8Array {
   const bits = new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
   if (words.length < values.length * 20 + 64) words = new Uint8Array(values.length * 40 + 64);
@@ -75,7 +76,7 @@ export function encodeGorilla(timestamps: Float64Array, values: Float64Array): U
     else {
       leading = zerosBefore;
       meaningful = 64 - zerosBefore - zerosAfter;
-      // 0 stands for 64, which does not fit 6 bits.
+      // 64 does not fit in 6 bits and is written as 0.
       write((0b11 << 11) | (leading << 6) | (meaningful & 63), 13);
     }
     const shift = 64 - leading - meaningful;
@@ -94,7 +95,7 @@ function trailingZeros(word: number): number {
   return 31 - Math.clz32(word & -word);
 }
 
-/** Reads back what {@link encodeGorilla} wrote; the caller knows the number of samples. */
+/** Decodes what {@link encodeGorilla} wrote. The caller knows the number of samples. */
 export function decodeGorilla(
   bytes: Uint8Array,
   count: number,

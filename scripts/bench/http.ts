@@ -11,13 +11,13 @@ const MINUTE_MS = 60_000;
 const POLL_MS = 10;
 const MARKERS_A_SECOND = 5;
 const WARM_UP_MINUTES = 5;
-/** A marker that takes longer counts as lost. */
+/** Time after which an unreadable marker counts as lost, in ms. */
 const PATIENCE_MS = 10 * 60_000;
 const MARKER = 'benchmarker';
 
 export const http = bench({
   name: 'http',
-  summary: 'samples a second over HTTP to the local stack, until they can be read',
+  summary: 'samples per second over HTTP to the local stack, including the time until they can be read',
   description:
     'Finds the most samples a second that the local stack takes as line protocol over HTTP (20 hosts a request) until they can be ' +
     'read; then, at half of that, the time to an acknowledgement and the time until a sample can be read.',
@@ -28,8 +28,8 @@ export const http = bench({
     'until the answer has it; from before the post until that answer.',
   options: {
     hosts: count('hosts', 1000),
-    metrics: count('metrics of each', 100),
-    clients: count('clients that post at once while the maximum is sought', 8),
+    metrics: count('metrics of each host', 100),
+    clients: count('concurrent clients while the maximum is determined', 8),
     seconds: number('how long each of the two parts is', 20),
     batchWindow: text(
       '<duration>',
@@ -44,7 +44,7 @@ export const http = bench({
     const pointsPerSecond = await run.maximum();
     const { acks, fresh, offered } = await run.atRate(pointsPerSecond / 2);
     return {
-      /** Most samples a second that are acknowledged and can be read. */
+      /** Highest rate of samples that are acknowledged and readable. */
       pointsPerSecond: Math.round(pointsPerSecond),
       offeredPointsPerSecond: Math.round(offered),
       posts: acks.length,
@@ -67,7 +67,7 @@ interface HttpLoad {
 class HttpRun {
   private readonly bodies: Generator<Body>;
   private lastMarkerMs = 0;
-  /** Minutes that were posted of every host. */
+  /** Number of minutes posted for every host. */
   private minutes = 0;
 
   constructor(
@@ -85,7 +85,7 @@ class HttpRun {
     await this.untilRead();
   }
 
-  /** Samples a second, acknowledged in a time, until all of them can be read. */
+  /** Returns the samples per second acknowledged in a time span, measured until all are readable. */
   async maximum(): Promise<number> {
     const beganMs = performance.now();
     const points = await this.flood(() => performance.now() - beganMs < this.load.seconds * 1000);
@@ -98,9 +98,9 @@ class HttpRun {
   }
 
   /**
-   * Posts with several clients, each the next body as soon as its last is acknowledged.
+   * Posts with several clients. Each sends its next body as soon as the previous one is acknowledged.
    *
-   * @returns samples acknowledged
+   * @returns number of samples acknowledged
    */
   private async flood(goesOn: () => boolean): Promise<number> {
     let points = 0;
@@ -116,13 +116,16 @@ class HttpRun {
     return points;
   }
 
-  /** Waits until everything posted before can be read: the stream keeps its order. */
+  /**
+   * Waits until everything posted so far is readable. It suffices to wait for a marker, because the stream
+   * keeps its order.
+   */
   private async untilRead(): Promise<void> {
     const timeMs = await this.mark();
     await this.untilReadable([{ timeMs, sentMs: performance.now() }], () => false);
   }
 
-  /** Posts at a rate, without waiting for acknowledgements. */
+  /** Posts at a fixed rate without waiting for acknowledgements. */
   async atRate(pointsPerSecond: number): Promise<{ acks: number[]; fresh: number[]; offered: number }> {
     const acks: number[] = [];
     const sent: Promise<void>[] = [];
@@ -153,7 +156,7 @@ class HttpRun {
     return { acks, fresh: await fresh, offered: points / (elapsedMs / 1000) };
   }
 
-  /** Every marker has a time of its own, by which it is found. */
+  /** Returns the time of the next marker. Each marker has a unique time, by which it is found. */
   private nextMarkerMs(): number {
     this.lastMarkerMs = Math.max(this.lastMarkerMs + 1, Date.now());
     return this.lastMarkerMs;
@@ -165,10 +168,10 @@ class HttpRun {
   }
 
   /**
-   * Reads the marker series until it has every marker.
+   * Reads the marker series until it contains every marker.
    *
-   * @param mayGrow more markers may come
-   * @returns each marker's time until it was read, ms
+   * @param mayGrow whether more markers may follow
+   * @returns for each marker the time until it was readable, in ms
    */
   private async untilReadable(markers: readonly Marker[], mayGrow: () => boolean): Promise<number[]> {
     const took: number[] = [];
@@ -197,7 +200,7 @@ class HttpRun {
       to: String(Math.ceil(Date.now() / 1000) + 60),
     });
     const { status, text } = await this.client.send(`/api/v1/series/metrics?${query}`);
-    // 404 before the first sample; 503 where a store takes too long.
+    // 404 before the first sample arrived; 503 when a store takes too long.
     if (status === 404 || status === 503) return new Set();
     if (status !== 200) throw new Error(`a read was answered ${status} ${text}`);
     const { metrics } = JSON.parse(text) as { metrics: { time: number }[] };
@@ -210,7 +213,7 @@ class HttpRun {
     return body;
   }
 
-  /** Returns once the body is acknowledged, which is posted again where a store took too long. */
+  /** Posts a body until it is acknowledged, retrying when a store took too long. */
   private async post(body: string): Promise<void> {
     const untilMs = performance.now() + PATIENCE_MS;
     for (;;) {
@@ -224,20 +227,20 @@ class HttpRun {
 }
 
 interface Marker {
-  /** The marker's own time, ms since epoch. */
+  /** Timestamp of the marker, in ms since epoch. */
   readonly timeMs: number;
-  /** Monotonic clock, ms. */
+  /** Sending time on the monotonic clock, in ms. */
   readonly sentMs: number;
 }
 
 interface Body {
   readonly text: string;
   readonly samples: number;
-  /** From 0. */
+  /** Number of the minute, from 0. */
   readonly minute: number;
 }
 
-/** Consecutive minutes that end before now. */
+/** Yields bodies of consecutive minutes in the past, without end. */
 function* endless(bodies: AgentBodies, hosts: readonly string[]): Generator<Body> {
   const fromMs = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - 23 * 60 * MINUTE_MS;
   for (let minute = 0; ; minute++) {

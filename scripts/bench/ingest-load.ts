@@ -1,4 +1,4 @@
-/** Processes that post a load: for `bench ingest`, and beside flushes and reads. */
+/** Processes that post a load, for `bench ingest` and during flushes and reads. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { POST_NODE_OPTIONS } from '../../infra/functions/node-options';
 import { ENV } from '../../shared/platform/names';
@@ -9,12 +9,15 @@ import type { IngestTask, Round, Way } from './workers/ingest';
 
 const HOUR_MS = 3_600_000;
 
-/** What all processes of a load post together. */
+/** A load posted by all processes together. */
 export interface Load extends Omit<IngestTask, 'worker'> {
   readonly cpuProf?: string | undefined;
 }
 
-/** Starts a process that posts its share of a load. It writes into Valkey; maps in the process stand in for AWS's services. */
+/**
+ * Starts a process that posts its share of a load. It uses a real Valkey; maps in the process stand in for
+ * AWS.
+ */
 export function startIngest(frame: Frame, { cpuProf, ...load }: Load, worker = 0): Promise<Worker> {
   const task: IngestTask = { ...load, worker };
   return Worker.start(frame, 'ingest', {
@@ -27,7 +30,7 @@ export function startIngest(frame: Frame, { cpuProf, ...load }: Load, worker = 0
       AWS_ACCESS_KEY_ID: 'test',
       AWS_SECRET_ACCESS_KEY: 'test',
       BENCH_TASK: JSON.stringify(task),
-      // Limits that a tenant of this size needs.
+      // Lift the limits that a tenant of this size would reach.
       [ENV.settings]: JSON.stringify(parseSettings({ maxSamplesPerMinute: 1e12, maxSeries: 1e9 })),
       [ENV.stream]: 'stream',
       [ENV.metaTable]: 'meta',
@@ -37,7 +40,7 @@ export function startIngest(frame: Frame, { cpuProf, ...load }: Load, worker = 0
   });
 }
 
-/** Makes a process ready to post a minute of its hosts. */
+/** Makes a process generate a minute of its hosts. */
 export function makeMinute(
   worker: Worker,
   minute: number,
@@ -47,16 +50,16 @@ export function makeMinute(
   return worker.ask({ make: [minute, timeMs, isWarmUp] });
 }
 
-/** Posts the minute that was made. */
+/** Posts the minute generated last. */
 export function postMinute(worker: Worker, way: Way = 'ours'): Promise<Round> {
   return worker.ask<Round>({ run: way });
 }
 
 /**
- * Makes a process post minute after minute of all its hosts, at the given rate or, if that is too fast, as soon as the minute
- * before is in memory.
+ * Makes a process post minute after minute of all its hosts at a rate. If the rate is too high, each minute
+ * follows as soon as the previous one is in memory.
  *
- * @param rate samples a second
+ * @param rate samples per second
  * @param fromMs time of the first minute
  * @param over stops the process
  */
@@ -86,7 +89,7 @@ export async function offer(
   };
 }
 
-/** A fifth of a second of ingest at 100,000 samples/s. */
+/** Load used during other measurements: a fifth of a second of ingest at 100,000 samples/s. */
 const BESIDE = {
   hosts: 200,
   metrics: 100,
@@ -96,7 +99,9 @@ const BESIDE = {
   shape: 'dense',
 } as const;
 
-/** Runs work while a process posts line protocol at a rate, in samples a second; reports the rate that it reached. */
+/**
+ * Runs work while a process posts line protocol at a rate in samples per second. Reports the rate it reached.
+ */
 export async function besideIngest(
   frame: Frame,
   redisUrl: string,

@@ -12,7 +12,7 @@ import type { Round, Way } from './workers/ingest';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-/** Series are known in a minute in which at most this part of the samples is of new ones. */
+/** Largest share of new series' samples for which a minute counts as having known series only. */
 const MAX_NEW = 1e-4;
 const WARM_UP_MINUTES = 3;
 const SHAPE_NAMES = Object.keys(SHAPES) as Shape[];
@@ -20,7 +20,7 @@ const PROTOCOLS = ['mackerel', 'influx', 'remote-write', 'otlp'] as const;
 
 export const ingest = bench({
   name: 'ingest',
-  summary: 'samples a second into memory, beside the way of the paper',
+  summary: "samples per second into memory, compared with the HeteroTSDB paper's method",
   description:
     'Samples a second through the post handler (authentication, limits, validation, encoding), batches as the event source ' +
     'mapping cuts them, and the ingester handler with its catalogue writes, into a real Valkey on loopback. The handlers are ' +
@@ -32,9 +32,9 @@ export const ingest = bench({
     'time to live, and a timer or a stream entry.',
   options: {
     hosts: count('hosts', 10_000),
-    metrics: count('metrics of each', 100),
+    metrics: count('metrics of each host', 100),
     minutes: count('minutes that each host posts; in the first every series is new', 30, 2),
-    workers: count('processes, each a shard with the functions beside it', Math.min(2, cpus().length)),
+    workers: count('processes, each with one shard and its functions', Math.min(2, cpus().length)),
     protocol: choice(
       'mackerel (JSON, one host a request), influx (20 lines a request), remote-write or otlp (2,000 samples of 10 labels a ' +
         'request, a host is a target)',
@@ -48,7 +48,7 @@ export const ingest = bench({
       0,
     ),
     shape: choice(SHAPE_NAMES.map((name) => `${name}: ${SHAPES[name]}`).join('; '), SHAPE_NAMES, 'dense'),
-    paper: flag("leave the paper's way out", true),
+    paper: flag("skip the paper's method", true),
     cpuProf: text('<dir>', 'write a CPU profile of each process there'),
   },
   run: async (options, frame) => {
@@ -59,12 +59,12 @@ export const ingest = bench({
       workers: options.workers,
       cpuProf: options.cpuProf,
       warmUpHosts: options.warmUp ?? Math.ceil(100_000 / options.metrics),
-      // Mackerel's posts are dense.
+      // Mackerel's posts are always dense.
       protocol: shape === 'dense' ? options.protocol : 'influx',
       hosts: isLone ? options.hosts * options.metrics : options.hosts,
       metrics: isLone ? 1 : options.metrics,
     };
-    // The paper's way knows no other requests.
+    // The paper's method supports no other requests.
     const hasPaper = shape === 'dense' && ['mackerel', 'influx'].includes(load.protocol) && options.paper;
     const ours = await measureIngest(frame, { ...load, minutes });
     const paper = hasPaper ? await measureIngest(frame, { ...load, minutes: 3 }, 'paper') : undefined;
@@ -76,17 +76,17 @@ export const ingest = bench({
       protocol: load.protocol,
       shape,
       series: load.hosts * load.metrics,
-      /** Rates of the first minute, in which every series is new, and of later minutes, in which none is. */
+      /** Rates of the first minute, in which all series are new, and of later minutes, in which none is. */
       coldPointsPerSecond: Math.round(ours.cold.pointsPerSecond),
       warmPointsPerSecond: Math.round(warm.pointsPerSecond),
-      /** Rate of the paper's way with known series; 0 when the run leaves it out. */
+      /** Rate of the paper's method with known series; 0 if it was skipped. */
       seedPointsPerSecond: Math.round(paper?.warm.pointsPerSecond ?? 0),
       ratioToSeed: paper === undefined ? 0 : warm.pointsPerSecond / paper.warm.pointsPerSecond,
       cpuSecondsPerMillion: warm.cpu,
       hotBytesPerPoint: ours.hotBytesPerPoint,
-      /** Bytes in the chunks that a flush would make of the samples. */
+      /** Bytes per point in the chunks that a flush of the samples would write. */
       warmBytesPerPoint: ours.warmBytesPerPoint,
-      /** Rate of the later minutes in which some series are new; 0 when there are none. */
+      /** Rate of later minutes in which some series are new; 0 if there are none. */
       growingPointsPerSecond: Math.round(ours.growing?.pointsPerSecond ?? 0),
       redisCallsPerMillion: warm.redisCallsPerMillion,
       putUnitsPerMillion: warm.putUnitsPerMillion,
@@ -100,28 +100,32 @@ export const ingest = bench({
 /** A minute of a load. */
 interface Phase {
   readonly pointsPerSecond: number;
-  /** The part of the samples whose series were never posted before. */
+  /** Share of the samples whose series are new. */
   readonly newFraction: number;
-  /** Seconds per million samples. */
+  /** CPU seconds per million samples. */
   readonly cpu: Readonly<Record<'post' | 'ingest' | 'store' | 'busiestNode', number>>;
   readonly recordBytes: number;
   readonly redisCallsPerMillion: number;
-  /** Units of 25 KB, at least one a record. */
+  /** Units of 25 KB, at least one per record. */
   readonly putUnitsPerMillion: number;
-  /** The ingester's, and those of post's counters; `bench flush` counts a flush's. */
+  /** Write units of the ingester and of post's counters; `bench flush` counts those of a flush. */
   readonly writeUnitsPerMillion: number;
   readonly calls: Readonly<Record<string, number>>;
 }
 
 interface Measured extends Omit<Load, 'redisUrl'> {
   readonly minutes: number;
-  /** Primaries of the hot tier. @default 1 */
+  /**
+   * Primaries of the hot tier.
+   *
+   * @default 1
+   */
   readonly nodes?: number;
 }
 
 /**
- * Runs a load into an empty store. In its first minute every series is new, in the others all are known; where requests have
- * random parts of their hosts, some series are new in each of the first dozen minutes.
+ * Runs a load into an empty store. In the first minute all series are new, in later ones all are known. If
+ * requests contain random parts of hosts, some series are new in each of the first dozen minutes.
  */
 export function measureIngest(
   outer: Frame,
@@ -138,7 +142,7 @@ export function measureIngest(
     const make = (minute: number, timeMs: number, isWarmUp = false) =>
       Promise.all(workers.map((worker) => makeMinute(worker, minute, timeMs, isWarmUp)));
     const post = () => Promise.all(workers.map((worker) => postMinute(worker, way)));
-    // An hour begins with it, so that 60 minutes are one window.
+    // Start at a full hour, so that 60 minutes are one window.
     const fromMs = Math.floor((Date.now() - minutes * MINUTE_MS) / HOUR_MS) * HOUR_MS;
     for (let minute = 0; minute < WARM_UP_MINUTES && load.warmUpHosts > 0; minute++) {
       await make(minute, fromMs + (minute - WARM_UP_MINUTES) * MINUTE_MS, true);
@@ -166,10 +170,10 @@ export function measureIngest(
     const mean = (of: keyof Phase['cpu']) => sum(known, ({ cpu }) => cpu[of]) / known.length;
     return {
       cold: cold!,
-      /** The later minutes in which some series are new; undefined when there are none. */
+      /** Later minutes in which some series are new; undefined if there are none. */
       growing: median(later.filter(({ newFraction }) => newFraction > MAX_NEW)),
       warm: median(known)!,
-      /** Of all minutes in which the series are known. */
+      /** CPU of all minutes in which the series are known. */
       warmCpu: {
         post: mean('post'),
         ingest: mean('ingest'),
@@ -208,7 +212,7 @@ function phaseOf(rounds: readonly Round[], nodesCpuMs: readonly number[], redisC
   };
 }
 
-/** The phase of median speed; undefined of none. */
+/** Returns the phase with the median rate; undefined if there is none. */
 function median(phases: readonly Phase[]): Phase | undefined {
   return [...phases].sort((a, b) => a.pointsPerSecond - b.pointsPerSecond)[phases.length >> 1];
 }

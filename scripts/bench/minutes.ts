@@ -19,12 +19,12 @@ import { QueryInstances } from './query-instances';
 
 const SECOND_MS = 1000;
 const HOUR_MS = 3_600_000;
-/** Days ago: archived, and asked of the manifest first. */
+/** Age of the day in days, so that it is archived and reads consult the manifest first. */
 const AGE_DAYS = 4;
 
 export const minutes = bench({
   name: 'minutes',
-  summary: 'a day of a sample a second, read by the minute with and without stored minutes',
+  summary: 'reads by the minute of a day with a sample per second, with and without minute rollups',
   description:
     'Archives a day of a host with a sample a second of each series, rolls it up with rollups=on and rollups=minutes, and reads ' +
     'the day by the minute, and by 5 minutes.',
@@ -70,7 +70,7 @@ export const minutes = bench({
   },
 });
 
-/** Archives the day, as the archiver does. */
+/** Archives the day like the archiver. */
 async function writeDay(tiers: Tiers, series: number, missing: number) {
   const tenant = await TenantData.create(tiers, 'dense', 1);
   const hostId = await tenant.host('host0');
@@ -103,7 +103,9 @@ async function bytesUnder({ s3, bucket }: Tiers, Prefix: string): Promise<number
   return bytes;
 }
 
-/** Gauges that walk at random in steps of a quarter, a fifth of them at rest; each second that is not missing. */
+/**
+ * Generates gauges as random walks in steps of 0.25, of which a fifth stay constant, with missing seconds.
+ */
 function hourOf(layout: Layout, startMs: number, missing: number, random: Random): Block {
   const seconds = Array.from({ length: HOUR_MS / SECOND_MS }, (_, i) => startMs + i * SECOND_MS);
   const timestamps = Float64Array.from(seconds.filter(() => random.next() >= missing));

@@ -7,32 +7,40 @@ import { choice, count, number } from './frame/options';
 import { quantile } from './frame/quantile';
 import { startBenchStack } from './frame/stack';
 
-/** Samples of a post: the quiet tenant's, and the noisy one's. */
+/** Samples per post of the quiet tenant and of the noisy one. */
 const QUIET_SAMPLES = 30;
 const NOISY_SAMPLES = 500;
-/** Samples a minute that the noisy tenant may send: it exceeds them at once. */
+/** The noisy tenant's limit of samples per minute, which it exceeds at once. */
 const NOISY_LIMIT = 10_000;
 
-/** Sends a request. @returns its status */
+/**
+ * Sends a request.
+ *
+ * @returns its status
+ */
 type Send = () => Promise<number>;
 
-/** What the noisy tenant does. */
+/** A kind of noise made by the noisy tenant. */
 interface NoiseKind {
   readonly limits: Readonly<Record<string, number>>;
-  /** What is timed of the quiet tenant. */
+  /** Which requests of the quiet tenant are timed. */
   readonly quiet: 'post' | 'read';
-  /** Prepares the tenant. @returns what it sends again and again */
+  /**
+   * Prepares the noisy tenant.
+   *
+   * @returns the request that it repeats
+   */
   readonly start: (tenant: BenchTenant) => Promise<Send>;
 }
 
 const NOISES = {
-  /** Valid samples beyond its limit. */
+  /** Valid samples beyond the tenant's limit. */
   samples: {
     limits: { samplesPerMinute: NOISY_LIMIT },
     quiet: 'post',
     start: async (tenant) => tenant.sending('/api/v0/tsdb', tenant.samples(NOISY_SAMPLES)),
   },
-  /** In turns samples that are too old, and bodies that are no JSON. */
+  /** Alternates between too old samples and bodies that are not JSON. */
   refused: {
     limits: { samplesPerMinute: NOISY_LIMIT / 10 },
     quiet: 'post',
@@ -43,7 +51,7 @@ const NOISES = {
       return () => sends[sent++ % sends.length]!();
     },
   },
-  /** Samples of ever new sources, at the limit of series. */
+  /** Samples of new sources without end, at the limit of series. */
   series: {
     limits: { samplesPerMinute: 1_000_000, series: 1 },
     quiet: 'post',
@@ -53,12 +61,12 @@ const NOISES = {
         const lines = Array.from({ length: NOISY_SAMPLES }, () => `a,host=new${made++} value=1`);
         return tenant.sending('/write', lines.join('\n'))();
       };
-      // Instances look every 30 s whether the tenant is at its limit.
+      // Instances check every 30 s whether the tenant is at its limit.
       while ((await fresh()) !== 429) await sleep(1000);
       return fresh;
     },
   },
-  /** Queries that keep an instance busy for some tenths of a second. */
+  /** Queries that keep an instance busy for a few tenths of a second. */
   reads: {
     limits: { querySecondsPerMinute: 1, queriesAtOnce: 1 },
     quiet: 'read',
@@ -91,7 +99,7 @@ export const noisy = bench({
     const post = quiet.sending('/api/v0/tsdb', quiet.samples(QUIET_SAMPLES));
     await post();
     const send = kind.quiet === 'post' ? post : () => quiet.sending(quiet.graph)();
-    // A first sample can be read after a second or two.
+    // The first sample takes a second or two to become readable.
     while ((await send()) === 404) await sleep(100);
     await timed(send, 50);
     const disturb = await kind.start(other);
@@ -136,7 +144,7 @@ async function timed(send: Send, requests: number): Promise<number[]> {
   return durations;
 }
 
-/** A tenant with one host, and a key that may read and write. */
+/** A tenant with one host and a key that may read and write. */
 class BenchTenant {
   private constructor(
     private readonly client: HttpClient,
@@ -150,13 +158,13 @@ class BenchTenant {
     return new BenchTenant(client, await client.createHost('web1'));
   }
 
-  /** The path of a graph of the host's first metric, of an hour. */
+  /** Path of an hour-long graph of the host's first metric. */
   get graph(): string {
     const now = Math.floor(Date.now() / 1000);
     return `/api/v0/hosts/${this.hostId}/metrics?name=custom.m0&from=${now - 3600}&to=${now}`;
   }
 
-  /** A body of samples. Made once, so that the client's own CPU is not measured. */
+  /** Builds a body of samples. Build it once, so that the client's CPU is not measured. */
   samples(count: number, time = Math.floor(Date.now() / 1000)): string {
     const { hostId } = this;
     return JSON.stringify(

@@ -16,18 +16,21 @@ export interface PlacementOptions {
 }
 
 interface Row {
-  /** `born`: 8 for each tenant; `advised`: as `ops tenants advise` says. */
+  /** `born`: 8 partitions per tenant; `advised`: the numbers that `ops tenants advise` recommends. */
   readonly partitions: 'born' | 'advised';
   readonly partitionCount: number;
   readonly over: 'stream shards' | 'cache shards';
   readonly shards: number;
-  /** Load of the fullest shard, of 99 in 100 shards, and of the hottest partition, over the mean of the shards. */
+  /**
+   * Loads relative to the mean of the shards: of the fullest shard, of the 99th percentile, and of the
+   * hottest partition.
+   */
   readonly max: number;
   readonly p99: number;
   readonly hottest: number;
 }
 
-/** Series of a host, at a sample a minute, and bytes of a sample in the stream (`npm run bench -- units`). */
+/** Series of a host at a sample a minute, and bytes per sample in the stream (`npm run bench -- units`). */
 const SERIES_OF_SOURCE = 100;
 const BYTES_PER_SECOND = (SERIES_OF_SOURCE * 15) / 60;
 const BORN = 8;
@@ -35,7 +38,7 @@ const SLOTS = 16_384;
 
 export const placement = bench({
   name: 'placement',
-  summary: 'how evenly partitions lie over stream and cache shards',
+  summary: 'how evenly partitions are spread over stream and cache shards',
   description:
     "Places the partitions of tenants of very different sizes (Zipf's law) over stream shards and cache shards, as Kinesis and a " +
     'Valkey cluster do, and prints how uneven that is, before and after tenants have the partitions advised.',
@@ -75,7 +78,7 @@ export function placementRows(options: PlacementOptions): Row[] {
   });
 }
 
-/** Sources of each tenant, at least one; the largest tenant first. */
+/** Returns the number of sources of each tenant, at least one, the largest tenant first. */
 function sourcesOfTenants({ tenants, series, skew }: PlacementOptions): number[] {
   const weights = Array.from({ length: tenants }, (_, rank) => 1 / (rank + 1) ** skew);
   const total = weights.reduce((sum, weight) => sum + weight, 0);
@@ -88,7 +91,7 @@ interface PartitionLoad {
   readonly bytesPerSecond: number;
 }
 
-/** The load of every partition that has one, each source placed by its own id. */
+/** Returns the load of every partition that has any. Each source is placed by its own id. */
 function loadsOf(sources: readonly number[], partitions: readonly number[]): PartitionLoad[] {
   return sources.flatMap((count, tenant) => {
     const tenantId = tenantIdOf(`tenant-${tenant}`);
@@ -106,7 +109,7 @@ function loadsOf(sources: readonly number[], partitions: readonly number[]): Par
 }
 
 /**
- * The shard of a partition key, of shards that divide the range of MD5 evenly.
+ * Returns the shard of a partition key, for shards that divide the range of MD5 evenly.
  *
  * @see https://docs.aws.amazon.com/streams/latest/dev/key-concepts.html
  */

@@ -4,13 +4,15 @@ import { quantile } from './frame/quantile';
 import type { Stores } from './frame/stores';
 import { QueryInstances } from './query-instances';
 
-/** The first query of new instances: what it costs while an instance remembers nothing. */
+/** The first query of new instances, whose caches are empty. */
 interface FirstRow {
   readonly read: string;
   readonly series: number;
   readonly rounds: number;
   readonly requests: number;
-  /** Median CPU after the instance has loaded its code, all threads, the HTTP server around the handler included. */
+  /**
+   * Median CPU after the code was loaded, in ms. Includes all threads and the HTTP server around the handler.
+   */
   readonly cpuMs: number;
   readonly readUnits: number;
   readonly megabytes: number;
@@ -29,12 +31,14 @@ const QUERIES: readonly FirstQuery[] = [
   { read: '3 hours, warm', tier: 'warm', stepS: 60 },
   { read: 'a day, cold', tier: 'cold', stepS: 300 },
 ];
-/** New instances of which each query is the first; rounds are counted in one more, whose answers are held back. */
+/** New instances whose first query is measured. Rounds are counted on one more, whose answers are delayed. */
 const INSTANCES = 3;
-/** Longer than an instance works between two answers of one round. */
+/** Delay of answers in ms, longer than an instance works between two answers of a round. */
 const HOLD_MS = 1_000;
 
-/** @param only reads whose text contains it */
+/**
+ * @param only measure only reads whose text contains this
+ */
 export async function measureFirst(
   frame: Frame,
   stores: Stores,

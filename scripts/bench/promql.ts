@@ -11,9 +11,9 @@ import { QueryInstances } from './query-instances';
 interface Query {
   readonly query: string;
   readonly tier: 'hot' | 'warm';
-  /** Series that the query reads, of so many sources. */
+  /** Number of series that the query reads, given the number of sources. */
   readonly series: (sources: number) => number;
-  /** Seconds between steps; undefined: an instant query at the range's end. */
+  /** Step in seconds; undefined for an instant query at the end of the range. */
   readonly step?: number;
 }
 
@@ -30,7 +30,7 @@ const SCRAPES_A_MINUTE = 4;
 
 export const promql = bench({
   name: 'promql',
-  summary: 'PromQL over 1,000 sources, beside Prometheus',
+  summary: 'PromQL over 1,000 sources, optionally compared with Prometheus',
   description:
     'Evaluates PromQL over sources scraped every 15 s: the last hour in memory, the hour before in DynamoDB.',
   notes:
@@ -58,7 +58,7 @@ export const promql = bench({
     for (const each of QUERIES.filter(({ tier, query }) => `${tier} ${query}`.includes(only))) {
       const { query, tier, series, step } = each;
       const path = pathOf(data, each);
-      // Once to count what the days announce, once to keep what the table has then.
+      // The first request counts what the days announce; the second caches the table's content.
       for (let i = 0; i < 2; i++) await instances.settle(`/prometheus${path}`, data.apiKey);
       const profile = cpuProf && join(cpuProf, `${rows.length}`);
       const timing = { durationMs, pauseMs: 0, profile };
@@ -69,7 +69,7 @@ export const promql = bench({
         query,
         tier,
         series: series(sources),
-        /** Samples in the query's windows. */
+        /** Number of samples in the query's windows. */
         points: series(sources) * minutes * SCRAPES_A_MINUTE,
         ms: measured.p50Ms,
         cpuMs: measured.cpuMs,
@@ -81,7 +81,7 @@ export const promql = bench({
   },
 });
 
-/** Path and parameters of a query, as both servers take them below their prefix. */
+/** Returns path and parameters of a query, the same for both servers. */
 function pathOf({ ranges }: PromqlData, { query, tier, step }: Query): string {
   const { fromMs, toMs } = ranges[tier];
   const end = toMs / 1000 - 15;

@@ -1,4 +1,7 @@
-/** Instances of the query function, and what they are measured by: `bench query`, `history`, `minutes` and `promql`. */
+/**
+ * Instances of the query function and their measurement, for `bench query`, `history`, `minutes` and
+ * `promql`.
+ */
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,66 +14,71 @@ import { Worker } from './frame/worker';
 import type { Keeping, Passed } from './workers/kept-answers';
 import type { Asked, Order, Spent } from './workers/query';
 
-/** An instance is young for so many queries of a kind. */
+/** Number of queries of a kind for which an instance counts as young. */
 const YOUNG = 10;
-/** Then it warms up, for so many queries or so long: connections are then open, code is compiled. */
+/** Warm-up after that, in queries and in ms, so that connections are open and code is compiled. */
 const WARM_UP = 1800;
 const WARM_UP_MS = 20_000;
-/** After that its CPU is measured for so many queries while answers are kept. */
+/** Number of queries measured while answers come from a cache. */
 const KEPT_MEASURED = 200;
 const MAX_TRIES = 100;
-/** Queries of all instances that are measured at least, unless that takes longer than this. */
+/** Fewest queries measured over all instances, and the time after which fewer suffice. */
 const LEAST_MEASURED = 200;
 const MOST_MEASURED_MS = 15_000;
-/** Delay of answers when rounds are counted: far longer than anything else takes. */
+/** Delay of answers while rounds are counted, far longer than any other step. */
 export const HOLD_MS = 100;
 
-/** One kind of query. Times are without the emulator's; the others are means. */
+/** Measurements of one kind of query. Times exclude the emulator's; counts are means. */
 export interface Measured {
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** CPU of the instance: all of its threads, the kernel's time and the HTTP server around the handler included. */
+  /** CPU of the instance: all threads including the kernel's time, and the HTTP server around the handler. */
   readonly cpuMs: number;
-  /** Of `cpuMs`, the time in the kernel, which is HTTP's and the heap's. */
+  /** Part of `cpuMs` in the kernel, for HTTP and the heap. */
   readonly kernelCpuMs: number;
-  /** Of `cpuMs`, the threads of the collector, the compiler and libuv. */
+  /** Part of `cpuMs` in threads of the garbage collector, the compiler and libuv. */
   readonly otherThreadsCpuMs: number;
   /**
-   * CPU while a read of DynamoDB or S3 that was asked before is answered at once (kept-answers.ts). Otherwise an
-   * instance waits for 20 ms and more, while the stand-in for AWS has the same cores: the same work then takes more CPU.
+   * CPU while repeated reads of DynamoDB and S3 are answered from a cache (kept-answers.ts). Without it, an
+   * instance waits 20 ms and more while the stand-in for AWS uses the same cores, and the same work takes
+   * more CPU.
    */
   readonly keptCpuMs: number;
-  /** CPU of an instance's first queries of the kind, before its code is compiled. */
+  /** CPU of an instance's first queries of a kind, before its code is compiled. */
   readonly youngCpuMs: number;
-  /** How many times a query waits for stores one after the other. */
+  /** Number of consecutive waits for stores in a query. */
   readonly rounds: number;
   readonly requests: number;
-  /** Of the stores' requests and answers. */
+  /** Bytes of the stores' requests and answers. */
   readonly bytes: number;
   readonly emulatorMs: number;
 }
 
 export interface Timing {
   readonly durationMs: number;
-  /** Mean time between two queries of a client. */
+  /** Mean time between two queries of a client, in ms. */
   readonly pauseMs: number;
-  /** Delay of each store's answer while it is measured. @default 0 */
+  /**
+   * Delay of each store's answer during the measurement, in ms.
+   *
+   * @default 0
+   */
   readonly holdMs?: number;
-  /** Path, without its extension, of CPU profiles of what is measured; undefined for none. */
+  /** Path, without extension, for CPU profiles of the measured queries; undefined for none. */
   readonly profile?: string | undefined;
 }
 
-/** The path of a client's query, by the client's index and how many it has sent. */
+/** Returns the path of a query, given the client's index and the number of queries it has sent. */
 export type PathOf = (client: number, turn: number) => string;
 
 type Instance = Worker<{ readonly port: number }>;
 
 interface Answer extends Asked {
-  /** Without the emulator's time. */
+  /** Excluding the emulator's time. */
   readonly ms: number;
 }
 
-/** One process a client, since an instance of Lambda has one request at a time. */
+/** One process per client, because a Lambda instance handles one request at a time. */
 export class QueryInstances {
   private readonly agent = new Agent({ keepAlive: true });
 
@@ -79,7 +87,7 @@ export class QueryInstances {
     private readonly keeper: Worker,
   ) {}
 
-  /** Starts the instances, which end with the run. */
+  /** Starts the instances. They end with the run. */
   static async start(frame: Frame, { environment }: Stores, clients: number): Promise<QueryInstances> {
     const args = [environment.AWS_ENDPOINT_URL!];
     const keeper = await Worker.start<{ port: number }>(frame, 'kept-answers', { env: process.env, args });
@@ -101,8 +109,8 @@ export class QueryInstances {
   }
 
   /**
-   * Asks until no store is too slow: the stand-in for AWS takes longer for the first thousand requests of a wide query than a
-   * query may take, and each try leaves fewer.
+   * Repeats a query until it succeeds. The stand-in for AWS takes longer for the first thousand requests of a
+   * wide query than a query may take, but each attempt leaves fewer.
    */
   async settle(path: string, apiKey: string): Promise<void> {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -112,7 +120,7 @@ export class QueryInstances {
     throw new Error(`${path.slice(0, 200)}: 503 after ${MAX_TRIES} tries`);
   }
 
-  /** Measures a query that is the instance's first. */
+  /** Measures an instance's first query. */
   async first(path: string, apiKey: string, holdMs: number, profile?: string) {
     await this.order(() => ({ holdMs, ...(profile !== undefined && { profile: 'begin' }) }));
     await this.passed();
@@ -121,7 +129,7 @@ export class QueryInstances {
     return { ...answers[0]!, cpuMs, ...(await this.passed()) };
   }
 
-  /** What the instances asked of AWS since this was called last. */
+  /** Returns what the instances asked of AWS since the last call. */
   private passed(): Promise<Passed> {
     return this.keeper.ask<Passed>({ isKeeping: false } satisfies Keeping);
   }
@@ -169,7 +177,7 @@ export class QueryInstances {
     };
   }
 
-  /** CPU of the instances for each answer of some work. */
+  /** Returns the instances' CPU per answer during some work. */
   private async spent(
     work: () => Promise<readonly Answer[]>,
   ): Promise<Spent & { readonly answers: readonly Answer[] }> {
@@ -200,7 +208,7 @@ export class QueryInstances {
     return answers;
   }
 
-  /** A query's delay, in multiples of an answer's delay. */
+  /** Returns a query's duration as a multiple of the delay of answers. */
   private async rounds(pathOf: PathOf, apiKey: string): Promise<number> {
     const [instance] = this.instances as [Instance];
     const least = async () => {
@@ -222,7 +230,7 @@ export class QueryInstances {
     const beganMs = performance.now();
     const { response, body } = await this.fetch(i, path, apiKey);
     const totalMs = performance.now() - beganMs;
-    // An empty answer is fast.
+    // An empty answer would look fast.
     if (response.statusCode !== 200 || body.length < 200)
       throw new Error(`${path.slice(0, 200)}: ${response.statusCode} ${body.toString().slice(0, 500)}`);
     const asked = JSON.parse(response.headers[ASKED_HEADER] as string) as Asked;

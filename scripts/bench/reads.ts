@@ -20,7 +20,7 @@ const INGEST =
 
 export const query = bench({
   name: 'query',
-  summary: 'reads from each tier, at rest and beside ingest',
+  summary: 'reads from each tier, alone and during ingest',
   description:
     "Reads one series (`GET /api/v0/hosts/{id}/metrics`) and a host's 100 series (`GET /api/v1/hosts/{id}/metrics`): 1 h from " +
     'memory, 24 h from DynamoDB, 30 days from S3 (of the 100 series in steps of an hour); at rest, and beside ingest.',
@@ -58,10 +58,10 @@ export const query = bench({
     ),
 });
 
-/** Ranges, and the steps in which they are read, s; undefined: as stored. */
+/** Ranges with their steps in seconds; undefined for samples as stored. */
 const STEPS = { '1h': undefined, '24h': 300, '7d': 3600, '30d': 3600, '90d': 3600, '460d': 86_400 } as const;
 const RANGES = Object.keys(STEPS) as (keyof typeof STEPS)[];
-/** Days in the archive: with the tiers above it the longest range is full. */
+/** Days in the archive. Together with the tiers above, they fill the longest range. */
 const COLD_DAYS = 459;
 
 export const history = bench({
@@ -85,7 +85,7 @@ export const history = bench({
         .filter((kind) => options.only?.includes(`${kind.query}-${kind.range}`) ?? true)
         .map((kind) => {
           const { toMs } = data.ranges.hot;
-          // An answer has 100,000 values at most.
+          // An answer may have at most 100,000 values.
           const stepS = kind.query === 'host' && kind.range === '90d' ? 3 * 3600 : STEPS[kind.range];
           const range = { fromMs: toMs - parseDuration(kind.range)!, toMs };
           return { kind, ...pathOf(data, kind.query, range, stepS) };
@@ -97,24 +97,24 @@ export const history = bench({
 interface ReadOptions {
   readonly clients: number;
   readonly seconds: number;
-  /** Mean, ms. */
+  /** Mean pause in ms. */
   readonly pause: number;
-  /** Samples a second. */
+  /** Samples per second. */
   readonly ingest: number;
-  /** ms */
+  /** Delay in ms. */
   readonly hold?: number;
   readonly cpuProf: string | undefined;
 }
 
 interface Kind {
-  /** What is read, such as a query and a tier. */
+  /** Properties of the read, such as its query and tier. */
   readonly kind: Readonly<Record<string, string>>;
   readonly pathOf: PathOf;
 }
 
 type ReadRow = Measured & { readonly underIngest: boolean };
 
-/** Measures kinds of reads at rest, and then beside an ingest. */
+/** Measures kinds of reads alone, then during ingest. */
 async function reads(
   frame: Frame,
   options: ReadOptions,
@@ -153,14 +153,14 @@ async function reads(
   return [...rest, ...beside];
 }
 
-/** Path of a query; clients and turns vary the host and the series. */
+/** Returns the path of a query. Host and series depend on client and turn. */
 function pathOf(
   { hostIds, names }: QueryData,
   kind: Query,
   { fromMs, toMs }: QueryData['ranges']['hot'],
   stepS: number | undefined,
 ): Pick<Kind, 'pathOf'> {
-  // Both ends are included.
+  // Both ends are inclusive.
   const range = `from=${fromMs / 1000}&to=${(toMs - MINUTE_MS) / 1000}${stepS === undefined ? '' : `&step=${stepS}`}`;
   const all = names.map((name) => `name=${name}`).join('&');
   return {

@@ -13,18 +13,21 @@ import { quantile } from './frame/quantile';
 import { type BenchStack, startBenchStack, UNLIMITED } from './frame/stack';
 
 const MINUTE_MS = 60_000;
-/** A slot begins so long after the one before, ms: what query keeps for ten seconds is read anew, as in each minute. */
+/**
+ * Time between the starts of two slots in ms, so that what query caches for ten seconds is read again, as
+ * with slots a minute apart.
+ */
 const APART_MS = 10_000;
-/** Time between two samples of a series; a rule takes a sample of the last five minutes. */
+/** Interval between samples of a series, in s. A rule uses a sample of the last five minutes. */
 const INTERVAL_S = 120;
-/** Samples reach this far before and after the beginning of the run, s. */
+/** How far samples reach before and after the start of the run, in s. */
 const [BEFORE_S, AFTER_S] = [600, 7200];
-/** Samples of a request. */
+/** Samples per request. */
 const BATCH = 5000;
-/** Hosts of a small tenant, and the metrics of each host of any. */
+/** Hosts of a small tenant, and metrics of every host. */
 const HOSTS = 3;
 const METRICS = 5;
-/** Rules of a group of the large tenant; its hosts have one of as many roles. */
+/** Rules per group of the large tenant. Its hosts are spread over this many roles. */
 const GROUP_RULES = 100;
 const ROLES = 20;
 const RULER = '/prometheus/config/v1/rules/bench';
@@ -47,11 +50,11 @@ export const rules = bench({
     'Write `measured` of the JSON to scripts/ops/measured-rules.json.',
   options: {
     tenants: count('small tenants', 1000),
-    rules: count('of each small tenant', 10),
+    rules: count('rules of each small tenant', 10),
     large: count(`rules of the large tenant, in groups of ${GROUP_RULES}`, 2000),
     sources: count('hosts of the large tenant', 1000),
-    slots: count('evaluated undisturbed', 3),
-    rounds: count('slots evaluated beside requests', 3),
+    slots: count('slots evaluated without other requests', 3),
+    rounds: count('slots evaluated during other requests', 3),
   },
   run: async (options, frame) => {
     const run = await Run.start(frame);
@@ -141,12 +144,16 @@ class Run {
     }
   }
 
-  /** Waits until a slot may begin. */
+  /** Waits until the next slot may start. */
   async untilApart(): Promise<void> {
     await sleep(Math.max(0, this.beganMs + APART_MS - performance.now()));
   }
 
-  /** Evaluates the slot after that of {@link invoke}'s last call. @returns how long it took, s */
+  /**
+   * Evaluates the slot after the last one.
+   *
+   * @returns its duration in s
+   */
   async evaluate(): Promise<number> {
     this.beganMs = performance.now();
     const report = await this.invoke();
@@ -155,7 +162,7 @@ class Run {
     return (performance.now() - this.beganMs) / 1000;
   }
 
-  /** Makes up the slots since the stack's schedule began with the groups, which may take several runs. */
+  /** Evaluates the slots since the stack's schedule first saw the groups, which may take several runs. */
   async catchUp(): Promise<void> {
     for (let isBehind = true; isBehind; ) {
       const report = await this.invoke().catch(() => undefined);
@@ -164,18 +171,21 @@ class Run {
     }
   }
 
-  /** Evaluates what is due in the next slot. It is in the future: the stack's own schedule finds it done. */
+  /**
+   * Runs the evaluator for the next slot, which lies in the future, so that the stack's own schedule finds it
+   * done.
+   */
   async invoke(): Promise<RunReport> {
     this.slotMs = Math.max(this.slotMs, Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS) + MINUTE_MS;
     for (;;) {
       const report = await this.bench.functions.invoke<RunReport>('evaluator', { atMs: this.slotMs });
       if (report.began) return report;
-      // The schedule's run ends first.
+      // Wait for the scheduled run to end.
       await sleep(100);
     }
   }
 
-  /** What evaluator and query used since the last call. */
+  /** Returns the units used by evaluator and query since the last call. */
   takeUnits(): Units {
     const sum: Record<string, number> = {};
     for (const name of ['evaluator', 'query'] as const)
@@ -184,7 +194,7 @@ class Run {
     return sum;
   }
 
-  /** Times a tenant's posts and reads beside evaluations, in turns with as many alone. */
+  /** Times a tenant's posts and reads, alternately alone and during evaluations. */
   async besideRequests(tenant: HttpClient, rounds: number) {
     const body = samplesOf(HOSTS, Math.floor(Date.now() / 1000));
     const query = encodeURIComponent('avg_over_time(cpu_m0[5m])');
@@ -201,7 +211,7 @@ class Run {
         await kinds[kind]();
         times[kind].push(performance.now() - startedMs);
       }
-      // A tenant's requests come now and then.
+      // A tenant sends requests only now and then.
       await sleep(20);
     };
     const sendBeside = async (times: ReturnType<typeof timesOf>) => {
@@ -213,7 +223,7 @@ class Run {
       while (isRunning) await send(times);
       await evaluated;
     };
-    // An instance of query starts that only requests beside an evaluation need.
+    // Warm up the extra query instance that starts only for requests during an evaluation.
     await sendBeside(timesOf());
     for (let round = 0; round < rounds; round++) {
       const before = beside.posts.length;
@@ -229,7 +239,7 @@ class Run {
   }
 }
 
-/** Line protocol of hosts at a time. */
+/** Returns line protocol of some hosts at a time. */
 function samplesOf(hosts: number, timeS: number): string {
   return Array.from({ length: hosts }, (_, host) => {
     const fields = Array.from(
@@ -240,7 +250,7 @@ function samplesOf(hosts: number, timeS: number): string {
   }).join('\n');
 }
 
-/** In turns an average of a metric, and an alert that some hosts are about to meet. */
+/** Returns alternately a recording rule of an average, and an alert that some hosts almost meet. */
 function smallRule(i: number): Rule {
   const metric = `cpu_m${i % METRICS}`;
   return i % 2 === 0
@@ -248,7 +258,7 @@ function smallRule(i: number): Rule {
     : { alert: `High${i}`, expr: `${metric} > ${80 + (i % 15)}`, for: '2m' };
 }
 
-/** Half of the rules are about a host, a quarter each about a role and about all hosts. */
+/** Returns rules of which half concern one host, a quarter a role, and a quarter all hosts. */
 function largeRule(i: number, hosts: number): Rule {
   const metric = `cpu_m${i % METRICS}`;
   switch (i % 4) {
@@ -261,7 +271,7 @@ function largeRule(i: number, hosts: number): Rule {
   }
 }
 
-/** A group in YAML, of which JSON is a part. */
+/** Formats a group as YAML; JSON is valid YAML. */
 function groupOf(name: string, groupRules: readonly Rule[]): string {
   return JSON.stringify({ name, interval: '1m', rules: groupRules });
 }

@@ -32,9 +32,9 @@ import { itemBytes } from './frame/table-units';
 const TENANT = tenantIdOf('bench');
 const HOUR_MS = 3_600_000;
 const RETENTION_MS = 460 * DAY_MS;
-/** Sources put together, as a batch of the ingester has them. */
+/** Sources put together, like a batch of the ingester. */
 const BATCH = 500;
-/** Sources of one job: what a look-up of one metric selects. */
+/** Sources of one job, which a look-up of one metric selects. */
 const JOB_SOURCES = 1_000;
 const ROUNDS = 15;
 
@@ -46,9 +46,9 @@ export const index = bench({
     'in this process.',
   options: {
     series: count('series', 1_000_000),
-    sources: count('sources, which have as many series each', 10_000),
-    shapes: count('shapes that the sources have; as many as sources: nothing is shared', 100),
-    churn: count('further sources that were there yesterday alone', 0, 0),
+    sources: count('sources, which share the series evenly', 10_000),
+    shapes: count('different shapes of sources; with as many as sources, nothing is shared', 100),
+    churn: count('further sources that existed only yesterday', 0, 0),
   },
   run: async (options) => measureIndex(options),
 });
@@ -137,7 +137,7 @@ async function measureIndex({ series, sources, shapes, churn }: IndexLoad) {
   };
 }
 
-/** Puts the layouts of sources, numbered from `from` on, and their entries. */
+/** Writes layouts and index entries of sources, numbered from `from` on. */
 async function write(
   catalogue: Catalogue,
   from: number,
@@ -179,7 +179,7 @@ function targetOf(source: number): Labels {
   ];
 }
 
-/** Series of a target: half of them have a name of their own, half share names and differ in two labels. */
+/** Returns a target's series. Half have their own name; the others share names and differ in two labels. */
 function seriesOf(source: number, shape: number, count: number): Labels[] {
   const target = targetOf(source);
   return Array.from({ length: count }, (_, i) =>
@@ -213,18 +213,18 @@ async function bytesOf(
   return { entries, bytes };
 }
 
-/** Times work without the stand-in for DynamoDB. */
+/** Times work, excluding the stand-in for DynamoDB. */
 async function timed<T>(work: () => T | Promise<T>): Promise<{ readonly result: T; readonly ms: number }> {
   const [began, spentMs] = [performance.now(), spent.ms];
   const result = await work();
   return { result, ms: performance.now() - began - (spent.ms - spentMs) };
 }
 
-/** Bytes in use after garbage was collected. */
+/** Returns the bytes in use after garbage collection. */
 function memory(): number {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
-  // Twice: weak references keep what they hold until the next.
+  // Collect twice, because weak references keep their targets until the second collection.
   collectGarbage();
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();

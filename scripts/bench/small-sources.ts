@@ -1,4 +1,4 @@
-/** Size of series that come one a source, if their sources shared groups. */
+/** Measures the size of single-series sources that share groups. */
 import {
   blockFromFrames,
   encodeChunk,
@@ -16,7 +16,9 @@ const START_MS = 1_790_000_040_000;
 const MINUTE_MS = 60_000;
 const MINUTES = 60;
 const GROUPS = 20;
-/** Series of a group, and how many of them one record has: those have one version, and one frame a minute. */
+/**
+ * Series per group, and how many of them one record contains. Those share a version and a frame per minute.
+ */
 const SHARES = [
   [1, 1],
   [64, 1],
@@ -27,10 +29,12 @@ const SHARES = [
   [256, 16],
   [256, 256],
 ] as const;
-/** Counted in one shard between two minutes. */
+/** Records counted in one shard between two minutes. */
 const RECORDS_A_MINUTE = 1_000_000;
 
-/** @returns lines: bytes a sample of frames in memory and of chunks of an hour */
+/**
+ * @returns lines with the bytes per sample of frames in memory and of hourly chunks
+ */
 export function smallSources(): string {
   const lines = SHARES.map(([series, together]) => {
     const { frame, chunk } = bytesOf(series, together);
@@ -71,7 +75,10 @@ function bytesOf(series: number, together: number): { readonly frame: number; re
   return { frame: frameBytes / samples, chunk: chunkBytes / samples };
 }
 
-/** An arrival within a second, and a number as Kinesis has it: shard, time and a count. */
+/**
+ * Returns a version that arrived within a second, with a sequence number like Kinesis': shard, time and a
+ * count.
+ */
 function versionAt(timestamp: number, minute: number, random: Random): Version {
   const arrivalMs = timestamp + random.integer(200, 1_200);
   const count = BigInt(minute * RECORDS_A_MINUTE + random.integer(0, RECORDS_A_MINUTE));

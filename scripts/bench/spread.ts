@@ -7,16 +7,16 @@ import { count } from './frame/options';
 import { textOf } from './frame/report';
 
 interface Delays {
-  /** From a window's length after its first write on, min. */
+  /** Delay from one window's length after the first write, in min. */
   readonly leastMin: number;
   readonly spreadMin: number;
 }
 
 export interface Spread extends Delays {
-  /** The most samples flushed in a minute, and the mean. */
+  /** Most samples flushed in a minute, and the mean. */
   readonly busiest: number;
   readonly mean: number;
-  /** Samples in memory: mean and most. */
+  /** Samples in memory: mean and maximum. */
   readonly meanInMemory: number;
   readonly mostInMemory: number;
 }
@@ -24,15 +24,16 @@ export interface Spread extends Delays {
 const MINUTE_MS = 60_000;
 const WINDOW_MIN = 60;
 const SERIES_OF_GROUP = 100;
-/** Two hours are measured after three in which memory fills. */
+/** Two hours are measured, after three hours in which memory fills. */
 const MEASURED_MIN = 120;
 const FILLING_MIN = 3 * WINDOW_MIN;
 
 /**
- * Simulates groups that post every minute, each at its own second: windows of an hour, flushed by a round each minute.
+ * Simulates groups that post every minute, each at its own second, with hourly windows and a flush every
+ * minute.
  *
- * @param groups each with {@link SERIES_OF_GROUP} series
- * @param partitions over which groups are divided evenly, one a tenant
+ * @param groups number of groups, each with {@link SERIES_OF_GROUP} series
+ * @param partitions number of partitions, each of its own tenant, over which groups are divided evenly
  */
 export function simulateSpread(groups: number, partitions: number, { leastMin, spreadMin }: Delays): Spread {
   const flushedIn = new Array<number>(MEASURED_MIN).fill(0);
@@ -68,14 +69,14 @@ export function simulateSpread(groups: number, partitions: number, { leastMin, s
   };
 }
 
-/** All windows that begin together leave ten minutes after their end, as before delays were spread. */
+/** Without spreading: all windows that start together are flushed ten minutes after their end. */
 export const TOGETHER: Delays = { leastMin: 10, spreadMin: 0 };
-/** The defaults. */
+/** With the default settings. */
 export const SPREAD: Delays = { leastMin: 0, spreadMin: parseSettings({}).flushDelay / MINUTE_MS };
 
 export const spread = bench({
   name: 'spread',
-  summary: 'how even flushes are, and their memory; simulated',
+  summary: 'simulation of how even flushes are, and of memory',
   description:
     'Simulates two hours of a sample a minute, in windows of an hour: samples flushed a minute, and memory.',
   options: {

@@ -22,7 +22,7 @@ const BORN_WITH = parseSettings({}).partitions;
 
 export const tenants = bench({
   name: 'tenants',
-  summary: 'a round of the flusher as idle tenants grow',
+  summary: 'a round of the flusher as the number of idle tenants grows',
   description:
     "What a round of the flusher's lane costs while tenants are idle: the first round, which looks at every tenant, and later ones. " +
     "Also what the archiver's hourly look costs.",
@@ -31,7 +31,7 @@ export const tenants = bench({
     'Requests are those of the lane; the function adds some ten, whatever the number of tenants.',
   options: {
     tenants: numbers('tenants', [1000, 10_000]),
-    partitions: count('partitions of each that have had samples', 1),
+    partitions: count('partitions of each tenant that have had samples', 1),
     rounds: count('rounds', 6),
   },
   run: async ({ tenants, partitions, rounds }, frame) => {
@@ -71,7 +71,9 @@ async function measure(
   );
   await insertItems(meta, refs.map(metaKeys.knownPartition));
   await mapLimited(refs, 256, (ref) => hot.marks.mark(ref, ''));
-  /** @param round of the flusher's lane, or the archiver's look of an hour */
+  /**
+   * @param round number of the flusher's round, or `archiver` for its hourly check
+   */
   const metered = async (round: number | 'archiver', work: () => Promise<void>) => {
     const [cacheMs, before, cpu, startedMs] = [
       await nodeCpuMs(stores.redis),
@@ -114,7 +116,10 @@ async function measure(
   await metered('archiver', () => archiverLook(tiers, refs));
 }
 
-/** Looks as the archiver does each hour, of tenants with {@link BORN_WITH} partitions of which only `registered` had samples. */
+/**
+ * Does the archiver's hourly check for tenants with {@link BORN_WITH} partitions, of which only `registered`
+ * have had samples.
+ */
 async function archiverLook(tiers: Tiers, registered: readonly PartitionRef[]): Promise<void> {
   const dependencies = { ...tiers, now: Date.now };
   const ids = [...new Set(registered.map(({ tenantId }) => tenantId))];

@@ -31,7 +31,7 @@ const SHAPES = {
 } as const;
 type Shape = keyof typeof SHAPES;
 const SHAPE_NAMES = Object.keys(SHAPES) as Shape[];
-/** Fields of a measurement, and metrics of a host, in the shape `telegraf`. */
+/** Fields per measurement, and metrics per host, in the shape `telegraf`. */
 const FIELDS = 8;
 const TELEGRAF_METRICS = 96;
 
@@ -44,7 +44,7 @@ interface Options {
 
 const MINUTE_MS = 60_000;
 const MINUTES_OF_DAY = 1440;
-/** Minutes in which each host posts by itself; the other minutes are posted in batches. */
+/** Minutes in which each host posts separately. Other minutes are posted in batches. */
 const MINUTES_BY_HOST = 30;
 const PARTITIONS = 8;
 const IDLE_INVOCATIONS = 5;
@@ -53,18 +53,18 @@ const WAIT_MS = 10 * 60_000;
 
 export const units = bench({
   name: 'units',
-  summary: 'everything AWS bills for a day of samples',
+  summary: 'everything that AWS bills for a day of samples',
   description:
     'Requests, put units, function time, DynamoDB units, S3 requests and bytes of each tier for a UTC day of agent-shaped ' +
     'samples, through the local stack: real handlers over HTTP, a real Valkey, ministack as Kinesis, DynamoDB and S3. `ops cost` ' +
     'multiplies them.',
   notes: 'Write the JSON to scripts/ops/measured-units.json, or to measured-units-telegraf.json.',
   options: {
-    hosts: count('of some 100 metrics each', 20),
+    hosts: count('hosts, with about 100 metrics each', 20),
     shape: choice(SHAPE_NAMES.map((name) => `${name}: ${SHAPES[name]}`).join('; '), SHAPE_NAMES, 'dense'),
     windows: texts('<durations>', 'lengths of windows, a run each (default: 1h,4h)'),
-    minutes: count('of the day', 1440),
-    batch: count('samples of a request', 500),
+    minutes: count('minutes of the day to post', 1440),
+    batch: count('samples per request', 500),
   },
   run: async ({ windows: lengths = ['1h', '4h'], ...options }, frame): Promise<MeasuredUnits> => {
     let measured: Omit<MeasuredUnits, 'windows'> | undefined;
@@ -84,7 +84,7 @@ export const units = bench({
   show: (result) => JSON.stringify(result, null, 2),
 });
 
-/** Runs one day through a stack of its own. */
+/** Runs one day through its own stack. */
 class Run {
   private readonly log: MeterLog;
   private readonly redis: Redis;
@@ -96,7 +96,7 @@ class Run {
   private readonly startMs = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS;
 
   static async start(frame: Frame, options: Options, window: string): Promise<Run> {
-    // As deployed, where the local stage differs; and without limits on the age and number of samples.
+    // Use deployed settings where the local stage differs, without limits on the age and number of samples.
     const settings = {
       window,
       partitions: String(PARTITIONS),
@@ -132,10 +132,10 @@ class Run {
     return { hosts, metrics: this.data.length, intervalSeconds: MINUTE_MS / 1000, partitions: PARTITIONS };
   }
 
-  /** Measures each scheduled function's use when it finds nothing to do. */
+  /** Measures each scheduled function when it finds nothing to do. */
   async idle(): Promise<MeasuredUnits['idle']> {
     const events: Record<(typeof IDLE_FUNCTIONS)[number], unknown> = {
-      // A heartbeat: a batch without samples.
+      // A heartbeat is a batch without samples.
       ingester: { Records: [] },
       flusher: { lane: 0, lanes: 2 },
       archiver: {},
@@ -146,7 +146,7 @@ class Run {
     };
     const idle = {} as Record<(typeof IDLE_FUNCTIONS)[number], { ms: number; units: Units }>;
     for (const name of IDLE_FUNCTIONS) {
-      // Warm, as an instance that runs each minute is.
+      // Invoke once before, because instances that run every minute are warm.
       await this.bench.functions.invoke(name, events[name]);
       this.log.take(name);
       const startedMs = performance.now();
@@ -163,7 +163,7 @@ class Run {
     this.hostIds = await Promise.all(
       Array.from({ length: hosts }, (_, i) => this.bench.client.createHost(`host${i}`)),
     );
-    // Once before, so that instances and their caches are warm.
+    // Post once before, so that instances and caches are warm.
     await this.postMinutes(0, 1, this.data.length);
     this.emptyBytes = await usedMemory(this.redis);
     const posts: MeasuredUnits['posts'] = [];
@@ -175,7 +175,7 @@ class Run {
       await this.stream.take();
       const requests = await this.postMinutes(from, to, samplesPerRequest);
       posts.push({
-        // A minute's last request has the rest.
+        // The last request of a minute has the remainder.
         samplesPerRequest: Math.round(((to - from) * this.hostIds.length * this.data.length) / requests),
         requests,
         ...(await this.stream.take()),
@@ -186,7 +186,9 @@ class Run {
     return posts;
   }
 
-  /** @returns the number of requests; all samples can be read, and are metered, when it returns */
+  /**
+   * @returns the number of requests, after all samples are readable and metered
+   */
   private postMinutes(from: number, to: number, samplesPerRequest: number): Promise<number> {
     return this.postTimes(
       Array.from({ length: to - from }, (_, i) => from + i),
@@ -194,7 +196,9 @@ class Run {
     );
   }
 
-  /** @param minutes of the day; those of days before are negative */
+  /**
+   * @param minutes minutes of the day; negative ones belong to earlier days
+   */
   private async postTimes(minutes: readonly number[], samplesPerRequest: number): Promise<number> {
     const before = this.log.peek('post').invocations;
     const hostsPerRequest = Math.max(1, Math.round(samplesPerRequest / this.data.length));
@@ -203,7 +207,7 @@ class Run {
       const bodies: string[] = [];
       for (let at = 0; at < this.hostIds.length; at += hostsPerRequest)
         bodies.push(this.bodyOf(this.hostIds.slice(at, at + hostsPerRequest), at, minute));
-      // One after the other, so that no request waits for another.
+      // Post sequentially, so that no request waits for another.
       for (const body of bodies) await this.bench.client.mustSend(this.path, body, this.type);
       requests += bodies.length;
     }
@@ -230,7 +234,7 @@ class Run {
       hostId,
       metrics: this.data.map(({ labels, values }) => ({
         name: labels.__name__!,
-        // No two hosts are alike.
+        // Shift values, so that hosts differ.
         value: values[(minute + 3 * MINUTES_OF_DAY + (firstHost + h) * 97) % values.length],
       })),
     }));
@@ -249,7 +253,7 @@ class Run {
       .join('\n');
   }
 
-  /** Moves all samples through the tiers, and reads graphs of each. */
+  /** Moves all samples through the tiers, and reads graphs from each. */
   async throughTiers(): Promise<
     MeasuredUnits['windows'][string] & { readonly reads: MeasuredUnits['reads'] }
   > {
@@ -259,7 +263,7 @@ class Run {
     this.log.take('flusher');
     const hotBytes = (await usedMemory(this.redis)) - this.emptyBytes;
     const drained = { samples: 0, windows: 0 };
-    // The last samples may still be on their way; the canary posted a few too.
+    // The last samples may not have arrived yet, and the canary has posted a few.
     while (drained.samples < samples) {
       const slice = await drain(this.bench.functions, this.frame.log);
       drained.samples += slice.samples;
@@ -297,7 +301,10 @@ class Run {
     this.bench.stack.host.deploy(withSettings(this.bench.stack.functions, { rollups }), ['archiver']);
   }
 
-  /** Rolls the day up that is archived, then two days before it, of a sample an hour, beside it. */
+  /**
+   * Rolls up the archived day, then two earlier days with a sample per hour, to measure adding to existing
+   * rollups.
+   */
   private async rollUpDays(before: number): Promise<MeasuredUnits['windows'][string]['rollups']> {
     const passes: Units[] = [];
     for (let day = 0; day < 3; day++) {
@@ -343,7 +350,7 @@ class Run {
       const query = `name=${name}&from=${fromS}&to=${fromS + DAY_MS / 1000 - 1}`;
       await this.bench.client.mustSend(`/api/v0/hosts/${host}/metrics?${query}`);
     };
-    // Warms instances and connections first.
+    // Warm up instances and connections.
     for (let i = 0; i < 4; i++) await read(i);
     this.log.take('query');
     for (let i = 0; i < READS; i++) await read(i);
@@ -377,10 +384,10 @@ class Run {
   }
 }
 
-/** Reads the stream from its beginning, beside the mapping. */
+/** Reads the stream from its beginning, independently of the mapping. */
 class StreamReader {
   private readonly client: KinesisClient;
-  /** Last sequence number read, by shard; an iterator would last for five minutes. */
+  /** Last sequence number read, by shard. An iterator would expire after five minutes. */
   private readonly lastRead = new Map<string, string>();
 
   constructor(private readonly stack: { readonly awsEndpoint: string; readonly stream: string }) {
@@ -390,7 +397,7 @@ class StreamReader {
     });
   }
 
-  /** Records put since the last call. */
+  /** Returns the number of records put since the last call, and their bytes. */
   async take(): Promise<{ records: number; streamBytes: number }> {
     const { Shards } = await this.client.send(new ListShardsCommand({ StreamName: this.stack.stream }));
     let records = 0;

@@ -1,21 +1,21 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Call, ErrorKind } from './call';
 
-/** A whole request to an AWS service. */
+/** A complete request to an AWS service. */
 export interface AwsRequest {
   readonly method: string;
-  /** With its query, percent-encoded. */
+  /** Path including the query string, percent-encoded. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
-/** Prefix of Lambda's API, which another server answers. */
+/** Path prefix of Lambda's API, which another server answers. */
 export const LAMBDA_PATH = '/2015-03-31/';
 
 const DYNAMODB_CHANGES = /^(Put|Update|Delete|BatchWrite|TransactWrite)/;
 
-/** Names the operation that a request calls, and its object. */
+/** Returns the operation and object of a request. */
 export function awsCall(functionName: string, request: AwsRequest): Call {
   const target = String(request.headers['x-amz-target'] ?? '');
   const operation = target.slice(target.indexOf('.') + 1);
@@ -37,7 +37,7 @@ export function awsCall(functionName: string, request: AwsRequest): Call {
       isChange: request.method !== 'GET',
     };
   }
-  // `/bucket/first-part-of-the-key/...`: only the part of the key that the code chooses.
+  // `/bucket/first-part-of-the-key/...`: take only the part of the key that the code chooses.
   const prefix = decodeURIComponent(request.path.split('?')[0]!).split('/')[2] ?? '';
   return {
     functionName,
@@ -55,12 +55,12 @@ interface DynamodbInput {
   readonly UpdateExpression?: string;
 }
 
-/** `warm`, or the kind of item in the other table, and the first words of an update. */
+/** Returns `warm`, or the kind of item in the meta table with the first words of an update. */
 function dynamodbSubject({ TableName, Item, Key, UpdateExpression }: DynamodbInput): string {
   if (/warm/i.test(TableName ?? '')) return 'warm';
   const key = Item ?? Key;
   const [kind, second] = (key?.pk?.S ?? '').split('#');
-  // Recovery's items lie under one partition key, or one like `recovery#partitions`.
+  // Recovery's items share one partition key, or have one like `recovery#partitions`.
   const detail = kind === 'recovery' ? (second ?? key?.sk?.S?.split('#')[0]) : undefined;
   const update = UpdateExpression?.split(' ').slice(0, 2).join(' ');
   return [kind, detail, update].filter((word) => word !== undefined && word !== '').join(' ');
@@ -76,7 +76,7 @@ export interface AwsAnswer {
   readonly body: string;
 }
 
-/** HTTP status and code of an error, as each service names it. */
+/** HTTP status and code of an error in each service. */
 const ERRORS: Record<Exclude<Call['store'], 'redis'>, Partial<Record<ErrorKind, [number, string]>>> = {
   dynamodb: {
     throttled: [400, 'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException'],
@@ -103,7 +103,7 @@ const ERRORS: Record<Exclude<Call['store'], 'redis'>, Partial<Record<ErrorKind, 
 };
 
 /**
- * Makes an error as the service sends it; an internal one if the service has none of that kind.
+ * Returns an error as the service sends it; an internal error if the service has none of that kind.
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
  * @see https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
@@ -130,19 +130,19 @@ interface PutRecordsAnswer {
   readonly Records: readonly Record<string, unknown>[];
 }
 
-/** Divides a PutRecords call's records into accepted and refused ones. */
+/** Divides the records of a PutRecords call into accepted and refused ones. */
 export function divideRecords(body: Buffer, share: number, random: () => number) {
   const input = jsonOf(body) as { Records?: unknown[] };
   const isRefused = (input.Records ?? []).map(() => random() < share);
   const kept = (input.Records ?? []).filter((_, i) => !isRefused[i]);
   return {
     isRefused,
-    /** A call with the accepted records; undefined if there are none. */
+    /** A call with only the accepted records; undefined if there are none. */
     body: kept.length === 0 ? undefined : Buffer.from(JSON.stringify({ ...input, Records: kept })),
   };
 }
 
-/** Makes the whole call's answer from the stream's answer for the accepted records. */
+/** Builds the answer to the whole call from the stream's answer for the accepted records. */
 export function refusedRecords(isRefused: readonly boolean[], answer: PutRecordsAnswer): PutRecordsAnswer {
   const taken = [...answer.Records];
   const refused = {

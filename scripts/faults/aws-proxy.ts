@@ -23,9 +23,9 @@ import {
 import type { Call, Decide, Fault } from './call';
 
 export interface AwsTargets {
-  /** The stand-in for DynamoDB, Kinesis and S3. */
+  /** Address of the stand-in for DynamoDB, Kinesis and S3. */
   readonly aws: URL;
-  /** Lambda's API. */
+  /** Address of Lambda's API. */
   readonly lambda: URL;
 }
 
@@ -35,7 +35,7 @@ interface StoreAnswer {
   readonly body: Buffer;
 }
 
-/** A proxy between one function's process and AWS, which sees each whole request and each answer. */
+/** A proxy between one function's process and AWS. It sees complete requests and answers. */
 export class AwsProxy {
   private readonly agent = new Agent({ keepAlive: true });
   private readonly server: Server;
@@ -49,7 +49,7 @@ export class AwsProxy {
     this.server = createServer((incoming, outgoing) => {
       this.handle(incoming, outgoing).catch(() => outgoing.destroy());
     });
-    // Connections stay open until the function closes them.
+    // Keep connections open until the function closes them.
     this.server.keepAliveTimeout = 0;
   }
 
@@ -127,7 +127,7 @@ export class AwsProxy {
 
   private forward({ method, path, headers, body }: AwsRequest): Promise<StoreAnswer> {
     const target = path.startsWith(LAMBDA_PATH) ? this.targets.lambda : this.targets.aws;
-    // Without the headers of the function's connection; the body is whole by now.
+    // Drop headers of the function's connection; the body is complete by now.
     const { connection: _, expect: __, 'transfer-encoding': ___, ...kept } = headers;
     return new Promise((resolve, reject) => {
       const forwarded = request(
@@ -151,7 +151,7 @@ export class AwsProxy {
               ...answered
             } = response.headers;
             const whole = Buffer.concat(chunks);
-            // A HEAD's length is that of a body that is not sent.
+            // The length in an answer to HEAD is that of the body that was not sent.
             const length = method === 'HEAD' ? {} : { 'content-length': String(whole.length) };
             resolve({ status: response.statusCode!, headers: { ...answered, ...length }, body: whole });
           });

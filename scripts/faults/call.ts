@@ -1,34 +1,38 @@
 import type { ChildProcess } from 'node:child_process';
 
-/** A function's call to a store, as the proxy between the two sees it. */
+/** A function's call to a store, as seen by the proxy. */
 export interface Call {
-  /** A kind, such as `flusher`. */
+  /** Kind of the function, such as `flusher`. */
   readonly functionName: string;
   readonly store: 'redis' | 'dynamodb' | 'kinesis' | 's3' | 'lambda';
   /** The store's operation and its object: `trim`, `PutItem warm`, `UpdateItem manifest ADD changes`. */
   readonly operation: string;
-  /** It may change stored data. */
+  /** Whether it may change stored data. */
   readonly isChange: boolean;
 }
 
-/** Before the store receives a call; or after the store has answered, before the function receives the answer. */
+/**
+ * When a fault acts: before the store receives the call, or after the store has answered but before the
+ * function receives the answer.
+ */
 export type Phase = 'before' | 'after';
 
-/** A fault: replaces a call's way to the server. */
+/** A fault that replaces the normal handling of a call. */
 export type Fault =
   /** Cuts the connection; the store never receives the call. */
   | { readonly kind: 'refuse' }
-  /** Passes the call on, and cuts the connection instead of answering. */
+  /** Forwards the call, and cuts the connection instead of answering. */
   | { readonly kind: 'lose-reply' }
   | { readonly kind: 'delay'; readonly ms: number }
   /** Answers with the service's error; the store never receives the call. */
   | { readonly kind: 'error'; readonly error: ErrorKind }
-  /** PutRecords: refuses this share of the records and passes the others on. */
+  /** PutRecords: refuses this share of the records and forwards the others. */
   | { readonly kind: 'fail-records'; readonly share: number; readonly random: () => number }
-  /** Query: gives at most so many items a page. */
+  /** Query: returns at most this many items per page. */
   | { readonly kind: 'short-page'; readonly items: number }
   /**
-   * Runs `act` on the process that made the call, while it waits. If `act` gives true, the call, or its answer, then passes.
+   * Runs `act` on the calling process while it waits. If `act` returns true, the call or its answer is then
+   * forwarded.
    */
   | {
       readonly kind: 'interrupt';
@@ -36,8 +40,8 @@ export type Fault =
       readonly act: (process: ChildProcess) => Promise<boolean>;
     };
 
-/** Only S3 has `conflict` (409) and `precondition` (412). */
+/** Kinds of errors. Only S3 has `conflict` (409) and `precondition` (412). */
 export type ErrorKind = 'throttled' | 'internal' | 'unavailable' | 'conflict' | 'precondition';
 
-/** Decides a call's fault; undefined: the call passes. */
+/** Decides a call's fault; undefined for none. */
 export type Decide = (call: Call) => Fault | undefined;

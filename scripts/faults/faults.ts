@@ -4,22 +4,29 @@ import { AwsProxy } from './aws-proxy';
 import type { Call, Fault, Phase } from './call';
 import { RedisProxy } from './redis-proxy';
 
-/** A fault in force, until it is lifted. */
+/** An active fault, until it is lifted. */
 export interface Rule {
-  /** Calls that had the fault. */
+  /** Number of calls affected. */
   readonly hits: number;
   lift(): void;
 }
 
 export interface RuleOptions {
   readonly matches: (call: Call) => boolean;
-  /** undefined: this call passes. */
+  /** Returns a call's fault; undefined for none. */
   readonly fault: (call: Call) => Fault | undefined;
-  /** Most calls that have the fault. @default no limit */
+  /**
+   * Most calls to affect.
+   *
+   * @default no limit
+   */
   readonly times?: number;
 }
 
-/** One function's changing call: how often it was seen, and at which sides of it the function was killed. */
+/**
+ * A call by which a function changes data: how often it was seen, and at which sides of it (before, after)
+ * the function was killed.
+ */
 export interface KillPoint {
   readonly point: string;
   readonly calls: number;
@@ -37,8 +44,8 @@ const PHASES: readonly Phase[] = ['before', 'after'];
 const asUsual = (): Delivery => ({ times: 1, delayMs: 0 });
 
 /**
- * Faults between functions and stores. Every function process has proxies of its own, so that a fault can also act on just
- * the process that made a call. The code under test knows nothing of them.
+ * Faults between functions and stores. Each function process has its own proxies, so a fault can also act on
+ * exactly the process that made a call. The code under test is unaware of them.
  */
 export class Faults implements HostFaults {
   private readonly rules = new Set<{ options: RuleOptions; hits: number }>();
@@ -48,10 +55,10 @@ export class Faults implements HostFaults {
   private isRefusing = false;
   /** Decides how a shard's next batch is delivered. */
   onDeliver: (functionName: string, shardId: string) => Delivery = asUsual;
-  /** Error of a new process's clock, ms. */
+  /** Returns the clock error of a new process, in ms. */
   clockSkewMs: (functionName: string) => number = () => 0;
 
-  /** Puts a rule in force. The first rule that matches a call decides. */
+  /** Activates a rule. The first rule that matches a call decides. */
   rule(options: RuleOptions): Rule {
     const rule = { options, hits: 0 };
     this.rules.add(rule);
@@ -63,12 +70,12 @@ export class Faults implements HostFaults {
     };
   }
 
-  /** Kills the process that makes the next matching call, right before or after the call is done. */
+  /** Kills the process that makes the next matching call, immediately before or after the call. */
   killAt(phase: Phase, matches: (call: Call) => boolean): Rule {
     return this.rule({ matches, times: 1, fault: (call) => this.killing(call, phase) });
   }
 
-  /** Kills a function at its next change where, and when, it was not killed before. */
+  /** Kills a function at its next change of data, at a call and side where it was not killed before. */
   killSomewhereNew(functionName: string): Rule {
     const phaseOf = (call: Call) =>
       PHASES.find((phase) => !this.points.get(pointOf(call))?.killed.has(phase));
@@ -79,7 +86,7 @@ export class Faults implements HostFaults {
     });
   }
 
-  /** Pauses the process that makes the next matching call; it goes on, call included, when `meanwhile` has ended. */
+  /** Pauses the process that makes the next matching call, until `meanwhile` has ended. */
   pauseAt(phase: Phase, matches: (call: Call) => boolean, meanwhile: () => Promise<unknown>): Rule {
     const act = async (process: ChildProcess) => {
       process.kill('SIGSTOP');
@@ -92,19 +99,27 @@ export class Faults implements HostFaults {
     return this.rule({ matches, times: 1, fault: () => ({ kind: 'interrupt', phase, act }) });
   }
 
-  /** Kills every process of a function, whatever it does. @returns how many */
+  /**
+   * Kills every process of a function, whatever it is doing.
+   *
+   * @returns the number of processes
+   */
   kill(functionName: string): number {
     const own = [...this.instances].filter((instance) => instance.functionName === functionName);
     for (const { child } of own) child?.kill('SIGKILL');
     return own.length;
   }
 
-  /** Cuts every connection to Redis. @returns how many */
+  /**
+   * Cuts every connection to Redis.
+   *
+   * @returns the number of connections
+   */
   cutRedis(): number {
     return [...this.instances].reduce((sum, { redis }) => sum + redis.cut(), 0);
   }
 
-  /** Makes Redis refuse new connections, or take them again. */
+  /** Makes Redis refuse or accept new connections. */
   refuseRedis(isRefusing: boolean): void {
     this.isRefusing = isRefusing;
     for (const { redis } of this.instances) redis.isRefusing = isRefusing;
@@ -114,7 +129,7 @@ export class Faults implements HostFaults {
     this.onDeliver = asUsual;
   }
 
-  /** Lifts every fault, for new and old processes. */
+  /** Lifts all faults, for new and existing processes. */
   off(): void {
     this.rules.clear();
     this.deliverAsUsual();
@@ -123,7 +138,7 @@ export class Faults implements HostFaults {
     this.clockSkewMs = () => 0;
   }
 
-  /** Changing calls that were seen, by function, store and operation. */
+  /** Changes of data that were seen, by function, store and operation. */
   get killPoints(): KillPoint[] {
     return [...this.points]
       .map(([point, { calls, killed }]) => ({ point, calls, killed: [...killed] }))

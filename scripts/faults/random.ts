@@ -1,4 +1,4 @@
-/** Random numbers from a seed: the same seed gives the same numbers. */
+/** Random numbers from a seed. The same seed gives the same numbers. */
 export class Random {
   private state: number;
 
@@ -6,7 +6,11 @@ export class Random {
     this.state = seed >>> 0;
   }
 
-  /** At least 0, below 1. @see https://gist.github.com/tommyettinger/46a874533244883189143505d203312c mulberry32 */
+  /**
+   * Returns a number from 0 (inclusive) to 1 (exclusive).
+   *
+   * @see https://gist.github.com/tommyettinger/46a874533244883189143505d203312c mulberry32
+   */
   readonly next = (): number => {
     this.state = (this.state + 0x6d2b79f5) >>> 0;
     let t = this.state;
@@ -15,7 +19,7 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   };
 
-  /** An integer from `from` to `to`, both included. */
+  /** Returns an integer from `from` to `to`, both inclusive. */
   integer(from: number, to: number): number {
     return from + Math.floor(this.next() * (to - from + 1));
   }
@@ -37,7 +41,7 @@ export class Random {
     return left;
   }
 
-  /** An independent generator: its numbers do not depend on how many are drawn from this one. */
+  /** Returns an independent generator, whose numbers do not depend on how many are drawn from this one. */
   fork(): Random {
     return new Random(Math.floor(this.next() * 2 ** 32));
   }

@@ -32,7 +32,7 @@ function sha1Of(text: string | Buffer): string {
   return createHash('sha1').update(text).digest('hex');
 }
 
-/** Reads a command as a call. Functions write by scripts only. */
+/** Parses a command as a call. Functions write only through scripts. */
 export function redisCall(functionName: string, command: Buffer): Call {
   const [name = Buffer.of(), script = Buffer.of()] = commandWords(command, 2);
   const operation = name.toString('latin1').toLowerCase();
@@ -48,11 +48,11 @@ export function redisCall(functionName: string, command: Buffer): Call {
   };
 }
 
-/** A proxy between one function's process and Redis, which sees each command and each reply. */
+/** A proxy between one function's process and Redis. It sees each command and reply. */
 export class RedisProxy {
   private readonly server: Server;
   private readonly sockets = new Set<Socket>();
-  /** Closes new connections at once. */
+  /** Whether new connections are closed at once. */
   isRefusing = false;
 
   private constructor(
@@ -80,7 +80,11 @@ export class RedisProxy {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** Cuts every connection. @returns how many there were */
+  /**
+   * Cuts every connection.
+   *
+   * @returns the number of connections
+   */
   cut(): number {
     const clients = this.sockets.size / 2;
     for (const socket of this.sockets) socket.destroy();
@@ -110,7 +114,7 @@ export class RedisProxy {
         cut();
       });
     }
-    /** Faults of the replies that are still to come, in their order. */
+    /** Faults of the replies still to come, in order. */
     const awaited: (Fault | undefined)[] = [];
     forEachValue(client, async (command) => {
       const fault = this.decide(redisCall(this.functionName, command));
@@ -122,7 +126,7 @@ export class RedisProxy {
       server.write(command);
     }).catch(cut);
     forEachValue(server, async (reply) => {
-      // A RESP3 push is no reply.
+      // A RESP3 push is not a reply.
       const fault = reply[0] === 0x3e ? undefined : awaited.shift();
       if (fault?.kind === 'lose-reply') return cut();
       if (fault?.kind === 'interrupt' && fault.phase === 'after' && !(await fault.act(this.process())))
@@ -132,7 +136,7 @@ export class RedisProxy {
   }
 }
 
-/** Splits a socket's bytes into values, and passes them on one after the other. */
+/** Splits a socket's bytes into values and handles them one after the other. */
 async function forEachValue(socket: Socket, handle: (value: Buffer) => Promise<void>): Promise<void> {
   let pending: Buffer = Buffer.of();
   for await (const chunk of socket as AsyncIterable<Buffer>) {

@@ -1,10 +1,10 @@
 const CRLF = Buffer.from('\r\n');
 
 /**
- * Finds the end of a value of Redis' protocol: commands and replies of RESP2 and RESP3.
+ * Finds the end of a value in Redis' protocol: a command, or a reply in RESP2 or RESP3.
  *
  * @param start index of the value's first byte
- * @returns the index just past its last byte, or undefined if `bytes` ends inside the value
+ * @returns the index just past its last byte; undefined if `bytes` ends inside the value
  * @see https://valkey.io/topics/protocol/
  */
 export function valueEnd(bytes: Buffer, start: number): number | undefined {
@@ -16,14 +16,14 @@ export function valueEnd(bytes: Buffer, start: number): number | undefined {
   const count = Number(bytes.toString('latin1', start + 1, line));
   if (count < 0) return head;
   if ('$!='.includes(type)) return head + count + 2 <= bytes.length ? head + count + 2 : undefined;
-  // Maps and attributes have keys and values; attributes stand before the value they belong to.
+  // Maps and attributes consist of keys and values. An attribute precedes the value to which it belongs.
   const values = type === '%' ? count * 2 : type === '|' ? count * 2 + 1 : count;
   let end: number | undefined = head;
   for (let i = 0; i < values && end !== undefined; i++) end = valueEnd(bytes, end);
   return end;
 }
 
-/** Reads a command's first words, at most `most`; none if it is not an array of strings. */
+/** Returns up to `most` words of a command; none if it is not an array of strings. */
 export function commandWords(command: Buffer, most: number): Buffer[] {
   const words: Buffer[] = [];
   let at = command.indexOf(CRLF) + 2;

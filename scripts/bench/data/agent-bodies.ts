@@ -3,7 +3,7 @@ import { makeAgentData } from './agent-data';
 
 export type Protocol = 'mackerel' | 'influx';
 
-/** How a host's metrics of a minute are cut into lines and requests. */
+/** Shapes: how a host's metrics of one minute are divided into lines and requests. */
 export const SHAPES = {
   dense: 'all metrics of a host in one line, 20 hosts a request',
   telegraf: '12 measurements a host, 20 hosts a request',
@@ -12,26 +12,28 @@ export const SHAPES = {
 } as const;
 export type Shape = keyof typeof SHAPES;
 
-/** Measurements of a host in the shape `telegraf`. */
+/** Measurements per host in the shape `telegraf`. */
 const MEASUREMENTS = 12;
-/** Of line protocol; those of `telegraf` are of 20 hosts. */
+/** Lines of line protocol per request. 240 lines of `telegraf` are 20 hosts. */
 const LINES_A_REQUEST = { dense: 20, telegraf: 240, lone: 1_000 } as const;
-/** Minutes of distinct values, after which they repeat. */
+/** Minutes until values repeat. */
 const MINUTES = 120;
 
-/** Bodies that many hosts' agents post: names differ by host, values by minute. */
+/** Request bodies as posted by the agents of many hosts. Names differ by host, values by minute. */
 export class AgentBodies {
   private readonly names: readonly string[];
   private readonly values: readonly (readonly string[])[];
 
   private readonly random = new Random(20260101);
-  /** Samples in the bodies so far. */
+  /** Number of samples in the bodies so far. */
   samples = 0;
-  /** By host, 1 for each metric that was posted: where requests have random parts of their hosts. */
+  /** For each host, 1 for each metric posted so far. Used when requests contain random parts of hosts. */
   private readonly posted = new Map<string, Uint8Array>();
   private newSeries = 0;
 
-  /** @param metrics of each host */
+  /**
+   * @param metrics number of metrics of each host
+   */
   constructor(
     metrics: number,
     private readonly shape: Shape = 'dense',
@@ -44,7 +46,10 @@ export class AgentBodies {
     this.values = series.map(({ values }) => values.map(String));
   }
 
-  /** Requests in which hosts post one minute: Mackerel's agents one host each, line protocol some lines of some hosts. */
+  /**
+   * Yields the requests of one minute: with Mackerel's protocol one host per request, with line protocol some
+   * lines of several hosts.
+   */
   *minute(protocol: Protocol, hosts: readonly string[], minute: number, timeMs: number): Generator<string> {
     if (protocol === 'influx') yield* this.lines(hosts, minute, timeMs);
     else
@@ -54,7 +59,7 @@ export class AgentBodies {
       }
   }
 
-  /** The number of series that bodies have had for the first time since the last call. */
+  /** Returns the number of series that appeared for the first time since the last call. */
   takeNewSeries(): number {
     const count = this.newSeries;
     this.newSeries = 0;
@@ -77,7 +82,7 @@ export class AgentBodies {
     if (lines.length > 0) yield lines.join('\n');
   }
 
-  /** A host's lines of a minute. */
+  /** Returns a host's lines for a minute. */
   private linesOf(host: string, minute: number, timeMs: number): string[] {
     const { random, shape, names } = this;
     const all = [...names.keys()];
@@ -113,7 +118,7 @@ export class AgentBodies {
     const fields = indexes.map(
       (i) => `${nameOn(this.names[i]!, mark)}=${this.values[i]![(minute + phase) % MINUTES]}`,
     );
-    // A host or target is expected to have many series, and lies in groups of its own.
+    // `host` would mark a source with many series, which gets groups of its own.
     const kind = this.shape === 'lone' ? 'device' : 'host';
     return `${measurement},${kind}=${host},region=r${phase % 4} ${fields.join(',')} ${timeMs}000000`;
   }
@@ -134,7 +139,7 @@ function markOf(host: string): [mark: string, phase: number] {
   return [(sum % 97).toString(), sum];
 }
 
-/** Devices and plugins have other names on each host. */
+/** Returns a name that differs by host, as names of devices and plugins do. */
 function nameOn(name: string, mark: string): string {
   return /^(disk|interface|filesystem|custom)\./.test(name) ? name.replace('.', `.x${mark}_`) : name;
 }

@@ -1,6 +1,7 @@
 /**
- * Generates a host's metrics as mackerel-agent's plugins shape them: 100 series with one value a minute: percentages of
- * jiffies, gauges in KiB and pages, rates per second over a minute, counters, load averages, constants. Always the same.
+ * Generates a host's metrics in the form of mackerel-agent's plugins: 100 series with one value a minute,
+ * namely percentages of jiffies, gauges in KiB and pages, rates per second, counters, load averages and
+ * constants. The result is always the same.
  */
 
 import { Random } from '../../faults/random';
@@ -27,7 +28,7 @@ export function makeAgentData(minutes = 7 * 1440): SeriesData[] {
       values: timestamps.map((_, i) => next(i)),
     });
   };
-  /** How busy the host is, 0 to 1: up by day, with bursts. */
+  /** Load of the host from 0 to 1: higher by day, with bursts. */
   const busy = timestamps.map((_, i) => {
     const byDay = 0.35 - 0.25 * Math.cos((2 * Math.PI * i) / 1440);
     return Math.min(1, Math.max(0.01, byDay + 0.08 * normal() + (random() < 0.01 ? 0.4 : 0)));
@@ -116,7 +117,7 @@ export function makeAgentData(minutes = 7 * 1440): SeriesData[] {
   let sample = 0;
   while (series.length < 90) {
     const base = 40 + random() * 20;
-    // Averages of a few readings, in thousandths: noise among decimals.
+    // Averages of a few readings in thousandths, which look like noise in the decimals.
     add(`custom.sensor.t${sample++}`, () => {
       let sum = 0;
       for (let k = 0; k < 5; k++) sum += Math.round(1000 * base + 800 * normal()) * 0.001;

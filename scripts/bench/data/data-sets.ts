@@ -11,7 +11,10 @@ export interface DataSet {
   load(): SeriesData[];
 }
 
-/** @param files of lines {"labels":{},"timestamps":[ms],"values":[]}, gzipped or not; by default those at hand, and generated metrics */
+/**
+ * @param files files of lines {"labels":{},"timestamps":[ms],"values":[]}, gzipped or not. @default the files
+ *   at hand, and generated metrics
+ */
 export function dataSets(files: readonly string[] | undefined): DataSet[] {
   const present = DEFAULT_FILES.map((file) => resolve(DEFAULT_FOLDER, file)).filter(existsSync);
   const sets = (files ?? present).map((file) => ({
@@ -30,7 +33,10 @@ function readSeries(file: string): SeriesData[] {
     .map((line) => JSON.parse(line) as SeriesData);
 }
 
-/** Gives every post a version of its own: an arrival some delay after its timestamp, and a number as Kinesis has. */
+/**
+ * Gives every post its own version: an arrival shortly after its timestamp, and a sequence number like
+ * Kinesis'.
+ */
 export function withLiveVersions(block: Block): Block {
   let random = 1;
   let counter = 1_734_642_199n;

@@ -13,7 +13,7 @@ export const DAY = '2026-11-21';
 const DAY_START_MS = dayStartMs(DAY);
 const WINDOWS = 24;
 const WINDOW_MS = DAY_MS / WINDOWS;
-/** Series of a host, one group. */
+/** Number of series of a host. They form one group. */
 const GROUP_SERIES = 250;
 
 export interface DayShape {
@@ -21,12 +21,15 @@ export interface DayShape {
   readonly series: number;
 }
 
-/** A partition-day of hosts with 250 series each, made anew whenever it is read: no store could give a day of 900 M samples as fast. */
+/**
+ * A partition-day of hosts with 250 series each. It is generated on every read, because no store could return
+ * a day of 900 M samples as fast.
+ */
 export class GeneratedDay {
-  /** In order of their groups. */
+  /** Hosts in the order of their groups. */
   private readonly hosts: readonly { readonly group: GroupId; readonly seed: number }[];
   private readonly rows: number;
-  /** Wall time of making items, which a store would spend instead. */
+  /** Time spent generating items instead of reading them from a store, in ms. */
   spentMs = 0;
 
   constructor({ samples, series }: DayShape) {
@@ -60,7 +63,7 @@ export class GeneratedDay {
     return this.layoutOfHost(this.seedOf(group));
   }
 
-  /** A group's blocks, in order of time. */
+  /** Yields a group's blocks, sorted by time. */
   *blocks(group: GroupId): Generator<LayoutBlock> {
     const seed = this.seedOf(group);
     const layout = this.layoutOfHost(seed);
@@ -77,7 +80,7 @@ export class GeneratedDay {
     return layoutOf(Array.from({ length: GROUP_SERIES }, (_, i) => metricOf(source, `metric.${i}`)));
   }
 
-  /** Gauges that walk at random in steps of a quarter, a fifth of them at rest. */
+  /** Generates gauges as random walks in steps of 0.25; a fifth of them stay constant. */
   private block(layout: Layout, seed: number, window: number): Block {
     const { rows } = this;
     const start = DAY_START_MS + window * WINDOW_MS;

@@ -5,11 +5,11 @@ import { makeAgentData } from './agent-data';
 
 export type LabelledProtocol = 'remote-write' | 'otlp';
 
-/** Minutes of distinct values, after which they repeat. */
+/** Minutes until values repeat. */
 const MINUTES = 120;
-/** As Prometheus cuts its requests, `max_samples_per_send`. */
+/** Most samples per request; Prometheus' default of `max_samples_per_send`. */
 const SAMPLES_A_REQUEST = 2_000;
-/** Queues of a Prometheus: a series is in the one that its number, modulo their number, names. */
+/** Prometheus' send queues. A series' number modulo this is its queue. */
 const QUEUES = 4;
 
 /** The labels of a target that Prometheus scrapes. */
@@ -20,14 +20,16 @@ export function sourceOfTarget(instance: string): Labels {
   ];
 }
 
-/** Bodies of a Prometheus, or a Collector, that scrapes many targets: each series has ten labels. */
+/** Request bodies of a Prometheus or Collector that scrapes many targets. Each series has ten labels. */
 export class LabelledBodies {
   private readonly names: readonly string[];
   private readonly values: readonly (readonly number[])[];
-  /** Samples in the bodies so far. */
+  /** Number of samples in the bodies so far. */
   samples = 0;
 
-  /** @param metrics of each target */
+  /**
+   * @param metrics number of metrics of each target
+   */
   constructor(metrics: number) {
     const data = makeAgentData(MINUTES);
     this.names = Array.from({ length: metrics }, (_, i) => {
@@ -38,8 +40,9 @@ export class LabelledBodies {
   }
 
   /**
-   * Requests of one minute: the targets are scraped one after the other, and requests cut where 2,000 samples are full. The
-   * cuts fall elsewhere each minute, since what one minute leaves over comes with the next.
+   * Yields the requests of one minute. Targets are scraped one after the other, and a request ends after
+   * 2,000 samples. The cuts differ in each minute, because the rest of one minute goes into the first request
+   * of the next.
    */
   *minute(
     protocol: LabelledProtocol,
@@ -79,7 +82,7 @@ export class LabelledBodies {
     if (body.length > 0) yield snappyCompress(body.finish());
   }
 
-  /** A Collector's batches: a resource has the metrics of its target, each with a point. */
+  /** Yields a Collector's batches. Each resource has its target's metrics with one point each. */
   private *batches(targets: readonly string[], minute: number, timeMs: number): Generator<Uint8Array> {
     let body = new ByteWriter(1_000_000);
     let count = leftOver(minute);
@@ -157,7 +160,7 @@ function doubleBytes(value: number): Buffer {
   return bytes;
 }
 
-/** Samples of the minute before that the first request has; they are not sent again. */
+/** Returns how many samples of the previous minute went into this minute's first request. */
 function leftOver(minute: number): number {
   return (minute * 619) % SAMPLES_A_REQUEST;
 }

@@ -11,12 +11,21 @@ import { parseSettings } from '../../../shared/platform/settings';
 import { writeTimeSeries } from './labelled-bodies';
 import { framesOf, type Place, placeOf, TenantData, type Tiers } from './tenant-data';
 
-/** Sources scraped every 15 s: an hour in memory, the hours before in the warm table, and perhaps a day in the archive. */
+/**
+ * Sources scraped every 15 s: an hour in memory, earlier hours in the warm table, and optionally a day in the
+ * archive.
+ */
 export interface PromqlData {
   readonly apiKey: string;
-  /** ms; each range lies in one tier: an hour, the warm hours but the first, a day. */
+  /**
+   * Ranges in ms, each within one tier: an hour of memory, the warm hours except the first, a day of the
+   * archive.
+   */
   readonly ranges: Readonly<Record<'hot' | 'warm' | 'cold', TimeRange>>;
-  /** Remote write requests of the same samples, the earlier ones first: Prometheus refuses what is an hour behind. */
+  /**
+   * Yields remote write requests of the same samples in order of time, because Prometheus refuses samples an
+   * hour older than the newest.
+   */
   readonly requests: () => Generator<Uint8Array>;
 }
 
@@ -24,11 +33,11 @@ const SCRAPE_MS = 15_000;
 const HOUR_MS = 3_600_000;
 const ARCHIVED_DAYS_AGO = 5;
 const MODES = ['user', 'system', 'idle', 'iowait'];
-/** Series `y_total` of each source, beside one `x_total`. */
+/** Number of series `y_total` of each source, in addition to one `x_total`. */
 const CORES = 10;
-/** Sources written at a time. */
+/** Sources written in parallel. */
 const PARALLEL = 16;
-/** Sources of one remote write request, and the time that it covers. */
+/** Sources in one remote write request, and the time span that it covers. */
 const SOURCES_A_REQUEST = 200;
 const REQUEST_MS = 600_000;
 
@@ -48,9 +57,9 @@ function seriesOf(i: number): Labels[] {
 export interface PromqlShape {
   readonly sources: number;
   readonly nowMs: number;
-  /** Hours in the warm table. */
+  /** Number of hours in the warm table. */
   readonly warmHours: number;
-  /** Whether a day of the archive has a sample a minute. */
+  /** Whether to add a day with a sample a minute to the archive. */
   readonly hasArchive: boolean;
 }
 
@@ -68,7 +77,7 @@ export async function writePromqlData(
     return placeOf(tenant.tenantId, sourceOf.labels(series[0]!), series);
   });
   const indexOf = new Map(places.map((place, i) => [place, i]));
-  /** A counter that begins again every 37 minutes; each series grows by a step of its own. */
+  /** Value of a counter that resets every 37 minutes. Each series has its own increment. */
   const sampleOf = (place: Place) => (column: number, ms: number) =>
     Math.round((ms % 2_220_000) / SCRAPE_MS) * (1 + ((indexOf.get(place)! * 31 + column * 7) % 97));
   const frames = (place: Place, fromMs: number, until: number) =>
@@ -88,7 +97,7 @@ export async function writePromqlData(
   for (const { ref } of new Map(places.map((place) => [place.ref.partition, place])).values()) {
     await losses.resolve(ref);
     for (const day of days) await manifest.announce(ref, day);
-    // Writes the mark that a flusher leaves when it has moved windows. Without it, reads would ask memory alone.
+    // Write the mark that a flusher leaves after moving windows. Without it, reads would query memory only.
     await client.hset(new HotKeys(ref).mark, 'left', hotFromMs);
   }
   await mapLimited(places, PARALLEL, async (place) => {
@@ -109,7 +118,7 @@ export async function writePromqlData(
       await tenant.archive(own[0]!.ref, dayOf(coldFromMs), groups);
     }
 
-  /** A request of some sources' samples. */
+  /** Encodes a request with the samples of some sources. */
   const request = (some: readonly Place[], fromMs: number, until: number) => {
     const body = new ByteWriter(1_000_000);
     const times = Array.from({ length: (until - fromMs) / SCRAPE_MS }, (_, i) => fromMs + i * SCRAPE_MS);
@@ -125,7 +134,7 @@ export async function writePromqlData(
   return {
     apiKey: tenant.apiKey,
     ranges: {
-      // A window of five minutes before the first step lies in the same tier.
+      // Start five minutes later, so that the window of the first step lies in the same tier.
       hot: { fromMs: Math.max(hotFromMs + 300_000, toMs - HOUR_MS), toMs },
       warm: { fromMs: warmFromMs + HOUR_MS, toMs: hotFromMs },
       cold: { fromMs: coldFromMs + 300_000, toMs: coldFromMs + DAY_MS },

@@ -6,7 +6,7 @@ import { dayOf } from '../../../shared/model/placement';
 import { makeAgentData } from './agent-data';
 import { framesOf, type Place, placeOf, TenantData, type Tiers, versionAt } from './tenant-data';
 
-/** Ranges of whole minutes, ms, half-open; each lies in one tier alone. */
+/** Half-open ranges of whole minutes in ms, each within one tier. */
 export interface QueryData {
   readonly apiKey: string;
   readonly hostIds: readonly string[];
@@ -22,15 +22,24 @@ const HOUR_MS = 60 * MINUTE_MS;
 export interface QueryDataShape {
   readonly hosts: number;
   readonly nowMs: number;
-  /** Days in the archive. @default 30 */
+  /**
+   * Days in the archive.
+   *
+   * @default 30
+   */
   readonly coldDays?: number;
-  /** Whether the tiers' ranges adjoin and archived days are rolled up, so that one query reads all tiers. @default false */
+  /**
+   * Whether the tiers' ranges adjoin and archived days have rollups, so that one query reads all tiers.
+   *
+   * @default false
+   */
   readonly isWhole?: boolean;
 }
 
 /**
- * Writes hosts of 100 metrics, one post a minute: an hour and the begun next one in memory, a day in the warm table in windows of
- * an hour, days in the archive, one object a partition and day with one chunk a host.
+ * Writes hosts with 100 metrics and one post a minute: the last hour and the current one in memory, a day in
+ * the warm table in hourly windows, and days in the archive with one object per partition and day, one chunk
+ * per host.
  */
 export async function writeQueryData(
   tiers: Tiers,
@@ -51,7 +60,7 @@ export async function writeQueryData(
 
   const hostIds: string[] = [];
   const places: Place[] = [];
-  /** A host's frames; hosts have the same values in other minutes. */
+  /** Returns a host's frames. All hosts have the same values at different minutes. */
   const frames = (place: Place, fromMs: number, until: number) => {
     const columns = place.layout.series.map((labels) => valuesOf.get(labelValue(labels, METRIC_NAME)!)!);
     const phase = places.indexOf(place) * 97;
@@ -72,7 +81,7 @@ export async function writeQueryData(
     places.push(place);
     await tenant.register(place, coldFromMs);
     const leave = async (at: number) => tenant.leave(place, at, frames(place, at, at + MINUTE_MS)[0]!);
-    // One window a day of the archive: days are told apart, not windows.
+    // One window per archived day suffices, because the mark distinguishes days, not windows.
     for (let at = coldFromMs; at < coldToMs; at += DAY_MS) await leave(at);
     for (let at = warmFromMs; at < hotFromMs; at += HOUR_MS) {
       await leave(at);
@@ -80,11 +89,11 @@ export async function writeQueryData(
       await tenant.store(place, at, frames(place, at, at + HOUR_MS));
     }
   }
-  // Last, as whatever is in memory moves with the first frames of the others.
+  // Write memory last, because appending other frames moves whatever is in memory.
   for (const place of places)
     for (let at = hotFromMs; at < toMs; at += HOUR_MS)
       await tenant.append(place, at, frames(place, at, Math.min(at + HOUR_MS, toMs)));
-  // Every day has the same values, as the data has a day's.
+  // Every day has the same values, because the data covers one day.
   const firstDays = new Map(
     places.map((place) => {
       const { layout } = place;
@@ -114,7 +123,7 @@ export async function writeQueryData(
   };
 }
 
-/** Returns the same samples at later times. */
+/** Returns a block with later timestamps. */
 function shifted(block: Block, byMs: number): Block {
   const timestamps = block.timestamps.map((ms) => ms + byMs);
   return { ...block, timestamps, versions: Array.from(timestamps, versionAt) };

@@ -39,15 +39,16 @@ import type { Stores } from '../frame/stores';
 
 const SETTINGS = parseSettings({});
 const HOUR_MS = 3_600_000;
-/** A sequence number as long as those of Kinesis. */
+/** A sequence number with the length of Kinesis'. */
 const FIRST_SEQUENCE = 49590338271490256608559692538361571095921575989136588898n;
 
 export type Tiers = ReturnType<typeof connectTiers>;
 
 /**
- * Constructs the tiers' own classes on a benchmark's stores, with the default settings. Their clients end with the run.
+ * Creates the tiers' own classes for a benchmark's stores, with default settings. Their clients are closed at
+ * the end of the run.
  *
- * @param requestHandler the SDK's options for its connections
+ * @param requestHandler connection options of the SDK
  */
 export function connectTiers(
   frame: BenchFrame,
@@ -84,7 +85,7 @@ export function connectTiers(
   };
 }
 
-/** Series of a source that lie in one group. */
+/** Series of a source in one group. */
 export interface Place {
   readonly sourceId: Id;
   readonly group: GroupId;
@@ -93,7 +94,9 @@ export interface Place {
   readonly packed: PackedLayout;
 }
 
-/** @param partitions of the tenant */
+/**
+ * @param partitions number of partitions of the tenant
+ */
 export function placeOf(
   tenantId: Id,
   source: Labels,
@@ -111,15 +114,17 @@ export function placeOf(
   };
 }
 
-/** The version of a post: it arrived soon after its time, and Kinesis numbered it. */
+/**
+ * Returns the version of a post that arrived shortly after its time, with a sequence number like Kinesis'.
+ */
 export function versionAt(ms: number): Version {
   return { arrivalMs: ms + 700, sequence: FIRST_SEQUENCE + BigInt(ms) * 2n ** 20n };
 }
 
 /**
- * One frame each `stepMs` of `[fromMs, toMs)`.
+ * Returns one frame for every `stepMs` in `[fromMs, toMs)`.
  *
- * @param sampleOf by the index of a series in the layout, and time in ms
+ * @param sampleOf returns a value, given the index of a series in the layout, and a time in ms
  */
 export function framesOf(
   { idBytes, series }: Layout,
@@ -145,7 +150,7 @@ export class TenantData {
   private constructor(
     private readonly tiers: Tiers,
     readonly tenantId: Id,
-    /** That may read. */
+    /** API key with the right to read. */
     readonly apiKey: string,
   ) {}
 
@@ -155,13 +160,17 @@ export class TenantData {
     return new TenantData(tiers, id, key);
   }
 
-  /** Registers a host. @returns its id */
+  /**
+   * Registers a host.
+   *
+   * @returns its id
+   */
   async host(name: string): Promise<string> {
     const spec = { name, displayName: null, customIdentifier: null, memo: '', meta: {}, interfaces: [] };
     return (await new Hosts(this.tiers.meta).create(this.tenantId, spec, [])).id;
   }
 
-  /** Enters a place into the catalogue, as of its first sample. */
+  /** Adds a place to the catalogue, dated by its first sample. */
   async register({ ref, group, layout, packed }: Place, firstMs: number): Promise<void> {
     const { catalogue, losses } = this.tiers;
     const entry = { group, id: layout.id, packed: packed.packed, firstMs };
@@ -169,7 +178,7 @@ export class TenantData {
     await losses.resolve(ref);
   }
 
-  /** Appends to a window in memory. */
+  /** Appends frames to a window in memory. */
   async append(
     { ref, group, layout, packed }: Place,
     windowStart: number,
@@ -182,7 +191,7 @@ export class TenantData {
     });
   }
 
-  /** Lets a window leave memory, as a flusher does: memory knows then that it has not all of the window. */
+  /** Removes a window from memory like a flusher, so that memory is known to lack a part of the window. */
   async leave(place: Place, windowStart: number, frame: Frame): Promise<void> {
     const { mover, nodes } = this.tiers.hot;
     await this.append(place, windowStart, [frame]);
@@ -200,9 +209,9 @@ export class TenantData {
   }
 
   /**
-   * Archives a partition's day, as the archiver does.
+   * Archives a partition's day like the archiver.
    *
-   * @param groups in their order
+   * @param groups groups in their order
    * @returns bytes of the object
    */
   async archive(
@@ -226,7 +235,7 @@ export class TenantData {
     return bytes;
   }
 
-  /** Rolls up what is archived of the partitions. */
+  /** Creates rollups of the partitions' archived days. */
   async rollUp(refs: readonly PartitionRef[], rollups: RollupDirectory = this.tiers.rollups): Promise<void> {
     const { cold, catalogue, manifest } = this.tiers;
     await rollUpPartitions({ cold, catalogue, manifest, rollups }, refs, {

@@ -6,10 +6,10 @@ import { decodeLayout, unionLayout } from '../../../shared/model/layout';
 import { unpackLayout } from '../../../shared/model/packed-layout';
 import { HotKeys } from '../../../shared/platform/keys';
 
-/** Group-windows that are measured. */
+/** Most group-windows measured. */
 const WINDOWS = 200;
 
-/** Bytes a sample of the chunks that a flush would make of some of the group-windows in memory. */
+/** Returns the bytes per sample of the chunks that a flush of some group-windows in memory would write. */
 export async function warmBytesOf(client: Redis): Promise<number> {
   let bytes = 0;
   let samples = 0;

@@ -5,17 +5,20 @@ import { NodeHttpHandler } from '@smithy/node-http-handler';
 export const ASKED_HEADER = 'x-bench-asked';
 
 export interface AwsCall {
-  /** `PutItem`; for S3 the method. */
+  /** Operation such as `PutItem`; for S3, the HTTP method. */
   readonly operation: string;
   readonly body: string | Uint8Array | undefined;
-  /** Bytes of the request's and the answer's body. */
+  /** Bytes of the bodies of request and answer. */
   readonly bytes: number;
-  /** From sent to answered, ms: the emulator's time, and our own work meanwhile. */
+  /**
+   * From sending the request to its answer, in ms. Includes the emulator's time, and our own work in that
+   * time.
+   */
   readonly startMs: number;
   readonly endMs: number;
 }
 
-/** Calls `onCall` for each answered request, before its sender has the answer. */
+/** Calls `onCall` for each answered request before the caller gets the answer. */
 export function watchAws(onCall: (call: AwsCall) => void | Promise<void>): void {
   const { handle } = NodeHttpHandler.prototype;
   NodeHttpHandler.prototype.handle = async function (request, options) {

@@ -3,24 +3,32 @@ import { type Frame, withFrame } from './frame';
 import { addOptions, type Options, type Values } from './options';
 import { textOf } from './report';
 
-/** A benchmark of the list (benchmarks.ts). */
+/** A benchmark in the list of benchmarks.ts. */
 export interface Benchmark {
   readonly name: string;
-  /** @param print takes the result, as text or with `--json` as one line of JSON. @default to stdout */
+  /**
+   * Creates the benchmark's command.
+   *
+   * @param print receives the result, as text or with `--json` as one line of JSON. @default prints to stdout
+   */
   command(print?: (text: string) => void): Command;
 }
 
 interface Definition<O extends Options, R> {
   readonly name: string;
-  /** One line in the list of benchmarks. */
+  /** One line for the list of benchmarks. */
   readonly summary: string;
-  /** Text of the benchmark's own help. */
+  /** Description in the benchmark's own help. */
   readonly description: string;
-  /** After the options in the help: what is real, and what is stubbed. */
+  /** Help text after the options: what is real and what is stubbed. */
   readonly notes?: string;
   readonly options: O;
   readonly run: (options: Values<O>, frame: Frame) => Promise<R>;
-  /** Writes the result for people. @default rows as a table, an object as its fields */
+  /**
+   * Formats the result for people.
+   *
+   * @default rows as a table, an object field by field
+   */
   readonly show?: (result: R) => string;
 }
 
@@ -28,7 +36,7 @@ const toStdout = (text: string) => {
   process.stdout.write(`${text}\n`);
 };
 
-/** Makes a benchmark. Whatever its run starts by the frame ends with the run. */
+/** Creates a benchmark. Everything that its run starts through the frame ends with the run. */
 export function bench<O extends Options, R>(definition: Definition<O, R>): Benchmark {
   const { name, summary, description, notes, options, run, show = textOf } = definition;
   const command = (print = toStdout) => {

@@ -1,6 +1,10 @@
 import { readFileSync } from 'node:fs';
 
-/** Measures this process's CPU from now on. @returns ms so far, user and system */
+/**
+ * Measures this process's CPU from now on.
+ *
+ * @returns a function that gives the ms used so far, user and system
+ */
 export function ownCpu(): () => number {
   const before = process.cpuUsage();
   return () => {
@@ -9,13 +13,21 @@ export function ownCpu(): () => number {
   };
 }
 
-/** CPU that a process has used, ms, at 100 ticks a second. @see proc_pid_stat(5) */
+/**
+ * Returns the CPU used by a process in ms, given 100 ticks per second.
+ *
+ * @see proc_pid_stat(5)
+ */
 export function cpuMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** CPU of a process's main thread, ms. @see https://docs.kernel.org/scheduler/sched-stats.html */
+/**
+ * Returns the CPU of a process's main thread in ms.
+ *
+ * @see https://docs.kernel.org/scheduler/sched-stats.html
+ */
 export function mainThreadCpuMs(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
 }
@@ -25,8 +37,8 @@ type Processes = Readonly<Record<string, readonly number[]>>;
 /**
  * Measures the CPU of processes from now on.
  *
- * @param processes pids by kind
- * @returns s so far, by kind; a process that has ended counts as 0
+ * @param processes process ids by kind
+ * @returns a function that gives the seconds used so far, by kind; a process that has ended counts as 0
  */
 export function cpuByKind(processes: () => Processes): () => Record<string, number> {
   const secondsOf = (pid: number) => {

@@ -3,7 +3,10 @@ import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { lineOf } from './report';
 
-/** One run of a benchmark. It reports progress on stderr, and ends what it started, the last first. */
+/**
+ * One run of a benchmark. It reports progress on stderr, and at the end stops what it started, in reverse
+ * order.
+ */
 export class Frame {
   private readonly ends: (() => unknown)[] = [];
   private folder: string | undefined;
@@ -11,7 +14,7 @@ export class Frame {
 
   constructor(private readonly name: string) {}
 
-  /** A folder that is removed at the end. */
+  /** A temporary folder, removed at the end. */
   get dir(): string {
     if (this.folder === undefined) {
       const folder = mkdtempSync(join(tmpdir(), `bench-${this.name}-`));
@@ -21,12 +24,12 @@ export class Frame {
     return this.folder;
   }
 
-  /** Writes a line of progress: stdout is for the result. */
+  /** Prints progress on stderr, because stdout is for the result. */
   readonly log = (line: string): void => {
     process.stderr.write(`${line}\n`);
   };
 
-  /** Returns a function that adds a row to `rows` and reports it as progress. */
+  /** Returns a function that appends a row to `rows` and reports it as progress. */
   adder<R extends object>(rows: R[]): (row: R) => void {
     return (row) => {
       rows.push(row);
@@ -34,12 +37,12 @@ export class Frame {
     };
   }
 
-  /** Calls `end` when the run is over, whether it failed or not. */
+  /** Calls `end` when the run is over, successful or not. */
   atEnd(end: () => unknown): void {
     this.ends.push(end);
   }
 
-  /** Runs a part of the benchmark by a frame of its own, which ends with the part. */
+  /** Runs a part of the benchmark in its own frame, which ends with the part. */
   async part<T>(work: (frame: Frame) => Promise<T>): Promise<T> {
     const part = new Frame(this.name);
     this.atEnd(() => part.end());
@@ -50,7 +53,9 @@ export class Frame {
     }
   }
 
-  /** @throws the first error of what had to end; the others end all the same */
+  /**
+   * @throws the first error of ending; everything is ended nevertheless
+   */
   end(): Promise<void> {
     this.ending ??= this.endAll();
     return this.ending;
@@ -68,7 +73,7 @@ export class Frame {
   }
 }
 
-/** Runs work by a frame, and ends what it started, also when the work fails or the process is told to stop. */
+/** Runs work in a frame and ends what it started, even if the work fails or the process is interrupted. */
 export async function withFrame<T>(name: string, work: (frame: Frame) => Promise<T>): Promise<T> {
   const frame = new Frame(name);
   const stop = (signal: 'SIGINT' | 'SIGTERM') =>

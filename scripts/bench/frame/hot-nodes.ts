@@ -8,15 +8,15 @@ import type { Frame } from './frame';
 
 /** Empty primaries of the hot tier: one server, or a cluster of several without replicas. */
 export interface HotNodes {
-  /** Address of the nodes, as the functions' environment has it. */
+  /** Address of the nodes in the format of the functions' environment. */
   readonly url: string;
-  /** A client of each node. */
+  /** One client per node. */
   readonly clients: readonly Redis[];
-  /** The CPU that each node's main thread has used, which runs commands, ms. */
+  /** Returns the CPU used by the main thread of each node, which executes commands, in ms. */
   cpuMs(): number[];
 }
 
-/** Starts nodes, which end with the run. */
+/** Starts nodes that end with the run. */
 export async function startHotNodes(frame: Frame, count: number): Promise<HotNodes> {
   if (count > 1) {
     const cluster = await startCluster(join(frame.dir, 'cluster'), { primaries: count, replicas: 0 });

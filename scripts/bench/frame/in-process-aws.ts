@@ -1,7 +1,7 @@
 /**
- * Replaces `@smithy/node-http-handler` in the measured bundles: Kinesis and DynamoDB are maps in this process. The SDK runs
- * unchanged up to its socket (serializing, signing, parsing). A network and an emulator are left out: the benchmark would
- * measure their speed.
+ * Replaces `@smithy/node-http-handler` in the measured bundles: maps in this process stand in for Kinesis and
+ * DynamoDB. The SDK runs unchanged up to its socket, including serializing, signing and parsing. A network
+ * and an emulator are left out, because the benchmark would measure their speed.
  */
 
 import { writeUnitsOf } from './table-units';
@@ -17,20 +17,26 @@ interface Request {
 /** A record of PutRecords. */
 export interface PutRecord {
   readonly PartitionKey: string;
-  /** base64 */
+  /** In base64. */
   readonly Data: string;
 }
 
-/** Records that were put into the stream and not yet taken. */
+/** Records put into the stream and not yet taken. */
 export const streamed: PutRecord[] = [];
 export const calls = new Map<string, number>();
-/** Time and CPU of this stand-in, ms, which are not ours; and the write units that DynamoDB would charge. */
+/**
+ * Time and CPU of this stand-in in ms, to be subtracted from measurements, and the write units that DynamoDB
+ * would bill.
+ */
 export const spent = { ms: 0, cpuMs: 0, writeUnits: 0 };
 
-/** Items as JSON by sort key. Most collections have one, which is kept without a map: a million of them take 300 MB. */
+/**
+ * Items as JSON, by sort key. Most collections have a single item, which is stored without a map, since a
+ * million maps take 300 MB.
+ */
 type Collection = Map<string, string> | readonly [sort: string, json: string];
 
-/** By partition key. */
+/** Collections by partition key. */
 const items = new Map<string, Collection>();
 let defaultItem: (key: Item) => Item | undefined = () => undefined;
 
@@ -43,7 +49,7 @@ export function putItem(item: Item): void {
   else items.set(pk, new Map([collection, [sk, json]]));
 }
 
-/** Puts many items at once. */
+/** Defines items that exist by default. */
 export function setDefaultItem(make: (key: Item) => Item | undefined): void {
   defaultItem = make;
 }
@@ -147,7 +153,11 @@ const DECODER = new TextDecoder();
 
 class Refusal extends Error {}
 
-/** The SDK's request handler. @public */
+/**
+ * The SDK's request handler.
+ *
+ * @public
+ */
 export class NodeHttpHandler {
   readonly metadata = { handlerProtocol: 'http/1.1' };
 
@@ -196,10 +206,18 @@ export class NodeHttpHandler {
   destroy(): void {}
 }
 
-/** Kinesis' default handler, unused. @public */
+/**
+ * Kinesis' default handler, which is not used.
+ *
+ * @public
+ */
 export class NodeHttp2Handler extends NodeHttpHandler {}
 
-/** Reads an answer's body, which is whole already. @public */
+/**
+ * Reads an answer's body, which is complete already.
+ *
+ * @public
+ */
 export async function streamCollector(body: Uint8Array): Promise<Uint8Array> {
   return body;
 }

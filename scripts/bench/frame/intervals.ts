@@ -1,4 +1,4 @@
-/** Start and end, in any unit. */
+/** Start and end of an interval, in any unit. */
 export type Interval = readonly [start: number, end: number];
 
 /** Total time that at least one of the intervals covers. */
@@ -12,7 +12,7 @@ export function unionMs(intervals: readonly Interval[]): number {
   return covered;
 }
 
-/** The most intervals that follow one another: each begins when the one before has ended. */
+/** Returns the longest chain of intervals in which each starts after the previous one has ended. */
 export function inTurn(intervals: readonly Interval[]): number {
   let count = 0;
   let until = -Infinity;

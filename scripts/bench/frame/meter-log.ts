@@ -8,18 +8,18 @@ export interface Metered {
   readonly units: Units;
 }
 
-/** The functions' own meters, in the log lines from which CloudWatch takes their metrics. */
+/** Reads the functions' own metering from the log lines of which CloudWatch makes metrics. */
 export class MeterLog {
   private readonly file: number;
   private rest = '';
   private readonly sums = new Map<string, { invocations: number; units: Units }>();
 
   constructor(path: string) {
-    // Otherwise the first function creates it.
+    // Create the file now; otherwise the first function would.
     this.file = openSync(path, 'a+');
   }
 
-  /** Since the last call for the same function. */
+  /** Returns the units used since the last call for the same function. */
   take(name: FunctionName): Metered {
     const taken = this.peek(name);
     this.sums.delete(name);

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import { InvalidValueError } from '../../ops/option-values';
 
-/** An option of a benchmark: how it is written on the command line, and the value it has there. */
+/** An option of a benchmark: its form on the command line, and its parsed value. */
 export interface OptionOf<T> {
-  /** Such as `<n>`; undefined for a flag. A flag that is true at first is written `--no-NAME`. */
+  /** Argument such as `<n>`; undefined for a flag. A flag whose default is true is written `--no-NAME`. */
   readonly argument?: string;
   readonly help: string;
   readonly initial: T;
@@ -11,14 +11,18 @@ export interface OptionOf<T> {
   readonly choices?: readonly string[];
 }
 
-/** Options by name in camel case; the command line has `--cpu-prof` for `cpuProf`. */
+/** Options by name in camel case. `cpuProf` is `--cpu-prof` on the command line. */
 export type Options = Readonly<Record<string, OptionOf<unknown>>>;
 
 export type Values<O extends Options> = {
   readonly [K in keyof O]: O[K] extends OptionOf<infer T> ? T : never;
 };
 
-/** An option for a whole number. @param least smallest number that is accepted, 1 by default */
+/**
+ * An option with an integer.
+ *
+ * @param least smallest accepted number. @default 1
+ */
 export function count(help: string, initial: number, least?: number): OptionOf<number>;
 export function count(help: string, initial: undefined, least?: number): OptionOf<number | undefined>;
 export function count(help: string, initial: number | undefined, least = 1): OptionOf<number | undefined> {
@@ -30,7 +34,7 @@ export function count(help: string, initial: number | undefined, least = 1): Opt
   return { argument: '<n>', help, initial, parse };
 }
 
-/** An option for a number of at least 0, fractions included. */
+/** An option with a non-negative number, fractions included. */
 export function number(help: string, initial: number): OptionOf<number> {
   const parse = (text: string) => {
     if (text.trim() !== '' && Number(text) >= 0 && Number.isFinite(Number(text))) return Number(text);
@@ -39,25 +43,29 @@ export function number(help: string, initial: number): OptionOf<number> {
   return { argument: '<n>', help, initial, parse };
 }
 
-/** An option for numbers, separated by commas. */
+/** An option with numbers separated by commas. */
 export function numbers(help: string, initial: readonly number[]): OptionOf<readonly number[]> {
   const one = number(help, 0).parse!;
   return { argument: '<n,...>', help, initial, parse: (text) => text.split(',').map(one) };
 }
 
-/** An option for one of `names`. */
+/** An option with one of `names`. */
 export function choice<T extends string>(help: string, names: readonly T[], initial: T): OptionOf<T> {
   return { argument: '<name>', help, initial, choices: names };
 }
 
-/** @param argument such as `<dir>` */
+/**
+ * @param argument placeholder such as `<dir>`
+ */
 export function text(argument: string, help: string): OptionOf<string | undefined>;
 export function text(argument: string, help: string, initial: string): OptionOf<string>;
 export function text(argument: string, help: string, initial?: string): OptionOf<string | undefined> {
   return { argument, help, initial };
 }
 
-/** Texts: separated by commas, or, where the argument is one such as `<file...>`, by blanks. */
+/**
+ * An option with texts separated by commas, or by blanks if the argument is variadic, such as `<file...>`.
+ */
 export function texts(argument: string, help: string): OptionOf<readonly string[] | undefined> {
   const isVariadic = /\w\.\.\.>$/.test(argument);
   return {

@@ -1,12 +1,12 @@
 /**
- * Replaces shared/platform/call-time in the bundles of workers: the stand-in for AWS takes seconds for an answer on a slow machine,
- * and a benchmark that failed then would measure nothing.
+ * Replaces shared/platform/call-time in the bundles of workers. On a slow machine the stand-in for AWS takes
+ * seconds to answer, and the deployed timeouts would fail the benchmark.
  */
 import * as deployed from '../../../shared/platform/call-time';
 
 export { INGEST_MARGIN_MS, MAX_CALL_MS } from '../../../shared/platform/call-time';
 
-/** How long the stand-in for AWS, or Valkey, may take to answer, ms. */
+/** Timeout of calls to the stand-in for AWS and to Valkey, in ms. */
 export const PATIENCE_MS = 60_000;
 const patient = (times: deployed.CallTimes): deployed.CallTimes => ({
   ...times,

@@ -1,23 +1,23 @@
 import type { Redis } from 'ioredis';
 
-/** The memory that a node uses, bytes. */
+/** Returns the memory used by a node in bytes. */
 export function usedMemory(redis: Redis): Promise<number> {
   return infoOf(redis, 'memory', 'used_memory');
 }
 
-/** The most memory that a node has used, bytes. */
+/** Returns the peak memory of a node in bytes. */
 export function peakMemory(redis: Redis): Promise<number> {
   return infoOf(redis, 'memory', 'used_memory_peak');
 }
 
-/** The CPU that a node has used, ms. */
+/** Returns the CPU used by a node in ms. */
 export async function nodeCpuMs(redis: Redis): Promise<number> {
   return (
     1000 * ((await infoOf(redis, 'cpu', 'used_cpu_sys')) + (await infoOf(redis, 'cpu', 'used_cpu_user')))
   );
 }
 
-/** Scripts that a node has run. */
+/** Returns the number of scripts run by a node. */
 export async function scriptCalls(redis: Redis): Promise<number> {
   return Number(/^cmdstat_evalsha:calls=(\d+)/m.exec(await redis.info('commandstats'))?.[1] ?? 0);
 }

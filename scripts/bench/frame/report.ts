@@ -1,13 +1,13 @@
 import { table } from '../../ops/table';
 
-/** Text of a result for people: rows as a table, an object field by field. */
+/** Formats a result for people: rows as a table, an object field by field. */
 export function textOf(result: unknown): string {
   if (isRows(result)) return tableOf(result);
   return Object.entries(result as object)
     .map(([name, value]) => {
       if (isRows(value)) return `${name}:\n${tableOf(value)}`;
       const entries = Object.entries(value instanceof Object && !Array.isArray(value) ? value : {});
-      // An object of objects is a table too.
+      // An object of objects is formatted as a table, too.
       return entries.length > 0 && isRows(entries.map(([, own]) => own))
         ? tableOf(entries.map(([key, own]) => ({ [name]: key, ...(own as object) })))
         : lineOf({ [name]: value });
@@ -15,7 +15,7 @@ export function textOf(result: unknown): string {
     .join('\n');
 }
 
-/** A row in one line, each field after its name. */
+/** Formats a row in one line, with names of fields. */
 export function lineOf(row: object): string {
   return cellsOf(row)
     .filter(([, text]) => text !== '')
@@ -32,7 +32,7 @@ function tableOf(rows: readonly object[]): string {
   );
 }
 
-/** The fields of a field that is an object are named `field.own`. */
+/** Returns a row's fields as text. Fields of a nested object are named `field.own`. */
 function cellsOf(row: object): [name: string, text: string][] {
   return Object.entries(row).flatMap(([name, value]) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -41,7 +41,7 @@ function cellsOf(row: object): [name: string, text: string][] {
   );
 }
 
-/** Four significant digits; whole numbers whole. */
+/** Formats a number with four significant digits; integers in full. */
 function figure(value: unknown): string {
   if (typeof value !== 'number') return value === undefined ? '' : String(value);
   if (Number.isInteger(value)) return String(value);

@@ -1,8 +1,9 @@
 /**
- * Serves a benchmark's messages in a worker (worker.ts), and ends with the benchmark. A message that fails ends the worker.
+ * Handles a benchmark's messages in a worker (worker.ts) until the benchmark ends. If a message fails, the
+ * worker ends.
  *
  * @param handle returns the answer; undefined becomes an empty object
- * @param ready what the worker reports at first
+ * @param ready first report of the worker
  */
 export function serve<Message>(handle: (message: Message) => unknown, ready: object = {}): void {
   process.on('message', (message: Message) => {
@@ -14,7 +15,7 @@ export function serve<Message>(handle: (message: Message) => unknown, ready: obj
       },
     );
   });
-  // Open connections would keep the process alive.
+  // Exit explicitly, because open connections would keep the process alive.
   process.on('disconnect', () => process.exit());
   process.send!(ready);
 }

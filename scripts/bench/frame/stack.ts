@@ -3,14 +3,14 @@ import { type RunningStack, startStack } from '../../local/stack';
 import { Functions } from '../../ops/invoke';
 import type { Frame } from './frame';
 
-/** The local stack, with clients of its functions and of its first tenant. */
+/** The local stack, with clients for its functions and its first tenant. */
 export interface BenchStack {
   readonly stack: RunningStack;
   readonly functions: Functions;
   readonly client: HttpClient;
 }
 
-/** Settings without limits that a benchmark's load would meet. */
+/** Settings that lift the limits a benchmark would reach. */
 export const UNLIMITED = {
   maxSamplesPerMinute: '1000000000',
   maxSeries: '100000000',
@@ -20,9 +20,9 @@ export const UNLIMITED = {
 };
 
 /**
- * Starts what `npm start` starts. It ends with the run.
+ * Starts the local stack as `npm start` does. It ends with the run.
  *
- * @param settings those that differ from the local stage's
+ * @param settings settings that differ from the local stage's
  */
 export async function startBenchStack(
   frame: Frame,

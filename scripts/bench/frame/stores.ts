@@ -9,7 +9,10 @@ import { freePort } from '../../local/server-process';
 import { type Server, startAws, startHotServer } from '../../local/servers';
 import type { Frame } from './frame';
 
-/** A real Valkey, and the stand-in for AWS with the tables and the bucket; and a function's variables for them. */
+/**
+ * A real Valkey, the stand-in for AWS with tables and bucket, and the environment that points functions to
+ * them.
+ */
 export interface Stores {
   readonly hot: Server;
   readonly aws: Server;
@@ -23,7 +26,7 @@ const META_TABLE = 'bench-meta';
 const WARM_TABLE = 'bench-warm';
 const BUCKET = 'bench-bucket';
 
-/** Starts the stores, which end with the run. */
+/** Starts the stores. They end with the run. */
 export async function startStores(frame: Frame): Promise<Stores> {
   const lost = (what: string) => () => {
     throw new Error(`${what} ended in the middle of the benchmark`);

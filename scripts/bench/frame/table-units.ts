@@ -1,11 +1,11 @@
-/** A DynamoDB attribute value, on the wire. */
+/** A DynamoDB attribute value in its wire format. */
 type Attribute = Readonly<Record<string, unknown>>;
 type Item = Readonly<Record<string, Attribute>>;
 
 const UNIT_BYTES = 1024;
 
 /**
- * Bytes of an item as DynamoDB counts them: names and values, without the overhead of indexes.
+ * Returns the bytes of an item as DynamoDB counts them: names and values, without indexes.
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
  */
@@ -39,7 +39,7 @@ function valueBytes(attribute: Attribute): number {
   }
 }
 
-/** One byte for two significant digits, and one. */
+/** Returns the bytes of a number: one per two significant digits, plus one. */
 function numberBytes(text: string): number {
   return Math.ceil(text.replace(/^-?0*|[-.]/g, '').length / 2) + 1;
 }
@@ -49,10 +49,10 @@ function unitsOf(bytes: number): number {
 }
 
 /**
- * Counts a request's write units by size: one for each KB begun of each item. A refused conditional write counts too. An
- * update counts its key and the values it sets; the item's other attributes are not known here.
+ * Counts a request's write units: one per KB of each item, rounded up. A refused conditional write counts,
+ * too. For an update, only its key and the values it sets are known here.
  *
- * @param input the request's JSON; `B` in base64
+ * @param input the request's JSON, with `B` in base64
  */
 export function writeUnitsOf(operation: string, input: Readonly<Record<string, unknown>>): number {
   switch (operation) {
@@ -82,10 +82,10 @@ export function writeUnitsOf(operation: string, input: Readonly<Record<string, u
 const READ_UNIT_BYTES = 4096;
 
 /**
- * Counts a consistent read's units by size: one for each 4 KB begun, of a query's items together, of others each by itself. What the
- * query's projection leaves out is not known here.
+ * Counts the units of a consistent read: one per 4 KB, rounded up, of a query's items together, otherwise of
+ * each item. What a projection leaves out is not known here.
  *
- * @param output the answer's JSON; `B` in base64
+ * @param output the answer's JSON, with `B` in base64
  */
 export function readUnitsOf(
   operation: string,
@@ -100,7 +100,7 @@ export function readUnitsOf(
       return units((output.Items as Item[]).reduce((sum, item) => sum + itemBytes(item), 0));
     case 'BatchGetItem': {
       const items = Object.values(output.Responses as Record<string, Item[]>).flat();
-      // A key without an item costs a unit too.
+      // A key without an item costs one unit, too.
       return items.reduce((sum, item) => sum + units(itemBytes(item)), keys - items.length);
     }
     default:

@@ -10,28 +10,28 @@ const CALL_TIME = /platform\/call-time$/;
 
 interface WorkerOptions {
   readonly env: NodeJS.ProcessEnv;
-  /** Options of Node. */
+  /** Command-line options of Node.js. */
   readonly execArgv?: readonly string[];
   /** Arguments of the program. */
   readonly args?: readonly string[];
-  /** A folder for the worker's CPU profile; undefined for none. */
+  /** Folder for the worker's CPU profile; undefined for none. */
   readonly cpuProf?: string | undefined;
-  /** Modules that the bundle has in place of others: file of this folder by package. */
+  /** Packages that the bundle replaces with a file in this folder. */
   readonly replaced?: Readonly<Record<string, string>>;
 }
 
-/** A process of a benchmark, which serves messages one after the other (serve.ts). */
+/** A process of a benchmark that handles messages one after the other (serve.ts). */
 export class Worker<Ready = object> {
   private constructor(
     readonly child: ChildProcess,
-    /** What it reported when it had started. */
+    /** First report of the worker after it started. */
     readonly ready: Ready,
   ) {}
 
   /**
-   * Bundles a file of workers/ as functions are bundled, and starts it. It ends with the run.
+   * Bundles a file in workers/ like a function, and starts it. It ends with the run.
    *
-   * @param file without its extension
+   * @param file name without extension
    */
   static async start<Ready = object>(
     frame: Frame,
@@ -40,7 +40,7 @@ export class Worker<Ready = object> {
   ): Promise<Worker<Ready>> {
     const { env, execArgv = [], args = [], cpuProf, replaced } = options;
     const child = fork(await bundle(frame.dir, file, replaced), args, {
-      // Ignores stdout: the functions print their metrics there.
+      // Ignore stdout, where functions print their metrics.
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       execArgv: [...execArgv, ...(cpuProf === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', cpuProf])],
       env,
@@ -56,7 +56,7 @@ export class Worker<Ready = object> {
     return answered;
   }
 
-  /** Ends the worker, once it has written its profile. */
+  /** Ends the worker after it has written its profile. */
   end(): Promise<void> {
     return ended(this.child);
   }
@@ -86,7 +86,11 @@ async function nextMessage<T>(child: ChildProcess): Promise<T> {
 
 const bundles = new Map<string, Promise<string>>();
 
-/** Bundles a worker once a folder. @returns the bundle's path */
+/**
+ * Bundles a worker, once per folder.
+ *
+ * @returns the bundle's path
+ */
 function bundle(dir: string, file: string, replaced?: Readonly<Record<string, string>>): Promise<string> {
   const outfile = join(dir, `${file}.js`);
   const made =
@@ -99,14 +103,14 @@ function bundle(dir: string, file: string, replaced?: Readonly<Record<string, st
       alias: Object.fromEntries(
         Object.entries(replaced ?? {}).map(([name, own]) => [name, join(__dirname, `${own}.ts`)]),
       ),
-      // A worker with `replaced` modules calls maps that answer at once, so it needs no longer time-outs.
+      // A worker with replaced modules calls maps that answer immediately, so it needs no longer timeouts.
       plugins: replaced === undefined ? [PATIENT] : [],
     }).then(() => outfile);
   bundles.set(outfile, made);
   return made;
 }
 
-/** Replaces the functions' call times by patient ones. */
+/** Replaces the functions' timeouts with longer ones. */
 const PATIENT: Plugin = {
   name: 'patient-call-time',
   setup({ onResolve }) {

@@ -26,51 +26,51 @@ const FROM = 3;
 const MOST = 5;
 const SLOTS = 16_384;
 const PARTITIONS = 1_024;
-/** Values of a frame, 8 bytes each. */
+/** Values of a frame; 8 bytes each. */
 const SERIES = 1_000;
 const FRAME_BYTES = 8 * SERIES;
 const READERS = 8;
-/** Of a writer, which appends this many frames every so often: 4 MB/s. */
+/** Frames that a writer appends in each write interval: 4 MB/s. */
 const WRITTEN_FRAMES = 10;
 const WRITE_MS = 20;
-/** Reads before anything moves: the row of rest. */
+/** Duration of reads before any slot moves, in ms. */
 const REST_MS = 700;
 
 const LOADS = ['none', 'reads', 'writes'] as const;
 type Load = (typeof LOADS)[number];
 
 interface Case {
-  /** Primaries afterwards. */
+  /** Number of primaries afterwards. */
   readonly to: number;
-  /** Several nodes: one after the other, or at once. */
+  /** Whether several nodes join one after the other or at once. */
   readonly way: 'one by one' | 'at once';
   readonly dataMB: number;
-  /** Percent of all slots that each new primary gets. */
+  /** Percentage of all slots that each new primary gets. */
   readonly share: number;
   readonly load: Load;
   readonly drained: boolean;
-  /** Each read waits for so long before it is sent. */
+  /** Delay before each read is sent, in ms. */
   readonly readDelayMs: number;
 }
 
 interface Row extends Case {
   readonly from: number;
-  /** From the first request to move slots until all nodes know their owners. */
+  /** Time from the first request to move slots until all nodes know the new owners, in ms. */
   readonly joinMs: number;
   readonly readP50Ms: number;
   readonly readP99Ms: number;
-  /** The same while nothing moves. */
+  /** The same while no slot moves. */
   readonly restP99Ms: number;
   readonly readsPerSecond: number;
-  /** Reads and appends that failed, or reads that said that something may be missing. */
+  /** Failed reads and appends, and reads reporting that data may be missing. */
   readonly refused: number;
-  /** Frames that were appended and are not there. */
+  /** Appended frames that are missing. */
   readonly lost: number;
 }
 
 export const elastic = bench({
   name: 'elastic',
-  summary: 'join time of new cache nodes under load, drained first or not',
+  summary: 'time for new cache nodes to join under load, with and without draining first',
   description:
     'Adds primaries to a real Valkey cluster of three while it is read or written, as the elasticity study of 2012 did with ' +
     'Cassandra: by data size, share of slots, several at once, delay of reads, and drained first.',
@@ -117,7 +117,7 @@ async function measure(frame: Frame, { data, shares, delays, rounds }: Sweep): P
     drained: false,
     readDelayMs: 0,
   };
-  /** Runs the cases in turns, so that whatever else the machine does meets all of them. */
+  /** Runs the cases alternately, so that other load on the machine affects all of them. */
   const compare = async (cases: readonly Partial<Case>[]) => {
     const found = cases.map((): Row[] => []);
     for (let round = 0; round < rounds; round++)
@@ -140,7 +140,7 @@ async function measure(frame: Frame, { data, shares, delays, rounds }: Sweep): P
   return rows;
 }
 
-/** Samples of a host, in as many partitions as the cluster needs to be even. */
+/** Samples of a host in as many partitions as an even cluster needs. */
 class Memory {
   private readonly client: HotClient;
   private readonly hot: HotTier;
@@ -154,7 +154,7 @@ class Memory {
   );
   private readonly layouts = new Map([[this.layout.id, packLayout(this.layout.bytes)]]);
   private readonly windowStart = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
-  /** Frames of each partition that were appended and not drained. */
+  /** Number of frames in each partition that were appended but not drained. */
   private readonly held = new Array<number>(PARTITIONS).fill(0);
   private sequence = 0n;
   private refused = 0;
@@ -179,14 +179,14 @@ class Memory {
     frame.atEnd(() => dynamodb.destroy());
     const memory = new Memory(cluster, dynamodb, stores.environment[ENV.metaTable]!);
     frame.atEnd(() => memory.hot.close());
-    // They wait, empty, until a case gives them slots; starting a process is left out.
+    // Start empty nodes in advance, so that starting a process is not measured.
     for (let i = FROM; i < MOST; i++) await cluster.join();
     await memory.losses.observe();
     await mapLimited(memory.refs, 32, (ref) => memory.losses.resolve(ref));
     return memory;
   }
 
-  /** Appends until memory holds so much. */
+  /** Appends until memory holds this much data. */
   async fill(dataMB: number): Promise<void> {
     const each = Math.round((dataMB * 1e6) / FRAME_BYTES / PARTITIONS);
     await mapLimited(this.refs, 16, async (_, i) => {
@@ -194,7 +194,7 @@ class Memory {
     });
   }
 
-  /** Removes all frames, as a flusher does that has moved them; the table is left out. */
+  /** Removes all frames, like a flusher that has moved them. Writing to the table is omitted. */
   private async drain(): Promise<void> {
     const before = (await this.hot.nodes.now()) + 1;
     await mapLimited(this.refs, 16, async (ref, i) => {
@@ -228,7 +228,7 @@ class Memory {
     this.held[i]! += count;
   }
 
-  /** Reads a series of a random partition; a partition that may lack something counts as refused. */
+  /** Reads a series of a random partition. Data that may be incomplete counts as refused. */
   private async read(): Promise<void> {
     const ref = this.refs[Math.floor(Math.random() * PARTITIONS)]!;
     const { isWhole, loss } = await this.hot.reader.windows(ref, {
@@ -241,7 +241,7 @@ class Memory {
     if ((await this.losses.missingSince(ref, { isWhole, loss })) !== undefined) this.refused++;
   }
 
-  /** Reads or writes until told to stop. */
+  /** Reads or writes until stopped. */
   private under(load: Load, delayMs: number): { take(): number[]; stop(): Promise<void> } {
     let isOver = false;
     const durations: number[] = [];
@@ -298,7 +298,7 @@ class Memory {
     const reads = load === 'reads' ? take() : [];
     await stop();
     const lost = await this.lost();
-    // Home again, for the next case.
+    // Move the slots back for the next case.
     for (const all of moves)
       for (const { from, to: target, ranges } of all) await this.cluster.moveSlots(ranges, target, from);
     await mapLimited(this.refs, 32, (ref) => this.losses.resolve(ref));
@@ -323,7 +323,10 @@ class Memory {
   }
 }
 
-/** The round with the median join, with medians of the reads’ times, and everything that was refused or lost. */
+/**
+ * Returns the round with the median join time, with medians of read times, and the totals of refused and lost
+ * operations.
+ */
 function summary(rounds: readonly Row[]): Row {
   const median = (of: (row: Row) => number) => quantile(rounds.map(of), 0.5);
   const joinMs = median((row) => row.joinMs);
@@ -337,7 +340,7 @@ function summary(rounds: readonly Row[]): Row {
   };
 }
 
-/** The `n`th part of `percent` of all slots, from the beginning of what a primary serves. */
+/** Returns the `n`th part, `percent` of all slots, counted from the start of a primary's slots. */
 function part(owned: readonly SlotRange[], n: number, percent: number): SlotRange[] {
   const count = Math.round((SLOTS * percent) / 100);
   let skip = n * count;

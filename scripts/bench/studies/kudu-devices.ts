@@ -1,4 +1,4 @@
-/** Line protocol of devices that have a sample a second, and an independent count of their sums. */
+/** Line protocol of devices with a sample per second, and an independent count of their sums. */
 import { hashOf } from '../data/hash';
 
 export const SECOND_MS = 1000;
@@ -6,10 +6,10 @@ export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 86_400_000;
 export const DEVICES_OF_HOST = 100;
-/** Values are whole numbers below this, so that sums are exact in whatever order. */
+/** Values are integers below this, so that sums are exact in any order. */
 const VALUES = 1000;
 
-/** What was sent of a step: least without the samples that come late, most with them. */
+/** Bounds of a step's sums: the least excludes late samples, the most includes them. */
 export interface StepSums {
   readonly least: Float64Array;
   readonly most: Float64Array;
@@ -21,7 +21,7 @@ interface LateSamples {
   readonly values: Uint16Array;
 }
 
-/** `,d07=` of each of a host's devices, and each value in digits. */
+/** Precomputed bytes: `,d07=` of each device of a host, and each value in digits. */
 const FIELDS = Array.from({ length: DEVICES_OF_HOST }, (_, device) =>
   Buffer.from(`,d${String(device).padStart(2, '0')}=`),
 );
@@ -37,7 +37,7 @@ export class Devices {
   private readonly room: Buffer;
 
   /**
-   * @param hostIds of hosts of {@link DEVICES_OF_HOST} devices each
+   * @param hostIds ids of hosts with {@link DEVICES_OF_HOST} devices each
    * @param lateShare share of the samples that are sent late, 0 to 1
    */
   constructor(
@@ -48,14 +48,14 @@ export class Devices {
     this.prefixes = hostIds.map((id) => Buffer.from(`device,host=${id} `));
     this.values = new Uint16Array(this.count);
     this.isLate = new Uint8Array(this.count);
-    // A line is at most 10 bytes a device, and its host and time.
+    // A line has at most 10 bytes per device, plus its host and time.
     this.room = Buffer.alloc(2 * hostIds.length * (10 * DEVICES_OF_HOST + 100));
   }
 
   /**
-   * Makes a second's samples, and counts them.
+   * Generates and counts a second's samples.
    *
-   * @param mayBeLate false: all are sent in time
+   * @param mayBeLate if false, all are sent in time
    */
   second(atMs: number, mayBeLate: boolean): void {
     const { values, isLate, count } = this;
@@ -82,7 +82,7 @@ export class Devices {
     }
   }
 
-  /** The sums of the step that a time lies in. */
+  /** Returns the sums of the step that contains a time. */
   sumsOf(atMs: number, stepMs: number): StepSums {
     const key = `${stepMs} ${Math.floor(atMs / stepMs)}`;
     let sums = this.sums.get(key);
@@ -104,11 +104,11 @@ export class Devices {
     const { room, values, isLate } = this;
     let end = 0;
     const write = (bytes: Buffer) => {
-      // Some bytes each: a call of copy costs more.
+      // Copied byte by byte, because there are only a few bytes and a call of `copy` costs more.
       for (let i = 0; i < bytes.length; i++) room[end++] = bytes[i]!;
     };
     const endLine = (fieldsFrom: number, tail: Buffer) => {
-      // The comma before the first field becomes the blank before it.
+      // The first field is preceded by a blank instead of a comma.
       room[fieldsFrom] = 0x20;
       write(tail);
     };
@@ -145,13 +145,13 @@ export class Devices {
     return new Uint8Array(room.subarray(0, end));
   }
 
-  /** Forgets the late samples of a second, which were sent. */
+  /** Forgets the late samples of a second after they were sent. */
   forgetLate(lateMs: number): void {
     this.late.delete(lateMs);
   }
 }
 
-/** The first index of a value of at least `least`, in ascending values. */
+/** Returns the index of the first value of at least `least`, in ascending values. */
 function firstFrom(values: Uint32Array, least: number): number {
   let [from, to] = [0, values.length];
   while (from < to) {

@@ -8,18 +8,20 @@ import { quantile } from '../frame/quantile';
 import { type BenchStack, startBenchStack, UNLIMITED } from '../frame/stack';
 import { DAY_MS, DEVICES_OF_HOST, Devices, HOUR_MS, MINUTE_MS, SECOND_MS } from './kudu-devices';
 
-/** The study's clients: each posts its share of the devices once a second. */
+/** Number of clients in the study. Each posts its share of the devices once a second. */
 const CLIENTS = 20;
 const READERS = 4;
-/** A late sample is posted so long after its time: after its minute was summed, or just before. */
+/** Delay of late samples in ms. Some arrive after their minute was summed, some just before. */
 const LATE_MS = 90_000;
-/** A minute is summed so long after its end. */
+/** Time from the end of a minute to its summing, in ms. */
 const SUM_AFTER_MS = 60_000;
-/** `--find` tries so many times the devices that held, until a number does not, and then those in between. */
+/**
+ * Factor by which `--find` raises the number of devices while it holds, before it tries numbers in between.
+ */
 const FIND_GROWTH = 1.5;
-/** It ends when the numbers that hold and do not are this close. */
+/** Ratio of the lowest failing to the highest holding number at which `--find` ends. */
 const FIND_PRECISION = 1.15;
-/** The first samples are readable once the stream is read up to this, ms. */
+/** Lag of the stream up to which it counts as fully read, in ms. */
 const READ_UP_MS = 1_500;
 const NAMES = Array.from(
   { length: DEVICES_OF_HOST },
@@ -28,7 +30,7 @@ const NAMES = Array.from(
 
 export const kudu = bench({
   name: 'kudu',
-  summary: 'a sample of each device every second, and sums by minute, hour and day',
+  summary: 'one sample per device and second, with sums by minute, hour and day',
   description:
     'Posts a sample of each device every second, and sums each minute of each device a minute after its end, as in the study on ' +
     'Apache Kudu; late samples included. Afterwards, every minute, hour and day is summed again, and held against an independent ' +
@@ -39,12 +41,12 @@ export const kudu = bench({
     'is late of them; four readers read the sums, a host of 100 devices a request.',
   options: {
     devices: count('devices, 100 a host', 10_000),
-    seconds: count('how long; 180 sum one minute beside the writes, 600 eight', 180),
+    seconds: count('duration in s; 180 s include the sums of one minute during writes, 600 s of eight', 180),
     late: number(`percent of the samples, which are posted ${LATE_MS / 1000} s late`, 5),
     window: text('<duration>', "length of a window, the study's range partition", '1h'),
-    flushDelay: text('<duration>', 'how long a window stays in memory after its end', '10m'),
+    flushDelay: text('<duration>', 'time that a window stays in memory after its end', '10m'),
     sweep: texts('<durations>', 'a run for each of these windows, such as 1m,5m,1h'),
-    find: flag('the highest number of devices that holds, from --devices on'),
+    find: flag('find the highest number of devices that holds, starting from --devices'),
   },
   run: async ({ devices: first, sweep, find, window: only, ...options }, frame) => {
     const rows: Result[] = [];
@@ -67,13 +69,15 @@ export const kudu = bench({
 interface Options {
   readonly devices: number;
   readonly seconds: number;
-  /** Percent. */
+  /** In percent. */
   readonly late: number;
   readonly window: string;
   readonly flushDelay: string;
 }
 
-/** @returns the highest number of devices that held; 0 when the first did not */
+/**
+ * @returns the highest number of devices that held; 0 if the first one failed
+ */
 async function findMost(first: number, run: (devices: number) => Promise<boolean>): Promise<number> {
   let [holding, failing] = [0, Number.POSITIVE_INFINITY];
   for (let devices = first; ; ) {
@@ -87,7 +91,7 @@ async function findMost(first: number, run: (devices: number) => Promise<boolean
 
 async function runOnce(frame: Frame, options: Options): Promise<Result> {
   const { window, flushDelay } = options;
-  // The batch window is as deployed; the local stack's own default is 0s.
+  // Use the deployed batch window; the local stack's default is 0s.
   const settings = { ...UNLIMITED, window, flushDelay, batchWindow: '1s' };
   return new KuduRun(frame, await startBenchStack(frame, settings), options).run();
 }
@@ -102,7 +106,7 @@ class KuduRun {
   private writeErrors = 0;
   private aggregateErrors = 0;
   private isExact = true;
-  /** How long each read of a minute's sums took, in their order. */
+  /** Duration of each read of a minute's sums in ms, in order. */
   private readonly readsMs: number[] = [];
 
   constructor(
@@ -130,7 +134,7 @@ class KuduRun {
     const jobs: Promise<void>[] = [];
     for (let minuteMs = firstMs; minuteMs + MINUTE_MS + SUM_AFTER_MS < lastMs; minuteMs += MINUTE_MS) {
       await sleep(Math.max(0, minuteMs + MINUTE_MS + SUM_AFTER_MS - Date.now()));
-      // The next sum starts even if this one still runs.
+      // Start the next sum even if this one still runs.
       jobs.push(
         this.sum(minuteMs, minuteMs + MINUTE_MS, MINUTE_MS).then((ms) => {
           jobsMs.push(ms);
@@ -145,11 +149,11 @@ class KuduRun {
     const drift = this.drift();
     await this.sumAll(firstMs, lastMs);
     const figures = {
-      /** Time from when a write is due until it starts; the study allows 1 s. */
+      /** Delay from when a write is due to its start, in ms. The study allows 1 s. */
       writeDelayP99Ms: Math.round(quantile(this.delaysMs, 0.99)),
       writeDelayMaxMs: Math.round(this.latestMs),
       writeErrors: this.writeErrors,
-      /** Time to sum a minute of all devices; the study allows a minute. */
+      /** Time to sum a minute of all devices, in ms. The study allows a minute. */
       aggregateP99Ms: Math.round(quantile(jobsMs, 0.99)),
       aggregateMaxMs: Math.round(Math.max(...jobsMs)),
       aggregateErrors: this.aggregateErrors,
@@ -160,24 +164,24 @@ class KuduRun {
       seconds,
       window: this.options.window,
       ...figures,
-      /** Whether every sum of a minute, an hour and a day equals the one counted beside it. */
+      /** Whether all sums of minutes, hours and days equal the independent count. */
       exact: this.isExact,
-      /** Median time of the last fifth of the reads of minutes over the first. */
+      /** Median duration of the last fifth of the reads of minutes, relative to the first fifth. */
       drift,
-      /** Whether the study's four conditions hold. */
+      /** Whether the study's four conditions are met. */
       holds:
         figures.writeDelayMaxMs <= SECOND_MS &&
         figures.aggregateMaxMs <= MINUTE_MS &&
         figures.writeErrors === 0 &&
         figures.aggregateErrors === 0,
-      /** CPU of each kind of process during the run, s a million samples. */
+      /** CPU of each kind of process during the run, in seconds per million samples. */
       cpuSecondsAMillion: Object.fromEntries(
         Object.entries(cpu).map(([kind, spent]) => [kind, Number(((spent / samples) * 1e6).toFixed(3))]),
       ),
     };
   }
 
-  /** Median time of the last fifth of the reads over the first. */
+  /** Returns the median duration of the last fifth of the reads relative to the first fifth. */
   private drift(): number {
     const fifth = Math.ceil(this.readsMs.length / 5);
     return quantile(this.readsMs.slice(-fifth), 0.5) / quantile(this.readsMs.slice(0, fifth), 0.5);
@@ -187,7 +191,10 @@ class KuduRun {
     return this.delaysMs.reduce((a, b) => Math.max(a, b), 0);
   }
 
-  /** The first sample of a device costs more: posts one of each before the time counts, and waits until all are readable. */
+  /**
+   * Posts one sample of each device before the measurement, because a device's first sample costs more, and
+   * waits until all are readable.
+   */
   private async postFirst(): Promise<void> {
     const atMs = Math.floor(Date.now() / SECOND_MS) * SECOND_MS;
     this.devices.second(atMs, false);
@@ -197,20 +204,20 @@ class KuduRun {
     await this.untilReadUp();
   }
 
-  /** Waits until what was acknowledged is readable: the records of a shard keep their order. */
+  /** Waits until everything acknowledged is readable. A shard's records keep their order. */
   private async untilReadUp(): Promise<void> {
     do await sleep(SECOND_MS);
     while (this.bench.stack.host.progress.lagMs > READ_UP_MS);
   }
 
-  /** Each client's hosts. */
+  /** Returns each client's range of hosts. */
   private shares(): (readonly [from: number, to: number])[] {
     const clients = Math.min(CLIENTS, this.hosts);
     const at = (client: number) => Math.floor((client * this.hosts) / clients);
     return Array.from({ length: clients }, (_, client) => [at(client), at(client + 1)] as const);
   }
 
-  /** Posts every second of `[fromMs, toMs)` when it comes, and late samples when they come. */
+  /** Posts every second of `[fromMs, toMs)` when it is due, and late samples when they are due. */
   private async write(fromMs: number, toMs: number): Promise<void> {
     const inFlight = new Set<Promise<void>>();
     const shares = this.shares();
@@ -232,9 +239,9 @@ class KuduRun {
   }
 
   /**
-   * Sums one step of each device, and holds it against the count: late samples may be missing.
+   * Sums one step of each device and compares the sums with the count. Late samples may be missing.
    *
-   * @returns how long it took, ms
+   * @returns duration in ms
    */
   private async sum(fromMs: number, toMs: number, stepMs: number): Promise<number> {
     const beganMs = performance.now();
@@ -242,7 +249,10 @@ class KuduRun {
     return performance.now() - beganMs;
   }
 
-  /** Sums every minute, hour and day of the run, once all of it is readable, and holds them against the count. */
+  /**
+   * Sums every minute, hour and day of the run after everything is readable, and compares the sums with the
+   * count.
+   */
   private async sumAll(fromMs: number, toMs: number): Promise<void> {
     await sleep(5 * SECOND_MS);
     await this.untilReadUp();
@@ -252,7 +262,7 @@ class KuduRun {
     }
   }
 
-  /** Reads the sums of the steps of `[fromMs, toMs)` of every device, and compares them. */
+  /** Reads and compares the sums of the steps in `[fromMs, toMs)` of every device. */
   private async readSums(
     fromMs: number,
     toMs: number,
@@ -282,7 +292,9 @@ class KuduRun {
     });
   }
 
-  /** @returns starts of steps, ms, and sums by name; undefined when the read failed */
+  /**
+   * @returns the starts of steps in ms, and sums by name; undefined when the read failed
+   */
   private async sumsOf(host: number, fromMs: number, toMs: number, stepMs: number) {
     const asked = `from=${fromMs / 1000}&to=${toMs / 1000 - 1}&step=${stepMs / 1000}&aggregate=sum`;
     const path = `/api/v1/hosts/${this.hostIds[host]}/metrics?${NAMES.map((name) => `name=${name}`).join('&')}&${asked}`;

@@ -18,7 +18,7 @@ import { count } from '../frame/options';
 type Order = 'range' | 'hash' | 'arrival';
 const ORDERS: readonly Order[] = ['range', 'hash', 'arrival'];
 
-/** Series of a source, and of a group. */
+/** Series of a source; also series of a group. */
 const SERIES = 1_000;
 const GROUP_SERIES = 250;
 const HOUR_MS = 3_600_000;
@@ -28,7 +28,7 @@ const PARALLEL = 16;
 
 export const layout = bench({
   name: 'layout',
-  summary: 'requests and bytes of reads of an archive object, by the order of its series',
+  summary: 'requests and bytes of archive reads, depending on the order of series in the object',
   description:
     'Reads of a partition-day whose series lie in the order of their sources (range, as the archive has them), of a hash of each ' +
     'series (hash), or as they came, hour by hour (arrival): GETs, bytes and time.',
@@ -59,10 +59,10 @@ export const layout = bench({
   },
 });
 
-/** A day of sources that have the same metrics, each with values of its own phase. */
+/** A day of sources with the same metrics. Each source's values are shifted by its own phase. */
 class DayOfSources {
   private readonly agent = makeAgentData(MINUTES).map(({ values }) => Float64Array.from(values));
-  /** By source, then metric. */
+  /** Labels by source, then by metric. */
   readonly series: readonly (readonly Labels[])[];
 
   constructor(sources: number) {
@@ -77,7 +77,9 @@ class DayOfSources {
     );
   }
 
-  /** @param places of the columns, as numbers of source and metric */
+  /**
+   * @param places columns, given by source and metric
+   */
   block(places: readonly Place[], fromMinute: number, toMinute: number): Block {
     const count = toMinute - fromMinute;
     return {
@@ -106,7 +108,7 @@ interface Place {
   readonly metric: number;
 }
 
-/** The groups of an object in their order, each with the times of its chunk. */
+/** Returns the groups of an object in order, each with the times of its chunk. */
 function groupsOf(
   order: Order,
   sources: number,
@@ -121,7 +123,7 @@ function groupsOf(
   }
   if (order === 'range') return all.flatMap((own) => cut(own).map((places) => ({ places, ...whole })));
   return Array.from({ length: 24 }, (_, hour) =>
-    // Sources post at times of their own, in another order each hour.
+    // Sources post at their own times, in another order each hour.
     all
       .map((own, source) => ({ own, at: hashOf(source, hour) }))
       .sort((a, b) => a.at - b.at)
@@ -145,7 +147,7 @@ async function writeDay(store: RangeServer, order: Order, data: DayOfSources): P
     const labelsOf = ({ source, metric }: Place) => data.series[source]![metric]!;
     const layout = layoutOf(places.map(labelsOf));
     layouts.push(layout);
-    // A layout sorts its series.
+    // A layout sorts its series, so find the place of each column again.
     const placeOf = new Map(places.map((place) => [labelsKey(labelsOf(place)), place]));
     const block = data.block(
       layout.series.map((labels) => placeOf.get(labelsKey(labels))!),
@@ -162,13 +164,13 @@ async function writeDay(store: RangeServer, order: Order, data: DayOfSources): P
 
 interface WrittenDay {
   readonly chunks: readonly ListedChunk[];
-  /** Of the chunks, in their order. */
+  /** Layouts of the chunks, in order. */
   readonly layouts: readonly Layout[];
 }
 
 interface Query {
   readonly query: string;
-  /** It takes seconds. */
+  /** Set for reads that take seconds, which are done once. */
   readonly isOnce?: boolean;
   run(): Promise<void>;
 }
@@ -180,7 +182,7 @@ function queriesOf(data: DayOfSources, { chunks, layouts }: WrittenDay, store: R
   const read = (query: string, series: readonly Labels[]): Query => {
     const wanted = layoutOf(series);
     const keys = [...wanted.columns.keys()];
-    // The catalogue tells readers which groups these are.
+    // Readers learn the groups to read from the catalogue.
     const asked = chunks.filter((_, i) => keys.some((key) => layouts[i]!.columns.has(key)));
     const selection = { wanted, groups: asked.map(({ chunk }) => chunk.group), range, layouts: known };
     const run = async () => {
@@ -208,7 +210,7 @@ function queriesOf(data: DayOfSources, { chunks, layouts }: WrittenDay, store: R
   ];
 }
 
-/** Writes the object again with late samples of a tenth of the sources, as the archiver does. */
+/** Rewrites the object with late samples of a tenth of the sources, like the archiver. */
 async function update(
   data: DayOfSources,
   { layouts }: Pick<WrittenDay, 'layouts'>,
@@ -249,7 +251,7 @@ async function update(
   await writer.finish(new Map());
 }
 
-/** S3's ranged GETs, counted. */
+/** Serves S3's ranged GETs and counts them. */
 class RangeServer {
   content = Buffer.alloc(0);
   private gets = 0;
@@ -259,7 +261,7 @@ class RangeServer {
   private constructor(private readonly server: Server) {}
 
   static async start(): Promise<RangeServer> {
-    // Connections stay open while the next object is written.
+    // Keep connections open while the next object is written.
     const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
       const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '')!;
       const part = store.content.subarray(Number(from), Number(to) + 1);

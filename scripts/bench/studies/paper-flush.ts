@@ -3,18 +3,18 @@ import type { Redis } from 'ioredis';
 import { mapLimited } from '../../../shared/platform/concurrency';
 import { TABLE_KEYS } from '../../../shared/platform/names';
 
-/** Samples are 16 bytes each: time, value. */
+/** Bytes of a sample: time and value. */
 const SAMPLE_BYTES = 16;
 const BATCH_ITEMS = 25;
 const HOSTS_AT_ONCE = 16;
 const UNIT_BYTES = 1024;
 
 /**
- * HeteroTSDB's flusher: reads from the streams which series are about to expire; reads each, sorts its samples, writes it to
- * the lower store, an item a series, and deletes it.
+ * HeteroTSDB's flusher. Reads from streams which series are about to expire. Reads each of them, sorts its
+ * samples, writes them to the lower store as one item per series, and deletes the series.
  *
- * @param redis with automatic pipelining
- * @returns samples that left memory, and write units: one for each KB begun of an item
+ * @param redis client with automatic pipelining
+ * @returns number of samples that left memory, and write units: one per KB of an item, rounded up
  * @see Tsubouchi et al., "HeteroTSDB", 2020, section 4
  */
 export async function flushPaperWay(
@@ -57,7 +57,7 @@ async function putAll(dynamodb: DynamoDBClient, table: string, items: WriteReque
   }
 }
 
-/** Sorts pairs by time in place; they nearly are. */
+/** Sorts pairs by time, in place. They are nearly sorted already. */
 function sorted(pairs: Buffer): Buffer {
   const pair = Buffer.alloc(SAMPLE_BYTES);
   for (let at = SAMPLE_BYTES; at < pairs.length; at += SAMPLE_BYTES) {

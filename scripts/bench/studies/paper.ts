@@ -15,16 +15,16 @@ type Way = (typeof WAYS)[number];
 
 const METRICS = 100;
 const NODES = [1, 2, 4];
-/** Each host has 100 series. */
+/** Number of hosts, with 100 series each. */
 const NODES_HOSTS = 1_000;
 const FLUSHED = { hosts: 200, metrics: METRICS, minutes: 60 };
 const RESIDENCIES_MIN = [1, 10, 30, 60];
-/** Samples of each measurement: fewer the paper's way, which is slower. */
+/** Samples per measurement. The paper's method gets fewer, because it is slower. */
 const SAMPLES = { ours: 3_000_000, paper: 300_000 };
 
 export const paper = bench({
   name: 'paper',
-  summary: 'insertion, flushes and memory, beside the way of the paper',
+  summary: "insertion, flushes and memory, compared with the HeteroTSDB paper's method",
   description:
     "The HeteroTSDB paper's experiments, ours and the paper's way in one run: insertion by nodes and by series, flushes, memory " +
     'by residency.',
@@ -32,14 +32,17 @@ export const paper = bench({
     'Real: post, ingester and flusher as deployed, Valkey and its cluster, the SDK and its HTTP of flushes. Stubbed: as in `bench\n' +
     "ingest` and `bench flush`. Nodes, processes and stand-ins share this machine's cores.",
   options: {
-    largest: count('most series: 1000000, or 5000000 for three minutes more', 1_000_000),
+    largest: count(
+      'largest number of series: 1000000, or 5000000, which takes three minutes more',
+      1_000_000,
+    ),
   },
   run: async ({ largest }, frame) => {
     const rows: object[] = [];
     const add = frame.adder(rows);
     for (const nodes of NODES)
       for (const way of WAYS) add({ table: 'nodes', ...(await insert(frame, way, nodes, NODES_HOSTS)) });
-    // 100,000 series are the row of one node.
+    // The row with one node already covers 100,000 series.
     for (const series of [10_000, 1_000_000, 5_000_000])
       if (series <= largest)
         for (const way of WAYS) add({ table: 'series', ...(await insert(frame, way, 1, series / METRICS)) });
@@ -74,7 +77,7 @@ async function insert(frame: Frame, way: Way, nodes: number, hosts: number) {
       warmUpHosts: 200,
       protocol: 'influx',
       shape: 'dense',
-      // The first minute is of new series.
+      // In the first minute all series are new.
       minutes: 1 + Math.max(2, Math.ceil(SAMPLES[way] / (hosts * METRICS))),
     },
     way,
@@ -83,17 +86,17 @@ async function insert(frame: Frame, way: Way, nodes: number, hosts: number) {
     way,
     nodes,
     series: hosts * METRICS,
-    /** Rate with known series, with every process and node on this machine. */
+    /** Rate with known series, while all processes and nodes share this machine. */
     samplesPerSecond: Math.round(warm.pointsPerSecond),
     /** CPU seconds per million samples. */
     cpu: warmCpu,
-    /** Samples that the nodes take in a second if each has a core of its own: by the CPU of the busiest one. */
+    /** Samples per second that the nodes could take with a core each, from the CPU of the busiest one. */
     samplesPerSecondOfNodes: Math.round(1e6 / warmCpu.busiestNode),
     hotBytesPerSample: hotBytesPerPoint,
   };
 }
 
-/** Fills memory the paper's way, and empties it by the paper's flusher in this process. */
+/** Fills memory with the paper's method, and flushes it with the paper's flusher in this process. */
 function flushPaper(outer: Frame) {
   return outer.part(async (frame) => {
     const stores = await startStores(frame);

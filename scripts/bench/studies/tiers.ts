@@ -37,21 +37,21 @@ interface Row {
   readonly storage: string;
   readonly case: Case;
   readonly opsPerSecond: number;
-  /** CPU of an operation, us: the clients', and that of Valkey or the stand-in for AWS. */
+  /** CPU per operation in us: of the clients, and of Valkey or the stand-in for AWS. */
   readonly clientUs: number;
   readonly storeUs: number;
-  /** Of an item of 100 samples, after the new writes. */
+  /** Bytes of an item of 100 samples after the new writes. */
   readonly bytesPerItem: number;
 }
 
-/** A row of a host's 100 series at one minute, which a client writes or reads. */
+/** One minute of a host's 100 series, which a client writes or reads. */
 interface Item {
   readonly host: Host;
   readonly minute: number;
 }
 
 interface Host extends Place {
-  /** For each of the layout's series its values, a day's by the minute. */
+  /** For each series of the layout, a day's values by the minute. */
   readonly columns: readonly (readonly number[])[];
   readonly phase: number;
 }
@@ -59,23 +59,23 @@ interface Host extends Place {
 interface Storage {
   readonly name: string;
   write(item: Item, frame: Frame): Promise<void>;
-  /** Returns a block of the item's row. */
+  /** Returns a block containing the item. */
   read(item: Item): Promise<Block>;
-  /** Bytes that everything written takes. */
+  /** Returns the bytes used by everything written. */
   bytes(): Promise<number>;
 }
 
 const SETTINGS = parseSettings({});
 const MINUTE_MS = 60_000;
 const WINDOW_MINUTES = SETTINGS.window / MINUTE_MS;
-/** Start of a day that has passed. */
+/** Start of a past day, in ms since epoch. */
 const BEGIN_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS - 2 * DAY_MS;
 const ARCHIVED_HOSTS = 100;
 const FIRST_SEQUENCE = 49590338271490256608559692538361571095921575989136588898n;
 
 export const tiers = bench({
   name: 'tiers',
-  summary: 'writes and reads of items by 200 clients, on each tier',
+  summary: 'writes and reads of items by 200 clients in each tier',
   description:
     'New writes, random writes, random reads, and both at once, by 200 clients, of items of 100 samples: in memory as plain ' +
     'frames, as frames and as chunks, in DynamoDB and in the archive.',
@@ -84,7 +84,7 @@ export const tiers = bench({
     'this machine. The archive is written in whole objects: its new writes are a day of 100 hosts, and it has no random ones.',
   options: {
     clients: count('clients, in one process', 200),
-    minutes: count('items that each client writes at first, of each of its two hosts', 15),
+    minutes: count('items that each client first writes for each of its two hosts', 15),
     seconds: number('seconds of each other case', 3),
   },
   run: async ({ clients, minutes, seconds }, frame) => {
@@ -111,7 +111,7 @@ export const tiers = bench({
   },
 });
 
-/** Two hosts of each client, so that two never write one window at once. */
+/** Creates two hosts per client, so that no two clients write the same window concurrently. */
 function makeHosts(count: number): Host[] {
   const data = makeAgentData(1440);
   const byName = new Map(data.map(({ labels, values }) => [labels.__name__!, values]));
@@ -153,7 +153,7 @@ function framesInMemory(
       const positions = [{ layout: idBytes, positions: columns }];
       return (
         blockFromPicked(idBytes, series.length, picked, positions)?.block ??
-        // Written more than once.
+        // The item may have been written more than once.
         blockFromFrames(idBytes, series.length, pickedFrames(picked, positions).frames)
       );
     },
@@ -161,12 +161,12 @@ function framesInMemory(
   };
 }
 
-/** As the ingester encodes it. */
+/** Packs a frame like the ingester. */
 function packFrame({ layout, timestamp, version, values }: Frame): Uint8Array {
   return packSampleFrame(layout, timestamp, encodeVersion(version), values);
 }
 
-/** A chunk of each group-window under a key; each write reads, merges and encodes it. */
+/** Stores a chunk of each group-window under a key. Each write reads, merges and encodes it again. */
 function chunksInMemory(redis: Redis, bytes: () => Promise<number>): Storage {
   const keyOf = ({ host, minute }: Item) => `${host.group}:${windowOf(minute)}`;
   return {
@@ -232,16 +232,18 @@ function rangeOf(minute: number): TimeRange {
 
 class Load {
   private writes = 0n;
-  /** By client: random writes go to one of its hosts, and reads to the other, whose windows stay as they were at first. */
+  /**
+   * For each client, the host of its random writes. Reads use its other host, whose windows do not change.
+   */
   private readonly written: readonly Host[];
   private readonly read: readonly Host[];
 
   constructor(
     private readonly hosts: readonly Host[],
-    /** That each host has. */
+    /** Initial minutes of each host. */
     private readonly minutes: number,
     private readonly forMs: number,
-    /** CPU that the stores have used, ms. */
+    /** Returns the CPU used by the stores, in ms. */
     private readonly storesMs: () => number,
   ) {
     this.written = hosts.slice(0, hosts.length / 2);
@@ -278,7 +280,7 @@ class Load {
     for (const [name, op] of cases) add({ ...row, case: name, ...(await this.run(op)) });
   }
 
-  /** A day of some hosts, written in one object as the archiver does. */
+  /** Measures a day of some hosts, written as one object like the archiver does. */
   async measureArchive(cold: ColdTier, directory: Directory, add: (row: Row) => void): Promise<void> {
     const day = dayOf(BEGIN_MS);
     const minutes = DAY_MS / MINUTE_MS;
@@ -321,7 +323,7 @@ class Load {
     return { host, minute: Math.floor(Math.random() * this.minutes) };
   }
 
-  /** Has every client do one operation after the other. */
+  /** Runs operations on all clients, one after the other on each. */
   private run(op: (client: number, nth: number) => Promise<void>) {
     return this.metered(async () => {
       const untilMs = performance.now() + this.forMs;
@@ -337,7 +339,9 @@ class Load {
     });
   }
 
-  /** @param work returns how many operations it did */
+  /**
+   * @param work returns the number of operations it did
+   */
   private async metered(work: () => Promise<number>) {
     const [beganMs, cpu, storesMs] = [performance.now(), ownCpu(), this.storesMs()];
     const ops = await work();
@@ -348,7 +352,7 @@ class Load {
     };
   }
 
-  /** Each has a higher version than those before. */
+  /** Returns the item's frame, with a version higher than all before. */
   private frame({ host: { layout, columns, phase }, minute }: Item): Frame {
     const values = Float64Array.from(columns, (column) => column[(minute + phase) % column.length]!);
     const timestamp = BEGIN_MS + minute * MINUTE_MS;

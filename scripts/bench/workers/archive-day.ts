@@ -1,4 +1,7 @@
-/** The archiver of `bench archive-day`: its own process, so that its memory can be measured and it can be killed. */
+/**
+ * The archiver of `bench archive-day`, in its own process, so that its memory can be measured and it can be
+ * killed.
+ */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { archiveDay } from '../../../shared/archive/execute';
@@ -27,10 +30,10 @@ export interface ArchiveDayTask extends DayShape {
 }
 
 export interface ArchiveDayAnswer {
-  /** Archived, or verified. */
+  /** Whether everything was archived, or verified. */
   readonly isDone: boolean;
   readonly cpuMs: number;
-  /** Of `cpuMs`, about the part that made the warm items. */
+  /** Part of `cpuMs`, approximately, that generated the warm items. */
   readonly generatedMs: number;
   readonly parts: number;
   readonly samples: number;
@@ -105,7 +108,7 @@ serve(async (task: ArchiveDayTask): Promise<ArchiveDayAnswer> => {
   };
 });
 
-/** Reads every part back and compares every sample with what was generated. */
+/** Reads every part back and compares every sample with the generated one. */
 async function verify(cold: ColdTier, manifest: Manifest, generated: GeneratedDay): Promise<boolean> {
   let samples = 0;
   let last = '';

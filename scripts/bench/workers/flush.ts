@@ -1,6 +1,6 @@
 /**
- * The flusher of `bench flush`: the real handler, bundled as it is deployed, whose SDK talks to the stand-in for AWS. It
- * keeps what the SDK sends, and counts it at the end.
+ * The flusher of `bench flush`: the real handler, bundled as deployed, whose SDK talks to the stand-in for
+ * AWS. It records what the SDK sends, and counts it at the end.
  */
 import type { Context } from 'aws-lambda';
 import { type FlushResult, handler as flusher } from '../../../functions/flusher/handler';
@@ -11,7 +11,7 @@ import { writeUnitsOf } from '../frame/table-units';
 
 export interface FlushTask {
   readonly drain: true;
-  /** The store's clock, ms. */
+  /** The store's clock in ms. */
   readonly before: number;
   readonly lane: number;
   readonly lanes: number;
@@ -21,7 +21,7 @@ export interface Flushed extends Pick<FlushResult, 'windows' | 'samples' | 'byte
   readonly startMs: number;
   readonly endMs: number;
   readonly cpuMs: number;
-  /** By operation. */
+  /** Calls by operation. */
   readonly calls: Readonly<Record<string, { readonly calls: number; readonly writeUnits: number }>>;
 }
 

@@ -1,7 +1,7 @@
 /**
- * One of the processes of `bench ingest`: the real post and ingester handlers, bundled as they are deployed, with
- * {@link module:in-process-aws} in place of the SDK's sockets. Between them it acts as the event source mapping: it stamps
- * records with arrival time and sequence number, and cuts batches.
+ * One process of `bench ingest`: the real post and ingester handlers, bundled as deployed, with {@link
+ * module:in-process-aws} in place of the SDK's sockets. Between them, the process acts as the event source
+ * mapping: it assigns arrival times and sequence numbers to records, and forms batches.
  */
 import { hash } from 'node:crypto';
 import type {
@@ -28,7 +28,7 @@ export interface IngestTask {
   readonly worker: number;
   readonly workers: number;
   readonly hosts: number;
-  /** Other hosts that post before. */
+  /** Number of other hosts that post during the warm-up. */
   readonly warmUpHosts: number;
   readonly metrics: number;
   readonly protocol: Protocol | LabelledProtocol;
@@ -36,13 +36,13 @@ export interface IngestTask {
   readonly redisUrl: string;
 }
 
-/** `paper expiring`: the paper's way, as if each series were about to expire. */
+/** `paper` is the method of the HeteroTSDB paper. `paper expiring` treats each series as about to expire. */
 export type Way = 'ours' | 'paper' | 'paper expiring';
 
-/** One minute of the worker's hosts. */
+/** Result of one minute of the worker's hosts. */
 export interface Round {
   readonly points: number;
-  /** Of series that were never posted before. */
+  /** Points of series that are new. */
   readonly newPoints: number;
   readonly startMs: number;
   readonly endMs: number;
@@ -58,7 +58,7 @@ export interface Round {
 const TENANT = 'bench';
 const KEY_ID = 'benchbench12';
 const KEY = `ht_${KEY_ID}_${'k'.repeat(43)}`;
-/** Limits of the event source mapping's batch: the setting, and Lambda's payload. */
+/** Limits of the event source mapping's batches: the setting, and Lambda's payload. */
 const MAX_BATCH_RECORDS = parseSettings({}).batchSize;
 const PUT_UNIT_BYTES = 25_000;
 const MAX_BATCH_PAYLOAD = 6_000_000;
@@ -96,7 +96,7 @@ function hostIds(
   const source = isLabelled(protocol) ? sourceOfTarget : sourceOf.host;
   const tenantId = tenantIdOf(TENANT);
   const ids = Array.from({ length: hosts }, (_, i) => `${first}${i.toString(36).padStart(10, '0')}`);
-  // A worker is a shard: all records of a partition go to one worker.
+  // A worker acts as a shard, so all records of a partition go to the same worker.
   return ids.filter((id) => partitionOf(sourceIdOf(tenantId, source(id)), partitions) % workers === worker);
 }
 
@@ -115,12 +115,12 @@ function isLabelled(protocol: Protocol | LabelledProtocol): protocol is Labelled
 }
 
 function paperClient(url: string): Redis | Cluster {
-  // The machine is busy.
+  // Generous timeout, because the machine is busy.
   const options = { enableAutoPipelining: true, slotsRefreshTimeout: 10_000 };
   return url.endsWith('?cluster=true') ? new Cluster([url], options) : new Redis(url, options);
 }
 
-/** Far beyond what an invocation takes. */
+/** Remaining time far beyond an invocation's duration. */
 const CONTEXT = { getRemainingTimeInMillis: () => 120_000 } as Context;
 
 class Minutes {
@@ -128,12 +128,14 @@ class Minutes {
   private readonly labelled: LabelledBodies;
   private readonly hosts: readonly string[];
   private readonly warmUpHosts: readonly string[];
-  /** Hosts whose minute was made. */
+  /** Hosts of the minute generated last. */
   private posting: readonly string[] = [];
   private readonly paper: PaperWay;
-  /** Outside the heap: a minute of bodies would give the garbage collector work that no function has. */
+  /**
+   * Bodies outside the heap. On the heap, they would give the garbage collector work that no function has.
+   */
   private made: Buffer[] = [];
-  /** Samples of the minute that was made, and those of series that were never posted before. */
+  /** Samples of the minute generated last, and those of new series. */
   private samples = 0;
   private newSamples = 0;
   private sequence = 49590338271490256608559692538361571095921575989136588898n;
@@ -163,16 +165,16 @@ class Minutes {
     this.posting = isWarmUp ? this.warmUpHosts : this.hosts;
     const { protocol } = this.task;
     const before = this.bodies.samples + this.labelled.samples;
-    // As API Gateway gives them: bytes in base64.
+    // In API Gateway's form: bytes in base64.
     this.made = isLabelled(protocol)
       ? Array.from(this.labelled.minute(protocol, this.posting, minute, timeMs), (body) =>
           Buffer.from(Buffer.from(body).toString('base64'), 'latin1'),
         )
       : Array.from(this.bodies.minute(protocol, this.posting, minute, timeMs), (body) => Buffer.from(body));
     this.samples = this.bodies.samples + this.labelled.samples - before;
-    // What making them left behind is no function's garbage.
+    // Collect the garbage of generating bodies, which no function would have.
     (globalThis as unknown as { gc: (options: object) => void }).gc({ type: 'minor' });
-    // Others have all series of a host in each minute.
+    // Other shapes post all series of a host every minute.
     const isCut = this.task.shape === 'cut';
     this.newSamples = isCut ? this.bodies.takeNewSeries() : minute === 0 ? this.samples : 0;
   }
@@ -211,7 +213,7 @@ class Minutes {
         const ingestMeter = meter();
         if (way !== 'ours') await this.paper.ingest(batch, way === 'paper expiring');
         else {
-          // As the mapping does: delivers the failed record again, with all after it.
+          // Like the mapping, deliver the failed record and all after it again.
           for (let left = batch; left.Records.length > 0; ) {
             const failed = new Set(
               (await ingester(left, CONTEXT)).batchItemFailures.map((item) => item.itemIdentifier),
@@ -264,7 +266,7 @@ class Minutes {
   }
 }
 
-/** Measures this process's CPU from now on, ms, without the stand-in for AWS. */
+/** Measures this process's CPU from now on in ms, excluding the stand-in for AWS. */
 function meter(): () => number {
   const [cpu, spentMs] = [ownCpu(), spent.cpuMs];
   return () => cpu() - (spent.cpuMs - spentMs);

@@ -1,7 +1,7 @@
 /**
- * Stands between instances of a function and the stand-in for AWS. While it keeps answers, a read that was asked before is answered
- * by what it was answered then, so that an instance makes thousands of queries in a few seconds: the stand-in takes 20 ms and more
- * for what DynamoDB answers in 5. Otherwise it passes everything on.
+ * A proxy between instances of a function and the stand-in for AWS. While its cache is on, repeated reads are
+ * answered from it, so that an instance completes thousands of queries in a few seconds; the stand-in takes
+ * 20 ms and more for what DynamoDB answers in 5. Otherwise it forwards everything.
  */
 import {
   Agent,
@@ -15,12 +15,12 @@ import { buffer } from 'node:stream/consumers';
 import { serve } from '../frame/serve';
 import { readUnitsOf } from '../frame/table-units';
 
-/** What the bench asks of it. */
+/** Request from the benchmark. */
 export interface Keeping {
   readonly isKeeping: boolean;
 }
 
-/** What it passed on since it was asked last. */
+/** What was forwarded since the last report. */
 export interface Passed {
   readonly readUnits: number;
 }
@@ -33,14 +33,14 @@ interface Answer {
 
 const target = new URL(process.argv[2]!);
 const agent = new Agent({ keepAlive: true });
-/** By the request; undefined: none are kept. */
+/** Cached answers by request; undefined while the cache is off. */
 let kept: Map<string, Answer> | undefined;
 
-/** Headers that concern one connection, or a body that comes in pieces. */
+/** Headers that concern a single connection, or chunked bodies. */
 const HOP_HEADERS = ['connection', 'keep-alive', 'transfer-encoding', 'content-length'];
 const READS = /^GET$|\.(Query|GetItem|BatchGetItem)$/;
 
-/** Read units of DynamoDB since the bench asked last. */
+/** Read units of DynamoDB since the last report. */
 let readUnits = 0;
 
 const server = createServer(async (request, response) => {

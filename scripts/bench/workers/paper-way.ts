@@ -6,11 +6,12 @@ import { type PackedLayout, unpackLayout } from '../../../shared/model/packed-la
 import { decodeRecord } from '../../../shared/stream/record-decoder';
 
 /**
- * HeteroTSDB's way into Redis, as its reference implementation has it. For each sample it appends 16 bytes to a string,
- * looks at the string's time to live, sets a timer if the string is new, and enters it for the flusher if it is about to expire.
+ * HeteroTSDB's insertion into Redis, as in its reference implementation. For each sample it appends 16 bytes
+ * to a string, checks the string's time to live, sets it if the string is new, and adds the string to the
+ * flusher's stream if it is about to expire.
  *
- * KEYS  stream of series to flush; for each sample its series
- * ARGV  time to live, s; time to live below which a series is flushed, s; for each sample 16 bytes
+ * KEYS  stream of series to flush; for each sample its series ARGV  time to live, s; time to live below which
+ * a series is flushed, s; for each sample 16 bytes
  *
  * @see Tsubouchi et al., "HeteroTSDB", 2020, section 4
  */
@@ -30,13 +31,15 @@ return #KEYS - 1
 const TTL_S = 3_600 * 2;
 const FLUSH_BELOW_S = 3_600;
 
-/** Appends a batch the paper's way, one script call a host. */
+/** Appends a batch with the paper's method, one script call per host. */
 export class PaperWay {
   private readonly names = new Map<string, readonly string[]>();
 
   constructor(private readonly redis: Redis | Cluster) {}
 
-  /** @param isExpiring enters each series for the flusher, as if it were about to expire */
+  /**
+   * @param isExpiring adds each series to the flusher's stream, as if it were about to expire
+   */
   async ingest(event: KinesisStreamEvent, isExpiring = false): Promise<void> {
     const calls: Promise<number>[] = [];
     for (const { kinesis } of event.Records)
@@ -60,7 +63,10 @@ export class PaperWay {
     await Promise.all(calls);
   }
 
-  /** A command for each number of keys: automatic pipelining takes a command's first argument for its key. */
+  /**
+   * Defines a command for each number of keys, because automatic pipelining takes a command's first argument
+   * for its key.
+   */
   private append(keys: readonly string[], args: readonly (number | Buffer)[]): Promise<number> {
     const name = `paperAppend${keys.length}`;
     const commands = this.redis as unknown as Record<string, (...args: unknown[]) => Promise<number>>;
@@ -80,7 +86,7 @@ export class PaperWay {
   }
 }
 
-/** The series of a host lie in one slot, and so does the stream that names them. */
+/** Returns the flusher's stream for a series. A host's series and this stream share a slot. */
 function flushStreamOf(key: string): string {
   return `flush${key.slice(key.indexOf('{'))}`;
 }

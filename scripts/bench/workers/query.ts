@@ -1,6 +1,6 @@
 /**
- * One instance of the query function for `bench query`: the real handler, bundled as it is deployed, behind a plain HTTP
- * server on loopback. A header of each answer reports what the query asked of the stores.
+ * One instance of the query function for `bench query`: the real handler, bundled as deployed, behind a plain
+ * HTTP server on loopback. A header of each answer reports the query's calls to stores.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { writeFile } from 'node:fs/promises';
@@ -16,23 +16,26 @@ import { ASKED_HEADER, watchAws } from '../frame/aws-meter';
 import { type Interval, inTurn, unionMs } from '../frame/intervals';
 import { serve } from '../frame/serve';
 
-/** A query's calls to the stores. */
+/** Calls to stores made by a query. */
 export interface Asked {
   readonly requests: number;
   readonly bytes: number;
-  /** Time in which an answer of the stand-in for AWS was waited for. */
+  /** Time spent waiting for the stand-in for AWS, in ms. */
   readonly emulatorMs: number;
-  /** Calls that began one after another's answer, once the query was admitted. True only if answers are held back. */
+  /**
+   * Number of calls started after another one's answer, once the query was admitted. Meaningful only while
+   * answers are delayed.
+   */
   readonly rounds: number;
 }
 
-/** CPU of the process since it began, ms. */
+/** CPU of the process since its start, in ms. */
 export interface Spent {
   /** All threads, in user mode and in the kernel. */
   readonly cpuMs: number;
-  /** In the kernel. */
+  /** Part of `cpuMs` in the kernel. */
   readonly kernelCpuMs: number;
-  /** Threads beside JavaScript's: the collector's, the compiler's, libuv's. */
+  /** Part of `cpuMs` in threads other than JavaScript's: of the garbage collector, the compiler and libuv. */
   readonly otherThreadsCpuMs: number;
 }
 
@@ -40,13 +43,13 @@ interface Asking {
   requests: number;
   bytes: number;
   readonly emulated: Interval[];
-  /** Calls of any store between the query's admission and its end. */
+  /** Calls to all stores between the query's admission and its end. */
   readonly calls: Interval[];
   updates: number;
 }
 
 const asking = new AsyncLocalStorage<Asking>();
-/** Delay of each store's answer, ms. */
+/** Delay of each store's answer, in ms. */
 let holdMs = 0;
 
 watchAws(async ({ operation, bytes, startMs, endMs }) => {
@@ -57,12 +60,13 @@ watchAws(async ({ operation, bytes, startMs, endMs }) => {
     own.emulated.push([startMs, endMs]);
   }
   if (holdMs > 0) await sleep(holdMs);
-  // Two updates admit the query and count its time: what is asked before, in between and after is the key, the read, and usage.
+  // Two updates admit the query and count its time. Calls before the first concern the key, those in between
+  // are the read, and those after count usage.
   if (operation === 'UpdateItem' && own !== undefined) own.updates++;
   else if (own?.updates === 1) own.calls.push([startMs, performance.now()]);
 });
 
-// Before the handler is loaded, whose client keeps the method that it finds.
+// Patch before the handler is loaded, because its client keeps the method that it finds.
 const { sendCommand } = Redis.prototype;
 Redis.prototype.sendCommand = function (...args: Parameters<typeof sendCommand>) {
   const own = asking.getStore();
@@ -112,11 +116,11 @@ const server = createServer((request, response) => {
     .catch((error: Error) => response.destroy(error));
 });
 
-/** What the bench asks of an instance. */
+/** Request from the benchmark. */
 export interface Order {
-  /** Delay of each store's answer from now on. */
+  /** Delay of each store's answer from now on, in ms. */
   readonly holdMs?: number;
-  /** Begins a CPU profile, or ends it and writes it to this file. */
+  /** Starts a CPU profile, or stops it and writes it to this file. */
   readonly profile?: 'begin' | { readonly file: string };
 }
 
