@@ -10,17 +10,19 @@ import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError } from '../../shared/http/http';
 import { metricJson, prometheusAnswer, queryAnswer, truncated } from '../../shared/http/prometheus-answer';
 import { invalidParameter } from '../../shared/http/prometheus-parameters';
+import { DAY_MS } from '../../shared/model/duration';
 import { count } from '../../shared/platform/meters';
 import { PromqlError } from '../../shared/promql/errors';
 import { parsePromql, parseSelector } from '../../shared/promql/parser';
 import { prettyPromql } from '../../shared/promql/print';
 import { instantQuery, type QueryOptions, type QueryResult, rangeQuery } from '../../shared/promql/query';
+import { unitWithin } from '../../shared/promql/resolution';
 import { syntaxJson } from '../../shared/promql/syntax-json';
 import { compareBytes, compareLabels } from '../../shared/promql/vectors';
 import { findSeries, labelNames, labelValues, type MatcherSet } from '../../shared/query/browse';
 import type { IndexView } from '../../shared/query/find-series';
 import { withoutLaterSeries } from '../../shared/query/later-series';
-import { clampRange } from '../../shared/query/plan';
+import { clampRange, MAX_UNPRUNED_DAYS } from '../../shared/query/plan';
 import type { TierSamples } from '../../shared/query/tier-samples';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { federate } from './federate';
@@ -32,20 +34,28 @@ import { browse, budgetOf, queryLimitsOf, samplesOf, selectLimitsOf } from './te
 
 /** Most steps of a range query, not counting the first. */
 const MAX_STEPS = 11_000;
+/** Reads of fewer days are of samples. */
+const LEAST_ROLLED_MS = MAX_UNPRUNED_DAYS * DAY_MS;
+const WIDENING =
+  '; for more than three days max_source_resolution=auto lets rollups stand for samples, with windows widened to hours';
 
 type Evaluation = z.output<typeof instantParameters> | z.output<typeof rangeParameters>;
 
 async function answerQuery(
   tenant: Tenant,
-  { timeout, lookback_delta: lookbackMs, limit, stats }: Evaluation,
+  { timeout, lookback_delta: lookbackMs, limit, stats, max_source_resolution: resolution = 0 }: Evaluation,
   atMs: number,
+  stepMs: number | undefined,
   run: (store: TierSamples, options: QueryOptions) => Promise<QueryResult>,
 ) {
   if (timeout !== undefined && timeout <= 0) throw invalidParameter('timeout', 'must be positive');
   const budgetMs = Math.min(timeout ?? Infinity, 1000 * selectLimitsOf(tenant).querySeconds);
   const budget = budgetOf(tenant, budgetMs);
-  const store = samplesOf(tenant, budget);
+  const storedMs = dependencies.rollups?.unitsMs ?? [];
+  const unitMs = unitWithin(resolution, stepMs, storedMs);
+  const store = samplesOf(tenant, budget, unitMs === undefined && storedMs.length > 0 ? WIDENING : '');
   const options: QueryOptions = {
+    ...(unitMs !== undefined && { rollups: { unitMs, leastRangeMs: LEAST_ROLLED_MS } }),
     ...(lookbackMs !== undefined && lookbackMs > 0 && { lookbackMs }),
     limits: queryLimitsOf(tenant),
     isLate: budget.isLate,
@@ -82,7 +92,7 @@ async function within<T>(ms: number, work: Promise<T>): Promise<T> {
 
 function instant(tenant: Tenant, query: z.output<typeof instantParameters>) {
   const atMs = query.time ?? Date.now();
-  return answerQuery(tenant, query, atMs, (store, options) =>
+  return answerQuery(tenant, query, atMs, undefined, (store, options) =>
     instantQuery(store, query.query, atMs, options),
   );
 }
@@ -103,7 +113,7 @@ function range(tenant: Tenant, query: z.output<typeof rangeParameters>) {
       400,
       'exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)',
     );
-  return answerQuery(tenant, query, startMs, (store, options) =>
+  return answerQuery(tenant, query, startMs, stepMs, (store, options) =>
     rangeQuery(store, query.query, { startMs, endMs, stepMs }, options),
   );
 }

@@ -29,9 +29,13 @@ export function budgetOf(tenant: Tenant, timeMs = 1000 * selectLimitsOf(tenant).
   return new ReadBudget(selectLimitsOf(tenant), () => Date.now() - startedMs >= timeMs);
 }
 
-/** Makes the access to a tenant's samples for one query. All its selections use one budget. */
-export function samplesOf(tenant: Tenant, budget = budgetOf(tenant)): TierSamples {
-  return new TierSamples(new Querier(dependencies, tenant), retentionMs, Date.now(), budget);
+/**
+ * Makes the access to a tenant's samples for one query. All its selections use one budget.
+ *
+ * @param advice appended to the error of a query that selects too many samples
+ */
+export function samplesOf(tenant: Tenant, budget = budgetOf(tenant), advice = ''): TierSamples {
+  return new TierSamples(new Querier(dependencies, tenant), retentionMs, Date.now(), budget, advice);
 }
 
 /**

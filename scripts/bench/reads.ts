@@ -61,6 +61,8 @@ export const query = bench({
 /** Ranges with their steps in seconds; undefined for samples as stored. */
 const STEPS = { '1h': undefined, '24h': 300, '7d': 3600, '30d': 3600, '90d': 3600, '460d': 86_400 } as const;
 const RANGES = Object.keys(STEPS) as (keyof typeof STEPS)[];
+/** Of PromQL; 458 days have nearly as many hours as a range query may have steps. */
+const PROMQL_RANGES = ['30d', '90d', '458d'] as const;
 /** Days in the archive. Together with the tiers above, they fill the longest range. */
 const COLD_DAYS = 459;
 
@@ -69,7 +71,8 @@ export const history = bench({
   summary: 'reads of an hour to 460 days, of a series and of a host',
   description:
     `Reads ranges of ${RANGES.join(', ')} that end now, of one series and of a host's 100, in the steps that Mackerel shows: ` +
-    'raw for an hour, 5 min for 24 h, an hour up to 90 d (three for the host), a day for 460 d.',
+    'raw for an hour, 5 min for 24 h, an hour up to 90 d (three for the host), a day for 460 d. PromQL sums 100 series by ' +
+    'the hour, with max_source_resolution=auto.',
   options: {
     clients: count('clients, each with an instance of query', 2),
     seconds: number('how long each kind of query is measured', 3),
@@ -80,17 +83,24 @@ export const history = bench({
   },
   run: (options, frame) => {
     const shape = { hosts: 1, nowMs: Date.now(), coldDays: COLD_DAYS, isWhole: true };
-    return reads(frame, { ...options, pause: 0 }, shape, (data) =>
-      QUERIES.flatMap((kind) => RANGES.map((range) => ({ query: kind, range })))
-        .filter((kind) => options.only?.includes(`${kind.query}-${kind.range}`) ?? true)
-        .map((kind) => {
-          const { toMs } = data.ranges.hot;
+    return reads(frame, { ...options, pause: 0 }, shape, (data) => {
+      const { toMs } = data.ranges.hot;
+      const graphs = QUERIES.flatMap((query) =>
+        RANGES.map((range) => {
           // An answer may have at most 100,000 values.
-          const stepS = kind.query === 'host' && kind.range === '90d' ? 3 * 3600 : STEPS[kind.range];
-          const range = { fromMs: toMs - parseDuration(kind.range)!, toMs };
-          return { kind, ...pathOf(data, kind.query, range, stepS) };
+          const stepS = query === 'host' && range === '90d' ? 3 * 3600 : STEPS[range];
+          const asked = { fromMs: toMs - parseDuration(range)!, toMs };
+          return { kind: { query, range }, ...pathOf(data, query, asked, stepS) };
         }),
-    );
+      );
+      const sums = PROMQL_RANGES.map((range) => ({
+        kind: { query: 'promql', range },
+        ...promqlPathOf(data, toMs - parseDuration(range)!, toMs),
+      }));
+      return [...graphs, ...sums].filter(
+        ({ kind }) => options.only?.includes(`${kind.query}-${kind.range}`) ?? true,
+      );
+    });
   },
 });
 
@@ -169,6 +179,18 @@ function pathOf(
       return kind === 'series'
         ? `/api/v0/hosts/${host}/metrics?name=${names[(client + turn * 7) % names.length]}&${range}`
         : `/api/v1/hosts/${host}/metrics?${all}&${range}`;
+    },
+  };
+}
+
+/** The sum of a host's 100 series by the hour, over rollups. */
+function promqlPathOf({ hostIds }: QueryData, fromMs: number, toMs: number): Pick<Kind, 'pathOf'> {
+  return {
+    pathOf: (client, turn) => {
+      const query = `sum(last_over_time({host="${hostIds[(client + turn) % hostIds.length]}"}[1h]))`;
+      const endS = Math.floor(toMs / 3_600_000) * 3600;
+      const range = { start: String(endS - (toMs - fromMs) / 1000), end: String(endS), step: '3600' };
+      return `/prometheus/api/v1/query_range?${new URLSearchParams({ query, ...range, max_source_resolution: 'auto' })}`;
     },
   };
 }

@@ -7,7 +7,7 @@ import { type BucketRemarks, bucketFraction, bucketQuantile, overHistograms } fr
 import { labelJoin, labelReplace } from './label-functions';
 import { combine, OPERATIONS, withScalar } from './operators';
 import { type QueryContext, referenceOf, subquerySteps } from './plan';
-import { type SampleColumns, staleMarkers } from './store';
+import { type AskedUnits, type SampleColumns, staleMarkers } from './store';
 import {
   type Aggregation,
   type Binary,
@@ -19,6 +19,7 @@ import {
   type Subquery,
   typeOf,
 } from './syntax';
+import { UNIT_FUNCTIONS, unitEndMs, unitStartMs } from './units';
 import {
   type Budget,
   emptyVectors,
@@ -65,6 +66,8 @@ export class Evaluator {
 
   constructor(
     private readonly fetched: ReadonlyMap<Selector, readonly SampleColumns[]>,
+    /** The selectors whose samples units stand for. */
+    private readonly units: ReadonlyMap<Selector, AskedUnits>,
     private readonly context: QueryContext,
     private readonly budget: Budget,
     readonly remarks: Remarks,
@@ -145,6 +148,7 @@ export class Evaluator {
     valueAt: (samples: SampleColumns, index: number) => number,
   ): Vectors {
     const series = this.fetched.get(selector)!;
+    const units = this.unitsOf(selector);
     const reference = referenceOf(selector, this.context);
     const rows = new Rows(this.budget, series.length, count);
     for (const [i, samples] of series.entries()) {
@@ -155,10 +159,14 @@ export class Evaluator {
       let isEmpty = true;
       let index = -1;
       for (let step = 0; step < count; step++) {
-        const atMs = reference.of(startMs + step * stepMs);
+        let atMs = reference.of(startMs + step * stepMs);
+        let beforeMs = atMs - this.context.lookbackMs;
+        if (units !== undefined) {
+          beforeMs = unitStartMs(beforeMs, units.unitMs);
+          atMs = unitEndMs(atMs, units.unitMs);
+        }
         while (index + 1 < timestamps.length && timestamps[index + 1]! <= atMs) index++;
-        if (index < 0 || timestamps[index]! <= atMs - this.context.lookbackMs || stale?.[index] === 1)
-          continue;
+        if (index < 0 || timestamps[index]! <= beforeMs || stale?.[index] === 1) continue;
         values[offset + step] = valueAt(samples, index);
         present[offset + step] = 1;
         isEmpty = false;
@@ -370,14 +378,28 @@ export class Evaluator {
     };
   }
 
+  /** The units that stand for a selector's samples, which the answer says. */
+  private unitsOf(selector: Selector): AskedUnits | undefined {
+    const units = this.units.get(selector);
+    if (units !== undefined)
+      this.remarks.inform(
+        `units of ${units.unitMs / 1000}s stand for samples as max_source_resolution allows: windows are widened to whole units, and the result is approximate`,
+        selector,
+      );
+    return units;
+  }
+
   /** Applies a range-vector function to the window of each step. */
-  private windowed({ func, args }: Call, { least: fewest, of }: WindowFunction, steps: Steps): Vectors {
+  private windowed({ func, args }: Call, onSamples: WindowFunction, steps: Steps): Vectors {
     const range = args.map(unwrapped).find((arg) => typeOf(arg) === 'matrix') as RangeSelector | Subquery;
     const scalar = args.find((arg) => typeOf(arg) === 'scalar');
     const params = scalar === undefined ? undefined : this.scalars(scalar, steps);
     if (func.name === 'quantile_over_time') this.checkQuantiles(params!, scalar!);
     const rangeMs = durationMs(range.range, this.context);
     const shift: Shift = range.kind === 'range' ? range.selector : range;
+    const units = range.kind === 'range' ? this.unitsOf(range.selector) : undefined;
+    const onUnits = units && UNIT_FUNCTIONS[func.name]!;
+    const { least: fewest } = onUnits ?? onSamples;
     const reference = referenceOf(shift, this.context);
     const { queryable } = this.counts;
     const series = this.rangeSeries(range, steps);
@@ -388,16 +410,23 @@ export class Evaluator {
     for (const [i, samples] of series.entries()) {
       if (i % 64 === 0) this.budget.checkTime();
       const { timestamps } = samples;
-      const compute = of(samples);
+      const compute = onUnits?.of(samples, units!.unitMs, rangeMs) ?? onSamples.of(samples);
       const { values, present, offset } = rows.next;
       let [from, to, isEmpty] = [0, 0, true];
       for (let step = 0, work = 0; step < steps.count; step++) {
         window.evalMs = steps.startMs + step * steps.stepMs;
         window.endMs = reference.of(window.evalMs);
         window.startMs = window.endMs - rangeMs;
+        let beforeMs = window.startMs;
+        if (onUnits !== undefined) {
+          const { unitMs } = units!;
+          window.startMs = unitStartMs(window.startMs, unitMs);
+          window.endMs = unitEndMs(window.endMs, unitMs);
+          beforeMs = window.startMs - onUnits.before * unitMs;
+        }
         const before = to;
         while (to < timestamps.length && timestamps[to]! <= window.endMs) to++;
-        while (from < to && timestamps[from]! <= window.startMs) from++;
+        while (from < to && timestamps[from]! <= beforeMs) from++;
         this.counts.queryable += to - from;
         if (range.kind === 'range') this.counts.read += to - Math.max(from, before);
         if (to - from < fewest) continue;

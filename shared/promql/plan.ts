@@ -1,6 +1,8 @@
 import type { TimeRange } from '../model/selection';
 import { durationMs, type QueryTimes } from './durations';
+import type { AskedUnits } from './store';
 import { childrenOf, type Expr, type Selector, type Shift, type Subquery } from './syntax';
+import { UNIT_FUNCTIONS, UNIT_OF_SELECTOR, unitEndMs, unitStartMs } from './units';
 import type { Steps } from './vectors';
 
 /** Times that are constant for a whole query. */
@@ -11,6 +13,14 @@ export interface QueryContext extends QueryTimes {
   readonly lookbackMs: number;
   /** Step of subqueries that do not specify one, in ms. */
   readonly subqueryStepMs: number;
+  readonly rollups?: AllowedRollups | undefined;
+}
+
+/** What a query allows to stand for samples. */
+export interface AllowedRollups {
+  readonly unitMs: number;
+  /** Shorter reads take samples. */
+  readonly leastRangeMs: number;
 }
 
 /** The time to which a selector or subquery refers at each step, before its range is subtracted. */
@@ -51,23 +61,58 @@ export function subquerySteps(
 
 export interface PlannedSelect {
   readonly selector: Selector;
+  /** With `units`: made of whole ones. */
   readonly range: TimeRange;
+  /** Stand for its samples. */
+  readonly units?: AskedUnits;
 }
 
-/** Returns the samples that each selector of an expression needs. */
-export function planSelects(expr: Expr, steps: Steps, context: QueryContext): PlannedSelect[] {
+/**
+ * Returns the samples that each selector of an expression needs.
+ *
+ * @param func the function whose argument the expression is
+ */
+export function planSelects(expr: Expr, steps: Steps, context: QueryContext, func?: string): PlannedSelect[] {
   if (steps.count === 0) return [];
-  if (expr.kind === 'selector')
-    return [{ selector: expr, range: rangeOf(expr, context.lookbackMs, steps, context) }];
-  if (expr.kind === 'range')
-    return [
-      {
-        selector: expr.selector,
-        range: rangeOf(expr.selector, durationMs(expr.range, context), steps, context),
-      },
-    ];
+  if (expr.kind === 'selector') {
+    const range = rangeOf(expr, context.lookbackMs, steps, context);
+    // A unit does not know when its last sample was.
+    const aggregate = func === 'timestamp' ? undefined : UNIT_OF_SELECTOR;
+    return [planned(expr, range, context, aggregate)];
+  }
+  if (expr.kind === 'range') {
+    const range = rangeOf(expr.selector, durationMs(expr.range, context), steps, context);
+    const { aggregate, before } = (func === undefined ? undefined : UNIT_FUNCTIONS[func]) ?? {};
+    return [planned(expr.selector, range, context, aggregate, before)];
+  }
   const inner = expr.kind === 'subquery' ? subquerySteps(expr, steps, context) : steps;
-  return childrenOf(expr).flatMap((child) => planSelects(child, inner, context));
+  const own = expr.kind === 'call' ? expr.func.name : expr.kind === 'paren' ? func : undefined;
+  return childrenOf(expr).flatMap((child) => planSelects(child, inner, context, own));
+}
+
+/**
+ * @param range of samples: from 1 ms after the first window's start to 1 ms after the last one's end
+ * @param aggregate that units need; undefined: only samples will do
+ * @param before units before the first window
+ */
+function planned(
+  selector: Selector,
+  range: TimeRange,
+  { rollups }: QueryContext,
+  aggregate: AskedUnits['aggregate'] | undefined,
+  before = 0,
+): PlannedSelect {
+  if (aggregate === undefined || rollups === undefined || range.toMs - range.fromMs < rollups.leastRangeMs)
+    return { selector, range };
+  const { unitMs } = rollups;
+  return {
+    selector,
+    range: {
+      fromMs: unitStartMs(range.fromMs - 1, unitMs) - before * unitMs,
+      toMs: unitEndMs(range.toMs - 1, unitMs),
+    },
+    units: { unitMs, aggregate },
+  };
 }
 
 function rangeOf(selector: Selector, lengthMs: number, steps: Steps, context: QueryContext): TimeRange {

@@ -3,8 +3,8 @@ import type { TimeRange } from '../model/selection';
 import { PromqlError } from './errors';
 import { Evaluator, Remarks, type SampleCounts } from './evaluator';
 import { parsePromql } from './parser';
-import { type PlannedSelect, planSelects, type QueryContext } from './plan';
-import type { SampleColumns, SampleStore } from './store';
+import { type AllowedRollups, type PlannedSelect, planSelects, type QueryContext } from './plan';
+import type { AskedUnits, SampleColumns, SampleStore } from './store';
 import { type Expr, type Selector, typeOf } from './syntax';
 import { Budget, compareLabels, type Steps, type Vectors } from './vectors';
 import type { LiveSamples } from './window-functions';
@@ -28,6 +28,8 @@ export interface QueryOptions {
    * @default 1 minute
    */
   readonly subqueryStepMs?: number;
+  /** Lets units stand for samples of long ranges: answers are approximate, and say so. @default samples alone */
+  readonly rollups?: AllowedRollups | undefined;
   readonly limits: QueryLimits;
   /** Returns whether the query has run out of time. */
   readonly isLate: () => boolean;
@@ -108,6 +110,7 @@ async function evaluate(
   {
     lookbackMs = DEFAULT_TIMES.lookbackMs,
     subqueryStepMs = DEFAULT_TIMES.subqueryStepMs,
+    rollups,
     limits,
     isLate,
   }: QueryOptions,
@@ -121,12 +124,13 @@ async function evaluate(
     rangeMs: endMs - startMs,
     lookbackMs,
     subqueryStepMs,
+    rollups,
   };
   const planned = planSelects(expr, steps, context);
   const fetched = await fetchAll(store, planned, limits);
   const remarks = new Remarks(positionsIn(text));
   const budget = new Budget(limits.maxPoints, isLate);
-  const evaluator = new Evaluator(fetched.of, context, budget, remarks);
+  const evaluator = new Evaluator(fetched.of, unitsIn(planned), context, budget, remarks);
   const value = resultOf(evaluator, expr, steps, isInstant);
   return {
     value,
@@ -135,6 +139,10 @@ async function evaluate(
     samples: fetched.samples,
     counts: { ...evaluator.counts, peak: budget.peakPoints },
   };
+}
+
+function unitsIn(planned: readonly PlannedSelect[]): Map<Selector, AskedUnits> {
+  return new Map(planned.flatMap(({ selector, units }) => (units === undefined ? [] : [[selector, units]])));
 }
 
 function resultOf(evaluator: Evaluator, expr: Expr, steps: Steps, isInstant: boolean): QueryValue {
@@ -220,8 +228,8 @@ async function fetchAll(
   const warnings = new Set<string>();
   const of = new Map<Selector, readonly SampleColumns[]>();
   await Promise.all(
-    reads.map(async ({ selectors, range }) => {
-      const selected = await store.select(selectors[0]!.matchers, range);
+    reads.map(async ({ selectors, range, units }) => {
+      const selected = await store.select(selectors[0]!.matchers, range, units);
       for (const warning of selected.warnings) warnings.add(warning);
       series += selected.series.length;
       for (const { timestamps } of selected.series) samples += timestamps.length;
@@ -245,16 +253,17 @@ function tooMany(count: number, what: 'series' | 'samples', most: number): Promq
 interface Read {
   readonly selectors: Selector[];
   range: TimeRange;
+  readonly units?: AskedUnits | undefined;
 }
 
 function mergeReads(planned: readonly PlannedSelect[]): Read[] {
   const reads: (Read & { key: string })[] = [];
-  for (const { selector, range } of planned) {
-    const key = JSON.stringify(selector.matchers);
+  for (const { selector, range, units } of planned) {
+    const key = JSON.stringify([selector.matchers, units]);
     const shared = reads.find(
       (read) => read.key === key && read.range.fromMs <= range.toMs && range.fromMs <= read.range.toMs,
     );
-    if (shared === undefined) reads.push({ key, selectors: [selector], range });
+    if (shared === undefined) reads.push({ key, selectors: [selector], range, units });
     else {
       shared.selectors.push(selector);
       shared.range = {

@@ -1,3 +1,4 @@
+import type { Aggregate } from '../model/aggregates';
 import type { Labels } from '../model/labels';
 import type { Matcher } from '../model/matcher';
 import type { TimeRange } from '../model/selection';
@@ -12,6 +13,14 @@ export interface SampleColumns {
    * pass through a number.
    */
   readonly values: Float64Array;
+  /** Where units stand for samples, of `avg`: `values` are sums, and these the numbers of samples. */
+  readonly counts?: Float64Array;
+}
+
+/** Aligned units of time that are to stand for samples. */
+export interface AskedUnits {
+  readonly unitMs: number;
+  readonly aggregate: Aggregate;
 }
 
 /** Finds the series of an expression's selectors. */
@@ -19,8 +28,11 @@ export interface SampleStore {
   /**
    * Returns the series that satisfy all matchers, with their samples in the range. Series without samples may
    * be omitted.
+   *
+   * @param units asks for one point per unit, at the unit's last ms, instead of samples. The range then consists of
+   *   whole units. Only a query that allows units ({@link QueryOptions.rollups}) asks for them.
    */
-  select(matchers: readonly Matcher[], range: TimeRange): Promise<SelectedSamples>;
+  select(matchers: readonly Matcher[], range: TimeRange, units?: AskedUnits): Promise<SelectedSamples>;
 }
 
 export interface SelectedSamples {

@@ -4,6 +4,8 @@ import { CompensatedMean, CompensatedSum, quantileOf } from './sums';
 export interface LiveSamples {
   readonly timestamps: Float64Array;
   readonly values: Float64Array;
+  /** See {@link SampleColumns.counts}. */
+  readonly counts?: Float64Array;
 }
 
 /** The window of a step in ms. It excludes `startMs` and includes `endMs`. */

@@ -170,7 +170,7 @@ export class Querier {
         const expect = hints.budget && ((home: Id, count: number) => expected.expect(home, count));
         const asked = { wanted: layout, range, deletions, beyondMemory, steps, expect, ...whereabouts() };
         const reading = await this.reads.read(sourceId, asked, hints.allowsMissing);
-        expected.take(sampleCount(reading.block));
+        expected.take(sampleCount(reading.block) + (hints.budget ? unitCount(reading) : 0));
         return { layout, reading, joined: joinedTo(source, joined) };
       },
     );
@@ -259,6 +259,11 @@ export class Querier {
   private listedChanges(): Promise<Changes> {
     return this.changes.ask('', () => this.dependencies.catalogue.changes.all(this.tenant.id));
   }
+}
+
+/** Units that stand for samples, of all series. */
+function unitCount({ rolled }: Reading): number {
+  return (rolled?.series ?? []).reduce((sum, { starts }) => sum + starts.length, 0);
 }
 
 /** Returns the host that the matchers name. All series with a `host` label belong to that host's source. */

@@ -1,7 +1,8 @@
 import type { Matcher } from '../model/matcher';
 import type { TimeRange } from '../model/selection';
 import { PromqlError } from '../promql/errors';
-import type { SampleColumns, SampleStore, SelectedSamples } from '../promql/store';
+import type { AskedUnits, SampleColumns, SampleStore, SelectedSamples } from '../promql/store';
+import { unitPoints } from '../promql/units';
 import type { LimitName } from '../tenancy/limits';
 import { SelectLimitError, type SelectLimits, withJoined } from './find-series';
 import { IncompleteReadError } from './incomplete';
@@ -19,6 +20,8 @@ export class TierSamples implements SampleStore {
     private readonly retentionMs: number,
     private readonly nowMs: number,
     private readonly budget: ReadBudget,
+    /** What a query of too many samples may do beside narrowing it, after a semicolon. */
+    private readonly advice = '',
   ) {}
 
   private lastReadMs = 0;
@@ -28,40 +31,45 @@ export class TierSamples implements SampleStore {
     return Math.max(startedMs, this.lastReadMs);
   }
 
-  async select(matchers: readonly Matcher[], range: TimeRange): Promise<SelectedSamples> {
+  async select(matchers: readonly Matcher[], range: TimeRange, units?: AskedUnits): Promise<SelectedSamples> {
     try {
-      return await this.selectWithin(matchers, range);
+      return await this.selectWithin(matchers, range, units);
     } finally {
       this.lastReadMs = performance.now();
     }
   }
 
-  private async selectWithin(matchers: readonly Matcher[], range: TimeRange): Promise<SelectedSamples> {
+  private async selectWithin(
+    matchers: readonly Matcher[],
+    range: TimeRange,
+    units: AskedUnits | undefined,
+  ): Promise<SelectedSamples> {
     const readable = clampRange(range, this.nowMs, this.retentionMs);
     if (readable.fromMs >= readable.toMs) return { series: [], warnings: [] };
     try {
       const { blocks, tiers, missingSinceMs } = await this.querier.select(matchers, readable, {
         allowsMissing: true,
         budget: this.budget,
+        steps: units && { stepMs: units.unitMs, aggregate: units.aggregate },
       });
       if (tiers !== undefined) this.readings.push({ tiers, range: readable });
       return {
-        series: blocks.flatMap(columnsOf),
+        series: units === undefined ? blocks.flatMap(columnsOf) : unitColumnsOf(blocks, units),
         // Add a warning: a partial answer must say what is missing.
         warnings: missingSinceMs === undefined ? [] : [new IncompleteReadError(missingSinceMs).message],
       };
     } catch (error) {
-      if (error instanceof SelectLimitError) throw promqlErrorOf(error);
+      if (error instanceof SelectLimitError) throw promqlErrorOf(error, this.advice);
       throw error;
     }
   }
 }
 
 /** Converts the error to PromQL's. The message tells what was exceeded, and which limit applies. */
-export function promqlErrorOf({ limit, message }: SelectLimitError): PromqlError {
+export function promqlErrorOf({ limit, message }: SelectLimitError, advice = ''): PromqlError {
   if (limit === 'time') return new PromqlError('timeout', message);
   const text = limit === 'memory' ? message : `${message} (the tenant's limit ${LIMIT_OF[limit]})`;
-  return new PromqlError('execution', text);
+  return new PromqlError('execution', limit === 'samples' ? `${text}${advice}` : text);
 }
 
 const LIMIT_OF: Readonly<Record<keyof SelectLimits, LimitName>> = {
@@ -84,4 +92,17 @@ function columnsOf({ block, layout, joined }: SourceBlock): SampleColumns[] {
     });
   }
   return series;
+}
+
+/** The units of each series: those of rollups, and those of the samples of other days. */
+function unitColumnsOf(blocks: readonly SourceBlock[], units: AskedUnits): SampleColumns[] {
+  const pointsOf = unitPoints(units);
+  return blocks.flatMap(({ block: { timestamps, columns }, layout, joined, rolled }) =>
+    layout.series.flatMap((labels, column) => {
+      const { rows, values } = columns[column]!;
+      const times = rows === undefined ? timestamps : Float64Array.from(rows, (row) => timestamps[row]!);
+      const points = pointsOf(withJoined(labels, joined), { timestamps: times, values }, rolled?.[column]);
+      return points.values.length === 0 ? [] : [points];
+    }),
+  );
 }

@@ -349,9 +349,41 @@ describe("Prometheus' API", () => {
         status: 'error',
         errorType: 'execution',
         error:
-          '{job="shop"} selects more than 84 samples; narrow it by labels, or shorten the range (the tenant\'s limit querySamples)',
+          '{job="shop"} selects more than 84 samples; narrow it by labels, or shorten the range (the tenant\'s limit querySamples); ' +
+          'for more than three days max_source_resolution=auto lets rollups stand for samples, with windows widened to hours',
       },
     ]);
+  });
+
+  test('max_source_resolution is a duration or auto, and changes a long range alone', async () => {
+    const ask = (resolution: string, days: number) =>
+      request('GET', '/query_range', [
+        ['query', 'sum(count_over_time(http_requests_total{code="200"}[1h]))'],
+        ['start', String(now - days * 86_400)],
+        ['end', String(now)],
+        ['step', '3600'],
+        ['max_source_resolution', resolution],
+      ]);
+    for (const [resolution, error] of [
+      ['-1', "negative 'max_source_resolution' is not accepted. Try a positive integer"],
+      ['soon', 'cannot parse "soon" to a valid duration'],
+    ] as const) {
+      const { status, answer } = await ask(resolution, 1);
+      expect([status, answer.errorType]).toEqual([400, 'bad_data']);
+      expect(answer.error).toContain(error);
+    }
+    const samples = await ask('0s', 1);
+    expect(samples.answer).not.toHaveProperty('infos');
+    for (const resolution of ['auto', '1h', '3600', '5m'])
+      expect((await ask(resolution, 1)).answer).toEqual(samples.answer);
+    expect((await ask('5m', 5)).answer).not.toHaveProperty('infos');
+    for (const resolution of ['auto', '1h', '3600']) {
+      const { status, answer } = await ask(resolution, 5);
+      expect([status, answer.infos]).toEqual([
+        200,
+        [expect.stringContaining('units of 3600s stand for samples as max_source_resolution allows')],
+      ]);
+    }
   });
 
   test('the queries of a remote read share the limit of samples', async () => {

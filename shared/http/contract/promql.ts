@@ -64,6 +64,28 @@ const selectors = z
   .optional()
   .meta({ description: 'Series selectors; a series counts if any of them selects it.' });
 
+const resolution = z
+  .string()
+  .transform((text, context) => {
+    if (text === 'auto') return 'auto' as const;
+    const parsed = duration.safeParse(text);
+    if (parsed.success && (parsed.data ?? 0) >= 0) return parsed.data ?? 0;
+    context.addIssue({
+      code: 'custom',
+      message: parsed.success
+        ? "negative 'max_source_resolution' is not accepted. Try a positive integer"
+        : parsed.error.issues[0]!.message,
+      input: text,
+    });
+    return z.NEVER;
+  })
+  .meta({
+    examples: ['auto', '1h', '300'],
+    description:
+      'How long the units may be that stand for samples of more than three days: 0 (default) for samples alone, a duration, or auto, a fifth of ' +
+      'the step, as in Thanos, and an hour from steps of an hour on. Windows are widened to whole units, and infos say so.',
+  });
+
 const evaluation = {
   query: z.string().meta({ description: 'PromQL.' }),
   timeout: duration.optional().meta({ description: 'At most 25 s, the default.' }),
@@ -75,6 +97,7 @@ const evaluation = {
     .string()
     .optional()
     .meta({ description: 'Any text adds timing and sample statistics to the answer.' }),
+  max_source_resolution: resolution.optional(),
 };
 
 export const instantParameters = z.object({

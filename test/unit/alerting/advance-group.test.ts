@@ -51,10 +51,10 @@ class Run {
   async at(minute: number): Promise<AdvancedGroup | undefined> {
     const { group, faults } = parseRuleGroup(`name: g\nrules:${this.rules}`);
     expect(faults).toEqual([]);
-    const select: SampleStore['select'] = async (...args) => {
+    const select: SampleStore['select'] = async (matchers, range) => {
       this.reads++;
       if (this.failure === 'error') throw new Error('Command timed out');
-      const { series } = await this.store.select(...args);
+      const { series } = await this.store.select(matchers, range);
       return { series, warnings: this.failure === 'incomplete' ? ['samples are missing'] : [] };
     };
     const reads = new SharedReads(() => ({ select }));

@@ -1,0 +1,130 @@
+/**
+ * Aligned units of time that stand for samples, where a query allows it (`max_source_resolution`). A unit is one point, at its last
+ * millisecond, and a window is widened to whole units: so a window that begins and ends on units has their samples, from its start to
+ * before its end.
+ */
+import { type Aggregate, mergeUnits, type Samples, type Units, unitsIn } from '../model/aggregates';
+import type { Labels } from '../model/labels';
+import { SharedTimes } from '../model/shared-times';
+import type { AskedUnits, SampleColumns } from './store';
+import { type LiveSamples, WINDOW_FUNCTIONS, type Window, type WindowValue } from './window-functions';
+
+/** A function of range vectors over units. */
+export interface UnitFunction {
+  /** What it needs of each unit. */
+  readonly aggregate: Aggregate;
+  /** A window of fewer units has no value. */
+  readonly least: 1 | 2;
+  /** Units before the window that it needs. */
+  readonly before: 0 | 1;
+  /** @param rangeMs length of the window as asked */
+  readonly of: (units: LiveSamples, unitMs: number, rangeMs: number) => WindowValue;
+}
+
+function same(name: string, aggregate: Aggregate): UnitFunction {
+  return { aggregate, least: 1, before: 0, of: (units) => WINDOW_FUNCTIONS[name]!.of(units) };
+}
+
+function ofIncrease(isCounter: boolean, isRate: boolean): UnitFunction {
+  return {
+    aggregate: 'last',
+    least: 2,
+    before: 1,
+    of: (units, unitMs, rangeMs) => (from, to, window) => {
+      const perSecond = (1000 * increaseIn(units, from, to, window, unitMs, isCounter)) / widthOf(window);
+      return isRate ? perSecond : (perSecond * rangeMs) / 1000;
+    },
+  };
+}
+
+/** The functions that units can answer. Averages, sums, least and greatest values leave out units that have a NaN. */
+export const UNIT_FUNCTIONS: Readonly<Record<string, UnitFunction>> = {
+  avg_over_time: {
+    ...{ aggregate: 'avg', least: 1, before: 0 },
+    of:
+      ({ values, counts }) =>
+      (from, to) => {
+        let [sum, count] = [0, 0];
+        for (let i = from; i < to; i++) {
+          sum += values[i]!;
+          count += counts![i]!;
+        }
+        return sum / count;
+      },
+  },
+  count_over_time: { ...same('sum_over_time', 'count') },
+  sum_over_time: same('sum_over_time', 'sum'),
+  min_over_time: same('min_over_time', 'min'),
+  max_over_time: same('max_over_time', 'max'),
+  first_over_time: same('first_over_time', 'first'),
+  last_over_time: same('last_over_time', 'last'),
+  rate: ofIncrease(true, true),
+  increase: ofIncrease(true, false),
+  delta: ofIncrease(false, false),
+};
+
+/** What a plain selector needs of each unit. */
+export const UNIT_OF_SELECTOR: Aggregate = 'last';
+
+function widthOf({ startMs, endMs }: Window): number {
+  return endMs - startMs;
+}
+
+/**
+ * The difference of the last values of a window's last unit and of the unit before its first; a counter's resets between units are counted in.
+ * Where units are missing, it is extrapolated by a unit at most.
+ */
+function increaseIn(
+  { timestamps, values }: LiveSamples,
+  from: number,
+  to: number,
+  window: Window,
+  unitMs: number,
+  isCounter: boolean,
+): number {
+  let increase = values[to - 1]! - values[from]!;
+  if (isCounter)
+    for (let i = from + 1; i < to; i++) if (values[i]! < values[i - 1]!) increase += values[i - 1]!;
+  const coveredMs = timestamps[to - 1]! - timestamps[from]!;
+  return (increase * Math.min(widthOf(window), coveredMs + unitMs)) / coveredMs;
+}
+
+export function unitStartMs(ms: number, unitMs: number): number {
+  return Math.floor(ms / unitMs) * unitMs;
+}
+
+export function unitEndMs(ms: number, unitMs: number): number {
+  return Math.ceil(ms / unitMs) * unitMs;
+}
+
+/** Makes a function that gives units as points, one series after the other. */
+export function unitPoints({
+  unitMs,
+  aggregate,
+}: AskedUnits): (labels: Labels, samples: Samples, rolled: Units | undefined) => SampleColumns {
+  const shared = new SharedTimes();
+  const endsOf = new Map<ArrayLike<number>, Float64Array>();
+  const hasNoNaN = aggregate === 'first' || aggregate === 'last' || aggregate === 'count';
+  return (labels, samples, rolled) => {
+    const own = unitsIn(samples, unitMs, aggregate, shared);
+    const { starts, values, counts } =
+      rolled === undefined ? own : mergeUnits(own, rolled, aggregate, shared);
+    const ends = endsOf.get(starts) ?? Float64Array.from(starts, (ms) => ms + unitMs - 1);
+    endsOf.set(starts, ends);
+    const points = { labels, timestamps: ends, values: Float64Array.from(values) };
+    const whole = aggregate === 'avg' ? { ...points, counts: Float64Array.from(counts) } : points;
+    return hasNoNaN ? whole : withoutNaN(whole);
+  };
+}
+
+function withoutNaN(points: SampleColumns): SampleColumns {
+  const { values } = points;
+  if (!values.some(Number.isNaN)) return points;
+  const kept = (column: Float64Array) => column.filter((_, i) => !Number.isNaN(values[i]));
+  return {
+    labels: points.labels,
+    timestamps: kept(points.timestamps),
+    values: kept(values),
+    ...(points.counts && { counts: kept(points.counts) }),
+  };
+}

@@ -1,0 +1,138 @@
+/** PromQL over rollups, as max_source_resolution allows: what hours give, and what is refused before it is read. */
+import { archiveDay } from '../../shared/archive/execute';
+import { rollUpPartitions } from '../../shared/archive/rollup';
+import { RollupDirectory } from '../../shared/cold/rollup-directory';
+import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
+import { flushPartition } from '../../shared/flush/execute';
+import { ingestBatch } from '../../shared/ingest/ingest';
+import { METRIC_NAME, metricOf, sourceOf } from '../../shared/model/labels';
+import { tenantIdOf } from '../../shared/model/placement';
+import { MemorySampleStore } from '../../shared/promql/memory-store';
+import { type QueryOptions, type QueryResult, rangeQuery } from '../../shared/promql/query';
+import type { SampleStore } from '../../shared/promql/store';
+import { rowsOf } from '../../shared/protocol/mackerel/json';
+import { ReadBudget } from '../../shared/query/read-budget';
+import { Querier } from '../../shared/query/select';
+import { TierSamples } from '../../shared/query/tier-samples';
+import { rowRecords } from '../../shared/stream/row-records';
+import { startTiers, type Tiers } from '../support/tiers';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const RETENTION_MS = 460 * DAY;
+const midnight = Math.floor(Date.now() / DAY) * DAY;
+/** Of these days, the last one stays in memory. */
+const [FROM, TO] = [midnight - 6 * DAY, midnight];
+const HOSTS = ['h', 'i'];
+const SERIES = 2;
+const tenant = {
+  id: tenantIdOf('t'),
+  name: 't',
+  placement: { epochs: [{ fromDay: '1970-01-01', partitions: 1 }] },
+};
+const ref = { tenantId: tenant.id, partition: 0 };
+const quarantine = {
+  put: async () => {
+    throw new Error('nothing here is poison');
+  },
+};
+const limits = { maxSeries: 100, maxSamples: 1_000_000, maxPoints: 1_000_000 };
+const exact: QueryOptions = { limits, isLate: () => false };
+const widened: QueryOptions = { ...exact, rollups: { unitMs: HOUR, leastRangeMs: 3 * DAY } };
+const range = { startMs: FROM, endMs: TO, stepMs: HOUR };
+
+describe('PromQL over rollups', () => {
+  let tiers: Tiers;
+  let rollups: RollupDirectory;
+  const memory = new MemorySampleStore();
+
+  beforeAll(async () => {
+    tiers = await startTiers();
+    rollups = new RollupDirectory(tiers.meta, RETENTION_MS);
+    const dictionary = new SeriesDictionary(tenant.id);
+    let sequence = 0;
+    const post = async (fromMs: number, toMs: number) => {
+      for (const [i, host] of HOSTS.entries()) {
+        const source = sourceOf.host(host);
+        const rows = new Map<number, Map<string, number>>();
+        // No sample lies on the edge of a unit, and the second host misses a day.
+        for (let ms = fromMs + 7 * MINUTE; ms < toMs; ms += 10 * MINUTE) {
+          if (i === 1 && ms < FROM + 3 * DAY && ms > FROM + 2 * DAY) continue;
+          const values = new Map(
+            Array.from({ length: SERIES }, (_, n) => [`m${n}`, (ms / MINUTE) * (n + 1)] as const),
+          );
+          rows.set(ms, values);
+          for (const [name, value] of values) memory.add(metricOf(source, name), ms, value);
+        }
+        const [record] = rowRecords(tenant, [rowsOf(dictionary, source, rows)]);
+        const delivered = { data: record!.data, sequenceNumber: String(++sequence), arrivalMs: midnight };
+        const { errors } = await ingestBatch({ ...tiers, quarantine, windowMs: HOUR, isReplay: false }, [
+          { ...delivered, shardId: 's' },
+        ]);
+        if (errors[0] !== undefined) throw errors[0].cause;
+      }
+    };
+    await post(FROM, TO - DAY);
+    await flushPartition({ ...tiers, windowMs: HOUR }, ref, await tiers.hot.nodes.now(), () => true);
+    for (const entry of await tiers.manifest.days(ref, '1970-01-01', '9999-12-31'))
+      await archiveDay({ ...tiers, now: Date.now }, ref, entry);
+    await rollUpPartitions({ ...tiers, rollups }, [ref], {
+      hasTime: () => true,
+      denseSamples: Infinity,
+      onFailure: (_, __, error) => {
+        throw error;
+      },
+    });
+    await post(TO - DAY, TO);
+  });
+
+  afterAll(async () => {
+    await tiers?.stop();
+  });
+
+  function storeOf(samples: number): TierSamples {
+    const querier = new Querier({ ...tiers, rollups }, tenant);
+    const budget = new ReadBudget({ series: 100, sources: 10, samples });
+    return new TierSamples(querier, RETENTION_MS, Date.now(), budget, '; or otherwise');
+  }
+
+  async function textsOf(store: SampleStore, query: string, options: QueryOptions): Promise<string[]> {
+    const { value }: QueryResult = await rangeQuery(store, query, range, options);
+    if (!('series' in value)) throw new Error(value.type);
+    return value.series.map(
+      ({ labels, timestamps, values }) =>
+        `${JSON.stringify(labels)} ${Array.from(timestamps, (ms, i) => `${ms}:${values[i]!.toPrecision(12)}`).join(' ')}`,
+    );
+  }
+
+  test.each([
+    'avg_over_time(m0[1h])',
+    'sum by (host) (min_over_time(m1[6h]))',
+    'max_over_time(m1{host="i"}[2h]) - min_over_time(m1[2h])',
+    'count_over_time(m0[1d])',
+    'sum(first_over_time(m0[3h])) / sum(last_over_time(m0[3h]))',
+    'sum_over_time(m1[1h] offset 1d)',
+  ])('%s comes from hours, and is what samples give', async (query) => {
+    const readListed = jest.spyOn(tiers.cold, 'readListed');
+    const store = storeOf(1_000_000);
+    const found = await textsOf(store, query, widened);
+    expect(readListed).not.toHaveBeenCalled();
+    readListed.mockRestore();
+    expect(store.readings.some(({ tiers }) => tiers.cold.samples > 0)).toBe(true);
+    expect(found).toEqual(await textsOf(memory, query, exact));
+  });
+
+  test('a query of too many samples is refused before the archive is read, and its hours are answered', async () => {
+    const readListed = jest.spyOn(tiers.cold, 'readListed');
+    const query = `count(last_over_time({${METRIC_NAME}="m0",host="h"}[1h]))`;
+    // Five archived days of 144 samples; the last of the samples before the first window is not read.
+    await expect(textsOf(storeOf(500), query, exact)).rejects.toThrow(
+      /selects an estimated 7[12]\d samples or more, and at most 500 may be read; .*querySamples\); or otherwise$/,
+    );
+    expect(readListed).not.toHaveBeenCalled();
+    readListed.mockRestore();
+    expect(await textsOf(storeOf(500), query, widened)).toEqual(await textsOf(memory, query, exact));
+    await expect(textsOf(storeOf(100), query, widened)).rejects.toThrow('an estimated 120 samples or more');
+  });
+});
