@@ -12,6 +12,7 @@ import {
   monitors,
   notificationGroups,
   requirePublicUrl,
+  sendsMail,
   services,
 } from './stores';
 
@@ -113,8 +114,10 @@ export const notificationHandlers: RouteHandlers = {
   },
 };
 
+/** A channel as clients see it. Without a topic for mails, those of type `email` are shown as suspended since ever. */
 function channelView(channel: Channel) {
-  return { ...channel, suspendedAt: channel.suspendedAt ?? null };
+  const isUnsent = channel.type === 'email' && !sendsMail;
+  return { ...channel, suspendedAt: channel.suspendedAt ?? (isUnsent ? 0 : null) };
 }
 
 function checkChannel(spec: ChannelSpec): void {

@@ -29,6 +29,7 @@ export const {
   dashboards,
   allowsPrivateReceivers,
   alertTopics,
+  sendsMail,
 } = registryDependencies();
 
 /** @throws {HttpError} 404 */

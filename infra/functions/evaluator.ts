@@ -59,11 +59,13 @@ export class Evaluator extends Construct implements Monitored {
       actions: ['lambda:InvokeFunction'],
       resourceArns: [query.functionArn, prober.functionArn],
     });
-    if (config.settings.alertTopics.length > 0)
+    const { alertTopics, mailTopic } = config.settings;
+    const topics = mailTopic === '' ? alertTopics : [...alertTopics, mailTopic];
+    if (topics.length > 0)
       Grant.addToPrincipal({
         grantee: this.function,
         actions: ['sns:Publish'],
-        resourceArns: [...config.settings.alertTopics],
+        resourceArns: [...topics],
       });
     addSchedule(this.function, 'Evaluate', { every: Duration.minutes(1) });
 

@@ -62,8 +62,27 @@ def sns_call(body, function):
     fields = dict(parse_qsl(body.decode("utf-8"), keep_blank_values=True))
     operation = fields.pop("Action", "")
     fields.pop("Version", None)
-    # Lists and maps have keys such as `Tags.member.1.Key`, which no call of this project has.
-    return Call("sns", operation, fields, function, body)
+    # No call of this project has a list, whose keys are such as `Tags.member.1.Key`.
+    return Call("sns", operation, with_maps(fields), function, body)
+
+
+def with_maps(fields):
+    """Fields of a form, in which a map is keys such as `Attributes.entry.1.key` and `MessageAttributes.entry.1.Value.DataType`."""
+    given, entries = {}, {}
+    for key, text in fields.items():
+        name, _, rest = key.partition(".entry.")
+        number, _, path = rest.partition(".")
+        if path == "":
+            given[key] = text
+        else:
+            entries.setdefault(name, {}).setdefault(number, {})[path.lower()[:1] + path[1:]] = text
+    for name, of_map in entries.items():
+        given[name] = {}
+        for entry in of_map.values():
+            members = {path.partition(".")[2]: text for path, text in entry.items() if path.startswith("value.")}
+            key = entry.get("key", entry.get("name"))
+            given[name][key] = members if members else entry.get("value")
+    return given
 
 
 @lru_cache(maxsize=None)

@@ -7,7 +7,7 @@ const MAX_LISTED = 20;
 /** Most characters of an alert's line. */
 const MAX_LINE = 600;
 /** Most characters of a subject. SNS accepts printable ASCII. */
-const MAX_SUBJECT = 100;
+export const MAX_SUBJECT = 100;
 /** Most bytes of an SNS message. */
 const MAX_MESSAGE = 256 * 1024;
 
@@ -32,6 +32,8 @@ export interface TopicMessage {
   readonly subject: string;
   /** JSON of texts by protocol: plain text for mail and SMS, a webhook's body for the others. */
   readonly message: string;
+  /** Addresses that the message is for: the attribute `emails`, by which subscriptions filter. @default no attribute */
+  readonly emails?: readonly string[];
 }
 
 /**

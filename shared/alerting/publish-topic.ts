@@ -13,7 +13,7 @@ const FINAL = new Set(['InvalidParameterException', 'InvalidParameterValueExcept
 export async function publishToTopic(
   client: SNSClient,
   topicArn: string,
-  { subject, message }: TopicMessage,
+  { subject, message, emails }: TopicMessage,
 ): Promise<void> {
   const { PublishCommand } = await import('@aws-sdk/client-sns');
   try {
@@ -23,6 +23,11 @@ export async function publishToTopic(
         Subject: subject,
         Message: message,
         MessageStructure: 'json',
+        ...(emails !== undefined && {
+          MessageAttributes: {
+            emails: { DataType: 'String.Array', StringValue: JSON.stringify(emails) },
+          },
+        }),
       }),
     );
   } catch (error) {

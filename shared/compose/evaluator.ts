@@ -55,19 +55,21 @@ export function evaluatorDependencies(): EvaluatorDependencies {
   const usage = new UsageTable(table);
   const externalUrl = variable(ENV.apiUrl).replace(/\/$/, '');
   const post: SendDependencies['post'] = (request) => postOutside(request, stage.privateReceivers === 'on');
+  const publish = publisher();
   const channels = new GivenDocuments<Channel>(table, 'channels');
   const targets: TargetStores = {
     alerts: new AlertStore(table),
     channels,
     groups: new NotificationGroups(table),
     post,
+    ...(stage.mailTopic !== '' && { mail: (message) => publish(stage.mailTopic, message) }),
     externalUrl,
   };
   const sending: SendDependencies = {
     receivers: new ReceiverStore(table),
     states,
     post,
-    publish: publisher(),
+    publish,
     externalUrl,
     now: Date.now,
     told: new Map(),

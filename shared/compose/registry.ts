@@ -65,5 +65,6 @@ export function registryDependencies() {
     dashboards: new Dashboards(table),
     allowsPrivateReceivers: settings().privateReceivers === 'on',
     alertTopics: settings().alertTopics,
+    sendsMail: settings().mailTopic !== '',
   };
 }

@@ -1,3 +1,4 @@
+import { MAX_SUBJECT, type TopicMessage } from '../alerting/message-text';
 import { type AlertEvent, type SubjectHost, type SubjectService, seconds } from './alert-event';
 import type { ChannelOf } from './channel';
 import { alertUrl, messageOf } from './event-text';
@@ -114,4 +115,37 @@ export function slackBody(
 /** @see https://docs.slack.dev/messaging/formatting-message-text#escaping */
 function slackText(text: string): string {
   return text.slice(0, MAX_LINE).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+/** A mail that tells of events. SNS sends it to the subscribers among the channel's addresses. */
+export function mailMessage(
+  events: readonly AlertEvent[],
+  emails: readonly string[],
+  origin: Origin,
+): TopicMessage {
+  const heads = events.map((event) => {
+    const { status, subject } = event;
+    const where = subject.host === undefined ? '' : ` ${subject.host.name}`;
+    return `[${status}] ${subject.monitorName}${where}`.slice(0, MAX_LINE);
+  });
+  const texts = events.slice(0, MAX_LISTED).map((event, i) => {
+    const lines = [
+      heads[i],
+      messageOf(event),
+      event.subject.memo,
+      alertUrl(origin.externalUrl, event.alertId),
+    ];
+    return lines
+      .filter((line) => line !== '')
+      .map((line) => line!.slice(0, MAX_LINE))
+      .join('\n');
+  });
+  const rest = events.length > MAX_LISTED ? [`and ${events.length - MAX_LISTED} more`] : [];
+  const head = events.length > 1 ? `${heads[0]} and ${events.length - 1} more` : heads[0]!;
+  const text = [origin.organization, ...texts, ...rest].join('\n\n');
+  return {
+    subject: head.replace(/[^\x20-\x7e]/g, '?').slice(0, MAX_SUBJECT),
+    message: JSON.stringify({ default: text }),
+    emails,
+  };
 }

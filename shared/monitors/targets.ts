@@ -1,3 +1,4 @@
+import type { TopicMessage } from '../alerting/message-text';
 import { DeliveryError, type OutsideRequest } from '../alerting/post-outside';
 import type { Target } from '../alerting/send';
 import type { Id } from '../model/id';
@@ -5,7 +6,7 @@ import type { Tenant } from '../tenancy/tenants';
 import type { AlertBatch, AlertEvent } from './alert-event';
 import type { AlertStore } from './alert-store';
 import type { Channel } from './channel';
-import { slackBody, webhookBody } from './channel-bodies';
+import { mailMessage, slackBody, webhookBody } from './channel-bodies';
 import type { NotificationGroup } from './notification-group';
 
 export interface TargetStores {
@@ -13,6 +14,8 @@ export interface TargetStores {
   readonly channels: { list(tenantId: Id): Promise<readonly Channel[]> };
   readonly groups: { list(tenantId: Id): Promise<readonly NotificationGroup[]> };
   readonly post: (request: OutsideRequest) => Promise<void>;
+  /** Publishes to the topic of mails. Absent: the stage has none. @throws {DeliveryError} */
+  readonly mail?: (message: TopicMessage) => Promise<void>;
   readonly externalUrl: string;
 }
 
@@ -24,7 +27,7 @@ const RECORD = 'record';
  * events that each wants.
  */
 export async function targetsOf(
-  { alerts, channels, groups, post, externalUrl }: TargetStores,
+  { alerts, channels, groups, post, mail, externalUrl }: TargetStores,
   { id, name }: Pick<Tenant, 'id' | 'name'>,
   batch: AlertBatch,
 ): Promise<Target[]> {
@@ -38,7 +41,7 @@ export async function targetsOf(
   const origin = { organization: name, externalUrl };
   const targets = allChannels.flatMap((channel): Target[] => {
     const events = told.filter((event) => channelsFor(event, allGroups).has(channel.id));
-    const deliver = deliveryTo(channel, events, post, origin);
+    const deliver = deliveryTo(channel, events, { post, mail }, origin);
     if (events.length === 0 || deliver === undefined) return [];
     return [
       { address: channel.id, queue: `${channel.id} ${batch.monitorId}`, count: events.length, deliver },
@@ -53,7 +56,7 @@ export async function targetsOf(
 function deliveryTo(
   channel: Channel,
   events: readonly AlertEvent[],
-  post: TargetStores['post'],
+  { post, mail }: Pick<TargetStores, 'post' | 'mail'>,
   origin: Parameters<typeof webhookBody>[1],
 ): (() => Promise<void>) | undefined {
   if (channel.suspendedAt != null) return undefined;
@@ -67,6 +70,11 @@ function deliveryTo(
         );
     case 'slack':
       return () => post({ url: channel.url, json: slackBody(events, channel.mentions, origin) });
+    case 'email': {
+      const emails = channel.emails ?? [];
+      if (mail === undefined || emails.length === 0) return undefined;
+      return () => mail(mailMessage(events, emails, origin));
+    }
     default:
       return undefined;
   }

@@ -45,6 +45,8 @@ const text = () => z.string().default('');
 /** Node families with durable writes in ElastiCache, for Valkey 9 and later. */
 const DURABLE_NODE = /^cache\.(r8g|r7g|r6g|m8g|m7g|m6g|c8gn|c7gn)\./;
 
+const TOPIC_ARN = /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w-]{1,256}$/;
+
 /** With a shorter time-out, an ingester would never begin a partition. */
 const LEAST_INGESTER_MS = INGEST_MARGIN_MS + MAX_CALL_MS;
 
@@ -221,6 +223,10 @@ export const settingsSchema = z
     privateReceivers: z.enum(['on', 'off']).default('off'),
     /** ARNs of SNS topics to which tenants may send alerts. Every tenant may use every topic. */
     alertTopics: names,
+    /**
+     * ARN of the SNS topic that mails of Mackerel's channels of type `email` go to. If empty, they are not sent.
+     */
+    mailTopic: text(),
     /** Services that `npm start` creates. */
     services: names,
     ...deployment,
@@ -311,8 +317,10 @@ export const settingsSchema = z
     if (s.alarmEmail !== '' && !/^[^@\s]+@[^@\s]+\.[^@\s]+$/.test(s.alarmEmail))
       complain('alarmEmail', `${JSON.stringify(s.alarmEmail)} is not an e-mail address`);
     for (const arn of s.alertTopics)
-      if (!/^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w-]{1,256}$/.test(arn))
+      if (!TOPIC_ARN.test(arn))
         complain('alertTopics', `${JSON.stringify(arn)} is not the ARN of a topic of SNS`);
+    if (s.mailTopic !== '' && !TOPIC_ARN.test(s.mailTopic))
+      complain('mailTopic', `${JSON.stringify(s.mailTopic)} is not the ARN of a topic of SNS`);
     if (s.retention < s.warmTtl)
       complain(
         'retention',

@@ -428,9 +428,10 @@ describe('rights', () => {
     expect([...new Set(rights)].sort()).toEqual([...new Set(calls)].sort());
   });
 
-  test('to publish to topics of SNS are for the evaluator, and the topics that the setting alertTopics names', () => {
+  test('to publish to topics of SNS are for the evaluator, and the topics that settings name', () => {
     const topics = ['arn:aws:sns:eu-west-1:123456789012:alerts', 'arn:aws:sns:eu-west-1:123456789012:mails'];
-    const { stateless } = synthesize({ stage: 'local', alertTopics: topics.join(',') });
+    const [alertTopics, mailTopic] = topics as [string, string];
+    const { stateless } = synthesize({ stage: 'local', alertTopics, mailTopic });
     const statements = stateless
       .properties('AWS::IAM::Policy')
       .flatMap((policy) => policy.PolicyDocument.Statement)
@@ -438,6 +439,9 @@ describe('rights', () => {
     expect(statements).toEqual([{ Action: 'sns:Publish', Effect: 'Allow', Resource: topics }]);
     expect(() => synthesize({ stage: 'local', alertTopics: '*' })).toThrow(
       'alertTopics: "*" is not the ARN of a topic',
+    );
+    expect(() => synthesize({ stage: 'local', mailTopic: 'mails' })).toThrow(
+      'mailTopic: "mails" is not the ARN of a topic',
     );
   });
 

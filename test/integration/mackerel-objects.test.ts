@@ -255,7 +255,9 @@ describe('the objects of the Mackerel API', () => {
   test.each(objects)(
     '$kind: $name is kept as posted, listed, replaced and deleted',
     async ({ kind, object }) => {
-      const { path, list, extra } = KINDS[kind];
+      const { path, list, extra: ofKind } = KINDS[kind];
+      // The stage has no topic for mails, so channels of mails are shown as suspended.
+      const extra = object.type === 'email' ? { ...ofKind, suspendedAt: 0 } : ofKind;
       const listed = async (key: keyof typeof keys = 'default') =>
         (await send('GET', path, undefined, key)).body[list] as (Json & { id: string })[];
       const { id, ...made } = await make(kind, object);

@@ -1,10 +1,19 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  ConfirmSubscriptionCommand,
+  CreateTopicCommand,
+  SNSClient,
+  SubscribeCommand,
+} from '@aws-sdk/client-sns';
+import { localAws } from '../../scripts/local/provision';
 import type { RunReport } from '../../shared/alerting/evaluator';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { OpenApiChecker } from '../support/openapi-checker';
 import { until } from '../support/until';
+
+const MAIL_TOPIC = 'arn:aws:sns:us-east-1:000000000000:mails';
 
 interface Told {
   readonly alert: {
@@ -41,7 +50,7 @@ describe('monitors and checks', () => {
 
   beforeAll(async () => {
     await new Promise<void>((resolve) => webhook.listen(0, '127.0.0.1', resolve));
-    stack = await startLocalStack({ settings: SHARED_SETTINGS.shop });
+    stack = await startLocalStack({ settings: { ...SHARED_SETTINGS.shop, mailTopic: MAIL_TOPIC } });
     checker = new OpenApiChecker(
       (await (await fetch(new URL('/openapi.json', stack.url))).json()) as Record<string, unknown>,
     );
@@ -70,6 +79,7 @@ describe('monitors and checks', () => {
       .replace(/\/alerts\/[^/]+/, '/alerts/{alertId}')
       .replace(/\/monitors\/[^/]+/, '/monitors/{monitorId}')
       .replace(/\/checks\/(?!report)[^/]+/, '/checks/{checkId}')
+      .replace(/\/channels\/[^/]+/, '/channels/{channelId}')
       .replace(/\/hosts\/[^/]+/, '/hosts/{hostId}');
     expect(
       checker.flawOf(method, template, response.status, response.headers.get('content-type'), text),
@@ -378,6 +388,69 @@ describe('monitors and checks', () => {
     expect(requested).toHaveLength(before);
     shop.closeAllConnections();
     shop.close();
+  });
+
+  test('mails of a channel go to the subscribers of the topic whose address it names', async () => {
+    const inboxes = new Map<string, string[]>();
+    const tokens: string[] = [];
+    // Subscribers by HTTP, as SNS sends mails: the filter is the same.
+    const subscribers = createServer((request, response) => {
+      let body = '';
+      request.on('data', (chunk) => {
+        body += chunk;
+      });
+      request.on('end', () => {
+        const { Type, Message, Token } = JSON.parse(body);
+        const name = request.url!.slice(1);
+        if (Type === 'Notification') inboxes.set(name, [...(inboxes.get(name) ?? []), Message]);
+        else tokens.push(Token);
+        response.end();
+      });
+    });
+    await new Promise<void>((resolve) => subscribers.listen(0, '127.0.0.1', resolve));
+    const { port } = subscribers.address() as AddressInfo;
+    const sns = new SNSClient(localAws(Number(new URL(stack.awsEndpoint).port)));
+    await sns.send(new CreateTopicCommand({ Name: 'mails' }));
+    for (const name of ['ann', 'bob'])
+      await sns.send(
+        new SubscribeCommand({
+          ...{ TopicArn: MAIL_TOPIC, Protocol: 'http', Endpoint: `http://127.0.0.1:${port}/${name}` },
+          Attributes: { FilterPolicy: JSON.stringify({ emails: [`${name}@example.com`] }) },
+        }),
+      );
+    await until(
+      'the topic asks its subscribers',
+      async () => tokens,
+      ({ length }) => length === 2,
+    );
+    for (const Token of tokens)
+      await sns.send(new ConfirmSubscriptionCommand({ TopicArn: MAIL_TOPIC, Token }));
+    const mail = (emails: string[]) => ({
+      ...{ type: 'email', name: 'mail', emails, addToDefaultNotificationGroup: true },
+    });
+    for (const emails of [['bob@example.com', 'eve@example.com'], ['ann@example.com']])
+      expect(await call('POST', '/api/v0/channels', mail(emails))).toMatchObject({ suspendedAt: null });
+    const [, last] = (await call('GET', '/api/v0/channels')).channels.filter(
+      ({ type }: { type: string }) => type === 'email',
+    );
+    await call('DELETE', `/api/v0/channels/${last.id}`);
+    const kept = last.emails.includes('ann@example.com') ? 'bob' : 'ann';
+
+    const { id } = await call('POST', '/api/v0/monitors', {
+      ...{ type: 'host', name: 'mailed', metric: 'loadavg5', operator: '>', warning: 3, duration: 1 },
+    });
+    await postLoad(hostId, slot(40), 9);
+    await evaluate(slot(40));
+    const found = await until(
+      'the subscriber has the mail',
+      async () => (inboxes.get(kept) ?? []).filter((text) => text.includes('mailed')),
+      ({ length }) => length > 0,
+    );
+    expect(found).toEqual([expect.stringContaining('[WARNING] mailed app01\nloadavg5 9 > 3')]);
+    expect([...inboxes.keys()]).toEqual([kept]);
+    await call('DELETE', `/api/v0/monitors/${id}`);
+    subscribers.closeAllConnections();
+    subscribers.close();
   });
 
   test('unknown ids, a memo that is too long and bad pages are refused', async () => {

@@ -1,12 +1,13 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { TopicMessage } from '../../../shared/alerting/message-text';
 import { DeliveryError, type OutsideRequest } from '../../../shared/alerting/post-outside';
 import type { AlertEvent, AlertSubject } from '../../../shared/monitors/alert-event';
 import type { Channel } from '../../../shared/monitors/channel';
-import { slackBody, webhookBody } from '../../../shared/monitors/channel-bodies';
+import { mailMessage, slackBody, webhookBody } from '../../../shared/monitors/channel-bodies';
 import { messageOf } from '../../../shared/monitors/event-text';
 import type { NotificationGroup } from '../../../shared/monitors/notification-group';
-import { channelsFor, targetsOf } from '../../../shared/monitors/targets';
+import { channelsFor, type TargetStores, targetsOf } from '../../../shared/monitors/targets';
 
 const origin = { organization: 'Macker...', externalUrl: 'https://api' };
 const OPENED_MS = 1_473_129_912_693;
@@ -229,6 +230,8 @@ describe('the targets of a batch', () => {
     { id: 'other', type: 'webhook', name: 'other', url: 'https://other', events: ['hostStatus'] },
     { id: 'off', type: 'webhook', name: 'off', url: 'https://off', suspendedAt: 1 },
     { id: 'line', type: 'line', name: 'line' },
+    { id: 'mail', type: 'email', name: 'mail', emails: ['a@example.com', 'b@example.com'] },
+    { id: 'nobody', type: 'email', name: 'nobody' },
   ];
   const all: NotificationGroup = {
     ...{ id: 'd', type: 'group-default', name: 'd', notificationLevel: 'all' },
@@ -239,9 +242,11 @@ describe('the targets of a batch', () => {
   let post = async ({ url, json }: OutsideRequest) => {
     posted.push(`${url} ${JSON.parse(json).alert?.status ?? 'text'}`);
   };
-  const of = (...events: AlertEvent[]) =>
+  const of = (...events: AlertEvent[]) => targetsWith({}, events);
+  const targetsWith = (stage: Pick<TargetStores, 'mail'>, events: readonly AlertEvent[]) =>
     targetsOf(
       {
+        ...stage,
         alerts: { record: async (_, given) => void recorded.push(...given.map(({ id }) => id)) },
         channels: { list: async () => channels },
         groups: { list: async () => [all] },
@@ -262,6 +267,35 @@ describe('the targets of a batch', () => {
     for (const { deliver } of targets) await deliver();
     expect(recorded).toEqual(['e1', 'e2']);
     expect(posted).toEqual(['https://hook critical', 'https://hook warning', 'https://slack text']);
+  });
+
+  test('are channels of mails too where the stage has a topic for them', async () => {
+    const mails: TopicMessage[] = [];
+    const mail = async (message: TopicMessage) => void mails.push(message);
+    const targets = await targetsWith({ mail }, [event(), event({ alertId: '3', status: 'WARNING' })]);
+    expect(targets.map(({ address }) => address)).toEqual(['record', 'hook', 'slack', 'mail']);
+    await targets.at(-1)!.deliver();
+    expect(mails).toEqual([
+      {
+        subject: '[CRITICAL] MonitorName app01 and 1 more',
+        emails: ['a@example.com', 'b@example.com'],
+        message: expect.any(String),
+      },
+    ]);
+    expect((JSON.parse(mails[0]!.message) as { default: string }).default).toBe(
+      [
+        'acme',
+        '[CRITICAL] MonitorName app01\nMetricName 2.26 > 1.96\nmemo....\nhttps://api/alerts?alert=2bj...',
+        '[WARNING] MonitorName app01\nMetricName 2.26 > 1.47\nmemo....\nhttps://api/alerts?alert=3',
+      ].join('\n\n'),
+    );
+  });
+
+  test('of mails have a subject of printable ASCII, whatever a monitor is called', async () => {
+    const subjectOf = (monitorName: string) =>
+      mailMessage([event({ subject: { ...subject, monitorName } })], ['a@example.com'], origin).subject;
+    expect(subjectOf('l\u00e4uft\nBcc: x')).toBe('[CRITICAL] l?uft?Bcc: x app01');
+    expect(subjectOf('x'.repeat(200))).toHaveLength(100);
   });
 
   test('are the record alone for what is told to nobody', async () => {
