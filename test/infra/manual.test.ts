@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { STAGES, type Stage, stageSettings } from '../../infra/config';
 import { parseSettings, type Settings, settingsSchema } from '../../shared/platform/settings';
 import { MANUAL, manualRows } from './manual';
@@ -62,6 +62,18 @@ test('links and sections that it names exist', () => {
   for (const [, target] of MANUAL.matchAll(/\]\(#([^)]+)\)/g)) expect(anchors).toContain(target);
   for (const [, file] of MANUAL.matchAll(/\]\(\.\.\/([^)#]+)/g))
     expect(() => readFileSync(file!)).not.toThrow();
+});
+
+test('log lines that it shows are those that the code writes', () => {
+  const code = globSync('{functions,shared}/**/*.ts')
+    .map((file) => readFileSync(file, 'utf8'))
+    .join('\n');
+  const shown = [...MANUAL.matchAll(/"level":"(WARN|ERROR)","message":"([^"]+)"/g)];
+  expect(shown.length).toBeGreaterThan(5);
+  const unknown = shown.filter(
+    ([, level, message]) => !code.includes(`log.${level!.toLowerCase()}('${message}'`),
+  );
+  expect(unknown.map(([line]) => line)).toEqual([]);
 });
 
 function number(text: string): number {
