@@ -88,7 +88,7 @@ export function flushOurs(outer: Frame, options: Flushing) {
     const samples = sum((each) => each.samples);
     // A flusher moves only a part of a window that is still growing.
     if (samples !== minutes * hosts * metrics)
-      throw new Error(`${samples} samples moved of ${minutes * hosts * metrics}`);
+      throw new Error(`${samples} of ${minutes * hosts * metrics} samples were moved`);
     const elapsedMs =
       Math.max(...flushed.map(({ endMs }) => endMs)) - Math.min(...flushed.map(({ startMs }) => startMs));
     const perMillion = (total: number) => (total * 1e6) / samples;

@@ -82,7 +82,7 @@ export const noisy = bench({
   name: 'noisy',
   summary: "p99 of a tenant's requests while another tenant exceeds its limit",
   description:
-    "How long a tenant's requests take while another tenant sends far beyond its limit: in turns without and with the other, because " +
+    "Durations of a tenant's requests while another tenant far exceeds its limit. Measures alternately without and with the other, because " +
     'the machine is not steady. Both share two instances of the function; Lambda would give each request its own.',
   options: {
     noise: choice('what the noisy tenant sends', NOISE_NAMES, 'samples'),

@@ -33,7 +33,7 @@ export const query = bench({
   options: {
     hosts: count('hosts to read, 100 metrics each', 8),
     clients: count(
-      'clients, each of which sends its next query when it has an answer; and as many instances of query',
+      'clients that each send their next query after an answer; also the number of query instances',
       8,
     ),
     pause: {

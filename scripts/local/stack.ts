@@ -143,7 +143,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
         'Valkey died; an empty one takes its place, and recovery reads the stream again within about a minute',
       );
     const onAwsLost = () => {
-      report(`the stand-in for AWS ended by itself, see ${join(dataDir, 'aws.log')}; stopping`);
+      report(`the stand-in for AWS ended unexpectedly, see ${join(dataDir, 'aws.log')}; stopping`);
       process.kill(process.pid, 'SIGTERM');
     };
     // Stop both servers even if only one came up.

@@ -56,7 +56,7 @@ export function scaleCommand(): Command {
     .action((options: CommonOptions & { shards: number; drain: boolean }) => {
       const { stack, shards, drain: drains } = options;
       if (stack === undefined)
-        throw new OperatorError('the local stack has one server of memory, without slots; give --stack');
+        throw new OperatorError('the local stack has a single memory server without slots; give --stack');
       return run(
         options,
         async (functions) => {
@@ -95,7 +95,7 @@ export async function scale(
     functions.invoke<MemoryWatch>('operator', { command: 'watch memory', scalingForMs });
   const startedMs = now();
   const first = await resharding.look();
-  // Before anything moves: recovery must know the primaries that there are.
+  // Start watching before anything moves, because recovery must know the present primaries.
   const before = await watch(first.shards === shards && !first.isChanging ? 0 : SCALING_MS);
   let drainedSamples = 0;
   if (drains && !first.isChanging && first.shards !== shards) {

@@ -231,7 +231,11 @@ async function giveUp({ states }: SendDependencies, item: OutboxItem, report: Re
   const { batch, key } = item;
   const notifications = isEventBatch(batch) ? batch.events.length : batch.notifications.length;
   report.dropped += notifications;
-  log.error('notifications were given up', { tenant: batch.tenant, key, notifications });
+  log.error('notifications were not delivered after all attempts', {
+    tenant: batch.tenant,
+    key,
+    notifications,
+  });
   await states.giveUp(item);
 }
 

@@ -172,7 +172,7 @@ function operationOf(route: Route, schemas: Json): Json {
       ),
       ...(refusal && {
         400: {
-          description: 'Malformed. If only some lines are, the others are stored.',
+          description: 'Malformed. If only some lines are malformed, the others are stored.',
           content: json({
             anyOf: [{ $ref: '#/components/schemas/Error' }, schemaOf(refusal, 'output', schemas)],
           }),

@@ -14,7 +14,7 @@ import { intervalOf, type MonitorState } from './monitor-state';
 import { type SubjectSources, subjectOf } from './subject';
 import { type AlertTransition, advanceTrack, closing, type Track } from './tracks';
 
-/** Where monitors, and what their evaluations left, are found. */
+/** Stores in which monitors and their states are found. */
 export interface MonitorDocuments {
   readonly tenants: Pick<Tenants, 'get'>;
   readonly monitors: { get(tenantId: Id, id: string): Promise<Monitor | undefined> };
@@ -22,26 +22,28 @@ export interface MonitorDocuments {
   readonly downtimes: { list(tenantId: Id): Promise<readonly Downtime[]> };
 }
 
-/** What the monitors of a tenant share when they are evaluated. */
+/** Data that a tenant's monitors share during an evaluation. */
 export interface AlertingView extends SubjectSources {
-  /** The downtimes that hold now. */
+  /** Downtimes that are in effect now. */
   readonly downtimes: readonly Downtime[];
   readonly isRetired: (hostId: string) => Promise<boolean>;
 }
 
-/** A monitor that was found, or what a removed one left. */
+/** A monitor with its state, or only the state that a removed monitor left. */
 export type FoundMonitor = { readonly tenant: Tenant } & (
   | { readonly monitor: Monitor; readonly state: MonitorState | undefined }
   | { readonly monitor: undefined; readonly state: MonitorState }
 );
 
-/** A monitor, and the time that it is evaluated at, ms since epoch. */
+/** A monitor with the time for which it is evaluated, in ms since epoch. */
 export type DueMonitor = Extract<FoundMonitor, { monitor: Monitor }> & { readonly slotMs: number };
 
 /** Most events in a batch. */
 const MAX_BATCH = 200;
 
-/** @returns undefined when neither the monitor nor anything of it is there */
+/**
+ * @returns undefined when neither the monitor nor its state exists
+ */
 export async function findMonitor(
   { tenants, monitors, states }: MonitorDocuments,
   place: EvaluationRequest['evaluateRules']['groups'][number],
@@ -57,7 +59,8 @@ export async function findMonitor(
 }
 
 /**
- * Returns the newest slot that is due. It judges the newest points, and earlier points are never judged, as in Mackerel.
+ * Returns the newest due slot. Its evaluation judges the newest points; earlier points are never judged, as
+ * in Mackerel.
  */
 export function newestSlot(
   { monitor, state }: Extract<FoundMonitor, { monitor: Monitor }>,
@@ -71,9 +74,9 @@ export function newestSlot(
 }
 
 /**
- * Advances the alerts of a monitor by what was judged.
+ * Advances the alerts of a monitor by the result of its evaluation.
  *
- * @param judged why it was not judged, if it was not: then its alerts stay
+ * @param judged the judgements; or the error that prevented them, in which case the alerts stay unchanged
  */
 export async function advanceMonitor(
   { tenant, monitor, state, slotMs }: DueMonitor,

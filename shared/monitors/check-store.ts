@@ -21,10 +21,13 @@ import { closedByHand, closing } from './tracks';
 
 type Owner = Pick<Tenant, 'id' | 'name'>;
 
-/** Checks of a host that are changed at a time. */
+/** Checks of a host changed in parallel. */
 const PARALLEL = 8;
 
-/** The checks that agents report, by check id. What happens to their alerts goes into the outbox, in one transaction with the check. */
+/**
+ * Stores the checks that agents report, by check id. Events of their alerts are put into the outbox in the
+ * same transaction as the check.
+ */
 export class CheckStore {
   private readonly checks: Documents<CheckState>;
 

@@ -26,13 +26,13 @@ import type { MonitorOf } from './monitor';
 import type { Probe, ProbeRequest } from './probe';
 
 export interface ExternalStores extends MonitorDocuments {
-  /** The prober: it requests the URLs, and answers in their order. */
+  /** Invokes the prober, which requests the URLs and returns the results in the same order. */
   readonly probe: (requests: readonly ProbeRequest[]) => Promise<readonly Probe[]>;
 }
 
-/** Documents that are read at a time. */
+/** Documents read in parallel. */
 const PARALLEL = 16;
-/** Requests of an invocation of the prober. Each is below 200 KB, and Lambda takes 6 MB. */
+/** Requests per invocation of the prober. Each is below 200 KB, and Lambda accepts 6 MB. */
 const MAX_REQUESTS = 25;
 
 type DueExternal = DueMonitor & {
@@ -40,7 +40,7 @@ type DueExternal = DueMonitor & {
   readonly view: AlertingView;
 };
 
-/** Evaluates monitors of external URLs. The prober is asked only if one is due. */
+/** Evaluates monitors of external URLs. The prober is invoked only if one is due. */
 export async function evaluateExternal(
   stores: ExternalStores,
   { groups, nowMs }: EvaluationRequest['evaluateRules'],
@@ -56,7 +56,7 @@ export async function evaluateExternal(
       const probes = await stores
         .probe(part.map((each) => requestOf(each.due.monitor)))
         .catch((error: unknown) => {
-          // It says nothing of the addresses.
+          // A failed invocation says nothing about the URLs.
           log.error('external URLs were not requested', { monitors: part.length, error: error as Error });
           return undefined;
         });
@@ -88,7 +88,7 @@ async function findDue(
   if (found === undefined) return { outcome: 'gone' };
   const { tenant, monitor, state } = found;
   if (monitor === undefined) return removeMonitor(tenant, state, NOTHING, nowMs);
-  // Requests wait for no samples.
+  // Requests do not depend on samples, so the lag is 0.
   const slotMs = newestSlot(found, { nowMs, lagMs: 0 }, 0);
   if (slotMs === undefined || monitor.type !== 'external') return { outcome: 'idle' };
   const view = views.get(tenant.id) ?? viewOf(stores, tenant.id, nowMs);
@@ -96,7 +96,7 @@ async function findDue(
   return { tenant, monitor, state, slotMs, view: await view };
 }
 
-/** Alerts of external URLs are about no host. */
+/** Alerts of external URLs concern no host or service. */
 const NOTHING: AlertingView = {
   hosts: new Map(),
   services: [],

@@ -9,15 +9,15 @@ export interface JudgedProbe {
   readonly memory: MonitorMemory;
 }
 
-/** Response times that a monitor remembers: as many as an average is of, at most. */
+/** Most response times that a monitor remembers. An average never needs more. */
 const MAX_RESPONSE_TIMES = 10;
 const DAY_MS = 86_400_000;
 
 /**
- * Judges what became of an external URL's request. Each request counts once for `maxCheckAttempts`. The message is the status that the
- * server answered, or an error: `mkr alerts` shows them apart.
+ * Judges the result of requesting an external URL. Each request counts once for `maxCheckAttempts`. The
+ * message is the status that the server answered, or an error; `mkr alerts` displays the two differently.
  *
- * @param nowMs when it was requested, ms since epoch
+ * @param nowMs time of the request, in ms since epoch
  */
 export function judgeProbe(
   monitor: MonitorOf<'external'>,
@@ -47,7 +47,7 @@ export function judgeProbe(
   };
 }
 
-/** A response time is abnormal above these, ms. */
+/** Returns the thresholds above which a response time is abnormal, in ms. */
 export function responseThresholds({ responseTimeWarning, responseTimeCritical }: MonitorOf<'external'>) {
   return { operator: '>', warning: responseTimeWarning, critical: responseTimeCritical } as const;
 }
@@ -59,7 +59,9 @@ export function judgesResponseTimes({
   return responseTimeWarning != null || responseTimeCritical != null;
 }
 
-/** @returns undefined unless response times are judged, and there are enough */
+/**
+ * @returns the average response time; undefined if response times are not judged, or there are too few
+ */
 function averageOf(times: readonly number[], monitor: MonitorOf<'external'>): number | undefined {
   const count = monitor.responseTimeDuration ?? 1;
   if (!judgesResponseTimes(monitor) || times.length < count) return undefined;
@@ -82,7 +84,7 @@ function certificateJudgement(
     : [{ status, message: `the certificate ends ${new Date(certificateEndsMs).toISOString()}` }];
 }
 
-/** The response time as a metric of the monitor's service, as Mackerel names it. */
+/** Returns the response time as a metric of the monitor's service, with Mackerel's name. */
 export function responseSamples(
   { id, service }: MonitorOf<'external'>,
   { responseMs }: Probe,

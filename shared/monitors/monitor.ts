@@ -56,7 +56,7 @@ const common = {
 const operator = z.enum(['>', '<']);
 const threshold = z.number().nullish();
 const thresholds = { warning: threshold, critical: threshold };
-const points = z.int().min(1).max(10).meta({ description: 'Points, of which the average is judged.' });
+const points = z.int().min(1).max(10).meta({ description: 'Number of points whose average is judged.' });
 const maxCheckAttempts = z.int().min(1).max(10).nullish();
 const scopes = { scopes: scopeTexts.nullish(), excludeScopes: scopeTexts.nullish() };
 

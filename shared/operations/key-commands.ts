@@ -35,7 +35,8 @@ export async function revokeKey(
 ): Promise<Grant> {
   const grant = await keys.revoke(publicIdOf(id) ?? '');
   // The message does not repeat the input, which may be a whole key.
-  if (grant === undefined) throw new InvalidEventError('there is no key of that id; keys list shows the ids');
+  if (grant === undefined)
+    throw new InvalidEventError('there is no key with that id; keys list shows the ids');
   return grant;
 }
 

@@ -16,10 +16,14 @@ export const status = z
     flush: z.object({
       windows: count.meta({ description: 'Group-windows in memory.' }),
       oldestMs: durationMs.nullable().meta({
-        description: 'How long ago the oldest of them was first written; null when there are none.',
+        description: 'Age of the oldest group-window in memory; null when there are none.',
       }),
-      residencyMs: durationMs.meta({ description: 'How long one stays: a window and the flush delay.' }),
-      behindMs: durationMs.meta({ description: 'How much longer than that the oldest has stayed.' }),
+      residencyMs: durationMs.meta({
+        description: 'Time that a group-window stays in memory: its length plus the flush delay.',
+      }),
+      behindMs: durationMs.meta({
+        description: 'How much longer than that the oldest group-window has stayed.',
+      }),
     }),
     rules: z
       .object({
@@ -30,30 +34,34 @@ export const status = z
         }),
         failing: count.meta({ description: 'Rules and groups that failed in the last run.' }),
         outboxMs: durationMs.meta({ description: 'How long the oldest unsent notification has waited.' }),
-        dropped: count.meta({ description: 'Notifications that the last run gave up.' }),
+        dropped: count.meta({ description: 'Notifications that the last run gave up on.' }),
       })
       .nullable()
-      .meta({ description: 'How evaluation stands for all tenants; null until the evaluator has run once.' }),
+      .meta({
+        description: 'State of rule evaluation for all tenants; null until the evaluator has run once.',
+      }),
     archive: z
       .object({
         days: count.meta({ description: 'Partition-days that have samples beyond memory.' }),
-        openDays: count.meta({ description: 'Those of them that wait for the archiver.' }),
-        behindMs: durationMs.meta({ description: 'How long ago the oldest should have been archived.' }),
+        openDays: count.meta({ description: 'Partition-days that wait for the archiver.' }),
+        behindMs: durationMs.meta({
+          description: 'How long ago the oldest open day should have been archived.',
+        }),
         samples: count.meta({ description: "What the archive's objects hold." }),
         bytes: count,
       })
       .nullable()
-      .meta({ description: 'null for a tenant of so many partitions that asking would cost too much.' }),
+      .meta({ description: 'null for a tenant with too many partitions to query.' }),
     usage: z
       .object({
-        samples: count.meta({ description: 'Acknowledged this month, as of half a minute ago.' }),
+        samples: count.meta({ description: 'Samples acknowledged this month, as of half a minute ago.' }),
         reads: count.meta({ description: 'Requests of this month that read samples.' }),
         days: z
           .array(z.object({ day: z.string(), samples: count, reads: count }))
           .meta({ description: 'Days of the last four weeks that have any use, in UTC, the oldest first.' }),
         series: z.object({
-          active: count.meta({ description: 'With samples of the last day, about.' }),
-          stored: count.meta({ description: 'All that may still have samples, as of the last count.' }),
+          active: count.meta({ description: 'Approximate number of series with samples in the last day.' }),
+          stored: count.meta({ description: 'Series that may still have samples, as of the last count.' }),
         }),
         bytes: z.object({
           hot: count.nullable().meta({
@@ -65,7 +73,7 @@ export const status = z
           }),
           cold: count.nullable().meta({ description: 'As `archive.bytes`.' }),
         }),
-        dollars: z.number().min(0).meta({ description: 'What this month cost so far, about.' }),
+        dollars: z.number().min(0).meta({ description: 'Approximate cost of this month so far.' }),
         cost: z.array(z.object({ what: z.string(), because: z.string(), dollars: z.number() })),
       })
       .meta({ description: 'The month so far, in UTC.' }),

@@ -31,7 +31,7 @@ export function parseMetric(text: string): { readonly labels: Labels; readonly r
   const pairs = new Map<string, string>();
   const set = (name: string, value: string) => {
     if (pairs.has(name))
-      throw new SeriesNotationError(`label ${JSON.stringify(name)} stands twice in ${text}`);
+      throw new SeriesNotationError(`label ${JSON.stringify(name)} occurs twice in ${text}`);
     pairs.set(name, value);
   };
   const name = /^[A-Za-z_:][\w:]*/.exec(text)?.[0] ?? '';

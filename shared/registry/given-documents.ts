@@ -25,7 +25,7 @@ export class GivenDocuments<T extends { readonly id: string }> {
     most = Number.POSITIVE_INFINITY,
   ): Promise<T> {
     if (most < Number.POSITIVE_INFINITY && (await this.list(tenantId)).length >= most)
-      throw new RefusedError(`there are ${most} already, the most allowed`);
+      throw new RefusedError(`there are ${most} already, the maximum`);
     for (;;) {
       const document = { id: randomId(), ...spec } as T;
       if (await this.documents.create(tenantId, document.id, document)) return document;

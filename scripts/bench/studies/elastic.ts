@@ -81,7 +81,7 @@ export const elastic = bench({
     data: numbers('MB in memory', [0, 512]),
     shares: numbers('percent of the slots that a new primary gets', [4, 32]),
     delays: numbers('delays of reads, ms', [0, 4, 16, 64]),
-    rounds: count('runs of each case, of which medians are shown', 3),
+    rounds: count('runs of each case; the medians are shown', 3),
     full: flag('data up to 1 GB, all shares and delays up to 256 ms, five rounds'),
   },
   run: async ({ full, ...given }, frame) => ({ rows: await measure(frame, full ? FULL : given) }),

@@ -115,7 +115,7 @@ export const alertRoutes = [
   {
     ...reading,
     path: '/api/v0/monitoring/checks',
-    summary: 'List the checks that agents report; `nextId` is the first of the next page',
+    summary: 'List the checks reported by agents; `nextId` is the first check of the next page',
     query: z.object(page),
     answer: z.object({ checks: z.array(check), nextId: z.string().optional() }),
   },

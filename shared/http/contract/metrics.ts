@@ -63,7 +63,7 @@ export const metricsQuery = z.object({
     .optional()
     .meta({ description: 'How the samples of a step become one. Default: their mean.' }),
   partial: z.enum(['true', 'false']).optional().meta({
-    description: 'Answer with what can be read while lost memory is being replayed; otherwise that is a 503.',
+    description: 'Return the readable samples while lost memory is being replayed, instead of a 503.',
   }),
 });
 

@@ -88,7 +88,7 @@ const resolution = z
 
 const evaluation = {
   query: z.string().meta({ description: 'PromQL.' }),
-  timeout: duration.optional().meta({ description: 'At most 25 s, the default.' }),
+  timeout: duration.optional().meta({ description: 'Time limit; at most 25 s, which is the default.' }),
   limit,
   lookback_delta: duration
     .optional()
@@ -179,7 +179,7 @@ export const promqlRoutes = [
   { ...got, path: `${PROMETHEUS}/parse_query`, summary: summaries.parse, query: formatted },
   { ...posted, path: `${PROMETHEUS}/parse_query`, summary: summaries.parse, query: formatted },
   { ...got, path: `${PROMETHEUS}/targets`, summary: 'List scrape targets: there are none' },
-  { ...got, path: `${PROMETHEUS}/features`, summary: 'Read which features of Prometheus there are' },
+  { ...got, path: `${PROMETHEUS}/features`, summary: 'List the supported features of Prometheus' },
   {
     ...got,
     path: `${PROMETHEUS}/status/runtimeinfo`,

@@ -98,7 +98,7 @@ const channel = {
     .array(z.string().max(2_000).refine(isMatcher, 'expected a matcher such as severity="page"'))
     .max(10)
     .optional()
-    .meta({ description: 'Matchers, all of which an alert must satisfy: `severity="page"`.' }),
+    .meta({ description: 'Matchers that an alert must all satisfy, such as `severity="page"`.' }),
   repeatInterval: z
     .string()
     .refine((text) => {
@@ -130,7 +130,7 @@ export const receivers = z.object({
     .array(z.object({ topicArn: z.string().max(400), ...channel }))
     .max(MAX_RECEIVERS)
     .default([])
-    .meta({ description: 'Topics of SNS, of those that the operator allows (setting alertTopics).' }),
+    .meta({ description: 'SNS topics. The operator must allow each one (setting alertTopics).' }),
 });
 const undelivered = z.object({
   batches: z.array(
@@ -181,7 +181,7 @@ export const rulesRoutes = [
     ...change,
     method: 'POST',
     path: `${RULER}/{namespace}`,
-    summary: 'Create or replace a rule group; it is checked as a whole first',
+    summary: 'Create or replace a rule group; an invalid group is refused as a whole',
     rawBody: 'application/yaml',
   },
   {
@@ -209,8 +209,7 @@ export const rulesRoutes = [
     path: `${RECEIVERS}/undelivered`,
     right: 'read',
     function: 'registry',
-    summary:
-      'List the notifications of the last week that were given up after too many attempts, the newest first',
+    summary: 'List notifications of the last week that were not delivered after all attempts, newest first',
     answer: undelivered,
   },
   {

@@ -41,7 +41,7 @@ const cursor = z
 
 const listQuery = z.object({
   label: labels.optional().meta({ description: 'name=value; only series that have each of these labels.' }),
-  prefix: z.string().optional().meta({ description: 'Only series whose names begin with it.' }),
+  prefix: z.string().optional().meta({ description: 'Only series whose names begin with this prefix.' }),
   perSource: seriesCount.meta({ description: 'Most series of each source; 1 lists the sources.' }),
   limit: seriesCount.meta({ description: `Most series on a page. Default: ${MAX_SERIES}.` }),
   next: cursor.optional().meta({ description: 'The `next` of the previous page.' }),

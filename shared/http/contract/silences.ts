@@ -28,7 +28,10 @@ const fields = {
   comment: text(0, MAX_TEXT),
 };
 const silenceBody = z.object({
-  id: z.string().nullish().meta({ description: 'Changes this silence; absent or empty: adds one.' }),
+  id: z
+    .string()
+    .nullish()
+    .meta({ description: 'Id of the silence to change. If absent or empty, a silence is added.' }),
   ...fields,
 });
 const silence = z
@@ -108,7 +111,8 @@ export const silenceRoutes = [
     method: 'POST',
     path: `${ALERTMANAGER}/silences`,
     right: 'write',
-    summary: 'Add or change a silence: alerts that satisfy its matchers are not sent to webhooks meanwhile',
+    summary:
+      'Add or change a silence; while it is active, alerts that satisfy its matchers are not sent to webhooks',
     body: silenceBody,
     answer: z.object({ silenceID: z.uuid() }),
   },

@@ -342,7 +342,7 @@ class Translation implements MetricsSink {
     if (this.lastMs === -Infinity || target === undefined || target instanceof InvalidSeriesError) return;
     if (target.labels.length === 0)
       this.note(
-        'the resource has neither service.name nor service.instance.id: series of two senders may be one',
+        'the resource has neither service.name nor service.instance.id: series of different senders may be merged',
       );
     if (target.info !== undefined) this.addTargetInfo(target);
   }
