@@ -88,7 +88,7 @@ test('an account is bootstrapped, and both stacks are deployed', async () => {
   api = await serveApi(aws.environment, apiId!);
 });
 
-test('what is deployed does not differ from what is synthesized', async () => {
+test('the deployed stacks do not differ from the synthesized ones', async () => {
   await expect(diff()).resolves.toContain('Number of stacks with differences: 0');
 });
 
@@ -108,7 +108,7 @@ test('days are archived, and their samples are found in the bucket', async () =>
   expect(where.cold.samples).toBeGreaterThan(0);
 });
 
-test('without a grant the smoke test fails, and with it again it does not', async () => {
+test('the smoke test fails while a grant is missing, and succeeds once the grant is restored', async () => {
   const removed: { statement?: unknown } = {};
   adaptToMinistack(assembly, redisUrl, (template) => {
     const statements = postStatements(template);

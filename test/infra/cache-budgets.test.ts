@@ -42,7 +42,7 @@ const functions = readdirSync(join(root, 'functions'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);
 
-test('each function has the memory for its caches when they are full, and for its worst request', async () => {
+test('each function has enough memory for its full caches together with its worst request', async () => {
   const { stateless } = synthesize();
   const memory = new Map(
     stateless

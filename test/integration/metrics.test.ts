@@ -77,7 +77,7 @@ test("the smoke test reads its sample from memory and from the warm tier, and le
   expect(await ops<unknown[]>(stack.url, 'keys', 'list', '--tenant', SMOKE_TENANT)).toEqual([]);
 });
 
-test('the canary reads back what it posted, with its own key', async () => {
+test('the canary reads back the samples that it posted, with its own API key', async () => {
   const functions = new Functions(stack.url);
   try {
     const line = await until(

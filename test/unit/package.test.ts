@@ -17,7 +17,7 @@ const read = <T>(file: string) => JSON.parse(readFileSync(join(root, file), 'utf
 const { dependencies, devDependencies } = read<Manifest>('package.json');
 const { packages } = read<{ packages: Readonly<Record<string, Locked>> }>('package-lock.json');
 
-test('what a function bundles stands under dependencies', () => {
+test('packages that functions bundle are listed under dependencies', () => {
   const files = globSync('{functions,shared}/**/*.{ts,tsx}', { cwd: root });
   expect(files.length).toBeGreaterThan(100);
   const imports = /^(?:import (?!type)[^'\n]*?(?:from )?|\} from )'((?:@[\w-]+\/)?[\w-]+)(?:\/[^']*)?';$/gm;

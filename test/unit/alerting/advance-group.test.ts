@@ -273,7 +273,7 @@ test('a silence keeps an alert from receivers, not from series; it is read only 
   expect((await run.at(4))!.notifications).toMatchObject([{ state: 'firing' }]);
 });
 
-test('a heartbeat, a rule that always fires, is told in each slot', async () => {
+test('a rule that always fires, as a heartbeat, notifies receivers in each slot', async () => {
   const run = new Run(`
   - alert: Heartbeat
     expr: vector(1)

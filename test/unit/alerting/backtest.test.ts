@@ -95,7 +95,7 @@ test('a series that ends gets a stale marker', async () => {
   ]);
 });
 
-test('what the rules have stored since the start counts for nothing, and what they stored before does', async () => {
+test('a backtest ignores samples that the rules stored since its start, and reads those stored before', async () => {
   const store = stored([1, 1, 1, 1, 1]);
   for (let i = 0; i < 5; i++) store.add(RECORDED, i * MINUTE, 100);
   const rules = `${RULES}  - { record: before, expr: "max_over_time(job:load:sum[3m])" }\n`;
@@ -132,7 +132,7 @@ test('a group reads its query offset before the slot, and has its own interval',
   ]);
 });
 
-test('a rule that fails is named with its first failure, and the others go on', async () => {
+test('a backtest names a failing rule with its first failure, and evaluates the other rules', async () => {
   const rules = `${RULES}  - { record: same, expr: 'load or label_replace(load, "job", "other", "", "")', labels: { job: "" } }\n`;
   const { failures, alerts } = await run(rules, stored([1, 20, 20, 20]), [0, 4]);
   expect(failures).toEqual([

@@ -82,7 +82,7 @@ test('the stream has the samples of a slot before the slot is committed', async 
   expect(events).toHaveLength(2);
 });
 
-test('a run while another goes on does nothing', async () => {
+test('an evaluator run does nothing while another run is in progress', async () => {
   const { dependencies, events } = evaluator([groupOf('a', 'g')]);
   await dependencies.states.beginRun('other', 0);
   expect(await runEvaluator(dependencies, 'run')).toMatchObject({ began: false, slots: 0 });
@@ -161,7 +161,7 @@ test('a group with slots of half a minute has those evaluated that begin within 
   expect(asked).toEqual(['fast 607', 'slow 607', 'fast 630']);
 });
 
-test('the tenants whose posts tell whether ingest is near nothing are those of all groups, in each pass of a run', async () => {
+test('each pass of a run judges quiet ingest by the tenants of all groups', async () => {
   const heard: (readonly string[])[] = [];
   const { dependencies, clock } = evaluator(
     [groupOf('a', 'fast', 1, 30_000), groupOf('b', 'slow'), groupOf('b', 'other')],

@@ -33,7 +33,7 @@ test('a span lasts however long nothing comes, and ends with a minute that has s
   expect(at(minutes(0, 0, 100), open)).toEqual({ ...open, toMs: 100 * MINUTE_MS });
 });
 
-test('another span follows one that has ended', () => {
+test('a new quiet span can follow one that has ended', () => {
   const ended: QuietSpan = { fromMs: 10 * MINUTE_MS, toMs: 20 * MINUTE_MS, usual: 5 };
   expect(at(minutes(...usual(1_000), 0, 0), ended)).toEqual({ fromMs: 98 * MINUTE_MS, usual: 1_000 });
   expect(at(minutes(...usual(1_000), 1_000, 0), ended)).toBe(ended);

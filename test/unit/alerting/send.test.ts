@@ -33,7 +33,7 @@ const stateOf = (...alerts: Alert[]): GroupState => ({
   rules: [{ identity: 'r', expr: 'x > 10', alerts, series: [], told: [] }],
 });
 
-test('an Alertmanager hears of what fires and of what ended in the last 15 minutes', () => {
+test('an Alertmanager is sent all firing alerts and those that ended in the last 15 minutes', () => {
   const bodies = alertmanagerBodies(
     [
       stateOf(
@@ -164,7 +164,7 @@ function sender(
   return { send, got, failing, outbox, dead, published, later, become };
 }
 
-test('each webhook gets each batch once', async () => {
+test('each webhook is sent each batch exactly once', async () => {
   const { send, got, outbox } = sender(['a', 'b'], [batchOf('g'), batchOf('h')]);
   expect(await send()).toEqual({ ...NOTHING, sent: 4 });
   expect(got.sort()).toEqual(['a g 00', 'a h 00', 'b g 00', 'b h 00']);
@@ -187,7 +187,7 @@ test('a webhook that fails is tried again, later and alone; its group waits for 
   expect(outbox.size).toBe(0);
 });
 
-test('a webhook that refuses for good holds up nothing, and what it refused is counted', async () => {
+test('a webhook that finally refuses a batch delays no other batch, and the refused notifications are counted', async () => {
   const { send, got, failing, outbox } = sender(['a', 'b'], [batchOf('g')]);
   failing.set('a', true);
   expect(await send()).toEqual({ ...NOTHING, sent: 1, failed: 1, dropped: 1 });
@@ -195,7 +195,7 @@ test('a webhook that refuses for good holds up nothing, and what it refused is c
   expect(outbox.size).toBe(0);
 });
 
-test('a batch is given up after so many attempts, with growing waits, and becomes a dead letter', async () => {
+test('a batch becomes a dead letter after the last attempt, with growing waits between attempts', async () => {
   const { send, failing, outbox, dead, later } = sender(['a'], [batchOf('g')]);
   failing.set('a', false);
   const waits: number[] = [];
@@ -210,14 +210,14 @@ test('a batch is given up after so many attempts, with growing waits, and become
   expect(dead.map(({ key, attempts }) => [key, attempts])).toEqual([['0', MAX_ATTEMPTS]]);
 });
 
-test('of more batches of a tenant than may wait, the oldest are given up', async () => {
+test('the oldest batches of a tenant become dead letters when too many wait', async () => {
   const batches = Array.from({ length: 1_002 }, (_, i) => batchOf('g', NOW_MS + i * 60_000));
   const { send, dead } = sender(['a'], batches);
   expect(await send()).toMatchObject({ sent: 1_000, dropped: 2 });
   expect(dead.map(({ key }) => key)).toEqual(['0', '1']);
 });
 
-test('a channel is told of what it matches, and of repeats at its own interval, which are sent once', async () => {
+test('a channel is sent the alerts that it matches, and repeats at its own interval exactly once', async () => {
   const repeat = batchOf('g', NOW_MS, [60_000]);
   const { send, got, failing, outbox } = sender([], [batchOf('g'), repeat, batchOf('h')], {
     webhooks: [
@@ -290,7 +290,7 @@ test('a batch that is longer than a message of SNS goes in several, each alert o
   }
 });
 
-test('without a webhook, a batch goes', async () => {
+test('a batch is removed from the outbox if the tenant has no webhook', async () => {
   const { send, outbox } = sender([], [batchOf('g')]);
   await send();
   expect(outbox.size).toBe(0);
@@ -302,7 +302,7 @@ test('a batch is sent although its tenant has no rules any more', async () => {
   expect(got).toEqual(['a g 00']);
 });
 
-test('an Alertmanager hears of an alert once a minute, and at once of a change', async () => {
+test('an Alertmanager is sent a firing alert once a minute, and a changed one at once', async () => {
   const { send, got, failing, later, become } = sender([], [], {
     alertmanagers: [{ url: 'a' }, { url: 'b' }],
   });

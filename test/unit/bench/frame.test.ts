@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { withFrame } from '../../../scripts/bench/frame/frame';
 
-test('a run ends what it started, the last first, parts before what began before them; its folder goes last', async () => {
+test('a benchmark run stops what it started in reverse order, and removes its folder last', async () => {
   const ended: string[] = [];
   let dir = '';
   await withFrame('test', async (frame) => {

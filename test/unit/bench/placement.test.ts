@@ -4,7 +4,7 @@ const options = { tenants: 50, series: 100_000, streamShards: 8, cacheShards: 2,
 const rowOf = (partitions: 'born' | 'advised', over: string, of = options) =>
   placementRows(of).find((row) => row.partitions === partitions && row.over === over)!;
 
-test('one huge tenant is hot in the eight shards of its first partitions, and not in those advised', () => {
+test('a huge tenant overloads the shards of its first eight partitions, but not with the advised number', () => {
   const huge = { ...options, tenants: 1, series: 4_000_000, streamShards: 64 };
   const [born, advised] = [rowOf('born', 'stream shards', huge), rowOf('advised', 'stream shards', huge)];
   expect(born.partitionCount).toBe(8);
@@ -21,6 +21,6 @@ test('a shard has at least the mean, and no less than its hottest partition', ()
   }
 });
 
-test('the same tenants lie at the same places', () => {
+test('the placement of the same tenants is deterministic', () => {
   expect(placementRows(options)).toEqual(placementRows(options));
 });

@@ -61,7 +61,7 @@ test.each<{
   expect(mergeRanges(ranges.map(toRange)).merged).toEqual(merged.map(toRange));
 });
 
-test('each range lies within the one that its index names', () => {
+test('each range lies within the merged range that its index names', () => {
   const range = fc.record({ offset: fc.nat(20_000_000), length: fc.nat(2_000_000) });
   fc.assert(
     fc.property(fc.array(range), (ranges) => {

@@ -27,7 +27,7 @@ function fill(dictionary: SeriesDictionary, prefix: string, hosts: number): void
     rowsOf(dictionary, [['host', `${prefix}${i}`]], new Map([[NOW, new Map([['cpu', i]])]]));
 }
 
-test('what a tenant knows is kept from request to request, while there is room', () => {
+test("a tenant's dictionary is kept between requests while there is room", () => {
   const dictionaries = dictionariesOf(2_000_000);
   const dictionary = dictionaries.of('a');
   fill(dictionary, 'h', 100);

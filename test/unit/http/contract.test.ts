@@ -137,7 +137,7 @@ test('an annotation ends no earlier than it begins', () => {
   expect(parse(annotationBody, { ...body, to: 2 })).toMatchObject({ description: '', roles: [] });
 });
 
-test('check reports are a hundred at most, and each is judged by itself', () => {
+test('a request has at most a hundred check reports, and each report is validated separately', () => {
   const route: Route = alertRoutes.find(({ path }) => path.endsWith('/report'))!;
   const body = route.body!;
   expect(() => parse(body, { reports: [{ status: 'BAD' }] })).not.toThrow();

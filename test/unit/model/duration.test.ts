@@ -27,6 +27,6 @@ test.each([
   expect(durationText(ms)).toBe(text);
 });
 
-test('what is written is read back', () => {
+test('a formatted duration parses to the same duration', () => {
   fc.assert(fc.property(fc.integer({ min: 0, max: 1e14 }), (ms) => parseDuration(durationText(ms)) === ms));
 });

@@ -86,7 +86,7 @@ test('a GET without a cache is sent unless the monitor says otherwise', async ()
   ]);
 });
 
-test('method, headers, body and credentials are those of the monitor', async () => {
+test('a probe uses the method, headers, body and credentials of its monitor', async () => {
   answer = status(201);
   await ask({
     url: `${address.replace('//', '//ann:secret@')}/hook`,

@@ -14,7 +14,7 @@ test.each([
   expect(looks(at(time), old, settings).map(({ tier }) => tier)).toEqual(tiers);
 });
 
-test('what it looks for in the warm tier has left memory an hour ago', () => {
+test('the canary expects samples in the warm tier an hour after they left memory', () => {
   const now = at('10:10:00');
   const [, warm] = looks(now, old, settings);
   expect(now - warm!.toMs).toBe(settings.residencyMs + HOUR_MS);

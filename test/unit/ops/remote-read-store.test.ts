@@ -63,7 +63,7 @@ function shown(series: readonly SampleColumns[]) {
   }));
 }
 
-test('what is read is what is stored, bit for bit, of a half-open range', async () => {
+test('remote read returns the stored samples of a half-open range, bit for bit', async () => {
   const range = { fromMs: START_MS + 5 * MINUTE, toMs: START_MS + 55 * MINUTE };
   const expected = shown((await stored.select([], range)).series);
   expect(shown((await read(5, 55)).series)).toEqual(expected);
@@ -84,7 +84,7 @@ test('a server that is busy is asked again', async () => {
   expect(requests).toBe(3);
 });
 
-test('what a server refuses is an error with its reason', async () => {
+test("a read that the server refuses fails with the server's reason", async () => {
   statuses = [401];
   await expect(read(0, 10)).rejects.toThrow('samples cannot be read: 401 the reason');
   maxSamples = 0;

@@ -98,7 +98,7 @@ describe('ops scale', () => {
   });
 });
 
-test('without credentials, AWS is not reached, and one sentence says so', async () => {
+test('ops scale without credentials fails with one sentence', async () => {
   const env = { ...process.env };
   const none = join(__dirname, 'no-such-file');
   Object.assign(process.env, {

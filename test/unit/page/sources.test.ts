@@ -189,7 +189,7 @@ test('the tiers of several answers add up', () => {
   expect(warm).toMatchObject({ tier: 'warm', samples: 0, spans: [] });
 });
 
-test('at most so many tasks run at once, in order, and a failure passes the turn on', async () => {
+test('limited tasks run in order, and a failed task lets the next one start', async () => {
   const turns = new Turns(2);
   let running = 0;
   let most = 0;

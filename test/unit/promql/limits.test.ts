@@ -31,7 +31,7 @@ test.each<{ limits: Partial<QueryLimits>; text: string; message: string }>([
   await expect(query).rejects.toThrow(message);
 });
 
-test('what an expression no longer needs is not counted', async () => {
+test('intermediate vectors that an expression no longer needs do not count towards its limit', async () => {
   const text = 'sum(x) + sum(x) + sum(x) + sum(x) + sum(x) + sum(x)';
   await rangeQuery(store, text, range, { limits: { ...WIDE, maxPoints: 80 }, isLate: () => false });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { KnownPairs } from '../../../shared/protocol/known-pairs';
 
-test('pairs are those of their bytes, whichever shared a slot before', () => {
+test('the label cache returns the pair of the given bytes, even if another pair used its slot before', () => {
   const pairs = new KnownPairs((bytes, start, end) => ({
     text: Buffer.from(bytes).toString('latin1', start, end),
   }));

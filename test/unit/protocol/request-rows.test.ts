@@ -39,7 +39,7 @@ test('rows have the series of a source and time in the order of arrival', () => 
   ]);
 });
 
-test('a request that is parsed beside another counts its own labels', () => {
+test('two requests parsed at the same time count their labels separately', () => {
   const dictionary = new SeriesDictionary('t');
   const [series] = seriesOf(dictionary, 'one', ['a']) as [number];
   for (let request = 0; request < 3; request++) {

@@ -45,7 +45,7 @@ for (const [i, series] of LAYOUTS.entries()) {
   view.index.add({ group: `group${i}`, layoutId: id, common, shapeId: shape.id, windowMs: 3_600_000 });
 }
 
-test('label names are those of all series, or of selected ones, joined ones included', () => {
+test('label names are listed for all or selected series, including joined labels', () => {
   expect(labelNames(view, [])).toEqual(['__name__', 'host', 'hostname', 'instance', 'job', 'mode', 'role']);
   expect(labelNames(view, [[equals('__name__', 'load')]])).toEqual(['__name__', 'host', 'hostname', 'role']);
   expect(labelNames(view, [[equals('host', 'b')], [equals('job', 'j')]])).toEqual([

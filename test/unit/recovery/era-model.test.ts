@@ -412,7 +412,7 @@ test('no loss stays hidden, whatever moves, fails and is looked at in whatever o
   expect(losses).toBeGreaterThan(0);
 });
 
-test('without a failure nothing counts as lost, if what joins is seen before it gets slots, and nothing leaves between the same looks', () => {
+test('without a failure no loss is reported, if each joining node is observed before it gets slots and no node leaves between the same two observations', () => {
   fc.assert(
     fc.property(actions, fc.boolean(), (steps, isScaling) => {
       const world = new World(isScaling);

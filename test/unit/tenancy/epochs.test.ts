@@ -91,7 +91,7 @@ test('a tenant changes a bounded number of times', () => {
   expect(() => planEpoch(placement, 64, NOW + MAX_EPOCHS * DAY_MS)).toThrow('has changed 31 times');
 });
 
-test('whatever copy of at most a minute a writer uses, every sample it takes lies where all readers look', () => {
+test('a writer with a copy of up to a minute places every sample where all readers look', () => {
   const anyChange = fc.record({
     afterMs: fc.integer({ min: 0, max: 3 * DAY_MS }),
     partitions: fc.integer({ min: 1, max: 64 }),

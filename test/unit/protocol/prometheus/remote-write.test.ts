@@ -54,7 +54,7 @@ test('the last series of a family gives its metadata, whatever suffix its name h
   expect(dropped.metadata).toEqual([{ family: 'size', type: 'histogram', help: 'C', unit: '' }]);
 });
 
-test('a help that a thousand families share is decoded as far as it is kept', () => {
+test('a help text shared by a thousand families is decoded only up to the length that is stored', () => {
   const help = '\u{1f525}'.repeat(100_000);
   const body = encodeV2(
     Array.from({ length: 1000 }, (_, i) => ({
