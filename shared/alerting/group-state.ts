@@ -72,20 +72,26 @@ export function decodeState(bytes: Uint8Array): GroupState {
   return decodeJson(bytes) as GroupState;
 }
 
-/** Numbers that JSON cannot represent; they are stored as text. */
-const NOT_FINITE: readonly unknown[] = ['NaN', 'Infinity', '-Infinity'];
+/**
+ * Numbers that JSON cannot represent, as text. A text that reads like one, such as of a label `value`, gets a
+ * backslash in front.
+ */
+const NOT_FINITE = /^\\*(NaN|-?Infinity)$/;
 
 /** Encodes JSON and compresses it. The `value` of an alert may be NaN or infinite. */
 export function encodeJson(given: unknown): Uint8Array {
-  const text = JSON.stringify(given, (key, value) =>
-    key === 'value' && typeof value === 'number' && !Number.isFinite(value) ? String(value) : value,
-  );
+  const text = JSON.stringify(given, (key, value) => {
+    if (key !== 'value') return value;
+    if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
+    return typeof value === 'string' && NOT_FINITE.test(value) ? `\\${value}` : value;
+  });
   return zstdCompressSync(Buffer.from(text));
 }
 
 export function decodeJson(bytes: Uint8Array): unknown {
   const text = zstdDecompressSync(bytes, { maxOutputLength: MAX_STATE_TEXT }).toString('utf8');
-  return JSON.parse(text, (key, value) =>
-    key === 'value' && NOT_FINITE.includes(value) ? Number(value) : value,
-  );
+  return JSON.parse(text, (key, value) => {
+    if (key !== 'value' || typeof value !== 'string' || !NOT_FINITE.test(value)) return value;
+    return value.startsWith('\\') ? value.slice(1) : Number(value);
+  });
 }

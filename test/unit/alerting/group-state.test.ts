@@ -8,6 +8,8 @@ test.each([
   { value: null },
   { labels: { value: 'db' }, value: 1 },
   { labels: { value: '12' }, annotations: { value: '' } },
+  { labels: { value: 'NaN' }, value: Number.NaN },
+  { labels: { value: '-Infinity' }, annotations: { value: '\\NaN' } },
 ])('%j is read as it was written', (given) => {
   expect(decodeJson(encodeJson(given))).toEqual(given);
 });
