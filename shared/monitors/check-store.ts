@@ -95,14 +95,18 @@ export class CheckStore {
     const all: CheckState[] = [];
     for await (const { value } of this.checks.list(tenant.id, { prefix: hostId })) all.push(value);
     const events = await mapLimited(all, PARALLEL, async ({ id }) => {
-      const event = await this.advance(tenant, id, undefined, (stored) => {
-        const alert = stored?.track?.alert;
-        if (alert === undefined) return undefined;
-        const { track: _, ...check } = stored!;
-        return { check, transition: closing(id, alert, 'hostRetire') };
-      });
-      await this.checks.remove(tenant.id, id);
-      return event ?? [];
+      const closed: AlertEvent[] = [];
+      // A report that came before the host was retired may open another alert meanwhile.
+      do {
+        const event = await this.advance(tenant, id, undefined, (stored) => {
+          const alert = stored?.track?.alert;
+          if (alert === undefined) return undefined;
+          const { track: _, ...check } = stored!;
+          return { check, transition: closing(id, alert, 'hostRetire') };
+        });
+        if (event !== undefined) closed.push(event);
+      } while (!(await this.checks.removeIf(tenant.id, id, hasNoAlert)));
+      return closed;
     });
     return events.flat();
   }
@@ -119,8 +123,8 @@ export class CheckStore {
     const byId = new Map(listed.map((each) => [checkIdOf(hostId, each.name), each]));
     const stale: string[] = [];
     for await (const { value } of this.checks.list(id, { prefix: hostId }))
-      if (!byId.has(value.id) && value.track?.alert === undefined) stale.push(value.id);
-    await mapLimited(stale, PARALLEL, (checkId) => this.checks.remove(id, checkId));
+      if (!byId.has(value.id) && hasNoAlert(value)) stale.push(value.id);
+    await mapLimited(stale, PARALLEL, (checkId) => this.checks.removeIf(id, checkId, hasNoAlert));
     await mapLimited([...byId], PARALLEL, ([checkId, { name, memo }]) =>
       this.checks.settle(id, checkId, (stored) => {
         const text = memo ?? '';
@@ -155,6 +159,10 @@ export class CheckStore {
     const batch: AlertBatch = { tenant: tenant.name, slotMs: event.atMs, monitorId, events: [event] };
     return this.states.outboxPut(tenant.id, idOf('check', monitorId), event.atMs, encodeJson(batch));
   }
+}
+
+function hasNoAlert({ track }: CheckState): boolean {
+  return track?.alert === undefined;
 }
 
 function subjectOf({ id, hostId, name, memo }: CheckState, host: RegisteredHost | undefined): AlertSubject {

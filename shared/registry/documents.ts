@@ -151,24 +151,50 @@ export class Documents<T> {
 
   /** @returns the removed document; undefined when there was none */
   async remove(tenantId: Id, key: string): Promise<T | undefined> {
-    const input: DeleteItemCommandInput = {
-      TableName: this.table.name,
-      Key: metaKeys.document(this.kind, tenantId, key),
-      ReturnValues: 'ALL_OLD',
-    };
+    const input: DeleteItemCommandInput = { ...this.place(tenantId, key), ReturnValues: 'ALL_OLD' };
     const { Attributes } = await outsideTransactions(() =>
       this.table.client.send(new DeleteItemCommand(input)),
     );
     return Attributes && documentOf<T>(Attributes);
   }
 
+  /**
+   * Removes a document if it satisfies a condition.
+   *
+   * @returns false when the document stays
+   */
+  async removeIf(tenantId: Id, key: string, holds: (value: T) => boolean): Promise<boolean> {
+    for (let waitMs = 5; ; waitMs = Math.min(MAX_WAIT_MS, waitMs * 2)) {
+      const found = await this.read(tenantId, key);
+      if (found === undefined) return true;
+      if (!holds(found.value)) return false;
+      const remove = new DeleteItemCommand({
+        ...this.place(tenantId, key),
+        ConditionExpression: 'revision = :revision',
+        ExpressionAttributeValues: { ':revision': { S: found.revision } },
+      });
+      if (await wins(this.table.client.send(remove))) return true;
+      await sleep(Math.random() * waitMs);
+    }
+  }
+
+  /** Returns the part of a transaction that creates a document. The transaction fails when the key is taken. */
+  creation(tenantId: Id, key: string, value: T): TransactWriteItem {
+    return { Put: this.putInput(tenantId, key, value, undefined) };
+  }
+
+  /** Returns the part of a transaction that removes a document. */
+  removal(tenantId: Id, key: string): TransactWriteItem {
+    return { Delete: this.place(tenantId, key) };
+  }
+
+  private place(tenantId: Id, key: string) {
+    return { TableName: this.table.name, Key: metaKeys.document(this.kind, tenantId, key) };
+  }
+
   private async read(tenantId: Id, key: string): Promise<{ value: T; revision: string } | undefined> {
     const { Item } = await this.table.client.send(
-      new GetItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.document(this.kind, tenantId, key),
-        ConsistentRead: true,
-      }),
+      new GetItemCommand({ ...this.place(tenantId, key), ConsistentRead: true }),
     );
     return Item && { value: documentOf<T>(Item), revision: Item.revision!.S! };
   }

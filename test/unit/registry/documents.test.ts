@@ -1,4 +1,5 @@
 import {
+  ConditionalCheckFailedException,
   type DynamoDBClient,
   TransactionCanceledException,
   TransactionConflictException,
@@ -40,6 +41,30 @@ describe('while a transaction has the document', () => {
     const { table, writes } = tableFailing(conflict, conflict);
     expect(await run(new Documents(table, 'checks'))).toBe(gives);
     expect(writes).toHaveLength(3);
+  });
+});
+
+describe('a conditional removal', () => {
+  const changed = new ConditionalCheckFailedException(metadata);
+
+  test('looks at the document again when another write changed it, or has it', async () => {
+    const { table, writes } = tableFailing(changed, conflict);
+    const seen: string[] = [];
+    const removal = new Documents<string>(table, 'checks').removeIf(TENANT, 'k', (value) => {
+      seen.push(value);
+      return true;
+    });
+    expect(await removal).toBe(true);
+    expect(seen).toEqual(['before', 'before', 'before']);
+    expect(writes).toEqual(Array(3).fill('DeleteItemCommand'));
+  });
+
+  test('leaves a document that no longer satisfies the condition', async () => {
+    const { table, writes } = tableFailing(changed);
+    let looks = 0;
+    const removal = new Documents<string>(table, 'checks').removeIf(TENANT, 'k', () => ++looks === 1);
+    expect(await removal).toBe(false);
+    expect(writes).toHaveLength(1);
   });
 });
 
