@@ -36,9 +36,8 @@ export class TakenPathError extends Error {
  * Stores tenants' dashboards: one document each, and one list that keeps URL paths unique and counts the
  * total bytes.
  *
- * A dashboard enters the list before it is created and leaves it after it is removed. A crash in between
- * leaves an entry without a dashboard. Reads do not show it, but its path stays taken until its id is
- * removed.
+ * A dashboard is created and removed in one transaction with its entry in the list, so that a crash leaves no
+ * path taken without a dashboard.
  *
  *     key id   and `list`
  */
@@ -61,13 +60,18 @@ export class Dashboards {
    * @throws {RefusedError} when the dashboard, or all dashboards together, would be too large
    */
   async create(tenantId: Id, spec: DashboardSpec): Promise<Dashboard> {
-    for (;;) {
+    let dashboard!: Dashboard;
+    await this.lists.settleWith(tenantId, LIST, (listed = []) => {
+      // An id that is taken loses the transaction, so each attempt draws one.
       const id = randomId();
       const createdAt = this.seconds();
-      const dashboard = { id, createdAt, updatedAt: createdAt, ...spec, urlPath: spec.urlPath ?? id };
-      await this.enlist(tenantId, dashboard);
-      if (await this.dashboards.create(tenantId, id, dashboard)) return dashboard;
-    }
+      dashboard = { id, createdAt, updatedAt: createdAt, ...spec, urlPath: spec.urlPath ?? id };
+      return {
+        value: withEntry(listed, dashboard),
+        also: [this.dashboards.creation(tenantId, id, dashboard)],
+      };
+    });
+    return dashboard;
   }
 
   async get(tenantId: Id, id: string): Promise<Dashboard | undefined> {
@@ -92,49 +96,60 @@ export class Dashboards {
     if (stored === undefined) return undefined;
     const { createdAt, urlPath } = stored;
     const dashboard = { id, createdAt, updatedAt: this.seconds(), ...spec, urlPath: spec.urlPath ?? urlPath };
-    await this.enlist(tenantId, dashboard);
+    await this.lists.settle(tenantId, LIST, (listed = []) => {
+      const isListed = listed.some((each) => each.id === id);
+      return isListed ? withEntry(listed, dashboard) : undefined;
+    });
     return this.dashboards.change(tenantId, id, () => dashboard);
   }
 
   /** @returns the removed dashboard; undefined when the id is unknown */
   async remove(tenantId: Id, id: string): Promise<Dashboard | undefined> {
     if (!isDashboardId(id)) return undefined;
-    const removed = await this.dashboards.remove(tenantId, id);
-    await this.lists.change(tenantId, LIST, (listed) =>
-      listed.some((each) => each.id === id) ? listed.filter((each) => each.id !== id) : listed,
-    );
-    return removed;
-  }
-
-  private async enlist(tenantId: Id, dashboard: Dashboard): Promise<void> {
-    const entry: Entry = {
-      id: dashboard.id,
-      urlPath: dashboard.urlPath!,
-      bytes: Buffer.byteLength(JSON.stringify(dashboard)),
-    };
-    if (entry.bytes > MAX_BYTES)
-      throw new RefusedError(
-        `the dashboard has ${entry.bytes} bytes as JSON; at most ${MAX_BYTES} are allowed`,
-        true,
-      );
-    await this.lists.settle(tenantId, LIST, (listed = []) => {
-      const others = listed.filter(({ id }) => id !== entry.id);
-      if (others.some(({ urlPath }) => urlPath === entry.urlPath)) throw new TakenPathError(entry.urlPath);
-      if (others.length >= MAX_DASHBOARDS)
-        throw new RefusedError(`there are ${MAX_DASHBOARDS} dashboards, the most allowed`);
-      const bytes = others.reduce((sum, each) => sum + each.bytes, entry.bytes);
-      if (bytes > MAX_ALL_BYTES)
-        throw new RefusedError(
-          `all dashboards together would have ${bytes} bytes as JSON; at most ${MAX_ALL_BYTES} are allowed`,
-          true,
-        );
-      return [...others, entry];
+    const stored = await this.dashboards.get(tenantId, id);
+    let isRemoved = false;
+    await this.lists.settleWith(tenantId, LIST, (listed = []) => {
+      const value = listed.filter((each) => each.id !== id);
+      isRemoved = value.length < listed.length;
+      // Earlier releases could leave an entry without a dashboard.
+      const also = stored === undefined ? [] : [this.dashboards.removal(tenantId, id)];
+      return isRemoved ? { value, also } : undefined;
     });
+    return isRemoved ? stored : undefined;
   }
 
   private seconds(): number {
     return Math.floor(this.now() / 1000);
   }
+}
+
+/**
+ * Returns a list with the entry of a dashboard.
+ *
+ * @throws {TakenPathError | RefusedError}
+ */
+function withEntry(listed: readonly Entry[], dashboard: Dashboard): readonly Entry[] {
+  const entry: Entry = {
+    id: dashboard.id,
+    urlPath: dashboard.urlPath!,
+    bytes: Buffer.byteLength(JSON.stringify(dashboard)),
+  };
+  if (entry.bytes > MAX_BYTES)
+    throw new RefusedError(
+      `the dashboard has ${entry.bytes} bytes as JSON; at most ${MAX_BYTES} are allowed`,
+      true,
+    );
+  const others = listed.filter(({ id }) => id !== entry.id);
+  if (others.some(({ urlPath }) => urlPath === entry.urlPath)) throw new TakenPathError(entry.urlPath);
+  if (others.length >= MAX_DASHBOARDS)
+    throw new RefusedError(`there are ${MAX_DASHBOARDS} dashboards, the most allowed`);
+  const bytes = others.reduce((sum, each) => sum + each.bytes, entry.bytes);
+  if (bytes > MAX_ALL_BYTES)
+    throw new RefusedError(
+      `all dashboards together would have ${bytes} bytes as JSON; at most ${MAX_ALL_BYTES} are allowed`,
+      true,
+    );
+  return [...others, entry];
 }
 
 function isDashboardId(id: string): boolean {
