@@ -32,11 +32,12 @@ export const archive = bench({
   name: 'archive',
   summary: 'size of archive objects, and how fast they are written and read back',
   description:
-    'Bytes a sample of whole archive objects, one a day and one of all days, footers, indexes and versions included: with one ' +
-    'version an object, as a backfill has, and live, one a post; and samples a second and core, written and read back whole.',
+    'Bytes per sample of whole archive objects, including footers, indexes and versions, for one ' +
+    'object a day and one of all days. Measured with one version per object, as after a backfill, and with one per post, as ' +
+    'live data has. Also samples per second and core, written and read back whole.',
   options: {
-    data: texts('<file...>', 'as of `bench codec`'),
-    out: text('<dir>', 'write the objects there, one file each'),
+    data: texts('<file...>', 'files of samples, as for `bench codec`'),
+    out: text('<dir>', 'write the objects to this folder, one file each'),
   },
   run: async ({ data, out }, frame) => {
     const rows: object[] = [];

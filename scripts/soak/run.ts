@@ -295,7 +295,9 @@ export async function soak({
     await archive(functions, ALL, () => {});
     const readOnce = remembering(read);
     const archived = await verify(readOnce, async () => false);
-    report('comparing steps with their samples, objects with the manifest, and looking for what has expired');
+    report(
+      'checking aggregated answers against samples, objects against the manifest, and that expired data is gone',
+    );
     const settled = comparing(within(CALM_DOWN_MS), readOnce);
     await mapLimited(series, READERS, (labels) => settled.compare(labels, startS + DAY_MS / 1000));
     const { differences: corrupt } = await verifyArchive(functions, {}, () => {});

@@ -22,7 +22,7 @@ export const status = z
         description: 'Time that a group-window stays in memory: its length plus the flush delay.',
       }),
       behindMs: durationMs.meta({
-        description: 'How much longer than that the oldest group-window has stayed.',
+        description: 'How much longer than residencyMs the oldest group-window has stayed in memory.',
       }),
     }),
     rules: z
