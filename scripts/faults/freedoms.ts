@@ -19,6 +19,8 @@ export interface Freedom {
   readonly test: string;
   /** Share of calls, deliveries, ticks or instances affected. */
   readonly share?: number;
+  /** Share of calls with a condition affected: a retry may meet the first attempt's result. */
+  readonly conditionalShare?: number;
   /** Largest delay or error in ms. */
   readonly mostMs?: number;
   readonly everyMs?: number;

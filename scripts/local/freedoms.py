@@ -12,6 +12,8 @@ import random
 import re
 import time
 from collections import Counter
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 from contract import refuse, replayed
@@ -44,6 +46,10 @@ OF_RECORDS = (
     ("InternalFailure", "Internal service failure."),
 )
 WRITES = re.compile(r"Put|Update|Delete|Write|Execute")
+# Session token of adapters that a test uses without a function, so that nobody invokes anew what a cut body ended.
+ADAPTERS = "tiers"
+CONDITIONS = {"IfMatch", "IfNoneMatch", "ConditionExpression", "TransactItems"}
+READING = ContextVar("freedoms of the call that is served", default=None)
 
 
 class Freedoms:
@@ -60,8 +66,8 @@ class Freedoms:
         with open(os.path.join(folder, f"freedoms-{os.getpid()}.json"), "w") as out:
             json.dump(self.used, out)
 
-    def takes(self, name):
-        if self.random.random() >= FREEDOMS[name]["share"]:
+    def takes(self, name, share="share"):
+        if self.random.random() >= FREEDOMS[name][share]:
             return False
         self.used[name] += 1
         return True
@@ -95,23 +101,59 @@ class Changes:
         for table, pk, sk in written_keys(call):
             if len(self.images) >= self.MOST:
                 self.images.clear()
-            self.images[table, pk, sk] = (time.monotonic(), copy.deepcopy(stored(table, pk, sk)))
+            before = (items_of(table) or {}).get(pk, {}).get(sk)
+            self.images[table, pk, sk] = (time.monotonic(), copy.deepcopy(before))
 
-    def before(self, table, item):
-        """(item before its last change,) if that was a moment ago; None if not."""
-        at = self.images.get((table, text_of(item.get("pk")), text_of(item.get("sk"))))
-        is_young = at and time.monotonic() - at[0] < FREEDOMS["stale read"]["mostMs"] / 1000
-        return (copy.deepcopy(at[1]),) if is_young else None
+    @contextmanager
+    def put_back(self, is_wanted):
+        """Puts items of tables back as they were before a change of the last moment, for one read."""
+        moment = time.monotonic() - FREEDOMS["stale read"]["mostMs"] / 1000
+        replaced = []
+        for (name, pk, sk), (at, before) in list(self.images.items()):
+            if at < moment or not is_wanted(name):
+                continue
+            items = items_of(name)
+            if items is None or items.get(pk, {}).get(sk) == before:
+                continue
+            now = items.get(pk)
+            if not any(one is items and key == pk for one, key, _ in replaced):
+                replaced.append((items, pk, now))
+            items[pk] = {**(now or {}), sk: before}
+            if before is None:
+                del items[pk][sk]
+        try:
+            yield
+        finally:
+            for items, pk, now in replaced:
+                if now is None:
+                    del items[pk]
+                else:
+                    items[pk] = now
+
+
+def reads_old_items(read):
+    """Wraps a read of ministack's tables. What is not declared consistent may see items as they were."""
+
+    def call(data):
+        freedoms = READING.get()
+        if freedoms is None:
+            return read(data)
+        of_tables = data.get("RequestItems") or {data.get("TableName"): data}
+        old = {name for name, one in of_tables.items() if not one.get("ConsistentRead")}
+        with freedoms.changed.put_back(lambda name: name in old and freedoms.takes("stale read")):
+            return read(data)
+
+    return call
 
 
 def text_of(attribute):
     return next(iter(attribute.values())) if attribute else None
 
 
-def stored(table_name, pk, sk):
+def items_of(table_name):
     for (_, _, name), table in dynamodb._tables.all_items():
         if name == table_name:
-            return table["items"].get(pk, {}).get(sk)
+            return table["items"]
     return None
 
 
@@ -134,6 +176,8 @@ def uses_freedoms(app):
     seed = os.environ.get("FREEDOMS_SEED")
     if not seed:
         return app
+    for name in ("_get_item", "_query", "_scan", "_batch_get_item"):
+        setattr(dynamodb, name, reads_old_items(getattr(dynamodb, name)))
     freedoms = Freedoms(int(seed))
 
     async def call_app(scope, receive, send):
@@ -148,26 +192,31 @@ def uses_freedoms(app):
             return await refuse(send, call.service, *FAILED[call.service], INJECTED)
         if call.operation == "GetRecords" and freedoms.takes("iterator expired"):
             return await refuse(send, "kinesis", 400, "ExpiredIteratorException", INJECTED)
-        is_conditional = call.service == "s3" and ("IfMatch" in call.input or "IfNoneMatch" in call.input)
-        if is_conditional and call.operation != "GetObject" and freedoms.takes("conflict of conditions"):
+        is_conditional = call.operation != "GetObject" and not CONDITIONS.isdisjoint(call.input)
+        if is_conditional and call.service == "s3" and freedoms.takes("conflict of conditions"):
             return await refuse(send, "s3", 409, "ConditionalRequestConflict", INJECTED)
 
         change = changed_call(freedoms, call, scope)
         if call.service == "dynamodb" and WRITES.search(call.operation):
             freedoms.changed.note(call)
-        answer = await answer_of(app, scope, receive, call.body)
+        reading = READING.set(freedoms)
+        try:
+            answer = await answer_of(app, scope, receive, call.body)
+        finally:
+            READING.reset(reading)
         if answer is None:
             return None
         status, headers, body = answer
         if status == 200 and change is not None:
             body = change(body)
-        if status == 200 and call.name in ("dynamodb:GetItem", "dynamodb:Query"):
-            body = stale(freedoms, call, body)
         # Lambda's calls are done elsewhere, after this.
-        is_lost = status < 300 and call.service != "lambda" and freedoms.takes("answer lost")
+        share = "conditionalShare" if is_conditional else "share"
+        is_lost = status < 300 and call.service != "lambda" and freedoms.takes("answer lost", share)
         if is_lost and freedoms.random.random() < 0.5:
             return await refuse(send, call.service, *FAILED[call.service], INJECTED)
-        is_cut = is_lost or (call.operation == "GetObject" and len(body) > 1 and freedoms.takes("body cut"))
+        has_body = call.operation == "GetObject" and len(body) > 1
+        is_final = has_body and call.function == ADAPTERS
+        is_cut = not is_final and (is_lost or (has_body and freedoms.takes("body cut")))
         length = [(b"content-length", str(len(body)).encode())]
         if scope["method"] == "HEAD":
             length = [(name, value) for name, value in headers if name.lower() == b"content-length"]
@@ -259,26 +308,3 @@ def unprocessed(freedoms, call, member, values_of, with_values):
 
     return whole
 
-
-def stale(freedoms, call, body):
-    """Items of a read that is not declared consistent, as they were before a change of the last moment."""
-    given = call.input
-    answer = json.loads(body)
-
-    def older(table, item, asked):
-        before = None if asked.get("ConsistentRead") else freedoms.changed.before(table, item)
-        return before if before is not None and freedoms.takes("stale read") else None
-
-    if call.operation == "GetItem" and "ProjectionExpression" not in given:
-        found = older(given["TableName"], given["Key"], given)
-        if found is not None:
-            answer.pop("Item", None)
-            if found[0] is not None:
-                answer["Item"] = found[0]
-    elif call.operation == "Query" and not {"ProjectionExpression", "FilterExpression", "Select"} & given.keys():
-        items = [(item, older(given["TableName"], item, given)) for item in answer.get("Items", [])]
-        answer["Items"] = [found[0] if found else item for item, found in items if not found or found[0] is not None]
-        answer["Count"] = len(answer["Items"])
-    else:
-        return body
-    return json.dumps(answer).encode()
