@@ -281,8 +281,9 @@ export class RuleStates {
         new PutItemCommand({
           TableName: this.table.name,
           Item: { ...metaKeys.ruleRun, run: { S: run }, untilMs: { N: String(untilMs) } },
-          ConditionExpression: 'attribute_not_exists(pk) OR untilMs < :now',
-          ExpressionAttributeValues: { ':now': { N: String(this.now()) } },
+          // A lost answer is asked for again: the run may be this one.
+          ConditionExpression: 'attribute_not_exists(pk) OR untilMs < :now OR run = :run',
+          ExpressionAttributeValues: { ':now': { N: String(this.now()) }, ':run': { S: run } },
         }),
       ),
     );

@@ -72,12 +72,16 @@ export class RecoveryTable {
 
   /** Registers a partition before it is first used in memory. @returns whether it is new */
   async register(ref: PartitionRef): Promise<boolean> {
+    const by = randomUUID();
     return succeeds(
       this.table.client.send(
         new PutItemCommand({
           TableName: this.table.name,
-          Item: metaKeys.knownPartition(ref),
-          ConditionExpression: 'attribute_not_exists(pk)',
+          Item: { ...metaKeys.knownPartition(ref), by: { S: by } },
+          // A lost answer is asked for again: then the item is this very one. Taken for another's, the partition would count as lost.
+          ConditionExpression: 'attribute_not_exists(pk) OR #by = :by',
+          ExpressionAttributeNames: { '#by': 'by' },
+          ExpressionAttributeValues: { ':by': { S: by } },
         }),
       ),
     );
@@ -153,16 +157,23 @@ export class RecoveryTable {
     return this.replaceBody(metaKeys.loss, JSON.stringify(loss), last && JSON.stringify(last));
   }
 
-  /** Compare-and-set. @param last undefined when there was no item */
+  /**
+   * Compare-and-set. A lost answer is asked for again, so that the body may be there already; two writers of one body are
+   * one.
+   *
+   * @param last undefined when there was no item
+   */
   private async replaceBody(key: ItemKey, body: string, last: string | undefined): Promise<boolean> {
     return succeeds(
       this.table.client.send(
         new PutItemCommand({
           TableName: this.table.name,
           Item: { ...key, body: { S: body } },
-          ...(last === undefined
-            ? { ConditionExpression: 'attribute_not_exists(pk)' }
-            : { ConditionExpression: 'body = :last', ExpressionAttributeValues: { ':last': { S: last } } }),
+          ConditionExpression: `${last === undefined ? 'attribute_not_exists(pk)' : 'body = :last'} OR body = :body`,
+          ExpressionAttributeValues: {
+            ':body': { S: body },
+            ...(last === undefined ? {} : { ':last': { S: last } }),
+          },
         }),
       ),
     );

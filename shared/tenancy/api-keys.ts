@@ -96,7 +96,10 @@ export class ApiKeys {
       new PutItemCommand({
         TableName: this.table.name,
         Item: { ...metaKeys.apiKey(publicId), ...described, hash: { B: digestOf(key) } },
-        ConditionExpression: 'attribute_not_exists(pk)',
+        // A lost answer is asked for again: the item may be this key's already.
+        ConditionExpression: 'attribute_not_exists(pk) OR #hash = :hash',
+        ExpressionAttributeNames: { '#hash': 'hash' },
+        ExpressionAttributeValues: { ':hash': { B: digestOf(key) } },
       }),
     );
     for (let number = 0; number < MAX_ACTIVE_KEYS; number++) {
@@ -105,8 +108,12 @@ export class ApiKeys {
           new PutItemCommand({
             TableName: this.table.name,
             Item: { ...numberedKey(grant, number), ...described, publicId: { S: publicId } },
-            ConditionExpression: 'attribute_not_exists(pk) OR expiresAt <= :now',
-            ExpressionAttributeValues: { ':now': { N: String(Math.floor(this.now() / 1000)) } },
+            // A lost answer is asked for again: the number may be this key's already.
+            ConditionExpression: 'attribute_not_exists(pk) OR expiresAt <= :now OR publicId = :id',
+            ExpressionAttributeValues: {
+              ':now': { N: String(Math.floor(this.now() / 1000)) },
+              ':id': { S: publicId },
+            },
           }),
         ),
       );

@@ -54,7 +54,7 @@ describe('a cluster that grows and shrinks while it is used', () => {
 
   beforeAll(async () => {
     cluster = await startCluster(temporaryDir());
-    tiers = await startTiers(cluster.url);
+    tiers = await startTiers({ redisUrl: cluster.url });
     const { redisUrl, awsPort } = tiers;
     const task = { redisUrl, awsPort, tenant, names, hosts, count: READERS, pauseMs: READ_PAUSE_MS };
     [readers] = await Promise.all([

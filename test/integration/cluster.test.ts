@@ -37,7 +37,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
 
   beforeAll(async () => {
     cluster = await startCluster(temporaryDir());
-    tiers = await startTiers(cluster.url);
+    tiers = await startTiers({ redisUrl: cluster.url });
     await tiers.tenants.create(tenant.name, PARTITIONS);
     // As the flusher's rounds do.
     await tiers.losses.observe();

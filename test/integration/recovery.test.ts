@@ -1,5 +1,7 @@
 import { rmSync } from 'node:fs';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Redis } from 'ioredis';
+import { localAws } from '../../scripts/local/provision';
 import { freePort } from '../../scripts/local/server-process';
 import { startHotServer } from '../../scripts/local/servers';
 import type { HotTier } from '../../shared/hot/hot-tier';
@@ -106,7 +108,7 @@ describe('recovery', () => {
   let tiers: Tiers;
 
   beforeAll(async () => {
-    tiers = await startTiers();
+    tiers = await startTiers({ hasFreedoms: true });
   });
 
   afterAll(async () => {
@@ -288,5 +290,33 @@ describe('recovery', () => {
     const loss = await table.loss();
     expect(loss).toMatchObject({ isOpen: true });
     expect(await tiers.hot.marks.inspect(ref)).toMatchObject({ loss: loss!.id });
+  });
+
+  test('what recovery writes on a condition is done once when its first answer is lost', async () => {
+    const client = new DynamoDBClient(localAws(tiers.awsPort));
+    // As the SDK does after a lost answer.
+    client.middlewareStack.add(
+      (next) => async (args) => {
+        await next(args);
+        return next(args);
+      },
+      { step: 'finalizeRequest' },
+    );
+    const table = new RecoveryTable({ client, name: tiers.meta.name });
+    const ref = { tenantId: tenantIdOf('recovery'), partition: 9 };
+    try {
+      expect(await table.register(ref)).toBe(true);
+      expect(await table.register(ref)).toBe(false);
+      const before = await table.era();
+      const era = { number: (before?.number ?? 0) + 1, primaries: [] };
+      expect(await table.putEra(era, before)).toBe(true);
+      expect(await table.putEra({ ...era, number: 0 }, before)).toBe(false);
+      const notices = (await table.loss())?.notices ?? 0;
+      expect(await table.notice(0, 'a test', Date.now())).toMatchObject({ notices: notices + 1 });
+      if (before !== undefined) await table.putEra(before, era);
+    } finally {
+      client.destroy();
+      await tiers.recovery.unregister(ref);
+    }
   });
 });

@@ -31,6 +31,7 @@ import { SeriesCounter } from '../../shared/tenancy/series-counter';
 import { Tenants } from '../../shared/tenancy/tenants';
 import { UsageTable } from '../../shared/tenancy/usage-table';
 import { WarmTier } from '../../shared/warm/warm-tier';
+import { freedomsSeed } from './local-stack';
 import { temporaryDir } from './temporary-dir';
 
 const DAY_MS = 86_400_000;
@@ -88,12 +89,15 @@ export interface Tiers {
   stop(): Promise<void>;
 }
 
-/**
- * Starts the tiers on real servers, without functions.
- *
- * @param redisUrl a running hot tier's; default: a new server
- */
-export async function startTiers(redisUrl?: string): Promise<Tiers> {
+export interface TiersOptions {
+  /** A running hot tier's. @default a new server */
+  readonly redisUrl?: string;
+  /** Lets the stand-in for AWS use the freedoms that AWS has, and prints their seed; FREEDOMS_SEED=none does not. @default it uses none */
+  readonly hasFreedoms?: boolean;
+}
+
+/** Starts the tiers on real servers, without functions. */
+export async function startTiers({ redisUrl, hasFreedoms = false }: TiersOptions = {}): Promise<Tiers> {
   const dir = temporaryDir();
   const hotServer =
     redisUrl === undefined
@@ -110,6 +114,9 @@ export async function startTiers(redisUrl?: string): Promise<Tiers> {
     await freePort(),
     () => {},
     () => {},
+    process.env.SHARD_SEED,
+    undefined,
+    hasFreedoms && process.env.FREEDOMS_SEED !== 'none' ? freedomsSeed() : undefined,
   );
   const nothing = { functions: [], routes: [], mappings: [], schedules: [], streams: [] };
   await provision(localAws(awsServer.port), {
@@ -138,7 +145,10 @@ export async function startTiers(redisUrl?: string): Promise<Tiers> {
  */
 export function connectTiers(redisUrl: string, awsPort: number, pace?: ReadPace): Tiers {
   const aws = localAws(awsPort);
-  const dynamodb = new DynamoDBClient(aws);
+  // Only calls of functions meet the freedoms of AWS; the stand-in knows them by a session's token.
+  const asFunction = { ...aws, credentials: { ...aws.credentials, sessionToken: 'tiers' }, maxAttempts: 8 };
+  const dynamodb = new DynamoDBClient(asFunction);
+  const adapterS3 = new S3Client({ ...asFunction, forcePathStyle: true });
   const s3 = new S3Client({ ...aws, forcePathStyle: true });
   let calls = 0;
   const count =
@@ -148,7 +158,7 @@ export function connectTiers(redisUrl: string, awsPort: number, pace?: ReadPace)
       return next(args);
     };
   dynamodb.middlewareStack.add(count, { step: 'initialize' });
-  s3.middlewareStack.add(count, { step: 'initialize' });
+  adapterS3.middlewareStack.add(count, { step: 'initialize' });
   const redis = new Redis(redisUrl);
   const hot = new HotTier(connectHot(redisUrl), 3 * DAY_MS, pace);
   const meta = { client: dynamodb, name: physicalName('Meta') };
@@ -156,7 +166,7 @@ export function connectTiers(redisUrl: string, awsPort: number, pace?: ReadPace)
   const recovery = new RecoveryTable(meta);
   const tenants = new Tenants(meta);
   const bucket = physicalName('Bucket');
-  const cold = new ColdTier(s3, bucket);
+  const cold = new ColdTier(adapterS3, bucket);
   const manifest = new Manifest(meta);
   const hosts = new Hosts(meta);
   const services = new Services(meta);
@@ -216,6 +226,7 @@ export function connectTiers(redisUrl: string, awsPort: number, pace?: ReadPace)
       redis.disconnect();
       await hot.close();
       dynamodb.destroy();
+      adapterS3.destroy();
       s3.destroy();
     },
   };
