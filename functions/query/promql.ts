@@ -12,6 +12,7 @@ import { metricJson, prometheusAnswer, queryAnswer, truncated } from '../../shar
 import { invalidParameter } from '../../shared/http/prometheus-parameters';
 import { DAY_MS } from '../../shared/model/duration';
 import { count } from '../../shared/platform/meters';
+import { countUnits } from '../../shared/platform/units';
 import { PromqlError } from '../../shared/promql/errors';
 import { parsePromql, parseSelector } from '../../shared/promql/parser';
 import { prettyPromql } from '../../shared/promql/print';
@@ -20,6 +21,7 @@ import { unitWithin } from '../../shared/promql/resolution';
 import { syntaxJson } from '../../shared/promql/syntax-json';
 import { compareBytes, compareLabels } from '../../shared/promql/vectors';
 import { findSeries, labelNames, labelValues, type MatcherSet } from '../../shared/query/browse';
+import { explain } from '../../shared/query/explain';
 import type { IndexView } from '../../shared/query/find-series';
 import { withoutLaterSeries } from '../../shared/query/later-series';
 import { clampRange, MAX_UNPRUNED_DAYS } from '../../shared/query/plan';
@@ -43,7 +45,7 @@ type Evaluation = z.output<typeof instantParameters> | z.output<typeof rangePara
 
 async function answerQuery(
   tenant: Tenant,
-  { timeout, lookback_delta: lookbackMs, limit, stats, max_source_resolution: resolution = 0 }: Evaluation,
+  { timeout, lookback_delta: lookbackMs, limit, stats, explain: asks, ...given }: Evaluation,
   atMs: number,
   stepMs: number | undefined,
   run: (store: TierSamples, options: QueryOptions) => Promise<QueryResult>,
@@ -52,15 +54,17 @@ async function answerQuery(
   const budgetMs = Math.min(timeout ?? Infinity, 1000 * selectLimitsOf(tenant).querySeconds);
   const budget = budgetOf(tenant, budgetMs);
   const storedMs = dependencies.rollups?.unitsMs ?? [];
-  const unitMs = unitWithin(resolution, stepMs, storedMs);
+  const unitMs = unitWithin(given.max_source_resolution ?? 0, stepMs, storedMs);
   const store = samplesOf(tenant, budget, unitMs === undefined && storedMs.length > 0 ? WIDENING : '');
+  const rollups = unitMs === undefined ? undefined : { unitMs, leastRangeMs: LEAST_ROLLED_MS };
   const options: QueryOptions = {
-    ...(unitMs !== undefined && { rollups: { unitMs, leastRangeMs: LEAST_ROLLED_MS } }),
+    rollups,
     ...(lookbackMs !== undefined && lookbackMs > 0 && { lookbackMs }),
     limits: queryLimitsOf(tenant),
     isLate: budget.isLate,
   };
   const startedMs = performance.now();
+  const usedUnits = countUnits();
   const result = await within(budgetMs, run(store, options)).catch((error: unknown) => {
     budget.stop(error);
     throw error;
@@ -68,13 +72,18 @@ async function answerQuery(
   const totalMs = performance.now() - startedMs;
   count('query', { Reads: 1, SamplesRead: result.samples });
   const times = stats ? { readMs: store.readUntilMs(startedMs) - startedMs, totalMs } : undefined;
-  const answer = queryAnswer(result, limit, atMs, times);
+  const explanation = asks ? explain(store.readings, rollups, usedUnits()) : undefined;
+  const answer = queryAnswer(result, limit, atMs, times, explanation);
+  const rolledDays = store.readings.reduce((sum, reading) => sum + reading.rolledDays, 0);
   const readings = store.readings.map(({ tiers }) => tiers);
   const range = {
     fromMs: Math.min(...store.readings.map(({ range }) => range.fromMs)),
     toMs: Math.max(...store.readings.map(({ range }) => range.toMs)),
   };
-  return { ...answer, headers: { ...answer.headers, 'server-timing': serverTiming(readings, range) } };
+  return {
+    ...answer,
+    headers: { ...answer.headers, 'server-timing': serverTiming(readings, range, rolledDays) },
+  };
 }
 
 /** Stops waiting for reads of stores after some time. */

@@ -54,18 +54,21 @@ export interface QueryDurations {
  *
  * @param atMs evaluation time of an instant query; stands beside a scalar or string
  * @param times durations for the field `stats`; undefined if the client did not ask for it
+ * @param explanation the field `explain`; undefined if the client did not ask for it
  */
 export function queryAnswer(
   { value, warnings, infos, counts }: QueryResult,
   limit: number | undefined,
   atMs: number,
   times: QueryDurations | undefined,
+  explanation?: object,
 ): APIGatewayProxyStructuredResultV2 {
   const cut = value.type === 'vector' || value.type === 'matrix' ? truncated(value.series, limit) : undefined;
   const shown = cut === undefined ? value : { ...value, series: cut.kept };
   const stats = times === undefined ? '' : `,"stats":${JSON.stringify(statsOf(counts, times))}`;
+  const explain = explanation === undefined ? '' : `,"explain":${JSON.stringify(explanation)}`;
   return prometheusAnswer(
-    `{"resultType":"${value.type}","result":${resultJson(shown as QueryValue, atMs)}${stats}}`,
+    `{"resultType":"${value.type}","result":${resultJson(shown as QueryValue, atMs)}${stats}${explain}}`,
     {
       warnings: [...warnings, ...(cut?.warnings ?? [])],
       infos,

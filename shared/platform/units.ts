@@ -9,7 +9,7 @@ export const STREAM_UNIT_BYTES = 25_000;
 const WRITE_UNIT_BYTES = 1024;
 const READ_UNIT_BYTES = 4096;
 
-type StoreUnit = Exclude<CountedUse, 'FunctionMbMs'>;
+export type StoreUnit = Exclude<CountedUse, 'FunctionMbMs'>;
 
 /**
  * Units used and calls repeated since they were last taken. One counter for each process, as an instance
@@ -19,6 +19,16 @@ const used = new Map<StoreUnit, number>();
 
 export function use(unit: StoreUnit, amount: number): void {
   used.set(unit, (used.get(unit) ?? 0) + amount);
+}
+
+/**
+ * Begins to count apart.
+ *
+ * @returns a function that returns the units used since, which it leaves for {@link takeUnits}
+ */
+export function countUnits(): () => ReadonlyMap<StoreUnit, number> {
+  const before = new Map(used);
+  return () => new Map(Array.from(used, ([unit, amount]) => [unit, amount - (before.get(unit) ?? 0)]));
 }
 
 /** Returns the units used since the last call, and resets them. */

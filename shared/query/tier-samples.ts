@@ -10,10 +10,19 @@ import { clampRange } from './plan';
 import type { ReadBudget } from './read-budget';
 import type { Querier, Selected, SourceBlock } from './select';
 
+/** What the read of a selector found. */
+export interface SelectorReading extends Pick<Selected, 'rolledDays'> {
+  readonly matchers: readonly Matcher[];
+  readonly range: TimeRange;
+  readonly units: AskedUnits | undefined;
+  readonly series: number;
+  readonly tiers: NonNullable<Selected['tiers']>;
+}
+
 /** Gives PromQL access to the samples of all tiers. */
 export class TierSamples implements SampleStore {
-  /** The reading of each selector. */
-  readonly readings: { readonly tiers: NonNullable<Selected['tiers']>; readonly range: TimeRange }[] = [];
+  /** The readings, those of selectors that found no series left out. */
+  readonly readings: SelectorReading[] = [];
 
   constructor(
     private readonly querier: Pick<Querier, 'select'>,
@@ -47,12 +56,15 @@ export class TierSamples implements SampleStore {
     const readable = clampRange(range, this.nowMs, this.retentionMs);
     if (readable.fromMs >= readable.toMs) return { series: [], warnings: [] };
     try {
-      const { blocks, tiers, missingSinceMs } = await this.querier.select(matchers, readable, {
+      const { blocks, tiers, missingSinceMs, rolledDays } = await this.querier.select(matchers, readable, {
         allowsMissing: true,
         budget: this.budget,
         steps: units && { stepMs: units.unitMs, aggregate: units.aggregate },
       });
-      if (tiers !== undefined) this.readings.push({ tiers, range: readable });
+      if (tiers !== undefined) {
+        const series = blocks.reduce((sum, { layout }) => sum + layout.series.length, 0);
+        this.readings.push({ matchers, range: readable, units, series, rolledDays, tiers });
+      }
       return {
         series: units === undefined ? blocks.flatMap(columnsOf) : unitColumnsOf(blocks, units),
         // Add a warning: a partial answer must say what is missing.

@@ -1,5 +1,6 @@
 import { snappyCompress } from 'hysnappy';
 import protobuf from 'protobufjs';
+import type { Explanation } from '../../shared/query/explain';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { OpenApiChecker } from '../support/openapi-checker';
 import { until } from '../support/until';
@@ -384,6 +385,31 @@ describe("Prometheus' API", () => {
         [expect.stringContaining('units of 3600s stand for samples as max_source_resolution allows')],
       ]);
     }
+  });
+
+  test('explain tells what each selector read, and what the query used', async () => {
+    const { answer } = await request('GET', '/query', [
+      ['query', 'sum(http_requests_total{code="200"}) + sum(rate(http_requests_total{code="500"}[1m]))'],
+      ['time', String(now)],
+      ['explain', '1'],
+    ]);
+    const { reads, ...cost } = (answer.data as { explain: Explanation }).explain;
+    expect(reads.map(({ selector }) => selector).sort()).toEqual([
+      '{code="200", __name__="http_requests_total"}',
+      '{code="500", __name__="http_requests_total"}',
+    ]);
+    for (const read of reads) {
+      expect(read).toMatchObject({ read: 'samples', why: 'max_source_resolution allows no stored unit' });
+      expect(read.series).toBeGreaterThan(0);
+      const { hot, warm, cold } = read.tiers;
+      expect(hot.samples + warm.samples + cold.samples).toBeGreaterThan(0);
+    }
+    expect(cost).toEqual({
+      memoryCalls: expect.any(Number),
+      readUnits: expect.any(Number),
+      objectGets: expect.any(Number),
+    });
+    expect(cost.memoryCalls).toBeGreaterThan(0);
   });
 
   test('the queries of a remote read share the limit of samples', async () => {

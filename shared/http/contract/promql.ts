@@ -98,6 +98,14 @@ const evaluation = {
     .optional()
     .meta({ description: 'Any text adds timing and sample statistics to the answer.' }),
   max_source_resolution: resolution.optional(),
+  explain: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'Any text adds what the query read: series, samples, places and bytes by tier of each selector, samples or units and why, and of the ' +
+        'whole query the calls, read units and requests.',
+    }),
 };
 
 export const instantParameters = z.object({

@@ -15,6 +15,7 @@ import { Breakable } from '../view/breakable';
 import { counted, formatTime } from '../view/format';
 import { AlertList } from './alert-list';
 import { type AlertSpan, alertsOfSeries } from './alert-spans';
+import { Explanation } from './explanation';
 
 /**
  * A card is for one query only: give another query another `key`, so that a card never shows the previous
@@ -36,7 +37,12 @@ export interface QueryCardProps extends ReadingProps, GraphPanelView {
 
 /** The result of a query: series over time, or values at the end of the range. */
 export function QueryCard(props: QueryCardProps) {
-  return props.asTable ? <TableCard {...props} /> : <PlotCard {...props} />;
+  return (
+    <>
+      {props.asTable ? <TableCard {...props} /> : <PlotCard {...props} />}
+      <Explanation {...props} />
+    </>
+  );
 }
 
 const NO_ANNOTATIONS: readonly never[] = [];

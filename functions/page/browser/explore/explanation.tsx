@@ -1,0 +1,78 @@
+import { useState } from 'preact/hooks';
+import type { Api } from '../api/api';
+import { resolutionFor } from '../api/promql-answers';
+import { counted, formatTime } from '../view/format';
+import type { Span } from '../view/time-range';
+
+/** What the API tells of a query that asks for `explain`. */
+interface Explained {
+  readonly reads: readonly {
+    readonly selector: string;
+    readonly from: number;
+    readonly to: number;
+    readonly series: number;
+    readonly read: string;
+    readonly why: string;
+    readonly rollupDays: number;
+    readonly tiers: Readonly<
+      Record<'hot' | 'warm' | 'cold', { readonly samples: number; readonly bytes: number }>
+    >;
+  }[];
+  readonly memoryCalls: number;
+  readonly readUnits: number;
+  readonly objectGets: number;
+}
+
+export interface ExplanationProps {
+  readonly api: Api;
+  readonly query: string;
+  readonly asTable: boolean;
+  readonly span: Span;
+  readonly utc: boolean;
+}
+
+/** A button that runs the query once more and shows what it reads. */
+export function Explanation({ api, query, asTable, span, utc }: ExplanationProps) {
+  const [shown, setShown] = useState<Explained | string>();
+  const ask = async () => {
+    setShown('reading …');
+    const end = String(span.toS);
+    const times: Record<string, string> = asTable
+      ? { time: end }
+      : { start: String(span.fromS), end, step: String(resolutionFor(span)) };
+    const path = asTable ? 'query' : 'query_range';
+    try {
+      const signal = AbortSignal.timeout(30_000);
+      const fields = { query, ...times, explain: '1' };
+      const { data } = await api.prometheus<{ readonly explain: Explained }>(path, fields, signal);
+      setShown(data.explain);
+    } catch (error) {
+      setShown((error as Error).message);
+    }
+  };
+  return (
+    <div class="note">
+      <button type="button" class="quiet" aria-label={`Explain ${query}`} onClick={ask}>
+        Explain
+      </button>
+      {typeof shown === 'string' && <p role="status">{shown}</p>}
+      {typeof shown === 'object' && (
+        <ul aria-label={`What ${query} reads`}>
+          {shown.reads.map(({ selector, from, to, series, read, why, rollupDays, tiers }, i) => (
+            <li key={`${i} ${selector}`}>
+              <code>{selector}</code>, {formatTime(from, utc)} to {formatTime(to, utc)}:{' '}
+              {counted(series, 'series', 'series')}, {read} ({why}), {counted(rollupDays, 'day')} of rollups;{' '}
+              {(['hot', 'warm', 'cold'] as const)
+                .map((tier) => `${tier} ${tiers[tier].samples} samples in ${tiers[tier].bytes} bytes`)
+                .join(', ')}
+            </li>
+          ))}
+          <li>
+            {counted(shown.memoryCalls, 'call')} of memory, {counted(shown.readUnits, 'read unit')},{' '}
+            {counted(shown.objectGets, 'request')} of S3
+          </li>
+        </ul>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,61 @@
+import { equals } from '../../../shared/model/matcher';
+import { explain } from '../../../shared/query/explain';
+import type { SelectorReading } from '../../../shared/query/tier-samples';
+
+const DAY = 86_400_000;
+const nothing = { durationMs: 0, samples: 0, places: [] };
+const place = { tier: 'cold' as const, place: 'k', samples: 90, matched: 40, span: undefined };
+const reading: SelectorReading = {
+  matchers: [equals('job', 'shop')],
+  range: { fromMs: 0, toMs: 4 * DAY },
+  units: undefined,
+  series: 2,
+  rolledDays: 0,
+  tiers: {
+    hot: nothing,
+    warm: nothing,
+    cold: { durationMs: 1, samples: 80, places: [1000, 24].map((bytes) => ({ ...place, bytes })) },
+  },
+};
+const allowed = { unitMs: 3_600_000, leastRangeMs: 3 * DAY };
+
+test('what a selector read is told by tier, and what the query used', () => {
+  const used = new Map([
+    ['ReadUnits', 8],
+    ['ObjectGets', 2],
+    ['RedisCalls', 1],
+  ] as const);
+  expect(explain([reading], undefined, used)).toEqual({
+    reads: [
+      {
+        ...{ selector: '{job="shop"}', from: 0, to: 345_600, series: 2, rollupDays: 0 },
+        ...{ read: 'samples', why: 'max_source_resolution allows no stored unit' },
+        tiers: {
+          hot: { samples: 0, places: 0, bytes: 0 },
+          warm: { samples: 0, places: 0, bytes: 0 },
+          cold: { samples: 80, places: 2, bytes: 1024 },
+        },
+      },
+    ],
+    memoryCalls: 1,
+    readUnits: 8,
+    objectGets: 2,
+  });
+});
+
+test.each([
+  {
+    ...{ units: { unitMs: 3_600_000, aggregate: 'sum' as const }, days: 4 },
+    ...{ read: 'units of 3600s', why: 'max_source_resolution allows them' },
+  },
+  { units: undefined, days: 2, read: 'samples', why: 'the range is shorter than 3 days' },
+  {
+    ...{ units: undefined, days: 4, read: 'samples' },
+    why: 'what the expression does with the selector needs samples',
+  },
+])('$read of $days days: $why', ({ units, days, read, why }) => {
+  const range = { fromMs: 0, toMs: days * DAY };
+  expect(explain([{ ...reading, units, range }], allowed, new Map()).reads).toEqual([
+    expect.objectContaining({ read, why }),
+  ]);
+});
