@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { version } from '../../package.json';
 import { archiveCommand } from './archive';
 import { connectCommand } from './connect';
 import { costCommand } from './cost';
@@ -46,6 +47,7 @@ export function opsProgram(): Command {
     rebuildIndexCommand(),
   ];
   const program = new Command('ops')
+    .version(version)
     .enablePositionalOptions()
     .description(
       'Operator commands of HeteroTSDB. A command exits with 0 on success, else with 1 and an error message on stderr.',
