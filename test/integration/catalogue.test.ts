@@ -2,7 +2,7 @@ import {
   BatchExecuteStatementCommand,
   DeleteItemCommand,
   GetItemCommand,
-  ScanCommand,
+  paginateScan,
 } from '@aws-sdk/client-dynamodb';
 import { Catalogue } from '../../shared/catalogue/catalogue';
 import { PoolTable } from '../../shared/catalogue/pool-table';
@@ -23,10 +23,10 @@ const now = Math.floor(Date.now() / HOUR) * HOUR;
 
 /** Removes the items that DynamoDB removes by a time, ms. */
 async function removeExpired({ client, name: TableName }: Table, ms: number): Promise<void> {
-  const { Items = [] } = await client.send(new ScanCommand({ TableName }));
-  for (const { pk, sk, expiresAt } of Items)
-    if (expiresAt !== undefined && Number(expiresAt.N) * 1000 <= ms)
-      await client.send(new DeleteItemCommand({ TableName, Key: { pk: pk!, sk: sk! } }));
+  for await (const { Items = [] } of paginateScan({ client }, { TableName, ConsistentRead: true }))
+    for (const { pk, sk, expiresAt } of Items)
+      if (expiresAt !== undefined && Number(expiresAt.N) * 1000 <= ms)
+        await client.send(new DeleteItemCommand({ TableName, Key: { pk: pk!, sk: sk! } }));
 }
 
 describe('layouts that are put together', () => {

@@ -27,7 +27,7 @@ describe('a record that a store refuses for its size', () => {
   };
 
   beforeAll(async () => {
-    tiers = await startTiers();
+    tiers = await startTiers({ hasFreedoms: true });
   });
   afterAll(async () => {
     await tiers?.stop();

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { GetObjectCommand, ListObjectsV2Command, NoSuchKey, S3Client } from '@aws-sdk/client-s3';
+import { ConfiguredRetryStrategy } from '@smithy/core/retry';
 import { Redis } from 'ioredis';
 import { localAws, provision } from '../../scripts/local/provision';
 import { freePort } from '../../scripts/local/server-process';
@@ -35,6 +36,7 @@ import { freedomsSeed } from './local-stack';
 import { temporaryDir } from './temporary-dir';
 
 const DAY_MS = 86_400_000;
+const [RETRIES, RETRY_MS] = [8, 5];
 const KEYS = {
   keySchema: [
     { AttributeName: 'pk', KeyType: 'HASH' },
@@ -146,7 +148,12 @@ export async function startTiers({ redisUrl, hasFreedoms = false }: TiersOptions
 export function connectTiers(redisUrl: string, awsPort: number, pace?: ReadPace): Tiers {
   const aws = localAws(awsPort);
   // Only calls of functions meet the freedoms of AWS; the stand-in knows them by a session's token.
-  const asFunction = { ...aws, credentials: { ...aws.credentials, sessionToken: 'tiers' }, maxAttempts: 8 };
+  const asFunction = {
+    ...aws,
+    credentials: { ...aws.credentials, sessionToken: 'tiers' },
+    // The SDK's own waits would take most of a test's time.
+    retryStrategy: new ConfiguredRetryStrategy(RETRIES, RETRY_MS),
+  };
   const dynamodb = new DynamoDBClient(asFunction);
   const adapterS3 = new S3Client({ ...asFunction, forcePathStyle: true });
   const s3 = new S3Client({ ...aws, forcePathStyle: true });
