@@ -67,8 +67,8 @@ export class Flusher extends Construct implements Monitored {
         name: 'unflushed-age',
         text: 'unflushed-age',
         metric: oldest,
-        // Keys expire after the stream's retention. If that is short, a quarter of it would be normal flush
-        // lag.
+        // Keys expire after the stream's retention, so the alarm comes at a quarter of it. If the retention
+        // is short, a quarter of it is a normal flush lag, which must not alarm.
         above: Math.max(settings.streamRetention / 4000, residencyS + 2 * SLACK_S),
         isEssential: true,
       },

@@ -113,7 +113,10 @@ export function flushOurs(outer: Frame, options: Flushing) {
         ),
       ),
       redisBytesPeak: Math.max(peakBytes, await peakMemory(stores.redis)),
-      /** CPU seconds per million samples. The store's include samples posted during the flush. */
+      /**
+       * CPU seconds per million samples. The seconds of the store include the work for samples posted during
+       * the flush.
+       */
       cpu: {
         flusher: perMillion(sum((each) => each.cpuMs)) / 1000,
         store: perMillion(storesEndMs.store - storesMs.store) / 1000,

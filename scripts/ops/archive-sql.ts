@@ -4,7 +4,7 @@ import type { ArchivePlace } from '../../shared/operations/archive-commands';
 export interface ArchiveSql {
   /** For Athena: creates a table of all tenants listed in `tenant.values`. Partitions need not be added. */
   readonly athena: string;
-  /** For DuckDB: a query. */
+  /** For DuckDB: prepares access to the bucket, and queries the hourly means and maxima of all series. */
   readonly duckdb: string;
 }
 

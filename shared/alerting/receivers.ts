@@ -51,7 +51,7 @@ export class ReceiverStore {
   }
 
   async get(tenantId: Id): Promise<Receivers> {
-    // Kinds of receivers that are missing in the document have none.
+    // The stored document may lack some kinds of receivers; their lists are empty.
     return { ...NO_RECEIVERS, ...(await this.receivers.get(tenantId, KEY)) };
   }
 

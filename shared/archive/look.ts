@@ -58,7 +58,10 @@ function hasTurn({ tenantId, partition }: PartitionRef, nowMs: number): boolean 
   return turn === Math.floor((nowMs * TURNS) / DAY_MS) % TURNS;
 }
 
-/** Whether a day is so late that older days may be late too, which means that the archiver was off. */
+/**
+ * Whether an open day should have been archived more than a day ago. The archiver was then off, and older
+ * days may be overdue too.
+ */
 export function isLongOverdue(entry: ManifestDay, nowMs: number, archiveAfterMs: number): boolean {
   return isOpen(entry) && nowMs - dayStartMs(entry.day) - DAY_MS > archiveAfterMs + DAY_MS;
 }

@@ -28,7 +28,8 @@ export interface SpanPlan {
   readonly copied: SpanState;
   readonly closed: readonly ClosedDay[];
   /**
-   * Open days. Their old units are copied; reads do not use them unless the day returns to the same state.
+   * Open days. Their units are copied from the old objects, but reads use these units only if the day returns
+   * to the archived state from which they were made.
    */
   readonly open: readonly Day[];
 }

@@ -8,7 +8,7 @@ import { ByteReader, ByteWriter } from '../model/bytes';
  */
 
 /**
- * The times of a block, and which of them have a value of each series.
+ * The times of a block, and for each series the times at which it has a value.
  *
  *     uvarint  number of series
  *     uvarint  number of row sets; columns with values in the same rows share one

@@ -13,7 +13,7 @@ import { objectStore } from './object-store';
 import { rollupDirectory } from './rollup-directory';
 import { metaTable, warmTable } from './tables';
 
-/** The adapters of the archiver, from its environment. */
+/** Makes the stores and clients of the archiver, as its environment variables configure them. */
 export function archiveDependencies(): ArchiveDependencies &
   RollupDependencies & {
     readonly tenants: Tenants;

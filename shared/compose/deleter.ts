@@ -5,7 +5,7 @@ import { Tenants } from '../tenancy/tenants';
 import { streamClient } from './stream';
 import { metaTable } from './tables';
 
-/** The adapters of the deleter, from its environment. */
+/** Makes the stores and clients of the deleter, as its environment variables configure them. */
 export function deleterDependencies() {
   const { retention } = settings();
   const table = metaTable();

@@ -37,7 +37,7 @@ import { bounded, requestHandler } from './bounded';
 import { sampleWriter } from './sample-writer';
 import { metaTable } from './tables';
 
-/** The adapters of the evaluator, from its environment. */
+/** Makes the stores and clients of the evaluator, as its environment variables configure them. */
 export function evaluatorDependencies(): EvaluatorDependencies {
   const stage = settings();
   const table = metaTable();

@@ -9,7 +9,7 @@ import { WarmTier } from '../warm/warm-tier';
 import { hotTier } from './hot-tier';
 import { metaTable, warmTable } from './tables';
 
-/** The adapters of the flusher, from its environment. */
+/** Makes the stores and clients of the flusher, as its environment variables configure them. */
 export function flusherDependencies() {
   const stage = settings();
   const { retention, warmTtl, flusherLanes: lanes } = stage;

@@ -6,7 +6,7 @@ import { Tenants } from '../tenancy/tenants';
 import { sampleWriter } from './sample-writer';
 import { metaTable } from './tables';
 
-/** The adapters of the importer, from its environment. */
+/** Makes the stores and clients of the importer, as its environment variables configure them. */
 export function importerDependencies() {
   const stage = settings();
   const table = metaTable();

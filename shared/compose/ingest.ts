@@ -19,7 +19,10 @@ import { hotTier } from './hot-tier';
 import { objectStore } from './object-store';
 import { metaTable } from './tables';
 
-/** The adapters of the ingester and the replayer, from their environment. */
+/**
+ * Makes the stores and clients of the ingester and the replayer, as their environment variables configure
+ * them.
+ */
 export function ingestDependencies(
   isReplay: boolean,
 ): IngestDependencies & { readonly table: RecoveryTable } {

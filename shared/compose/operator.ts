@@ -13,7 +13,7 @@ import { readDependencies } from './read';
 import { tenantStatus } from './status';
 import { metaTable } from './tables';
 
-/** The adapters of the operator function, from its environment. */
+/** Makes the stores and clients of the operator function, as its environment variables configure them. */
 export function operatorDependencies(): OperatorDependencies {
   const meta = metaTable();
   const read = readDependencies(WORKING);

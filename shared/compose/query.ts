@@ -23,7 +23,7 @@ import { readDependencies } from './read';
 import { tenantStatus } from './status';
 import { metaTable } from './tables';
 
-/** The adapters of the query function, from its environment. */
+/** Makes the stores and clients of the query function, as its environment variables configure them. */
 export function queryDependencies() {
   const stage = settings();
   const table = metaTable(ANSWERING);

@@ -19,7 +19,10 @@ import { objectReader } from './object-store';
 import { rollupDirectory } from './rollup-directory';
 import { metaTable, warmTable } from './tables';
 
-/** The adapters of a function that reads the three tiers, from its environment. */
+/**
+ * Makes the stores and clients of a function that reads the three tiers, as its environment variables
+ * configure them.
+ */
 export function readDependencies(times: CallTimes): ReadDependencies & { readonly tenants: Tenants } {
   const { retention, warmTtl, purgeAfter, maxSampleAge: maxSampleAgeMs, flusherLanes } = settings();
   const meta = metaTable(times);

@@ -28,7 +28,7 @@ import { Tenants } from '../tenancy/tenants';
 import { UsageTable } from '../tenancy/usage-table';
 import { metaTable } from './tables';
 
-/** The adapters of the registry function, from its environment. */
+/** Makes the stores and clients of the registry function, as its environment variables configure them. */
 export function registryDependencies() {
   const table = metaTable(ANSWERING);
   const hosts = new Hosts(table);

@@ -25,7 +25,7 @@ export interface Work {
   readonly mbMs: number;
 }
 
-/** Units that a load uses of each service per month. */
+/** The work, billed units and storage that a load needs per month. */
 export interface Demand {
   readonly samples: number;
   readonly requests: number;
@@ -183,7 +183,10 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
   };
 }
 
-/** Rollups cost by series and day, regardless of the number of samples. */
+/**
+ * Returns the work and storage of rollups. They depend on the numbers of series and days, not on the number
+ * of samples.
+ */
 function rollupsOf(
   measured: MeasuredUnits,
   { series, retentionMs, tenants, intervalMs }: Load,

@@ -29,8 +29,8 @@ const STREAM_BYTES_PER_SECOND = 1_000_000 / 8;
 /** Planned bytes of an archive object. The archiver holds several in memory. */
 const OBJECT_BYTES = 64 * 1024 * 1024;
 /**
- * Ratio to the needed number of partitions above which a tenant should shrink. Fewer partitions save records,
- * because each request puts one in each.
+ * A tenant should shrink when it has this many times the partitions that it needs. Fewer partitions save
+ * records, because a request puts a record into each partition that its sources are in.
  */
 const TOO_MANY = 8;
 

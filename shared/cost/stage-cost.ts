@@ -77,9 +77,11 @@ export function streamShardsLine(
 }
 
 /**
- * Returns the cost of an on-demand stream: its hourly price, and the bytes of a month, in and once out.
+ * Returns the monthly cost of an on-demand stream: its hourly price, the bytes written to it and read from
+ * it, and the bytes kept for more than a day.
  *
- * @param bytes bytes of records, each rounded up to 1 KB
+ * @param bytes bytes written in a month, with each record rounded up to 1 KB
+ * @param readBytes bytes read in a month
  * @see https://aws.amazon.com/kinesis/data-streams/pricing/
  */
 export function onDemandStreamLine({ settings }: StageShape, bytes = 0, readBytes = 0): CostLine {

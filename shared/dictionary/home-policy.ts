@@ -19,8 +19,9 @@ export interface HomePolicy {
    */
   readonly home: { readonly unions: number; readonly groups: number };
   /**
-   * Sample time after which all unions start again, ms, so that series that are no longer sent disappear.
-   * Restarting costs a new layout for each source, so this is hours.
+   * Span of sample timestamps after which all unions start again, ms. Series that are no longer sent then
+   * disappear from the unions. Starting again costs a new layout for each source, so the span is several
+   * hours.
    */
   readonly unionMs: number;
   /**

@@ -276,7 +276,7 @@ export class Home {
     }
   }
 
-  /** Approximate memory. */
+  /** Returns the approximate memory of a union, in bytes. */
   private bytesOf({ groups }: Union): number {
     let bytes = UNION_BYTES;
     for (const number of groups) {

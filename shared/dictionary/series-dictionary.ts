@@ -31,8 +31,8 @@ const UNNAMED = 255;
 const CROWDED = -1;
 const FIRST_SERIES = 256;
 /**
- * Most series of equal hash that a look-up compares, since a tenant can make many. Further ones are found by
- * key in `crowded`.
+ * Most series with the same hash that a look-up compares one by one. A tenant can construct many such series;
+ * further ones are found by their label key in `crowded`.
  */
 const MAX_EQUAL = 8;
 /** Approximate memory of a source, or of an entry of a map, besides its text. */

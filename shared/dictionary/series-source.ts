@@ -12,7 +12,7 @@ export class SeriesSource {
   home: Home | undefined;
   /** The source's first series; 0 when it has none. */
   firstSeries = 0;
-  /** Number of series, from the first on, that are not in the dictionary's index yet. */
+  /** Number of series, counted from `firstSeries`, that are not in the dictionary's index yet. */
   unindexed = 0;
 
   constructor(

@@ -43,8 +43,8 @@ export class KnownPartitions {
   /** Ordered by time of the last survey, the oldest first. */
   private readonly known = new Map<string, TrackedPartition>();
   /**
-   * For each part of the list, the watermark before it was read. Partitions registered after that hold
-   * nothing that arrived earlier.
+   * The stream's watermark before each part of the list was last read, ms. A partition that was registered
+   * after that reading holds nothing that arrived before the watermark.
    */
   private readonly listedMs = new Array<number>(LIST_SHARES).fill(0);
   private listings = 0;

@@ -31,7 +31,9 @@ export interface FlushSum {
   readonly remaining: number;
   /** When the oldest group-window in memory was first written, by the store's clock, ms; Infinity when none is left. */
   readonly oldestMs: number;
-  /** Lowest stream arrival time of what is in memory, ms; Infinity when memory is empty, 0 when unknown. */
+  /**
+   * Lowest stream arrival time of the frames in memory, ms; Infinity when memory is empty, 0 when unknown.
+   */
   readonly lowestArrivalMs: number;
 }
 

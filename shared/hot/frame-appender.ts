@@ -62,9 +62,9 @@ export class FrameAppender {
   ) {}
 
   /**
-   * Appends to one partition, in one script call or more, as the size limits need. Safe to repeat.
+   * Appends to one partition, with as many script calls as the size limits require. Safe to repeat.
    *
-   * @param isReplay whether the stream delivered the frames before
+   * @param isReplay whether the stream has delivered the frames before, as in a replay
    * @throws {UnmarkedPartitionError}
    */
   async append(ref: PartitionRef, addition: PartitionAppend, isReplay = false): Promise<void> {

@@ -66,8 +66,9 @@ export interface GroupWindows extends Pick<PartitionState, 'isWhole' | 'loss'> {
 }
 
 /**
- * Largest cost of one call, which occupies its node for 10 to 20 ms. A frame from which a query wants few
- * columns costs 1.
+ * Maximum cost of one call, which is the sum of the costs of its frames. A frame from which a query wants
+ * fewer than {@link COLUMNS_A_COST} columns costs 1. A call of the maximum cost occupies its node for 10 to
+ * 20 ms.
  */
 const MAX_CALL_COST = 20_000;
 /** The cost of a frame that is read whole, which is the maximum of any frame. */

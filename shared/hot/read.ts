@@ -32,8 +32,8 @@ export interface HotRead {
   /** Mark states of every partition. Partitions that needed a second command have two. */
   readonly marks: readonly PartitionMark[];
   /**
-   * Windows that may have left memory before or during the read. A partition may appear more than once; the
-   * union counts.
+   * Windows that may have left memory before or during the read. If a partition appears more than once, the
+   * windows of all its entries may have left.
    */
   readonly left: readonly PartitionLeft[];
   /** The longest time that a call of this read waited for its turn (read-pace.ts), ms. */
@@ -135,7 +135,8 @@ function picksOf({ layouts, places, wanted }: Selection): Picks {
     if (columns.length === 0 || 2 * columns.length > seriesCount) continue;
     picks.push({ id: layout.id, layout: layout.idBytes, columns, positions, seriesCount });
   }
-  // Any of them would do.
+  // If there are more layouts than picks, it does not matter which are picked: frames of the others are read
+  // whole.
   const last = picks.slice(-MAX_PICKS);
   return { picks: last, picksKey: [wanted.id, ...last.map(({ id }) => id)].join(' ') };
 }

@@ -32,7 +32,7 @@ export function seriesCountOf(bytes: Uint8Array): number {
  * Checks that bytes are a layout of distinct series. Takes a fifth of the time of decoding.
  *
  * @returns the {@link seriesHashes}
- * @throws {MalformedBytesError} when they are not
+ * @throws {MalformedBytesError} when the bytes are not a layout, or the series are not distinct
  */
 export function checkLayout(bytes: Uint8Array): Float64Array {
   const hashes = seriesHashes(bytes);

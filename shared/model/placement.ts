@@ -136,9 +136,9 @@ const MAX_CLOCK_GAP_MS = 3_600_000;
 
 /**
  * How long before its first day an epoch is published, ms, so that every writer knows the epoch in time.
- * Samples are at most {@link MAX_AHEAD_MS} ahead of a writer's clock. Of the three added hours, one covers
- * clock differences for samples, one those for deletions ({@link endOfKnownEpochs}), and one a copy of the
- * placement that is a minute old plus the request that uses it.
+ * Samples are at most {@link MAX_AHEAD_MS} ahead of a writer's clock. Three hours are added: one for clock
+ * differences that affect samples, one for those that affect deletions ({@link endOfKnownEpochs}), and one
+ * because a request may use a copy of the placement that is a minute old.
  */
 export const EPOCH_LEAD_MS = MAX_AHEAD_MS + 3 * MAX_CLOCK_GAP_MS;
 

@@ -26,7 +26,7 @@ export class SharedTimes {
     return times.length === 0 || this.cut(times, unitMs).starts.length === times.length;
   }
 
-  /** Groups at least one time by unit. */
+  /** Groups times by unit. There must be at least one time. */
   cut(times: Column, unitMs: number): Cuts {
     const known = this.cuts.get(times);
     if (known?.unitMs === unitMs) return known.cuts;

@@ -119,7 +119,7 @@ function headersOf({ headers }: ProbeRequest): Headers {
   return { 'user-agent': 'heterotsdb', ...found };
 }
 
-/** Another origin gets no credentials. */
+/** Removes the headers that another origin must not receive, before a redirect to that origin is followed. */
 function removeSecrets(headers: Headers): void {
   for (const name of ['authorization', 'cookie', 'host', 'proxy-authorization']) delete headers[name];
 }

@@ -148,8 +148,10 @@ export async function sweep(
 }
 
 /**
- * A tenant's retention lies between the time the warm tier keeps days and the time the catalogue remembers
- * series.
+ * Checks that a tenant's retention is at least the stage's `warmTtl`, for which the warm tier keeps days, and
+ * at most its `retention`, for which the catalogue remembers series.
+ *
+ * @throws {InvalidEventError}
  */
 function checkRetention(retentionMs: number, { warmTtl, retention }: RuntimeSettings): void {
   if (retentionMs >= warmTtl && retentionMs <= retention) return;

@@ -74,11 +74,14 @@ const deployment = {
   streamMode: z.enum(['provisioned', 'on-demand']).default('provisioned'),
   /** Time-out of the ingester. A batch that exceeds it is split in halves and retried. */
   ingesterTimeout: duration('2m'),
-  /** Reserved concurrency of the query function, which is also its maximum. 0: neither. */
+  /**
+   * Reserved concurrency of the query function, which is also its maximum. If 0, none is reserved and there
+   * is no maximum.
+   */
   queryConcurrency: count(0, 0, 10_000),
   /**
    * Reserved concurrency of the flusher, for scheduled invocations and drains together, which is also its
-   * maximum. 0: neither.
+   * maximum. If 0, none is reserved and there is no maximum.
    */
   flusherConcurrency: count(0, 0, 1000),
   /**

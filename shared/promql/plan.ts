@@ -76,7 +76,7 @@ export function planSelects(expr: Expr, steps: Steps, context: QueryContext, fun
   if (steps.count === 0) return [];
   if (expr.kind === 'selector') {
     const range = rangeOf(expr, context.lookbackMs, steps, context);
-    // A unit does not know when its last sample was.
+    // A unit does not store the time of its last sample.
     const aggregate = func === 'timestamp' ? undefined : UNIT_OF_SELECTOR;
     return [planned(expr, range, context, aggregate)];
   }

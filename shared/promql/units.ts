@@ -1,7 +1,8 @@
 /**
- * Aligned units of time that stand for samples, where a query allows it (`max_source_resolution`). A unit is one point, at its last
- * millisecond, and a window is widened to whole units: so a window that begins and ends on units has their samples, from its start to
- * before its end.
+ * Aligned units of time that replace samples where a query allows it (`max_source_resolution`). Each unit
+ * becomes one point, at its last millisecond, and each window is widened to whole units. A window that begins
+ * and ends at unit boundaries therefore has exactly the samples from its start, inclusive, to its end,
+ * exclusive.
  */
 import { type Aggregate, mergeUnits, type Samples, type Units, unitsIn } from '../model/aggregates';
 import type { Labels } from '../model/labels';
@@ -71,8 +72,9 @@ function widthOf({ startMs, endMs }: Window): number {
 }
 
 /**
- * The difference of the last values of a window's last unit and of the unit before its first; a counter's resets between units are counted in.
- * Where units are missing, it is extrapolated by a unit at most.
+ * Returns the difference between the last values of a window's last unit and of the unit before its first
+ * one. The result includes a counter's increase across resets between units. Where units are missing, it is
+ * extrapolated by one unit at most.
  */
 function increaseIn(
   { timestamps, values }: LiveSamples,
@@ -97,7 +99,10 @@ export function unitEndMs(ms: number, unitMs: number): number {
   return Math.ceil(ms / unitMs) * unitMs;
 }
 
-/** Makes a function that gives units as points, one series after the other. */
+/**
+ * Makes a function that returns a series' units as points. Use one function for all series of an answer,
+ * since most of them share their times.
+ */
 export function unitPoints({
   unitMs,
   aggregate,

@@ -25,7 +25,10 @@ export interface BeyondFacts extends Pick<RollupFacts, 'range' | 'groups' | 'del
    * archived.
    */
   readonly isLong: boolean;
-  /** Length of the stored units that the read's steps are made of; undefined: the read uses only samples. */
+  /**
+   * Length of the rollup units (minutes, hours or days) that make up the read's steps, ms; undefined when the
+   * read uses only samples.
+   */
   readonly unitMs: number | undefined;
   /** First and last times of memory's blocks, ms, both inclusive. */
   readonly memory: readonly { readonly firstMs: number; readonly lastMs: number }[];

@@ -59,10 +59,11 @@ export interface SourceRead extends Whereabouts {
   readonly expect?: ((home: Id, samples: number) => void) | undefined;
 }
 
-/** Makes a read for each home. */
+/** Makes a context for reading each {@link Home} of the source: its own groups, or its pool's. */
 export function contextsOf(dependencies: ReadDependencies, tenant: Tenant, asked: SourceRead): ReadContext[] {
   const { homes } = asked;
-  // Without rollups if there are several homes: their rollups may each have a part of the same hour.
+  // Do not use rollups if there are several homes, because the rollups of each may have a part of the same
+  // hour.
   const each = homes.length === 1 ? asked : { ...asked, steps: undefined };
   const maxSamples = asked.steps?.maxSamples ?? Infinity;
   return homes.map((home) => ({ ...contextOf(dependencies, tenant, home, each), maxSamples }));

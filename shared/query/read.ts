@@ -62,7 +62,7 @@ export interface RolledDaysReading {
 export interface Reading {
   /** One column for each requested series. */
   readonly block: Block;
-  /** Undefined if the read was not in steps made of stored units, or nothing was aggregated. */
+  /** Undefined if the read's steps are not made of rollup units, or if no day was aggregated. */
   readonly rolled?: RolledDaysReading | undefined;
   readonly tiers: Readonly<Record<Tier, TierReading>>;
   /**

@@ -21,8 +21,9 @@ export interface RollupFacts {
   readonly groups: readonly GroupId[];
   /** Whether memory or the warm table may have samples of a day. */
   readonly isElsewhere: (day: Day) => boolean;
-  /** `deletions` are all of the source's; `erasures` are those of the wanted series. */
+  /** All deletions of the source. */
   readonly deletions: readonly VersionedDeletion[];
+  /** Erasures that concern the wanted series. */
   readonly erasures: readonly Pick<Erasure, 'fromMs' | 'toMs'>[];
 }
 

@@ -58,7 +58,7 @@ export class LambdaReplayMappings implements ReplayMappings {
     try {
       await this.client.send(new DeleteEventSourceMappingCommand({ UUID: uuid }));
     } catch (error) {
-      // Already deleted, or in transition: the next step lists again.
+      // The mapping is already deleted or in transition. The next step of recovery lists the mappings again.
       if (error instanceof ResourceNotFoundException || error instanceof ResourceInUseException) return;
       throw error;
     }

@@ -158,10 +158,11 @@ export class RecoveryTable {
   }
 
   /**
-   * Compare-and-set. A lost answer is asked for again, so that the body may be there already; two writers of one body are
-   * one.
+   * Replaces an item's body if it is still `last`. Also succeeds if the body is `body` already: the client
+   * repeats a write whose answer was lost. If two writers write the same body, both succeed.
    *
    * @param last undefined when there was no item
+   * @returns false if another writer has written a different body
    */
   private async replaceBody(key: ItemKey, body: string, last: string | undefined): Promise<boolean> {
     return succeeds(
@@ -184,7 +185,11 @@ export class RecoveryTable {
     return item && replayOf(item);
   }
 
-  /** Compare-and-set. @returns false if another writer changed the replay since `last` was read */
+  /**
+   * Replaces the replay if it is still `last`.
+   *
+   * @returns false if another writer has changed it since `last` was read
+   */
   async putReplay(replay: Replay, last: Replay | undefined): Promise<boolean> {
     return this.replaceBody(metaKeys.replay, replayText(replay), last && replayText(last));
   }
@@ -194,7 +199,11 @@ export class RecoveryTable {
     return item && (JSON.parse(item.body!.S!) as Era);
   }
 
-  /** Compare-and-set. @returns false if another writer changed the era since `last` was read */
+  /**
+   * Replaces the era if it is still `last`.
+   *
+   * @returns false if another writer has changed it since `last` was read
+   */
   async putEra(era: Era, last: Era | undefined): Promise<boolean> {
     return this.replaceBody(metaKeys.era, JSON.stringify(era), last && JSON.stringify(last));
   }

@@ -24,8 +24,8 @@ export interface ReplaySituation {
 }
 
 /**
- * A later loss may have taken what a replay appended less than this long ago. Older appends have reached the
- * warm tier.
+ * How long after its end a replay is read again when a new loss is noticed, ms: memory may have lost what it
+ * appended. Earlier appends have reached the warm tier.
  */
 const RECENT_MS = 4 * 3_600_000;
 

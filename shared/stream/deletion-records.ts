@@ -6,9 +6,9 @@ import { type OutgoingRecord, partitionKeyOf } from './outgoing';
 import { encodeRecord } from './record';
 
 /**
- * Encodes a deletion as records: one for each partition that holds or held the source, with the range cut to
- * the days when it did. Deletions travel through the stream because its sequence numbers then order them
- * among the samples.
+ * Encodes a deletion as records, one for each partition that holds or held the source. The range of each
+ * record covers only the days when the source was in that partition. Deletions travel through the stream so
+ * that its sequence numbers order them among the samples.
  */
 export function deletionRecords(tenant: Tenant, source: Labels, deletion: Deletion): OutgoingRecord[] {
   const sourceId = sourceIdOf(tenant.id, source);

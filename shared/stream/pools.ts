@@ -64,7 +64,7 @@ export class Pools {
     const found = new Map<Id, PoolOfSource>(await this.table.find(tenantId, [...unknown.keys()]));
     const fresh = [...unknown].filter(([id]) => !found.has(id));
     const small = fresh.flatMap(([id, [, rows]]) => (this.makesPools && rows.every(isSmall) ? [id] : []));
-    // Write down sources that stay alone too, before another instance puts them into a pool.
+    // Also store which sources are in no pool, before another instance of post puts them into one.
     const placed = new Map([...fresh.map(([id]) => [id, id] as const), ...poolsOf(tenantId, small)]);
     if (placed.size > 0)
       for (const [id, pool] of await this.table.join(tenantId, placed)) found.set(id, pool);

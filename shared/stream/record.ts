@@ -126,7 +126,7 @@ export function encodeRecord(record: StreamRecord): Buffer {
   return bytes;
 }
 
-/** Estimates a record's size. Tends to be too high, so that the writer need not grow. */
+/** Estimates a record's size. The result tends to be too high, so that the writer's buffer need not grow. */
 function estimatedBytes({ groups }: StreamRecord): number {
   let bytes = 1024;
   for (const { layout, frames } of groups)

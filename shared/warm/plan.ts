@@ -13,8 +13,8 @@ export interface WantedWindows {
 /** Fewer groups than this are read with one query each. */
 const MIN_GROUPS = 8;
 /**
- * A read by key costs a read unit of 4 KB an item; a query shares units among its items. So groups with more
- * windows are queried.
+ * Groups with more windows than this are queried. Each item that is read by its key costs at least one read
+ * unit (4 KB), whereas the items of a query share read units.
  */
 const MAX_WINDOWS = 6;
 

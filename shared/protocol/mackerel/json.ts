@@ -141,7 +141,8 @@ export function rowsOf(
   const rows = Array.from(byTime, ([timestamp, byName]) => {
     const series = new Int32Array(byName.size);
     let i = 0;
-    // One buffer for all names, because comparing a name is cheaper than copying it.
+    // Put all names into one buffer, in which a name is found by its range of bytes: comparing a name there
+    // is cheaper than copying it.
     const names = Buffer.from([...byName.keys()].join(''), 'latin1');
     let end = 0;
     for (const name of byName.keys()) {
