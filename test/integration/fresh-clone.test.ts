@@ -73,7 +73,7 @@ describe('a fresh clone', () => {
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toMatch(/^setup: the first time, \d+ node modules are installed/m);
     expect(stderr).toMatch(/cannot be reached.*; trying again$/m);
-    expect(stderr).toMatch(/failed \(exit code 1\); \.local\/setup\.log has its output\.\n$/);
+    expect(stderr).toMatch(/failed \(exit code 1\); see \.local\/setup\.log\.\n$/);
     expect(readFileSync(join(clone, '.local', 'setup.log'), 'utf8')).not.toBe('');
   });
 });

@@ -161,7 +161,7 @@ describe('npm start', () => {
       await until(
         'the last line of the start',
         async () => lines,
-        (seen) => seen.some((line) => line.startsWith('look at it: ')),
+        (seen) => seen.some((line) => line.startsWith('open the page: ')),
       );
       const [, url, key] = /: (http:\S+) {2}API key (\S+)$/.exec(lines[0]!)!;
       const [, file] = /^the key is in (\S+)$/.exec(lines[1]!)!;

@@ -171,7 +171,7 @@ describe('ops delete', () => {
     },
     {
       args: ['delete', '--host', 'here', '--name', 'm'],
-      says: /^ops: this deletes 1 sample of host here \(\w+\): m; give --yes/,
+      says: /^ops: this deletes 1 sample of host here \(\w+\): m; stdin is not a terminal, so give --yes/,
     },
     { args: ['drain', '--host', 'nobody'], says: 'has no host with the id or name "nobody"' },
     { args: ['drain', '--tenant', 'default'], says: 'ops: --tenant needs --host' },
