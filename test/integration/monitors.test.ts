@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ConfirmSubscriptionCommand,
@@ -34,16 +35,11 @@ describe('monitors and checks', () => {
 
   const told: Told[] = [];
   let failing = false;
-  const webhook = createServer((request, response) => {
-    let body = '';
-    request.on('data', (chunk) => {
-      body += chunk;
-    });
-    request.on('end', () => {
-      response.statusCode = failing ? 503 : 200;
-      if (!failing) told.push(JSON.parse(body) as Told);
-      response.end();
-    });
+  const webhook = createServer(async (request, response) => {
+    const body = (await json(request)) as Told;
+    response.statusCode = failing ? 503 : 200;
+    if (!failing) told.push(body);
+    response.end();
   });
   const statesOf = (alertId: string) =>
     told.filter(({ alert }) => alert.id === alertId).map(({ alert }) => alert.status);
@@ -394,18 +390,16 @@ describe('monitors and checks', () => {
     const inboxes = new Map<string, string[]>();
     const tokens: string[] = [];
     // Subscribers by HTTP, as SNS sends mails: the filter is the same.
-    const subscribers = createServer((request, response) => {
-      let body = '';
-      request.on('data', (chunk) => {
-        body += chunk;
-      });
-      request.on('end', () => {
-        const { Type, Message, Token } = JSON.parse(body);
-        const name = request.url!.slice(1);
-        if (Type === 'Notification') inboxes.set(name, [...(inboxes.get(name) ?? []), Message]);
-        else tokens.push(Token);
-        response.end();
-      });
+    const subscribers = createServer(async (request, response) => {
+      const { Type, Message, Token } = (await json(request)) as {
+        Type: string;
+        Message: string;
+        Token: string;
+      };
+      const name = request.url!.slice(1);
+      if (Type === 'Notification') inboxes.set(name, [...(inboxes.get(name) ?? []), Message]);
+      else tokens.push(Token);
+      response.end();
     });
     await new Promise<void>((resolve) => subscribers.listen(0, '127.0.0.1', resolve));
     const { port } = subscribers.address() as AddressInfo;

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
@@ -73,19 +74,19 @@ describe('rules', () => {
   const topicMessages: string[] = [];
   /** By which the subscriber of a topic confirms its subscription. */
   const tokens: string[] = [];
-  const webhook = createServer((request, response) => {
-    let body = '';
-    request.on('data', (chunk) => {
-      body += chunk;
-    });
-    request.on('end', () => {
-      const { alerts, text, Type, Message, Token } = JSON.parse(body);
-      if (alerts !== undefined) told.push(...alerts);
-      else if (text !== undefined) slackTexts.push(text);
-      else if (Type === 'Notification') topicMessages.push(Message);
-      else tokens.push(Token);
-      response.end();
-    });
+  const webhook = createServer(async (request, response) => {
+    const { alerts, text, Type, Message, Token } = (await json(request)) as {
+      alerts?: typeof told;
+      text?: string;
+      Type: string;
+      Message: string;
+      Token: string;
+    };
+    if (alerts !== undefined) told.push(...alerts);
+    else if (text !== undefined) slackTexts.push(text);
+    else if (Type === 'Notification') topicMessages.push(Message);
+    else tokens.push(Token);
+    response.end();
   });
   const toldOf = (alertname: string) =>
     told.filter(({ labels }) => labels.alertname === alertname).map(({ status }) => status);

@@ -8,6 +8,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { snappyCompress } from 'hysnappy';
 import { freePort } from '../../scripts/local/server-process';
@@ -81,15 +82,9 @@ interface Told {
 /** Receives what an Alertmanager's webhook sends, and what ours does. */
 class Receiver {
   readonly told: Told[] = [];
-  private readonly server = createServer((request, response) => {
-    let body = '';
-    request.on('data', (chunk) => {
-      body += chunk;
-    });
-    request.on('end', () => {
-      this.told.push(...(JSON.parse(body) as { alerts: Told[] }).alerts);
-      response.end();
-    });
+  private readonly server = createServer(async (request, response) => {
+    this.told.push(...((await json(request)) as { alerts: Told[] }).alerts);
+    response.end();
   });
 
   async listen(): Promise<string> {

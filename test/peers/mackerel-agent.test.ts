@@ -4,6 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { Client } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { mackerelAgentBinary, mkrBinary } from '../support/peers';
@@ -30,16 +31,10 @@ describe("Mackerel's agent", () => {
   let agentLog = '';
 
   const told: string[] = [];
-  const webhook = createServer((request, response) => {
-    let body = '';
-    request.on('data', (chunk) => {
-      body += chunk;
-    });
-    request.on('end', () => {
-      const { alert } = JSON.parse(body);
-      told.push(`${alert.monitorName} ${alert.status}`);
-      response.end();
-    });
+  const webhook = createServer(async (request, response) => {
+    const { alert } = (await json(request)) as { alert: { monitorName: string; status: string } };
+    told.push(`${alert.monitorName} ${alert.status}`);
+    response.end();
   });
 
   beforeAll(async () => {
