@@ -114,7 +114,7 @@ export const notificationHandlers: RouteHandlers = {
   },
 };
 
-/** A channel as clients see it. Without a topic for mails, those of type `email` are shown as suspended since ever. */
+/** Returns a channel for clients. If the stage has no topic for mails, channels of type `email` are shown as suspended since time 0. */
 function channelView(channel: Channel) {
   const isUnsent = channel.type === 'email' && !sendsMail;
   return { ...channel, suspendedAt: channel.suspendedAt ?? (isUnsent ? 0 : null) };

@@ -38,10 +38,10 @@ export interface HostFaults {
 }
 
 /**
- * Variables of a function's instance beside the template's, or in place of them: locally the hot tier has no TLS, cluster mode
- * or IAM, and the API no domain name.
+ * Returns the variables that a function's instance gets in addition to the template's, or in place of them: locally the hot tier has no
+ * TLS, cluster mode or IAM, and the API has no domain name.
  *
- * @param secret the stand-in for AWS takes any key id; the host's Lambda API asks for this one
+ * @param secret key id that the host's Lambda API requires; the stand-in for AWS accepts any
  */
 export function localVariables(
   { name, environment }: FunctionResource,
@@ -56,7 +56,7 @@ export function localVariables(
     AWS_REGION: aws.region,
     AWS_ACCESS_KEY_ID: secret,
     AWS_SECRET_ACCESS_KEY: aws.credentials.secretAccessKey,
-    // By it the stand-in knows the function's role.
+    // The stand-in derives the function's role from the session token.
     AWS_SESSION_TOKEN: name,
     ...(ENV.redis in environment && { [ENV.redis]: to.redisUrl }),
     ...(ENV.apiUrl in environment && { [ENV.apiUrl]: apiUrl }),

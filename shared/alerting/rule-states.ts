@@ -281,7 +281,7 @@ export class RuleStates {
         new PutItemCommand({
           TableName: this.table.name,
           Item: { ...metaKeys.ruleRun, run: { S: run }, untilMs: { N: String(untilMs) } },
-          // A lost answer is asked for again: the run may be this one.
+          // A retry after a lost answer finds the run that the first attempt wrote.
           ConditionExpression: 'attribute_not_exists(pk) OR untilMs < :now OR run = :run',
           ExpressionAttributeValues: { ':now': { N: String(this.now()) }, ':run': { S: run } },
         }),

@@ -117,7 +117,7 @@ function slackText(text: string): string {
   return text.slice(0, MAX_LINE).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** A mail that tells of events. SNS sends it to the subscribers among the channel's addresses. */
+/** Formats events as a mail. SNS sends it to the subscribers among the channel's addresses. */
 export function mailMessage(
   events: readonly AlertEvent[],
   emails: readonly string[],

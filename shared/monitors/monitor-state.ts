@@ -25,7 +25,10 @@ export function intervalOf({ type }: Pick<Monitor, 'type'>): number | undefined 
   return type === 'expression' ? 5 * MINUTE_MS : MINUTE_MS;
 }
 
-/** What the evaluator's index says of a monitor: the evaluator judges external URLs itself, the query function all others. */
+/**
+ * Returns the kind under which the evaluator's index lists a monitor. The evaluator judges external URLs itself; the query function judges
+ * all other monitors.
+ */
 export function groupKindOf({ type }: Pick<Monitor, 'type'>): GroupKind {
   return type === 'external' ? 'external' : 'monitor';
 }

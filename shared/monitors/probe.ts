@@ -1,7 +1,7 @@
 import { exchangeOutside, type OutsideAnswer } from '../platform/outside';
 import type { MonitorOf } from './monitor';
 
-/** What a monitor of an external URL wants to be requested. */
+/** The request that a monitor of an external URL describes. */
 export type ProbeRequest = Pick<
   MonitorOf<'external'>,
   | 'url'
@@ -14,34 +14,34 @@ export type ProbeRequest = Pick<
   | 'dualstack'
 >;
 
-/** What became of a request. */
+/** Result of a request. */
 export interface Probe {
-  /** The status of the last answer. */
+  /** HTTP status of the last answer, after redirects. */
   readonly status?: number;
-  /** How long all took, the body of the last answer included, ms. Absent without a whole answer. */
+  /** Time until the end of the last answer's body, including redirects, in ms. Absent if no answer was complete. */
   readonly responseMs?: number;
-  /** Why the address counts as failing, whatever the status. */
+  /** The reason why the URL is judged CRITICAL, whatever its status. */
   readonly error?: string;
-  /** When the certificate of the requested server ends, ms since epoch; absent without TLS. */
+  /** Expiry of the certificate of the first server, in ms since epoch. Absent without TLS. */
   readonly certificateEndsMs?: number;
 }
 
-/** Mackerel's time-out, ms: redirects and the body included. */
+/** Mackerel's time-out for the whole exchange, including redirects and the body, in ms. */
 const TIMEOUT_MS = 15_000;
-/** Bytes of a body that are searched. */
+/** Number of bytes of a body that are searched for `containsString`. */
 const MAX_BODY_BYTES = 512 * 1024;
-/** Mackerel takes the third redirect as an error. */
+/** Most redirects that are followed. Mackerel treats the third one as an error. */
 const MAX_REDIRECTS = 2;
 const DEFAULT_HEADERS = [{ name: 'Cache-Control', value: 'no-cache' }];
-/** Headers that follow from the request itself. */
+/** Headers that Node derives from the request. Values from the monitor are ignored. */
 const OWN_HEADERS: ReadonlySet<string> = new Set(['connection', 'content-length', 'transfer-encoding']);
 const FAMILY = { ipv4: 4, ipv6: 6, auto: 0 } as const;
 
 /**
  * Requests an external URL.
  *
- * @param allowsPrivate lets it go to private addresses, for a stack on one's own machine
- * @param timeoutMs for the whole exchange
+ * @param allowsPrivate whether private addresses are allowed, for a stack on the user's own machine
+ * @param timeoutMs time-out for the whole exchange, in ms
  */
 export async function probe(
   request: ProbeRequest,

@@ -3,20 +3,20 @@ import { request as requestHttps } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import { publicLookup, requirePublicHost } from './public-address';
 
-/** A request to an address that a tenant chose. */
+/** A request to a URL that a tenant chose. */
 export interface OutsideExchange {
   readonly url: URL;
   readonly method: string;
-  /** By name; a name with several values is sent as several headers. */
+  /** Values by header name. A name with several values is sent as several headers. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: Buffer;
-  /** Ends the exchange, the connection included. */
+  /** Aborts the exchange and closes its connection. */
   readonly signal: AbortSignal;
-  /** Lets it go to private addresses, for a stack on one's own machine. */
+  /** Whether private addresses are allowed, for a stack on the user's own machine. */
   readonly allowsPrivate: boolean;
-  /** Most bytes of the answer's body that are read. The rest ends the connection. */
+  /** Most bytes of the answer's body that are read. The connection is closed when a body is longer. */
   readonly maxBytes: number;
-  /** The family of addresses to connect to. @default 0, any */
+  /** Address family of the connection: 4, 6, or 0 for any. @default 0 */
   readonly family?: 0 | 4 | 6;
   /** @default true */
   readonly verifiesCertificate?: boolean;
@@ -25,18 +25,19 @@ export interface OutsideExchange {
 export interface OutsideAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** The first bytes of the body. */
+  /** The body, cut at `maxBytes`. */
   readonly body: Buffer;
-  /** Whether the body ended well, or at `maxBytes`. */
+  /** Whether the body was read to its end or to `maxBytes`; false if the connection broke. */
   readonly isWhole: boolean;
-  /** When the server's certificate ends, ms since epoch; absent without TLS. */
+  /** Expiry of the server's certificate, in ms since epoch. Absent without TLS. */
   readonly certificateEndsMs?: number;
 }
 
 /**
- * Exchanges one request for its answer; redirects are not followed. Addresses are checked once names are resolved.
+ * Sends one request and returns its answer. Redirects are not followed. Unless private addresses are allowed, the connection uses only
+ * addresses that are checked after the host name is resolved.
  *
- * @throws {Error} when there is no answer
+ * @throws {Error} if there is no answer, or the address is not public
  */
 export async function exchangeOutside(exchange: OutsideExchange): Promise<OutsideAnswer> {
   const { url, method, headers, body, signal, allowsPrivate, maxBytes } = exchange;

@@ -22,9 +22,9 @@ export function use(unit: StoreUnit, amount: number): void {
 }
 
 /**
- * Begins to count apart.
+ * Starts a separate count, which does not affect {@link takeUnits}.
  *
- * @returns a function that returns the units used since, which it leaves for {@link takeUnits}
+ * @returns a function that returns the units used since the start
  */
 export function countUnits(): () => ReadonlyMap<StoreUnit, number> {
   const before = new Map(used);

@@ -16,10 +16,10 @@ export interface QueryContext extends QueryTimes {
   readonly rollups?: AllowedRollups | undefined;
 }
 
-/** What a query allows to stand for samples. */
+/** Units of rollups that may replace samples in a query. */
 export interface AllowedRollups {
   readonly unitMs: number;
-  /** Shorter reads take samples. */
+  /** A shorter range is read from samples, in ms. */
   readonly leastRangeMs: number;
 }
 

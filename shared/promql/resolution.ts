@@ -1,16 +1,16 @@
 import { HOUR_MS } from '../model/aggregates';
 
-/** How coarse the units may be that stand for samples, ms; `auto`: the step decides. */
+/** Longest unit that may replace samples, in ms. With `auto`, the query's step decides. */
 export type SourceResolution = number | 'auto';
 
 /**
- * The longest stored unit that may stand for samples; undefined: samples are read.
+ * Returns the longest stored unit that may replace samples; undefined if samples must be read.
  *
- * `auto` is a fifth of the step, as in Thanos, but an hour from steps of an hour on, since Thanos' five minutes are not stored; an hour for
- * an instant query.
+ * `auto` allows a fifth of the step, as Thanos does. It allows an hour for steps of an hour and longer, because units of five minutes, which
+ * Thanos would use, are not stored. It also allows an hour for an instant query.
  *
  * @param stepMs undefined for an instant query
- * @param storedMs lengths of stored units
+ * @param storedMs lengths of the stored units, in ms
  * @see https://thanos.io/tip/components/query.md/#auto-downsampling
  */
 export function unitWithin(

@@ -12,13 +12,13 @@ import { type LiveSamples, WINDOW_FUNCTIONS, type Window, type WindowValue } fro
 
 /** A function of range vectors over units. */
 export interface UnitFunction {
-  /** What it needs of each unit. */
+  /** The aggregate that represents each unit. */
   readonly aggregate: Aggregate;
-  /** A window of fewer units has no value. */
+  /** A window with fewer units than this has no value. */
   readonly least: 1 | 2;
-  /** Units before the window that it needs. */
+  /** Number of units before the window that the function also reads. */
   readonly before: 0 | 1;
-  /** @param rangeMs length of the window as asked */
+  /** @param rangeMs length of the window in the query, before it is widened, in ms */
   readonly of: (units: LiveSamples, unitMs: number, rangeMs: number) => WindowValue;
 }
 
@@ -38,7 +38,7 @@ function ofIncrease(isCounter: boolean, isRate: boolean): UnitFunction {
   };
 }
 
-/** The functions that units can answer. Averages, sums, least and greatest values leave out units that have a NaN. */
+/** The functions that can be computed from units. Averages, sums, minima and maxima ignore units that contain a NaN. */
 export const UNIT_FUNCTIONS: Readonly<Record<string, UnitFunction>> = {
   avg_over_time: {
     ...{ aggregate: 'avg', least: 1, before: 0 },
@@ -64,7 +64,7 @@ export const UNIT_FUNCTIONS: Readonly<Record<string, UnitFunction>> = {
   delta: ofIncrease(false, false),
 };
 
-/** What a plain selector needs of each unit. */
+/** The aggregate of each unit that a plain selector reads. */
 export const UNIT_OF_SELECTOR: Aggregate = 'last';
 
 function widthOf({ startMs, endMs }: Window): number {

@@ -66,7 +66,7 @@ export class ReadBudget {
   }
 
   /**
-   * Counts samples before they are read; a negative number takes back what was expected.
+   * Counts samples before they are read. A negative number cancels an earlier estimate.
    *
    * @throws {SelectLimitError}
    */
@@ -87,7 +87,7 @@ export class ReadBudget {
   }
 }
 
-/** The samples that the read of one source is expected to take. They count in the budget until the actual number is known. */
+/** The estimated samples of one source's read. The budget counts the estimate until the actual number is known. */
 export class ExpectedSamples {
   private readonly byHome = new Map<Id, number>();
 
@@ -96,14 +96,14 @@ export class ExpectedSamples {
     private readonly matchers: readonly Matcher[],
   ) {}
 
-  /** Says what a home's part of the read takes; again when the read begins again. @throws {SelectLimitError} */
+  /** Sets the estimate for one home. A later estimate for the same home replaces it. @throws {SelectLimitError} */
   expect(home: Id, count: number): void {
     const before = this.byHome.get(home) ?? 0;
     this.byHome.set(home, count);
     this.budget.expectSamples(count - before, this.matchers);
   }
 
-  /** Replaces the expected samples by the number that was read. @throws {SelectLimitError} */
+  /** Replaces the estimate by the actual number of samples. @throws {SelectLimitError} */
   take(count: number): void {
     this.budget.expectSamples(-[...this.byHome.values()].reduce((sum, each) => sum + each, 0), this.matchers);
     this.byHome.clear();

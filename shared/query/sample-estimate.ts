@@ -5,8 +5,9 @@ import type { Selection } from '../model/selection';
 import type { Asks } from './beyond-memory';
 
 /**
- * Estimates how many samples a round takes from the archive, without a request: the archive's directory lists how many each chunk has, and a
- * read takes its share of the chunk's series and time. Units of rollups count as samples. What the directory does not list counts nothing.
+ * Estimates how many samples a round will read from the archive, without a request. The archive's directory lists the number of samples in
+ * each chunk; the estimate takes the share of the chunk's series and time that the round wants. A unit of a rollup counts as one sample.
+ * Days that the directory does not list count as 0.
  *
  * @param unitMs length of the rollups' units
  */
@@ -33,7 +34,7 @@ export function estimateSamples(
   return Math.round(estimate + (days * DAY_MS * wanted.series.length) / unitMs);
 }
 
-/** How much of a layout's series are wanted, from 0 to 1. */
+/** Returns the share of a layout's series that are wanted, 0 to 1. */
 function shareOf(id: Id, { wanted, layouts, places }: Selection): number {
   const place = places?.get(id);
   if (place !== undefined) return place.columns.length / place.seriesCount;

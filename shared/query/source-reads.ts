@@ -67,14 +67,14 @@ export class SourceReads {
   }
 }
 
-/** Tells each of joined reads its share. A query that refuses has stopped its own reads; the others go on. */
+/** Divides an estimate among combined reads. A query whose budget refuses its part stops; the other queries continue. */
 function expectOfAll(all: readonly SourceRead[], series: number): SourceRead['expect'] {
   return (home, samples) => {
     for (const { expect, wanted } of all)
       try {
         expect?.(home, Math.round((samples * wanted.series.length) / series));
       } catch {
-        // Its budget has stopped, and tells its query why.
+        // The budget has stopped that query's reads and keeps the error.
       }
   };
 }

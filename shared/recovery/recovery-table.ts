@@ -78,7 +78,7 @@ export class RecoveryTable {
         new PutItemCommand({
           TableName: this.table.name,
           Item: { ...metaKeys.knownPartition(ref), by: { S: by } },
-          // A lost answer is asked for again: then the item is this very one. Taken for another's, the partition would count as lost.
+          // A retry after a lost answer finds the item that the first attempt wrote. Taking it for another writer's item would report a loss.
           ConditionExpression: 'attribute_not_exists(pk) OR #by = :by',
           ExpressionAttributeNames: { '#by': 'by' },
           ExpressionAttributeValues: { ':by': { S: by } },

@@ -96,7 +96,7 @@ export class ApiKeys {
       new PutItemCommand({
         TableName: this.table.name,
         Item: { ...metaKeys.apiKey(publicId), ...described, hash: { B: digestOf(key) } },
-        // A lost answer is asked for again: the item may be this key's already.
+        // A retry after a lost answer finds the item that the first attempt wrote.
         ConditionExpression: 'attribute_not_exists(pk) OR #hash = :hash',
         ExpressionAttributeNames: { '#hash': 'hash' },
         ExpressionAttributeValues: { ':hash': { B: digestOf(key) } },
@@ -108,7 +108,7 @@ export class ApiKeys {
           new PutItemCommand({
             TableName: this.table.name,
             Item: { ...numberedKey(grant, number), ...described, publicId: { S: publicId } },
-            // A lost answer is asked for again: the number may be this key's already.
+            // A retry after a lost answer finds the number that the first attempt took.
             ConditionExpression: 'attribute_not_exists(pk) OR expiresAt <= :now OR publicId = :id',
             ExpressionAttributeValues: {
               ':now': { N: String(Math.floor(this.now() / 1000)) },

@@ -14,7 +14,7 @@ const CLIENT = join(
   'index.mjs',
 );
 const API = '/2018-06-01/runtime';
-/** Share of a function's memory that Lambda's runtime gives to each part of Node's heap. */
+/** Shares of a function's memory for the parts of Node's heap. They follow AWS's bootstrap as remembered, since no document has them. */
 const [OLD_SPACE, SEMI_SPACE] = [0.9, 0.05];
 
 /** What the function answered, or its error. */
@@ -28,7 +28,7 @@ export interface RuntimeInstance {
   /** From the start of the process until it asked for its first event, ms: Lambda's init phase. */
   readonly initMs: number;
   invoke(event: unknown): Promise<RuntimeAnswer>;
-  /** The most memory that the process has held, MB. */
+  /** Returns the peak memory of the process, MB. */
   peakMb(): number;
   /** What the function has printed, line by line. */
   readonly lines: readonly string[];
@@ -37,8 +37,8 @@ export interface RuntimeInstance {
 
 /**
  * Starts a function as Lambda does: its bundle in a folder of its own, Lambda's runtime interface client on the runtime's
- * version of Node, the variables that Lambda defines, and a Runtime API that hands out events. Node's heap has the bounds
- * that Lambda's runtime sets by the function's memory.
+ * version of Node, the variables that Lambda defines, and a Runtime API that hands out events. Node's heap is bounded by
+ * shares of the function's memory.
  *
  * @param taskRoot an empty folder, outside of this checkout, so that a bundle finds no module beside it
  * @param variables in place of the template's
@@ -111,7 +111,7 @@ export async function startUnderRuntime(
   const exited = once(child, 'exit').then(([code, signal]) => {
     throw new Error(`${name} ended (${signal ?? code}): ${lines.join('\n')}`);
   });
-  // An end that nobody waits for is the test's own.
+  // Nobody awaits the end that a test itself causes.
   exited.catch(() => {});
   failedStart.catch(() => {});
   const stop = async () => {
