@@ -64,7 +64,7 @@ async function answerQuery(
     isLate: budget.isLate,
   };
   const startedMs = performance.now();
-  const usedUnits = countUnits();
+  const usedUnits = asks ? countUnits() : undefined;
   const result = await within(budgetMs, run(store, options)).catch((error: unknown) => {
     budget.stop(error);
     throw error;
@@ -72,7 +72,7 @@ async function answerQuery(
   const totalMs = performance.now() - startedMs;
   count('query', { Reads: 1, SamplesRead: result.samples });
   const times = stats ? { readMs: store.readUntilMs(startedMs) - startedMs, totalMs } : undefined;
-  const explanation = asks ? explain(store.readings, rollups, usedUnits()) : undefined;
+  const explanation = usedUnits && explain(store.readings, rollups, usedUnits());
   const answer = queryAnswer(result, limit, atMs, times, explanation);
   const rolledDays = store.readings.reduce((sum, reading) => sum + reading.rolledDays, 0);
   const readings = store.readings.map(({ tiers }) => tiers);

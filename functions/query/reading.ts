@@ -1,7 +1,7 @@
 import { HttpError } from '../../shared/http/http';
 import type { TimeRange } from '../../shared/model/selection';
+import { TIERS } from '../../shared/model/tier';
 import { clampRange } from '../../shared/query/plan';
-import { TIERS } from '../../shared/query/read';
 import type { Selected } from '../../shared/query/select';
 import { spansOf } from '../../shared/query/spans';
 import { retentionMs } from './stores';

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { DAY_MS } from '../../shared/model/duration';
-import type { Place, Tier } from '../../shared/query/read';
+import type { Tier } from '../../shared/model/tier';
+import type { Place } from '../../shared/query/read';
 import type { TierPlaces } from '../../shared/query/where';
 import { ask, type CommonOptions, command } from './command';
 import { requireOneSource, type SourceOptions } from './find-source';

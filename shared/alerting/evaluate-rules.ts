@@ -23,6 +23,7 @@ import {
   type EvaluatedGroup,
   type EvaluationAnswer,
   type EvaluationRequest,
+  failed,
   type GroupEvaluation,
   INVOCATION,
   type Outcome,
@@ -89,7 +90,7 @@ export async function evaluateRules(
   await mapLimited([...byTenant.values()], PARALLEL_TENANTS, async (groups) => {
     for (const { place, evaluate } of groups) {
       if (elapsedMs() > INVOCATION.beginMs || size > INVOCATION.maxAnswer) return;
-      const evaluation = await evaluate(elapsedMs).catch((error: unknown) => failed(place, error));
+      const evaluation = await evaluate(elapsedMs).catch((error: unknown) => failedGroup(place, error));
       answer.push({ ...place, ...evaluation });
       if ('samples' in evaluation)
         for (const { length } of [evaluation.state ?? '', ...evaluation.samples, ...evaluation.batches])
@@ -152,9 +153,8 @@ interface LoadedGroup {
   readonly evaluate: (elapsedMs: () => number) => Promise<Outcome>;
 }
 
-function failed(place: Place, error: unknown): Outcome {
-  log.error('a rule group could not be evaluated', { ...place, error: error as Error });
-  return { outcome: 'failed', reason: (error as Error).message };
+function failedGroup(place: Place, error: unknown): Outcome {
+  return failed('a rule group could not be evaluated', place, error);
 }
 
 /** Loads a group and announces what it will read. */
@@ -186,7 +186,7 @@ async function load(
       evaluate: (elapsedMs) => advance(inputs, { tenant, id, stored, group, state, plan, reads }, elapsedMs),
     };
   } catch (error) {
-    return already(failed(place, error));
+    return already(failedGroup(place, error));
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Id } from '../model/id';
+import { log } from '../platform/log';
 import type { EvaluationTime } from './due-slots';
 
 /** What defines a group: a file of rules, or one of Mackerel's monitors, of samples or of an external URL. */
@@ -73,6 +74,16 @@ export interface EvaluatedGroup {
 
 /** One result for each group of the request, except those for which time did not suffice. */
 export type EvaluationAnswer = readonly GroupEvaluation[];
+
+/**
+ * Logs why a group could not be evaluated.
+ *
+ * @param message a sentence that names the kind of group
+ */
+export function failed(message: string, place: object, error: unknown): Outcome {
+  log.error(message, { ...place, error: error as Error });
+  return { outcome: 'failed', reason: (error as Error).message };
+}
 
 /** Encodes bytes as base64. */
 export function base64(bytes: Uint8Array): string {

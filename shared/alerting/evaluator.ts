@@ -99,11 +99,6 @@ const TURN_RULES = 500;
  */
 const FORGET_MS = 120_000;
 
-/** Splits items into those that satisfy a condition and the rest. */
-function divided<T>(items: readonly T[], holds: (item: T) => boolean): [T[], T[]] {
-  return [items.filter(holds), items.filter((item) => !holds(item))];
-}
-
 /** Identifies a group among the groups of all tenants. */
 export function keyOf({ tenantId, group }: Pick<IndexedGroup, 'tenantId' | 'group'>): string {
   return `${tenantId} ${group}`;
@@ -146,7 +141,8 @@ export async function runEvaluator(
     const evaluate = async (groups: readonly IndexedGroup[]) => {
       if (groups.length > 0) await pass.evaluate(groups, atMs ?? now());
     };
-    const [external, others] = divided(indexed, ({ kind }) => kind === 'external');
+    const external = indexed.filter(({ kind }) => kind === 'external');
+    const others = indexed.filter(({ kind }) => kind !== 'external');
     // URLs that hang must not delay other alerts.
     await Promise.all([
       evaluate(external),

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../model/duration';
 import type { Labels } from '../model/labels';
 import { compileMatcher, type Matcher, seriesTest } from '../model/matcher';
 import { InvalidPatternError } from '../model/value-pattern';
@@ -37,7 +38,7 @@ const MAX_STORED = 400;
 /** Most bytes of a tenant's silences as JSON. A DynamoDB item holds 400 KB. */
 const MAX_BYTES = 350_000;
 /** How long an expired silence is listed, in ms. The same as an Alertmanager's default. */
-export const EXPIRED_RETENTION_MS = 5 * 86_400_000;
+export const EXPIRED_RETENTION_MS = 5 * DAY_MS;
 
 export function silenceState(
   { startsAtMs, endsAtMs }: Pick<Silence, 'startsAtMs' | 'endsAtMs'>,

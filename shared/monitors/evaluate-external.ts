@@ -3,6 +3,7 @@ import {
   base64,
   type EvaluationAnswer,
   type EvaluationRequest,
+  failed,
   type GroupEvaluation,
   type Outcome,
 } from '../alerting/evaluation';
@@ -47,7 +48,7 @@ export async function evaluateExternal(
 ): Promise<EvaluationAnswer> {
   const views = new Map<Id, Promise<AlertingView>>();
   const found = await mapLimited(groups, PARALLEL, (place) =>
-    findDue(stores, views, place, nowMs).catch((error: unknown): Outcome => failed(place, error)),
+    findDue(stores, views, place, nowMs).catch((error: unknown): Outcome => failedMonitor(place, error)),
   );
   const due = found.flatMap((each, i) => ('outcome' in each ? [] : [{ place: groups[i]!, due: each }]));
   const outcomes = new Map<object, Outcome>();
@@ -63,7 +64,7 @@ export async function evaluateExternal(
       for (const [i, each] of part.entries())
         outcomes.set(
           each.place,
-          await advance(each.due, probes?.[i]).catch((error: unknown) => failed(each.place, error)),
+          await advance(each.due, probes?.[i]).catch((error: unknown) => failedMonitor(each.place, error)),
         );
     }),
   );
@@ -73,9 +74,8 @@ export async function evaluateExternal(
   });
 }
 
-function failed(place: object, error: unknown): Outcome {
-  log.error('a monitor was not evaluated', { ...place, error: error as Error });
-  return { outcome: 'failed', reason: (error as Error).message };
+function failedMonitor(place: object, error: unknown): Outcome {
+  return failed('a monitor could not be evaluated', place, error);
 }
 
 async function findDue(

@@ -2,6 +2,7 @@ import { RuleError } from '../alerting/evaluate-rule';
 import {
   type EvaluationAnswer,
   type EvaluationRequest,
+  failed,
   type GroupEvaluation,
   INVOCATION,
   type Outcome,
@@ -65,10 +66,7 @@ export async function evaluateMonitors(
     if (elapsedMs() > INVOCATION.beginMs || size > INVOCATION.maxAnswer) return;
     const { tenant: name, group } = place;
     const outcome = await evaluate(stores, views, place, request, elapsedMs).catch(
-      (error: unknown): Outcome => {
-        log.error('a monitor could not be evaluated', { ...place, error: error as Error });
-        return { outcome: 'failed', reason: (error as Error).message };
-      },
+      (error: unknown): Outcome => failed('a monitor could not be evaluated', place, error),
     );
     answer.push({ tenant: name, group, ...outcome });
     if ('samples' in outcome)

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../model/duration';
 import type { SampleColumns } from '../promql/store';
 import { type Judgement, statusOf, worstOf } from './judge';
 import type { MonitorMemory } from './judge-monitor';
@@ -11,7 +12,6 @@ export interface JudgedProbe {
 
 /** Most response times that a monitor remembers. An average never needs more. */
 const MAX_RESPONSE_TIMES = 10;
-const DAY_MS = 86_400_000;
 
 /**
  * Judges the result of requesting an external URL. Each request counts once for `maxCheckAttempts`. The

@@ -1,10 +1,11 @@
+import { DAY_MS } from '../model/duration';
 import type { ApiKeys } from '../tenancy/api-keys';
 import { RIGHTS } from '../tenancy/rights';
 import type { Tenants } from '../tenancy/tenants';
 
 /** The canary has its own tenant, so that its samples count towards no customer's usage. */
 export const CANARY_TENANT = 'canary';
-const LIFETIME_MS = 7 * 86_400_000;
+const LIFETIME_MS = 7 * DAY_MS;
 
 /**
  * Creates the canary's API key and revokes those of earlier instances. Only this instance's memory holds the

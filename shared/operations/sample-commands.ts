@@ -1,8 +1,8 @@
 import { selectorOf, selects } from '../model/deletion';
+import type { Tier } from '../model/tier';
 import { InvalidEventError } from '../platform/event';
 import { countSamples } from '../query/count';
 import { clampRange } from '../query/plan';
-import type { Tier } from '../query/read';
 import { type TierPlaces, where } from '../query/where';
 import { type FoundSource, findSource } from './find-source';
 import type { OperatorDependencies } from './operator-dependencies';

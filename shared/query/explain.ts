@@ -1,38 +1,16 @@
+import { DAY_MS } from '../model/duration';
 import { matchersText } from '../model/matcher';
+import { TIERS, type Tier } from '../model/tier';
 import type { StoreUnit } from '../platform/units';
 import type { AllowedRollups } from '../promql/plan';
-import { TIERS, type Tier } from './read';
+import type { ExplainedRead, Explanation } from './explanation';
 import type { SelectorReading } from './tier-samples';
 
-/** What the read of one selector took. Selectors of the same series share a read. */
-export interface ExplainedRead {
-  readonly selector: string;
-  /** Seconds since epoch; the end is excluded. */
-  readonly from: number;
-  readonly to: number;
-  readonly series: number;
-  /** `samples`, or the units that stood for them, and why. */
-  readonly read: string;
-  readonly why: string;
-  /** Days of all sources that came from rollups. */
-  readonly rollupDays: number;
-  readonly tiers: Readonly<
-    Record<Tier, { readonly samples: number; readonly places: number; readonly bytes: number }>
-  >;
-}
-
-/** What a query did, for `explain`. */
-export interface Explanation {
-  readonly reads: readonly ExplainedRead[];
-  /** Of the whole query: calls of memory, read units of DynamoDB and requests of S3. */
-  readonly memoryCalls: number;
-  readonly readUnits: number;
-  readonly objectGets: number;
-}
-
 /**
- * @param allowed what might have stood for samples; undefined: nothing
- * @param used by the stores' clients during the query
+ * Builds the field `explain` of a query's answer.
+ *
+ * @param allowed units that might have replaced samples; undefined if there were none
+ * @param used units that the stores' clients counted during the query
  */
 export function explain(
   readings: readonly SelectorReading[],
@@ -71,6 +49,6 @@ function whyOf(isUnits: boolean, lengthMs: number, allowed: AllowedRollups | und
   if (isUnits) return 'max_source_resolution allows them';
   if (allowed === undefined) return 'max_source_resolution allows no stored unit';
   return lengthMs < allowed.leastRangeMs
-    ? `the range is shorter than ${allowed.leastRangeMs / 86_400_000} days`
+    ? `the range is shorter than ${allowed.leastRangeMs / DAY_MS} days`
     : 'what the expression does with the selector needs samples';
 }

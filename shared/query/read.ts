@@ -9,6 +9,7 @@ import { layoutOf } from '../model/layout';
 import { mergeAll } from '../model/layout-block';
 import { sourceIdOf } from '../model/placement';
 import type { LocatedBlock, TimeRange } from '../model/selection';
+import type { Tier } from '../model/tier';
 import { mapLimited } from '../platform/concurrency';
 import type { Tenant } from '../tenancy/tenants';
 import { daysBeyondMemory } from './beyond-memory';
@@ -26,9 +27,6 @@ import {
 } from './read-context';
 import type { Span } from './spans';
 import { whereaboutsIn } from './whereabouts';
-
-export type Tier = 'hot' | 'warm' | 'cold';
-export const TIERS: readonly Tier[] = ['hot', 'warm', 'cold'];
 
 /** A place in a tier with samples of the wanted series. */
 export interface Place extends Omit<LocatedBlock, 'block'> {

@@ -1,8 +1,9 @@
 import { type Labels, metricOf } from '../model/labels';
 import { sourceIdOf } from '../model/placement';
 import type { TimeRange } from '../model/selection';
+import type { Tier } from '../model/tier';
 import type { Tenant } from '../tenancy/tenants';
-import { type Place, readSeries, type Tier } from './read';
+import { type Place, readSeries } from './read';
 import type { ReadDependencies } from './read-context';
 
 export interface TierPlaces {

@@ -1,4 +1,5 @@
 import { GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
 import { succeeds, type Table } from '../platform/table';
@@ -8,7 +9,7 @@ const MARKED_MS = 15 * 60_000;
 /** A mark with less than this time left is renewed. */
 const RENEWED_MS = 10 * 60_000;
 /** How long a mark's item is kept: longer than the retention of any stream. */
-const KEPT_MS = 400 * 86_400_000;
+const KEPT_MS = 400 * DAY_MS;
 
 /**
  * Records until when operators imported samples of a tenant. Imported samples may be of any age. So if memory

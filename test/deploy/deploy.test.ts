@@ -9,7 +9,7 @@ import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { freePort } from '../../scripts/local/server-process';
 import { type Server, startHotServer } from '../../scripts/local/servers';
 import { SMOKE_TENANT, type SmokeResult } from '../../scripts/ops/smoke';
-import type { Tier } from '../../shared/query/read';
+import type { Tier } from '../../shared/model/tier';
 import type { TierPlaces } from '../../shared/query/where';
 import {
   cdk,

@@ -1,6 +1,6 @@
 import { snappyCompress } from 'hysnappy';
 import protobuf from 'protobufjs';
-import type { Explanation } from '../../shared/query/explain';
+import type { Explanation } from '../../shared/query/explanation';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { OpenApiChecker } from '../support/openapi-checker';
 import { until } from '../support/until';

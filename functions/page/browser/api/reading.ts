@@ -1,8 +1,9 @@
+import { TIERS } from '../../../../shared/model/tier';
 import { joinedData, type SeriesData } from '../graphs/plot-data';
 import type { Span } from '../view/time-range';
 import type { SourceRef } from '../view/view-state';
 import type { Api } from './api';
-import { TIERS, type TierShare } from './server-timing';
+import type { TierShare } from './server-timing';
 
 /** The series of a graph, in the requested order, with details of the read. */
 export interface Reading extends SeriesData {

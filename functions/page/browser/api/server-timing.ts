@@ -1,7 +1,5 @@
+import type { Tier } from '../../../../shared/model/tier';
 import type { Span } from '../view/time-range';
-
-export const TIERS = ['hot', 'warm', 'cold'] as const;
-export type Tier = (typeof TIERS)[number];
 
 /** One tier's share of an answer. */
 export interface TierShare {

@@ -1,27 +1,10 @@
 import { useState } from 'preact/hooks';
+import { TIERS } from '../../../../shared/model/tier';
+import type { Explanation as Explained } from '../../../../shared/query/explanation';
 import type { Api } from '../api/api';
 import { resolutionFor } from '../api/promql-answers';
 import { counted, formatTime } from '../view/format';
 import type { Span } from '../view/time-range';
-
-/** What the API tells of a query that asks for `explain`. */
-interface Explained {
-  readonly reads: readonly {
-    readonly selector: string;
-    readonly from: number;
-    readonly to: number;
-    readonly series: number;
-    readonly read: string;
-    readonly why: string;
-    readonly rollupDays: number;
-    readonly tiers: Readonly<
-      Record<'hot' | 'warm' | 'cold', { readonly samples: number; readonly bytes: number }>
-    >;
-  }[];
-  readonly memoryCalls: number;
-  readonly readUnits: number;
-  readonly objectGets: number;
-}
 
 export interface ExplanationProps {
   readonly api: Api;
@@ -62,9 +45,9 @@ export function Explanation({ api, query, asTable, span, utc }: ExplanationProps
             <li key={`${i} ${selector}`}>
               <code>{selector}</code>, {formatTime(from, utc)} to {formatTime(to, utc)}:{' '}
               {counted(series, 'series', 'series')}, {read} ({why}), {counted(rollupDays, 'day')} of rollups;{' '}
-              {(['hot', 'warm', 'cold'] as const)
-                .map((tier) => `${tier} ${tiers[tier].samples} samples in ${tiers[tier].bytes} bytes`)
-                .join(', ')}
+              {TIERS.map(
+                (tier) => `${tier} ${tiers[tier].samples} samples in ${tiers[tier].bytes} bytes`,
+              ).join(', ')}
             </li>
           ))}
           <li>

@@ -1,7 +1,8 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { TIERS } from '../../../../shared/model/tier';
 import type { Annotation, Api } from '../api/api';
 import { type Reading, readSeries } from '../api/reading';
-import { TIERS, type TierShare } from '../api/server-timing';
+import type { TierShare } from '../api/server-timing';
 import { formatDuration } from '../view/format';
 import { stepFor } from '../view/time-range';
 import type { OverHosts } from '../view/view-state';

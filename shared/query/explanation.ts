@@ -1,0 +1,27 @@
+import type { Tier } from '../model/tier';
+
+/** The read of one selector. Selectors with the same matchers share a read. */
+export interface ExplainedRead {
+  readonly selector: string;
+  /** Seconds since epoch; the end is excluded. */
+  readonly from: number;
+  readonly to: number;
+  readonly series: number;
+  /** `samples`, or the length of the units that replaced them. */
+  readonly read: string;
+  readonly why: string;
+  /** Number of days read from rollups, summed over all sources. */
+  readonly rollupDays: number;
+  readonly tiers: Readonly<
+    Record<Tier, { readonly samples: number; readonly places: number; readonly bytes: number }>
+  >;
+}
+
+/** The field `explain` of a query's answer. */
+export interface Explanation {
+  readonly reads: readonly ExplainedRead[];
+  /** Calls of Redis in the whole query. The next two fields count DynamoDB's read units and S3's requests. */
+  readonly memoryCalls: number;
+  readonly readUnits: number;
+  readonly objectGets: number;
+}
