@@ -334,7 +334,9 @@ describe("Prometheus' API", () => {
       ['end', String(now)],
       ['step', '60'],
     ]);
-    expect(timing).toMatch(/^hot;dur=[\d.]+;desc="\d+ samples";spans="\d+-\d+( \d+-\d+)*", warm;dur=.*, cold;dur=/);
+    expect(timing).toMatch(
+      /^hot;dur=[\d.]+;desc="\d+ samples";spans="\d+-\d+( \d+-\d+)*", warm;dur=.*, cold;dur=/,
+    );
   });
 
   test('a query of more samples than the tenant may read is refused', async () => {
