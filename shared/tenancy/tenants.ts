@@ -207,7 +207,8 @@ export class Tenants {
           TableName: this.table.name,
           Key: metaKeys.tenant(id),
           UpdateExpression: 'SET epochs = :epochs',
-          ConditionExpression: 'epochs = :before AND attribute_not_exists(deletedAt)',
+          // A retry after a lost answer finds the placement that the first attempt wrote.
+          ConditionExpression: 'epochs IN (:before, :epochs) AND attribute_not_exists(deletedAt)',
           ExpressionAttributeValues: {
             ':epochs': { S: JSON.stringify(epochs) },
             ':before': { S: JSON.stringify(placement.epochs) },
