@@ -82,6 +82,8 @@ export class Lifetimes {
       { client: this.meta.client, startingToken: after },
       {
         TableName: this.meta.name,
+        // An item that the scan misses expires too early.
+        ConsistentRead: true,
         FilterExpression: `expiresAt < :last AND (${KINDS.map((_, i) => `begins_with(pk, :kind${i})`).join(' OR ')})`,
         ExpressionAttributeValues: {
           ':last': { N: String(lastSeconds) },

@@ -32,7 +32,7 @@ describe('a day that is archived in parts', () => {
   const day = dayOf(midnight);
 
   beforeAll(async () => {
-    tiers = await startTiers({ hasFreedoms: true });
+    tiers = await startTiers();
   });
 
   afterAll(async () => {

@@ -86,7 +86,7 @@ describe('deletions', () => {
   let runs = 0;
 
   beforeAll(async () => {
-    tiers = await startTiers({ hasFreedoms: true });
+    tiers = await startTiers();
   });
 
   afterAll(async () => {

@@ -44,7 +44,7 @@ describe('moving group-windows', () => {
   let arrivals = 0;
 
   beforeAll(async () => {
-    tiers = await startTiers({ hasFreedoms: true });
+    tiers = await startTiers();
   });
 
   afterAll(async () => {

@@ -44,7 +44,7 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
   let tiers: Tiers;
 
   beforeAll(async () => {
-    tiers = await startTiers({ hasFreedoms: true });
+    tiers = await startTiers();
   });
 
   afterAll(async () => {

@@ -47,7 +47,7 @@ describe('the archive', () => {
     spawnSync(process.execPath, [join(REPOSITORY, 'scripts', 'setup.mjs'), '--readers'], {
       stdio: 'inherit',
     });
-    tiers = await startTiers({ hasFreedoms: true });
+    tiers = await startTiers();
     folder = temporaryDir();
   });
 

@@ -108,7 +108,7 @@ describe('recovery', () => {
   let tiers: Tiers;
 
   beforeAll(async () => {
-    tiers = await startTiers({ hasFreedoms: true });
+    tiers = await startTiers();
   });
 
   afterAll(async () => {

@@ -27,7 +27,7 @@ describe('a record that a store refuses for its size', () => {
   };
 
   beforeAll(async () => {
-    tiers = await startTiers({ hasFreedoms: true });
+    tiers = await startTiers();
   });
   afterAll(async () => {
     await tiers?.stop();

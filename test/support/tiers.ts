@@ -94,12 +94,18 @@ export interface Tiers {
 export interface TiersOptions {
   /** A running hot tier's. @default a new server */
   readonly redisUrl?: string;
-  /** Lets the stand-in for AWS use the freedoms that AWS has, and prints their seed; FREEDOMS_SEED=none does not. @default it uses none */
+  /**
+   * Whether the stand-in for AWS uses the freedoms that AWS has, such as throttling, stale reads and lost
+   * answers. It prints their seed. The environment variable FREEDOMS_SEED repeats a seed; `none` turns the
+   * freedoms off.
+   *
+   * @default true
+   */
   readonly hasFreedoms?: boolean;
 }
 
 /** Starts the tiers on real servers, without functions. */
-export async function startTiers({ redisUrl, hasFreedoms = false }: TiersOptions = {}): Promise<Tiers> {
+export async function startTiers({ redisUrl, hasFreedoms = true }: TiersOptions = {}): Promise<Tiers> {
   const dir = temporaryDir();
   const hotServer =
     redisUrl === undefined
