@@ -8,8 +8,9 @@ import { differenceOf, type Point, stepsOf } from './steps';
 
 const DAY_S = DAY_MS / 1000;
 /**
- * Step lengths compared. Hours and days come from rollups, multiples of an hour from hours; minutes are
- * stored only for groups denser than these.
+ * Step lengths to compare, in s. Answers in days come from daily rollups, answers in multiples of an hour
+ * from hourly ones. Answers in five minutes come from samples, since only denser groups have rollups of
+ * minutes.
  */
 const STEPS_S = [300, 3_600, 3 * 3_600, DAY_S];
 

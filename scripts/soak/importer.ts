@@ -11,8 +11,8 @@ export class Importer {
   ) {}
 
   /**
-   * Imports once. It counts as refused if samples are older than the retention; samples of one time are
-   * refused together.
+   * Imports samples of one time, once. The importer refuses all or none of them. It refuses samples that are
+   * older than the retention.
    */
   async import(samples: readonly Sample[]): Promise<Outcome> {
     const ended = this.ledger.sending(samples);

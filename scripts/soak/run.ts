@@ -40,7 +40,10 @@ export interface SoakOptions {
 export interface SoakResult {
   readonly seed: number;
   readonly minutes: number;
-  /** Samples of acknowledged requests: of the load, and of tenants whose partitions changed during it. */
+  /**
+   * Samples of acknowledged requests: `acked` of the load, `grown` of tenants whose partitions changed during
+   * it.
+   */
   readonly acked: number;
   readonly grown: number;
   /** Number of faults that had an effect, including kills. */
@@ -116,8 +119,9 @@ const CALM_DOWN_MS = 300_000;
 const REPORT_EVERY_MS = 10_000;
 const ALL = { before: 8.64e15, purge: true };
 /**
- * Usual clock errors. The archiver's clock is ahead by as much as the removal of expired data tolerates;
- * post's, so that tenants can grow.
+ * Clock errors while no fault changes them, in ms. The archiver's clock is ahead by as much as the removal of
+ * expired data tolerates. Post's clock is ahead so that the growth of tenants takes effect during the run
+ * (growth.ts).
  */
 const usualSkewMs = (name: string) => ({ archiver: 3_600_000, post: POST_AHEAD_MS })[name] ?? 0;
 

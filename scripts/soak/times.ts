@@ -27,9 +27,12 @@ export const LAGS_S: readonly number[] = [
 ];
 /** Days before today whose samples can only be imported, because post refuses them as too old. */
 const IMPORTED_DAYS = [26, 28, 31];
-/** Ages of imported samples on days with late samples, in s before those. */
+/** On days with late samples: how long before these imported samples lie, in s. */
 const BEFORE_LATE_S = [20, 1_900, 5_500];
-/** The last expiring seconds, whose import lasts until the load begins, and the first that stay. */
+/**
+ * Times of imported samples relative to the boundary, in s. Samples before it expire during the load. The
+ * last of them are imported until the load begins.
+ */
 const AROUND_BOUNDARY_S = [-20, -7, -1, 0, 1, 7_200];
 
 /** Chooses a retention that passes a midnight in the middle of the load. */

@@ -1,8 +1,10 @@
-/** The last note of a shard's reader. */
+/** Progress of a shard's reader, as the reader last recorded it. */
 export interface ReaderNote {
   /** The shard's watermark, ms since epoch; 0 when unknown. */
   readonly arrivedMs: number;
-  /** How long before the note the watermark's record had arrived, ms; undefined in a note of an earlier release. */
+  /**
+   * Age of the watermark's record when the note was written, ms; undefined in a note of an earlier release.
+   */
   readonly lagMs: number | undefined;
 }
 

@@ -99,20 +99,22 @@ function nothingFailed(
   return known.length > 0 && known.every(({ then, now }) => then.failures === now.failures);
 }
 
-/** What was read of a partition's mark. */
+/** A partition's mark, and the primary that it was read from. */
 export interface FoundMark {
   /** Replication id of the primary that wrote the mark, or {@link EXPIRED}; undefined when there is no mark. */
   readonly markedBy: string | undefined;
-  /** The era when the mark was written, or when a flusher last found it whole; undefined when unknown. */
+  /**
+   * Number of the era in which the mark was written or a flusher last confirmed it; undefined when unknown.
+   */
   readonly era: number | undefined;
   /** Replication id of the primary that holds the mark now. */
   readonly here: string;
 }
 
 /**
- * Whether a partition whose mark is another primary's was brought here by a planned move, and is complete.
+ * Whether a planned move brought a partition here from another primary, with all its samples.
  *
- * @param now the era according to a look at the primaries after the mark was read
+ * @param now the present era, from a look at the primaries that began after the mark was read
  */
 export function hasMoved({ markedBy, era, here }: FoundMark, now: Era): boolean {
   const isPrimarys = markedBy !== undefined && markedBy !== EXPIRED;

@@ -4,7 +4,7 @@ import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
 import { succeeds, type Table } from '../platform/table';
 
-/** How long after marking its tenant an import may put samples. */
+/** How long a mark lasts. An import may put samples for this long after it marked its tenant. */
 const MARKED_MS = 15 * 60_000;
 /** A mark with less than this time left is renewed. */
 const RENEWED_MS = 10 * 60_000;
@@ -12,9 +12,9 @@ const RENEWED_MS = 10 * 60_000;
 const KEPT_MS = 400 * DAY_MS;
 
 /**
- * Records until when operators imported samples of a tenant. Imported samples may be of any age. So if memory
- * may have lost what arrived during an import, a query of any time range may lack samples. Without an import,
- * only ranges within the last `maxSampleAge` are affected.
+ * Records, for each tenant, the time until which samples that operators import may arrive. Imported samples
+ * may be of any age. So if memory may have lost what arrived during an import, a query of any time range may
+ * lack samples. Without an import, only ranges within the last `maxSampleAge` are affected.
  *
  *     pk imports#tenant   sk until   untilMs: number   expiresAt: seconds
  */

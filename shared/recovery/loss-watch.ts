@@ -20,14 +20,14 @@ const PARALLEL = 32;
 /** Kinesis' arrival times are approximate and may be slightly out of order. */
 const ARRIVAL_SLACK_MS = 60_000;
 /**
- * How often and how long to wait for a mark: another instance may have registered a new partition and be
- * about to mark it.
+ * Number of look-ups of a missing mark, and the time between them. Another instance may have registered the
+ * partition and be about to mark it.
  */
 const MARK_LOOKS = 10;
 const MARK_LOOK_MS = 100;
 /**
- * Longest wait of a call, ms: until a slot has been moved, or until it is certain whether a partition was moved. The
- * call fails after that.
+ * Longest time, ms, that a call waits until a slot has been moved, or until it is certain whether a partition
+ * was moved. The call then fails.
  */
 const UNSURE_MS = 2_000;
 const LOOK_AGAIN_MS = 100;
@@ -139,9 +139,9 @@ export class LossWatch {
   }
 
   /**
-   * Whether a partition that was read with another primary's mark was brought here by a planned move. Retries
-   * for up to {@link UNSURE_MS} while the answer is uncertain: a primary that leaves does not answer, and
-   * another instance may be about to record the change.
+   * Whether a planned move brought a partition here. The partition was read with the mark of another primary.
+   * Retries for up to {@link UNSURE_MS} while the answer is uncertain: a primary that leaves does not answer,
+   * and another instance may be about to record the change.
    *
    * @param loss the loss in the mark that was read
    */

@@ -5,11 +5,11 @@ import { holdReads } from './read-hold';
 import type { RecoveryTable } from './recovery-table';
 
 /**
- * How long reads wait after a look that finds moving slots, ms. The flusher looks again before that ends,
- * once a minute.
+ * How long reads let other work go first after a look has found moving slots, ms. The flusher looks once a
+ * minute, so it can prolong the time before it ends.
  */
 const MOVING_MS = 90_000;
-/** While slots keep moving, a look prolongs the wait once less than this is left, ms. */
+/** While slots keep moving, a look prolongs that time once less than this is left, ms. */
 const MOVING_LEFT_MS = 60_000;
 
 /** The primaries at one time, and the resulting era. */

@@ -78,7 +78,8 @@ export class RecoveryTable {
         new PutItemCommand({
           TableName: this.table.name,
           Item: { ...metaKeys.knownPartition(ref), by: { S: by } },
-          // A retry after a lost answer finds the item that the first attempt wrote. Taking it for another writer's item would report a loss.
+          // A retry after a lost answer finds the item that the first attempt wrote. Without `by`, that item
+          // would look like another writer's, and the caller would report a loss.
           ConditionExpression: 'attribute_not_exists(pk) OR #by = :by',
           ExpressionAttributeNames: { '#by': 'by' },
           ExpressionAttributeValues: { ':by': { S: by } },
@@ -208,7 +209,10 @@ export class RecoveryTable {
     return this.replaceBody(metaKeys.era, JSON.stringify(era), last && JSON.stringify(last));
   }
 
-  /** Reads until when reads let other work go first, ms since epoch; 0 for a reason that does not apply. */
+  /**
+   * Returns the times until which reads let other work go first, ms since epoch: while a command moves slots,
+   * and while a node is short of memory or CPU. A time is 0 if it was never recorded.
+   */
   async holds(): Promise<{ readonly scalingUntilMs: number; readonly pressedUntilMs: number }> {
     const item = await this.get(metaKeys.scaling);
     return {
@@ -217,12 +221,18 @@ export class RecoveryTable {
     };
   }
 
-  /** Reads until when a command may move slots, ms since epoch; 0 when none is at work. */
+  /**
+   * Returns the end of the time in which a command may move slots, ms since epoch; 0 when no command is at
+   * work.
+   */
   async scalingUntilMs(): Promise<number> {
     return (await this.holds()).scalingUntilMs;
   }
 
-  /** Records until when a command may move slots, ms since epoch; 0 when it has ended. */
+  /**
+   * Records the end of the time in which a command may move slots, ms since epoch; 0 when the command has
+   * ended.
+   */
   async putScaling(untilMs: number): Promise<void> {
     await this.table.client.send(
       new UpdateItemCommand({
@@ -235,8 +245,8 @@ export class RecoveryTable {
   }
 
   /**
-   * Records until when a node counts as short of memory or CPU, or slots as moving. Never shortens a time
-   * that was recorded before.
+   * Records the time until which reads let other work go first, ms since epoch, because a node is short of
+   * memory or CPU or slots are moving. Never shortens a time that was recorded before.
    */
   async putPressed(untilMs: number, abortSignal?: AbortSignal): Promise<void> {
     await succeeds(

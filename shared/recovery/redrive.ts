@@ -81,7 +81,7 @@ export interface RedriveResult {
   readonly failed: number;
   /** A sentence for each failed object; at most the first hundred. */
   readonly errors: readonly string[];
-  /** The last key that was looked at, to continue after; undefined when all were. */
+  /** The last key that was looked at; pass it as `after` to continue. Undefined when no object follows. */
   readonly next: string | undefined;
 }
 
@@ -96,13 +96,17 @@ const PAGE = 100;
 const MAX_ERRORS = 100;
 
 /**
- * Decides what to do with an object.
+ * Decides whether to ingest an object's records, to keep the object, or to remove it.
  *
- * At first the object's samples are only in memory, and the stream may have forgotten the records, so only
- * the object could repair a loss. It is removed once the flushers' watermark has passed the highest shard
- * watermark of the time of the append. A flusher that writes such a watermark began after the append, and
- * found no arrival in memory as early as those of the records. If a loss was noticed since the append, memory
- * may have lost the samples, and the object is driven again.
+ * After the append, the samples are only in memory, and the stream may have forgotten their records. If
+ * memory then loses the samples, only the object can bring them back. So the object stays until the samples
+ * have left memory.
+ *
+ * That is certain once the flushers' watermark exceeds `mark.watermarkMs`, the highest shard watermark just
+ * after the append. A flusher can write such a watermark only if it began after the append and found no
+ * sample in memory that arrived as early as those of the object.
+ *
+ * If a loss was noticed since the append, memory may have lost the samples, and the object is driven again.
  */
 export function planRedrive(
   mark: RedriveMark | undefined,

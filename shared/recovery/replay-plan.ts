@@ -13,7 +13,7 @@ export interface Shard {
 /** Half-open span of arrival times to replay, ms; see {@link Replay}. */
 export type ReplaySpan = Pick<Replay, 'fromMs' | 'toMs'>;
 
-/** The state from which a step of recovery decides. */
+/** The facts from which a step of recovery decides whether to start a replay. */
 export interface ReplaySituation {
   readonly loss: Loss | undefined;
   /** The last replay, running or not. */
@@ -24,8 +24,8 @@ export interface ReplaySituation {
 }
 
 /**
- * How long after its end a replay is read again when a new loss is noticed, ms: memory may have lost what it
- * appended. Earlier appends have reached the warm tier.
+ * A new loss within this time after a replay's end makes the next replay read its span again, ms. Memory may
+ * have lost the samples that the replay appended. Samples of older replays have reached the warm tier.
  */
 const RECENT_MS = 4 * 3_600_000;
 
@@ -33,8 +33,9 @@ const RECENT_MS = 4 * 3_600_000;
  * Decides which span a new replay must read.
  *
  * A new replay is needed for an open loss that was noticed after the running replay began, and for an
- * operator's span that the running replay does not cover. It also covers the span of the replay that it
- * replaces, and of one that ended recently: what those appended may be lost again.
+ * operator's span that the running replay does not cover. The new replay also covers the span of the running
+ * replay that it replaces, or of one that ended recently, because memory may have lost the samples that it
+ * appended.
  *
  * @returns undefined if no new replay is needed
  */

@@ -2,9 +2,9 @@ import type { DeliveredRecord } from '../stream/delivered';
 import { decodeHeartbeat } from '../stream/heartbeat';
 import type { RecoveryTable, Replay } from './recovery-table';
 
-/** How old a copy of the running replay may be. */
+/** Maximum age of the cached replay, in ms. */
 const MAX_AGE_MS = 2_000;
-/** Minimum time between two writes of progress. */
+/** Minimum time between two writes of progress, in ms. */
 const EVERY_MS = 1_000;
 
 /**

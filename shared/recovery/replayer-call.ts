@@ -13,7 +13,10 @@ export interface RedriveEvent {
   }[];
 }
 
-/** Lets the replayer function ingest, because the hot tier is in the VPC and the recovery function is not. */
+/**
+ * Returns a function that has the replayer function ingest records. The hot tier is in the VPC, as the
+ * replayer is; the recovery function is outside and cannot reach it.
+ */
 export function replayerIngest(client: LambdaClient, functionName: string): IngestAgain {
   return async (records) => {
     const event: RedriveEvent = {

@@ -35,7 +35,7 @@ const hostSource = { type: z.literal('host'), hostId: name, name };
 const serviceSource = { type: z.literal('service'), serviceName: name, name };
 const expressionSource = { type: z.literal('expression'), expression: text(1, MAX_TEXT) };
 const querySource = { type: z.literal('query'), query: text(1, MAX_TEXT), legend: shortText.nullish() };
-/** Source that Mackerel answers when a graph's host, service or role is gone. */
+/** Source that Mackerel's API returns for a graph whose host, service or role is gone. */
 const unknownSource = { type: z.literal('unknown') };
 
 const graph = z.discriminatedUnion(

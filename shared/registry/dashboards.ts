@@ -62,7 +62,7 @@ export class Dashboards {
   async create(tenantId: Id, spec: DashboardSpec): Promise<Dashboard> {
     let dashboard!: Dashboard;
     await this.lists.settleWith(tenantId, LIST, (listed = []) => {
-      // An id that is taken loses the transaction, so each attempt draws one.
+      // The transaction fails if the id is taken, so each attempt draws a new one.
       const id = randomId();
       const createdAt = this.seconds();
       dashboard = { id, createdAt, updatedAt: createdAt, ...spec, urlPath: spec.urlPath ?? id };

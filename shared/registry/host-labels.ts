@@ -13,7 +13,10 @@ export const HOST_LABELS = ['hostname', 'role', 'service'] as const;
  * 1,000 hosts.
  */
 const FRESH_MS = 10_000;
-/** Lifetime added per host, in ms. A real agent's host is 5 KB, so 10,000 hosts are read every 100 s only. */
+/**
+ * Lifetime that each host adds to its tenant's cached hosts, in ms. A real agent's host takes 5 KB to read.
+ * So 10,000 hosts are read only every 100 s.
+ */
 const FRESH_MS_PER_HOST = 10;
 /** Approximate memory of a cached host, in bytes. */
 const HOST_BYTES = 1_500;

@@ -13,22 +13,25 @@ const MAX_SMALL_SERIES = 4;
 const MAX_POOL = 64;
 /** Fewer new sources than this in one request do not make a pool. */
 const MIN_POOL = 8;
-/** Sources with one of these labels have groups of their own, since they may grow, or be deleted by name. */
+/**
+ * Sources with one of these labels never join a pool, since they may get more series, or be deleted by name.
+ */
 const NEVER_POOLED: ReadonlySet<string> = new Set(['host', 'service', 'job', 'instance']);
 
-// Stands for "in no pool".
+// Stands in `ids` for the pool of a source that is in none.
 const OWN = 'own';
 
 /** Most pool ids in memory. When one more is needed, all are forgotten and looked up again. */
 const MAX_POOLS = 200_000;
 
 /**
- * Finds and makes the pools of sources.
+ * Finds the pools of sources, and makes pools of new sources.
  *
- * A source of one series that has a group to itself pays for a version, a layout id and a chunk with each
- * sample. Sources that a gateway posts together share these costs in a pool: up to {@link MAX_POOL} new
- * sources of a request become a pool, in the order of the request. If several instances of post place the
- * same source, the first one to write its choice decides for all of them, before any sends a sample.
+ * A source of one series with a group of its own stores a version and a layout id with each sample, and a
+ * chunk for each window. Sources that a gateway posts together share these costs in a pool: up to {@link
+ * MAX_POOL} new sources of a request become a pool, in the order of the request. Several instances of post
+ * may choose pools for the same source at the same time. The first one to write its choice decides for all of
+ * them, before any sends a sample.
  */
 export class Pools {
   /** Each known source's index in `ids`; 0 means that the source is in no pool. */
@@ -43,8 +46,8 @@ export class Pools {
   ) {}
 
   /**
-   * Gives each source of a request its home, if the source may be in a pool. New sources are put into new
-   * pools.
+   * Sets the home of each source of a request that may be in a pool: the groups that hold its series
+   * (dictionary/home.ts). New sources are put into new pools.
    */
   async settle(sources: readonly SourceRows[]): Promise<void> {
     const unknown = new Map<Id, SourceRows>();
@@ -96,7 +99,7 @@ export class Pools {
 
 function settleIn(source: SeriesSource, pool: PoolOfSource): void {
   const { dictionary } = source;
-  // Another request may have settled the source first.
+  // Another request may have set the source's home first.
   if (source.home !== undefined) return;
   if (pool === OWN) {
     source.settle();

@@ -10,8 +10,8 @@ import { putRecords } from './put';
 import { rowRecords } from './row-records';
 
 /**
- * Wait that is told to senders of a tenant at its limit of series. Once an hour, series without samples for a day
- * leave the count.
+ * Wait before the next try, in ms, that the answer names to a sender whose tenant is at its limit of series.
+ * Once an hour, series without samples for a day leave the count.
  */
 const SERIES_RETRY_MS = 3_600_000;
 

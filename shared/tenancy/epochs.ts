@@ -13,8 +13,8 @@ export class EpochError extends Error {
 }
 
 /**
- * Returns the first day for which no writer can have placed samples yet, nor will before it learns of an
- * epoch published now.
+ * Returns the first day on which a new epoch may begin. It is so far ahead that no writer has placed samples
+ * of that day yet, and every writer learns of an epoch that is published now before it does.
  */
 export function firstFreeDay(nowMs: number): Day {
   return dayOf(Math.ceil((nowMs + EPOCH_LEAD_MS) / DAY_MS) * DAY_MS);

@@ -36,8 +36,8 @@ export interface RefusedQuery {
 interface TenantState {
   minute: number;
   /**
-   * Time of all instances' queries in this minute, as the table last told, plus this instance's since then,
-   * in ms.
+   * Query time of all instances in this minute, in ms: the total that the table last returned, plus this
+   * instance's since then.
    */
   usedMs: number;
   usedBeforeMs: number;
@@ -55,7 +55,7 @@ interface TenantState {
  *
  * A query is announced in the table before it begins, unless the tenant is light: this instance learnt within
  * the last minute that the tenant used less than a quarter of its seconds. So a light tenant costs a write or
- * two a minute, and a heavy one cannot start afresh on an instance that does not know it.
+ * two a minute, and a heavy one cannot escape its bounds on an instance that has not seen it yet.
  *
  * A tenant can exceed the bounds through instances that consider it light, through queries that began in the
  * previous minute, and while the table does not answer. If an instance is killed, its announced queries count
@@ -101,7 +101,8 @@ export class QueryBudgets {
     const tookMs = nowMs - startedMs;
     this.meter.count(tenant, { queries: 1, queryMs: tookMs });
     const state = this.state(tenant, nowMs);
-    // An announced query counts in the minute it began in, any other in the minute of the report.
+    // The time of an announced query counts in the minute in which the query began, that of any other query
+    // in the minute of the report.
     if (state.minute === minute || !isAnnounced) state.usedMs += tookMs;
     if (!isAnnounced) state.unsentMs += tookMs;
     const isDue = state.unsentMs > 0 && nowMs - state.calledAtMs >= REPORT_MS;

@@ -65,8 +65,8 @@ export class TenantChangedError extends Error {
 }
 
 /**
- * Maximum age of a cached tenant, in ms. Writers then read it again or fail. New epochs are published much
- * further ahead.
+ * Maximum age of a cached tenant, in ms. A writer with an older copy reads the tenant again, or fails. A new
+ * epoch is published more than a day before its first day, so every writer knows it in time.
  */
 const PLACEMENT_MAX_AGE_MS = 60_000;
 

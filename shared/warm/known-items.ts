@@ -7,7 +7,7 @@ import type { WarmItem } from './warm-tier';
 
 /** The warm items of a group's day that a reader has cached. */
 interface CachedItems {
-  /** Number of the day's announcements, counted before the table was read. */
+  /** How often flushes had announced the day, counted before the table was read. */
   readonly changes: number;
   /** Windows that begin in `[fromMs, toMs)`. */
   readonly fromMs: number;
@@ -49,15 +49,15 @@ export class ItemMemo {
     ({ block }) =>
       BLOCK_BYTES + SAMPLE_BYTES * (block?.columns.reduce((sum, { values }) => sum + values.length, 0) ?? 0),
   );
-  /** The last counted number of announcements of each partition's day. */
+  /** How often flushes had announced each partition's day, as last counted. */
   private readonly counted = new Cache<number>(CACHES.announcements, (_, key) => key.length);
 
-  /** Stores the number of a day's announcements. */
+  /** Stores how often flushes have announced a day. */
   count(ref: PartitionRef, day: Day, changes: number): void {
     this.counted.set(dayKey(ref, day), changes);
   }
 
-  /** Returns the last counted number of a day's announcements. */
+  /** Returns how often flushes had announced a day, as last counted. */
   lastCount(ref: PartitionRef, day: Day): number | undefined {
     return this.counted.get(dayKey(ref, day));
   }
@@ -66,8 +66,8 @@ export class ItemMemo {
    * Returns the cached items of the windows that begin in `[fromMs, toMs)`, or undefined when the cache does
    * not have all of them.
    *
-   * @param changes number of the day's announcements, counted after memory was read; undefined accepts cached
-   *   items whatever the number was
+   * @param changes how often flushes had announced the day, counted after memory was read; undefined accepts
+   *   cached items whatever the number was
    */
   items(
     ref: PartitionRef,

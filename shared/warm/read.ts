@@ -17,8 +17,8 @@ export interface WarmDay {
   /** Every length that the windows may have, ms. */
   readonly windowLengthsMs: readonly number[];
   /**
-   * Number of the day's announcements, counted after memory was read. Undefined when they were not counted:
-   * then the cache is not used.
+   * How often flushes had announced the day (DESIGN.md, rule 12), counted after memory was read. Undefined
+   * when not counted: then no cached items are used.
    */
   readonly changes: number | undefined;
 }

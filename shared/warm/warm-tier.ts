@@ -70,9 +70,11 @@ export function revisionOf(chunk: Uint8Array): string {
  *
  * Nearly every window is one item, whose key can be derived from the window. So reads of many groups get
  * items by key. They also get the marker `~divided`, which is written before any window of the day is divided
- * among several items. If the marker exists, such reads fall back to queries. An item that shrinks because
- * its window is being divided also has the attribute `divided`, for reads that got the marker's absence
- * before it was written.
+ * among several items. If the marker exists, such reads fall back to queries.
+ *
+ * A read may look for the marker just before it is written, and get an item just after its window was
+ * divided. So an item that shrinks because its window is being divided has the attribute `divided`, which
+ * such a read sees.
  */
 export class WarmTier {
   /** Cache of what this instance's readers have read. */

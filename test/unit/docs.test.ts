@@ -1,4 +1,4 @@
-/** Every document, and every comment that cites one, against the repository. */
+/** Checks every document, and every comment that cites one, against the repository. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { BENCHMARKS } from '../../scripts/bench/benchmarks';
@@ -112,12 +112,12 @@ test('README.md is the face: at most 250 lines, none over 120 columns but in tab
   ).toEqual([]);
 });
 
-/** Without fenced blocks. */
+/** The text without fenced code blocks. */
 function withoutCode(text: string): string {
   return text.replace(/^```.*?^```$/gms, '');
 }
 
-/** As GitHub makes them of headings. */
+/** Anchors that GitHub makes of a document's headings. */
 function anchorsOf(text: string): Set<string> {
   const anchors = [...withoutCode(text).matchAll(/^#{1,6} (.+)$/gm)].map(([, heading]) =>
     heading!
@@ -128,7 +128,10 @@ function anchorsOf(text: string): Set<string> {
   return new Set(anchors);
 }
 
-/** Paths of documents and code; those that begin with a slash are addresses, and those with a placeholder are examples. */
+/**
+ * Paths of documents and code in a text. A path that begins with a slash is an address, and one with a
+ * placeholder is an example; neither is returned.
+ */
 function pathsIn(text: string): string[] {
   return [...text.matchAll(/(?<![\w/.*-])[\w.][\w./-]*\.(?:md|tsx?|mjs|cjs|py)\b(?![\w(*])/g)].map(
     ([path]) => path,
@@ -214,7 +217,7 @@ function operatorCommands(): Map<string, string> {
     const group = own === undefined || own === 'ops' ? '' : `${own} `;
     const names = [...text.matchAll(/(?<!\.)\bcommand\(\s*'([\w-]+)'/g)].map(([, name]) => name!);
     if (names.length === 0 && group !== '') commands.set(own!, file);
-    // A command with commands of its own stands before them.
+    // In a file, a command comes before its subcommands.
     const [first] = names;
     const isParent = group === '' && text.includes('.addCommand(');
     for (const name of names)

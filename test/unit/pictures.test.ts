@@ -1,11 +1,14 @@
-/** Pictures of states in documents, against the code that moves between these states. */
+/** Checks the state diagrams in documents against the code that moves between these states. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Alert, advanceAlerts, RESOLVED_RETENTION_MS } from '../../shared/alerting/alert-state';
 
 const read = (file: string) => readFileSync(join(__dirname, '..', '..', file), 'utf8');
 
-/** The arrows of a document's state diagram, such as `pending --> firing`, without those of a state to itself. */
+/**
+ * The arrows of a document's state diagram, such as `pending --> firing`, except those from a state to
+ * itself.
+ */
 function arrowsOf(document: string): string[] {
   const [, picture = ''] = /```mermaid\nstateDiagram-v2\n(.*?)```/s.exec(read(document)) ?? [];
   return [...picture.matchAll(/^ *(\S+) --> ([^\s:]+)/gm)]

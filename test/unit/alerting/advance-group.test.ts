@@ -80,7 +80,7 @@ class Run {
     if (plan.slots.length === 0) return undefined;
     expectReads(reads, group!, plan);
     const advanced = await advanceGroup(group!, this.state, plan, options);
-    // As it is stored and read again.
+    // Encode and decode the state, as storing and reading it does.
     this.state = decodeState(encodeState(advanced.state)!);
     for (const { labels, timestamps, values } of advanced.series) {
       const bits = new BigUint64Array(values.buffer, values.byteOffset, values.length);
@@ -160,13 +160,13 @@ test('slots that an outage left out are made up: no hole, and `for` is counted t
   const advanced = await late.at(25);
   expect(advanced).toMatchObject({ slots: 25, skipped: 0, hasMore: false, isLate: false });
   expect(samplesOf(advanced, 'job:load:sum')).toEqual(Array.from({ length: 25 }, (_, i) => [i + 1, 21 + i]));
-  // Only what is true now is said.
+  // Only the present state is told, not what happened during the outage.
   expect(saidOf(advanced)).toEqual(['firing']);
   expect(late.state!.rules).toEqual(timely.state!.rules);
   expect(await late.store.select([], { fromMs: 0, toMs: Infinity })).toEqual(
     await timely.store.select([], { fromMs: 0, toMs: Infinity }),
   );
-  // The selector of load, and that of the recorded series, once each for 25 slots.
+  // One read of `load` and one of the recorded series serve all 25 slots.
   expect(late.reads).toBe(2);
 });
 

@@ -1,7 +1,7 @@
 import { ingestQuiet, type QuietSpan } from '../../../shared/alerting/ingest-quiet';
 
 const MINUTE_MS = 60_000;
-/** Samples by minute, up to a minute before `now`, which is 100. */
+/** Number of samples by minute. `now` is minute 100, and the last count is that of the minute before. */
 const minutes = (...counts: readonly number[]) =>
   new Map(counts.map((count, i) => [100 - counts.length + i, count]));
 const usual = (count: number) => Array<number>(20).fill(count);

@@ -3,7 +3,10 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import fc from 'fast-check';
 import { DeliveryError, postOutside } from '../../../shared/alerting/post-outside';
 
-/** Whatever a receiver's server sends, the request ends in time, as taken or as a failure, and nothing of the answer is repeated. */
+/**
+ * Whatever a receiver's server answers, the request ends in time, it succeeds or fails, and no error repeats
+ * the answer's text.
+ */
 describe('the answer of a receiver', () => {
   let server: Server;
   let url: string;

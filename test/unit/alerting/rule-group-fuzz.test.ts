@@ -60,7 +60,11 @@ const group = fc.record(
   { requiredKeys: ['name', 'rules'] },
 );
 
-/** Parses, and holds a group that is accepted against what is stored of it. */
+/**
+ * Parses a group. If it is accepted, checks that its stored form gives the same document and the same rules.
+ *
+ * @returns whether it was accepted
+ */
 function check(yaml: string): boolean {
   const { document, group: parsed, faults } = parseRuleGroup(yaml);
   expect(document === undefined).toBe(faults.length > 0);

@@ -319,7 +319,7 @@ test('an Alertmanager is sent a firing alert once a minute, and a changed one at
   become(alert('resolved', { resolvedAtMs: NOW_MS + 60_000 }));
   await send();
   expect(got.splice(0)).toEqual(['a High resolved', 'b High resolved']);
-  // What one of them did not take, both get again.
+  // If one Alertmanager fails, both get the alert again.
   become(alert('firing', { firedAtMs: NOW_MS + 60_000 }));
   failing.set('b/api/v2/alerts', false);
   await send();

@@ -44,7 +44,7 @@ test("the samples of rules are written by the tenant's writer, and use up no bud
   });
   await writeResults(into, tenant, body);
   expect(written).toEqual([1, 2]);
-  // The writer counts them; what posts may use up stays as it was.
+  // The writer counts these samples. They do not use up the budget of posts.
   expect(into.counted).toEqual([]);
   expect(into.settled).toEqual(['shop']);
 });

@@ -1,6 +1,6 @@
 import { FairQueue } from '../../../shared/archive/fair-queue';
 
-/** Runs the queue with work that ends when it is told to. */
+/** Drains a queue. Each piece of work lasts until the test calls `end` for it. */
 function begin(work: readonly (readonly string[])[], lanes: number) {
   const running = new Map<string, () => void>();
   const begun: string[] = [];
@@ -35,7 +35,7 @@ describe('a fair queue', () => {
     await queue.end('c1');
     await queue.end('b2');
     await queue.end('b3');
-    // Only then a second lane for the first one.
+    // Only now does the first owner get a second lane.
     expect(queue.begun).toEqual(['a1', 'b1', 'c1', 'b2', 'b3', 'a2']);
   });
 

@@ -7,7 +7,7 @@ import type { LayoutBlock } from '../../../shared/model/layout-block';
 
 const host = sourceOf.host('h');
 
-/** A sample of each named series at each time, of a version. */
+/** A block with a sample of each named series at each time, all of one version. */
 function blockOf(names: string, times: readonly number[], version = 1n): LayoutBlock {
   const layout = layoutOf([...names].map((name) => metricOf(host, name)));
   const frames = times.map((timestamp) => ({

@@ -3,7 +3,7 @@ import type { ManifestDay } from '../../../shared/cold/manifest';
 import { NO_STATE, type SpanState } from '../../../shared/cold/rollup-directory';
 import { UNITS_MS, UNITS_WITH_MINUTES_MS } from '../../../shared/cold/rollup-span';
 
-/** More samples than a series of a sample in ten seconds has. */
+/** More samples than a series with a sample every ten seconds has in a day. */
 const MANY = 8_641;
 
 function archived(day: string, etag = 'e', changes = 1, samples = 1): ManifestDay {

@@ -100,7 +100,8 @@ test('a slow expression over many long values ends when the time is up', () => {
   };
   const find = () => bySource(matchesOf({ ...view, spend }, [slow]), [slow], DEFAULT_LIMITS);
   expect(find).toThrow(expect.objectContaining({ limit: 'time' }));
-  // 900 instructions for each of 1,000 characters: a few values of 500.
+  // One value takes 900 instructions for each of its 1,000 characters. The search stops after a few of the
+  // 500 values.
   expect(steps / (900 * 1_000)).toBeLessThan(10);
   // The query's other selectors stop, too.
   expect(() => budget.check()).toThrow(expect.objectContaining({ limit: 'time' }));

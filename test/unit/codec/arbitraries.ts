@@ -1,4 +1,4 @@
-/** Arbitrary frames and blocks, and how they are compared: by their bits. */
+/** Arbitrary frames and blocks, and a comparison of them bit by bit. */
 import * as fc from 'fast-check';
 import {
   type Block,
@@ -68,7 +68,7 @@ export const anyVersion: fc.Arbitrary<Version> = fc.record({
   sequence: fc.oneof(fc.bigInt({ min: 0n, max: 3n }), fc.bigInt({ min: 0n, max: 2n ** 448n - 1n })),
 });
 
-/** Few distinct ones, so that versions meet. */
+/** Only a few distinct versions, so that equal ones occur. */
 const fewVersions: fc.Arbitrary<Version> = fc.record({
   arrivalMs: fc.integer({ min: 0, max: 2 }),
   sequence: fc.constantFrom(0n, 1n, 2n ** 185n + 3n),

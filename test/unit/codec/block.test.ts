@@ -35,7 +35,7 @@ const only = (placed: PlacedFrame, ...columns: number[]): PlacedFrame => ({
 });
 const gather = (...frames: PlacedFrame[]) => blockFromFrames(LAYOUT, 2, frames);
 
-/** Rule 2 by the letter, one sample at a time: what the fast code is held against. */
+/** Applies rule 2 (DESIGN.md) to one sample at a time. The fast code must give the same block. */
 function byTheLetter(
   seriesCount: number,
   frames: readonly PlacedFrame[],

@@ -30,11 +30,11 @@ function blockOf(...columns: (readonly number[] | Float64Array)[]): Block {
 }
 
 const sequence = (length: number, of: (i: number) => number) => Array.from({ length }, (_, i) => of(i));
-/** Bytes that a chunk of these values takes beyond a chunk of a constant. */
+/** Size of a chunk of these values, less that of a chunk of zeros, in bytes. */
 const valueBytes = (values: number[]) =>
   encodeChunk(blockOf(values)).length - encodeChunk(blockOf(values.map(() => 0))).length;
 
-/** Of a block whose columns miss no row. */
+/** Size of zstd's output for pairs of time and value, in bytes. No value of the block may be missing. */
 function zstdOfPoints({ timestamps, columns }: Block): number {
   const times = BigInt64Array.from(timestamps, BigInt);
   const points = new BigInt64Array(2 * times.length * columns.length);
@@ -49,7 +49,9 @@ function zstdOfPoints({ timestamps, columns }: Block): number {
   return zstdCompressSync(new Uint8Array(points.buffer), parameters).length;
 }
 
-/** Columns that repeat, resemble one another, count, or are noise: where one compressor or another shines. */
+/**
+ * Columns that repeat, resemble one another, count, or are noise. Each compressor is the best one for some.
+ */
 const anyShape: fc.Arbitrary<Block> = fc
   .record({
     rows: fc.oneof(fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1, max: 400 }), fc.constant(1600)),
@@ -163,7 +165,7 @@ describe('a chunk', () => {
     const bytes = encodeChunk(block);
     const whole = openChunk(bytes);
     const expected = [0, 1, 2].map((i) => bitwise(whole.series(i)));
-    // Somewhere in the middle column, the three being of about one length before a short tail.
+    // Damage the middle column. The three columns are about equally long, and the tail after them is short.
     const middle = Math.floor(bytes.length / 2);
     bytes.fill(0xff, middle - 6, middle + 6);
     new DataView(bytes.buffer).setUint32(bytes.length - 4, crc32(bytes.subarray(0, -4)), true);

@@ -1,4 +1,7 @@
-/** A block for each thing the format can say: what golden files are made of, and where mutations begin. */
+/**
+ * Example blocks, one for each feature of the format. Golden files are made of them, and mutations start from
+ * them.
+ */
 import { type Block, blockFromFrames, type PlacedFrame, type Version } from '../../../shared/codec';
 import { bytesOf, LAYOUT } from './arbitraries';
 
@@ -6,7 +9,7 @@ const MINUTE_MS = 60_000;
 const START_MS = 1_700_000_040_000;
 const ROWS = 60;
 
-/** Noise that is the same every time, from 0 to 1. */
+/** Pseudo-random numbers from 0 to 1, the same in every run. */
 export function noise(seed: number): () => number {
   let state = seed;
   return () => {
@@ -15,7 +18,7 @@ export function noise(seed: number): () => number {
   };
 }
 
-/** The version a post of that minute gets: a delay after its time, and a number as Kinesis gives it. */
+/** Version of a post of a minute: it arrives soon after, and its sequence number is like one of Kinesis. */
 export function kinesisVersion(minute: number): Version {
   const arrivalMs = START_MS + minute * MINUTE_MS + 300 + ((minute * 7919) % 1500);
   const counter = 1_734_642_199n + BigInt(minute * 2121 + ((minute * 31) % 17));
@@ -23,7 +26,10 @@ export function kinesisVersion(minute: number): Version {
   return { arrivalMs, sequence: (0x205bf4e5c26n << 144n) | (counter << 80n) | (seconds << 36n) | 0x62n };
 }
 
-/** The number the local emulator gives: milliseconds in 20 digits, a counter in 10. */
+/**
+ * Version as the local emulator gives it: the sequence number is milliseconds in 20 digits and a counter in
+ * 10.
+ */
 export function emulatorVersion(minute: number): Version {
   const arrivalMs = START_MS + minute * MINUTE_MS + 25;
   return { arrivalMs, sequence: BigInt(arrivalMs) * 10n ** 10n + BigInt(1000 + 3 * minute) };
@@ -61,7 +67,7 @@ const one = (column: (minute: number) => Value | undefined, rows = ROWS): Block 
 
 const STALE = 0x7ff0000000000002n;
 
-/** Called anew for each file, so that none depends on another's noise. */
+/** Functions, so that each block gets new noise and none depends on another. */
 export const exampleBlocks: Readonly<Record<string, () => Block>> = {
   empty: () => gather(3, []),
   'no-series': () => gather(0, []),
@@ -151,7 +157,8 @@ export const exampleBlocks: Readonly<Record<string, () => Block>> = {
       1,
       posts([(m) => m], (m) => ({ arrivalMs: 2 ** 47 - 1000 * m, sequence: 3n ** BigInt(220 - m) })),
     ),
-  // Arrival times and sequence numbers order these differently, a row of two equally frequent versions among them.
+  // Sequence numbers order these rows differently than arrival times do. One row has two versions for equally
+  // many values.
   'disordered-arrivals': () => {
     const versionOf = (m: number) => ({
       arrivalMs: START_MS + 1000 * (m ^ 3),
@@ -174,7 +181,8 @@ export const exampleBlocks: Readonly<Record<string, () => Block>> = {
     return gather(4, [...live, late[20]!, late[41]!]);
   },
   solid: () => {
-    // Columns alike but for a few cells: zstd sees it, columns by themselves do not.
+    // Columns that are equal but for a few cells. zstd over all columns uses that; encoding each column by
+    // itself cannot.
     const random = noise(11);
     const shared = Array.from({ length: ROWS }, () => random());
     return gather(

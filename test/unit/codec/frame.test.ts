@@ -120,7 +120,7 @@ describe('a frame', () => {
 });
 
 describe('what is no frame', () => {
-  // Three values: the last has no second beside it, and its control byte and two bytes are the frame's last.
+  // Three values. The last one has no partner, so the frame ends with its control byte and its two bytes.
   const packable = { ...post, values: bytesOf([0, 0, 1]) };
   const partial = packPartialFrame(
     LAYOUT,

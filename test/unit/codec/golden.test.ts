@@ -50,7 +50,7 @@ const exampleFrames: Readonly<Record<string, Frame>> = {
   },
 };
 
-/** A file's bytes, and what they mean as JSON beside them. */
+/** The bytes of a golden file, and their meaning from the JSON file of the same name. */
 function golden(name: string, bytes: () => Uint8Array, meaning: () => unknown) {
   const path = join(folder, name);
   if (!existsSync(path)) {
@@ -62,7 +62,7 @@ function golden(name: string, bytes: () => Uint8Array, meaning: () => unknown) {
   return { bytes: readFileSync(path), meaning: JSON.parse(readFileSync(`${path}.json`, 'utf8')) };
 }
 
-/** As it comes out of JSON. */
+/** The value after a round trip through JSON. */
 const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
 
 const written = (name: string, frame: Frame) => {

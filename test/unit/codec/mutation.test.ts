@@ -1,6 +1,6 @@
 /**
- * Bytes that something happened to. A short run by default; `CODEC_MUTATIONS=1000000 npx jest -i mutation` is the long
- * one, `CODEC_SEED` repeats one.
+ * Decodes damaged bytes. The run is short by default; `CODEC_MUTATIONS=1000000 npx jest -i mutation` is the
+ * long one, `CODEC_SEED` repeats a run.
  */
 import { crc32 } from 'node:zlib';
 import { type Block, CorruptChunkError, decodeFrame, encodeChunk, openChunk } from '../../../shared/codec';
@@ -78,7 +78,11 @@ function expectWellFormed({ timestamps, versions, rowVersions, columns }: Block)
   if (!isGood) throw new Error('block is not well-formed');
 }
 
-/** The whole and each series, or undefined when it is refused as corrupt; anything else fails the test. */
+/**
+ * Reads the whole chunk and some of its series.
+ *
+ * @returns undefined when the chunk is refused as corrupt; any other error fails the test
+ */
 function read(bytes: Uint8Array): Block | undefined {
   try {
     const chunk = openChunk(bytes);

@@ -19,7 +19,10 @@ import { hexOf } from '../codec/arbitraries';
 const HOUR = 3_600_000;
 const layout = layoutOf(['cpu', 'load', 'up'].map((name) => metricOf(sourceOf.host('h'), name)));
 
-/** Hours of a series, by number since 1970: their counts and a value of which each aggregate differs a little. */
+/**
+ * Rolled-up hours of a series: each hour's number since 1970, its count, and a value near all of its
+ * aggregates.
+ */
 function rolled(...hours: readonly (readonly [hour: number, count: number, value: number])[]): RolledSeries {
   return {
     starts: Float64Array.from(hours, ([hour]) => hour * HOUR),
@@ -73,7 +76,7 @@ describe('a rollup object', () => {
     .map((units) => rolled(...units.sort(([a], [b]) => a - b)));
   const groups = fc
     .array(
-      // A group has a unit at least.
+      // Every group needs at least one unit.
       fc.tuple(hours, hours, hours).filter((series) => series.some(({ starts }) => starts.length > 0)),
       { minLength: 1, maxLength: 4 },
     )

@@ -6,7 +6,7 @@ import { ANSWERING, type CallTimes } from '../../../shared/platform/call-time';
 import { callDirectly } from '../../../shared/platform/direct-call';
 
 const HOUR_MS = 3_600_000;
-/** A call meets the one bound that a test is about; the others never end it. */
+/** Bounds too long to end a call. Each test sets the one bound that it is about. */
 const UNBOUNDED: CallTimes = { connectMs: HOUR_MS, attemptMs: HOUR_MS, totalMs: HOUR_MS, commandMs: HOUR_MS };
 const MAX_ATTEMPTS = 3;
 
@@ -30,7 +30,7 @@ describe('a service that never answers', () => {
 
   const get = new GetItemCommand({ TableName: 't', Key: { pk: { S: 'x' } } });
 
-  /** A call that never succeeds. @returns its attempts, each `direct` or of the `SDK` */
+  /** Makes a call that never succeeds. @returns for each attempt, whether it was `direct` or of the `SDK` */
   async function attempts(times: Partial<CallTimes>, ...options: [object?]): Promise<string[]> {
     const all = { ...UNBOUNDED, ...times };
     const handler = requestHandler(all);

@@ -3,7 +3,7 @@ import { MAX_PARTITIONS } from '../../../shared/model/placement';
 
 const DAY_S = 86_400;
 const GB = 1e9;
-/** A day whose busiest second, four times the mean, has so many bytes. */
+/** A day whose busiest second, four times the mean, has `peakBytes` bytes. */
 const day = (peakBytes: number, warmGb = 0): BusiestDay => ({
   streamBytes: (peakBytes / 4) * DAY_S,
   warmBytesWritten: warmGb * GB,
@@ -83,6 +83,6 @@ test.each<{ name: string; partitions: number; busiest?: BusiestDay; advised: num
   },
 ])('$name', ({ partitions, busiest, advised, because }) => {
   expect(advisePartitions(partitions, busiest)).toEqual({ advised, because });
-  // The advice, once followed, stays.
+  // Once followed, the advice does not change.
   expect(advisePartitions(advised, busiest).advised).toBe(advised);
 });

@@ -4,7 +4,7 @@ import { COUNTERS, type Counter } from '../../../shared/tenancy/counters';
 const nothing = Object.fromEntries(COUNTERS.map((name) => [name, 0])) as Record<Counter, number>;
 const empty = { hot: 0, warm: 0, cold: 0 };
 
-/** Dollars by line, in cents, of what is not free. */
+/** Cost of each line that is not free, in dollars rounded to cents. */
 const cents = (usage: Partial<Parameters<typeof estimateCost>[0]>) =>
   Object.fromEntries(
     estimateCost({ counts: nothing, bytes: empty, share: 1, memoryCopies: 2, ...usage })

@@ -2,14 +2,14 @@ import { ByteTable, byteHash } from '../../../shared/dictionary/byte-table';
 
 const tableOf = () => new ByteTable(() => {});
 
-/** The entry of a text, which is added unless it is there. The bytes lie anywhere in a request. */
+/** Finds the entry of a text, or adds it. The bytes lie in the middle of a buffer, as in a request. */
 function findOrAdd(table: ByteTable, text: string | Buffer, value = 0, scope = 0, part = 0): number {
   const bytes = Buffer.concat(['..', text, '...'].map((each) => Buffer.from(each)));
   const end = bytes.length - 3;
   return table.find(bytes, 2, end, scope, part) || table.add(bytes, 2, end, value, scope, part);
 }
 
-/** Two texts of equal hash: a difference in the highest bit of a word is made up for in the next. */
+/** Two texts of equal hash: one differs in the highest bit of a word, and the next word makes up for that. */
 function pairOfEqualHash(): [Buffer, Buffer] {
   const made = Buffer.from('aaaaaaaaaaaa');
   const other = Buffer.from(made);
@@ -61,7 +61,7 @@ describe('the table of bytes', () => {
   });
 
   test('finds few of many entries of equal hash again, and others beside them', () => {
-    // The pairs of equal hash, one after the other: 32 texts.
+    // Five parts, each one of two texts of equal hash: 32 texts of equal hash.
     const texts = Array.from({ length: 32 }, (_, i) =>
       Buffer.concat(Array.from({ length: 5 }, (_, bit) => pairOfEqualHash()[(i >> bit) & 1]!)),
     );
@@ -69,7 +69,7 @@ describe('the table of bytes', () => {
     const table = tableOf();
     const entries = texts.map((text) => findOrAdd(table, text));
     const other = findOrAdd(table, 'another');
-    // In another order, or each would be the one that is expected next.
+    // Look them up in reverse order, so that none is found as the one expected next.
     const found = texts.toReversed().map((text) => table.find(text, 0, text.length));
     expect(found.filter((entry) => entry !== 0).toReversed()).toEqual(entries.slice(0, 8));
     expect(findOrAdd(table, 'another')).toBe(other);

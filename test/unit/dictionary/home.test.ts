@@ -38,7 +38,7 @@ const layoutsOf = (rows: readonly GroupRow[]) => rows.map(({ layout }) => layout
 const countsOf = (rows: readonly GroupRow[]) => rows.map(({ layout }) => layout.seriesCount);
 const isWhole = (rows: readonly GroupRow[]) => rows.every(({ presence }) => presence === undefined);
 
-/** What a row says: each series' name, and its value. */
+/** Values in the rows, by series name. */
 function samplesOf(rows: readonly GroupRow[]): Map<string, number> {
   return new Map(
     rows.flatMap(({ layout, presence, values }) => {

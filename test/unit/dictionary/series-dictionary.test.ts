@@ -39,7 +39,7 @@ test('a series has one number, whichever bytes and whoever name it', () => {
       () => json.numberOf(seriesOf(i).toReversed()),
       ...(i < 100 ? [fromName] : []),
     ];
-    // Each comes first for some.
+    // Each way of naming a series comes first for some series.
     const found = Array.from({ length: 2 * all.length }, (_, turn) => all[(i + turn) % all.length]!());
     expect(new Set(found).size).toBe(1);
     return found[0]!;
@@ -66,7 +66,7 @@ test('series that are numbered in one go have the same numbers when others name 
     named.numberAll(named.setOf(seriesOf(100 * i).slice(1)), numbers, true);
     return [...numbers];
   };
-  // Enough of them that the index grows in between.
+  // Number so many series that the index grows in between.
   for (let i = 0; i < 20; i++) {
     const first = numbersOf(i);
     expect(first).toEqual(Array.from(names, (_, j) => 100 * i + j + 1));
@@ -89,7 +89,7 @@ test('the labels of 5,000 series are found again, long after they were new', () 
   expect(Array.from(numbers, (_, i) => json.numberOf(seriesOf(i)))).toEqual(numbers);
 });
 
-/** Two values of a label whose pairs have one hash. */
+/** Two values of a label whose pairs with the label's name have the same hash. */
 function valuesOfEqualHash(name: string): readonly [string, string] {
   const hash = new LabelsHash();
   const known = new Map<number, string>();

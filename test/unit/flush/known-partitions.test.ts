@@ -4,7 +4,7 @@ import type { PartitionRef } from '../../../shared/model/placement';
 
 const MINUTE_MS = 60_000;
 const RESIDENCY_MS = 10 * MINUTE_MS;
-/** Partitions beyond which a round looks at a share of them. */
+/** Number of partitions above which a round looks only at a share of them. */
 const ALWAYS = 3;
 const refs: PartitionRef[] = Array.from({ length: 24 }, (_, partition) => ({ tenantId: 't', partition }));
 const shareOf = ({ partition }: PartitionRef) => partition % LIST_SHARES;
@@ -20,19 +20,24 @@ class Flusher {
   readonly known = new KnownPartitions(ALWAYS);
   rounds = 0;
   readonly listed = new Set<PartitionRef>();
-  /** Of each partition that was registered meanwhile, how many rounds this instance had made by then. */
+  /**
+   * For each partition that was registered during the run: how many rounds this instance had made by then.
+   */
   readonly registered = new Map<PartitionRef, number>();
 }
 
 interface Step {
   readonly appends: readonly (readonly [partition: number, lateMs: number])[];
-  /** Of two flushers, whose round it is; 2: a new one takes the place of the first; 3: nobody's. */
+  /**
+   * Whose round it is: 0 or 1, one of two flushers; 2, a new instance in place of flusher 0; 3, no round
+   * takes place.
+   */
   readonly flusher: number;
   /** Share of the due partitions that are moved before the round fails; 1: all. */
   readonly moved: number;
-  /** Another lane's drain empties these, and tells nobody. */
+  /** Partitions that another lane's drain empties. The flushers are not told. */
   readonly drained: readonly number[];
-  /** Memory fills, so that windows become due sooner. */
+  /** Whether memory fills, so that windows become due sooner. */
   readonly isFull: boolean;
 }
 
@@ -49,7 +54,12 @@ const step: fc.Arbitrary<Step> = fc.record({
   isFull: fc.oneof({ weight: 8, arbitrary: fc.constant(false) }, fc.constant(true)),
 });
 
-/** Throws at the first minute in which a window was forgotten, or the watermark is wrong. */
+/**
+ * Simulates a minute for each step.
+ *
+ * @throws in the first minute in which a due window was forgotten, or the watermark is beyond what is in
+ *   memory
+ */
 function live(steps: readonly Step[]): void {
   const memory = new Map<PartitionRef, Stored[]>();
   const flushers = [new Flusher(), new Flusher()];

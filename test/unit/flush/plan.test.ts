@@ -8,7 +8,7 @@ import { type Layout, layoutOf } from '../../../shared/model/layout';
 
 const host = sourceOf.host('web1');
 const layoutOfNames = (...names: string[]) => layoutOf(names.map((name) => metricOf(host, name)));
-/** A layout of so many series, none of which another `prefix` has. */
+/** A layout of `series` series. Layouts of different prefixes share no series. */
 const wide = (prefix: string, series: number) =>
   layoutOfNames(...Array.from({ length: series }, (_, i) => `${prefix}.${i}`));
 
@@ -182,7 +182,10 @@ describe('which layer takes the frames', () => {
 });
 
 describe('which parts are put', () => {
-  /** One series; a row each second, of bits that do not compress, from second `from` to before `to`. */
+  /**
+   * A block of one series with a row each second, from second `from` to before `to`. Its values do not
+   * compress.
+   */
   const blockOf = (from: number, to: number, late: Readonly<Record<number, number>> = {}): Block =>
     gather(
       a,

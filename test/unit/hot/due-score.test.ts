@@ -8,7 +8,7 @@ describe('shares of the longest delay', () => {
       );
       expect(shares[0]).toBeGreaterThanOrEqual(0);
       expect(shares.at(-1)).toBeLessThanOrEqual(0.999);
-      // The share of each lies near its rank, as those of random numbers do not.
+      // Each share lies near its rank. Shares from random numbers would not.
       shares.forEach((share, rank) => {
         expect(Math.abs(share - (rank + 0.5) / count)).toBeLessThan(3 / count + 0.001);
       });

@@ -3,11 +3,11 @@ import { primariesOf } from '../../../shared/hot/topology';
 const NONE = '0'.repeat(40);
 const idOf = (letter: string) => letter.repeat(40);
 
-/** `INFO replication server` */
+/** The answer to `INFO replication server`. */
 const replication = (id: string, role = 'master', previous = NONE) =>
   `# Replication\r\nrole:${role}\r\nmaster_replid:${id}\r\nmaster_replid2:${previous}\r\n\r\n# Server\r\nrun_id:r${id}\r\n`;
 
-/** `CLUSTER NODES`, as the node `own` answers. */
+/** The answer of the node `own` to `CLUSTER NODES`. */
 const nodes = (own: string, ...lines: readonly string[]) =>
   lines.map((line) => (line.startsWith(own) ? line.replace('master', 'myself,master') : line)).join('\n');
 

@@ -32,7 +32,7 @@ const anyBody = fc
     tags: fc.constantFrom(0, 100),
   })
   .map(({ hosts, measurements, times, fieldNames, fields, tagBytes, tags }) => {
-    // Names that no body before had: what an instance knows already costs less.
+    // Use names that no earlier body had, because known names cost less.
     const own = `b${bodies++}`;
     const lines: string[] = [];
     const more = Array.from({ length: tags }, (_, t) => `,t${t}=1`).join('');
@@ -67,7 +67,7 @@ describe('any accepted request', () => {
         }));
         const batches = byPartition(arrived).map((each) => reducePartition(each, HOUR_MS));
         const { user, system } = process.cpuUsage(before);
-        // What it takes to parse the body is linear in its bytes.
+        // Parsing is linear in the body's bytes, so its CPU time is the measure here.
         expect(user + system).toBeLessThan(20 * (parsing.user + parsing.system));
         for (const { layouts } of batches)
           for (const { packed } of layouts.values())

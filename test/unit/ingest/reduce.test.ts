@@ -15,7 +15,7 @@ interface Row {
   readonly host?: string;
   readonly at: number;
   readonly values: Readonly<Record<string, number>>;
-  /** Names that the row's layout has and the row has not. */
+  /** Names of series that the row's layout has but that have no value in the row. */
   readonly absent?: readonly string[];
 }
 
@@ -96,7 +96,7 @@ describe('reducing a batch', () => {
       const batches = reduceBatch(records, HOUR);
       expect(contents(batches)).toEqual(rows.map((_, i) => `m${i}@${T}=${i}`).sort());
       const frames = batches.flatMap(({ windows }) => windows.flatMap((window) => window.frames));
-      // One version each: the corrected half, the rest.
+      // One frame for each version: that of the corrected half, and that of the rest.
       expect(frames.length).toBeLessThan(2 + count / 500);
       return leastCpuSeconds(() => void reduceBatch(records, HOUR));
     };
@@ -117,7 +117,7 @@ describe('reducing a batch', () => {
     expect(layoutsOf('cut', { values: names('a', 'd') })).toEqual([common]);
     expect(layoutsOf('cut', { values: names('c'), absent: ['b'] })).toEqual([common]);
     expect(layoutsOf('cut', { values: names('a', 'e') })).not.toEqual([common]);
-    // A larger one takes its place.
+    // A larger layout replaces it.
     const [larger] = layoutsOf('cut', { values: names('e'), absent: ['a', 'b', 'c', 'd'] });
     expect(layoutsOf('cut', union)).toEqual([larger]);
     expect(layoutsOf('cut', { values: names('a', 'e') })).toEqual([larger]);
@@ -139,7 +139,7 @@ describe('reducing a batch', () => {
       [{ host: 'queues', at: T, values: { d: 4 }, absent: ['e', 'f'] }],
     );
     reduceBatch(cut, HOUR);
-    // What an instance of post writes that has not seen the queues' whole rows.
+    // Rows as an instance of post writes them that has not seen the queues' whole rows.
     const pieces: Record<string, number>[] = [{ a: 1, b: 2 }, { c: 3 }, { e: 5, f: 6 }, { d: 4 }];
     const [batch] = reduceBatch(
       batchOf(

@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { Cache } from '../../../shared/model/cache';
 import { until } from '../../support/until';
 
-/** Of an entry, beside what it is said to take. */
+/** Bytes that the cache counts for an entry in addition to its stated size. */
 const ENTRY_BYTES = 120;
 
 const budget = (bytes: number) => ({ name: 'test', bytes });
-/** A cache of so many entries. */
+/** A cache with room for `entries` entries. */
 const ofEntries = (entries: number, ttlMs?: number) =>
   new Cache<number>(budget(entries * (ENTRY_BYTES + 80)), () => 80, ttlMs === undefined ? {} : { ttlMs });
 const held = (cache: Cache<number>, owner: string, count: number) =>

@@ -23,7 +23,7 @@ describe('a name selector', () => {
     const series = ['a', 'b', 'ab'].map((name) => metricOf(sourceOf.host('h'), name));
     const version = { arrivalMs: 1, sequence: 2n };
     const deletion = { selector: { name: 'a', isPrefix: true }, fromMs: 5, toMs: 7, version };
-    // Cut before it begins: its epoch was replaced before the first day.
+    // A deletion that was cut to an empty range, because its epoch was replaced before the first day.
     const empty = { ...deletion, fromMs: 9 };
     expect(erasuresOf([deletion, empty], series)).toEqual([
       { series: 0, fromMs: 5, toMs: 7, version },

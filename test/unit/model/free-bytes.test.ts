@@ -5,7 +5,7 @@ describe('bytes that nobody reads any more', () => {
     const bytes = new Uint8Array(100_000);
     freeBytes(bytes);
     expect(bytes).toHaveLength(0);
-    // Again, as where a body is what was sent.
+    // Free them twice, as happens when a body was not compressed and is the buffer that was sent.
     expect(() => freeBytes(bytes)).not.toThrow();
   });
 

@@ -27,7 +27,7 @@ test('a set of hashes has what was added, once each, whatever their low bits', (
   );
 });
 
-/** Slots that hashes lie behind their first ones, together; the order in which they came does not matter. */
+/** Sum of the distances of hashes from their first slots. The order of insertion does not change it. */
 function displacementOf(hashes: readonly number[], multipliers: Multipliers, bits: number): number {
   const slots = Uint32Array.from(hashes, (hash) => firstSlot(hash, multipliers, 32 - bits)).sort();
   let free = 0;
@@ -49,7 +49,7 @@ test.each([
   const hashes = Array.from({ length: 16_384 }, (_, i) => hashOf(i));
   const random = new Random(1);
   const odd = () => random.integer(0, 2 ** 31 - 1) * 2 + 1;
-  // Each would lie 8,192 slots away if they had one slot in common.
+  // If all hashes had the same first slot, the mean distance would be 8,192.
   for (let i = 0; i < 8; i++)
     expect(displacementOf(hashes, [odd(), odd()], 15) / hashes.length).toBeLessThan(4);
 });

@@ -33,7 +33,7 @@ test('an alert that opens while its check is removed from the list keeps the che
   };
   const table = {
     name: 'meta',
-    // Pagination wants an instance of the class.
+    // The paginator requires an instance of the class.
     client: Object.assign(Object.create(DynamoDBClient.prototype), { send }) as DynamoDBClient,
   };
   await new CheckStore(table, new RuleStates(table)).setListed(TENANT, HOST, []);

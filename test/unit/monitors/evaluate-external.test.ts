@@ -86,7 +86,7 @@ test('statuses of 2xx and 3xx are normal, others and errors critical', async () 
   expect(await world.evaluate()).toEqual([]);
   expect(await world.next({ ...ok, status: 302 })).toEqual([]);
   expect(await world.next(down)).toEqual(['CRITICAL opened - 503']);
-  // Another message is shown, and told to nobody.
+  // A new message is shown, but nobody is told.
   expect(await world.next({ error: 'no answer within 15 s' })).toEqual([
     'CRITICAL updated - no answer within 15 s',
   ]);
@@ -123,7 +123,7 @@ test('response times are judged by their average, and posted to the service', as
   expect(await world.next({ ...ok, responseMs: 900 })).toEqual([]);
   expect(await world.next({ ...ok, responseMs: 300 })).toEqual(['WARNING opened 600 200']);
   expect(await world.next({ ...ok, responseMs: 2000 })).toEqual(['CRITICAL changed 1150 200']);
-  // A request without an answer has no time, and the average of the others is not judged again.
+  // A request without an answer has no response time, so the average of the others is not judged again.
   expect(await world.next({ error: 'socket hang up' })).toEqual(['CRITICAL updated - socket hang up']);
   expect(await world.next({ ...ok, responseMs: 1 })).toEqual(['CRITICAL updated 1000.5 200']);
   expect(await world.next({ ...ok, responseMs: 1 })).toEqual(['OK closed 1 200']);

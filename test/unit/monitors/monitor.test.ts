@@ -11,7 +11,7 @@ import {
 
 const check = (value: unknown) => parse(monitorSpec, value);
 
-/** The least that each type needs. */
+/** The fields that each type requires. */
 const MINIMAL = {
   connectivity: { type: 'connectivity' },
   host: { type: 'host', name: 'load', metric: 'loadavg5', operator: '>', warning: 3, duration: 3 },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 const root = join(__dirname, '..', '..', '..');
 
 test('npm prints nothing of its own on stdout, so that --json can be piped', () => {
-  // As in a shell, without what an npm around this test hands down.
+  // Remove the variables that an npm around this test sets, as in a plain shell.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)));
   const printed = execFileSync('npm', ['run', 'ops', '--', '--help'], {
     cwd: root,

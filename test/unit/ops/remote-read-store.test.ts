@@ -14,7 +14,10 @@ const START_MS = Date.parse('2026-11-23T00:00:00Z');
 const A = labelsOf(['__name__', 'load'], ['job', 'a']);
 const B = labelsOf(['__name__', 'load'], ['job', 'b']);
 
-/** A server of remote read. It answers the first requests with these statuses, and refuses more samples than it may give. */
+/**
+ * A server of remote read. It answers the first requests with `statuses`, and refuses to return more than
+ * `maxSamples` samples.
+ */
 const stored = new MemorySampleStore();
 let statuses: number[] = [];
 let maxSamples = Infinity;

@@ -3,7 +3,7 @@ import { ElastiCacheResharding } from '../../../scripts/ops/elasticache';
 import { OperatorError } from '../../../scripts/ops/invoke';
 import { type Resharding, type ShardState, scale } from '../../../scripts/ops/scale';
 
-/** A cache that takes some looks to change, and functions that note what they are asked. */
+/** A cache that changes after some looks, and functions that record their calls. */
 function world(shards: number, { looksToChange = 2, ignores = false, isChanging = false } = {}) {
   const calls: string[] = [];
   const state = { shards, wanted: isChanging ? shards + 1 : shards, left: isChanging ? looksToChange : 0 };

@@ -53,7 +53,7 @@ describe('an expression', () => {
     expect(expressionQueries(text, hosts)).toEqual([
       { query: 'avg({__name__="a",host=~"h1|h2"})', label: 'all' },
       { query: '{__name__="b",host="h1"}' },
-      // Several lines may not have one name.
+      // An alias of several lines is not used, since they would all have one name.
       { query: '{__name__="c",host=~"h1|h2"}' },
     ]);
   });
@@ -81,7 +81,7 @@ describe('a query', () => {
       const labelOf = legendOf(`{{${' '.repeat(count)}`)!;
       return leastCpuSeconds(() => void labelOf({}));
     };
-    // Four times the characters; the time used to grow with their square.
+    // Four times the characters. Quadratic time would be 16 times as long.
     expect(seconds(10_000)).toBeLessThan(10 * (seconds(2_500) + 0.001));
   });
 

@@ -6,7 +6,7 @@ const described = (type: string, unit = '') => ({ type, help: '', unit });
 const metadata: Metadata = new Map([
   ['http_requests_total', described('counter')],
   ['sent_bytes_total', described('counter')],
-  // As OpenMetrics names a family.
+  // OpenMetrics names the family of a counter without `_total`.
   ['cpu_seconds', described('counter')],
   ['latency', described('histogram', 's')],
   ['load', described('gauge')],

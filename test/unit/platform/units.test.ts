@@ -1,7 +1,7 @@
 import { putUnitsOf, readUnitsOf, writeUnitsOf } from '../../../shared/platform/units';
 
 const bytes = (length: number) => ({ B: new Uint8Array(length) });
-/** An item of so many bytes: `pk` and `key` are 5, `chunk` is 5. */
+/** An item of `length` bytes: `pk` and `key` take 5, the name `chunk` takes 5, the chunk takes the rest. */
 const itemOf = (length: number) => ({ pk: { S: 'key' }, chunk: bytes(length - 10) });
 
 describe('units by size', () => {

@@ -5,11 +5,14 @@ import { differenceFrom, PrometheusServer, type Theirs } from '../../support/pro
 import { mutated, PromqlExpressions } from '../../support/promql-expressions';
 import { randomSamples } from '../../support/random-samples';
 
-/** Expressions, by FUZZ_PROMQL; each is evaluated as it is and with a few characters changed. */
+/** Number of expressions, by FUZZ_PROMQL. Each is evaluated as it is and with a few characters changed. */
 const EXPRESSIONS = Number(process.env.FUZZ_PROMQL ?? 300);
 const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
-/** Looks at the clock in one evaluation, each after a few thousand points of work; the most that was seen is 77. */
+/**
+ * Most looks at the clock in one evaluation. There is one for every few thousand points of work; the most
+ * that was seen is 77.
+ */
 const MAX_LOOKS = 10_000;
 
 test(`${EXPRESSIONS} expressions (FUZZ_SEED=${SEED}) are answered or refused with a typed error`, async () => {
@@ -23,7 +26,7 @@ test(`${EXPRESSIONS} expressions (FUZZ_SEED=${SEED}) are answered or refused wit
       let looks = 0;
       const options: QueryOptions = {
         limits: { maxSeries: 1000, maxSamples: 1_000_000, maxPoints: 200_000 },
-        // The evaluation looks for every few thousand points of work.
+        // The evaluation looks at the clock once for every few thousand points of work.
         isLate: () => ++looks > MAX_LOOKS,
       };
       try {
@@ -47,7 +50,7 @@ async function agreesLater(ask: () => Promise<Theirs>, ours: QueryResult | Error
   return false;
 }
 
-/** A real Prometheus 3: PROMETHEUS=<its program>. */
+/** Path of a real Prometheus 3 to compare with. Without it, the comparison does not run. */
 const PROMETHEUS = process.env.PROMETHEUS ?? '';
 
 if (PROMETHEUS !== '')
@@ -75,7 +78,8 @@ if (PROMETHEUS !== '')
         const ask = [() => server.instant(text, atMs), () => server.range(text, range)];
         for (const [of, answer] of ours.entries()) {
           const difference = differenceFrom(await ask[of]!(), answer);
-          // Prometheus takes the series of an inner vector in the order of a map, which it draws anew for each query.
+          // Prometheus takes the series of an inner vector in the order of a Go map, which differs from query
+          // to query.
           if (difference === undefined || (await agreesLater(ask[of]!, answer))) continue;
           differences.push(`${of === 0 ? 'instant' : 'range'} ${text}: ${difference}`);
         }

@@ -56,7 +56,7 @@ test('label_replace looks at the clock for each series: an expression may take l
   let looks = 0;
   const query = instantQuery(store, 'label_replace(x, "b", "$1", "a", "(.*)")', 0, {
     limits: WIDE,
-    // Three looks before the four series are relabelled.
+    // The evaluation looks at the clock three times before it relabels the four series.
     isLate: () => ++looks === 6,
   });
   await expect(query).rejects.toMatchObject({ kind: 'timeout' });

@@ -12,14 +12,17 @@ test.each(readdirSync(OURS))('%s holds', async (file) => {
   );
 });
 
-/** Cases of flags that are off by default, by file: they fail on a Prometheus with its defaults too. */
+/**
+ * Failing cases, by file, that need flags which are off by default. They also fail on a Prometheus with its
+ * defaults.
+ */
 const OF_FLAGS: Readonly<Record<string, { readonly why: string; readonly cases: number }>> = {
   'name_label_dropping.test': { why: 'delayed name removal', cases: 8 },
   'type_and_unit.test': { why: 'type and unit labels', cases: 4 },
   'info.test': { why: 'info() is experimental, so its error is another', cases: 1 },
 };
 
-/** Prometheus' own files: PROMQLTEST=<a folder with promql/promqltest/testdata>. */
+/** Folder of Prometheus' own test files: PROMQLTEST=<a folder with promql/promqltest/testdata>. */
 const theirs = process.env.PROMQLTEST ?? '';
 
 if (theirs !== '')

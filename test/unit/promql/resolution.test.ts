@@ -29,7 +29,7 @@ test.each([
   expect(unitWithin(resolution, stepMs, stored)).toBe(unitMs);
 });
 
-/** A store that makes units of its samples. */
+/** A store that aggregates its samples to units. */
 class UnitStore implements SampleStore {
   readonly memory = new MemorySampleStore();
   readonly reads: unknown[] = [];
@@ -61,7 +61,8 @@ function textsOf({ value }: QueryResult): string[] {
 describe(`units that stand for samples (FUZZ_SEED=${SEED})`, () => {
   const store = new UnitStore();
   const random = new Random(SEED).next;
-  // No sample lies on a unit's edge: a window has its end and not its start, a unit its start and not its end.
+  // No sample lies on a unit's edge, because there a unit and a window differ: a window contains its end and
+  // not its start, a unit its start and not its end.
   for (const [series, every] of [1, 7, 45].entries()) {
     const labels = labelsOf(['__name__', 'x_total'], ['a', String(series)]);
     let [counter, gap] = [0, 0];
@@ -103,7 +104,7 @@ describe(`units that stand for samples (FUZZ_SEED=${SEED})`, () => {
         }),
       );
       expect(near).toHaveLength(119);
-      // The samples at a window's two ends differ, of 360.
+      // A window has 360 samples. Only those at its two ends differ.
       for (const [i, value] of near!.entries()) expect(Math.abs(value / right![i]! - 1)).toBeLessThan(0.02);
     },
   );
@@ -171,6 +172,6 @@ test("a counter's reset between units is counted in", async () => {
   const increase = (text: string) => instantQuery(store, text, FROM + 4 * HOUR, options);
   expect(textsOf(await increase('increase(x_total[3h])'))).toEqual([` ${FROM + 4 * HOUR}:25`]);
   expect(textsOf(await increase('delta(x_total[3h])'))).toEqual([` ${FROM + 4 * HOUR}:5`]);
-  // An increase is of the window as asked.
+  // The increase is that of the requested window.
   expect(textsOf(await increase('increase(x_total[30m])'))).toEqual([` ${FROM + 4 * HOUR}:5`]);
 });

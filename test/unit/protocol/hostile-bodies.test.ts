@@ -1,6 +1,7 @@
 /**
- * A short run by default; `HOSTILE_BYTES=3900000 npx jest -i protocol/hostile-bodies` is the long one, which measures each body
- * in a process of its own.
+ * Takes bodies that are meant to cost far more than their bytes. The run is short by default.
+ * `HOSTILE_BYTES=3900000 npx jest -i protocol/hostile-bodies` is the long one, which measures each body in a
+ * process of its own.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -18,13 +19,16 @@ import { reduceHostileRecords, takeHostileBody } from '../../support/hostile-bod
 import type { BodyCost } from '../../support/hostile-body-process';
 import { HOSTILE_BODIES, HOSTILE_NOW_MS, type HostileBody } from './hostile-bodies';
 
-/** A body's bytes. @default each body is small, and taken in this process */
+/** Size of each body, by HOSTILE_BYTES. Undefined: each body is small and is taken in this process. */
 const LONG_BYTES = process.env.HOSTILE_BYTES === undefined ? undefined : Number(process.env.HOSTILE_BYTES);
 const SHORT_BYTES = 20_000;
-/** Of a block of snappy; the worst bodies compress 20 times. */
+/** Largest uncompressed size of a snappy block; the worst bodies compress to a twentieth. */
 const MAX_EXPANDED_BYTES = 33_500_000;
 
-/** Of hostile bodies, in CPU time of {@link ORDINARY_BODIES} well-meant ones, so that the machine's speed does not matter. */
+/**
+ * Most CPU time of a hostile body, as a multiple of that of {@link ORDINARY_BODIES} ordinary bodies. A
+ * multiple does not depend on the speed of the machine.
+ */
 const MOST = 60;
 const ORDINARY_BODIES = 100;
 let ordinarySeconds: number;
@@ -94,7 +98,10 @@ if (LONG_BYTES !== undefined) {
   });
 }
 
-/** A body whose compressed bytes, if it comes compressed, are at most `maxBytes`. */
+/**
+ * The largest body that `make` gives for a size, and whose compressed bytes, if it comes compressed, are at
+ * most `maxBytes`.
+ */
 function largest({ encoding, make }: HostileBody, maxBytes: number): Uint8Array {
   if (!encoding.startsWith('remote-write')) return make(maxBytes);
   for (let size = MAX_EXPANDED_BYTES; ; size /= 2) {

@@ -3,7 +3,7 @@ import { MAX_OBJECTS } from '../../../shared/protocol/otlp/metrics';
 import { MAX_SAMPLES, MAX_SERIES } from '../../../shared/protocol/prometheus/write-request';
 import { MAX_SOURCES } from '../../../shared/protocol/protocol';
 
-/** The time of the samples that are within the accepted ones. */
+/** The time at which the bodies are taken. Samples of this time are accepted. */
 export const HOSTILE_NOW_MS = 1_795_212_120_000;
 const NOW_NS = BigInt(HOSTILE_NOW_MS) * 1_000_000n;
 
@@ -35,8 +35,8 @@ const fixed64 = (number: number, value: bigint) => {
 const all = (...parts: Uint8Array[]) => Buffer.concat(parts);
 
 /**
- * As many series, samples and objects as one request may have: a body with one more is refused before it costs anything.
- * Two points, metrics and resources make an object more each.
+ * Most series, samples and objects that one request may have. A body with one more is refused before it costs
+ * anything. `objects` leaves room for the metric and the resource that enclose points.
  */
 const MOST = { series: MAX_SERIES, samples: MAX_SAMPLES, objects: MAX_OBJECTS - 2 };
 
@@ -174,7 +174,7 @@ const histogram = (
   const point = all(attributes, nsAgo(0), field(6, Buffer.alloc(8 * buckets + 8)), field(7, bounds));
   return request(field(2, all(text(1, 'h'), field(9, all(field(1, point), cumulative)))));
 };
-/** Of other bounds each. */
+/** Histograms of 1,024 buckets each. `bound` gets the number of a bucket, counted over all histograms. */
 const histograms = (size: number, bound: (i: number) => number, attributes?: Uint8Array) =>
   repeat(size, (n) => histogram(1_024, (i) => bound(1_024 * n + i), attributes));
 

@@ -1,6 +1,6 @@
 /**
- * Bodies that something happened to. A short run by default; `PROTOCOL_MUTATIONS=200000 npx jest -i protocol/mutation` is the
- * long one, `PROTOCOL_SEED` repeats one.
+ * Parses damaged bodies. The run is short by default; `PROTOCOL_MUTATIONS=200000 npx jest -i
+ * protocol/mutation` is the long one, `PROTOCOL_SEED` repeats a run.
  */
 
 import { snappyCompress } from 'hysnappy';
@@ -127,10 +127,10 @@ const TARGETS: readonly Target[] = [
   },
 ];
 
-/** What post answers with 400 or 413. */
+/** Errors that post answers with 400 or 413. */
 const REFUSALS = [MalformedBytesError, InvalidMetricsJsonError, RequestTooLargeError, HttpError];
 
-/** Bytes that mean something: tags, lengths, ends of varints, JSON's own. */
+/** Bytes with a meaning in a format: tags, lengths, ends of varints, JSON's characters. */
 const TELLING = [0, 1, 0x0a, 0x12, 0x1a, 0x22, 0x2a, 0x7f, 0x80, 0xff, ...Buffer.from('{}[],:"-e9')];
 
 function mutate(bytes: Uint8Array, random: Random): Uint8Array {
@@ -182,11 +182,11 @@ describe(`${mutations} altered bodies (PROTOCOL_SEED=${seed})`, () => {
         refused.set(name, (refused.get(name) ?? 0) + 1);
       }
     }
-    // Both happen often, or the bodies are altered too much or too little.
+    // Both outcomes must be frequent. Otherwise the bodies are altered too much or too little.
     const refusals = [...refused.values()].reduce((sum, count) => sum + count, 0);
     expect(refusals).toBeGreaterThan(mutations / 50);
     expect(refusals).toBeLessThan(mutations * 0.98);
-    // The dictionary, which is bounded.
+    // Only the dictionary may grow, and it is bounded.
     expect(process.memoryUsage().rss - rssBefore).toBeLessThan(600e6);
   });
 });

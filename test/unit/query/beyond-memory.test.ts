@@ -65,7 +65,7 @@ const texts = (days: readonly { readonly day: Day }[]) => [...new Set(days.map((
 /** What the stores have of a source, by the day of the month. */
 interface World {
   readonly states: Readonly<Record<number, object>>;
-  /** Days whose rollups are of the archived state. */
+  /** Days whose rollups were made from their archived state. */
   readonly rolledUp?: readonly number[];
 }
 

@@ -24,7 +24,10 @@ function governor(holds: () => Promise<typeof NOTHING>) {
   return { governor: made, clock, waits, looks: () => looks };
 }
 
-/** A first read asks the table and does not wait for it. */
+/**
+ * A governor that has read `holds` from the table. Its first read starts that look-up and does not wait for
+ * it.
+ */
 async function knowing(holds: Partial<typeof NOTHING>) {
   const made = governor(async () => ({ ...NOTHING, ...holds }));
   await made.governor.turn(one);

@@ -46,7 +46,7 @@ describe('the list of changes', () => {
   test('fails a selection alone, even if the index needs no list', async () => {
     const querier = new Querier(
       {
-        // A period that the instance has never read is read without the list.
+        // The instance has never read this period, so its index needs no list.
         indexes: { of: async () => ({ version: 1 }) },
         hostLabels: { of: async () => NOTHING_JOINED },
         catalogue: { changes: { all: () => Promise.reject(new Error('no list')) } },

@@ -8,25 +8,28 @@ interface Mark {
   readonly by: string;
   readonly era: number;
 }
-/** What a node holds: a mark `m0`, samples `a0` and `b0`, of a partition that is alone in its slot. */
+/**
+ * Data of a node, by key. Each slot has one partition, with a mark such as `m0` and samples such as `a0` and
+ * `b0`.
+ */
 type Data = Map<string, Mark | ReadonlySet<number>>;
 
 interface Node {
   id: string;
   run: string;
-  /** Of the process that its replica is, once it was a primary itself. */
+  /** The `run` of the process that was the primary before and is the replica now. */
   formerRun: string | undefined;
   previous: string | undefined;
   readonly slots: Set<number>;
   hasServed: boolean;
   data: Data;
-  /** What its replica has. */
+  /** Data of the node's replica. */
   replica: Data | undefined;
-  /** Failures and elections that it heard of. */
+  /** Failures and elections that the node counted. */
   failures: number;
 }
 
-/** How recovery judges. */
+/** The rules by which recovery decides. */
 interface Rules {
   readonly nextEra: typeof nextEra;
   readonly hasMoved: (mark: FoundMark, era: Era, isScaling: boolean) => boolean;
@@ -34,23 +37,29 @@ interface Rules {
 const ERAS: Rules = { nextEra, hasMoved };
 
 /**
- * A cluster whose slots move key by key, whose primaries are replaced by replicas that lag, restart empty, are killed for good,
- * join and leave, at any moment; and recovery, which looks at any moment, by the rules under test. A loss that is noticed is
- * repaired at once.
+ * A cluster and its recovery. The cluster's slots move key by key. At any moment, a primary may be replaced
+ * by a replica that lags, restart empty, be killed for good, join or leave. Recovery may look at any moment
+ * and applies the rules under test. It repairs a loss as soon as it notices it.
  */
 class World {
   readonly nodes: Node[] = [];
   private readonly acknowledged = Array.from({ length: SLOTS }, () => new Set<number>());
   private era: Era | undefined;
   private move: { readonly slot: number; readonly from: Node; readonly to: Node } | undefined;
-  /** Slots that moved since the last look: going and coming back unseen is what DESIGN.md leaves out. */
+  /**
+   * Slots that moved since the last look. They do not move again before the next one, because no rule sees a
+   * slot that goes and comes back between two looks (DESIGN.md).
+   */
   private readonly moved = new Set<number>();
-  /** Nodes that joined or restarted since the last look: one that is also gone by the next is left out too. */
+  /**
+   * Nodes that joined or restarted since the last look. They do not leave before the next one, for the same
+   * reason.
+   */
   private readonly unseen = new Set<Node>();
   private made = 0;
   losses = 0;
 
-  /** @param isScaling whether a command says that slots move */
+  /** @param isScaling whether a command has announced that it moves slots */
   constructor(
     public isScaling: boolean,
     private readonly rules = ERAS,
@@ -86,7 +95,10 @@ class World {
     return node;
   }
 
-  /** @param isHeard whether its process ends before others forget it, so that it counts as failed */
+  /**
+   * @param isHeard whether the node's process ends before the other nodes forget it, so that they count a
+   *   failure
+   */
   leave(node: Node, isHeard = false): void {
     if (node.slots.size > 0 || this.move?.to === node || this.move?.from === node) return;
     if (this.unseen.has(node)) return;
@@ -94,9 +106,10 @@ class World {
     if (isHeard) for (const other of this.nodes) other.failures++;
   }
 
-  /** Ends a node, whose slots an operator gives to another as they are. */
+  /** Ends a node. An operator gives its slots to another node, which has none of their data. */
   kill(node: Node): void {
-    // What it was given of a slot that nobody saw on its way comes back: left out as well.
+    // Left out, because no rule sees it: a node, or a move of a slot to it, that begins and ends between two
+    // looks.
     if (this.unseen.has(node) || this.isUnseenImport(node)) return;
     this.nodes.splice(this.nodes.indexOf(node), 1);
     for (const other of this.nodes) other.failures++;
@@ -104,7 +117,7 @@ class World {
     for (const slot of node.slots) this.nodes[0]!.slots.add(slot);
   }
 
-  /** Nobody saw that a slot is on its way to it, and no command tells. */
+  /** Whether a slot is moving to the node, no look has seen that, and no command has announced it. */
   private isUnseenImport(node: Node): boolean {
     return (!this.isScaling || node.hasServed) && this.isImporting(node) && this.moved.has(this.move!.slot);
   }
@@ -139,7 +152,7 @@ class World {
     while (this.move !== undefined) this.moveKey();
   }
 
-  /** As a flusher's round that moves all samples to the next tier. */
+  /** Moves all samples to the next tier, like a flusher's round. */
   drain(): void {
     for (let slot = 0; slot < SLOTS; slot++) {
       const { id, data } = this.owner(slot);
@@ -153,10 +166,10 @@ class World {
     node.replica = new Map(node.data);
   }
 
-  /** A replica takes over with what it has, or the server restarts empty. */
+  /** A replica takes over with the data that it has. Without a replica, the server restarts empty. */
   replace(node: Node, mayForget = this.made % 2 === 0): void {
     const isRestart = node.replica === undefined;
-    // Of those that take over or restart, some know that a slot is on its way to them.
+    // Some of the nodes that take over or restart have forgotten that a slot is moving to them.
     const forgetsMove = mayForget && this.isImporting(node);
     if (forgetsMove && (this.unseen.has(node) || this.isUnseenImport(node))) return;
     if (forgetsMove) this.move = undefined;
@@ -172,7 +185,7 @@ class World {
     node.replica = undefined;
   }
 
-  /** Its first replica attaches. */
+  /** Attaches the node's first replica, which changes its id. */
   rename(node: Node): void {
     if (node.previous === undefined) node.id = this.name();
   }
@@ -206,7 +219,7 @@ class World {
     for (let slot = 0; slot < SLOTS; slot++) this.repair(slot);
   }
 
-  /** As a flusher's round: whole partitions get the era's number, unless slots move. */
+  /** Does what a flusher's round does: gives whole partitions the era's number, unless slots move. */
   round(): void {
     this.observe();
     for (let slot = 0; slot < SLOTS && this.move === undefined; slot++) {
@@ -221,7 +234,7 @@ class World {
     const [place, mark] = this.find(`m${slot}`, slot);
     if (mark !== undefined && (mark as Mark).by === place.id) return;
     if (this.isMoved(slot)) {
-      // Taken over when its slot has arrived.
+      // A mark is taken over once its slot has arrived.
       if (this.move?.slot !== slot) place.data.set(`m${slot}`, { ...(mark as Mark), by: place.id });
       return;
     }
@@ -237,7 +250,7 @@ class World {
     return this.rules.hasMoved({ markedBy: by, era, here: place.id }, this.era!, this.isScaling);
   }
 
-  /** As a replay does: all that was acknowledged is there again. */
+  /** Brings all acknowledged samples of a slot back, like a replay. */
   private repair(slot: number): void {
     this.losses++;
     for (const [i, key] of [`a${slot}`, `b${slot}`].entries())
@@ -249,7 +262,7 @@ class World {
     place.data.set(`m${slot}`, { by: place.id, era: this.era!.number });
   }
 
-  /** Samples that were acknowledged and are missing, although all that can be noticed was. */
+  /** Acknowledged samples that are missing, although recovery had every opportunity to notice. */
   hidden(): number[] {
     while (this.move !== undefined) this.moveKey();
     this.round();
@@ -276,7 +289,7 @@ class World {
     return keysOf(slot).every((key) => to.data.has(key)) ? to : undefined;
   }
 
-  /** Where a command on one key goes. */
+  /** The node that answers a command on one key, and the value that it has. */
   private find(key: string, slot: number): [Node, Data extends Map<string, infer V> ? V | undefined : never] {
     const owner = this.owner(slot);
     const isThere = this.move?.slot !== slot || owner.data.has(key);
@@ -287,7 +300,7 @@ class World {
 
 const keysOf = (slot: number) => [`a${slot}`, `m${slot}`, `b${slot}`];
 
-/** Plainer rules, and the history in which each hides a loss. */
+/** Simpler rules, and for each a history in which it hides a loss. */
 describe.each<{ rules: string; plainer: Rules; history: string; happens: (world: World) => void }>([
   {
     rules: 'marks alone',

@@ -3,8 +3,8 @@ import type { PrimaryState } from '../../../shared/hot/topology';
 import { type Era, hasMoved, nextEra } from '../../../shared/recovery/era';
 
 /**
- * Primaries as a look sees them, between spaces: `id[@process][<previous id][~]:slots[!failures]`, `~` while a slot is on its way
- * to or from one.
+ * Primaries as a look sees them, separated by spaces: `id[@process][<previous id][~]:slots[!failures]`. `~`
+ * means that a slot is moving to or from the primary.
  */
 function look(text: string): PrimaryState[] {
   return text.split(' ').map((each) => {
@@ -21,7 +21,7 @@ function look(text: string): PrimaryState[] {
   });
 }
 
-/** The era after some looks, and how many losses of everything they tell of. */
+/** The era after some looks, and the number of looks after which every partition counts as lost. */
 function eraAfter(looks: readonly string[], isScaling = false): { era: Era; losses: number } {
   let era: Era | undefined;
   let losses = 0;

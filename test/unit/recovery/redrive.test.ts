@@ -15,8 +15,8 @@ import type { DeliveredRecord } from '../../../shared/stream/delivered';
 class CutOff extends Error {}
 
 /**
- * A bucket, an ingester and a memory that loses or flushes what it has, and are cut off at some call. Time is counted in
- * watermarks.
+ * A bucket, an ingester and a memory that loses or flushes its samples. A call may be cut off. Time is
+ * counted in watermarks.
  */
 class World implements RedriveStore {
   readonly objects = new Map<string, { body: Buffer; metadata: Record<string, string> }>();
@@ -79,7 +79,9 @@ class World implements RedriveStore {
     },
   };
 
-  /** The live path goes on; with `flushes`, everything in memory reaches the warm tier. */
+  /**
+   * Advances the watermark, as live records do. With `flushes`, everything in memory reaches the warm tier.
+   */
   pass(flushes: boolean): void {
     this.watermarkMs++;
     if (!flushes) return;

@@ -59,7 +59,7 @@ describe('series of one source that several protocols post', () => {
   test('keep their columns, however many heads of lines and lists of series there are', () => {
     const first = rowOf('mixed', ['otel_a', 'otel_b', 'otel_c'], 1);
     expect(post('otlpProtobuf', first)).toEqual(expectedOf(first));
-    // Heads and lists once had names by counters of their own: that of head 756 was that of the first list.
+    // Heads and lists were once numbered separately, so that head 756 and the first list had the same name.
     for (let i = 0; i < 800; i++) {
       const row = rowOf(i < 750 ? `other${i}` : 'mixed', [`m${i}_x`, `m${i}_y`], 100 + i);
       expect(post('lines', row)).toEqual(expectedOf(row));

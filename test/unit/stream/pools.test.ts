@@ -21,7 +21,7 @@ const device = (i: number): Labels => labelsOf(['device', `d${i}`]);
 /** Labels of a source, and the names of its series. */
 type Posted = readonly [source: Labels, names: readonly string[]];
 
-/** By the pools of an instance of post, what else it knows. */
+/** The dictionary of each instance of post, by the instance's pools. */
 const dictionaries = new WeakMap<Pools, SeriesDictionary>();
 
 async function settled(pools: Pools, posted: readonly Posted[]): Promise<SourceRows[]> {
@@ -83,7 +83,7 @@ describe('pools', () => {
   test('are those of the instance that came first', async () => {
     const places = new Places();
     const first = await poolsOf(new Pools(places), request(20));
-    // Another instance meets the same sources, and others, in another order.
+    // Another instance gets the same sources and 20 more, in reverse order.
     const others = await poolsOf(new Pools(places), request(40).toReversed());
     expect(others.toReversed().slice(0, 20)).toEqual(first);
   });
@@ -100,7 +100,7 @@ describe('pools', () => {
     const first = await poolsOf(new Pools(places), request(20));
     const apart = await poolsOf(new Pools(places, false), request(40));
     expect(apart).toEqual([...first, ...Array(20).fill(undefined)]);
-    // The others are written down, and no instance that makes pools takes them.
+    // The other sources are recorded as being in no pool, so no other instance puts them into one.
     expect(await poolsOf(new Pools(places), request(40))).toEqual(apart);
   });
 
@@ -119,7 +119,7 @@ describe('pools', () => {
     const shared = groups.filter(({ sourceIdBytes }) => idText(sourceIdBytes) === poolId);
     expect(groups).toHaveLength(2);
     expect(shared.map(({ layout, frames }) => [layout.seriesCount, frames.length])).toEqual([[20, 1]]);
-    // Fewer of them come in the same layout.
+    // A request with fewer of these sources has the same layout.
     const [few] = rowRecords(tenant, await settled(pools, request(15)));
     const [group] = decodeRecord(few!.data).groups;
     expect(group!.layout.id).toBe(shared[0]!.layout.id);

@@ -99,7 +99,7 @@ describe('a stream record', () => {
     const swapped = { ...a, layout: { ...a.layout, packed: b.layout.packed } };
     const bytes = encodeRecord({ tenant: 't', partition: 0, groups: [swapped] });
     expect(() => decodeRecord(bytes)).toThrow(MalformedRecordError);
-    // Nor once the stated id is cached.
+    // It is also refused once the stated id is cached.
     decodeRecord(encodeRecord({ tenant: 't', partition: 0, groups: [a, b] }));
     expect(() => decodeRecord(bytes)).toThrow(MalformedRecordError);
   });
@@ -140,7 +140,7 @@ describe('a stream record', () => {
         (record, at, byte, hasValidChecksum) => {
           const bytes = Buffer.from(record);
           bytes[at % bytes.length] = byte;
-          // With a valid checksum the altered body is read.
+          // With a valid checksum, the altered body is decoded.
           if (hasValidChecksum) bytes.writeUInt32LE(crc32(bytes.subarray(7)), 3);
           try {
             decodeRecord(bytes);

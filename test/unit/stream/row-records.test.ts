@@ -19,10 +19,10 @@ const tenant = {
 };
 const dictionary = new SeriesDictionary(tenant.id);
 let hosts = 0;
-/** Each its own: what an instance of post knows of a source outlives a test. */
+/** A new name for each use, because the dictionary keeps what it learned of a source. */
 const newHost = () => `h${hosts++}`;
 
-/** Posts one row, and gives its samples as they are in the stream, and the layouts they refer to. */
+/** Posts one row. Returns its samples as they are in the stream, and the layouts that they refer to. */
 function post(host: string, timestamp: number, values: ReadonlyMap<string, number>) {
   const source = sourceOf.host(host);
   const records = rowRecords(tenant, [rowsOf(dictionary, source, new Map([[timestamp, values]]))]);

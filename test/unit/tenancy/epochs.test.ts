@@ -68,7 +68,7 @@ test.each<{ name: string; before: Placement; partitions: number; from?: string; 
   },
 ])('$name', ({ before, partitions, from, after }) => {
   expect(planEpoch(before, partitions, NOW, from)).toEqual(after);
-  // Repeated, the command changes nothing.
+  // Repeating the command changes nothing.
   expect(planEpoch(after, partitions, NOW, from)).toEqual(after);
 });
 
@@ -95,7 +95,7 @@ test('a writer with a copy of up to a minute places every sample where all reade
   const anyChange = fc.record({
     afterMs: fc.integer({ min: 0, max: 3 * DAY_MS }),
     partitions: fc.integer({ min: 1, max: 64 }),
-    /** Days beyond the first free one. */
+    /** Days after the first free one. */
     laterDays: fc.nat(3),
   });
   const anyWrite = fc.record({
@@ -143,7 +143,7 @@ test('a deletion without an end covers every earlier sample, and no day of an ep
         publishedAfterMs: fc.nat(3 * DAY_MS),
         streamGapMs: anyGap,
         sampleBeforeMs: fc.nat(DAY_MS),
-        /** Of the writer's clock and the operator's to the stream's. */
+        /** Errors of the writer's and the operator's clocks against the stream's. */
         writerGapMs: anyGap,
         operatorGapMs: anyGap,
         aheadMs: fc.oneof(fc.constant(MAX_AHEAD_MS), fc.integer({ min: -MAX_AHEAD_MS, max: MAX_AHEAD_MS })),

@@ -16,7 +16,7 @@ const text = fc.oneof(
 const place = fc.record({ tenant: text, kind: fc.constantFrom('host', 'service'), source: text, name: text });
 type Place = typeof place extends fc.Arbitrary<infer P> ? P : never;
 
-/** Second places that differ from the first in little, or in where one part ends and the next begins. */
+/** Pairs of places that differ little, or only in where one part ends and the next begins. */
 const pair = fc
   .tuple(place, place)
   .chain(([a, b]) =>
@@ -32,7 +32,7 @@ const pair = fc
     ),
   );
 
-/** Every key, and beginning of keys, by which a read of the place reaches a store. */
+/** Every key, and every prefix of keys, that a read of the place asks a store for. */
 function reached({ tenant, kind, source, name }: Place) {
   const tenantId = tenantIdOf(tenant);
   const labels = kind === 'host' ? sourceOf.host(source) : sourceOf.service(source);
@@ -64,7 +64,7 @@ test('10,000 pairs of tenants, sources and names: what one reaches, no other doe
     fc.property(pair, ([a, b]) => {
       expect(shared(a, b)).toEqual([]);
       const { tenantId, ofTenant, ofSource, layout } = reached(a);
-      // Nothing that a user wrote.
+      // The keys contain nothing that a user wrote.
       expect(`${tenantId} ${ofTenant.join(' ')} ${ofSource.join(' ')} ${layout}`).toMatch(/^[\w:#{} -]+$/);
     }),
     { numRuns: 10_000 },

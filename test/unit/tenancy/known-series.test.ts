@@ -16,13 +16,15 @@ const tenantOf = (name: string): Tenant => ({
 const acme = tenantOf('acme');
 
 const sourceOf = (name: string): Labels => labelsOf(['instance', name]);
-/** A row of one sample of each source, of the series `up`. */
+/** Rows with one sample of the series `up` for each source. */
 const dictionary = new SeriesDictionary(acme.id);
 const rowsOf = (...sources: string[]): SourceRows[] =>
   sources.map((name) => rowsOfNames(dictionary, sourceOf(name), new Map([[0, new Map([['up', 0]])]])));
 const many = (prefix: string, count: number) => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
 
-/** A catalogue that has `up` of some sources, and counts the sources and the entries that it is asked for. */
+/**
+ * A catalogue with the series `up` of some sources. It counts the sources and entries that it is asked for.
+ */
 class CountedCatalogue implements Pick<Catalogue, 'existing' | 'source'> {
   asked = 0;
   entries = 0;
@@ -67,7 +69,7 @@ test('requests of ever new sources are looked up a hundred times in a second, th
   expect(catalogue.asked).toBe(100);
   // Only a source that exists has an entry to read.
   expect(catalogue.entries).toBe(1);
-  // What is known goes on; other tenants have look-ups of their own.
+  // Requests with cached sources proceed, and other tenants have look-ups of their own.
   const { kept } = await known.keep(acme, rowsOf('web1', '0-1'));
   expect(kept).toHaveLength(1);
   await known.keep(tenantOf('umbrella'), rowsOf(...many('x', 100)));

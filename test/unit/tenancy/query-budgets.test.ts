@@ -12,7 +12,7 @@ const acme: Tenant = {
   placement: { epochs: [{ fromDay: '1970-01-01', partitions: 1 }] },
 };
 
-/** The table's two calls, as DynamoDB does them. */
+/** The table's two calls, with DynamoDB's behaviour. */
 class Minutes implements Pick<UsageTable, 'beginQuery' | 'endQueries'> {
   calls = 0;
   isDown = false;
@@ -80,7 +80,7 @@ async function attack({ clock, budgets }: ReturnType<typeof fleet>, minutes: num
 
 test('four queries of 25 s a second get their bounds, although each comes to an instance that is idle', async () => {
   const { usedMs, atOnce, refused } = await attack(fleet(110), 5, 25_000);
-  // Those that run on from the minute before are not counted in the new one.
+  // Queries that run on from the previous minute are not counted in the new one.
   expect(atOnce).toBeLessThanOrEqual(20);
   expect(usedMs).toBeLessThanOrEqual(5 * (300_000 + 10 * 25_000));
   expect(refused).toBeGreaterThan(1_000);

@@ -227,7 +227,7 @@ describe('by property', () => {
     const readAll = (bytes: Buffer, guess?: (lineNumber: number) => ExpectedKeys | undefined) => {
       const found: unknown[] = [];
       const keysOf: ExpectedKeys[] = [];
-      // Each second head is guessed, the others are found.
+      // Every second head is guessed; the others are found.
       const heads = guess && {
         guess: () => (found.length % 2 === 0 ? guess(found.length) : undefined),
         find: () => guess(found.length),

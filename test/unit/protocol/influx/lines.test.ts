@@ -84,7 +84,7 @@ describe('lines', () => {
     let runs = 0;
     void fc.assert(
       fc.property(fc.array(fc.array(line, { minLength: 1, maxLength: 6 }), { maxLength: 5 }), (requests) => {
-        // What is known of a source outlives a run.
+        // Use new names in each run, because the dictionary keeps what it learned of a source.
         const run = runs++;
         requests.forEach((request, r) => {
           const expected = new Map<string, number>();

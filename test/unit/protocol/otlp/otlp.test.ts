@@ -154,7 +154,7 @@ test('half of a surrogate pair in JSON becomes U+FFFD, and series that differ in
   });
   const gauge = { dataPoints: [point('k\ud800', '\ud800'), point('k\udfff', '\udfff'), point('k', '😀')] };
   const metric = { name: 'm', description: 'cut \ud83d', unit: '\ud83d', gauge };
-  // The name differs from other tests': what an instance of post knows of a source outlives a test.
+  // The name differs from other tests', because the dictionary keeps what it learned of a source.
   const body = request(
     [metric],
     [...SHOP, text('service.instance.id', 'cut \ud83d'), text('os\ud83d', '\ud83d')],

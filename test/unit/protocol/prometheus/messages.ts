@@ -1,6 +1,9 @@
 import protobuf from 'protobufjs';
 
-/** The messages of both versions, as their specifications have them: a library's decoder is the oracle of ours. proto2, which leaves UTF-8 to the caller. */
+/**
+ * The messages of both versions, as their specifications define them. A library's decoder checks ours. The
+ * syntax is proto2, which leaves the validity of UTF-8 to the caller.
+ */
 const root = protobuf.parse(`
 syntax = "proto2";
 package v1;

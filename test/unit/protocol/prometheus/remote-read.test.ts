@@ -75,7 +75,7 @@ describe('an XOR chunk', () => {
   });
 });
 
-/** Hexadecimal. */
+/** The chunk's bytes, in hexadecimal. */
 const GOLDEN = '0004d00f3ff0000000000000e807c25fff207d2ffc';
 
 describe('a read request', () => {

@@ -144,7 +144,8 @@ describe.each(VERSIONS)('a remote-write %i.0 request', (version) => {
           () => message.decode(altered) as unknown as { timeseries: { samples: unknown[] }[] },
         );
         if (ours instanceof Error) expect(ours).toBeInstanceOf(MalformedBytesError);
-        // The library also decodes labels, which ours does when they are asked for, and what ours only counts.
+        // The library also decodes labels, which our decoder does only on request, and fields that ours only
+        // counts.
         if (ours instanceof Error || theirs instanceof Error) return;
         expect(ours.seriesCount).toBe(theirs.timeseries.length);
         expect(ours.samples.count).toBe(
