@@ -26,7 +26,7 @@ const MINUTE_MS = 60_000;
 const SEED = Number(process.env.ALERT_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const MINUTES = 40;
 
-/** Alerts of a monitor and of checks, over a real table, while any step may fail before or after it has acted. */
+/** Alerts of a monitor and of checks, over a real table. Any step may fail before or after it has acted. */
 describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
   const random = new Random(SEED);
   let tiers: Tiers;
@@ -41,7 +41,7 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
     await tiers?.stop();
   });
 
-  /** How likely a step fails. */
+  /** Probability that a step fails. */
   let faults = 0;
   const faulty =
     <A extends unknown[], R>(step: (...args: A) => Promise<R>) =>
@@ -100,7 +100,7 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
       queryLimitsOf: () => ({ maxSeries: 1000, maxSamples: 100_000, maxPoints: 100_000 }),
       stage: { ruleQueryOffset: 0 },
     };
-    /** By alert, what the webhook got. */
+    /** What the webhook received, by alert. */
     const told = new Map<string, string[]>();
     const post = faulty(async ({ json }: { readonly json: string }) => {
       if (random.chance(faults)) throw new DeliveryError('the receiver fails', false);
@@ -205,7 +205,7 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
       const happened = logs.map(({ createdAt, status }) => `${createdAt} ${status}`).reverse();
       expect({ id, told: [...new Set(told.get(id))] }).toEqual({ id, told: happened });
     }
-    // What is open is what the states say.
+    // The open alerts must be those that the states name.
     const tracks = (await monitorStates.list(tenant.id)).flatMap((state) => state.tracks);
     for await (const { value } of checks.list(tenant))
       if (value.track !== undefined) tracks.push(value.track);

@@ -3,8 +3,6 @@ import { Client } from '../support/client';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { until } from '../support/until';
 
-// Requests are quick, machines that do other work at the same time are not.
-
 describe('the HTTP API', () => {
   let stack: LocalStack;
   let client: Client;
@@ -315,7 +313,7 @@ describe('the HTTP API', () => {
     expect((await client.request('PUT', '/api/v0/hosts/nobody', { name: 'x' })).status).toBe(404);
     expect((await client.request('POST', '/api/v0/hosts', { meta: {} })).status).toBe(400);
     expect((await client.request('POST', '/api/v0/hosts', 'null')).status).toBe(400);
-    // Names and shapes that trip JavaScript.
+    // Names that JavaScript's objects have already.
     const odd = { name: 'odd', roleFullnames: ['constructor:web'] };
     const { id: oddId } = await client.json<{ id: string }>('POST', '/api/v0/hosts', odd);
     await client.json('PUT', `/api/v0/hosts/${oddId}`, { name: 'odd' });
@@ -328,7 +326,7 @@ describe('the HTTP API', () => {
 
   test('a service can be posted to from the moment it exists, in every instance that was asked before', async () => {
     const post = () => client.request('POST', '/api/v0/services/newborn/tsdb', '[]');
-    // Requests side by side have instances of their own.
+    // Concurrent requests are handled by several instances.
     const statuses = async () =>
       (await Promise.all(Array.from({ length: 6 }, post))).map(({ status }) => status);
     expect(await statuses()).toEqual(Array(6).fill(404));
@@ -385,7 +383,7 @@ describe('the HTTP API', () => {
     expect(await client.json('GET', `${path}&step=1d`)).toEqual({ metrics: means });
     const maxima = [...days].map(([time, values]) => ({ time, value: Math.max(...values) }));
     expect(await client.json('GET', `${path}&step=86400&aggregate=max`)).toEqual({ metrics: maxima });
-    // Without a step an aggregate of a short range is of minutes.
+    // Without `step`, an aggregate of a short range has steps of a minute.
     const minute = `/api/v0/hosts/${host}/metrics?name=custom.step&aggregate=count&from=${now - 540}&to=${now - 480}`;
     const counts = [now - 540, now - 480].map((time) => ({ time: time - (time % 60), value: 1 }));
     expect(await client.json('GET', minute)).toEqual({ metrics: counts });
@@ -394,7 +392,7 @@ describe('the HTTP API', () => {
   test('answers a range without samples with an empty array', async () => {
     const path = `/api/v0/hosts/${host}/metrics?name=custom.good&from=${now - 7200}&to=${now - 7000}`;
     expect(await client.json('GET', path)).toEqual({ metrics: [] });
-    // In ms and in microseconds, as people paste them.
+    // People paste times in ms and in microseconds.
     for (const scale of [1e3, 1e6]) {
       const pasted = `/api/v0/hosts/${host}/metrics?name=custom.good&from=${now * scale}&to=${now * scale}`;
       expect(await client.json('GET', pasted)).toEqual({ metrics: [] });
@@ -547,7 +545,7 @@ describe('the HTTP API', () => {
     });
 
     test('what would fill memory once it is parsed is answered, and ends no instance', async () => {
-      // unit/http/json-heap bounds what each takes.
+      // unit/http/json-heap bounds the memory that each takes.
       const bombs = [
         { body: `[${'{},'.repeat(1_300_000)}{}]`, status: 413 },
         { body: `[${'{},'.repeat(190_000)}{}]`, status: 200 },

@@ -21,7 +21,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const HOSTS = Array.from({ length: 40 }, (_, i) => `h${i}`);
-/** Small, so that a day of these hosts has several parts. */
+/** Size of a part: small, so that a day of these hosts has several parts. */
 const PART_BYTES = 6_000;
 
 describe('a day that is archived in parts', () => {
@@ -39,7 +39,7 @@ describe('a day that is archived in parts', () => {
     await tiers?.stop();
   });
 
-  /** A tenant of its own, and what one does with its only partition. */
+  /** A tenant with one partition, and what the tests do with it. */
   function pipeline() {
     const name = `parts${tests++}`;
     const id = tenantIdOf(name);
@@ -95,7 +95,7 @@ describe('a day that is archived in parts', () => {
         return archiveDay({ ...archiver, cold, manifest }, ref, { day }, limits);
       },
       /**
-       * Its first answers to writes are lost, so that the SDK sends each again.
+       * A manifest that makes each write twice, as the SDK does after a lost answer.
        *
        * @param meanwhile called between the two calls of the first write of its kind
        */
@@ -125,7 +125,9 @@ describe('a day that is archived in parts', () => {
           }),
         });
       },
-      /** Its archiver ends as it is about to write the object of this number. */
+      /**
+       * A store that ends the archiver when it is about to write the object of this number, counted from 0.
+       */
       killedAt(object: number) {
         let begun = 0;
         const cold = Object.create(tiers.cold) as typeof tiers.cold;
@@ -200,12 +202,12 @@ describe('a day that is archived in parts', () => {
   test('goes on where it was stopped or killed, with the parts that it has', async () => {
     const day = pipeline();
     await day.post(HOSTS, minutes(0, 90));
-    // Killed as it writes the third object: two are noted.
+    // The archiver is killed as it writes the third object, so two are recorded.
     await expect(day.archive(undefined, day.killedAt(2))).rejects.toThrow('killed');
     const kept = await day.objects();
     expect(kept).toHaveLength(2);
     await day.expectWhole();
-    // What arrives meanwhile, for groups before and after the point reached.
+    // Post more samples, for groups before and after the point that the archiver reached.
     await day.post(HOSTS, minutes(95, 97));
     let slices = 1;
     while (!(await day.archive(7))) slices++;
@@ -213,7 +215,7 @@ describe('a day that is archived in parts', () => {
     const keys = (await day.parts()).map(({ key }) => key);
     expect(keys).toEqual(expect.arrayContaining(kept));
     await day.expectWhole();
-    // The attempt knew nothing of what arrived after it began: the day is still open.
+    // The attempt knew nothing of samples that arrived after it began, so the day is still open.
     expect(await day.purge()).toMatchObject({ items: 0, remains: true });
     expect(await day.archive()).toBe(true);
     expect(await day.purge()).toMatchObject({ remains: false });
@@ -277,7 +279,7 @@ describe('a day that is archived in parts', () => {
     let nowMs = Date.now();
     const table = { client: tiers.meta.client, name: physicalName('Warm') };
     const warm = new WarmTier(table, ttlMs, () => nowMs);
-    /** What DynamoDB does within two days. */
+    /** Removes expired items, as DynamoDB does within two days. */
     const removeExpired = async () => {
       const Items: Record<string, AttributeValue>[] = [];
       for await (const page of paginateScan(
@@ -302,7 +304,7 @@ describe('a day that is archived in parts', () => {
     }
     await day.expectWhole();
     expect(await day.archive()).toBe(true);
-    // Now they expire, and the archive has them.
+    // Now the items expire, and the archive has their samples.
     nowMs += 2 * ttlMs;
     expect(await keep()).toBe(0);
     expect(await removeExpired()).toBe(0);
@@ -341,11 +343,11 @@ describe('a day that is archived in parts', () => {
           },
         },
       );
-    // An hour longer than the day's last sample can be read.
+    // One hour after the day's last sample can be read for the last time.
     const endMs = midnight + DAY + retentionMs + HOUR;
     expect(await run(endMs - 1)).toMatchObject({ expired: 0 });
     await day.expectWhole();
-    // Warm items that nobody archived go too.
+    // Warm items that were never archived are removed, too.
     await day.post(HOSTS.slice(0, 1), minutes(6, 7));
     expect(await run(endMs)).toMatchObject({ expired: 1, expiredObjects: 1, archived: 0 });
     expect(removed).toEqual([`${day.ref.tenantId} ${dayOf(midnight)}`]);
@@ -366,7 +368,7 @@ describe('a day that is archived in parts', () => {
     const entry = (await tiers.manifest.get(day.ref, dayOf(midnight)))!;
     expect(await expireDay(tiers, day.ref, entry, () => true)).toMatchObject({ isDone: true });
     day.posted.clear();
-    // The retention is raised, and the day is within it.
+    // Raise the retention, so that the day lies within it.
     await day.post(HOSTS, minutes(30, 50));
     expect(await day.archive()).toBe(true);
     expect((await day.objects()).sort()).toEqual((await day.parts()).map(({ key }) => key).sort());

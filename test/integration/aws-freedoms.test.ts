@@ -19,7 +19,7 @@ describe('a stack under all freedoms of AWS', () => {
     await stack?.stop();
   });
 
-  /** A sender's or an operator's way: again, until it is done. */
+  /** Repeats an act until it is done, as senders and operators do. */
   const persistently = <T>(what: string, act: () => Promise<T>) =>
     until(
       what,
@@ -70,7 +70,7 @@ describe('a stack under all freedoms of AWS', () => {
       const answer = await client.metrics(hostId, name, startS, startS + 7200);
       return (JSON.parse(answer) as { metrics: { time: number; value: number }[] }).metrics;
     };
-    // What was read once is in every later answer: a read is whole, or fails.
+    // A sample that was read once must be in every later answer, unless the read fails.
     const watch = async () => {
       while (!isOver) {
         for (const key of [...isReadable]) {

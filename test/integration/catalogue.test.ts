@@ -21,7 +21,7 @@ const RETENTION = 460 * 24 * HOUR;
 const tenant = { id: tenantIdOf('t') };
 const now = Math.floor(Date.now() / HOUR) * HOUR;
 
-/** Removes the items that DynamoDB removes by a time, ms. */
+/** Removes the items that DynamoDB would remove by a time, in ms. */
 async function removeExpired({ client, name: TableName }: Table, ms: number): Promise<void> {
   for await (const { Items = [] } of paginateScan({ client }, { TableName, ConsistentRead: true }))
     for (const { pk, sk, expiresAt } of Items)
@@ -140,7 +140,7 @@ describe('layouts that are put together', () => {
     await new PoolTable(tiers.meta, RETENTION, () => nowMs).join(tenant.id, new Map([[sourceId, sourceId]]));
 
     const raised = 2 * RETENTION;
-    // Instances of the former deploy may still write.
+    // Instances of the previous deploy may still write.
     expect(await lifetimes(raised).renew(() => true)).toBe(0);
     expect(await lifetimes(raised).retentionMs()).toBe(RETENTION);
     nowMs += HOUR;

@@ -6,7 +6,10 @@ import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { until } from '../support/until';
 import { encodeV1, encodeV2 } from '../unit/protocol/prometheus/messages';
 
-/** What clients of Prometheus, InfluxDB and OpenTelemetry ask beside samples; see test/peers for the clients themselves. */
+/**
+ * Requests that clients of Prometheus, InfluxDB and OpenTelemetry make in addition to sending samples.
+ * test/peers runs the clients themselves.
+ */
 describe('clients of others', () => {
   let stack: LocalStack;
   const nowMs = Math.floor(Date.now() / 1000) * 1000 - 5_000;
@@ -24,7 +27,7 @@ describe('clients of others', () => {
       timestamp: nowMs - (19 - i) * 15_000,
       value: 1,
     }));
-    // As npm prometheus-remote-write sends it: without Content-Encoding.
+    // npm's prometheus-remote-write sends no Content-Encoding.
     const answer = await post(
       '/prometheus/api/v1/write',
       snappyCompress(encodeV1(['a', 'b'].map((instance) => ({ labels: up(instance), samples })))),

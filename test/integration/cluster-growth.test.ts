@@ -13,9 +13,12 @@ import { startTiers, type Tiers } from '../support/tiers';
 
 const HOUR_MS = 3_600_000;
 const READERS = 10;
-/** Between two reads of a reader, ms. */
+/** Pause between two reads of a reader, in ms. */
 const READ_PAUSE_MS = 50;
-/** Group-windows: DynamoDB's stand-in answers one request at a time, and readers wait for it too. */
+/**
+ * Group-windows drained at once. DynamoDB's stand-in answers one request at a time, and readers wait for it,
+ * too.
+ */
 const DRAINED_AT_ONCE = 2;
 /** The long form posts 50,000 samples a second, and compares reads with rest: `npm run test:long`. */
 const IS_LONG = process.env.GROWTH !== undefined;
@@ -23,7 +26,7 @@ const [HOSTS, METRICS] = (process.env.GROWTH ?? '48x5').split('x').map(Number) a
 const PARTITIONS = Math.max(24, HOSTS / 4);
 /** Rounds of posts before anything moves. */
 const REST_ROUNDS = IS_LONG ? 10 : 1;
-/** After so long readers have noticed that a command has ended, ms. */
+/** Time after which readers have noticed that a command has ended, in ms. */
 const GOVERNED_MS = 500;
 const whole = { lost: 0, doubled: 0, wrong: 0 };
 
@@ -82,7 +85,7 @@ describe('a cluster that grows and shrinks while it is used', () => {
     return { before, windows: moved.length, samples, bytes: 0, remaining: 0 };
   }
 
-  /** The functions that the command calls, without the functions. */
+  /** Stands for the functions that the command invokes: it runs their work in this process. */
   const functions = {
     invoke: async <T>(name: string, payload: unknown): Promise<T> => {
       readers.phase(name === 'flusher' ? 'drain' : 'move');
@@ -92,14 +95,14 @@ describe('a cluster that grows and shrinks while it is used', () => {
     },
   };
 
-  /** The local cluster's own way to reshard, in the background as ElastiCache's. */
+  /** Reshards with the local cluster's own commands, in the background as ElastiCache does. */
   function resharding(): Resharding & { readonly failures: string[] } {
     const failures: string[] = [];
     let running: Promise<void> | undefined;
     return {
       failures,
       look: async () => {
-        // A primary that is killed between the two questions serves nothing.
+        // A primary that is killed between the two requests serves nothing.
         const primaries = await cluster.primaries();
         const slots = await Promise.all(primaries.map((node) => cluster.slotsOf(node).catch(() => [])));
         const shards = slots.filter((ranges) => ranges.length > 0).length;
@@ -137,7 +140,10 @@ describe('a cluster that grows and shrinks while it is used', () => {
     };
     endLoad = endPosts;
     return {
-      /** Waits for some rounds while nothing moves, before and after each change, as the machine may do other things too. */
+      /**
+       * Waits for some rounds while nothing moves. Both before and after each change, since the machine may
+       * do other work.
+       */
       rested: async () => {
         // Readers ask every 200 ms whether to wait.
         await sleep(GOVERNED_MS);
@@ -156,7 +162,7 @@ describe('a cluster that grows and shrinks while it is used', () => {
     const feed = new ClusterFeed(tiers, tenant, startMs, names);
     await feed.round(hosts, false);
     const { rested, stop } = load(feed, startMs);
-    // So that reads at rest come from memory and the warm tier, as they do afterwards.
+    // Drain first, so that reads at rest come from memory and the warm tier, as later reads do.
     readers.phase('drain');
     if (IS_LONG) await drained();
     await rested();
@@ -176,7 +182,7 @@ describe('a cluster that grows and shrinks while it is used', () => {
       shrunk: { losses: 0 },
       loss: undefined,
     });
-    // The governor held reads back then, and only then.
+    // The governor made reads wait only during the drain and the move.
     expect(waits.rest).toBe(0);
     expect(waits.drain + waits.move).toBeGreaterThan(0);
     expect({ errors, failures: feed.failures, reasons: [...feed.errors] }).toEqual({
@@ -197,7 +203,7 @@ describe('a cluster that grows and shrinks while it is used', () => {
     const killed = cluster.nodes[1] as ClusterNode;
     const way = resharding();
     const growing = scaleTo(5, way);
-    // It gives slots to the first that joins.
+    // Wait until the first new primary has slots.
     for (;;) {
       const primaries = await cluster.primaries();
       const joined = primaries[3];
@@ -209,7 +215,7 @@ describe('a cluster that grows and shrinks while it is used', () => {
     expect({ losses: losses > 0, to }).toEqual({ losses: true, to: 5 });
     const loss = (await tiers.recovery.loss())!;
     expect(loss.isOpen).toBe(true);
-    // Until it is read again a read says so.
+    // Until the lost samples are replayed, reads are refused as incomplete.
     const again = await feed.replay();
     const incomplete = errors.filter((error) => /not|incomplete|missing|lack/i.test(error)).length;
     console.log(

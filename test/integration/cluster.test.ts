@@ -39,7 +39,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
     cluster = await startCluster(temporaryDir());
     tiers = await startTiers({ redisUrl: cluster.url });
     await tiers.tenants.create(tenant.name, PARTITIONS);
-    // As the flusher's rounds do.
+    // Look at the primaries, as the flusher's rounds do.
     await tiers.losses.observe();
   });
 
@@ -81,7 +81,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
       expect(await node.redis.dbsize()).toBeGreaterThan(0);
       expect((await hostsOn(node)).length).toBeGreaterThan(0);
     }
-    // Without a bound of memory, and at the first look.
+    // No bound of memory is set, and CPU has no earlier look to compare with.
     expect(await tiers.hot.nodes.load()).toEqual({ memory: 0, cpu: 0 });
     expect(await feed.check()).toMatchObject({ ...whole, read: 5 * HOSTS * METRICS });
     expect(await flushAll()).toBe(HOSTS);
@@ -167,7 +167,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
     })();
     const { pressedUntilMs } = await tiers.recovery.holds();
     const begin = Date.now();
-    // Round the cluster, and home again.
+    // Move the slots through all primaries and back.
     for (let i = 0; i < 3; i++)
       for (const slot of slots) await cluster.moveSlot(slot, primaries[i % 3]!, primaries[(i + 1) % 3]!);
     const movedMs = Date.now();
@@ -185,7 +185,8 @@ describe('a hot tier of three primaries, each with a replica', () => {
     expect({ failures: feed.failures, errors: [...feed.errors] }).toEqual({ failures: [], errors: [] });
     expect(found.flatMap(({ errors }) => errors)).toEqual([]);
     expect(await tiers.recovery.loss()).toBeUndefined();
-    // No command moved them, and yet the governor knows.
+    // No command moved the slots. Nevertheless a look at the primaries has noticed it, so reads let other
+    // work go first.
     expect(pressedUntilMs).toBe(0);
     expect((await tiers.recovery.holds()).pressedUntilMs).toBeGreaterThan(movedMs);
     expect(await feed.check()).toMatchObject({ ...whole, read: rounds * HOSTS * METRICS });
@@ -193,7 +194,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
     expect(await feed.check()).toMatchObject({ ...whole, read: rounds * HOSTS * METRICS });
   });
 
-  /** Waits until a replica of the node, which does not answer any more, has taken its slots over. */
+  /** Waits until a replica of the node, which no longer answers, has taken over its slots. */
   const takenOver = (slot: number, node: ClusterNode) =>
     until(
       'a replica to take over',
@@ -223,9 +224,10 @@ describe('a hot tier of three primaries, each with a replica', () => {
     replica!.signal('SIGCONT');
     const owner = await takenOver(slot, primary!);
     expect(owner).toBe(replica);
-    // Appended, acknowledged, and not there: what nobody may take for a gap in the data.
+    // These samples were appended and acknowledged, and are gone. No read may take that for a gap in the
+    // data.
     const after = await feed.check();
-    // Where a correction is lost, the value before it is read.
+    // Where a correction was lost, the value before it is read.
     const wrong = CORRECTED_AFTER * held.length * METRICS;
     expect(after).toMatchObject({ lost: 5 * held.length * METRICS, doubled: 0, wrong });
     const source = sourceOf.host(held[0]!);
@@ -277,7 +279,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
   });
 });
 
-/** How often nodes sent a client elsewhere. */
+/** Counts redirections of clients, by kind. */
 async function redirectionsOf(nodes: readonly ClusterNode[]) {
   const count = { MOVED: 0, ASK: 0, TRYAGAIN: 0 };
   for (const { redis } of nodes) {

@@ -3,8 +3,6 @@ import { Client } from '../support/client';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { until } from '../support/until';
 
-// Requests are quick, machines that do other work at the same time are not.
-
 /**
  * Mackerel's wire contract (shared/protocol/mackerel/README.md), section by section, one row a rule: requests as
  * mackerel-agent, mkr and mackerel-client-go write them, and the status, headers and JSON of the answers.
@@ -12,7 +10,7 @@ import { until } from '../support/until';
 describe('the contract of the Mackerel API', () => {
   let stack: LocalStack;
   let client: Client;
-  /** A host with metrics, one that is retired, and one that others change. */
+  /** A host with metrics, one that is retired, and one that the rows change. */
   let host: string;
   let retired: string;
   let other: string;
@@ -78,7 +76,7 @@ describe('the contract of the Mackerel API', () => {
     readonly path: () => string;
     readonly body?: unknown;
     readonly status?: number;
-    /** The schema of a 200's JSON; other answers are held against the error's. */
+    /** Schema of the JSON of a 200. Other answers must match the schema of errors. */
     readonly answer?: () => unknown;
     readonly headers?: Record<string, unknown>;
   }
@@ -887,7 +885,7 @@ describe('the contract of the Mackerel API', () => {
     ],
   };
 
-  // In the order of the specification: some rows tell of what those before them did.
+  // Rows run in the order of the specification, because some depend on earlier ones.
   describe.each(Object.entries(sections))('section %s', (_, rows) => {
     test.each(rows)('$rule', async ({ method = 'GET', path, body, status = 200, answer, headers = {} }) => {
       const sent = typeof body === 'function' ? body() : body;
@@ -960,7 +958,7 @@ describe('the contract of the Mackerel API', () => {
       '/api/v0/services/race/roles',
     );
     expect(made.map(({ name }) => name)).toEqual(roles.sort());
-    // And at once on one host: an update adds, none is lost.
+    // Concurrent updates of one host: each adds its role, and none is lost.
     await Promise.all(
       roles.map((role) =>
         client.json('PUT', `/api/v0/hosts/${ids[0]}`, { name: 'role0', roleFullnames: [`race:${role}`] }),

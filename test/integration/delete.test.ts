@@ -20,7 +20,7 @@ const DAY = 24 * HOUR;
 const source = sourceOf.host('h');
 const NAMES = ['a.x', 'a.y', 'b'] as const;
 const midnight = Math.floor(Date.now() / DAY) * DAY;
-/** Of two windows and two days. */
+/** Times in two windows and two days. */
 const TIMES = [midnight - 2 * MINUTE, midnight - MINUTE, midnight, midnight + MINUTE];
 const DAYS = [dayOf(midnight - 1), dayOf(midnight)];
 const quarantine = {
@@ -93,7 +93,10 @@ describe('deletions', () => {
     await tiers?.stop();
   });
 
-  /** A tenant of its own, the stream in front of it, and what rule 2 says by the letter of what was delivered. */
+  /**
+   * A tenant of its own, the stream in front of it, and the result of applying rule 2 (DESIGN.md) to what was
+   * delivered.
+   */
   function pipeline() {
     const name = `t${runs++}`;
     const tenant = {
@@ -149,7 +152,7 @@ describe('deletions', () => {
           stream.push({
             data: record!.data,
             sequenceNumber,
-            // Not ascending.
+            // Arrival times are not ascending.
             arrivalMs: midnight + (stream.length ^ 3),
             shardId: 's',
           });
@@ -167,7 +170,7 @@ describe('deletions', () => {
             return `${NAMES[i]}@${(ms - midnight) / MINUTE}=${value}`;
           }),
         );
-        // A tier that shows nothing says that it has nothing.
+        // If no place is shown, every tier says that it has nothing.
         if (lines.length === 0)
           for (const { samples, places } of Object.values(readings))
             expect([samples, places.filter(({ matched }) => matched > 0)]).toEqual([0, []]);
@@ -194,7 +197,7 @@ describe('deletions', () => {
           })
           .sort();
       },
-      /** Samples in the objects of the archive, read past everything that hides what was deleted. */
+      /** Counts the samples in the archive's objects, including deleted ones that reads hide. */
       async archived(): Promise<number> {
         let samples = 0;
         for (const day of DAYS)
@@ -217,7 +220,8 @@ describe('deletions', () => {
           await run(step);
           if (step.kind !== 'post' && step.kind !== 'delete') expect(await read()).toEqual(expected());
         }
-        // In the end everything is delivered once more, backwards, and moved to the archive: there too it is final.
+        // In the end, everything is delivered once more, backwards, and moved to the archive. Deletions hold
+        // there, too.
         await run({ kind: 'deliver', records: records().reverse() });
         expect(await read()).toEqual(expected());
         for (const kind of ['flush', 'archive', 'purge'] as const) await run({ kind });
@@ -265,7 +269,7 @@ describe('deletions', () => {
     expect(await archived()).toBe(4);
     expect(await isOpen()).toBe(false);
 
-    // A correction: newer than the deletion.
+    // A correction is newer than the deletion.
     await run(post(TIMES[1]!, 7));
     await run({ kind: 'deliver', records: [5] });
     expect(await read()).toEqual(
@@ -291,7 +295,7 @@ describe('deletions', () => {
     expect(after!.archived).toMatchObject({ changes: after!.changes, parts: before!.archived!.parts });
     expect(await read()).toEqual(['a.x@-2=1', 'b@-2=1']);
 
-    // Delivered again, as by a replay, it opens nothing.
+    // Delivered again, as by a replay, the deletion opens no day.
     await run({ kind: 'deliver', records: [1] });
     expect(await tiers.manifest.get(ref, DAYS[0]!)).toEqual(after);
   });

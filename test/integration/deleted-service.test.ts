@@ -104,7 +104,7 @@ describe('a service that is deleted and created again before its tenant grows', 
       String(AFTER),
     );
     const grownS = dayStartMs(epochs.at(-1)!.fromDay) / 1000;
-    // The eve of the new day comes: for post, which takes samples of a day ahead, and for readers.
+    // Move post's clock ahead, so that it takes samples of the new day, and query's, so that it reads them.
     faults.clockSkewMs = (name) => ({ post: 28 * HOUR_MS, query: 5 * HOUR_MS })[name] ?? 0;
     for (const name of ['post', 'query']) faults.kill(name);
     const points = new Map([

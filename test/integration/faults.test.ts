@@ -82,13 +82,13 @@ describe('under faults between functions, stores and the stream, no sample is lo
   /** Posts rounds of a host: new seconds, and corrections of old ones. */
   async function postRounds(hostId: string, from: number, to: number): Promise<void> {
     for (let round = from; round < to; round++) {
-      // Over several windows.
+      // Spread the samples over several windows.
       await post(samplesOf(hostId, [round * 60], round));
       if (round % 3 === 2) await post(samplesOf(hostId, [random.integer(0, round) * 60], round + 0.5));
     }
   }
 
-  /** Lifts every fault; then every acknowledged sample is read back once, with its last value. */
+  /** Lifts every fault. Then expects every acknowledged sample once, with its last value. */
   async function expectWhole(): Promise<void> {
     faults.off();
     // The next drain would wait for the leases of failed flushers.
@@ -104,11 +104,14 @@ describe('under faults between functions, stores and the stream, no sample is lo
     expect(ledger.acknowledged).toBeGreaterThan(0);
   }
 
-  /** Makes the next flusher record the primaries again, as where it never ran. */
+  /** Makes the next flusher record the primaries again, as if none had run before. */
   const forgetPrimaries = () =>
     dynamodb.send(new DeleteItemCommand({ TableName: physicalName('MetaTable'), Key: metaKeys.era }));
 
-  /** Waits until no loss is open: a flusher killed in its very first runs may have left what looks like one. */
+  /**
+   * Waits until no loss is open. A flusher that was killed in its very first runs may have left what looks
+   * like one.
+   */
   const recovered = () =>
     until(
       'the end of recovery',
@@ -143,7 +146,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
         'flusher',
         async () => {
           await functions.invoke('flusher', { drain: true });
-          // As the schedule does, which stores watermarks.
+          // Run the flusher as the schedule does, which stores watermarks.
           await functions.invoke('flusher', {});
         },
       ],
@@ -158,7 +161,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
         await run().catch(() => {});
         kill.lift();
         isKilled = kill.hits > 0;
-        // The killed function's leases, or the next run would pass them over.
+        // Expire the killed function's leases, or the next run would pass their windows over.
         await expireLeases(redis);
       }
     }
@@ -174,7 +177,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
   test('flushes race 100,000 appends', async () => {
     const hostIds = await Promise.all(Array.from({ length: 4 }, host));
     let trims = 0;
-    // Sees the flushers' trims, and lets them pass.
+    // Counts the flushers' trims, and lets them pass.
     const watching = faults.rule({
       matches: isCall('flusher', 'trim'),
       fault: () => {
@@ -184,7 +187,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     });
     const posting = Promise.all(
       hostIds.map(async (hostId) => {
-        // More than 25,000 where the flushers were slow to begin.
+        // Post more than 25,000 seconds if the flushers were slow to begin.
         for (let from = 0; from < 25_000 || trims === 0; from += 250)
           await post(
             Array.from({ length: 250 }, (_, i) => ({
@@ -208,7 +211,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
   ])(
     "a flusher's lease expires $name, and before it goes on a second flusher runs and more is posted",
     async ({ phase, operation }) => {
-      // So that the paused call is one for this host.
+      // Drain everything, so that the paused call is one for this host.
       await drainAll();
       const hostId = await host();
       await postRounds(hostId, 0, 6);
@@ -218,7 +221,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
         await postRounds(hostId, 4, 8);
         await ingested();
         await drainAll();
-        // The first flusher would remove these frames, if it could.
+        // These are the frames that the first flusher would remove, if it could.
         await postRounds(hostId, 0, 9);
         await ingested();
       });
@@ -239,7 +242,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
         kind: 'interrupt',
         phase: 'after',
         act: async () => {
-          // In the place of the removed frames, before the trim comes again.
+          // Post frames in the place of the removed ones, before the trim is sent again.
           await postRounds(hostId, 0, 12);
           await ingested();
           return false;
@@ -304,7 +307,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     let isFirst = true;
     faults.rule({
       matches: isCall('post', 'PutRecords'),
-      // Some records are in before the client hears that not all are.
+      // Some records are stored before the client hears that others are not.
       fault: () => ({
         kind: 'fail-records',
         share: 0.5,
@@ -365,7 +368,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     await redis.config('SET', 'maxmemory', Math.round(used / 0.9));
     try {
       const { samples, failed } = await functions.invoke<FlushResult>('flusher', {});
-      // Windows of earlier tests are due at once too.
+      // Windows of earlier tests are due at once, too.
       expect([samples >= 10, failed]).toEqual([true, 0]);
     } finally {
       await redis.config('SET', 'maxmemory', 0);
@@ -407,7 +410,10 @@ describe('under faults between functions, stores and the stream, no sample is lo
   }
 });
 
-/** Every change at which a flusher or an archiver may be killed; without one of them the test above ended too early. */
+/**
+ * Every change at which a flusher or an archiver may be killed. If the test above misses one, it ended too
+ * early.
+ */
 const CHANGES = [
   'flusher dynamodb PutItem recovery era',
   'flusher dynamodb PutItem recovery flushed',

@@ -7,7 +7,7 @@ import { ops } from '../support/ops';
 import { Stores } from '../support/stores';
 import { until } from '../support/until';
 
-/** Samples of the flood, and its requests: 20,000 in `npm run test:long`. */
+/** Samples of a flooded host, and requests of the flood; `npm run test:long` sends 20,000. */
 const SAMPLES = 1_000_000;
 const REQUESTS = Number(process.env.FLOOD_REQUESTS ?? 25);
 /** Requests of hosts that come and go, each with names of its own. */
@@ -58,7 +58,7 @@ describe('a flood', () => {
         if (!environment.includes(`AWS_LAMBDA_FUNCTION_NAME=${functionName('local', name)}`)) return 0;
         return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024;
       } catch {
-        // It has ended meanwhile.
+        // The process has ended.
         return 0;
       }
     });
@@ -74,7 +74,7 @@ describe('a flood', () => {
     let posted = false;
     let slowestMs = 0;
     let meanwhile = 0;
-    // Meanwhile another host posts a sample, reads until it finds it, and repeats.
+    // At the same time, another host posts a sample, reads until it finds it, and repeats.
     const bystander = (async () => {
       let seconds = 0;
       for (; !posted || seconds < 3; seconds++) {

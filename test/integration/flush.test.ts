@@ -51,7 +51,10 @@ describe('moving group-windows', () => {
     await tiers?.stop();
   });
 
-  /** Posts values of a host, each list at one timestamp; every call is a record that arrives later. */
+  /**
+   * Posts values of a host, each list at one timestamp. Every call is a record that arrives later than the
+   * last.
+   */
   async function post(
     host: string,
     posts: readonly { at: number; values: Readonly<Record<string, number>> }[],
@@ -145,7 +148,7 @@ describe('moving group-windows', () => {
     ]);
     const { lease, group } = await leaseOf('failover');
     const { frames } = await tiers.hot.mover.frames(ref, group, start);
-    // The state of a replica that lagged, after a failover and the next append.
+    // Leave the state of a replica that lagged, after a failover and the next append.
     const key = tiers.hot.space.keyOf(ref, group, start);
     await tiers.redis.rpop(key);
     await post('failover', [{ at: start + 2000, values: { a: 3 } }]);
@@ -163,7 +166,7 @@ describe('moving group-windows', () => {
     await tiers.redis.flushall();
     await post('forgotten', [{ at: start + 1000, values: { a: 2 } }]);
     await expect(read('forgotten', 'a')).rejects.toThrow('may be missing');
-    // As if a replay had found nothing.
+    // Close the loss, as if a replay had found nothing.
     await tiers.recovery.closeLoss((await tiers.recovery.loss())!);
     expect([...(await read('forgotten', 'a'))]).toEqual([[1, 2]]);
     await flush();
@@ -232,7 +235,7 @@ describe('moving group-windows', () => {
 
   describe('frames that expire before a flusher moves them are noticed as a loss', () => {
     const group = groupIdOf(sourceIdOf(tenant.id, sourceOf.host('expired')), 0, 0);
-    /** As the store does once a day has passed. */
+    /** Removes the frames, as the store does once a day has passed. */
     const expire = async () =>
       expect(await tiers.redis.unlink(tiers.hot.space.keyOf(ref, group, start))).toBe(1);
     const flushAll = async () =>
@@ -276,7 +279,7 @@ describe('moving group-windows', () => {
     });
   });
 
-  /** Reads the window of a group as a read of many groups does, and of each other group of the read what it has. */
+  /** Reads the window of some groups as a read of many groups does. Eight of its groups have no samples. */
   async function readTogether(groups: readonly GroupId[]) {
     const others = Array.from({ length: 8 }, (_, i) =>
       groupIdOf(sourceIdOf(tenant.id, sourceOf.host(`no${i}`)), 0, 0),
@@ -311,7 +314,7 @@ describe('moving group-windows', () => {
       expect(await readTogether(groups)).toEqual(each);
       calls.push(tiers.calls() - before);
     }
-    // A query that ends early takes more.
+    // A query that ends early takes further requests.
     expect(Math.min(...calls)).toBe(1);
   });
 
@@ -333,7 +336,8 @@ describe('moving group-windows', () => {
     expect(await read('large', 'm7')).toEqual(expected);
 
     expect(await readTogether([group])).toEqual([parts]);
-    // The first part says itself that it is not all, to a read that asked before the day said so.
+    // The first part has the attribute `divided`, for a read that looked for the day's marker before it was
+    // written.
     const Key = warmKeys.divided(ref, dayOf(start));
     await tiers.meta.client.send(new DeleteItemCommand({ TableName: physicalName('Warm'), Key }));
     expect(await readTogether([group])).toEqual([parts]);

@@ -6,18 +6,18 @@ import { OpenApiChecker } from '../support/openapi-checker';
 import { operationsOf, requestArbitrary } from '../support/request-arbitrary';
 import { until } from '../support/until';
 
-/** `npm run test:long` sends 100,000. */
+/** Number of requests; `npm run test:long` sends 100,000. */
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 2_000);
 const BATCH = 100;
 /** Requests in flight. */
 const LANES = 8;
 
-/** Stand for ids that the server gives, in requests that are made before it gives them. */
+/** Placeholders for ids. Requests are made before the server gives the ids. */
 const HOST = 'HostOfTheBatch';
 const ANNOTATION = 'AnnotationOfTheBatch';
 const SILENCE = 'SilenceOfTheBatch';
 
-/** Mackerel's objects, one of each: requests name it by a text that stands for its id. */
+/** One object of each of Mackerel's kinds. Requests name it by a placeholder for its id. */
 const OBJECTS = [
   { list: 'monitors', parameter: 'monitorId', body: { type: 'connectivity', name: 'a' } },
   { list: 'downtimes', parameter: 'downtimeId', body: { name: 'a', start: 1, duration: 1 } },
@@ -67,9 +67,13 @@ describe('requests made of the OpenAPI document', () => {
     return objects.find(({ type }) => type !== 'group-default')?.id;
   }
 
-  /** Makes what the requests of a batch are about again: those before retire hosts and delete services. */
+  /**
+   * Creates what the requests of a batch are about. Earlier batches retire hosts and delete services.
+   *
+   * @returns a function that replaces placeholders
+   */
   async function prepare(): Promise<(text: string) => string> {
-    // Those of earlier batches go, so that the last batch is as quick as the first.
+    // Retire the hosts of earlier batches, so that the last batch is as quick as the first.
     const { hosts } = await client.json<{ hosts: { id: string }[] }>(
       'GET',
       `/api/v0/hosts?${ALL_STATUSES}&limit=30`,
@@ -171,7 +175,7 @@ describe('requests made of the OpenAPI document', () => {
       limit: [1, 1000],
       nextId: [HOST],
     };
-    /** Of operations, how often each status was answered. */
+    /** How often each status was answered, by operation. */
     const answers = new Map<string, number>();
     await fc.assert(
       fc.asyncProperty(
@@ -204,13 +208,14 @@ describe('requests made of the OpenAPI document', () => {
       { numRuns: Math.ceil(REQUESTS / BATCH), endOnFailure: true },
     );
     expect([...answers.values()].reduce((sum, count) => sum + count)).toBeGreaterThanOrEqual(REQUESTS);
-    // The requests mean something: most of what can be done was done (15 of 147 operations were not, by chance); one thing cannot.
+    // Most operations must have succeeded at least once. In one run, 15 of 147 did not, by chance; one never
+    // can.
     const undone = operations.filter(
       ({ method, path }) => ![200, 202, 204].some((status) => answers.has(`${method} ${path} ${status}`)),
     );
     expect(undone.length).toBeGreaterThan(0);
     expect(undone.length).toBeLessThan(operations.length / 5);
-    // And the checker can tell: an answer too little, too much or of another status is a flaw.
+    // The checker must notice an answer with too little, with too much or of another status.
     const org = (status: number, body: string) =>
       checker.flawOf('GET', '/api/v0/org', status, 'application/json', body);
     expect(org(200, '{"name":"a","displayName":null}')).toBeUndefined();

@@ -53,7 +53,7 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
 
   test('reads exactly at all times, with late, early and corrected samples, deletions and a replay', async () => {
     const random = randomOf(20_261_122);
-    // The clock of post and of operators; that of the stores is none that this depends on.
+    // The clock of post and of operators. Nothing here depends on the stores' clocks.
     const start = Math.floor(Date.now() / DAY) * DAY - 6 * DAY;
     let nowMs = start;
     const now = () => nowMs;
@@ -78,7 +78,10 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
     /** What readers must see: host, metric and time -> value. */
     const ledger = new Map<string, number>();
 
-    /** A shard for each partition, with a range of sequence numbers of its own, in a random order: they tell nothing of time. */
+    /**
+     * A shard for each partition, with its own range of sequence numbers. The ranges are in a random order,
+     * so they tell nothing of time.
+     */
     const shards = new Map<string, bigint>();
     const put = (records: readonly OutgoingRecord[]) => {
       for (const { data, partitionKey: shardId } of records) {
@@ -160,7 +163,7 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
       for (const host of hosts) expect((await read(host)).sort()).toEqual(expected(host).sort());
     };
 
-    // Each is published on the eve of its border's eve.
+    // Each epoch is published two days before its first day.
     const grown = dayOf(start + 2 * DAY);
     const shrunk = dayOf(start + 4 * DAY);
     const everyone = HOSTS.map((_, host) => host);
@@ -174,14 +177,15 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
       for (const host of everyone) {
         const writer = writers[(host + step) % 2]!;
         const older = nowMs - Math.floor(random() * DAY);
-        // The farthest that post accepts, sometimes.
+        // Sometimes the latest time that post accepts.
         const ahead = nowMs + (host % 4 === 0 ? MAX_AHEAD_MS : Math.floor(random() * MAX_AHEAD_MS));
         for (const time of [nowMs, older, ahead]) await post(writer, host, time);
-        // A correction, or what a client sent once more.
+        // Correct a value, or send it once more as a client may.
         if (host % 3 === 0) await post(writer, host, older);
       }
       if (step % 6 === 3) await remove(step % 12, nowMs - DAY, nowMs + DAY);
-      // Of all that was posted so far: the host goes on to post, in days of other partitions too.
+      // Delete all that was posted so far. The host goes on posting, also on days with other numbers of
+      // partitions.
       if (step % 6 === 4) await remove((step * 5) % 12, ALL_TIME.fromMs, ALL_TIME.toMs);
       await deliver();
       if (step % 3 === 0) await expectExact([step % 12]);
@@ -191,7 +195,7 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
     }
     await expectExact(everyone);
 
-    // Deletions across both borders, a replay of all records, and everything moved to the archive.
+    // Delete samples across both borders, replay all records, and move everything to the archive.
     await remove(0, dayStartMs(grown) - 6 * HOUR, dayStartMs(shrunk) + 6 * HOUR);
     await remove(1, 0, start + 9 * DAY);
     await deliver();
@@ -236,7 +240,7 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
     const before = (await operator.read('copied'))!;
     const after = { epochs: [...before.placement.epochs, { fromDay: day, partitions: 64 }] };
     await operator.setPlacement(before, after);
-    // Setting the same placement again is no change: a retry after a lost answer does so.
+    // A retry after a lost answer sets the same placement again. That is no change.
     await operator.setPlacement(before, after);
     const other = { epochs: [...before.placement.epochs, { fromDay: day, partitions: 32 }] };
     await expect(operator.setPlacement(before, other)).rejects.toThrow('changed or deleted meanwhile');
@@ -249,7 +253,7 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
     await expect(writer.get('copied')).rejects.toThrow();
     Object.assign(tiers.meta, { name });
     expect((await writer.get('copied'))!.placement).toEqual(after);
-    // A clock that was set back vouches for no copy.
+    // After the clock was set back, no cached copy is trusted.
     nowMs -= HOUR;
     await operator.setPlacement((await operator.read('copied'))!, before.placement);
     expect((await writer.get('copied'))!.placement).toEqual(before.placement);

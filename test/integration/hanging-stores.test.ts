@@ -10,7 +10,7 @@ import { until } from '../support/until';
 
 const now = Math.floor(Date.now() / 60_000) * 60;
 
-/** The real query handler, here, with a network that can hang between it and each store. */
+/** The real query handler in this process, with a network that can hang between it and each store. */
 describe('a store that takes connections and never answers', () => {
   let stack: LocalStack;
   let relays: Record<'redis' | 'dynamodb' | 's3', Relay>;

@@ -13,7 +13,7 @@ import { temporaryDir } from '../support/temporary-dir';
 const HOUR_MS = 3_600_000;
 const HOSTS = 50;
 const METRICS = 100;
-/** Most bytes of memory a sample may take, everything that the hot tier keeps included. */
+/** Most bytes of memory for a sample, including everything that the hot tier keeps. */
 const MAX_BYTES_PER_SAMPLE = 9.5;
 
 describe('the memory of the hot tier', () => {
@@ -53,7 +53,7 @@ describe('the memory of the hot tier', () => {
     const start = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
     const hosts = Array.from({ length: HOSTS }, (_, h) => {
       const source = sourceOf.host(`host${h}`);
-      // As agents have them: names and layouts differ from host to host.
+      // Names and layouts differ from host to host, as agents' do.
       const names = Array.from({ length: METRICS }, (_, m) => `custom.app${h % 7}.metric${m}.value`);
       const layout = layoutOf(names.map((name) => metricOf(source, name)));
       return {
@@ -70,7 +70,7 @@ describe('the memory of the hot tier', () => {
       const timestamp = start + minute * 60_000;
       const records = hosts.map((group, index) => ({
         index,
-        // As long as Kinesis' sequence numbers really are.
+        // Sequence numbers are as long as those of Kinesis.
         version: {
           arrivalMs: timestamp + 700 + index,
           sequence:
@@ -103,7 +103,8 @@ describe('the memory of the hot tier', () => {
       `hot bytes a sample, into an empty store: minute 1 ${first[0]!.toFixed(2)}, minute 10 ${first[9]!.toFixed(2)}, ` +
         `minute 60 ${first[59]!.toFixed(2)}; in the next hour ${Math.min(...second).toFixed(2)} to ${Math.max(...second).toFixed(2)}`,
     );
-    // A window's keys and layout are paid for by its first samples: an empty store is below the bound from minute 10 on.
+    // A window's first samples pay for its keys and its layout. So an empty store is below the bound from
+    // minute 10 on.
     expect(Math.max(...first.slice(9))).toBeLessThanOrEqual(MAX_BYTES_PER_SAMPLE);
     expect(Math.max(...second)).toBeLessThanOrEqual(MAX_BYTES_PER_SAMPLE);
   });

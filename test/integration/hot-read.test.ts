@@ -43,7 +43,7 @@ interface Group {
 
 const allNumbers = Array.from({ length: 50 }, (_, m) => m);
 
-/** Frames of two layouts in every format, in which times and versions meet. */
+/** Frames of two layouts in every format. Some have equal times and versions. */
 const anyGroup = (i: number): fc.Arbitrary<Group> => {
   const source = sourceOf.host(`host${i}`);
   const named = (from: number, to: number) =>
@@ -71,7 +71,7 @@ const anyGroup = (i: number): fc.Arbitrary<Group> => {
   return fc
     .record({
       frames: fc.array(frame, { maxLength: 12 }),
-      // Of all series no columns are picked: frames come whole.
+      // If all series are wanted, no columns are picked, and frames come whole.
       wanted: fc.oneof(
         { weight: 3, arbitrary: fc.subarray(allNumbers, { minLength: 1, maxLength: 8 }) },
         { weight: 1, arbitrary: fc.constant(allNumbers) },
@@ -131,7 +131,7 @@ describe('a read of memory', () => {
       async () => layouts[0]!,
     );
 
-  /** The part of a block in the range: frames outside may come too. */
+  /** The part of a block in the range. Frames outside it may come, too. */
   const plain = (whole: Block | undefined) => {
     if (whole === undefined) return undefined;
     const block = sliceBlock(whole, range.fromMs, range.toMs);
@@ -200,7 +200,8 @@ describe('a read of memory', () => {
               await known.mover.trim(ref, lease, movedFrames(some, kind === 'flush'));
             }
             if (kind === 'lose') {
-              // The node is replaced and empty: a due entry without frames would mean that frames expired.
+              // The node was replaced by an empty one. A due entry without frames would mean that frames
+              // expired.
               await redis.flushall();
               await known.marks.mark(ref, 'loss');
             }
@@ -252,7 +253,7 @@ describe('a read of memory', () => {
     const groups = Array.from({ length: 9 }, (_, i): Group => {
       const source = sourceOf.host(`many${i}`);
       const layout = layoutOf(Array.from({ length: 3 }, (_, m) => metricOf(source, `m${m}`)));
-      // The first has more frames by itself than a call may look at.
+      // The first group alone has more frames than a call may look at.
       const frames = Array.from({ length: i === 0 ? 20_001 : 5_000 }, (_, n) =>
         encodeFrame({
           layout: layout.idBytes,
@@ -265,14 +266,14 @@ describe('a read of memory', () => {
       return { id: groupIdOf(sourceIdOf(tenantId, source), 0, 0), layouts: [layout], wanted, frames };
     });
     await put(groups);
-    // Loads the scripts.
+    // Load the scripts first.
     await Promise.all([hot.marks.inspect(ref), read(groups[1]!)]);
     const calls = Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats'))![1]);
     const found = await Promise.all(groups.map((group) => read(group)));
     for (const [i, { frames }] of groups.entries())
       expect([...found[i]!.blocks[0]!.block.columns[0]!.values]).toEqual([...frames.keys()]);
     const after = Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats'))![1]);
-    // The large one alone, its mark again, and the others four at a time.
+    // The calls: the large group alone, its mark again, and the other groups four at a time.
     expect(after - calls).toBe(4);
     // Whole frames of a narrow range: the script finds only while it looks that they are too many.
     const wholes = groups.slice(0, 3).map((group) => ({ ...group, wanted: group.layouts[0]! }));

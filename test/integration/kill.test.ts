@@ -49,18 +49,18 @@ describe('SIGKILL of all functions and of the hot tier in the middle of posting'
         const points = names.map((name, m) => ({ hostId: host, name, time, value: value + m }));
         const isAcknowledged = async () =>
           (await client.request('POST', '/api/v0/tsdb', points).catch(() => undefined))?.status === 200;
-        // As an agent does.
+        // Post until the answer is an acknowledgement, as an agent does.
         while (!(await isAcknowledged()));
         acknowledged.get(host)!.set(round, value);
       });
-      // While the posts of the round are under way.
+      // Kill functions while the posts of the round are under way.
       if (round % 10 === 5) await stack.killFunctions();
       await Promise.all(posts);
     }
     const total = [...acknowledged.values()].reduce((sum, rounds) => sum + rounds.size, 0);
     expect(total).toBe(HOSTS * ROUNDS);
 
-    // Appends notice the loss; recovery acts at its next tick, which this takes sooner.
+    // Appends notice the loss. Run recovery now, sooner than its next tick.
     const functions = new Functions(stack.url);
     const recovered = await until(
       'the end of the replay',

@@ -15,7 +15,7 @@ const tsx = join(root, 'node_modules', '.bin', 'tsx');
 const startArgs = [join(root, 'scripts', 'start.ts'), '--json', '--no-demo', '--port', '0'];
 
 let stack: LocalStack;
-/** Answers to requests that were sent one after another from before the start until it was ready. */
+/** Answers to requests that were sent before the stack was ready, one after another. */
 const early: { status: number; retryAfter: string | null; text: string }[] = [];
 
 beforeAll(async () => {
@@ -26,7 +26,7 @@ beforeAll(async () => {
     isReady = true;
   });
   while (!isReady) {
-    // Refused until the stack listens.
+    // Connections are refused until the stack listens.
     const response = await fetch(`http://127.0.0.1:${port}/api/v0/hosts`).catch(() => undefined);
     if (response !== undefined)
       early.push({
@@ -51,7 +51,7 @@ test('requests during the start are answered: 503, a sentence, and when to try a
     retryAfter: '1',
     text: '{"error":{"message":"the local stack is starting; try again in a few seconds"}}',
   });
-  // 401 from the moment when it is ready, as there was no key.
+  // Once the stack is ready, it answers 401, because the requests have no key.
   expect(early.filter(({ status }) => status !== 503 && status !== 401)).toEqual([]);
 });
 
@@ -95,7 +95,7 @@ test("README's bodies are stored as they stand", async () => {
 test("README's first minute works when it is pasted as one block", async () => {
   const readme = readFileSync(join(root, 'README.md'), 'utf8');
   const block = /### The first minute\n.*?```sh\n(.*?)```/s.exec(readme)![1]!;
-  // Only the address and the place of the data differ from those of `npm start`.
+  // Only the address and the data directory differ from those of `npm start`.
   expect(block).toContain('http://127.0.0.1:8080');
   const checkout = temporaryDir();
   mkdirSync(join(checkout, '.local'));
@@ -216,7 +216,7 @@ describe('npm start', () => {
     let stderr = '';
     child.stdout.on('data', (chunk) => {
       stdout += chunk;
-      // It starts, and must not: the test fails, and the stack stops.
+      // The stack started, which it must not. Stop it; the test fails.
       child.kill('SIGTERM');
     });
     child.stderr.on('data', (chunk) => {

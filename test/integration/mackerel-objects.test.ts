@@ -3,7 +3,10 @@ import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { OpenApiChecker } from '../support/openapi-checker';
 import { ops } from '../support/ops';
 
-/** What Mackerel's clients define of monitoring, and dashboards: kept as posted, and each error of Mackerel's tables. */
+/**
+ * Objects that Mackerel's clients define: monitoring and dashboards. They are kept as posted, and every error
+ * of Mackerel's tables is answered.
+ */
 describe('the objects of the Mackerel API', () => {
   let stack: LocalStack;
   let keys: { readonly default: string; readonly reader: string; readonly other: string };
@@ -33,7 +36,7 @@ describe('the objects of the Mackerel API', () => {
 
   type Json = Record<string, unknown>;
 
-  /** Sends a request, and holds its answer against the OpenAPI document. */
+  /** Sends a request, and checks its answer against the OpenAPI document. */
   const send = async (method: string, path: string, body?: unknown, key: keyof typeof keys = 'default') => {
     const answer = await new Client(stack.url, keys[key]).request(method, path, body);
     const text = await answer.text();
@@ -55,7 +58,7 @@ describe('the objects of the Mackerel API', () => {
 
   const messageOf = ({ body }: { body: Json }) => (body.error as { message: string } | undefined)?.message;
 
-  /** Each kind, with objects that have the least and the most fields. */
+  /** Each kind, with an object of the fewest and one of the most fields. */
   const KINDS = {
     monitors: {
       path: '/api/v0/monitors',
@@ -312,7 +315,7 @@ describe('the objects of the Mackerel API', () => {
   const query = { type: 'query', name: 'q', query: 'up', operator: '>', warning: 1 };
   const widget = { type: 'markdown', title: '', markdown: '', layout: { x: 0, y: 0, width: 4, height: 2 } };
 
-  /** What a schema alone refuses is in unit/monitors. */
+  /** Refusals that depend on other objects. unit/monitors tests those that a schema alone decides. */
   const refused: readonly (readonly [keyof typeof KINDS, Json, string])[] = [
     ['monitors', { type: 'ping', name: 'p' }, 'type: expected one of connectivity, host'],
     ['monitors', { ...host, name: '' }, 'name: 1 to 1000 characters, got ""'],

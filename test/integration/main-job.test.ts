@@ -9,7 +9,7 @@ const METRICS = 100;
 const MINUTES = 30;
 const names = Array.from({ length: METRICS }, (_, m) => `custom.load.metric${m}`);
 
-/** Values that are not round: what a division leaves. */
+/** Values that are not round, since they are quotients. */
 const sampleValue = (host: number, metric: number, minute: number) =>
   (host * 7 + metric * 13 + minute * 17) / 9.7;
 
@@ -85,7 +85,7 @@ describe('300,000 samples of 100 hosts through every tier', () => {
         JSON.stringify({ metrics: valuesOf(0, m).map((value, i) => ({ time: times[i]!, value })) }),
       ),
     };
-    // Every host's last minute is in the frames that every other metric of it came in.
+    // Look at one metric of each host. Its other metrics came in the same frames.
     await until(
       'all frames in memory',
       () => stores.hot(),

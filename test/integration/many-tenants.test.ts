@@ -45,7 +45,7 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
   const newLane = () =>
     new FlushLane({ ...tiers, usage: new UsageTable(tiers.meta), windowMs: HOUR_MS }, 0, 1);
 
-  /** Flushes what was first written an hour ago, or `residencyMs` ago. */
+  /** Flushes the windows whose first write was `residencyMs` ago or earlier. */
   async function round(residencyMs = HOUR_MS) {
     const nowMs = await tiers.hot.nodes.now();
     const sum = await lane.round({
@@ -115,7 +115,7 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
     const ref = { tenantId: tenantIdOf('spread'), partition: 0 };
     const { due, mark, leases } = new HotKeys(ref);
     const spreadMs = 1_000_000;
-    // More than a page of the lease script.
+    // More windows than a page of the lease script has.
     const windows = Array.from({ length: 1_100 }, (_, i) => ({
       group: groupIdOf(idOf('group', String(i)), 0, 0),
       windowStart: 0,
@@ -141,7 +141,7 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
       (await tiers.hot.mover.lease(ref, beforeMs, 2_000, 1, spreadMs)).map(({ group }) => group),
     );
     windows.forEach(({ group }, i) => {
-      // First writes lie within the append's time.
+      // A first write lies anywhere within the append's time, so windows near the limit may be leased or not.
       if (Math.abs(shares[i]! - 0.5) > 0.1) expect(leased.has(group)).toBe(shares[i]! < 0.5);
     });
     expect((await tiers.hot.mover.due(ref, beforeMs)).count).toBe(1_100);
@@ -159,7 +159,7 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
 
   test('the first round after a failover notices every partition that lost its primary', async () => {
     await round();
-    // As after a failover, its replication id is new.
+    // Give the node a new replication id, as a failover does.
     await tiers.redis.call('REPLICAOF', '127.0.0.1', '1');
     await tiers.redis.call('REPLICAOF', 'NO', 'ONE');
     await round();

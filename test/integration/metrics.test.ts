@@ -86,7 +86,7 @@ test('the canary reads back the samples that it posted, with its own API key', a
         await functions.invoke('canary', {});
         return lastOf('CanaryAgeSeconds');
       },
-      // Two alignments of 10 s, and the time that this machine takes.
+      // The bound covers two alignments of 10 s and the time that this machine takes.
       (seen) => seen !== undefined && Number(seen.CanaryAgeSeconds) < 60 && seen.CanaryWrong === 0,
     );
     expect(line).toMatchObject({ CanaryGaps: 0, Function: 'heterotsdb-local-canary' });
@@ -142,7 +142,7 @@ test('each function on a sample’s way counts the units that AWS bills', async 
   expect(await read()).toContain('"value":1');
   const billed = (['post', 'ingester', 'flusher', 'archiver', 'query'] as const).flatMap((name) =>
     UNITS.filter((unit) => (METRICS[name] as readonly string[]).includes(unit))
-      // Only for a record that cannot be decoded.
+      // The ingester puts an object only for a record that cannot be decoded.
       .filter((unit) => name !== 'ingester' || unit !== 'ObjectPuts')
       .map((unit) =>
         metricText(METRIC_NAMESPACE, unit, {

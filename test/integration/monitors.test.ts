@@ -29,7 +29,7 @@ interface Told {
 describe('monitors and checks', () => {
   let stack: LocalStack;
   let checker: OpenApiChecker;
-  /** Slots are in the future: the schedule of the stack evaluates the present, and finds these done. */
+  /** Slots are in the future. The stack's schedule evaluates only the present, and finds these slots done. */
   const startMs = Math.ceil(Date.now() / 600_000) * 600_000 + 2 * 3_600_000;
   const slot = (n: number) => startMs + n * 60_000;
 
@@ -290,7 +290,7 @@ describe('monitors and checks', () => {
     expect((await call('GET', `/api/v0/monitoring/checks?nextId=${first.nextId}`)).checks).toEqual(
       checks.slice(1),
     );
-    // The report again, and an older one.
+    // Send the report again, and an older one.
     await call('POST', '/api/v0/monitoring/checks/report', {
       reports: [report('CRITICAL', 60), report('OK', 120)],
     });
@@ -345,7 +345,7 @@ describe('monitors and checks', () => {
       headers: [{ name: 'X-Mine', value: 'yes' }],
     };
     const { id } = await call('POST', '/api/v0/monitors', spec);
-    // The schedule of the stack requests it too.
+    // The stack's schedule requests the URL, too.
     const externalAlerts = async () =>
       (await openAlerts()).filter(({ monitorId: of }: { monitorId: string }) => of === id);
     await evaluate(slot(30));
@@ -389,7 +389,7 @@ describe('monitors and checks', () => {
   test('mails of a channel go to the subscribers of the topic whose address it names', async () => {
     const inboxes = new Map<string, string[]>();
     const tokens: string[] = [];
-    // Subscribers by HTTP, as SNS sends mails: the filter is the same.
+    // Subscribers by HTTP in place of mail. SNS filters messages for both in the same way.
     const subscribers = createServer(async (request, response) => {
       const { Type, Message, Token } = (await json(request)) as {
         Type: string;

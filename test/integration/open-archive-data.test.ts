@@ -20,7 +20,7 @@ import { startTiers, type Tiers } from '../support/tiers';
 
 const DAY = 86_400_000;
 const REPOSITORY = join(__dirname, '..', '..');
-/** Of each data set, as much as takes a few seconds: so many series, and samples of each. */
+/** Most series of each data set, and most samples of each series: as much as takes a few seconds. */
 const MAX_SERIES = 12;
 const MAX_SAMPLES = 1_000;
 
@@ -32,7 +32,7 @@ function sliceOf(series: readonly SeriesData[]): SeriesData[] {
   }));
 }
 
-// Files by ARCHIVE_DATA, else those beside the repository, and generated metrics.
+// The files that ARCHIVE_DATA names, else those beside the repository, and generated metrics.
 describe.each(dataSets(process.env.ARCHIVE_DATA?.split(',')))('the archive of $name', ({ name, load }) => {
   let tiers: Tiers;
   let folder: string;
@@ -60,7 +60,7 @@ describe.each(dataSets(process.env.ARCHIVE_DATA?.split(',')))('the archive of $n
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Takes samples as the importer does, through memory into the warm tier. */
+  /** Stores samples as the importer does, through memory into the warm tier. */
   async function post(
     series: readonly Pick<SeriesData, 'labels' | 'timestamps' | 'values'>[],
   ): Promise<number> {
@@ -102,7 +102,7 @@ describe.each(dataSets(process.env.ARCHIVE_DATA?.split(',')))('the archive of $n
     for (const day of all) expect(await archiveDay({ ...tiers, now: Date.now }, ref, { day })).toBe(true);
   }
 
-  /** A copy of the bucket, while others may write to it. */
+  /** Copies the bucket, while others may write to it. */
   async function download(): Promise<void> {
     rmSync(folder, { recursive: true, force: true });
     for (const [key, bytes] of await tiers.objects(`archive/v1/tenant=${tenant.id}/`)) {
@@ -112,7 +112,7 @@ describe.each(dataSets(process.env.ARCHIVE_DATA?.split(',')))('the archive of $n
     }
   }
 
-  /** What our own reads answer, as rows. */
+  /** The answers of our own reads, as rows. */
   async function answers(): Promise<Set<string>> {
     const rows = new Set<string>();
     const sorted = [...days].sort();
@@ -144,7 +144,7 @@ describe.each(dataSets(process.env.ARCHIVE_DATA?.split(',')))('the archive of $n
     return rows;
   }
 
-  // A sample stands twice while a day's old and new objects are both there.
+  // A sample occurs twice while both the old and the new object of its day exist.
   const textsOf = (rows: readonly ArchiveRow[]) => new Set(rows.map((row) => JSON.stringify(row)));
   const original = (rows: Set<string>) => [...rows].filter((row) => !row.includes('"late_')).sort();
 
@@ -182,7 +182,7 @@ describe.each(dataSets(process.env.ARCHIVE_DATA?.split(',')))('the archive of $n
     }
     await rewriting;
     expect(compared).toBeGreaterThan(0);
-    // The last copy is of some moment of the rewriting.
+    // The last copy was taken at some moment of the rewriting.
     const during = await readAsOthers(folder);
     expect(original(textsOf(during.duckdb))).toEqual([...expected].sort());
     await download();

@@ -78,7 +78,7 @@ describe('the archive', () => {
     for (const day of days) expect(await archiveDay({ ...tiers, now: Date.now }, ref, { day })).toBe(true);
   }
 
-  /** The archive's objects, as a copy of the bucket. */
+  /** Copies the archive's objects from the bucket. */
   async function download(): Promise<number> {
     rmSync(folder, { recursive: true, force: true });
     const objects = await tiers.objects('archive/v1/');
@@ -90,7 +90,7 @@ describe('the archive', () => {
     return objects.size;
   }
 
-  /** What our own reads answer, as rows. */
+  /** The answers of our own reads, as rows. */
   async function answers(): Promise<ArchiveRow[]> {
     const rows: ArchiveRow[] = [];
     for (const source of sources) {
@@ -142,10 +142,11 @@ describe('the archive', () => {
     await archive();
     expect(await download()).toBe(2);
     names.push('late');
-    // 60 times, 3 sources, 3 names; 2 late values; 2 of a new time, for 60 minutes begin before midnight.
+    // 60 times, 3 sources, 3 names; 2 late values; 2 values of a new time, because the 60 minutes begin
+    // before midnight.
     expect(await expectEqual()).toBe(60 * 9 + 2 + 2);
 
-    // A correction and a deletion.
+    // Post a correction and a deletion.
     await post(hosts[0]!, { [times[0]!]: { 'cpu.user': -1 } });
     const range = { fromMs: times[10]!, toMs: times[20]! };
     await deliver(deletionRecords(tenant, target, { selector: { name: 'cpu.', isPrefix: true }, ...range }));

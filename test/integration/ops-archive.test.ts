@@ -45,7 +45,7 @@ describe('ops archive', () => {
     return Contents.map(({ Key }) => Key!);
   }
 
-  /** Exit code, and what a person sees. */
+  /** Runs a command. @returns its exit code, and what a person sees */
   const opsText = (...args: string[]) => runOps(...args, '--url', stack.url);
 
   test('verifies what it wrote, and names an object that is not what the manifest says', async () => {

@@ -93,7 +93,7 @@ describe('ops delete', () => {
         await move();
         await check();
       }
-      // Samples posted later stay: a correction.
+      // Samples that are posted after the deletion stay.
       await client.post(points(host, 'a', 7, 8));
       await shows(host, 'a', [7, 8]);
       await toWarm();

@@ -33,7 +33,7 @@ describe('ops import', () => {
     await stack?.stop();
   });
 
-  /** Invokes functions until some calls were made. */
+  /** Invokes functions, and fails after some calls. */
   const interrupted = (after: number): Pick<Functions, 'invoke'> => {
     let calls = 0;
     return {
@@ -48,7 +48,7 @@ describe('ops import', () => {
     options: Partial<ImportOptions> = {},
     through: Pick<Functions, 'invoke'> = functions,
   ) => importFile(through, { file, tenant: 'default', map: [], rate: 1e9, ...options }, () => {});
-  /** Samples as they are stored, of times in seconds, both included. */
+  /** Stored samples of a range of times in seconds, both ends included. */
   const read = async (name: string, from: number, to: number): Promise<[number, number][]> => {
     const path = `/api/v1/hosts/${host}/metrics?name=${name}&from=${from}&to=${to}`;
     const { times, series } = await client.json<{
@@ -85,7 +85,7 @@ describe('ops import', () => {
     expect((await archive(functions, { before: 8.64e15, purge: true }, () => {})).archived).toBe(150);
     expect(await all()).toEqual(expected);
 
-    // Later wins, in a day that is archived.
+    // The later value wins, also on an archived day.
     const correction = join(folder, 'correction.ndjson');
     const corrected = { time: times[0], host, name: 'm', value: -1 };
     writeFileSync(correction, JSON.stringify(corrected));

@@ -90,7 +90,7 @@ describe('after an outage', () => {
     const hosts = await Promise.all(Array.from({ length: 50 }, (_, h) => client.createHost(`backlog${h}`)));
     const from = hour - 3600;
     const { hot } = JSON.parse(readFileSync(join(stack.dataDir, 'pids.json'), 'utf8')) as { hot: number };
-    // It answers nobody, as if it were cut off from the network.
+    // Memory answers nobody, as if it were cut off from the network.
     process.kill(hot, 'SIGSTOP');
     try {
       for (let at = from; at < from + 3600; at += MINUTE)

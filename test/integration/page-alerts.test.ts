@@ -8,7 +8,7 @@ import { ops } from '../support/ops';
 import { DESKTOP, Pages, PHONE, REQUEST_FAILED, violations } from '../support/pages';
 import { until } from '../support/until';
 
-/** Screenshots stay there for people to look at. */
+/** Folder of screenshots, which stay there for people to look at. */
 const SCREENSHOTS = join(__dirname, '..', '..', '.local', 'screenshots');
 
 const RULES = `name: load
@@ -35,7 +35,7 @@ describe('the alerts view', () => {
   let stack: LocalStack;
   let client: Client;
   const pages = new Pages();
-  /** A slot in the future, which the stack's schedule therefore finds done, and the next one; seconds since epoch. */
+  /** A slot in the future, and the next one, in seconds since epoch. The stack's schedule finds them done. */
   let slotS: number;
   const nextS = () => slotS + 60;
 
@@ -124,7 +124,7 @@ describe('the alerts view', () => {
     await evaluate(slotS + 1);
 
     const page = await pages.open('about:blank');
-    // The slot has passed there.
+    // The page's clock is past the slot.
     await page.clock.setSystemTime((slotS + 300) * 1000);
     await page.goto(`${stack.url}/#view=alerts&time=utc&key=${stack.apiKey}`);
     await header(page, 'Alerts 2 firing').waitFor();
@@ -143,13 +143,13 @@ describe('the alerts view', () => {
       'false'
     )
       await high.getByRole('button', { name: 'High', exact: true }).press('Enter');
-    // Its own series alone.
+    // Only the alert's own series is shown.
     const lines = high.getByRole('list', { name: /^Lines/ }).getByRole('listitem');
     await lines.first().waitFor();
     expect(await lines.count()).toBe(1);
     await high.getByText('Dashed: 10, which the rule compares with.').waitFor();
     expect(await high.getByRole('link', { name: 'https://example.com/high' }).count()).toBe(1);
-    // A row of the threshold's colour, and a column where the alert began.
+    // The threshold is a row of its colour, and the beginning of the alert a column.
     const strokes = `(() => {
       const drawn = document.querySelector('canvas');
       const { width, height } = drawn;

@@ -7,7 +7,7 @@ import { ops } from '../support/ops';
 import { Pages, PHONE, REQUEST_FAILED, violations } from '../support/pages';
 import { until } from '../support/until';
 
-/** Screenshots stay there for people to look at. */
+/** Folder of screenshots, which stay there for people to look at. */
 const SCREENSHOTS = join(__dirname, '..', '..', '.local', 'screenshots');
 const WIDE = { width: 1440, height: 900 };
 

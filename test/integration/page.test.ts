@@ -10,9 +10,9 @@ import { DESKTOP, Pages, PHONE, REQUEST_FAILED, violations } from '../support/pa
 import { until } from '../support/until';
 
 const DAY_S = 86_400;
-/** As long as a host's name may be, nearly. */
+/** A host's name of nearly the greatest length. */
 const LONG_NAME = `edge-${'long.'.repeat(39)}host`;
-/** Screenshots stay there for people to look at. */
+/** Folder of screenshots, which stay there for people to look at. */
 const SCREENSHOTS = join(__dirname, '..', '..', '.local', 'screenshots');
 
 describe('the page', () => {
@@ -118,7 +118,7 @@ describe('the page', () => {
       add('cpu.idle.percentage', 60 - 13 * wave);
       add('custom.orders.paid.count', Math.round(20 + 10 * wave));
       add('custom.orders.open.count', 5);
-      // Silent in the middle of each half hour.
+      // The metric has no samples in the middle of each half hour.
       if (time % 1800 < 600 || time % 1800 > 1200) add('custom.queue.length', 100 + 50 * wave);
     }
     await client.post(points);
@@ -251,7 +251,7 @@ describe('the page', () => {
     expect(to! - from!).toBeLessThan(0.21 * 6 * 3600);
     const range = await page.locator('.range').textContent();
 
-    // Another tab has the link and not the key.
+    // Another tab gets the link but not the key.
     const other = await openIn(contexts.at(-1)!, page.url());
     await signIn(other);
     await plot(other, 'CPU').waitFor();
@@ -304,7 +304,7 @@ describe('the page', () => {
     expect(samples('hot')).toBeGreaterThanOrEqual(90);
     expect(samples('warm')).toBe(180);
     if (now % DAY_S < 22 * 3600) expect(samples('cold')).toBe(90);
-    // Times of tiers overlap and leave out most of a request, so only the request's time is said.
+    // Times of tiers overlap and leave out most of a request, so the page shows only the request's time.
     expect(text).not.toMatch(/ ms/);
     const spans = await card(page, 'Load average')
       .locator('.lane')
@@ -401,7 +401,7 @@ describe('the page', () => {
       await page.getByText('The page did not start.').waitFor();
       const seen = errors.splice(0);
       expect(seen.length).toBeGreaterThan(0);
-      // One for each file: the page's own script, and those that it imports.
+      // One failed request for each file: the page's own script, and those that it imports.
       expect(seen.filter((text) => !REQUEST_FAILED.test(text))).toEqual([]);
     });
 
@@ -539,7 +539,7 @@ describe('the page', () => {
     const page = await opened(`host=${host}&graph=loadavg`);
     await plot(page, 'Load average').waitFor();
     const over = card(page, 'Load average').locator('.u-over');
-    // Once the graph is drawn and stays where it is.
+    // Wait until the graph is drawn and no longer moves.
     await over.hover({ position: { x: 100, y: 50 } });
     const box = await boxOf(over);
     await page.mouse.down();
@@ -579,7 +579,7 @@ describe('the page', () => {
   test('keeps a date that is entered as soon as the form opens', async () => {
     const page = await opened(`host=${host}&graph=loadavg&time=utc`);
     await page.locator('.dates summary').waitFor();
-    // In one task: the form's toggle event comes after it.
+    // Do all of this in one task, because the form's toggle event comes after it.
     const entered = await page.evaluate(`new Promise((resolve) => {
       const details = document.querySelector('details.dates');
       const [from] = details.querySelectorAll('input');
@@ -599,7 +599,7 @@ describe('the page', () => {
     page.on('request', (request) => {
       if (request.url().includes('/metrics?')) reads++;
     });
-    // The automatic refresh of half an hour comes every five seconds, and that of the lists every fifteen.
+    // A range of half an hour is refreshed every five seconds, the lists every fifteen.
     await page.waitForResponse((response) => response.url().includes('/api/v0/hosts?'));
     expect(reads).toBe(0);
     await page.getByLabel('Refresh').selectOption('every 5 s');
@@ -994,7 +994,7 @@ describe('the page', () => {
     expect(await page.getByText('group-windows').textContent()).toMatch(/[1-9]\d* group-windows/);
     const total = (name: string) =>
       page.locator('.totals div', { hasText: name }).locator('dd').textContent();
-    // A rate takes two looks, half a minute apart.
+    // A rate takes two reads of the status, half a minute apart.
     expect(await total('Samples a second')).toMatch(/^known in \d+ s$|^[\d.]+k?$/);
     await until(
       'a rate',
@@ -1046,7 +1046,7 @@ describe('the page', () => {
     expect([...answered]).toEqual(wayToFirstGraph);
     expect([...held]).toEqual(expect.arrayContaining(['/api/v0/hosts', `/api/v1/hosts/${host}/metrics`]));
     await page.unrouteAll({ behavior: 'ignoreErrors' });
-    // Requests that were held until their time was over.
+    // Requests that were held have failed, because their time was over.
     expect(errors.splice(0).filter((text) => !REQUEST_FAILED.test(text))).toEqual([]);
   });
 
@@ -1057,7 +1057,7 @@ describe('the page', () => {
     const sampleCounts: number[] = [];
     page.on('response', async (response) => {
       if (!response.url().includes('/metrics?')) return;
-      // The page may have given up the read meanwhile; then nothing is drawn.
+      // The page may have given up the read; then nothing is drawn.
       const body = await response.json().catch(() => ({ series: [] }));
       const { series } = body as { series: { values: unknown[] }[] };
       sampleCounts.push(...series.map(({ values }) => values.length));
@@ -1093,7 +1093,7 @@ describe('the page', () => {
       );
       times.add(time!);
     }
-    // Neither the lists nor the crosshair drew a graph anew. A graph's answer has two series.
+    // Neither the lists nor the crosshair made a graph be drawn again. A graph's answer has two series.
     await until(
       'no more drawings than answers',
       async () => ({ drawn: await drawings(), answered: sampleCounts.length / 2 }),
@@ -1161,7 +1161,7 @@ class Door {
     return (this.server.address() as { port: number }).port;
   }
 
-  /** From now on requests are not answered; at false, new ones are. */
+  /** Leaves requests without an answer from now on; with false, answers new ones. */
   hang(isHanging: boolean): void {
     this.isHanging = isHanging;
     // Requests under way are never answered either.
@@ -1176,7 +1176,7 @@ class Door {
   }
 }
 
-/** Where an element is; waits while it is drawn anew. */
+/** The position of an element. Waits while the element is being drawn. */
 async function boxOf(element: Locator) {
   return (await until(
     'a box',

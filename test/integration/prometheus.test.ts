@@ -9,8 +9,6 @@ import { Stores } from '../support/stores';
 import { until } from '../support/until';
 import { encodeV1, encodeV2, type PlainSeries } from '../unit/protocol/prometheus/messages';
 
-// Requests are quick, machines that do other work at the same time are not.
-
 const V2 = 'application/x-protobuf;proto=io.prometheus.write.v2.Request';
 const JOB: [string, string][] = [
   ['instance', '10.0.0.1:9100'],
@@ -127,8 +125,8 @@ describe('remote write and OTLP', () => {
   });
 
   /**
-   * The cases of prometheus/compliance's receiver tests by their names there, to which a 400 is right wherever what was written is
-   * at most what was sent: histograms and exemplars are not stored here.
+   * The cases of prometheus/compliance's receiver tests, by their names there. Histograms and exemplars are
+   * not stored here. So a 400 is right wherever no more was written than was sent.
    *
    * @see https://github.com/prometheus/compliance/tree/main/remotewrite/receiver
    */

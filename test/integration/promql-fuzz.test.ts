@@ -10,12 +10,12 @@ import { randomSamples } from '../support/random-samples';
 import { until } from '../support/until';
 import { encodeV1 } from '../unit/protocol/prometheus/messages';
 
-/** `npm run test:long` sends 200,000. */
+/** Number of queries; `npm run test:long` sends 200,000. */
 const QUERIES = Number(process.env.FUZZ_QUERIES ?? 400);
 const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
 /** Requests in flight. */
 const LANES = 2;
-/** A function of 1,769 MB. */
+/** Most memory of a process of the query function, in bytes. Deployed, the function has 1,769 MB. */
 const MAX_BYTES = 1_200_000_000;
 
 /** Expressions on which backtracking matchers or eager automata hang, or take much memory. */
@@ -41,7 +41,7 @@ const HOSTILE_PATTERNS = [
   '\\',
 ];
 
-/** The first ones ask for all of the retention. */
+/** Times of queries. The first ones ask for all of the retention. */
 const TIMES = ['0', '-1', '2026-01-01T00:00:00Z', '1e400', 'NaN', '9223372036854775807', 'x', ''];
 
 describe(`${QUERIES} queries of PromQL over HTTP (FUZZ_SEED=${SEED})`, () => {
@@ -148,7 +148,7 @@ describe(`${QUERIES} queries of PromQL over HTTP (FUZZ_SEED=${SEED})`, () => {
         if (!environment.includes(`AWS_LAMBDA_FUNCTION_NAME=${functionName('local', 'query')}`)) return 0;
         return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024;
       } catch {
-        // It has ended meanwhile.
+        // The process has ended.
         return 0;
       }
     });

@@ -1,4 +1,7 @@
-/** PromQL over rollups, as max_source_resolution allows: what hours give, and what is refused before it is read. */
+/**
+ * PromQL over rollups, as max_source_resolution allows: answers from hourly rollups, and refusals before
+ * anything is read.
+ */
 import { archiveDay } from '../../shared/archive/execute';
 import { rollUpPartitions } from '../../shared/archive/rollup';
 import { RollupDirectory } from '../../shared/cold/rollup-directory';
@@ -22,7 +25,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const RETENTION_MS = 460 * DAY;
 const midnight = Math.floor(Date.now() / DAY) * DAY;
-/** Of these days, the last one stays in memory. */
+/** Days of the samples. The last one stays in memory. */
 const [FROM, TO] = [midnight - 6 * DAY, midnight];
 const HOSTS = ['h', 'i'];
 const SERIES = 2;
@@ -56,7 +59,7 @@ describe('PromQL over rollups', () => {
       for (const [i, host] of HOSTS.entries()) {
         const source = sourceOf.host(host);
         const rows = new Map<number, Map<string, number>>();
-        // No sample lies on the edge of a unit, and the second host misses a day.
+        // No sample lies on the edge of a unit, and the second host has none on one day.
         for (let ms = fromMs + 7 * MINUTE; ms < toMs; ms += 10 * MINUTE) {
           if (i === 1 && ms < FROM + 3 * DAY && ms > FROM + 2 * DAY) continue;
           const values = new Map(

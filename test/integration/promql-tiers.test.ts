@@ -27,10 +27,10 @@ import { randomSamples } from '../support/random-samples';
 import { rowOfSeries, sourceRows } from '../support/rows';
 import { startTiers, type Tiers } from '../support/tiers';
 
-/** Expressions in each state of the tiers. */
+/** Number of expressions in each state of the tiers. */
 const EXPRESSIONS = Number(process.env.TIERED_PROMQL ?? 10);
 const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
-/** Of corrections, deletions and flushes. */
+/** Rounds of corrections, deletions and flushes. */
 const ROUNDS = EXPRESSIONS;
 const WINDOW_MS = 600_000;
 const PARTITIONS = 2;
@@ -52,7 +52,10 @@ const options: QueryOptions = {
   isLate: () => false,
 };
 
-/** A store whose series come in the order of their labels, which decides ties, sums' last digits and what an error names. */
+/**
+ * A store that returns series in the order of their labels. The order decides ties, the last digits of sums,
+ * and which series an error names.
+ */
 function ordered(store: SampleStore): SampleStore {
   return {
     select: async (matchers, range) => {
@@ -154,7 +157,7 @@ describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
     ];
   };
 
-  /** Answers from the tiers beside those from memory of the test. */
+  /** Compares answers from the tiers with those from the test's memory. */
   async function compare(count = EXPRESSIONS): Promise<void> {
     const limits = { series: 50_000, sources: 10_000, samples: 10_000_000 };
     const querier = new Querier(tiers, tenant);
@@ -184,7 +187,7 @@ describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
     expect(Object.values(reading!).map(({ samples }) => samples > 0)).toEqual([true, true, true]);
     await compare();
 
-    // What was archived comes again, and moves with the rest while it is read.
+    // Post what was archived again. It moves with the rest while it is read.
     await post(oracle, startMs, first);
     const moving = (async () => {
       await flush();
@@ -201,7 +204,8 @@ describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
   });
 
   test('is read the same by an instance that remembers what it saw, while samples are corrected, flushed and deleted', async () => {
-    // Nothing is purged from here on, so the remembering instance may ask the manifest beside the warm table.
+    // Nothing is purged from here on. So the remembering instance may ask the manifest at the same time as
+    // the warm table.
     const remembering = { ...tiers, unarchived: new UnarchivedDays(3_600_000) };
     const forgetful = () => ({
       ...tiers,
@@ -242,7 +246,7 @@ describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
     const expected = await read(forgetful(), all);
     const beforeThird = tiers.calls();
     expect(await read(remembering, all)).toEqual(expected);
-    // The manifest instead of the warm table; the archive as ever.
+    // It reads the manifest instead of the warm table, and the archive as before.
     expect(tiers.calls() - beforeThird).toBeLessThan(first);
     for (let round = 0; round < ROUNDS; round++) {
       const action = Math.floor(random() * 4);

@@ -100,7 +100,7 @@ describe("Prometheus' API", () => {
     const response = await fetch(url, {
       method,
       headers: {
-        // As Grafana's data source sends the key: the password of Basic.
+        // Grafana's data source sends the key as the password of Basic authentication.
         authorization: `Basic ${Buffer.from(`grafana:${stack.apiKey}`).toString('base64')}`,
         ...(method === 'POST' && { 'content-type': 'application/x-www-form-urlencoded' }),
       },
@@ -340,7 +340,7 @@ describe("Prometheus' API", () => {
   });
 
   test('a query of more samples than the tenant may read is refused', async () => {
-    // Six minutes have all 85.
+    // A range of six minutes has all 85 samples.
     const query = 'count_over_time({job="shop"}[6m])';
     const { status, answer } = await request('GET', '/query', [
       ['query', query],
@@ -504,7 +504,7 @@ describe("Prometheus' API", () => {
     method: 'GET' | 'POST';
     path: string;
     parameters: readonly (readonly [string, string])[];
-    /** POST with all in the URL and an empty body. */
+    /** POST with all parameters in the URL and an empty body. */
     inUrl?: boolean;
     isFit: (data: never) => boolean;
   }>([

@@ -60,7 +60,7 @@ describe('protocols that post series of the same sources to one instance of post
     const of = (host: string, names: readonly string[], first: number) =>
       new Map(names.map((name, i) => [metric(name, host), first + i]));
     await post('otlpProtobuf', of('web1', ['otel_a', 'otel_b', 'otel_c'], 1), time);
-    // As many measurements as two protocols' counters of lists took to make the same name.
+    // After this many measurements, the counters of two protocols' lists once made the same name.
     const others = Array.from({ length: 756 }, (_, i) => of(`other${i}`, ['cpu_idle'], i));
     await post('lines', new Map(others.flatMap((each) => [...each])), time);
     await post('lines', of('web1', ['cpu_usage_user', 'cpu_usage_system'], 77), time + 1);
@@ -103,5 +103,5 @@ describe('protocols that post series of the same sources to one instance of post
         `seed ${SEED}: ${mix.posted} samples of ${SOURCES} sources posted, ${compared} read back and equal`,
       );
     expect(compared).toBeGreaterThan(0);
-  }, 2_000_000_000); // The test has no time of its own: a loaded machine takes as long as it takes.
+  }, 2_000_000_000); // Practically no time limit, since a loaded machine takes as long as it takes.
 });

@@ -49,7 +49,8 @@ describe('what a read costs', () => {
       Array.from({ length: DAYS }, (_, day) => now - (day + 2) * DAY),
     );
     await post('young', [now - HOUR]);
-    // Instances of their own, as flusher and archiver are: one puts the layouts once more, the other reads what was put.
+    // Flusher and archiver have instances of their own, as deployed. One stores the layouts once more, the
+    // other reads them.
     const flusher = { ...tiers, catalogue: tiers.newCatalogue(), windowMs: HOUR };
     const archiver = { ...tiers, catalogue: tiers.newCatalogue(), now: Date.now };
     await flushPartition(flusher, ref, await tiers.hot.nodes.now(), () => true);
@@ -76,7 +77,7 @@ describe('what a read costs', () => {
     if (errors[0] !== undefined) throw errors[0].cause;
   }
 
-  /** How many samples a read gives, and how many requests to DynamoDB and S3 it takes. */
+  /** Counts the samples that a read returns, and the requests to DynamoDB and S3 that it takes. */
   async function read(host: string, range: TimeRange): Promise<{ samples: number; calls: number }> {
     const source = sourceOf.host(host);
     const before = tiers.calls();
@@ -90,7 +91,7 @@ describe('what a read costs', () => {
     const exact = await read('young', { fromMs: now - HOUR, toMs: now + 1 });
     expect(exact.samples).toBe(2);
     expect(await read('young', { fromMs: 0, toMs: now + 1 })).toEqual(exact);
-    // Catalogue, manifest, a warm query and an object: each day that the range may touch.
+    // Catalogue and manifest, and for each day that the range may touch a warm query and an object.
     expect(exact.calls).toBeLessThanOrEqual(10);
   });
 
@@ -98,7 +99,8 @@ describe('what a read costs', () => {
     const whole = await read('old', { fromMs: 0, toMs: now });
     expect(whole.samples).toBe(DAYS);
     expect(await read('old', { fromMs: now - (DAYS + 1) * DAY, toMs: now })).toEqual(whole);
-    // An object each, nothing of DynamoDB: what is archived whole is in no other place.
+    // One object for each day and nothing of DynamoDB, because a day that is archived whole is in no other
+    // place.
     expect(whole.calls).toBeLessThanOrEqual(DAYS + 10);
   });
 
@@ -135,11 +137,11 @@ describe('what a read costs', () => {
     const moved = await read('young', range);
     expect(moved.samples).toBe(2);
     expect(moved.calls).toBeGreaterThan(1);
-    // Another window, of which nothing has left.
+    // Post to another window, of which nothing has left memory.
     await post('young', [now - 2 * HOUR]);
     const other = { fromMs: now - 2 * HOUR, toMs: now - HOUR };
     expect(await read('young', other)).toEqual(alone);
-    // After a flusher that did not look for ten minutes, whatever existed by then may have left.
+    // If no flusher looked for ten minutes, whatever existed by then may have left.
     await tiers.redis.hset(mark, 'leftSeen', Number(seen) - 600_000);
     await flushPartition(flusher, ref, 0, () => true);
     const later = await read('young', other);
@@ -302,7 +304,7 @@ describe('selecting series by matchers', () => {
       version,
     });
     expect(await read()).toEqual([['a'], ['b', 3]]);
-    // The catalogue, and memory beside it.
+    // One request, for the catalogue; the samples come from memory.
     const before = tiers.calls();
     await read();
     expect(tiers.calls() - before).toBe(1);
@@ -321,7 +323,7 @@ describe('selecting series by matchers', () => {
       },
     );
     await expect(selecting).rejects.toThrow('refused');
-    // The catalogue.
+    // One request, for the catalogue.
     expect(tiers.calls() - before).toBe(1);
   });
 });

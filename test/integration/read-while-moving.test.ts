@@ -7,10 +7,10 @@ import { until } from '../support/until';
 
 /** Rounds of drain, archive and purge. */
 const ROUNDS = 40;
-/** Reads at least, however many rounds that takes. */
+/** Least number of reads, however many rounds they take. */
 const READS = Number(process.env.MOVING_READS ?? 20);
 const SERIES = 5;
-/** Then only corrections are posted. */
+/** Number of posted seconds after which only corrections are posted. */
 const MAX_SECONDS = 3_000;
 
 describe('reads while data is flushed, archived and purged', () => {
@@ -33,7 +33,7 @@ describe('reads while data is flushed, archived and purged', () => {
     const host = await client.createHost('moving');
     const start = Math.floor(Date.now() / 1000) - 3600;
     const names = Array.from({ length: SERIES }, (_, i) => `custom.moving.m${i}`);
-    /** second -> value, as acknowledged; corrected now and then. */
+    /** Acknowledged value of each second; some are corrected. */
     const posted = new Map<number, number>();
     let isMoving = true;
     let reads = 0;
@@ -41,7 +41,8 @@ describe('reads while data is flushed, archived and purged', () => {
 
     const poster = async () => {
       for (let i = 0; isMoving; i++) {
-        // Forward, and again and again something older: late in one window or a correction in another.
+        // Post a new second, or every fifth time an older one: late in one window, or a correction in
+        // another.
         const isAgain = i % 5 === 4 || posted.size === MAX_SECONDS;
         const second = isAgain ? (i * 7) % Math.max(1, posted.size) : posted.size;
         const value = i + 0.125;

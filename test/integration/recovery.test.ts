@@ -34,7 +34,7 @@ class World implements ReplayStream, ReplayMappings {
   private mapping: { uuid: string; next: number; lookups: number; isDeleting: boolean } | undefined;
   private made = 0;
   private clock = 1_000;
-  /** The step is cut off at this call. */
+  /** Number of the call at which the step is cut off. */
   cutIn = Infinity;
   shardIds = ['shard-0', 'shard-1'];
 
@@ -76,7 +76,7 @@ class World implements ReplayStream, ReplayMappings {
       lookups: 0,
       isDeleting: false,
     };
-    // Created, and cut off before its UUID was returned.
+    // The call may be cut off after it created the mapping, before it returns the UUID.
     this.call();
     return uuid;
   }
@@ -228,7 +228,7 @@ describe('recovery', () => {
     expect(await tiers.losses.missingSince(known, await tiers.hot.marks.inspect(known))).toBe(0);
     const loss = await tiers.losses.resolve(known);
     expect(await tiers.recovery.loss()).toMatchObject({ id: loss, isOpen: true });
-    // Noticed once: its mark bears the loss, and appends go on.
+    // The loss was noticed once: the mark names it, and appends go on.
     expect(await tiers.losses.resolve(known)).toBeUndefined();
     expect(await tiers.losses.missingSince(known, await tiers.hot.marks.inspect(known))).toBeDefined();
     await tiers.recovery.closeLoss((await tiers.recovery.loss())!);
@@ -294,7 +294,7 @@ describe('recovery', () => {
 
   test('what recovery writes on a condition is done once when its first answer is lost', async () => {
     const client = new DynamoDBClient(localAws(tiers.awsPort));
-    // As the SDK does after a lost answer.
+    // Send each request twice, as the SDK does after a lost answer.
     client.middlewareStack.add(
       (next) => async (args) => {
         await next(args);

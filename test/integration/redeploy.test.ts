@@ -23,7 +23,7 @@ const SETTINGS = {
 };
 const LANES = 2;
 const HOSTS = 5;
-/** Of each host. */
+/** Number of series of each host. */
 const SERIES = 4;
 const POST_EVERY_MS = 250;
 const MOVE_EVERY_MS = 500;
@@ -33,7 +33,7 @@ const POSTING = ['post', 'deleter', 'importer', 'registry'];
 const MOVING = ['ingester', 'replayer', 'flusher', 'archiver', 'query'];
 
 class CountingClient extends ApiClient {
-  /** Posts that were not acknowledged at once. */
+  /** Number of posts that were not acknowledged at once. */
   failures = 0;
 
   override async post(samples: readonly Sample[]): Promise<Outcome> {

@@ -55,7 +55,7 @@ describe('wiped or full memory', () => {
 
   const namesOf = (prefix: string) => Array.from({ length: 10 }, (_, m) => `custom.${prefix}.m${m}`);
 
-  /** Every sample of the rounds, each once, with its value. */
+  /** Expects every sample of the rounds once, with its value. */
   async function expectAll(host: string, names: readonly string[], rounds: number): Promise<void> {
     for (const [m, name] of names.entries()) {
       const body = await client.metrics(host, name, start, start + rounds);
@@ -70,7 +70,7 @@ describe('wiped or full memory', () => {
   const recovered = () =>
     until(
       'the end of the replay',
-      // The schedule's step, sooner than its next minute.
+      // Take the schedule's step now, sooner than its next minute.
       () => functions.invoke<RecoveryStatus>('recovery', {}),
       ({ loss, replay }) => loss?.isOpen === false && replay?.state === 'done',
     );
@@ -158,7 +158,7 @@ describe('wiped or full memory', () => {
     const { frames } = await until(
       'a full memory',
       async () => ({ ...(await stores.hot()), free: 200_000 - (await used()) }),
-      // Appends have ended although posts go on.
+      // Wait until appends have stopped, although posts go on.
       (() => {
         let last = -1;
         let same = 0;

@@ -1,4 +1,7 @@
-/** Reads by rollups give what the samples give, whatever happened to the samples and however far the rollups are behind. */
+/**
+ * Reads by rollups return what reads of samples return, whatever happened to the samples and however far the
+ * rollups are behind.
+ */
 
 import fc from 'fast-check';
 import { archiveDay } from '../../shared/archive/execute';
@@ -30,13 +33,13 @@ const DAY = 24 * HOUR;
 const NAMES = ['a.x', 'a.y', 'b'] as const;
 const HOSTS = ['h', 'i'] as const;
 const midnight = Math.floor(Date.now() / DAY) * DAY;
-/** Days before today, read at once. */
+/** Ranges to read, in days before today. */
 const RANGES = [
   [9, 0],
   [6, 4],
   [5, 4],
 ] as const;
-/** Several of a minute, of an hour, of a day, of nine days. */
+/** Times of samples: several in a minute, in an hour, in a day and in nine days. */
 const TIMES = [
   -9,
   -8,
@@ -85,7 +88,10 @@ interface Question {
   readonly aggregate: Aggregate;
   readonly host: Host;
   readonly days: (typeof RANGES)[number];
-  /** Whether the reader asks the manifest beside the warm table, as one does that no purge can overtake. */
+  /**
+   * Whether the reader asks the manifest at the same time as the warm table. It may if no purge can overtake
+   * it.
+   */
   readonly asksTogether: boolean;
 }
 
@@ -160,7 +166,7 @@ describe('rollups', () => {
     await tiers?.stop();
   });
 
-  /** @param denseSamples groups of more samples a series and day have minutes */
+  /** @param denseSamples a group with more samples per series and day has rollups of minutes */
   function pipeline(denseSamples: number) {
     const name = `t${runs++}`;
     const tenant = {
@@ -192,7 +198,7 @@ describe('rollups', () => {
       throw new Error(`spans are left after ${MAX_ATTEMPTS} attempts`);
     }
 
-    /** What rule 2 says by the letter of what was delivered. */
+    /** The answer by rule 2 (DESIGN.md), from what was delivered. */
     function expected({ host, ...question }: Question, names: readonly string[] = NAMES): Samples[] {
       const { fromMs, toMs } = rangeOf(question);
       const cells = new Map<string, Map<number, number>>(names.map((metric) => [metric, new Map()]));
@@ -278,13 +284,13 @@ describe('rollups', () => {
   }
 
   test('give what the samples give, in whatever order these are delivered, replayed, deleted, flushed, archived, purged and rolled up', async () => {
-    /** Days, by whether they were read as minutes. */
+    /** Number of days read from rollups, by whether these were rollups of minutes. */
     const rolled = new Map<boolean, number>();
     const histories = fc.array(anyStep, { minLength: 8, maxLength: 30, size: 'max' });
     const questions = fc.array(anyQuestion, { minLength: 4, maxLength: 4 });
     await fc.assert(
       fc.asyncProperty(histories, questions, async (steps, asked) => {
-        // Most groups are dense on most days, and some are no longer after a deletion.
+        // Most groups are dense on most days. After a deletion, some no longer are.
         const { run, read, expected, rollUp, records } = pipeline(0.9);
         const check = async (question: Question) => {
           const { answers, rolledDays } = await read(question);
@@ -435,7 +441,7 @@ function namesOf(prefix: string, half: number): string[] {
     .slice(0, 140);
 }
 
-/** Whole steps. */
+/** The question's range, in whole steps. */
 function rangeOf({ stepMs, days: [from, to] }: Pick<Question, 'stepMs' | 'days'>) {
   return {
     fromMs: Math.floor((midnight - from * DAY) / stepMs) * stepMs,
@@ -443,7 +449,7 @@ function rangeOf({ stepMs, days: [from, to] }: Pick<Question, 'stepMs' | 'days'>
   };
 }
 
-/** Plain numbers, and one NaN. */
+/** The samples as plain arrays, in which all NaNs are equal. */
 function shown({ timestamps, values }: Samples): Samples {
   return { timestamps: Array.from(timestamps), values: Array.from(values) };
 }

@@ -25,7 +25,7 @@ const RULES = `groups:
 describe('rules over history', () => {
   const folder = temporaryDir();
   const file = join(folder, 'rules.yml');
-  /** Ten hours ago: more than one part of the range is read. */
+  /** Start of the samples, ten hours ago, so that more than one part of the range is read. */
   const startMs = Math.floor(Date.now() / MINUTE) * MINUTE - 600 * MINUTE;
   const at = (minute: number) => startMs + minute * MINUTE;
   const iso = (minute: number) => new Date(at(minute)).toISOString().replace('.000', '');

@@ -63,16 +63,16 @@ rules:
 describe('rules', () => {
   let stack: LocalStack;
   let checker: OpenApiChecker;
-  /** Slots are in the future: the schedule of the stack evaluates the present, and finds these done. */
+  /** Slots are in the future. The stack's schedule evaluates only the present, and finds these slots done. */
   const startMs = Math.ceil(Date.now() / 60_000) * 60_000 + 2 * 3_600_000;
   /** The stage's ruleQueryOffset. */
   const offsetMs = 5_000;
 
-  /** What the webhook got: state, alert and id of each. */
+  /** What the webhook received: state, alert and id of each. */
   const told: { status: string; id: string; labels: Record<string, string> }[] = [];
   const slackTexts: string[] = [];
   const topicMessages: string[] = [];
-  /** By which the subscriber of a topic confirms its subscription. */
+  /** Tokens by which the subscriber of a topic confirms its subscription. */
   const tokens: string[] = [];
   const webhook = createServer(async (request, response) => {
     const { alerts, text, Type, Message, Token } = (await json(request)) as {
@@ -219,7 +219,7 @@ describe('rules', () => {
     const { text } = await request('PUT', '/api/v1/alert-receivers', JSON.stringify(body));
     const shown = { ...NO_RECEIVERS, webhooks: [{ url, authorization: '***' }] };
     expect(JSON.parse(text)).toEqual(shown);
-    // The mask keeps what is stored.
+    // The shown document masks secrets. Putting it back keeps the stored ones.
     await request('PUT', '/api/v1/alert-receivers', JSON.stringify(shown));
     expect(JSON.parse((await request('GET', '/api/v1/alert-receivers')).text)).toEqual(shown);
     const bad = { webhooks: [{ url: 'https://user:x@host/' }] };
@@ -319,7 +319,7 @@ describe('rules', () => {
     await post(at(10), { shop: 50 });
     await evaluate(slot(10));
     await post(at(11), { shop: 50 });
-    // Whatever the run has done by then, the next one does the rest.
+    // Wherever the killed run ended, the next one does the rest.
     const killed = evaluate(slot(11)).catch(() => undefined);
     await sleep(Math.random() * 200);
     await stack.killFunctions();
@@ -339,7 +339,7 @@ describe('rules', () => {
 
     await post(at(12), { shop: 50 });
     stack.killHot();
-    // Until the stream was read again, reads fail: the alert goes on.
+    // Until the stream has been read again, reads fail, and the alert goes on.
     const report = await evaluate(slot(12));
     expect(await firing()).toEqual(['High firing']);
     if (report.failingRules > 0) {
@@ -357,7 +357,7 @@ describe('rules', () => {
     );
     await post(at(13), { shop: 50 });
     expect(await evaluate(slot(13))).toMatchObject({ failingRules: 0 });
-    // The slot that could not be read was put off: there is no hole.
+    // The slot that could not be read was put off, so there is no hole.
     await until(
       'both slots are there',
       () => instant('count_over_time(job:load:sum{job="shop"}[2m])', at(13)),
@@ -507,7 +507,7 @@ describe('rules', () => {
     const tenantId = tenantIdOf('default');
     const slot = (n: number) => startMs + (240 + n) * 60_000;
     const at = (n: number) => slot(n) - offsetMs;
-    /** Clients post in a minute. */
+    /** Records that clients posted in a minute. */
     const use = (n: number) =>
       usage.use(tenantId, 'samplesPerMinute', slot(n) / 60_000, 500, AbortSignal.timeout(5_000));
     expect((await request('POST', `${RULER}/own`, ABSENCE)).status).toBe(202);

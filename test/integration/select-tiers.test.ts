@@ -31,7 +31,7 @@ const tenant = {
 };
 const dictionary = new SeriesDictionary(tenant.id);
 const now = Math.floor(Date.now() / HOUR) * HOUR;
-/** Days back of the samples: of a range that is looked up by month, and of ranges by day. */
+/** Ages of the samples, in days: one for a range that is looked up by month, the others for ranges by day. */
 const DAYS_BACK = [20, 2, 1, 0];
 const quarantine = {
   put: async () => {
@@ -53,10 +53,13 @@ const SOURCES: readonly { readonly source: Labels; readonly more: Labels }[] = [
     return { source, more: source };
   }),
 ];
-/** Devices that the release before pools has posted: they lie in groups of their own, then in a pool's. */
+/**
+ * Devices that an earlier release, without pools, has posted. Their samples lie in groups of their own, then
+ * in a pool's.
+ */
 const POSTED_BEFORE = SOURCES.slice(-4).map(({ source }) => labelsKey(source));
 const NAMES = ['cpu', 'load', 'up'];
-/** Samples of the first two posts. */
+/** Number of samples of the first two posts. */
 const MIXED_UNTIL = 2 * 3 * NAMES.length * SOURCES.length;
 
 describe('samples split over memory, warm table and archive', () => {
@@ -102,7 +105,7 @@ describe('samples split over memory, warm table and archive', () => {
     const pooled = rowsIn(dictionary);
     await new Pools(new PoolTable(tiers.meta, 30 * DAY)).settle(pooled);
     const apart = rowsIn(new SeriesDictionary(tenant.id));
-    // While two releases run side by side.
+    // During the first posts, two releases run side by side.
     const isApart = (i: number) =>
       sequence < MIXED_UNTIL && POSTED_BEFORE.includes(labelsKey(made[i]!.source));
     const rows = pooled.map((row, i) => (isApart(i) ? apart[i]! : row));
@@ -150,7 +153,10 @@ describe('samples split over memory, warm table and archive', () => {
     ],
   ];
 
-  /** Holds what is read against what was posted, for every selector and range. Those of a range share their reads. */
+  /**
+   * Compares what is read with what was posted, for every selector and range. The reads of a range share
+   * requests.
+   */
   async function compare(): Promise<void> {
     const querier = new Querier(tiers, tenant);
     for (const [name, range] of Object.entries(RANGES)) {
@@ -199,7 +205,7 @@ describe('samples split over memory, warm table and archive', () => {
     const lifetimes = new Lifetimes(tiers.meta, stage.retention);
     const event = { command: 'index rebuild', tenant: 't', after: null } as const;
     const first = await rebuildIndex({ tenants: tiers.tenants, read, stage, lifetimes }, event, () => true);
-    // A pool stands for the sources that are in no groups of their own.
+    // A pool stands for the sources that have no groups of their own.
     const apart = SOURCES.length - DEVICES + POSTED_BEFORE.length;
     expect(first).toEqual({ sources: apart + 1, next: null });
     await compare();
@@ -211,7 +217,7 @@ describe('samples split over memory, warm table and archive', () => {
     await compare();
     await archiveAndPurge();
     await compare();
-    // Memory alone, and corrections in memory of what is archived.
+    // Samples in memory alone, and corrections in memory of archived samples.
     await post(0);
     await post(1);
     await compare();
@@ -246,7 +252,7 @@ describe('samples split over memory, warm table and archive', () => {
       { status: 'rejected', reason },
       { status: 'fulfilled', value: load },
     ]);
-    // What begins now fails with the first error.
+    // Reads that begin now fail with the first error.
     await expect(samples('up', tooFew)).rejects.toBe(tooFew.signal.reason);
     const fewSeries = new ReadBudget({ ...DEFAULT_LIMITS, series: 2 * SOURCES.length - 1 });
     await expect(Promise.all([samples('cpu', fewSeries), samples('load', fewSeries)])).rejects.toMatchObject({
@@ -268,7 +274,7 @@ describe('samples split over memory, warm table and archive', () => {
     for (const ref of refs) await tiers.hot.marks.mark(ref, '');
     await post(0);
     await read();
-    // The list of changes, and nothing of the index or of any source.
+    // One request, for the list of changes, and none for the index or a source.
     expect(await read()).toEqual({ hosts: SOURCES.length, calls: 1 });
 
     const [{ source }] = SOURCES as [(typeof SOURCES)[number]];
@@ -279,7 +285,7 @@ describe('samples split over memory, warm table and archive', () => {
         ...range,
         version: { arrivalMs: now + 2 * DAY, sequence: 2n ** 100n },
       });
-    // The changed source alone was asked for.
+    // Another request, for the changed source alone.
     expect(await read()).toEqual({ hosts: SOURCES.length - 1, calls: 2 });
     expect(await read()).toEqual({ hosts: SOURCES.length - 1, calls: 1 });
   });

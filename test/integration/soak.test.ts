@@ -8,7 +8,9 @@ const run = promisify(execFile);
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 2);
 const SEEDS = (process.env.SOAK_SEEDS ?? '1').split(',');
 
-/** A small load: the soak looks for mistakes, and the tests beside it need the machine too. */
+/**
+ * A small load. The soak looks for mistakes, and the tests that run at the same time need the machine, too.
+ */
 const LOAD = ['--senders', '7', '--metrics', '6'];
 
 describe('a soak', () => {
@@ -22,7 +24,7 @@ describe('a soak', () => {
         (error: { stdout: string; stderr: string }) => error,
       );
       const lastLine = stdout.trim().split('\n').at(-1)!;
-      // Longer runs are made for their figures.
+      // Show the figures of longer runs.
       if (MINUTES > 2) console.log(lastLine);
       if (!lastLine.startsWith('{')) throw new Error(stderr);
       const result = JSON.parse(lastLine) as SoakResult;

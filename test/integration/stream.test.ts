@@ -160,7 +160,7 @@ describe('the stream', () => {
     expect(shown.arrivalMs).toBeGreaterThanOrEqual(sentMs - 1_000);
     expect(shown.arrivalMs).toBeLessThanOrEqual(Date.now());
 
-    // Poison stays in quarantine, once.
+    // Poison stays in quarantine, without duplicates.
     expect(await ops(stack.url, 'quarantine', 'redrive')).toMatchObject({
       records: 0,
       poison: 4,
@@ -175,7 +175,7 @@ describe('the stream', () => {
 
   test('keeps the versions of redriven records: an old value does not come back, missing samples appear', async () => {
     const host = await client.createHost('redriven');
-    // As if an earlier release could not read it: it arrived two days ago.
+    // Put a record into quarantine, as if an earlier release could not read it. It arrived two days ago.
     const [shardId, sequenceNumber] = ['shardId-000000000000', '14'];
     const arrivalMs = Date.now() - 2 * DAY_MS;
     await client.post([{ hostId: host, name: METRIC, time: start, value: 10 }]);
@@ -187,14 +187,14 @@ describe('the stream', () => {
     });
     expect(await ops(stack.url, 'quarantine', 'redrive')).toMatchObject({ records: 1 });
     await shows(host, { 0: 10, 1: 2 });
-    // The stream does not have it any more: the object stays until the samples have left memory.
+    // The stream no longer has the record, so the object stays until the samples have left memory.
     expect(await ops(stack.url, 'quarantine', 'redrive')).toMatchObject({ records: 0, removed: 0 });
     expect(await keys(`quarantine/${shardId}/14`)).toHaveLength(1);
     await removeRedriven(functions, 1);
     expect(await keys(`quarantine/${shardId}/14`)).toEqual([]);
     await shows(host, { 0: 10, 1: 2 });
 
-    // A dead letter, a day older still; one of its records is poison.
+    // A dead letter, another day older. One of its records is poison.
     const records = [
       recordOf(host, { 1: -1, 2: 3 }).data,
       Buffer.from('poison'),

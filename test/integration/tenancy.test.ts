@@ -75,7 +75,8 @@ interface CreatedKey {
   readonly publicId: string;
 }
 
-// As the operator commands do, without a process for each; some tests below run the commands themselves.
+// Calls the operator function as the commands do, but starts no process. Some tests below run the commands
+// themselves.
 const createTenant = (name: string) =>
   functions.invoke<{ id: string }>('operator', { command: 'tenants create', name });
 const createKey = (tenant: string, rights: string, ...more: string[]) =>
@@ -98,7 +99,7 @@ describe('keys', () => {
       createKey('acme', 'write,read'),
     ]);
     await ops(stack.url, 'keys', 'revoke', gone.publicId);
-    // Its time is not to be waited for: it was made long ago.
+    // A key made long ago, so that the test need not wait until it expires.
     const old = await new ApiKeys(meta, () => 1000).create({ tenant: 'acme', rights: ['read'] }, 5000);
     acme = { both: both.key, read: read.key, write: write.key, revoked: gone.key, expired: old.key };
     host = await new Client(stack.url, both.key).createHost('web1');
@@ -162,7 +163,7 @@ describe('keys', () => {
       expect(Object.keys(key).sort()).toEqual(['createdAt', 'publicId', 'rights', 'tenant']);
     await ops(stack.url, 'keys', 'revoke', listed[1]!.publicId);
     await createKey('umbrella', 'read,write');
-    // An expired key makes room by itself.
+    // An expired key no longer counts.
     const slots = await ops<KeyDescription[]>(stack.url, 'keys', 'list', '--tenant', 'acme');
     expect(slots.filter(({ rights }) => rights.join() === 'read')).toHaveLength(2);
     await createKey('acme', 'read');
@@ -187,7 +188,7 @@ describe('keys', () => {
   });
 });
 
-/** Every key, item and object there is, by the tenant's id and its hosts' names. */
+/** Finds every key, item and object that contains the tenant's id or the name of one of its hosts. */
 async function traces(id: string): Promise<string[]> {
   const found: string[] = [];
   for (const key of await stores.redis.keys('*')) if (key.includes(id)) found.push(`hot ${key}`);
@@ -208,7 +209,7 @@ describe('limits', () => {
       await ops(stack.url, 'tenants', 'set', name, ...limits.flatMap((limit) => ['--limit', limit]));
     return { id, client: new Client(stack.url, (await createKey(name, 'read,write')).key) };
   };
-  /** Names that the limit is met with, all within one minute of the clock. */
+  /** Points with these names, all in one minute of the clock. */
   const points = (hostId: string, names: readonly string[]) =>
     names.map((name) => ({ hostId, name, time: now - 60, value: 1 }));
   const many = (prefix: string, count: number) =>
@@ -216,7 +217,7 @@ describe('limits', () => {
   const said = async (response: Response) =>
     ((await response.json()) as { error: { message: string } }).error;
 
-  /** The answers to the same request until one is refused: the clock may turn to another minute in between. */
+  /** Sends a request until it is refused. The clock may turn to another minute in between. */
   const untilRefused = async (send: () => Promise<Response>, most: number) => {
     for (let accepted = 0; ; accepted++) {
       const response = await send();
@@ -229,7 +230,8 @@ describe('limits', () => {
     const { client } = await clientOf('chatty', 'samplesPerMinute=50');
     const host = await client.createHost('web1');
     const send = () => client.request('POST', '/api/v0/tsdb', points(host, many('a', 20)));
-    // Two instances of post let in three requests, and one more each before they hear of each other; in two minutes.
+    // Together, two instances of post let in three requests, and one more each before they hear of each
+    // other. The clock may turn to another minute, so this may happen twice.
     const { accepted, response } = await untilRefused(send, 10);
     expect(accepted).toBeGreaterThanOrEqual(3);
     expect(response.status).toBe(429);
@@ -237,7 +239,7 @@ describe('limits', () => {
     expect(seconds).toBeGreaterThanOrEqual(1);
     expect(seconds).toBeLessThanOrEqual(60);
     expect(await said(response)).toEqual({ message: expect.stringContaining('samplesPerMinute of 50') });
-    // Reading goes on, and so do others.
+    // Reads go on, and other tenants are not affected.
     expect((await client.request('GET', '/api/v0/hosts')).status).toBe(200);
     expect((await new Client(stack.url, stack.apiKey).request('POST', '/api/v0/tsdb', '[]')).status).toBe(
       200,
@@ -323,7 +325,7 @@ describe('limits', () => {
     };
 
     const spent = await clientOf('reader', 'querySecondsPerMinute=10');
-    // As other instances report.
+    // Report query time, as other instances do.
     for (const minute of minutes()) await usage.endQueries(spent.id, minute, 0, 10_000, signal);
     const message =
       /^the limit querySecondsPerMinute of 10 is reached: try again in \d+ s, or have an operator raise the limit$/;
@@ -341,7 +343,7 @@ describe('limits', () => {
       expect(retryAfter).toBeGreaterThanOrEqual(1);
       expect(retryAfter).toBeLessThanOrEqual(60);
     }
-    // Other functions go on.
+    // Other functions still answer.
     expect((await spent.client.request('GET', '/api/v0/hosts')).status).toBe(200);
 
     const busy = await clientOf('busy', 'queriesAtOnce=1');
@@ -380,14 +382,14 @@ describe('limits', () => {
     await client.createHost('a');
     await client.createHost('b');
     const response = await client.request('POST', '/api/v0/hosts', { name: 'c' });
-    // Waiting makes no room: the answer says what does.
+    // Waiting makes no room. So the answer has no Retry-After, and its message says what helps.
     expect([response.status, response.headers.get('retry-after')]).toEqual([429, null]);
     expect(await said(response)).toEqual({
       message:
         'the limit hosts of 2 is reached: retire hosts that are gone, or have an operator raise the limit',
     });
     const { hosts } = await client.json<{ hosts: { id: string }[] }>('GET', '/api/v0/hosts');
-    // Retired twice, which makes room once.
+    // Retire a host twice, which makes room once.
     for (let i = 0; i < 2; i++) await client.json('POST', `/api/v0/hosts/${hosts[0]!.id}/retire`, 'null');
     await client.createHost('d');
     expect((await client.request('POST', '/api/v0/hosts', { name: 'e' })).status).toBe(429);
@@ -411,13 +413,13 @@ describe('limits', () => {
     const count = new HostCount({ client, name: meta.name }, () => clock);
     expect(await count.take(id, 20)).toBe(true);
     expect(asked()).toContain('Query');
-    // Two hosts are there and one is counted: of thirty more at once exactly seven are let in.
+    // Two hosts exist, and one more is counted. Of thirty concurrent additions, exactly seven are accepted.
     const taken = await Promise.all(Array.from({ length: 30 }, () => count.take(id, 10)));
     expect(taken.filter(Boolean)).toHaveLength(7);
     expect(asked()).not.toContain('Query');
     await count.give(id);
     expect([await count.take(id, 10), asked()]).toEqual([true, ['Update', 'Update']]);
-    // None of the eight was created: after an hour the hosts themselves are counted again.
+    // None of the eight was created. After an hour, the hosts themselves are counted again.
     clock += 3_600_000;
     expect([await count.take(id, 10), asked().includes('Query')]).toEqual([true, true]);
     client.destroy();
@@ -450,7 +452,7 @@ describe('limits', () => {
       () => usage.series(id),
       ({ added }) => added === 35,
     );
-    // An instance that begins now knows; those that run look again within 30 s.
+    // A new instance knows that the limit is reached. Running ones look again within 30 s.
     await stack.killFunctions();
     const post = (names: readonly string[]) => client.request('POST', '/api/v0/tsdb', points(host, names));
     await until(
@@ -633,7 +635,7 @@ describe('the partitions of a tenant', () => {
 
   test('are all known to drain, where, status, usage and erasure', async () => {
     const { id } = await createTenant('grown');
-    // The nearest midnight: post takes samples of both sides. It was published long before.
+    // The nearest midnight, so that post takes samples of both sides. The epoch was published long before.
     const border = Math.round(Date.now() / 86_400_000) * 86_400_000;
     const tenants = new Tenants(meta);
     const tenant = (await tenants.read('grown'))!;
@@ -681,7 +683,7 @@ describe('the partitions of a tenant', () => {
 
     await ops(stack.url, 'tenants', 'delete', 'grown', '--yes');
     expect(await traces(id)).toEqual([`${meta.name} tenants`]);
-    // Nothing is left for a later test's sweep.
+    // Leave nothing for a later test's sweep.
     await functions.invoke('operator', { command: 'sweep', settledMs: 0 });
   });
 });
@@ -696,7 +698,8 @@ describe('deleting a tenant', () => {
       ),
     );
     const hosts = await Promise.all(clients.map((client) => client.createHost('web1')));
-    // The doomed one's first, so that the stream has nothing of it after the other's last.
+    // Post the doomed tenant's samples first, so that the stream has none of them after the other tenant's
+    // last.
     const post = async (minute: number) => {
       for (const [i, client] of clients.entries())
         await client.post([{ hostId: hosts[i]!, name: 'custom.a', time: now - minute * 60, value: minute }]);
@@ -705,7 +708,7 @@ describe('deleting a tenant', () => {
     const count = (id: string, tier: string) => async () =>
       (await traces(id)).filter((trace) => trace.startsWith(tier)).length;
 
-    // One sample in each tier.
+    // Put one sample of each tenant into each tier.
     const inMemory = (): Promise<number[]> => Promise.all([count(id, 'hot')(), count(keptId, 'hot')()]);
     const isIn = (counts: number[]) => counts.every((n) => n > 0);
     await post(3);
@@ -736,17 +739,18 @@ describe('deleting a tenant', () => {
     const left = [`${meta.name} tenants`];
     expect(await traces(id)).toEqual(left);
 
-    // All that the stream has, again, to instances that remember nothing.
+    // Replay all that the stream has, to instances that have nothing in their caches.
     await stack.killFunctions();
     expect(await ops(stack.url, 'replay')).toMatchObject({ replay: { state: 'done' } });
     expect((await stores.hot()).frames).toBeGreaterThan(1);
     expect(await traces(id)).toEqual(left);
     expect(await new RecoveryTable(meta).loss()).toBeUndefined();
-    // The key is dead, and nobody may have the name.
+    // The key is refused, and nobody may take the name again.
     expect((await clients[0]!.request('GET', '/api/v0/hosts')).status).toBe(401);
     await expect(createTenant('doomed')).rejects.toThrow('was deleted');
 
-    // A writer that did not know yet wrote after all: the sweep removes it, and is done with it when none can come.
+    // A writer that did not know of the deletion writes after all. The sweep removes that. It no longer looks
+    // at the tenant once no such write can come.
     const sweep = (settledMs?: number) => functions.invoke('operator', { command: 'sweep', settledMs });
     await stores.redis.set(new HotKeys({ tenantId: id, partition: 0 }).due, 'late');
     expect(await sweep()).toEqual({ erased: 0, remaining: 1 });
@@ -789,7 +793,7 @@ test('erasing goes on after it was cut short at any step', async () => {
     recovery: new RecoveryTable(meta),
     cold: new ColdTier(stores.s3, stack.bucket),
   };
-  // A step more each time; what the earlier ones removed is not there any more.
+  // Each attempt makes one step more. What earlier ones removed is gone.
   const left: number[] = [];
   for (let steps = 0, isDone = false; !isDone; steps++) {
     let taken = 0;
@@ -818,7 +822,7 @@ describe('tenants of names that are made to collide', () => {
     '%61',
   ];
 
-  /** Earlier releases let tenants have any name. */
+  /** Creates a tenant as earlier releases did, which let tenants have any name. */
   const createAsBefore = async (name: string) => {
     const id = tenantIdOf(name);
     const epochs = JSON.stringify([{ fromDay: '1970-01-01', partitions: 2 }]);
@@ -946,7 +950,7 @@ describe("a function's role", () => {
   });
 });
 
-/** The part of a key that opens; it and the public id before it may have underscores in them. */
+/** The secret part of a key. This part and the public id before it may contain underscores. */
 const secretOf = (key: string) => key.slice(-43);
 
 describe('secrets', () => {
@@ -994,7 +998,8 @@ describe('secrets', () => {
     for (const file of readdirSync(stack.dataDir).filter((name) => name.endsWith('.log')))
       texts.set(file, readFileSync(join(stack.dataDir, file), 'utf8'));
     const synthesized = join(__dirname, '..', '..', '.local', 'synth');
-    // Another test file's stack may be synthesizing: its folder has a process id behind a dot, and is renamed when it is whole.
+    // Another test file's stack may be synthesizing into a folder whose name ends in a dot and a process id.
+    // It renames the folder when it is complete.
     const whole = readdirSync(synthesized).filter((name) => !/^[0-9a-f]{16}\.\d+$/.test(name));
     for (const name of whole)
       for (const entry of readdirSync(join(synthesized, name), { recursive: true, withFileTypes: true })) {

@@ -1,7 +1,9 @@
 /**
- * The test program of prometheus/compliance for alert generators runs against the local stack. It writes samples by remote write, asks
- * the APIs of rules and alerts, and is itself the Alertmanager. `ALERT_GENERATOR` names its cases, separated by commas, or `all`, which
- * take 40 minutes together; by default the shortest one runs. `COMPLIANCE` is a checkout of the repository; by default it is cloned.
+ * Runs the test program of prometheus/compliance for alert generators against the local stack. The program
+ * writes samples by remote write, asks the APIs of rules and alerts, and is itself the Alertmanager.
+ *
+ * `ALERT_GENERATOR` names its cases, separated by commas, or `all`, which take 40 minutes together; by
+ * default the shortest one runs. `COMPLIANCE` is a checkout of the repository; by default it is cloned.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +18,7 @@ import { temporaryDir } from '../support/temporary-dir';
 import { until } from '../support/until';
 
 const CASES = process.env.ALERT_GENERATOR ?? 'PendingAndResolved_AlwaysInactive';
-/** Time-out of the test, ms: the cases last 40 minutes by themselves, however fast the machine is. */
+/** Time-out of the test, ms. The cases take 40 minutes, however fast the machine is. */
 const CASES_MS = 90 * 60_000;
 
 describe('alert generator compliance', () => {
@@ -67,8 +69,10 @@ describe('alert generator compliance', () => {
         ...(CASES !== 'all' && { test_cases: CASES.split(',') }),
       };
       writeFileSync(join(folder, 'config.yaml'), stringify(config));
-      // A transition may come 30 s after the sample that causes it, an interval. Rules read 5 s before their slots, so a sample of the last
-      // 5 s before a slot comes too late. The program writes every 15 s from its start on: at these seconds no sample falls there.
+      // The program accepts a transition up to 30 s, one interval, after the sample that causes it. Rules
+      // read 5 s before their slots, so a sample of the last 5 s before a slot causes its transition too
+      // late. The program writes every 15 s from its start on. Started at this moment, it never writes in
+      // those 5 s.
       const toStart = 15_000 - ((Date.now() - 6_000) % 15_000);
       await sleep(toStart);
       const tester = spawn(program, ['--config-file', join(folder, 'config.yaml')], {

@@ -1,6 +1,7 @@
 /**
- * A real Alertmanager hears of alerts while evaluator, ingester and memory of the local stack are killed at random. `ALERTMANAGER` is its
- * binary (by default it is built from its module), `PEER_MINUTES` how long the kills go on, `SEED` the seed of all that is random.
+ * Sends alerts to a real Alertmanager while evaluator, ingester and memory of the local stack are killed at
+ * random. `ALERTMANAGER` is its binary (by default it is built from its module), `PEER_MINUTES` how long the
+ * kills go on, `SEED` the seed of everything random.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -42,7 +43,7 @@ rules:
     for: 30s
 `;
 
-/** Numbers from 0 to 1, by the seed. */
+/** Random numbers from 0 to 1, by the seed. */
 let mulberry = SEED;
 function random(): number {
   mulberry = (mulberry + 0x6d2b79f5) | 0;
@@ -58,7 +59,7 @@ function shuffled<T>(all: readonly T[]): T[] {
     .map(({ each }) => each);
 }
 
-/** When a job is bad, ms since epoch. No outage that the kills cause is as long as a phase. */
+/** Spans in which a job is bad, ms since epoch. Each is longer than any outage that the kills cause. */
 function phasesOf(startMs: number, endMs: number): { fromMs: number; toMs: number }[] {
   const length = () => (3 + 3 * random()) * MINUTE;
   const phases: { fromMs: number; toMs: number }[] = [];
@@ -71,7 +72,7 @@ function phasesOf(startMs: number, endMs: number): { fromMs: number; toMs: numbe
   return phases;
 }
 
-/** What a receiver was told of an alert. */
+/** An alert as a receiver was told of it. */
 interface Told {
   readonly id?: string;
   readonly status: 'firing' | 'resolved';
@@ -79,7 +80,7 @@ interface Told {
   readonly startsAt: string;
 }
 
-/** Receives what an Alertmanager's webhook sends, and what ours does. */
+/** A webhook that an Alertmanager calls, or our evaluator. */
 class Receiver {
   readonly told: Told[] = [];
   private readonly server = createServer(async (request, response) => {
@@ -98,7 +99,7 @@ class Receiver {
     this.server.close();
   }
 
-  /** The states that were told of an alert, in order; a repeated one once. */
+  /** The states of an alert that the receiver was told, in order, without repetitions of the last one. */
   statesOf(alert: string): string[] {
     return this.told
       .filter(({ labels }) => nameOf(labels) === alert)
@@ -202,7 +203,7 @@ receivers: [{ name: test, webhook_configs: [{ url: '${await byAlertmanager.liste
           .includes(`AWS_LAMBDA_FUNCTION_NAME=${functionName('local', kind)}`);
         if (isIt) process.kill(pid, 'SIGKILL');
       } catch {
-        // It has ended meanwhile.
+        // The process has ended.
       }
   };
 
@@ -213,7 +214,7 @@ receivers: [{ name: test, webhook_configs: [{ url: '${await byAlertmanager.liste
     const valueAt = (job: string, atMs: number) =>
       phases.get(job)!.some(({ fromMs, toMs }) => fromMs <= atMs && atMs < toMs) ? 1 : 0;
     let isOver = false;
-    // Each sample is sent until it is taken.
+    // Each sample is sent again until it is accepted.
     const feed = (async () => {
       for (let atMs = startMs; !isOver; atMs += FEED_MS) {
         await sleep(Math.max(0, atMs - Date.now()));
@@ -266,7 +267,7 @@ receivers: [{ name: test, webhook_configs: [{ url: '${await byAlertmanager.liste
           each.every((states, i) => states.length >= expected[i]!.length),
         ),
     );
-    // A whole repeat interval more: nothing else comes.
+    // Wait for a whole repeat interval, so that any further notification would have come.
     const repeats = byAlertmanager.messagesOf('Steady', 'firing');
     await until(
       'the steady alert repeats',

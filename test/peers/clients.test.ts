@@ -1,6 +1,7 @@
 /**
- * Clients of others, from their registries, write to the local stack and read from it: each is a short program in `programs`.
- * They are installed into .local/peers when they are first run, with Python, npm and Go from the PATH.
+ * Clients of other projects, from their registries, write to the local stack and read from it. Each is a
+ * short program in `programs`. They are installed into .local/peers when they are first run, with Python, npm
+ * and Go from the PATH.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

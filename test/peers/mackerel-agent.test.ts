@@ -1,4 +1,7 @@
-/** Mackerel's agent reports checks and metrics to a local stack, and mkr lists, explains and closes the alerts that follow. */
+/**
+ * Mackerel's agent reports checks and metrics to a local stack. mkr lists, explains and closes the alerts
+ * that follow.
+ */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';

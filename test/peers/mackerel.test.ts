@@ -1,4 +1,7 @@
-/** Mackerel's own clients work with the objects of a local stack: mkr, and the acceptance tests of Terraform's provider. */
+/**
+ * Mackerel's own clients work with the objects of a local stack: mkr, and the acceptance tests of Terraform's
+ * provider.
+ */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +15,7 @@ type Json = Record<string, unknown>;
 const thresholds = { operator: '>', warning: 1.5, critical: null };
 const common = { memo: 'why', isMute: true, notificationInterval: 60 };
 
-/** Files of monitors: each type with the fields that it needs, and with all that mkr knows. */
+/** Files of monitors: each type once with only the fields that it requires, once with all that mkr knows. */
 const MONITORS: Readonly<Record<string, Json>> = {
   'connectivity, minimal': { type: 'connectivity', name: 'connectivity' },
   'connectivity, full': {
@@ -94,7 +97,7 @@ const DASHBOARD = {
   ],
 };
 
-/** Acceptance tests whose objects this project does not have. */
+/** Acceptance tests of objects that this project does not have. */
 const NOT_HERE = /AWSIntegration/;
 
 describe("Mackerel's clients", () => {
@@ -127,7 +130,7 @@ describe("Mackerel's clients", () => {
       return { status, out: stdout, err: stderr };
     };
 
-    /** @throws with what it printed, when it fails */
+    /** @throws with the output of mkr, when it fails */
     const succeed = (...args: string[]): string => {
       const { status, out, err } = mkr(...args);
       expect({ args, status, err: status === 0 ? '' : err + out }).toEqual({ args, status: 0, err: '' });
@@ -143,7 +146,7 @@ describe("Mackerel's clients", () => {
       succeed('monitors', 'push', '-F', 'one.json');
       succeed('monitors', 'diff', '--exit-code', '-F', 'one.json');
       succeed('monitors', 'pull', '-F', 'pulled.json');
-      // mkr leaves out what Go calls empty, and writes null for a list that is absent.
+      // mkr leaves out fields that are empty in Go, and writes null for an absent list.
       const [pulled] = read('pulled.json').monitors as [Json];
       expect(withoutId(pulled)).toMatchObject(
         Object.fromEntries(
@@ -265,7 +268,7 @@ describe("Mackerel's clients", () => {
   });
 });
 
-/** The host by which OpenTofu completes the address of a provider. */
+/** The host that OpenTofu adds to a provider's address. */
 function providerHost(tofu: string, folder: string): string {
   const config =
     'terraform {\n  required_providers {\n    mackerel = {\n      source = "hashicorp/mackerel"\n    }\n  }\n}\n';

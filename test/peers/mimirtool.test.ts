@@ -9,7 +9,7 @@ import { temporaryDir } from '../support/temporary-dir';
 
 const run = promisify(execFile);
 
-/** It has no empty labels: mimirtool leaves them out of what it puts, and then sees a difference. */
+/** No rule has an empty label. mimirtool does not send those, and would then report a difference. */
 const RULES = `namespace: web/api
 groups:
   - name: load
@@ -55,7 +55,7 @@ describe('mimirtool', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** What a command printed, and its exit code. */
+  /** Runs `mimirtool rules`. @returns its output, and its exit code */
   const rules = async (...args: readonly string[]): Promise<{ code: number; text: string }> => {
     const address = ['--address', stack.url, '--id', 'any', '--key', stack.apiKey];
     try {

@@ -1,7 +1,11 @@
 /**
- * Real Prometheus servers send to the local stack while its functions and its memory are killed. `PROMETHEUS` names their
- * binaries, separated by commas (by default Prometheus 3 is built from its module), and `PEER_MINUTES` how long each sends: `PROMETHEUS=/usr/bin/prometheus PEER_MINUTES=5 npm run
- * test:peers`. One that takes OTLP is of version 3, and sends remote write 1.0, then 2.0.
+ * Real Prometheus servers send to the local stack while its functions and its memory are killed.
+ *
+ * `PROMETHEUS` names their binaries, separated by commas; by default Prometheus 3 is built from its module.
+ * `PEER_MINUTES` is how long each sends. A server that takes OTLP is of version 3, and sends remote write
+ * 1.0, then 2.0.
+ *
+ *     PROMETHEUS=/usr/bin/prometheus PEER_MINUTES=5 npm run test:peers
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,10 +29,10 @@ import { until } from '../support/until';
 const binaries = (process.env.PROMETHEUS ?? join(prometheusBinaries(), 'prometheus')).split(',');
 const MINUTES = Number(process.env.PEER_MINUTES ?? 1);
 const KILL_EVERY_MS = 20_000;
-/** Prometheus' own labels of what it scrapes. */
+/** Prometheus' own labels for the targets that it scrapes. */
 const JOBS = ['prometheus', 'strange'];
 
-/** What it prints, to whichever stream. */
+/** The output of a binary, on stdout and stderr. */
 function printedBy(binary: string, option: string): string {
   const { stdout, stderr, error } = spawnSync(binary, [option], { encoding: 'utf8' });
   if (error !== undefined) throw error;
@@ -44,7 +48,7 @@ const runs = binaries.flatMap((binary) => {
   return protocols.map((protocol) => ({ name, binary, protocol }));
 });
 
-/** A target whose values are strange, and of whose series some come and go, so that stale markers are written. */
+/** A target with strange values. Some of its series come and go, so that stale markers are written. */
 function strangeTarget(): Server {
   let scrapes = 0;
   const server = createServer((_, response) => {
@@ -72,7 +76,7 @@ const ReadRequest = protobuf
     message ReadResponse { repeated Result results = 1; } message Result { bytes any = 1; }`)
   .root.lookupType('ReadRequest');
 
-/** What Prometheus has stored, by its remote read. */
+/** Samples that Prometheus has stored, by its remote read. */
 async function storedBy(url: string, fromMs: number, toMs: number): Promise<SampleBits> {
   const matchers = [{ type: 2, name: 'job', value: JOBS.join('|') }];
   const query = { startTimestampMs: fromMs, endTimestampMs: toMs, matchers };
@@ -83,7 +87,8 @@ async function storedBy(url: string, fromMs: number, toMs: number): Promise<Samp
     body: snappyCompress(body),
   });
   if (!answer.ok) throw new Error(`remote read: ${answer.status} ${await answer.text()}`);
-  // A response is a list of results, of which there is one: a list of series as a write request of version 1 has them.
+  // A response is a list of results. This one has one result: a list of series, encoded as in a write request
+  // 1.0.
   const response = Buffer.from(uncompressBlock(new Uint8Array(await answer.arrayBuffer())));
   let at = 1;
   while (response[at]! > 127) at++;
@@ -175,7 +180,8 @@ remote_write:
       if (++kills % 3 === 0) stack.killHot();
       else await stack.killFunctions();
     }
-    // Prometheus keeps a request that failed for as long as its log does, so all of this comes in the end.
+    // Prometheus repeats a failed request for as long as it keeps its log, so all of these samples arrive in
+    // the end.
     const matchers = [{ label: 'job', op: 'in', values: JOBS } as const];
     const range = { fromMs: startMs - 60_000, toMs: endMs };
     const stored = await storedBy(url, range.fromMs, range.toMs - 1);

@@ -11,7 +11,7 @@ import { encodeV1 } from '../unit/protocol/prometheus/messages';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const nowMs = Math.floor(Date.now() / 1000) * 1000 - 5_000;
-/** The hour of now: the catalogue knows the hour of a series' first sample. */
+/** Start of the present hour. The catalogue knows the hour of a series' first sample. */
 const hourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS;
 
 /** Series by their instance, each with the times of its samples. */
@@ -78,7 +78,7 @@ describe('series and labels of a range', () => {
     expect(listed).toEqual(['whole', 'within']);
     const found = instances(await ours('series'));
     expect(found).toEqual(expect.arrayContaining(listed));
-    // Within an hour and a half of midnight `ended` may have ended on the day before that of `start`.
+    // Within an hour and a half after midnight, `ended` may have ended on the day before the day of `start`.
     expect(found.filter((instance) => instance !== 'ended')).toEqual(listed);
   });
 

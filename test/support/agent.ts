@@ -21,7 +21,7 @@ export class AgentError extends Error {
   override readonly name = 'AgentError';
   constructor(
     message: string,
-    /** undefined: the network failed. */
+    /** HTTP status of the answer; undefined if the network failed. */
     readonly status: number | undefined,
   ) {
     super(message);
@@ -29,18 +29,18 @@ export class AgentError extends Error {
 }
 
 /**
- * A client that behaves as mackerel-agent: the same requests, byte for byte and in the same order, the same buffering and
- * retries. The caller decides when a minute passes.
+ * A client that behaves like mackerel-agent. It sends the same requests, byte for byte and in the same order,
+ * and it buffers and retries in the same way. The caller decides when a minute passes.
  *
  * @see ../../shared/protocol/mackerel/README.md
  */
 export class ScriptedAgent {
-  /** The agent keeps it in its file `id` over restarts. */
+  /** Id of the host. The agent keeps it in its file `id` over restarts. */
   hostId: string | undefined;
   private readonly queue: Batch[] = [];
   private isFailing = false;
   private http = new HttpAgent({ keepAlive: true, maxSockets: 1 });
-  /** For each metric post that was tried, retries included: its batches' times. */
+  /** Times of the batches in each metric post that was tried, retries included. */
   readonly posts: number[][] = [];
 
   constructor(private options: AgentOptions) {}
@@ -75,12 +75,15 @@ export class ScriptedAgent {
     ]);
   }
 
-  /** At start, and every hour. */
+  /** Sends the host's specification again. An agent does so at its start and every hour. */
   async updateSpecification(): Promise<void> {
     await this.call('PUT', `hosts/${this.hostId}?`, this.specification());
   }
 
-  /** Lets a minute pass: queues its batch, then sends the queue, two batches at a time; while posts fail, tries one. */
+  /**
+   * Lets a minute pass. Queues the minute's batch, then sends the queue, two batches at a time. While posts
+   * fail, tries one batch.
+   */
   async minute(batch: Batch): Promise<void> {
     this.queue.push(batch);
     await this.send();
@@ -97,7 +100,7 @@ export class ScriptedAgent {
     await this.call('PUT', `hosts/${this.hostId}/metadata/${namespace}?`, value);
   }
 
-  /** SIGTERM. */
+  /** Stops as the agent does at SIGTERM. */
   async stop(): Promise<void> {
     await this.call('POST', `hosts/${this.hostId}/status?`, { status: this.options.onStop });
     await this.send();
@@ -111,7 +114,8 @@ export class ScriptedAgent {
 
   private async send(): Promise<void> {
     while (this.queue.length > 0) {
-      // While posts fail, one batch a minute is tried; it goes to the tail, and is resent out of order.
+      // While posts fail, one batch a minute is tried. If it fails, it goes to the tail and is resent out of
+      // order.
       const batches = this.queue.splice(0, this.isFailing ? 1 : 2);
       try {
         await this.post(batches);
@@ -174,7 +178,7 @@ export class ScriptedAgent {
         {
           agent: this.http,
           method,
-          // Kept with its `?`, which fetch would drop.
+          // Keep the `?` at the end of the path, which fetch would drop.
           path: `/api/v0/${path}`,
           headers: {
             'X-Api-Key': apiKey,

@@ -13,7 +13,8 @@ interface Break {
 const folder = join(process.env.CONTRACT_DIR!, process.env.JEST_WORKER_ID!);
 const file = join(folder, 'breaks.jsonl');
 const reported = join(folder, 'reported');
-// Stacks of this file's tests write there: their processes inherit it.
+// Processes of the stacks that this file's tests start inherit this variable, and write their breaks to the
+// folder.
 process.env.CONTRACT_DIR = folder;
 
 const expected: { readonly rule: string; readonly call: RegExp }[] = [];

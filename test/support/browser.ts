@@ -7,11 +7,12 @@ import { PATIENCE_MS } from './until';
 /** Where `scripts/setup.mjs --browser` puts Chromium if the PATH has none. */
 const OWN = join(__dirname, '..', '..', '.local', 'browser', 'chromium');
 
-/** Starts a headless Chromium: the one of the PATH, or the one that set-up fetched. */
+/** Starts a headless Chromium: the one on the PATH, or else the one that set-up fetched. */
 export async function startBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: chromiumPath(),
-    // Chromium's sandbox fails for root and in many containers; these pages are our own.
+    // Chromium's sandbox fails for root and in many containers. It is not needed, because these pages are our
+    // own.
     args: ['--no-sandbox', '--disable-gpu'],
     timeout: PATIENCE_MS,
   });

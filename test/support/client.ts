@@ -1,4 +1,4 @@
-/** A client of the HTTP API, with plain fetch, as a dashboard has. */
+/** A client of the HTTP API with plain fetch, like a dashboard's. */
 export class Client {
   constructor(
     private readonly url: string,

@@ -10,7 +10,7 @@ import { rowRecords } from '../../shared/stream/row-records';
 import type { Tiers } from './tiers';
 
 const HOUR_MS = 3_600_000;
-/** A sample is corrected so many rounds after its own, s. */
+/** Number of rounds after which a sample is corrected. A round is a second. */
 export const CORRECTED_AFTER = 2;
 const quarantine = {
   put: async () => {
@@ -22,14 +22,14 @@ const quarantine = {
 export type FeedTenant = Parameters<typeof readSeries>[1] & { readonly id: string };
 
 /**
- * The stream, and the ingester as its event source mapping would call it: a record that fails is delivered again. Knows
- * every value that was appended.
+ * A stream, and its ingester as an event source mapping calls it: a record that fails is delivered again.
+ * Remembers every value that was appended.
  */
 export class ClusterFeed {
   readonly records: (DeliveredRecord & { readonly host: string; readonly at: number })[] = [];
-  /** Host -> second -> whether it was appended. */
+  /** Seconds with appended samples, by host. */
   private readonly appended = new Map<string, Set<number>>();
-  /** When a delivery failed, ms. */
+  /** Times of failed deliveries, in ms. */
   readonly failures: number[] = [];
   readonly errors = new Set<string>();
   private second = 0;
@@ -44,14 +44,14 @@ export class ClusterFeed {
     this.dictionary = new SeriesDictionary(tenant.id);
   }
 
-  /** The last round. */
+  /** Number of the last round. */
   get last(): number {
     return this.second - 1;
   }
 
   /**
-   * One post of each host, one second later than the last, which also corrects an earlier one; comes back when all are
-   * appended. Arrival times do not ascend.
+   * Posts once for each host, one second later than in the last round, and corrects an earlier sample.
+   * Returns when all posts are appended. Arrival times do not ascend.
    */
   async round(hosts: readonly string[], mayFail: boolean): Promise<void> {
     const { tenant, names } = this;
@@ -81,7 +81,7 @@ export class ClusterFeed {
     this.noteAppended(hosts, at);
   }
 
-  /** Reads must find this round from now on. */
+  /** Records that reads must find this round from now on. */
   noteAppended(hosts: readonly string[], at: number): void {
     for (const host of hosts) this.appended.set(host, (this.appended.get(host) ?? new Set()).add(at));
   }
@@ -104,7 +104,11 @@ export class ClusterFeed {
     return again.length;
   }
 
-  /** Counts the samples of a host that were appended before it is read, and are not read. @throws when a read is incomplete */
+  /**
+   * Counts a host's samples that were appended before the read begins but that it does not return.
+   *
+   * @throws when a read is incomplete
+   */
   async lostOf(host: string): Promise<number> {
     const { tiers, tenant, names, startMs } = this;
     const before = [...(this.appended.get(host) ?? [])];

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { FeedTenant } from './cluster-feed';
 
-/** What goes on in the cluster while a read begins. */
+/** What the cluster does when a read begins. */
 export type Phase = 'rest' | 'drain' | 'move';
 
 export interface ReadersTask {
@@ -12,9 +12,9 @@ export interface ReadersTask {
   readonly tenant: FeedTenant;
   readonly names: readonly string[];
   readonly hosts: readonly string[];
-  /** Readers side by side. */
+  /** Number of concurrent readers. */
   readonly count: number;
-  /** Between two reads of a reader, ms. */
+  /** Pause between two reads of a reader, in ms. */
   readonly pauseMs: number;
 }
 
@@ -28,11 +28,14 @@ export interface ReadersFindings {
   /** Reads that were refused or lacked something. */
   readonly errors: string[];
   readonly readMs: Record<Phase, number[]>;
-  /** How often the governor held a call back. */
+  /** How often the governor made a call wait. */
   readonly waits: Record<Phase, number>;
 }
 
-/** Readers of a {@link ClusterFeed} in a process of their own, as query has, so that their times are not the flusher's. */
+/**
+ * Readers of a {@link ClusterFeed} in a process of their own, like the query function's. So the flusher's
+ * work does not add to their times.
+ */
 export class ClusterReaders {
   private constructor(private readonly child: ChildProcess) {}
 
@@ -44,7 +47,7 @@ export class ClusterReaders {
     return new ClusterReaders(child);
   }
 
-  /** Begins to read a feed whose first round was appended. */
+  /** Begins to read a feed whose first round has been appended. */
   begin(startMs: number): void {
     this.send({ kind: 'begin', startMs });
   }

@@ -1,8 +1,9 @@
 const REPEATS = 3;
 
 /**
- * Measures a synchronous calculation: the least of a few, since other work on the machine and the first run's compilation only
- * add. Two of these compare in a ratio; one alone depends on the machine's speed.
+ * Measures a synchronous calculation several times, and returns the least CPU time. Other work on the machine
+ * and the compilation in the first run only add to the others. Use the ratio of two measurements, since one
+ * alone depends on the machine's speed.
  */
 export function leastCpuSeconds(calculate: () => void): number {
   const seconds = Array.from({ length: REPEATS }, () => {

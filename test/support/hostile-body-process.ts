@@ -1,5 +1,6 @@
 /**
- * Takes a body as post does, in a process of its own, and prints what it cost: the arguments are its encoding and its file.
+ * Takes a body as post does, in a process of its own, and prints what it cost. The arguments are the body's
+ * encoding and its file.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Encoding } from '../unit/protocol/hostile-bodies';
@@ -7,10 +8,10 @@ import { reduceHostileRecords, takeHostileBody } from './hostile-body';
 
 export interface BodyCost {
   readonly outcome: string;
-  /** Peak of resident memory above rest. */
+  /** Peak of resident memory, less resident memory before the body was taken. */
   readonly peakBytes: number;
   readonly cpuSeconds: number;
-  /** Of the ingester, for its records. */
+  /** CPU time of the ingester's work on the body's records. */
   readonly ingesterSeconds: number;
 }
 
@@ -18,7 +19,7 @@ void take(...(process.argv.slice(2) as [Encoding, string]));
 
 async function take(encoding: Encoding, file: string): Promise<void> {
   const body = readFileSync(file);
-  // Peak memory counts from here. @see proc(5)
+  // Reset the peak of memory. @see proc(5)
   writeFileSync('/proc/self/clear_refs', '5');
   const restBytes = process.memoryUsage().rss;
   const before = process.cpuUsage();

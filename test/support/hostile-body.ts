@@ -25,7 +25,10 @@ const TENANT = {
 };
 const DICTIONARIES = new SeriesDictionaries(CACHES.seriesDictionaries);
 const REFUSALS = [RequestTooLargeError, MalformedBytesError, InvalidMetricsJsonError, HttpError];
-/** Line protocol may have a row for each of 65,536 lines, the others half of them. */
+/**
+ * Most rows of a body. Line protocol may have a row for each of 65,536 lines; the other protocols have half
+ * of that.
+ */
 const MAX_ROWS = 65_536;
 const MAX_RECORD_BYTES = 1024 * 1024;
 
@@ -37,7 +40,7 @@ const NEW_SOURCES = {
 };
 
 export interface TakenBody {
-  /** A sentence that says what became of it. */
+  /** A sentence about what happened to the body. */
   readonly outcome: string;
   readonly records: readonly Uint8Array[];
 }
@@ -45,7 +48,8 @@ export interface TakenBody {
 /**
  * Takes a body as post does, up to its records.
  *
- * @throws {Error} when it is taken beyond the bounds of a request, or fails otherwise than by a refusal
+ * @throws {Error} when a body beyond the bounds of a request is accepted, or one fails in any way but a
+ *   refusal
  */
 export async function takeHostileBody(encoding: Encoding, body: Uint8Array): Promise<TakenBody> {
   try {

@@ -1,4 +1,7 @@
-/** Takes a body of Mackerel's JSON as post does, in a process whose heap a test bounds. Its argument is the body's file. */
+/**
+ * Takes a body of Mackerel's JSON as post does, in a process whose heap a test limits. Its argument is the
+ * body's file.
+ */
 import { readFileSync } from 'node:fs';
 import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { HttpError, jsonOf } from '../../shared/http/http';
@@ -6,7 +9,7 @@ import { mackerelJson } from '../../shared/protocol/mackerel/json';
 
 process.stdout.write(take(readFileSync(process.argv[2]!, 'utf8')));
 
-/** @returns how many samples are taken, or the status of a refusal */
+/** @returns the number of accepted samples, or the status of a refusal */
 function take(text: string): string {
   try {
     const elements = jsonOf(text) as readonly unknown[];

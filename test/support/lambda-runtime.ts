@@ -14,7 +14,10 @@ const CLIENT = join(
   'index.mjs',
 );
 const API = '/2018-06-01/runtime';
-/** Shares of a function's memory for the parts of Node's heap. They follow AWS's bootstrap as remembered, since no document has them. */
+/**
+ * Shares of a function's memory for the parts of Node's heap. AWS's bootstrap uses these, as far as
+ * remembered; no document names them.
+ */
 const [OLD_SPACE, SEMI_SPACE] = [0.9, 0.05];
 
 /** What the function answered, or its error. */
@@ -25,7 +28,7 @@ export interface RuntimeAnswer {
 
 /** One instance of a function under Lambda's own runtime. */
 export interface RuntimeInstance {
-  /** From the start of the process until it asked for its first event, ms: Lambda's init phase. */
+  /** Duration of Lambda's init phase, ms: from the start of the process until it asks for its first event. */
   readonly initMs: number;
   invoke(event: unknown): Promise<RuntimeAnswer>;
   /** Returns the peak memory of the process, MB. */
@@ -36,12 +39,12 @@ export interface RuntimeInstance {
 }
 
 /**
- * Starts a function as Lambda does: its bundle in a folder of its own, Lambda's runtime interface client on the runtime's
- * version of Node, the variables that Lambda defines, and a Runtime API that hands out events. Node's heap is bounded by
- * shares of the function's memory.
+ * Starts a function as Lambda does. The bundle lies in a folder of its own, and Lambda's runtime interface
+ * client runs on the runtime's version of Node. The process has the variables that Lambda defines. A Runtime
+ * API hands out events. Node's heap is limited to shares of the function's memory.
  *
- * @param taskRoot an empty folder, outside of this checkout, so that a bundle finds no module beside it
- * @param variables in place of the template's
+ * @param taskRoot an empty folder, outside of this checkout, so that a bundle finds no modules near it
+ * @param variables replace the template's
  * @throws with the runtime's own report, when the function does not initialise
  * @see https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
  */
@@ -111,7 +114,7 @@ export async function startUnderRuntime(
   const exited = once(child, 'exit').then(([code, signal]) => {
     throw new Error(`${name} ended (${signal ?? code}): ${lines.join('\n')}`);
   });
-  // Nobody awaits the end that a test itself causes.
+  // If a test ends the process itself, nobody awaits these promises.
   exited.catch(() => {});
   failedStart.catch(() => {});
   const stop = async () => {

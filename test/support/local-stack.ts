@@ -12,21 +12,21 @@ import { until } from './until';
 const root = join(__dirname, '..', '..');
 
 /**
- * Settings that several files share. Each combination is synthesized once in a checkout, which takes 8 s of CPU, as long as
- * four starts of a stack.
+ * Settings that several test files share. Each combination is synthesized once in a checkout. That takes 8 s
+ * of CPU, as long as four starts of a stack.
  */
 export const SHARED_SETTINGS = {
   /** A service `shop`. */
   shop: { services: 'shop' },
   /** Windows that end within a test, samples at any second, and two shards. */
   shortWindows: { window: '10m', resolution: '1s', streamShards: '2' },
-  /** No limit of a tenant is met. */
+  /** Limits that no test reaches. */
   unlimited: { resolution: '1s', maxSamplesPerMinute: '1000000000', maxSeries: '10000000' },
   /** Samples of the last days, and imports of two years. */
   oldSamples: { maxSampleAge: '3d', retention: '800d' },
-  /** Tenants that are quickly drained and archived. */
+  /** Tenants that are drained and archived quickly, since they have few partitions. */
   fewPartitions: { partitions: '2' },
-  /** Records of a tenant in four shards. */
+  /** A tenant whose records lie in four shards. */
   fourShards: { partitions: '4', streamShards: '4', resolution: '1s' },
 } as const;
 
@@ -40,9 +40,12 @@ export interface LocalStack extends StackAddresses {
    * @param functions kinds such as `ingester`; default: all
    */
   deploy(functions?: readonly string[]): Promise<void>;
-  /** SIGKILL to every process of every function. Resolves when the stack has noticed: its next calls meet new instances. */
+  /**
+   * Sends SIGKILL to every process of every function. Resolves when the stack has noticed, so that its next
+   * calls meet new instances.
+   */
   killFunctions(): Promise<void>;
-  /** SIGKILL to the hot tier's server. */
+  /** Sends SIGKILL to the hot tier's server. */
   killHot(): void;
   stop(): Promise<void>;
 }
@@ -59,7 +62,10 @@ export async function startLocalStack(options: {
   readonly settings?: Readonly<Record<string, string>>;
   /** @default a free port */
   readonly port?: number;
-  /** An earlier stack's data, not removed at the end. @default a new folder, removed at the end */
+  /**
+   * Data of an earlier stack, which is not removed at the end. @default a new folder, which is removed at the
+   * end
+   */
   readonly dataDir?: string;
   /** Seed by which the stack uses the freedoms that AWS has ({@link freedomsSeed}). @default it uses none */
   readonly freedomsSeed?: number;
@@ -69,7 +75,7 @@ export async function startLocalStack(options: {
     '--set',
     `${key}=${value}`,
   ]);
-  // Jest's own copy of the variables has what the test file changed.
+  // Jest gives each test file a copy of the variables. This one has the file's changes.
   const env = { ...process.env, FREEDOMS_SEED: options.freedomsSeed?.toString() };
   const child: ChildProcess = spawn(
     join(root, 'node_modules', '.bin', 'tsx'),
@@ -125,7 +131,7 @@ export async function startLocalStack(options: {
     stop: async () => {
       child.kill('SIGTERM');
       await gone;
-      // Instances of functions were told to end. One may still write its last lines on a busy machine.
+      // The functions' instances were told to end. On a busy machine, one may still write its last lines.
       if (options.dataDir === undefined)
         rmSync(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
     },
@@ -136,6 +142,6 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // The process has ended meanwhile.
+    // The process has ended.
   }
 }

@@ -18,8 +18,8 @@ export interface Template {
 const UNKNOWN_TYPES = ['AWS::EC2::FlowLog', 'AWS::Budgets::Budget'];
 
 /**
- * Makes an assembly deployable to ministack: removes the types it refuses, and puts a real Valkey in place of the cache,
- * which has no server there. All else stays as synthesized.
+ * Makes an assembly deployable to ministack. Removes the types that ministack refuses, and replaces the
+ * cache, which has no server there, with a real Valkey. Everything else stays as synthesized.
  *
  * @param change applied to each template afterwards, with its file's name
  */
@@ -37,7 +37,7 @@ export function adaptToMinistack(
       const variables = (resource.Properties as { Environment?: { Variables?: Record<string, unknown> } })
         ?.Environment?.Variables;
       if (variables !== undefined && ENV.redis in variables) variables[ENV.redis] = redisUrl;
-      // The canary's API address: ministack's APIs have no name that resolves.
+      // The canary's API address. ministack's APIs have no name that resolves.
       if (variables !== undefined && ENV.apiUrl in variables) variables[ENV.apiUrl] = 'http://127.0.0.1:9/';
     }
     change(template, name);
@@ -47,7 +47,10 @@ export function adaptToMinistack(
   }
 }
 
-/** Gives a changed template a new name in the assets bucket, which may have one under the old name. */
+/**
+ * Gives a changed template a new name in the assets bucket, which may still have the old template under the
+ * old name.
+ */
 function rename(assemblyDir: string, template: string, hash: string): void {
   const assets = join(assemblyDir, template.replace('.template.', '.assets.'));
   const { files } = JSON.parse(readFileSync(assets, 'utf8')) as {
@@ -63,8 +66,8 @@ function adapted(key: string, value: unknown): unknown {
 }
 
 /**
- * AWS asks for the right of each statement in a batch, `dynamodb:PartiQLInsert` on its table. ministack asks for a right of
- * the batch's name on everything.
+ * For each statement in a batch, AWS asks for a right such as `dynamodb:PartiQLInsert` on the statement's
+ * table. ministack asks for `dynamodb:BatchExecuteStatement` on everything, so this adds that right.
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-iam.html
  */
@@ -74,7 +77,10 @@ function withBatchStatements(statements: readonly { readonly Action?: unknown }[
     : statements;
 }
 
-/** ministack has no configuration endpoint of a cache. Nobody uses what is exported in its place. */
+/**
+ * Replaces references to a cache's configuration endpoint, which ministack does not have. Nobody uses the
+ * output.
+ */
 function withoutEndpoint(value: unknown): unknown {
   const attribute = (value as { 'Fn::GetAtt'?: unknown[] } | null)?.['Fn::GetAtt'];
   return attribute?.[1] === 'ConfigurationEndPoint.Address' ? 'localhost' : value;

@@ -12,7 +12,10 @@ import { until } from './until';
 const root = join(__dirname, '..', '..');
 const run = promisify(execFile);
 
-/** ministack with all of its services and IAM enforced. Over TLS: the bucket policies deny plain HTTP. */
+/**
+ * ministack with all of its services and with IAM enforced. It uses TLS, because the bucket policies deny
+ * plain HTTP.
+ */
 export interface Ministack {
   /** Environment of the CDK CLI, the SDK and operator commands. */
   readonly environment: NodeJS.ProcessEnv;
@@ -25,12 +28,13 @@ export async function startMinistack(dir: string): Promise<Ministack> {
   const certificate = join(dir, 'ministack-tls', 'server.crt');
   const environment = {
     PATH: `${join(process.execPath, '..')}:${process.env.PATH}`,
-    // The CLI keeps accounts and its log there.
+    // The CLI keeps accounts and its log in the home folder.
     HOME: dir,
     TMPDIR: dir,
     CI: '1',
     CDK_DISABLE_VERSION_CHECK: '1',
-    // An address, not a name: S3 clients then put the bucket into the path. Not every resolver knows bucket.localhost.
+    // With an address in place of a name, S3 clients put the bucket into the path. Not every resolver knows
+    // bucket.localhost.
     AWS_ENDPOINT_URL: `https://127.0.0.1:${port}`,
     AWS_ACCESS_KEY_ID: 'test',
     AWS_SECRET_ACCESS_KEY: 'test',
@@ -42,7 +46,7 @@ export async function startMinistack(dir: string): Promise<Ministack> {
   const child: ChildProcess = spawn(join(root, '.local', 'venv', 'bin', 'ministack'), {
     env: { ...environment, AUTH: 'true', USE_SSL: '1', BIND_HOST: '127.0.0.1', GATEWAY_PORT: String(port) },
     stdio: ['ignore', log, log],
-    // A process group of its own, with the processes of its functions: they end with it.
+    // A process group of its own, so that the processes of its functions end with it.
     detached: true,
   });
   const gone = once(child, 'exit');
@@ -81,8 +85,8 @@ function statusOf(port: number): Promise<number | undefined> {
 }
 
 /**
- * Serves a deployed HTTP API at an address of its own. ministack tells APIs apart by the Host header; not every resolver
- * knows that name, and fetch cannot set the header.
+ * Serves a deployed HTTP API at an address of its own. ministack tells APIs apart by a name in the Host
+ * header. Not every resolver knows that name, and fetch cannot set the header.
  */
 export async function serveApi(
   environment: NodeJS.ProcessEnv,
@@ -113,7 +117,7 @@ export async function serveApi(
   };
 }
 
-/** A command ended with another exit code than 0. */
+/** A command ended with an exit code other than 0. */
 export interface Failure extends Error {
   readonly code: number;
   readonly stdout: string;
@@ -132,7 +136,7 @@ export async function cdk(environment: NodeJS.ProcessEnv, cwd: string, ...args: 
   return stdout + stderr;
 }
 
-/** Runs an operator command against a deployed stack, and reads its `--json`. */
+/** Runs an operator command against a deployed stack, and parses its `--json` output. */
 export async function opsOnStack<T>(
   environment: NodeJS.ProcessEnv,
   stack: string,

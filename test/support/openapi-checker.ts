@@ -2,7 +2,10 @@ import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 
 type Json = Record<string, unknown>;
 
-/** Checks answers against an OpenAPI document: the status is the operation's, the JSON fits its schema. */
+/**
+ * Checks answers against an OpenAPI document: the operation must have the status, and the JSON must fit its
+ * schema.
+ */
 export class OpenApiChecker {
   private readonly ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: false });
   private readonly validators = new Map<string, ValidateFunction>();
@@ -11,7 +14,7 @@ export class OpenApiChecker {
     this.ajv.addSchema({ $id: 'openapi', ...document });
   }
 
-  /** @returns the answer's first mistake; undefined if it has none */
+  /** @returns the first flaw of an answer; undefined if it has none */
   flawOf(
     method: string,
     path: string,

@@ -3,29 +3,29 @@ import { type Command, CommanderError } from 'commander';
 import { OperatorError } from '../../scripts/ops/invoke';
 import { opsProgram } from '../../scripts/ops/program';
 
-/** What a command printed, and its exit code. */
+/** The output of a command, and its exit code. */
 export interface OpsRun {
   readonly code: number;
   readonly out: string;
   readonly err: string;
 }
 
-/** The output of the command in whose course something is printed: commands may run beside each other. */
+/** The output of the command that is running in this asynchronous context. Commands may run concurrently. */
 const outputs = new AsyncLocalStorage<{ out: string; err: string }>();
 const { log, error } = console;
 console.log = (...values) => (write('out', values.join(' ')) ? undefined : log(...values));
 console.error = (...values) => (write('err', values.join(' ')) ? undefined : error(...values));
-// Nobody can answer a command that asks.
+// Without a terminal, a command that would ask a question fails, since nobody can answer.
 Object.defineProperty(process.stdin, 'isTTY', { value: false });
 
-/** @returns false if no command prints */
+/** Adds a line to the running command's output. @returns false if no command is running */
 function write(stream: 'out' | 'err', text: string): boolean {
   const output = outputs.getStore();
   if (output !== undefined) output[stream] += `${text}\n`;
   return output !== undefined;
 }
 
-/** Makes a command throw where it would end the process. */
+/** Makes a command throw instead of ending the process. */
 function throwing(command: Command): Command {
   command.exitOverride().configureOutput({
     writeOut: (text) => write('out', text.trimEnd()),
@@ -35,7 +35,7 @@ function throwing(command: Command): Command {
   return command;
 }
 
-/** Runs an operator command in this process, which takes a fiftieth of the time of a process of its own. */
+/** Runs an operator command in this process. A process of its own would take fifty times as long. */
 export function runOps(...args: readonly string[]): Promise<OpsRun> {
   const output = { out: '', err: '' };
   return outputs.run(output, async () => {
@@ -51,7 +51,10 @@ export function runOps(...args: readonly string[]): Promise<OpsRun> {
   });
 }
 
-/** Runs an operator command on a local stack, and reads its `--json`. @throws with what it printed, when it fails */
+/**
+ * Runs an operator command on a local stack, and parses its `--json` output. @throws with its stderr, when it
+ * fails
+ */
 export async function ops<T>(url: string, ...args: readonly string[]): Promise<T> {
   const { code, out, err } = await runOps(...args, '--url', url, '--json');
   if (code !== 0) throw new Error(err);

@@ -1,6 +1,9 @@
 /**
- * An application that exports its metrics once by the SDK of OpenTelemetry, and prints what the SDK has logged, as a JSON array:
- * `otel-sdk-process.ts <options as JSON>`. It is a process of its own since the SDK imports modules as jest does not let it.
+ * An application that exports its metrics once with the SDK of OpenTelemetry. Prints what the SDK has logged,
+ * as a JSON array. It is a process of its own, because the SDK imports modules in a way that jest does not
+ * allow.
+ *
+ *     otel-sdk-process.ts <options as JSON>
  */
 import { DiagLogLevel, diag, type Meter } from '@opentelemetry/api';
 import { OTLPMetricExporter as JsonExporter } from '@opentelemetry/exporter-metrics-otlp-http';
@@ -41,7 +44,7 @@ async function exportOnce(): Promise<void> {
     compression: compression as NonNullable<ConstructorParameters<typeof ProtobufExporter>[0]>['compression'],
   };
   const exporter = encoding === 'json' ? new JsonExporter(options) : new ProtobufExporter(options);
-  // Its interval does not come: what is measured is exported once, at shutdown.
+  // The interval never ends. The measurements are exported once, at shutdown.
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
   const resource = resourceFromAttributes({
     'service.name': 'sdk',

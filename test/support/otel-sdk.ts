@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** An exporter of the SDK, and whom it sends to. */
+/** An exporter of the SDK, and its destination. */
 export interface SdkOptions {
   readonly url: string;
   readonly apiKey: string;
@@ -14,7 +14,8 @@ export interface SdkOptions {
 }
 
 /**
- * Exports gauges, sums and histograms once by the SDK of OpenTelemetry; with delta temporality a gauge and a sum.
+ * Exports gauges, sums and histograms once with the SDK of OpenTelemetry. With delta temporality, exports
+ * only a gauge and a sum.
  *
  * @returns warnings and errors that the SDK has logged
  */

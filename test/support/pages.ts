@@ -6,7 +6,7 @@ import { PATIENCE_MS } from './until';
 export const DESKTOP = { width: 1400, height: 1000 };
 export const PHONE = { width: 390, height: 844 };
 
-/** Chromium logs this when a request fails or its answer is 4xx; some tests cause that. */
+/** Chromium logs this text when a request fails or its answer is 4xx. Some tests cause that. */
 export const REQUEST_FAILED = /^Failed to load resource/;
 
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
@@ -34,7 +34,7 @@ export class Pages {
 
   /** Opens a page in a browser context of its own, which shares no storage with others. */
   readonly open = async (address: string, options: BrowserContextOptions = {}): Promise<Page> => {
-    // The machine's own language may be no valid tag.
+    // The machine's own language may not be a valid language tag.
     const context = await this.browser.newContext({ viewport: DESKTOP, locale: 'en-US', ...options });
     this.contexts.push(context);
     return this.openIn(context, address);
@@ -52,7 +52,7 @@ export class Pages {
   };
 }
 
-/** What axe finds, with its place. */
+/** Accessibility violations that axe finds, with their places. */
 export async function violations(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
   return page.evaluate(

@@ -8,24 +8,24 @@ const root = join(__dirname, '..', '..');
 const programs = join(root, 'test', 'peers', 'programs');
 const run = promisify(execFile);
 
-/** A program of test/peers/programs, and the packages of its registry that it runs on. */
+/** A program of test/peers/programs, and the registry's packages that it needs. */
 export interface Peer {
-  /** The program's file name; of Go, its folder. */
+  /** The program's file name, or its folder if it is in Go. */
   readonly program: string;
   /** Exact versions, such as `influxdb==5.3.2`. */
   readonly packages: readonly string[];
 }
 
 /**
- * Installs a peer's packages below .local/peers, once for each list of them, and runs its program.
+ * Installs a peer's packages below .local/peers, once for each list of packages, and runs its program.
  *
- * @param env what the program reads from its environment
+ * @param env environment variables of the program, in addition to PATH and HOME
  * @returns the JSON that it prints
- * @throws with what it printed, when it fails
+ * @throws with its output, when it fails
  */
 export async function runPeer(peer: Peer, env: Readonly<Record<string, string>>): Promise<unknown> {
   const [command, ...args] = commandOf(peer);
-  // Proxies and credentials of the machine are no part of a peer's settings.
+  // Do not pass on the machine's proxies and credentials, which are no part of a peer's settings.
   const { stdout } = await run(command!, args, {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
   });
@@ -38,7 +38,7 @@ function commandOf({ program, packages }: Peer): string[] {
       must('python3', ['-m', 'venv', into]);
       must(join(into, 'bin', 'python'), ['-m', 'pip', 'install', '--quiet', ...packages]);
     });
-    // -P: the folder of the program is no place for modules, or influxdb.py would import itself.
+    // -P keeps Python from importing modules from the program's folder: influxdb.py would import itself.
     return [join(folder, 'bin', 'python'), '-P', join(programs, program)];
   }
   if (program.endsWith('.mjs')) {
@@ -54,7 +54,7 @@ function commandOf({ program, packages }: Peer): string[] {
         ...packages,
       ]);
     });
-    // A module finds packages from where it lies.
+    // Copy the module, because it finds packages from the folder that it lies in.
     cpSync(join(programs, program), join(folder, program));
     return [process.execPath, join(folder, program)];
   }
@@ -69,7 +69,7 @@ function commandOf({ program, packages }: Peer): string[] {
   return [join(folder, program)];
 }
 
-/** Builds `program` of a folder with the requirements of the one Go module that it uses. */
+/** Builds `program` in a folder. It uses one Go module, and gets the requirements of that module. */
 function buildGo(folder: string, program: string, module: string): void {
   const { Dir: dir } = JSON.parse(must('go', ['mod', 'download', '-json', module])) as { Dir: string };
   const [path, version] = module.split('@');
@@ -79,7 +79,10 @@ function buildGo(folder: string, program: string, module: string): void {
   must('go', ['build', '-mod=mod', '-o', program, '.'], folder);
 }
 
-/** Builds Prometheus' own binaries from their module, in minutes, unless they are there. @returns their folder */
+/**
+ * Builds Prometheus' own binaries from their module, which takes minutes, unless they exist. @returns their
+ * folder
+ */
 export function prometheusBinaries(): string {
   return goPrograms(
     'github.com/prometheus/prometheus@v0.315.0',
@@ -94,7 +97,7 @@ export function alertmanagerBinary(): string {
     process.env.ALERTMANAGER ??
     join(
       goPrograms('github.com/prometheus/alertmanager@v0.34.0', ['./cmd/alertmanager'], [], (source) => {
-        // The page is built with npm, and embedded.
+        // Leave out the page, which Alertmanager embeds and npm would have to build.
         mkdirSync(join(source, 'ui', 'app', 'dist'), { recursive: true });
         writeFileSync(join(source, 'ui', 'app', 'dist', 'index.html'), '');
       }),
@@ -142,7 +145,8 @@ export function mackerelProviderTests(): string {
       const repository = 'https://github.com/mackerelio-labs/terraform-provider-mackerel';
       must('git', ['clone', '--quiet', '--depth', '1', '--branch', MACKEREL_PROVIDER, repository, source]);
     } else cpSync(checkout, source, { recursive: true });
-    // The provider takes its address from the environment; what looks whether all is deleted does not.
+    // The provider takes its address from the environment. Its check that everything is deleted must do so,
+    // too.
     const test = join(source, 'internal', 'provider', 'provider_test.go');
     const client = 'return mackerel.NewClient(os.Getenv("MACKEREL_API_KEY"))';
     const addressed =
@@ -154,7 +158,11 @@ export function mackerelProviderTests(): string {
   return join(folder, 'acceptance');
 }
 
-/** Builds programs from a copy of their module: its replacements keep `go install` from it. @returns their folder */
+/**
+ * Builds programs from a copy of their module, because `go install` refuses a module with replacements.
+ *
+ * @returns the folder of the programs
+ */
 function goPrograms(
   module: string,
   packages: readonly string[],
@@ -197,7 +205,7 @@ export function alertGeneratorTester(): { readonly program: string; readonly sou
   return { program: join(folder, 'tester'), source: join(folder, 'source', 'alert_generator') };
 }
 
-/** A folder that `install` has filled for these packages. */
+/** Returns a folder that `install` has filled for these packages. */
 function installed(packages: readonly string[], install: (into: string) => void): string {
   const id = createHash('sha256').update(packages.join(' ')).digest('hex').slice(0, 16);
   const folder = join(root, '.local', 'peers', id);

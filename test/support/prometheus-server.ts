@@ -19,7 +19,7 @@ export interface Theirs {
   };
 }
 
-/** A real Prometheus of its own, on loopback, with nothing to scrape. */
+/** A real Prometheus process on loopback, with nothing to scrape. */
 export class PrometheusServer {
   private constructor(
     private readonly process: ChildProcess,
@@ -101,7 +101,10 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** A remote write 1.0 message; by hand, since a NaN keeps its bits only where it never becomes a number. */
+/**
+ * Encodes a remote write 1.0 message. It is written by hand, because a NaN loses its bits when it becomes a
+ * number.
+ */
 function writeRequest(store: MemorySampleStore): Uint8Array {
   const field = (number: number, bytes: Uint8Array) =>
     Buffer.concat([Buffer.of((number << 3) | 2), varint(BigInt(bytes.length)), bytes]);
@@ -133,7 +136,7 @@ function varint(value: bigint): Buffer {
   return Buffer.from([...bytes, Number(rest)]);
 }
 
-/** Relative. */
+/** Largest relative difference of equal values. */
 const TOLERANCE = 1e-12;
 
 function isNear(a: number, b: number): boolean {

@@ -1,4 +1,6 @@
-/** Generates PromQL by its grammar: types fit, names and values are few, so that series are found and matched. */
+/**
+ * Generates PromQL by its grammar. Types fit. Names and values are few, so that series are found and matched.
+ */
 
 const NAMES = ['x', 'y_total', 'h_bucket', 'q'];
 const LABELS = ['a', 'b', 'le'];
@@ -10,7 +12,7 @@ const EXACT_FUNCTIONS = (
   'abs absent ceil floor sgn sort sort_desc sqrt timestamp deg rad day_of_month day_of_week day_of_year days_in_month ' +
   'hour minute month year round'
 ).split(' ');
-/** Their last digit depends on the library, and grows in what is computed of them. */
+/** Functions whose last digit depends on the library. The error grows in further computations. */
 const ROUNDED_FUNCTIONS =
   'exp ln log10 log2 acos acosh asin asinh atan atanh cos cosh sin sinh tan tanh'.split(' ');
 const RANGE_FUNCTIONS = (
@@ -29,7 +31,8 @@ export class PromqlExpressions {
   /**
    * @param random uniform in [0, 1)
    * @param atSeconds times for `@`
-   * @param isExact leaves out what depends on the order of equal values or, but for the outermost function, on a library's rounding
+   * @param isExact leaves out expressions that depend on the order of equal values, or on a library's
+   *   rounding other than in the outermost function
    */
   constructor(
     private readonly random: () => number,
@@ -52,7 +55,7 @@ export class PromqlExpressions {
     return from.filter(() => this.chance(0.5)).join(', ');
   }
 
-  /** An expression of an instant query: mostly vectors. */
+  /** An expression of an instant query. Most are vectors. */
   expression(depth = 4): string {
     if (this.isExact && this.chance(0.05))
       return this.chance(0.5)
@@ -79,7 +82,8 @@ export class PromqlExpressions {
     if (depth > 0 && this.chance(0.25)) {
       const inner = this.primary(depth - 1);
       const subquery = `${inner}[${this.pick(RANGES)}:${this.pick(['', '30s', '1m', '17s'])}]`;
-      // Prometheus 3.14 finds nothing for a selector with @ whose subquery's window begins about when the query does.
+      // Prometheus 3.14 finds nothing for a selector with @ in a subquery whose window begins near the
+      // query's time.
       return this.isExact && inner.includes('@') ? subquery : subquery + this.shift();
     }
     return `${this.selector()}[${this.pick([...RANGES, 'step() + 1'])}]${this.shift()}`;
@@ -99,7 +103,7 @@ export class PromqlExpressions {
     }
   }
 
-  /** A vector that binary operators and subqueries can take without changing its meaning. */
+  /** A vector in parentheses, which binary operators and subqueries can take without a change of meaning. */
   private primary(depth: number): string {
     return `(${this.vector(depth)})`;
   }
@@ -130,7 +134,8 @@ export class PromqlExpressions {
               'quantile',
               `${this.pick(['0.5', '0', '1', '0.9', '2', 'NaN'])}, ${this.vector(inner)}`,
             ),
-          // A value becomes a label's text, with its last digit.
+          // `count_values` makes labels of values, so a difference in their last digit would give other
+          // labels.
           () => this.grouped('count_values', `"v", ${this.isExact ? this.selector() : this.vector(inner)}`),
         ])();
       case 7:

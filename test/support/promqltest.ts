@@ -27,11 +27,11 @@ import {
  * @see https://github.com/prometheus/prometheus/blob/main/promql/promqltest/README.md
  */
 
-/** What became of one `eval`. */
+/** The outcome of one `eval`. */
 export interface EvalOutcome {
   readonly line: number;
   readonly text: string;
-  /** Why the case cannot hold here; undefined when it was run. */
+  /** Why the case was not judged; undefined when it was. */
   readonly skipped?: string;
   /** How the answer differs; undefined when it does not. */
   readonly failure?: string;
@@ -54,7 +54,10 @@ const OPTIONS: QueryOptions = {
   isLate: () => false,
 };
 
-/** Features behind flags, of data that is not stored, or of another default. */
+/**
+ * Errors and reasons of features that are behind flags, need data that is not stored, or have another default
+ * here.
+ */
 const UNSUPPORTED: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/experimental and not supported/, 'experimental feature'],
   [/needs native histograms/, 'native histograms or start timestamps'],
@@ -168,7 +171,7 @@ function expectationOf(mode: string | undefined, body: readonly string[]): Expec
   return expected;
 }
 
-/** Why a case cannot hold; undefined when it can. */
+/** Why a case cannot pass here; undefined when it can. */
 function skipReason(store: Histograms, expected: Expectation, error: unknown): string | undefined {
   if (error instanceof PromqlError && !(expected.fails && failureOf(error, expected) === undefined))
     for (const [pattern, reason] of UNSUPPORTED) if (pattern.test(error.message)) return reason;
@@ -238,7 +241,7 @@ async function evalInstant(
     (result) => differenceOfInstant(result, expected),
   );
   if (direct.failure !== undefined || direct.skipped !== undefined || expected.fails) return direct;
-  // The printed expression means the same.
+  // The printed expression must mean the same.
   const printed = printPromql(parsePromql(expr));
   const again = await attempt(
     store,
@@ -250,7 +253,7 @@ async function evalInstant(
   if (again.failure !== undefined) return again;
   if (expected.ordered || expected.matrix !== undefined || expected.string !== undefined) return direct;
   if (/(start|end|range|step)\(\)/.test(expr)) return direct;
-  // A range query has the same value at that time.
+  // A range query must have the same value at that time.
   return attempt(
     store,
     { line, text: `${expr} (as a step of a range)` },

@@ -5,9 +5,9 @@ import { type Labels, labelsKey, labelsOf, METRIC_NAME } from '../../shared/mode
 import { Client } from './client';
 import { until } from './until';
 
-/** Seconds of sample times, the newest of which is a minute old. */
+/** Number of seconds with samples. The newest is a minute old. */
 const TIMES = 300;
-/** A request has about as many samples at most. */
+/** Most samples of a request, approximately. */
 const MAX_SAMPLES = 4_000;
 
 export interface MixTenant {
@@ -27,13 +27,14 @@ interface MixSource {
 const ANY = ['lines', 'remoteWrite', 'remoteWrite2', 'otlpJson', 'otlpProtobuf'] as const;
 
 /**
- * Posts random samples of the same sources for several tenants, in random protocols and cut anywhere, and compares everything
- * that is stored with what was posted. Requests go one after the other, so that one instance of post takes them all.
+ * Posts random samples of the same sources for several tenants, in random protocols and cut anywhere.
+ * Compares everything that is stored with what was posted. Requests go one after the other, so that one
+ * instance of post takes them all.
  */
 export class ProtocolMix {
   private readonly startS = Math.floor(Date.now() / 1000) - TIMES - 60;
   private readonly tenants: readonly TenantOfMix[];
-  /** Samples that were acknowledged. */
+  /** Number of acknowledged samples. */
   posted = 0;
 
   private constructor(
@@ -44,7 +45,7 @@ export class ProtocolMix {
     this.tenants = tenants.map((tenant, i) => new TenantOfMix(tenant, sources[i]!));
   }
 
-  /** @param sources of all tenants together; each tenant has the same ones */
+  /** @param sources number of sources of all tenants together; each tenant has the same ones */
   static async of(tenants: readonly MixTenant[], sources: number, random: Random): Promise<ProtocolMix> {
     const count = Math.ceil(sources / tenants.length);
     const clients = tenants.map(({ url, apiKey }) => new Client(url, apiKey));
@@ -52,7 +53,7 @@ export class ProtocolMix {
     for (let s = 0; s < count; s++) {
       const size = random.chance(0.1) ? random.integer(100, 400) : random.integer(1, 50);
       if (s % 8 === 0) {
-        // A host is registered for one tenant; the others post series of the same name by other protocols.
+        // The host is registered for one tenant. The others post series of the same name by other protocols.
         const id = await clients[0]!.createHost(`host${s}`);
         const host: Labels = [['host', id]];
         const series = seriesOf(host, size, false);
@@ -76,7 +77,7 @@ export class ProtocolMix {
     const encoding = random.pick(Object.keys(ENCODINGS) as (keyof typeof ENCODINGS)[]);
     const takers = tenant.sources.filter(({ source }) => source.encodings.includes(encoding));
     if (takers.length === 0) return;
-    // Small requests and large ones alike.
+    // Small and large requests are equally likely.
     const size = Math.round(MAX_SAMPLES ** random.next());
     const chosen = new Map<string, PlacedSample>();
     while (chosen.size < size) {
@@ -202,7 +203,7 @@ class TenantOfMix {
   readonly url: string;
   readonly apiKey: string;
   readonly sources: readonly SourceOfMix[];
-  /** Values so far: each sample has another. */
+  /** Number of values so far. Each sample gets another value. */
   values = 0;
 
   constructor({ name, url, apiKey }: MixTenant, sources: readonly MixSource[]) {
@@ -225,7 +226,7 @@ function sourceOf(s: number, size: number): MixSource {
       return { selector: `{service="svc${s}"}`, series, encodings: ['mackerelService', ...ANY] };
     }
     case 2: {
-      // Its source is all of its labels but the name; one of few series may share a group with others.
+      // Its source is all of its labels except the name. A source of few series may share groups with others.
       const series = seriesOf(
         [
           ['sensor', `s${s}`],
@@ -257,7 +258,7 @@ function sourceOf(s: number, size: number): MixSource {
   }
 }
 
-/** @param areSeveral whether the series differ in another label than their names, too */
+/** @param areSeveral whether the series also differ in a label other than their names */
 function seriesOf(source: Labels, count: number, areSeveral: boolean): Labels[] {
   return Array.from({ length: count }, (_, i) => {
     const name = [METRIC_NAME, `m${i % 7}_f${i}`] as const;

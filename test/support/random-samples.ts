@@ -10,7 +10,7 @@ export function randomSamples(random: () => number, startMs = 0): MemorySampleSt
     for (const a of ['1', '2', '3'])
       for (const le of name === 'h_bucket' ? ['0.5', '2', '+Inf'] : ['']) {
         const labels = labelsOf(['__name__', name], ['a', a], ...(le === '' ? [] : [['le', le] as const]));
-        // A series of each name has odd values throughout, the others now and then.
+        // One series of each name has many odd values, the others few.
         const oddness = a === '1' ? 1 : 0.03;
         let total = 0;
         for (let ms = 0; ms < 1_800_000; ms += 15_000) {

@@ -7,7 +7,7 @@ export class Relay {
   private server: Server | undefined;
   private losesNextAnswer = false;
   private isHanging = false;
-  /** Number of lost answers. */
+  /** Number of answers that were lost. */
   lostAnswers = 0;
 
   private constructor(
@@ -43,13 +43,13 @@ export class Relay {
     await closed;
   }
 
-  /** Takes connections and bytes from now on, and passes nothing on. */
+  /** Accepts connections and bytes from now on, but passes nothing on. */
   hang(): void {
     this.isHanging = true;
     for (const socket of this.sockets) socket.unpipe().pause();
   }
 
-  /** Ends {@link hang}; clients connect anew. */
+  /** Ends {@link hang}. Clients must connect again. */
   resume(): void {
     this.isHanging = false;
     for (const socket of this.sockets) socket.destroy();

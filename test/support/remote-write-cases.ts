@@ -4,9 +4,12 @@ import type { PlainLabels, PlainSeries, SeriesExtras } from '../unit/protocol/pr
 export interface ReceiverCase {
   readonly name: string;
   readonly series: readonly (PlainSeries & SeriesExtras)[];
-  /** Samples that are written. */
+  /** Number of samples that are written. */
   readonly samples: number;
-  /** Histograms, exemplars and series without data make a request a 400: 2.0 forbids success when a part is not written. */
+  /**
+   * A request with histograms, exemplars or series without data gets a 400, because version 2.0 forbids
+   * success when a part is not written.
+   */
   readonly status: 204 | 400;
 }
 
@@ -17,13 +20,16 @@ type Time = number;
 const labelsOf = (labels: Readonly<Record<string, string>>): PlainLabels => Object.entries(labels);
 const TARGET = { __name__: 'up', job: 'testjob', instance: 'localhost:9090' };
 const HOUR_MS = 3_600_000;
-/** Stands for Prometheus' stale marker, which is a NaN that no number holds: see {@link withStaleMarkers}. */
+/**
+ * Stands for Prometheus' stale marker. That is a NaN whose bits no JavaScript number keeps: see {@link
+ * withStaleMarkers}.
+ */
 const STALE = 12345.678;
 const STALE_BITS = Buffer.from('7ff0000000000002', 'hex').reverse();
 const VALUES = { '1.0': 1, StaleNaN: STALE, NaN: Number.NaN, Inf: Infinity, '-Inf': -Infinity };
 const TYPES = { counter: 1, gauge: 2, histogram: 3, gauge_histogram: 4, summary: 5, info: 6, stateset: 7 };
 
-/** The cases of samples at `nowMs` and before. */
+/** The cases, with samples at `nowMs` and before. */
 export function receiverCases(nowMs: Time): ReceiverCase[] {
   const sample = (
     labels: Readonly<Record<string, string>>,
@@ -50,7 +56,7 @@ export function receiverCases(nowMs: Time): ReceiverCase[] {
     samples: series.reduce((sum, { samples }) => sum + samples.length, 0),
     status: 204,
   });
-  /** @param samples those of the series that are valid */
+  /** @param samples number of samples of the valid series */
   const partly = (name: string, samples: number, ...series: Series[]): ReceiverCase => ({
     name,
     series,

@@ -4,9 +4,9 @@ import type { RedriveResult } from '../../shared/recovery/redrive';
 import { until } from './until';
 
 /**
- * Empties memory and lets the schedule's steps, sooner than the schedule would, remove the objects that were redriven.
+ * Empties memory, then runs the schedule's steps now, until the objects that were redriven are removed.
  *
- * @param count how many
+ * @param count number of objects to wait for
  */
 export async function removeRedriven(functions: Functions, count: number): Promise<void> {
   await drain(functions, () => {});
@@ -14,7 +14,7 @@ export async function removeRedriven(functions: Functions, count: number): Promi
   await until(
     `${count} redriven objects to be removed`,
     async () => {
-      // A heartbeat moves the shards' watermarks, the flushers move theirs.
+      // The recovery function's heartbeats move the shards' watermarks. The flushers move their own.
       await functions.invoke('recovery', {});
       for (const lane of [0, 1]) await functions.invoke('flusher', { lane, lanes: 2 });
       const redrive = { action: 'redrive', kind: 'onFailure' };

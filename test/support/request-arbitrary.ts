@@ -14,9 +14,9 @@ export interface Operation {
   }[];
   /** The body's schema. */
   readonly body: Json | undefined;
-  /** The body is line protocol. */
+  /** Whether the body is line protocol. */
   readonly isLines: boolean;
-  /** The body is a rule group. */
+  /** Whether the body is a rule group. */
   readonly isRules: boolean;
 }
 
@@ -103,9 +103,9 @@ function nested(depth: number): unknown {
 }
 
 /**
- * Draws values that fit a JSON schema, mostly; now and then something else, at any depth.
+ * Draws values, most of which fit a JSON schema. Some do not, at any depth.
  *
- * @param name of the property, which chooses among the known values
+ * @param name name of the property, which chooses among the known values
  */
 function arbitraryOf(schema: Json, known: KnownValues, name: string): fc.Arbitrary<unknown> {
   const values = known[name];
@@ -276,7 +276,7 @@ const ruleGroup = fc
     [name, ...fields, 'rules:', ...rules.map((each) => `- ${each}`)].join('\n'),
   );
 
-/** Draws requests for a document's operations, mostly as it describes them. */
+/** Draws requests for a document's operations. Most are as the document describes. */
 export function requestArbitrary(
   operations: readonly Operation[],
   known: KnownValues,
@@ -313,7 +313,7 @@ function requestFor(operation: Operation, known: KnownValues): fc.Arbitrary<Gene
     parameters.forEach(({ name, in: place }, i) => {
       const value = chosen[i];
       if (place === 'path') {
-        // An empty segment would make another path.
+        // An empty segment would make the path another one.
         path = path.replace(`{${name}}`, () => escaped(value === undefined ? 'none' : value) || 'none');
       } else if (value !== undefined) {
         for (const one of [value].flat()) query.push(`${name}=${escaped(one)}`);

@@ -25,7 +25,7 @@ class JsonSeries implements SeriesNames {
   }
 }
 
-/** A row of some series, by their labels, and the bits of their values. */
+/** A row of some series, given by their labels, with the bits of their values. */
 export function rowOfSeries(
   dictionary: SeriesDictionary,
   timestamp: number,

@@ -1,6 +1,6 @@
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 
-/** The hash that the SDK's own signer, an oracle of ours, asks for. */
+/** The hash class that the SDK's signer requires. The tests compare our signatures with that signer's. */
 export class Sha256 {
   private hash: Hash | Hmac;
 

@@ -9,16 +9,19 @@ import { functionName } from '../../shared/platform/names';
 import { Querier } from '../../shared/query/select';
 import type { LocalStack } from './local-stack';
 
-/** Samples by series and time: a value's eight bytes in hex, most significant first, which JSON cannot carry for a NaN. */
+/**
+ * Samples by series and time. Each value is its eight bytes in hex, most significant first, because JSON
+ * cannot carry the bits of a NaN.
+ */
 export type SampleBits = ReadonlyMap<string, ReadonlyMap<number, string>>;
 
-/** Reads a local stack's samples as the query function does, in this process, and shows their bits. */
+/** Reads a local stack's samples in this process as the query function does, and returns their bits. */
 export async function readBits(
   stack: LocalStack,
   matchers: readonly Matcher[],
   range: TimeRange,
 ): Promise<SampleBits> {
-  // Functions start when they are called.
+  // A function's process starts when the function is first called.
   await fetch(new URL('/api/v1/series?limit=1', stack.url), { headers: { 'x-api-key': stack.apiKey } });
   Object.assign(process.env, environmentOf(stack, 'query'));
   const { read } = queryDependencies();
@@ -54,7 +57,7 @@ function environmentOf(stack: LocalStack, name: 'query'): Record<string, string>
         .filter((line) => line.includes('='))
         .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]);
     } catch {
-      // It has ended meanwhile.
+      // The process has ended.
       continue;
     }
     const environment = Object.fromEntries(variables);

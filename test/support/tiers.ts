@@ -61,7 +61,7 @@ export interface Tiers {
   readonly selections: Selections;
   readonly deletions: SourceDeletions;
   readonly recovery: RecoveryTable;
-  /** The table of everything but chunks. */
+  /** The table of everything except chunks. */
   readonly meta: Table;
   readonly tenants: Tenants;
   readonly losses: LossWatch;
@@ -92,7 +92,7 @@ export interface Tiers {
 }
 
 export interface TiersOptions {
-  /** A running hot tier's. @default a new server */
+  /** Address of a running hot tier. @default a new server */
   readonly redisUrl?: string;
   /**
    * Whether the stand-in for AWS uses the freedoms that AWS has, such as throttling, stale reads and lost
@@ -147,17 +147,17 @@ export async function startTiers({ redisUrl, hasFreedoms = true }: TiersOptions 
 }
 
 /**
- * Connects another process' tiers.
+ * Connects to the tiers that another process started.
  *
- * @param pace decides when reads of memory go
+ * @param pace decides when a read of memory may go
  */
 export function connectTiers(redisUrl: string, awsPort: number, pace?: ReadPace): Tiers {
   const aws = localAws(awsPort);
-  // Only calls of functions meet the freedoms of AWS; the stand-in knows them by a session's token.
+  // Only calls of functions meet the freedoms of AWS. The stand-in recognizes them by a session token.
   const asFunction = {
     ...aws,
     credentials: { ...aws.credentials, sessionToken: 'tiers' },
-    // The SDK's own waits would take most of a test's time.
+    // The SDK's own delays between retries would take most of a test's time.
     retryStrategy: new ConfiguredRetryStrategy(RETRIES, RETRY_MS),
   };
   const dynamodb = new DynamoDBClient(asFunction);
@@ -214,7 +214,7 @@ export function connectTiers(redisUrl: string, awsPort: number, pace?: ReadPace)
           }
           return found;
         } catch (error) {
-          // It was replaced after it was listed: its successor is there.
+          // The object was replaced after it was listed. The listing has its successor.
           if (!(error instanceof NoSuchKey)) throw error;
         }
       }
@@ -224,7 +224,7 @@ export function connectTiers(redisUrl: string, awsPort: number, pace?: ReadPace)
     newSeries: new SeriesCounter(catalogue, new UsageTable(meta)),
     manifest,
     directory: new Directory(meta, 460 * DAY_MS),
-    // Tests purge at once.
+    // Tests purge at once, so an archived day must not count as unarchived.
     unarchived: new UnarchivedDays(0),
     selections: new Selections(),
     deletions: new SourceDeletions(catalogue.deletions),

@@ -1,10 +1,13 @@
-/** How long a test waits for a condition. A quiet machine takes seconds; a test's time-out (jest.config.ts) is longer. */
+/**
+ * How long a test waits for a condition. A quiet machine takes seconds. The time-out of a test
+ * (jest.config.ts) is longer.
+ */
 export const PATIENCE_MS = 10 * 60_000;
 
 /**
- * Waits for a condition, never for time.
+ * Waits for a condition instead of a fixed time.
  *
- * @throws with the last value seen, if the condition never becomes true
+ * @throws with the last value seen, if the condition is not true after {@link PATIENCE_MS}
  */
 export async function until<T>(
   what: string,

@@ -36,7 +36,7 @@ function metricsOfAlarm(alarm: Resource['Properties']): string[] {
 function metricsOfDashboard(stack: Synthesized): string[] {
   const { DashboardBody } = stack.only('AWS::CloudWatch::Dashboard');
   const parts: unknown[] = DashboardBody['Fn::Join'][1];
-  // Values known only at deployment stand inside strings; no metric of ours has one.
+  // Values that are known only at deployment are parts of strings. No metric of ours has one.
   const body = JSON.parse(parts.map((part) => (typeof part === 'string' ? part : 'token')).join(''));
   return body.widgets
     .flatMap(({ properties }: Resource['Properties']) => properties.metrics ?? [])

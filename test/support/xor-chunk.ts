@@ -1,4 +1,4 @@
-/** Decodes Prometheus' XOR chunk, bit by bit, as its format describes it. */
+/** Decodes Prometheus' XOR chunk bit by bit, following the description of its format. */
 export function decodeXorChunk(bytes: Uint8Array): { timestamp: number; bits: bigint }[] {
   let at = 0;
   const bit = () => (bytes[at >>> 3]! >>> (7 - (at++ & 7))) & 1;

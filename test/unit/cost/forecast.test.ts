@@ -10,7 +10,7 @@ import { parseSettings } from '../../../shared/platform/settings';
 const units = (used: Partial<Record<Unit, number>>) => used;
 const nothing = { ms: 100, units: units({}) };
 
-/** A run of round figures: 1 M samples, 10 of a request's records a put unit each. */
+/** A run in round figures: 1 M samples, and records of one put unit each. */
 const measured: MeasuredUnits = {
   load: { hosts: 10, metrics: 100, intervalSeconds: 60, partitions: 10 },
   posts: [

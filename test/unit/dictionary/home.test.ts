@@ -132,7 +132,8 @@ describe('a union', () => {
       for (let rows = 1; rows < 100; rows++) if (isWhole(split(range(0, 10)))) return rows;
       return Infinity;
     };
-    // Unions begin anew after four sparse rows, and the next time after sixteen. The row that follows is whole.
+    // The union is replaced after four sparse rows, and the next time after sixteen. The row after those is
+    // whole.
     expect([sparseRowsUntilAnew(), sparseRowsUntilAnew()]).toEqual([5, 17]);
   });
 

@@ -73,7 +73,7 @@ test('series that are numbered in one go have the same numbers when others name 
     if (i % 2 === 0) expect(first.map((_, j) => json.numberOf(seriesOf(100 * i + j)))).toEqual(first);
     expect(numbersOf(i)).toEqual(first);
   }
-  // Twice in one go: they cannot be told to be different.
+  // One name occurs twice, so the call does not promise distinct names.
   const set = named.setOf([['job', 'other']]);
   const twice = Int32Array.of(names[0]!, names[1]!, names[0]!);
   named.numberAll(set, twice, false);
