@@ -4,8 +4,8 @@ import { readConfig } from './config';
 import { addStacks } from './stacks';
 
 /**
- * The app that `npx cdk` runs. It takes `-c stage=local|dev|staging|production` (default dev), `-c window=20s` for one
- * setting, and `-c settings='{"window":"20s"}'` for several.
+ * The app that `npx cdk` runs. It takes `-c stage=local|dev|staging|production` (default dev), `-c
+ * window=20s` for one setting, and `-c settings='{"window":"20s"}'` for several.
  */
 const app = new App();
 try {

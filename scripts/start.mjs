@@ -22,7 +22,7 @@ function start() {
     process.exitCode = setup.status ?? 1;
     return;
   }
-  // Node 24 is installed there, even if an older Node started this.
+  // The folder has Node 24, even if an older Node started this.
   const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
   const stack = spawn(join(bin, 'tsx'), [join(scripts, 'start.ts'), ...args], { stdio: 'inherit', env });
   // A terminal sends its interrupt to the stack, too. The stack handles repeated signals once.

@@ -16,8 +16,8 @@ const PARALLEL = 16;
 const FOUND_MS = 600_000;
 
 /**
- * Cache of the hosts and services that the registry has, for ten minutes. Absence is never cached: the instance that answers the next
- * request may be another than the one that saw the host or service created, and a look-up is one consistent read. Tenants share the
+ * Caches for ten minutes which hosts and services the registry has. Their absence is never cached, since
+ * another instance may have created them a moment ago; a look-up is one consistent read. Tenants share the
  * cache fairly.
  */
 export class RegisteredSources {

@@ -36,7 +36,7 @@ import { browse, budgetOf, queryLimitsOf, samplesOf, selectLimitsOf } from './te
 
 /** Most steps of a range query, not counting the first. */
 const MAX_STEPS = 11_000;
-/** Reads of fewer days are of samples. */
+/** Shortest range, in ms, that may be read from rollups instead of samples. */
 const LEAST_ROLLED_MS = MAX_UNPRUNED_DAYS * DAY_MS;
 const WIDENING =
   '; for more than three days max_source_resolution=auto lets rollups stand for samples, with windows widened to hours';

@@ -3,7 +3,10 @@ import type * as lambda from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import { addFunction, type FunctionProps } from './pipeline-function';
 
-/** Requests the URLs of external monitors. It has no access to any store, and the evaluator invokes it only if a monitor is due. */
+/**
+ * Requests the URLs of external monitors. It has no access to any store. The evaluator invokes it only if a
+ * monitor is due.
+ */
 export class Prober extends Construct {
   readonly function: lambda.Function;
 

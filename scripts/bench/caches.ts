@@ -31,7 +31,7 @@ function sweep(pairs: number, entries: number) {
       else hits++;
     }
   }
-  // Of the last round: the share of look-ups that hit (each miss would be a write to the catalogue), and the
-  // CPU time of a look-up.
+  // Figures of the last round: the share of look-ups that hit (each miss would be a write to the catalogue),
+  // and the CPU time of a look-up.
   return { pairs, hits: hits / pairs, nsPerLookUp: (cpu() * 1e6) / pairs };
 }

@@ -150,8 +150,8 @@ export async function fillMemory(
 }
 
 /**
- * Creates a tenant like `ops tenants create` and the first appends. The ingesting process caches its own
- * copy.
+ * Creates a tenant as `ops tenants create` does, and registers its partitions as the first appends do. The
+ * ingesting process has the tenant in a cache of its own.
  */
 async function makeTenant({ address, environment }: Stores): Promise<void> {
   const client = new DynamoDBClient(address);

@@ -19,7 +19,7 @@ const YOUNG = 10;
 /** Warm-up after that, in queries and in ms, so that connections are open and code is compiled. */
 const WARM_UP = 1800;
 const WARM_UP_MS = 20_000;
-/** Number of queries measured while answers come from a cache. */
+/** Number of queries measured while repeated reads of stores are answered from a cache. */
 const KEPT_MEASURED = 200;
 const MAX_TRIES = 100;
 /** Fewest queries measured over all instances, and the time after which fewer suffice. */
@@ -74,7 +74,7 @@ export type PathOf = (client: number, turn: number) => string;
 type Instance = Worker<{ readonly port: number }>;
 
 interface Answer extends Asked {
-  /** Excluding the emulator's time. */
+  /** Duration of the query, excluding the emulator's time. */
   readonly ms: number;
 }
 

@@ -61,7 +61,7 @@ export const query = bench({
 /** Ranges with their steps in seconds; undefined for samples as stored. */
 const STEPS = { '1h': undefined, '24h': 300, '7d': 3600, '30d': 3600, '90d': 3600, '460d': 86_400 } as const;
 const RANGES = Object.keys(STEPS) as (keyof typeof STEPS)[];
-/** Of PromQL; 458 days have nearly as many hours as a range query may have steps. */
+/** Ranges of PromQL queries. 458 days have nearly as many hours as a range query may have steps. */
 const PROMQL_RANGES = ['30d', '90d', '458d'] as const;
 /** Days in the archive. Together with the tiers above, they fill the longest range. */
 const COLD_DAYS = 459;

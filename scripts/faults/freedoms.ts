@@ -13,13 +13,16 @@ export interface Freedom {
    */
   readonly where: 'always' | 'stand-in' | 'host' | 'tests';
   readonly does: string;
-  /** Document that permits it. */
+  /** AWS's document that permits the behaviour. */
   readonly document: string;
-  /** Test showing that it causes no loss. */
+  /** Test that shows that the behaviour causes no loss. */
   readonly test: string;
-  /** Share of calls, deliveries, ticks or instances affected. */
+  /** Share of calls, deliveries, ticks or instances that are affected. */
   readonly share?: number;
-  /** Share of calls with a condition affected: a retry may meet the first attempt's result. */
+  /**
+   * Share of conditional writes that are affected. A retry of such a write may meet the first attempt's
+   * result.
+   */
   readonly conditionalShare?: number;
   /** Largest delay or error in ms. */
   readonly mostMs?: number;

@@ -1,24 +1,26 @@
-"""Runs ministack, the stand-in for AWS, with five corrections and a saving.
+"""Runs ministack, the stand-in for AWS, with these differences:
 
-ministack numbers records upwards over all shards of all streams. Kinesis' sequence numbers are "specific to a shard": the ranges of
-two shards say nothing about time. Here each shard has a range of its own, laid out as Kinesis lays out its numbers, in a random
-order between shards. Only a child's range follows those of its parents, since numbers "for the same partition key generally
-increase over time". SHARD_SEED repeats an order.
+Sequence numbers. ministack counts records upwards over all shards of all streams. Kinesis' sequence numbers are "specific to a shard":
+numbers of two shards say nothing about time. Here each shard has its own range of numbers, laid out as Kinesis lays out its numbers.
+The ranges are in a random order, which SHARD_SEED repeats. Only a child's range follows those of its parents, since numbers "for the
+same partition key generally increase over time".
 See https://docs.aws.amazon.com/streams/latest/dev/key-concepts.html
 
-ministack removes a shard that is split or merged, and its records with it. Kinesis closes it: it takes no more records,
-says where it ends, and is read to its end before its children are.
+Closed shards. ministack removes a shard that is split or merged, and its records with it. Kinesis closes the shard: it takes no more
+records, says where it ends, and is read to its end before its children are.
 See https://docs.aws.amazon.com/streams/latest/dev/kinesis-using-sdk-java-after-resharding.html
 
-ministack takes any credentials and answers web pages of every origin. Here it refuses whatever a browser sends for a page.
+Browsers. ministack accepts any credentials, and answers web pages of every origin. Here it refuses every request that a browser sends
+for a page.
 
-ministack looks at every record of a stream, and at every shard iterator of the last five minutes, whenever records are put or
-got. Here it looks at each shard's first record, which is the oldest, and at the iterators once a second.
+Speed. Whenever records are put or got, ministack looks at every record of a stream, and at every shard iterator of the last five
+minutes. Here it looks at each shard's first record, which is the oldest, and at the iterators once a second.
 
-ministack takes calls that AWS would refuse, of any role. Here each call is held against the service's model, its limits and the
-policies of its function's role (contract.py). The session token of a call is the function's name.
+Contract. ministack accepts calls that AWS would refuse, from any role. Here each call is checked against the service's model, its limits
+and the policies of the role of its function (contract.py). The session token of a call is the function's name.
 
-ministack is kinder than AWS has to be. With FREEDOMS_SEED it throttles, fails, loses answers and gives parts (freedoms.py).
+Freedoms. ministack is kinder than AWS has to be. With FREEDOMS_SEED, it throttles, fails, loses answers and returns parts of answers
+(freedoms.py).
 """
 
 import json
@@ -40,7 +42,7 @@ CLOSED = "ending_sequence_number"
 
 SHARD_SEED = int(os.environ.get("SHARD_SEED") or random.SystemRandom().randrange(2**32))
 shard_order = random.Random(SHARD_SEED)
-# The range of a shard: the upper bits of its numbers, where Kinesis has the second in which the shard was made.
+# Key of a shard's range: the upper bits of its numbers, where Kinesis has the second in which the shard was made.
 RANGE = "sequence_range"
 LAST = "last_sequence"
 RANGE_SPREAD = 2**24
@@ -56,9 +58,9 @@ def give_range(shards, shard_id):
 
 
 def next_number_of(shards, shard_id):
-    """A number of 56 digits, as Kinesis' are: a shard's range, a count of its records, a second, and the shard's index."""
+    """Returns a number of 56 digits like Kinesis': a shard's range, a count of its records, a second, and the shard's index."""
     shard = shards[shard_id]
-    # A shard that an earlier version of this file saved has no range.
+    # The shard has no range if an earlier version of this file saved it.
     if RANGE not in shard:
         give_range(shards, shard_id)
     shard[LAST] += 1
@@ -71,7 +73,7 @@ def next_number_of(shards, shard_id):
 
 
 def numbers_each_shard(route, next_number):
-    """ministack asks for a record's number directly after its shard, in the same thread."""
+    """Numbers the records of each shard by themselves. ministack asks for a record's number directly after its shard, in the same thread."""
     routed = threading.local()
 
     def route_call(hash_key, stream):
@@ -151,7 +153,7 @@ def ends_with_the_shard(get_records):
 
 
 def shard_of(iterator):
-    """Stream and shard that an iterator reads."""
+    """Returns the stream and the shard that an iterator reads."""
     at = kinesis._shard_iterators.get(iterator) or {}
     return at.get("stream"), at.get("shard_id")
 
@@ -183,7 +185,7 @@ LOOPBACK = {"127.0.0.1", "localhost", "[::1]"}
 def refuses_web_pages(app):
     async def call(scope, receive, send):
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope.get("headers", [])}
-        # A page's own name may resolve to this machine (DNS rebinding): its requests name it as the host.
+        # The host name of a page may resolve to this machine (DNS rebinding). The page's requests then have that name as their host.
         host = re.sub(r":\d+$", "", headers.get("host", "")).lower()
         if scope["type"] == "lifespan" or ("origin" not in headers and host in LOOPBACK):
             return await app(scope, receive, send)

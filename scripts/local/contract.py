@@ -1,7 +1,7 @@
-"""Holds every call to the stand-in for AWS against the service's model, its documented limits and the caller's rights.
+"""Checks every call to the stand-in for AWS against the service's model, its documented limits and the caller's rights.
 
-A call that breaks one is refused, as AWS would, and written to CONTRACT_DIR/breaks.jsonl, where the tests look. CONTRACT_DIR also
-gets the number of calls by function and operation, and the actions that functions used.
+A call that breaks one of them is refused, as AWS would, and written to CONTRACT_DIR/breaks.jsonl, where the tests look. CONTRACT_DIR
+also gets the number of calls by function and operation, and the actions that functions used.
 """
 
 import atexit
@@ -16,7 +16,7 @@ from limits import LIMITS, broken_limits
 from rights import needs_of
 from service_models import differences, read_call
 
-# Errors of requests that no retry makes right.
+# Codes of errors that a retry of the same request cannot avoid.
 REFUSALS = {
     "ValidationException",
     "SerializationException",
@@ -65,7 +65,7 @@ class Journal:
         os.replace(f"{file}.new", file)
 
     def allowed(self):
-        """Actions by function that has made a call."""
+        """Returns the allowed actions of each function that has made a call."""
         by_function = self.rights.by_function if self.rights else {}
         return {
             function: sorted({action for right in by_function[function] for action in right["actions"]})
@@ -82,7 +82,7 @@ class Journal:
 
 
 def checks_contract(app, rights, shard_of):
-    """@param rights rights.Rights, or None: functions may do everything"""
+    """@param rights rights.Rights; None if functions may do everything"""
     journal = Journal(os.environ.get("CONTRACT_DIR"), rights)
 
     async def call_app(scope, receive, send):
@@ -122,7 +122,7 @@ def checks_contract(app, rights, shard_of):
 
 
 def answers_checks(app):
-    """Answers calls to Lambda's API, which another server does once they are checked."""
+    """Answers that a checked call to Lambda's API is allowed. Another server then does what the call asks for."""
 
     async def call_app(scope, receive, send):
         call = scope.get("aws_call")
@@ -159,7 +159,7 @@ def replayed(body, receive):
 
 
 def noting_refusals(send, call, journal):
-    """The stand-in validates too, with what it has stored: whatever it refuses as invalid is a break."""
+    """Records as a break whatever the stand-in itself refuses as invalid. It also validates calls against its stored data."""
     status = None
 
     async def answer(message):

@@ -1,7 +1,7 @@
-"""Passes calls of some services on to other servers, which stand in for them: DynamoDB Local, versitygw, kinesalite.
+"""Forwards calls of some services to other servers that stand in for them: DynamoDB Local, versitygw, kinesalite.
 
-FORWARD_TO is JSON: service -> {"url", "keyId", "secret"}. Calls are held against the contract before (contract.py), so both kinds of
-servers get what AWS would take. Each call is signed anew, since the other servers know one key only.
+FORWARD_TO is JSON: service -> {"url", "keyId", "secret"}. Calls have been checked before (contract.py), so these servers get only what
+AWS would accept. Each call is signed again, since the other servers know only one key.
 """
 
 import asyncio

@@ -1,6 +1,7 @@
-"""Uses the freedoms that AWS's documents leave AWS: ../faults/freedoms.json lists them, and where they are used.
+"""Behaves in ways that AWS's documents permit. ../faults/freedoms.json lists these freedoms, and where they are used.
 
-FREEDOMS_SEED is the seed; without it nothing is done. Only calls of functions meet them, since tests look with clients of their own.
+FREEDOMS_SEED is the seed; without it, no freedom is used. Only calls of functions meet freedoms, since tests look with clients of
+their own.
 """
 
 import asyncio
@@ -46,7 +47,7 @@ OF_RECORDS = (
     ("InternalFailure", "Internal service failure."),
 )
 WRITES = re.compile(r"Put|Update|Delete|Write|Execute")
-# Session token of adapters that a test uses without a function, so that nobody invokes anew what a cut body ended.
+# Session token of adapters that a test uses without a function. Bodies for them are not cut, since nobody would repeat the invocation.
 ADAPTERS = "tiers"
 CONDITIONS = {"IfMatch", "IfNoneMatch", "ConditionExpression", "TransactItems"}
 READING = ContextVar("freedoms of the call that is served", default=None)
@@ -90,7 +91,7 @@ class Freedoms:
 
 
 class Changes:
-    """Items as they were before their last change, for reads that need not see it."""
+    """Remembers items as they were before their last change, for reads that need not see the change."""
 
     MOST = 4096
 
@@ -106,7 +107,7 @@ class Changes:
 
     @contextmanager
     def put_back(self, is_wanted):
-        """Puts items of tables back as they were before a change of the last moment, for one read."""
+        """Undoes changes of the last moment for the duration of one read."""
         moment = time.monotonic() - FREEDOMS["stale read"]["mostMs"] / 1000
         replaced = []
         for (name, pk, sk), (at, before) in list(self.images.items()):
@@ -132,7 +133,7 @@ class Changes:
 
 
 def reads_old_items(read):
-    """Wraps a read of ministack's tables. What is not declared consistent may see items as they were."""
+    """Wraps a read of ministack's tables. A read that is not declared consistent may see items as they were before a recent change."""
 
     def call(data):
         freedoms = READING.get()
@@ -209,7 +210,7 @@ def uses_freedoms(app):
         status, headers, body = answer
         if status == 200 and change is not None:
             body = change(body)
-        # Lambda's calls are done elsewhere, after this.
+        # Another server does what calls to Lambda ask for, after this answer. So the answer must not be lost.
         share = "conditionalShare" if is_conditional else "share"
         is_lost = status < 300 and call.service != "lambda" and freedoms.takes("answer lost", share)
         if is_lost and freedoms.random.random() < 0.5:
@@ -224,7 +225,7 @@ def uses_freedoms(app):
         await send({"type": "http.response.start", "status": status, "headers": kept + length})
         if is_cut and len(body) > 1:
             await send({"type": "http.response.body", "body": body[: len(body) // 2], "more_body": True})
-            # The server cuts a connection whose answer is not whole.
+            # This error makes the server cut the connection, since the answer is not complete.
             raise ConnectionAbortedError("an answer is cut, as a freedom of AWS")
         await send({"type": "http.response.body", "body": body})
 
@@ -232,7 +233,7 @@ def uses_freedoms(app):
 
 
 async def answer_of(app, scope, receive, body):
-    """(status, headers, body); None if the app gave none."""
+    """Returns the app's answer as (status, headers, body); None if it gave none."""
     start, parts = None, []
 
     async def keep(message):
@@ -247,7 +248,7 @@ async def answer_of(app, scope, receive, body):
 
 
 def changed_call(freedoms, call, scope):
-    """Changes what the stand-in is asked. Returns what turns its answer into one to the whole call, or None."""
+    """Makes some calls smaller before the stand-in gets them. Returns a function that completes its answer, or None."""
     given = call.input
     if call.operation == "PutRecords" and len(given["Records"]) > 1 and freedoms.takes("records refused"):
         return refused_records(freedoms, call)

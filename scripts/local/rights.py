@@ -1,4 +1,4 @@
-"""What a call needs by IAM, and whether its function's policies allow that.
+"""Which rights a call needs in IAM, and whether its function's policies grant them.
 
 See https://docs.aws.amazon.com/service-authorization/latest/reference/reference_policies_actions-resources-contextkeys.html
 """
@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 REGION_AND_ACCOUNT = "us-east-1:000000000000"
 
-# Operations whose action has another name. Each other operation's action has its own.
+# Operations whose action has another name. All other actions have the name of their operation.
 S3_ACTIONS = {
     "HeadObject": "GetObject",
     "HeadBucket": "ListBucket",
@@ -26,7 +26,7 @@ S3_ACTIONS = {
 
 
 def needs_of(call):
-    """(action, ARN, partition keys, ARN of the function that a mapping invokes) of each part of a call; None: the call names none."""
+    """Returns (action, ARN, partition keys, ARN of the function that a mapping invokes) for each part of a call. None: the call names none."""
     given = call.input
     if call.service == "dynamodb":
         return [
@@ -35,7 +35,7 @@ def needs_of(call):
         ]
     if call.service == "kinesis":
         name = given.get("StreamName")
-        # An iterator names its stream only to Kinesis.
+        # A call with an iterator does not name the stream, which only Kinesis knows.
         stream = given.get("StreamARN") or name and f"arn:aws:kinesis:{REGION_AND_ACCOUNT}:stream/{name}"
         return [(f"kinesis:{call.operation}", stream, None, None)]
     if call.service == "s3":
@@ -56,7 +56,7 @@ def function_arn(name_or_arn):
 
 
 def items_asked(action, data):
-    """(action, table, partition keys) of each part of a call; the keys are None where a call names none."""
+    """Returns (action, table, partition keys) for each part of a call. The keys are None where a call names none."""
     table = data.get("TableName")
     if action in ("GetItem", "UpdateItem", "DeleteItem"):
         return [(action, table, [data["Key"]["pk"]["S"]])]
@@ -89,7 +89,7 @@ def inserted(statement, parameters):
 
 
 class Rights:
-    """Rights by function, which rights.ts writes."""
+    """Rights by function, from the file that rights.ts writes."""
 
     def __init__(self, file):
         self.file = file

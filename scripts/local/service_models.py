@@ -1,4 +1,4 @@
-"""Reads a request to AWS by the service's own model, which botocore has, and says where it differs from it."""
+"""Reads a request to AWS by the service's own model, which botocore has, and says where the request differs from the model."""
 
 import base64
 import re
@@ -11,7 +11,7 @@ import json
 from botocore.loaders import Loader
 from botocore.model import ServiceModel
 
-# Lambda's API is not served by the stand-in. Its server asks by this header whether a call is right: 204, or the refusal.
+# Another server implements Lambda's API. With this header, it asks the stand-in whether a call is allowed. The answer is 204 or a refusal.
 ONLY_CHECK = "x-contract-only"
 
 SERVICES = ("dynamodb", "kinesis", "s3", "sns", "lambda")
@@ -30,7 +30,7 @@ class Call:
         self.service = service
         self.operation = operation
         self.input = given
-        # The function whose role the caller's credentials are of; None: an operator or a test.
+        # The function whose role made the call; None for an operator or a test.
         self.function = function
         self.body = body
 
@@ -40,7 +40,7 @@ class Call:
 
 
 def read_call(method, path, query_string, headers, body):
-    """Returns None for a request that is none to a service of SERVICES."""
+    """Returns the call of a request; None if the request is not to a service of SERVICES."""
     function = headers.get("x-amz-security-token")
     target = headers.get("x-amz-target", "")
     if target:
@@ -62,12 +62,12 @@ def sns_call(body, function):
     fields = dict(parse_qsl(body.decode("utf-8"), keep_blank_values=True))
     operation = fields.pop("Action", "")
     fields.pop("Version", None)
-    # No call of this project has a list, whose keys are such as `Tags.member.1.Key`.
+    # No call of this project has a list, which would have keys such as `Tags.member.1.Key`.
     return Call("sns", operation, with_maps(fields), function, body)
 
 
 def with_maps(fields):
-    """Fields of a form, in which a map is keys such as `Attributes.entry.1.key` and `MessageAttributes.entry.1.Value.DataType`."""
+    """Returns a form's fields. A map has keys such as `Attributes.entry.1.key` and `MessageAttributes.entry.1.Value.DataType`."""
     given, entries = {}, {}
     for key, text in fields.items():
         name, _, rest = key.partition(".entry.")
@@ -87,7 +87,7 @@ def with_maps(fields):
 
 @lru_cache(maxsize=None)
 def routes_of(service):
-    """(method, pattern of the path, static query, query members that are required, operation), the most specific first."""
+    """Returns (method, pattern of the path, static query, required query members, operation) for each operation, the most specific first."""
     found = []
     model = model_of(service)
     for name in model.operation_names:
@@ -119,7 +119,7 @@ def rest_call(service, method, path, query_string, headers, body, function):
             continue
         if any(query.get(key) != value for key, value in static.items()) or any(key not in query for key in asked):
             continue
-        # Copies have the place they copy from in a header.
+        # A copy names its source in a header.
         if told is None and "Copy" in name and "x-amz-copy-source" not in headers:
             continue
         given = {key: unquote(value) for key, value in match.groupdict().items()}
@@ -157,7 +157,7 @@ def read_payload(shape, body):
     return body.decode("utf-8")
 
 
-# Stands for a payload that nothing of the model bounds.
+# Stands for a payload that the model does not limit.
 OPAQUE = ""
 
 
@@ -193,7 +193,7 @@ def typed(shape, text):
 
 
 def differences(call):
-    """Sentences that say where a call's input differs from its operation's model; none if it is as the model has it."""
+    """Returns sentences that say where a call's input differs from its operation's model; none if it does not."""
     model = model_of(call.service)
     if call.operation not in model.operation_names:
         return [f"{call.service} has no operation {call.operation}"]
@@ -266,7 +266,7 @@ def size_of(kind, value):
 
 
 def blob_bytes(text):
-    """Bytes that a base64 text stands for."""
+    """Returns the number of bytes that a base64 text stands for."""
     return len(text) * 3 // 4 - text[-2:].count("=")
 
 
@@ -275,5 +275,5 @@ def matches(pattern, value):
     try:
         return re.fullmatch(pattern, value, re.DOTALL) is not None
     except re.error:
-        # Java's patterns have classes such as \p{L}, which Python's have not.
+        # Java's patterns have classes such as \p{L}, which Python's patterns lack.
         return True

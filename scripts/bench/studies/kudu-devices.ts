@@ -94,9 +94,10 @@ export class Devices {
   }
 
   /**
-   * Line protocol of some hosts: of the second made last what is not late, and of an earlier second what is.
+   * Encodes samples of some hosts as line protocol: those of the second generated last, except late ones, and
+   * the late ones of an earlier second.
    *
-   * @param atMs time of the second made last; undefined for its late samples alone
+   * @param atMs time of the second generated last; undefined for late samples alone
    * @param lateMs time of the earlier second, if there was one
    * @returns a copy
    */

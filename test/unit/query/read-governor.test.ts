@@ -79,7 +79,7 @@ describe('the governor of reads', () => {
       ...Array(8).fill(8),
       ...Array(4).fill(12),
     ]);
-    // Nobody waits any more.
+    // No call waits any more.
     expect(await made.governor.turn(one)).toBe(4);
   });
 

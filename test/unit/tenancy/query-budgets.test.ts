@@ -96,7 +96,7 @@ test('a tenant that asks for little costs few calls of the table', async () => {
   const made = fleet(110);
   const { refused, usedMs } = await attack(made, 10, 20);
   expect([refused, usedMs]).toEqual([0, 10 * 240 * 20]);
-  // Of 2,400 queries: two for the first, then a report every 15 s.
+  // For 2,400 queries, there are two calls for the first one, then a report every 15 s.
   expect(made.table.calls).toBeLessThanOrEqual(2 + 4 * 10);
   expect(made.counted).toEqual({ queries: expect.any(Number), queryMs: expect.any(Number) });
   expect(made.counted.queries).toBeGreaterThan(2_390);

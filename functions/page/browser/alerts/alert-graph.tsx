@@ -66,5 +66,8 @@ export function AlertGraph(props: AlertCardProps & { readonly unit: Unit }) {
   );
 }
 
-/** The range, which is relative to the present, never changes; so it never causes another read. */
+/**
+ * Stands for any range that follows the present. It is always the same object, so it never causes another
+ * read.
+ */
 const FOLLOWS: TimeRange = { lastS: 3600 };

@@ -80,7 +80,10 @@ function useGraphProps({
   } as const;
 }
 
-/** A widget's own range, which is relative to the present, never changes; so it never causes another read. */
+/**
+ * Stands for any range that follows the present. It is always the same object, so it never causes another
+ * read.
+ */
 const FOLLOWS: TimeRange = { lastS: 3600 };
 
 function ownRange(range: WidgetProps<'graph'>['widget']['range']) {

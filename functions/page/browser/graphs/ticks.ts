@@ -29,7 +29,8 @@ const MAX_WIDENED = 1000;
 
 /**
  * Returns the range of a graph's vertical axis: slightly more than the range of its values. Areas begin at
- * zero. The range of a whole unit ends at whole numbers, so that there are ticks to show.
+ * zero. If the unit has no fractions, such as bytes, the range ends at whole numbers, so that there are ticks
+ * to show.
  */
 export function valueRange(min: number, max: number, isArea: boolean, unit: Unit): ValueRange {
   const range = roomyRange(min, max, isArea, unit);

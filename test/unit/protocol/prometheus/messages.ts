@@ -47,7 +47,7 @@ export function encodeV1(series: readonly PlainSeries[], metadata: readonly obje
   return WriteRequestV1.encode(WriteRequestV1.fromObject({ timeseries, metadata })).finish();
 }
 
-/** What a version 2 series may have beside its samples. */
+/** Parts that a series of version 2 may have in addition to its samples. */
 export interface SeriesExtras {
   readonly startTimestamp?: number;
   readonly histograms?: number;
