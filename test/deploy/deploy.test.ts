@@ -23,8 +23,9 @@ import { adaptToMinistack, type Template } from '../support/ministack-template';
 import { temporaryDir } from '../support/temporary-dir';
 
 /**
- * An operator's commands, with the real CLI, in an account that ministack plays. It enforces IAM and requires TLS. The
- * template is the synthesized one, without the resources that ministack does not know.
+ * Runs an operator's commands with the real CLI against ministack, which stands in for an AWS account. It
+ * enforces IAM and requires TLS. The template is the synthesized one, without the resources that ministack
+ * does not know.
  */
 const STACK = 'heterotsdb-dev';
 const dir = temporaryDir();
@@ -34,7 +35,7 @@ let aws: Ministack;
 let hot: Server;
 let redisUrl: string;
 let api: { url: string; close(): void };
-/** Of the last smoke test. */
+/** Id of the last smoke test's host. */
 let hostId: string;
 
 const deploy = () =>
@@ -154,7 +155,9 @@ test('destroying a dev stage leaves nothing', async () => {
   expect(await remaining()).toEqual([]);
 });
 
-/** Gives the buckets the tags that the template gives them, which ministack leaves out: by one they are known to be disposable. */
+/**
+ * Gives the buckets the tags of the template, which ministack leaves out. A tag marks a bucket as disposable.
+ */
 async function tagBuckets(): Promise<void> {
   const template = JSON.parse(
     readFileSync(join(assembly, `${STACK}-stateful.template.json`), 'utf8'),
@@ -172,7 +175,7 @@ async function tagBuckets(): Promise<void> {
   }
 }
 
-/** Where the samples of smoke tests are. */
+/** Returns where the samples of smoke tests are. */
 function places(): Promise<Record<Tier, TierPlaces>> {
   return ops('where', '--tenant', SMOKE_TENANT, '--host', hostId, '--name', 'custom.smoke');
 }
@@ -185,7 +188,7 @@ function postStatements(template: Template): unknown[] | undefined {
   return (policy?.[1].Properties as { PolicyDocument?: { Statement: unknown[] } })?.PolicyDocument?.Statement;
 }
 
-/** Stores and functions of ours that the account has. */
+/** Stores and functions of this project that the account has. */
 async function remaining(): Promise<string[]> {
   const shared = clientOptions();
   const [tables, streams, buckets, functions] = await Promise.all([

@@ -7,7 +7,7 @@ interface Statement {
   readonly Condition?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
-/** Everything that a policy of a stage can allow. */
+/** A stage with every option that adds statements to a policy. */
 const { stateful, stateless } = synthesize({
   stage: 'production',
   services: 'shop',
@@ -15,7 +15,7 @@ const { stateful, stateless } = synthesize({
   alarmEmail: 'x@example.com',
 });
 
-/** Every statement of a template, wherever it stands. */
+/** Every statement of a template, at any depth. */
 function statementsOf(value: unknown): Statement[] {
   if (typeof value !== 'object' || value === null) return [];
   const isStatement = 'Effect' in value && 'Action' in value;
@@ -28,7 +28,7 @@ for (const statement of statements)
   for (const action of [statement.Action].flat())
     asked.set(action, [...(asked.get(action) ?? []), statement]);
 
-/** Keys of every service's conditions. */
+/** Whether a key may be in conditions of every service. */
 const isGlobal = (key: string) => key.startsWith('aws:');
 
 describe('every action that a policy names, against the service authorization reference', () => {
@@ -42,7 +42,8 @@ describe('every action that a policy names, against the service authorization re
       for (const { Resource, Condition } of asked.get(action)!) {
         const given = Object.values(Condition ?? {}).flatMap((keys) => Object.keys(keys));
         expect(given.filter((key) => !isGlobal(key) && !known.has(key))).toEqual([]);
-        // An action without resources takes only a star; whatever else it is given allows nothing.
+        // For an action without resources, a policy must name `*`. It would allow nothing with any other
+        // resource.
         if (resourceTypes.length === 0) expect([Resource].flat()).toEqual(['*']);
       }
       expect(isWildcardOnly).toBe(resourceTypes.length === 0);

@@ -8,16 +8,17 @@ import { synthesize } from './synthesize';
 
 const root = join(__dirname, '..', '..');
 const MB = 1_000_000;
-/** A function that has just begun, with its SDK and its first request; V8 and the runtime included. */
+/** Memory of a function after its first request, including the SDK, V8 and the runtime. */
 const AT_REST = 120 * MB;
 /**
- * Memory that the worst request of a function takes above rest, where it was measured
- * (decisions/2026-11-22-bounds-of-a-body.md). Requests of the other functions are small, or are cut into bounded pieces.
+ * Memory that the worst request of a function takes in addition, where it was measured
+ * (decisions/2026-11-22-bounds-of-a-body.md). Requests of the other functions are small, or are cut into
+ * bounded pieces.
  */
 const WORST_REQUEST: Readonly<Record<string, number>> = { post: WORST_BODY_BYTES };
 const REQUEST = 100 * MB;
 
-/** The caches that a function makes, by the modules that it is made of. */
+/** The caches that a function makes, according to the modules in its bundle. */
 async function cachesOf(name: string): Promise<(keyof typeof CACHES)[]> {
   const { metafile } = await build({
     ...BUNDLE_OPTIONS,
@@ -58,6 +59,6 @@ test('each function has enough memory for its full caches together with its wors
     if (bytes > 0) full[name] = (AT_REST + bytes + (WORST_REQUEST[name] ?? REQUEST)) / memory.get(name)!;
   }
   expect(Object.entries(full).filter(([, share]) => !(share <= 1))).toEqual([]);
-  // No budget without a cache.
+  // Every budget must belong to a cache.
   expect([...used].sort()).toEqual(Object.keys(CACHES).sort());
 });

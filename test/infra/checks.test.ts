@@ -24,7 +24,7 @@ function findings(
   });
 }
 
-/** Acknowledgements of the packs' rules, by the path of the construct they are beside. */
+/** Acknowledgements of the packs' rules, with the paths of their constructs. */
 function acknowledgements(app: App): { rule: string; path: string; reason: string }[] {
   return app.node
     .findAll()

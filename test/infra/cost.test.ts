@@ -31,12 +31,12 @@ test('a million series a minute for 460 days are at most $9 a billion samples, e
   const sum = report.batched.lines.reduce((total, { dollars }) => total + dollars, 0);
   expect(report.batched.dollars).toBeCloseTo(sum, 6);
   for (const { because } of report.batched.lines) expect(because).not.toBe('');
-  // A request for 100 samples.
+  // A host's own request has 100 samples.
   const requests = report.byHost.lines.find(({ what }) => what === 'API requests')!;
   expect(requests.dollars / (report.samples / 1e9)).toBeCloseTo(10, 6);
   expect(report.others.map(({ dollarsPerBillion }) => dollarsPerBillion)).toEqual([38, 147, 1470]);
   expect(report.alternatives.map(({ setting }) => setting)).toEqual(['window=4h', 'warmTtl=14d']);
-  // What would bring $6.
+  // Loads that would bring the price to $6.
   expect(report.otherLoads.map(({ load }) => load)).toEqual([
     'requests of 2000 samples',
     '10 M series',
@@ -97,7 +97,7 @@ test.each(SIZES.flatMap((size) => (['dense', 'telegraf'] as const).map((shape) =
     const { lines, deploy } = quotasReport({ ...load, peak: 2 });
     expect(lines.filter(({ share }) => share > 1)).toEqual([]);
     expect(deploy).toBe(`npx cdk deploy --all -c stage=production -c size=${size}`);
-    // The same stage, whoever asks, and its idle price is a part of the load's.
+    // `ops cost` chooses the same stage, and the idle stage's costs are a part of the load's.
     const report = costReport(load);
     expect(report.deploy).toBe(deploy);
     const idle = idleReport({ ...million, set: { size } });
@@ -154,7 +154,7 @@ test.each<[stage: string, set: Record<string, string>]>([
 
 test('every retention that CloudWatch Logs has can be set', () => {
   const days = Object.values(RetentionDays).filter((value): value is number => typeof value === 'number');
-  // 9999 stands for ever.
+  // 9999 means that logs never expire.
   expect([...LOG_RETENTION_DAYS]).toEqual(days.filter((value) => value !== 9999).sort((a, b) => a - b));
 });
 

@@ -44,7 +44,7 @@ describe("the manual's settings", () => {
     expect([min - 1, min, max, max + 1].map(accepts)).toEqual([false, true, true, false]);
   });
 
-  /** A cell as the schema reads it; a duration without a unit is not what the schema calls a duration. */
+  /** Parses a cell as the schema does. The schema does not accept a duration without a unit. */
   function readCell(name: keyof Settings, cell: string): unknown {
     const isDuration = shape[name].safeParse('20s').data === 20_000;
     if (isDuration) expect(cell).toMatch(/^\d+(ms|s|m|h|d)$/);

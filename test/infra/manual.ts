@@ -15,7 +15,7 @@ export function manualRows(heading: string): { name: string; cells: string[] }[]
 /** An alarm's section of the manual. */
 export interface ManualAlarm {
   readonly name: string;
-  /** What it means for users, and what to do, as the alarm's mail says them. */
+  /** What the alarm means for users, and what to do, as in the alarm's mail. */
   readonly meaning: string;
   readonly action: string;
   /** When to wake somebody. */

@@ -45,13 +45,13 @@ describe("the manual's alarms", () => {
 
 test('every alarm says what happened and what to do, and notifies the topic when it begins and ends', () => {
   for (const { AlarmName, AlarmDescription, AlarmActions, OKActions } of alarms) {
-    // The first step, and what to do for one thing that it may show.
+    // The text has the first step, and what to do depending on its result.
     expect({ AlarmName, AlarmDescription }).toMatchObject({
       AlarmDescription: expect.stringMatching(
         /^[A-Z].*\. WHAT TO DO: (?=.*(Run|run|Look|Wait)).*\b(If|Is|Then)\b.*\. Runbooks: infra\/README\.md\.$/,
       ),
     });
-    // A mail is read where there is neither the manual nor its variables.
+    // The reader of a mail has neither the manual nor its variables.
     expect(AlarmDescription).not.toMatch(/SUBJECT|STAGE|\$STACK|\]\(/);
     expect(String(AlarmDescription).length).toBeLessThanOrEqual(MAX_DESCRIPTION);
     expect([AlarmActions, OKActions]).toEqual([[{ Ref: expect.stringMatching(/Topic/) }], AlarmActions]);
@@ -103,7 +103,7 @@ test('thresholds follow the settings', () => {
       .properties('AWS::CloudWatch::Alarm')
       .find(({ AlarmName }) => AlarmName === `heterotsdb-production-${name}`)!.Threshold;
   expect(above('flush-lag')).toBe(6 * 3600 + 900);
-  // A quarter of the 168 h that keys live.
+  // A quarter of the 168 h after which keys expire.
   expect(above('unflushed-age')).toBe(42 * 3600);
 });
 

@@ -15,7 +15,7 @@ const million: LoadOptions = {
   tenants: 1,
 };
 const document = (file: string) => readFileSync(join(__dirname, '..', '..', file), 'utf8');
-/** A document on one line. */
+/** The text of a document, on one line. */
 const textOf = (file: string) => document(file).replaceAll(/\s+/g, ' ');
 const dollars = (amount: number) => `$${Math.round(amount).toLocaleString('en-US')}`;
 const cents = (amount: number) => `$${amount.toFixed(2)}`;
@@ -35,7 +35,7 @@ const devFull = idle('dev', { monitoring: 'full' }).dollars;
 const [prometheus] = OTHERS;
 const sizes = SIZES.map((size) => dollars(idle('production', { size }).dollars));
 
-/** Every price in the two documents that users and operators read, as it is computed. */
+/** Every price in the two documents that users and operators read, as the code computes it. */
 const PRICES: Readonly<Record<string, readonly string[]>> = {
   'README.md': [
     `${dollars(batched.dollars)} a month, ${cents(batched.dollarsPerBillion)} a billion samples, in requests of 500 samples, on what \`${deploy}\` deploys`,
@@ -72,7 +72,7 @@ const PRICES: Readonly<Record<string, readonly string[]>> = {
 test.each(Object.entries(PRICES).flatMap(([file, prices]) => prices.map((price) => ({ file, price }))))(
   '$file says: $price',
   ({ file, price }) => {
-    // Cells of a table are filled up with blanks.
+    // Cells of a table are padded with blanks, which textOf reduces to one.
     expect(textOf(file)).toContain(price);
   },
 );

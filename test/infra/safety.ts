@@ -11,7 +11,7 @@ export interface Deployment {
 type Rule = (deployment: Deployment) => (string | false | undefined)[];
 
 const HOUR_S = 3600;
-/** The time that a person needs to mend a store that keeps data in memory. */
+/** Time that a person needs to repair a store. Until then, data waits in memory or in the stream. */
 const SLACK_S = 12 * HOUR_S;
 
 const STORES = [
@@ -34,7 +34,7 @@ const OUTSIDE = [
   'canary',
 ] as const;
 
-/** Without one of these, customers would be the first to notice a loss. */
+/** Alarms without which customers would be the first to notice a loss. */
 const ALARMS = [
   'api-errors',
   'stream-throttled',
@@ -243,14 +243,14 @@ export const SAFETY: Readonly<Record<string, Rule>> = {
   "no timeout is shorter than the stores' clients try": (deployment) =>
     functionsOf(deployment).map(
       ({ FunctionName, Timeout = 3, Environment }) =>
-        // A store's client tries for 25 s at most.
+        // The client of a store gives up after at most 25 s.
         Environment.Variables.REDIS_URL !== undefined && Timeout < 26 && `${FunctionName}: ${Timeout} s`,
     ),
 
   'flusher and archiver have time to end a slice': (deployment) =>
     functionsOf(deployment).map(
       ({ FunctionName, Timeout = 3 }) =>
-        // They keep 60 and 120 s for the work they have begun.
+        // The flusher reserves 60 s, the archiver 120 s, for work that they have begun.
         /-(flusher|archiver)$/.test(FunctionName) && Timeout < 300 && `${FunctionName}: ${Timeout} s`,
     ),
 

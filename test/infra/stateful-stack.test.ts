@@ -7,7 +7,7 @@ const { stateful: production } = synthesize({ stage: 'production' });
 const group = (stack: typeof dev) => stack.only('AWS::ElastiCache::ReplicationGroup');
 
 describe('logical ids', () => {
-  // A changed id replaces the resource, and leaves its data behind.
+  // A changed id replaces the resource and leaves its data behind.
   test.each([
     ['Stream', 'AWS::Kinesis::Stream'],
     ['WarmTable', 'AWS::DynamoDB::Table'],
@@ -110,7 +110,7 @@ describe('hot tier', () => {
 
   test('writes durably only when that is chosen', () => {
     expect(group(production).Durability).toBeUndefined();
-    // Small nodes cannot.
+    // Small node types do not support it.
     const { stateful } = synthesize({
       stage: 'production',
       cacheDurability: 'sync',

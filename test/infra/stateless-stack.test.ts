@@ -200,20 +200,20 @@ describe('functions', () => {
   });
 });
 
-/** Calls that rights of another name allow. */
+/** Calls that need a right of another name. */
 const RIGHTS_OF: Readonly<Record<string, readonly string[]>> = {
   ListObjectVersions: ['ListBucketVersions'],
   ListObjectsV2: ['ListBucket'],
-  // Some name the version.
+  // A call that names a version needs the second right.
   DeleteObject: ['DeleteObject', 'DeleteObjectVersion'],
   Invoke: ['InvokeFunction'],
-  // Only of topics that a setting names.
+  // Allowed only for topics that a setting names.
   Publish: [],
   HeadObject: ['GetObject'],
   CreateMultipartUpload: ['PutObject'],
   UploadPart: ['PutObject'],
   CompleteMultipartUpload: ['PutObject'],
-  // Its statements insert.
+  // The statements of this project only insert.
   BatchExecuteStatement: ['PartiQLInsert'],
   TransactWriteItems: ['PutItem', 'DeleteItem'],
 };
@@ -243,7 +243,7 @@ describe('rights', () => {
     'UnassignPrivateIpAddresses',
   ].map((action) => `ec2:${action} on *`);
 
-  // A mapping reads and gives up with its function's role.
+  // A mapping reads the stream, and gives up on records, with the role of its function.
   const consume = [
     'DescribeStream',
     'DescribeStreamSummary',

@@ -14,7 +14,7 @@ export interface Resource {
   readonly UpdateReplacePolicy?: string;
 }
 
-/** A synthesized stack, to be asked for its resources. */
+/** A synthesized stack, with queries for its resources. */
 export class Synthesized {
   constructor(readonly template: { readonly Resources: Record<string, Resource> }) {}
 

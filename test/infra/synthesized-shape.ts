@@ -17,7 +17,8 @@ interface Resource {
 }
 
 /**
- * Reads from a stage's templates what the stage costs by itself. Synthesizes them without bundles.
+ * Reads from a stage's templates the figures that determine its idle cost. Synthesizes the templates without
+ * bundles.
  *
  * @param settings as `npx cdk -c key=value` takes them
  * @throws {InvalidSettingError} with one sentence naming what is wrong

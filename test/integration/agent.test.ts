@@ -92,7 +92,7 @@ describe('an agent', () => {
     expect(relay.lostAnswers).toBe(1);
     expect(agent.queued).toBe(0);
 
-    // The server restarts; the agent notices nothing but failures.
+    // The server restarts. The agent only sees failed requests.
     await stack.stop();
     for (let n = 9; n < 11; n++) await agent.minute(sample(n));
     stack = await startLocalStack({ settings, dataDir });

@@ -4,8 +4,9 @@ import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/lo
 import { until } from '../support/until';
 
 /**
- * Mackerel's wire contract (shared/protocol/mackerel/README.md), section by section, one row a rule: requests as
- * mackerel-agent, mkr and mackerel-client-go write them, and the status, headers and JSON of the answers.
+ * Mackerel's wire contract (shared/protocol/mackerel/README.md), section by section, with a row for each
+ * rule. A row has a request as mackerel-agent, mkr or mackerel-client-go writes it, and the status, headers
+ * and JSON of its answer.
  */
 describe('the contract of the Mackerel API', () => {
   let stack: LocalStack;

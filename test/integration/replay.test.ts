@@ -39,7 +39,7 @@ describe('wiped or full memory', () => {
       while (!isEnding) {
         const time = start + round;
         const points = names.map((name, m) => ({ hostId: host, name, time, value: round * 100 + m }));
-        // An agent posts again what was refused.
+        // An agent repeats a refused post.
         while ((await client.request('POST', '/api/v0/tsdb', points)).status !== 200);
         round++;
       }

@@ -1,6 +1,4 @@
-/**
- * Events as AWS's documents record them, with what a test sends put into their places.
- */
+/** Events as AWS's documents show them, with a test's own data. */
 
 /**
  * A request through an HTTP API, payload format 2.0.
@@ -49,7 +47,7 @@ export function apiEvent(
       time: '12/Mar/2020:19:03:58 +0000',
       timeEpoch: 1583348638390,
     },
-    // API Gateway encodes what is not text.
+    // API Gateway encodes bodies that are not text.
     body: body === undefined ? undefined : Buffer.from(body).toString('base64'),
     isBase64Encoded: body !== undefined,
   };

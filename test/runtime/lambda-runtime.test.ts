@@ -107,7 +107,7 @@ describe('each bundle under the runtime interface client of AWS', () => {
     expect(answer.payload).toMatchObject(payload);
   const isDone = () => {};
 
-  // In this order: post writes what the others read.
+  // The order matters: post writes the samples that later functions read.
   const cases: Case[] = [
     {
       name: 'post',
@@ -171,7 +171,7 @@ describe('each bundle under the runtime interface client of AWS', () => {
       source: 'direct',
       events: () => [{ tenant: 'default', host: 'runtime', name: 'nothing', mostSeries: 0 }],
       answers: ({ payload, isError }) => {
-        // The error's form is Lambda's own.
+        // Lambda's own runtime gives the error this form.
         expect(isError).toBe(true);
         expect(payload).toMatchObject({ errorType: 'InvalidEventError', errorMessage: expect.any(String) });
       },
@@ -181,7 +181,7 @@ describe('each bundle under the runtime interface client of AWS', () => {
   test('are all here', () => {
     expect(cases.map(({ name }) => name).sort()).toEqual([...FUNCTIONS].sort());
     expect(assembly.functions).toHaveLength(FUNCTIONS.length);
-    // Node of the runtime that the template names, NODEJS_24_X.
+    // The template names the runtime NODEJS_24_X.
     expect(process.versions.node).toMatch(/^24\./);
   });
 
@@ -195,7 +195,7 @@ describe('each bundle under the runtime interface client of AWS', () => {
         for (const event of await events()) found.push(await instance!.invoke(event));
         return found;
       },
-      // What post wrote comes to memory by the stack's own ingester.
+      // The stack's own ingester moves post's samples to memory.
       ([first]) => name !== 'query' || !body(first!).includes('"result":[]'),
     );
     for (const answer of all) {

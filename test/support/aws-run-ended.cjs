@@ -2,7 +2,7 @@ const { existsSync, globSync, readFileSync, rmSync } = require('node:fs');
 const { join } = require('node:path');
 const { stopDynamodbLocal } = require('./dynamodb-local.cjs');
 
-/** Actions that no call of a test uses, and who uses them. */
+/** Actions that no test uses, and who uses them. */
 const USED_ELSEWHERE = {
   'elasticache:Connect': 'a connection to the cache, which has no IAM locally',
   'kinesis:DescribeStream': "Lambda's own reading of a stream",
@@ -14,8 +14,9 @@ const USED_ELSEWHERE = {
 };
 
 /**
- * After the integration tests: prints the calls to AWS by operation. Fails if one broke the contract and no test has failed for
- * it. After a whole run prints what functions may do and no test made them do.
+ * Runs after the integration tests, and prints the calls to AWS by operation. Fails if a call broke the
+ * contract but no test failed for it. After a run of all tests, also prints the actions that functions may
+ * use but did not use in any test.
  */
 module.exports = () => {
   stopDynamodbLocal();

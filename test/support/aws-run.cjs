@@ -3,8 +3,9 @@ const { join } = require('node:path');
 const { startDynamodbLocal } = require('./dynamodb-local.cjs');
 
 /**
- * Before the integration tests: draws the order of the shards' sequence numbers for all stacks of a run (scripts/local/aws.py),
- * prints it, and makes the folder in which the stand-ins for AWS write down the calls that they got (scripts/local/contract.py).
+ * Runs before the integration tests. Draws the order of the shards' sequence numbers for all stacks of a run
+ * (scripts/local/aws.py), and prints it. Makes the folder in which the stand-ins for AWS record the calls
+ * that they got (scripts/local/contract.py).
  */
 module.exports = async ({ testPathPatterns, testNamePattern }) => {
   process.env.SHARD_SEED ??= String(Math.floor(Math.random() * 2 ** 32));

@@ -23,7 +23,7 @@ exports.startDynamodbLocal = async () => {
   const url = `http://127.0.0.1:${port}`;
   for (;;) {
     if (server.exitCode !== null) throw new Error(`DynamoDB Local ended with ${server.exitCode}`);
-    // Without a signature it refuses, which is an answer too.
+    // DynamoDB Local refuses a request without a signature. That shows that it is listening.
     if (await fetch(url).catch(() => undefined)) return url;
     await sleep(100);
   }

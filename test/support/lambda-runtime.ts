@@ -15,12 +15,12 @@ const CLIENT = join(
 );
 const API = '/2018-06-01/runtime';
 /**
- * Shares of a function's memory for the parts of Node's heap. AWS's bootstrap uses these, as far as
- * remembered; no document names them.
+ * Shares of a function's memory for the parts of Node's heap. They follow AWS's bootstrap from memory, since
+ * no document names them.
  */
 const [OLD_SPACE, SEMI_SPACE] = [0.9, 0.05];
 
-/** What the function answered, or its error. */
+/** The answer of a function, or its error. */
 export interface RuntimeAnswer {
   readonly payload: unknown;
   readonly isError: boolean;

@@ -1,8 +1,9 @@
 const { default: Sequencer } = require('@jest/test-sequencer');
 
 /**
- * The ten files that took longest in a run of all (306 s to 104 s, beside other work), in that order. One that began last would keep
- * one core busy while the other has nothing left to do.
+ * The ten files that took longest in a run of all tests (306 s to 104 s, with other work on the machine),
+ * longest first. If one of them began last, it would keep one core busy while the other has nothing left to
+ * do.
  */
 const LONGEST = [
   'integration/soak',
@@ -17,7 +18,10 @@ const LONGEST = [
   'integration/deleted-service',
 ];
 
-/** Starts the longest files first; a fresh checkout has no durations of an earlier run, by which jest would know them. */
+/**
+ * Starts the longest files first. A fresh checkout lacks the durations of an earlier run, by which jest would
+ * do so.
+ */
 module.exports = class LongestFirst extends Sequencer {
   sort(tests) {
     const rank = ({ path }) => {

@@ -1,6 +1,6 @@
 /**
- * Every release reads the files of each earlier one. The files are never rewritten: GOLDEN=write adds those that are
- * missing, for a new feature of the format.
+ * Every release reads the files of all earlier ones. Files are never rewritten. GOLDEN=write adds missing
+ * files, for a new feature of the format.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -99,33 +99,34 @@ describe('the cost of a load', () => {
     ['5,256 M requests at $1.00 a million', lines['API requests'], 5256],
     ['their invocations at $0.20, and 31.536 M GB-s of 6 ms with 1 GB at $0.0000133334', lines.post, 1471.68],
     ['26,280 M put units at $0.014', lines['stream puts'], 367.92],
-    // 10 MB and 10,000 records a second, half full: 20 shards.
+    // 10 MB and 10,000 records a second, on shards that are half full: 20 shards.
     ["the stage's 2 shards for 730 h at $0.035", lines['stream shards'], 51.1],
-    // 20 shards, a batch each second: 52.56 M, and a batch for 500 records at the least; 2.628 M GB-s.
+    // 20 shards with a batch each second: 52.56 M. Batches of at most 500 records need no more.
     ['52.56 M invocations and 2.628 M GB-s of the ingester', lines.ingester, 45.55],
     ['26.28 M GB-s of the flusher', lines.flusher, 350.4],
     ['5.256 M GB-s of the archiver', lines.archiver, 70.08],
-    // 2,000 of a million samples: 5,256 M.
+    // The measured run took 2,000 units for a million samples: 5,256 M.
     ['5,256 M write units at $0.625', lines['warm writes'], 3285],
     ['5,256 M read units at $0.125', lines['warm reads'], 657],
-    // 86.4 G samples a day for 35 d, 1.5 bytes each: 4,536 GB.
+    // 35 days of 86.4 G samples at 1.5 bytes each: 4,536 GB.
     ['4,536 GB warm at $0.45', lines['warm storage'], 2041.2],
     ['8,640 GB archived, and 30 days of removed ones, at $0.023', lines['archive storage'], 258.34],
-    // 2,628 GB in parts of 8 MiB: 313,282 PUTs and GETs, and 730 more.
+    // 2,628 GB in parts of 8 MiB: 313,282 PUTs and GETs, and three PUTs for each day of a partition: 730.
     ['requests of the archive', lines['archive requests'], 1.7],
-    // 1,825 M days of a series: 1.825 M of the measured ones, beside 21.68 days each.
+    // A month has 1,825 M days of a series, 1.825 M times the 1,000 of the measured run. Each is added to
+    // rollup objects that have 21.68 days on average.
     ['5,781,600 GB-s, 18.25 M write, 36.5 M read units and 395.66 M GETs of rollups', lines.rollups, 251.32],
-    // 300 bytes for 100 days, and 30 replaced objects of 21.68 days: 13,507 GB.
+    // 300 bytes of a day for 100 days, and 30 days of replaced objects, which had 21.68 days each: 13,507 GB.
     ['rollups that are kept and replaced', lines['rollup storage'], 310.67],
-    // 60 M series, 61 minutes, 10 bytes: 36.6 GB; 2.3925 GB a shard: 16 shards of two nodes.
+    // 60 M series for 61 minutes at 10 bytes: 36.6 GB. A shard takes 2.3925 GB: 16 shards of two nodes.
     ["the stage's 6 nodes for 730 h at $0.1264", lines['cache nodes'], 553.6],
     // 600,000 layouts, 730 times: 175.2 M read units and 438,000 GB-s.
     ['the sweep of each hour', lines.sweep, 21.9 + 5.84],
     ['nothing that is not traced leaves traces', lines.traces, 0],
-    // 2,628 G samples, 10 bytes, in and out, half of it.
+    // 2,628 G samples of 10 bytes go in and out, half of them to another zone.
     ['26,280 GB between zones at $0.02', lines['transfer between zones'], 525.6],
     ['what comes in is free', lines['transfer in'], 0],
-    // $1.20, 10 ms of 1 GB, 10 read units and 40 KB each.
+    // A million requests cost $1.20. Each takes 10 ms with 1 GB, 10 read units and 40 KB.
     ['a million graphs', lines.reads, 1.2 + 0.13 + 1.25 + 3.6],
   ])('%s', (_name, actual, expected) => {
     expect(actual).toBeCloseTo(expected, 1);
@@ -207,7 +208,7 @@ describe('the cost of an idle stage', () => {
   test.each([
     ['cache nodes', 6 * 0.1264 * 730],
     ['stream shards', 2 * 0.035 * 730],
-    // 43,800 + 730 + two shards' heartbeats of 43,800, 100 ms of 1 GB each.
+    // Invocations: 43,800, 730 and the heartbeats of two shards, 43,800 each. Each takes 100 ms with 1 GB.
     ['functions by the clock', 0.13213 * 0.2 + 13_213 * 0.0000133334],
     ['canary', 0],
     ['tables by the clock', 0.0876 * 0.125 + 0.0438 * 0.625],
