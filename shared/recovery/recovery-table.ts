@@ -58,8 +58,8 @@ export interface ShardProgress {
  *     sk loss                         the last loss
  *     sk replay                       the last replay
  *     sk era                          the primaries of the hot tier (era.ts)
- *     sk scaling                      untilMs: until when a command may move slots; pressedUntilMs: until when a node counts as
- *                                     short of memory or CPU, or slots as moving
+ *     sk scaling                      untilMs: end of a command's time to move slots; pressedUntilMs: end of the time in which
+ *                                     reads yield, because a node is short of memory or CPU, or slots are moving
  *     sk progress#replay#shard        the replay's progress in a shard
  *     sk position#shard               the shard's watermark: the live reader has appended everything that arrived earlier;
  *                                     lagMs: the watermark's age when it was written
@@ -211,7 +211,7 @@ export class RecoveryTable {
 
   /**
    * Returns the times until which reads let other work go first, ms since epoch: while a command moves slots,
-   * and while a node is short of memory or CPU. A time is 0 if it was never recorded.
+   * and while a node is short of memory or CPU. A time is 0 when there is no such reason.
    */
   async holds(): Promise<{ readonly scalingUntilMs: number; readonly pressedUntilMs: number }> {
     const item = await this.get(metaKeys.scaling);
@@ -221,18 +221,12 @@ export class RecoveryTable {
     };
   }
 
-  /**
-   * Returns the end of the time in which a command may move slots, ms since epoch; 0 when no command is at
-   * work.
-   */
+  /** Returns the end of a command's time to move slots, ms since epoch; 0 when no command is at work. */
   async scalingUntilMs(): Promise<number> {
     return (await this.holds()).scalingUntilMs;
   }
 
-  /**
-   * Records the end of the time in which a command may move slots, ms since epoch; 0 when the command has
-   * ended.
-   */
+  /** Records the end of a command's time to move slots, ms since epoch; 0 when the command has ended. */
   async putScaling(untilMs: number): Promise<void> {
     await this.table.client.send(
       new UpdateItemCommand({
