@@ -599,7 +599,7 @@ describe('the page', () => {
     page.on('request', (request) => {
       if (request.url().includes('/metrics?')) reads++;
     });
-    // A range of half an hour is refreshed every five seconds, the lists every fifteen.
+    // By default, a range of half an hour is read every five seconds, and the lists every fifteen.
     await page.waitForResponse((response) => response.url().includes('/api/v0/hosts?'));
     expect(reads).toBe(0);
     await page.getByLabel('Refresh').selectOption('every 5 s');

@@ -224,7 +224,7 @@ export function connectTiers(redisUrl: string, awsPort: number, pace?: ReadPace)
     newSeries: new SeriesCounter(catalogue, new UsageTable(meta)),
     manifest,
     directory: new Directory(meta, 460 * DAY_MS),
-    // Tests purge at once, so an archived day must not count as unarchived.
+    // Tests purge at once, so no day may be remembered as unarchived.
     unarchived: new UnarchivedDays(0),
     selections: new Selections(),
     deletions: new SourceDeletions(catalogue.deletions),
