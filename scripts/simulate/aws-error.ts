@@ -1,0 +1,17 @@
+/** A refusal by a service, as a client gets it. */
+export class AwsError extends Error {
+  override readonly name = 'AwsError';
+
+  /**
+   * @param code name of the error's class in the SDK
+   * @param fields of the answer, in addition to the message
+   */
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string = code,
+    readonly fields: object = {},
+  ) {
+    super(message);
+  }
+}

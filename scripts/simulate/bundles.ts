@@ -1,0 +1,47 @@
+import { mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
+import { build, type Plugin } from 'esbuild';
+import { BUNDLE_OPTIONS } from '../../infra/bundle-options';
+import type { FunctionName } from '../../shared/platform/names';
+
+const root = join(__dirname, '..', '..');
+
+/**
+ * Packages through which functions reach the network, and the property of `simulated` (instance.ts) that
+ * takes their place.
+ *
+ * The request handler is the seam, not each client's `send`: so the SDK's own retries, time limits and
+ * parsing, and our direct calls, take part in the simulation, and one seam serves every service.
+ */
+const REPLACED: Readonly<Record<string, string>> = {
+  '@smithy/node-http-handler': 'http',
+  ioredis: 'redis',
+};
+
+const replaceNetwork: Plugin = {
+  name: 'replace the network',
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^(@smithy\/node-http-handler|ioredis)$/ }, ({ path }) => ({
+      path,
+      namespace: 'simulated',
+    }));
+    onLoad({ filter: /.*/, namespace: 'simulated' }, ({ path }) => ({
+      contents: `module.exports = simulated.${REPLACED[path]};`,
+    }));
+  },
+};
+
+/** Bundles functions as for deployment, except for the network. @returns the file of each bundle */
+export async function bundleFunctions(
+  names: readonly FunctionName[],
+): Promise<ReadonlyMap<FunctionName, string>> {
+  const outdir = mkdtempSync(join(root, '.local', 'simulate-'));
+  await build({
+    ...BUNDLE_OPTIONS,
+    minify: false,
+    entryPoints: names.map((name) => ({ in: join(root, 'functions', name, 'handler.ts'), out: name })),
+    outdir,
+    plugins: [replaceNetwork],
+  });
+  return new Map(names.map((name) => [name, join(outdir, `${name}.js`)]));
+}

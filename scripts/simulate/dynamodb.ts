@@ -1,0 +1,324 @@
+import { AwsError } from './aws-error';
+import { compareTexts, type Given, holds, type Item, projected, updated, type Value } from './expressions';
+
+/** What the model may do at one call (faults/freedoms.json). */
+export interface TableFreedoms {
+  /** Most items of a page, or none; undefined: the service's megabyte. */
+  pageItems(): number | undefined;
+  /** Whether a key of a batch is given back. */
+  isUnprocessed(): boolean;
+  /** Age of the state that an inconsistent read sees, ms; 0: the newest. */
+  staleMs(): number;
+}
+
+const NONE: TableFreedoms = { pageItems: () => undefined, isUnprocessed: () => false, staleMs: () => 0 };
+
+interface Row {
+  readonly sk: string;
+  item: Item;
+  /** The item before its last change; undefined: there was none. */
+  before: Item | undefined;
+  changedMs: number;
+  isDeleted: boolean;
+}
+
+type Input = Given & Readonly<Record<string, unknown>>;
+
+/** A deleted row is kept this long for stale reads, ms. */
+const GHOST_MS = 10_000;
+const PAGE_BYTES = 1_000_000;
+const MAX_ITEM_BYTES = 400_000;
+
+/** A model of DynamoDB: tables with `pk` and `sk`, and the operations that the functions use. Takes and gives DynamoDB's JSON. */
+export class DynamoDbModel {
+  private readonly tables = new Map<string, Map<string, Row[]>>();
+
+  constructor(
+    private readonly now: () => number,
+    private readonly freedoms: TableFreedoms = NONE,
+  ) {}
+
+  createTable(name: string): void {
+    this.tables.set(name, new Map());
+  }
+
+  /** Deletes items some time after they have expired, as the service's TTL does. @returns their number */
+  expire(isDue: (expiredForMs: number) => boolean): number {
+    let expired = 0;
+    for (const partitions of this.tables.values())
+      for (const [pk, rows] of partitions) {
+        const left = rows.filter(({ item, isDeleted }) => {
+          const atMs = Number(item.expiresAt?.N ?? Number.NaN) * 1000;
+          const isGone = isDeleted || (this.now() > atMs && isDue(this.now() - atMs));
+          if (isGone && !isDeleted) expired++;
+          return !isGone;
+        });
+        if (left.length === 0) partitions.delete(pk);
+        else partitions.set(pk, left);
+      }
+    return expired;
+  }
+
+  count(table: string): number {
+    let items = 0;
+    for (const rows of this.tables.get(table)!.values()) items += rows.length;
+    return items;
+  }
+
+  call(operation: string, input: Input): object {
+    switch (operation) {
+      case 'GetItem':
+        return this.get(input);
+      case 'PutItem':
+        return this.write(input, input.Item as Item, () => input.Item as Item);
+      case 'DeleteItem':
+        return this.write(input, input.Key as Item, () => undefined);
+      case 'UpdateItem':
+        return this.write(input, input.Key as Item, (old) =>
+          updated(input.UpdateExpression as string, old ?? (input.Key as Item), input),
+        );
+      case 'Query':
+        return this.query(input);
+      case 'Scan':
+        return this.scan(input);
+      case 'BatchGetItem':
+        return this.batchGet(input);
+      case 'BatchExecuteStatement':
+        return this.batchInsert(input);
+      case 'TransactWriteItems':
+        return this.transact(input);
+      default:
+        throw new AwsError(400, 'UnknownOperationException', operation);
+    }
+  }
+
+  private get(input: Input): object {
+    const item = this.seen(input, input.Key as Item);
+    return item === undefined ? {} : { Item: projected(input.ProjectionExpression as string, item, input) };
+  }
+
+  /** The item that a read sees, which may be old unless the read is consistent. */
+  private seen(input: Input, key: Item): Item | undefined {
+    const row = this.find(input, key);
+    if (row === undefined) return undefined;
+    const isStale = input.ConsistentRead !== true && this.now() - row.changedMs < this.freedoms.staleMs();
+    if (isStale) return row.before;
+    return row.isDeleted ? undefined : row.item;
+  }
+
+  private write(input: Input, key: Item, next: (old: Item | undefined) => Item | undefined): object {
+    const old = this.current(input, key);
+    this.check(input, old);
+    const item = next(old);
+    this.store(input, key, item);
+    switch (input.ReturnValues) {
+      case 'ALL_OLD':
+        return old === undefined ? {} : { Attributes: old };
+      case 'ALL_NEW':
+        return { Attributes: item };
+      case 'UPDATED_NEW': {
+        const changed = Object.entries(item ?? {}).filter(
+          ([name, value]) => old?.[name] !== value && name !== 'pk' && name !== 'sk',
+        );
+        return { Attributes: Object.fromEntries(changed) };
+      }
+      default:
+        return {};
+    }
+  }
+
+  private check(input: Input, old: Item | undefined): void {
+    const condition = input.ConditionExpression as string | undefined;
+    if (condition === undefined || holds(condition, old ?? {}, input)) return;
+    throw new AwsError(400, 'ConditionalCheckFailedException', 'The conditional request failed', {
+      ...(input.ReturnValuesOnConditionCheckFailure === 'ALL_OLD' && old !== undefined && { Item: old }),
+    });
+  }
+
+  private query(input: Input): object {
+    const values = input.ExpressionAttributeValues ?? {};
+    const pk = /\bpk = (:\w+)/.exec(input.KeyConditionExpression as string)?.[1];
+    const rows = this.partitions(input).get(String(values[pk ?? '']?.S)) ?? [];
+    const isForward = input.ScanIndexForward !== false;
+    const ordered = isForward ? rows : rows.toReversed();
+    const after = (input.ExclusiveStartKey as Item | undefined)?.sk?.S as string | undefined;
+    return this.page(
+      input,
+      ordered.filter(
+        ({ sk, item }) =>
+          (after === undefined || (isForward ? compareTexts(sk, after) > 0 : compareTexts(sk, after) < 0)) &&
+          holds(input.KeyConditionExpression as string, item, input),
+      ),
+    );
+  }
+
+  private scan(input: Input): object {
+    const after = input.ExclusiveStartKey as Item | undefined;
+    const keys = [...this.partitions(input).keys()].sort(compareTexts);
+    const rows = keys.flatMap((pk) =>
+      after !== undefined && compareTexts(pk, after.pk!.S as string) < 0
+        ? []
+        : this.partitions(input)
+            .get(pk)!
+            .filter(
+              ({ sk }) =>
+                after === undefined || pk !== after.pk!.S || compareTexts(sk, after.sk!.S as string) > 0,
+            ),
+    );
+    return this.page(input, rows);
+  }
+
+  /** Makes a page of rows that fulfil the key condition. The filter applies after the page is cut. */
+  private page(input: Input, rows: readonly Row[]): object {
+    const most = Math.min(Number(input.Limit ?? Infinity), this.freedoms.pageItems() ?? Infinity);
+    const found: Item[] = [];
+    let scanned = 0;
+    let bytes = 0;
+    let last: Item | undefined;
+    for (const row of rows) {
+      if (scanned >= most || bytes > PAGE_BYTES) break;
+      scanned++;
+      last = row.item;
+      const item = this.seen({ ...input, ConsistentRead: input.ConsistentRead ?? false }, row.item);
+      if (item === undefined) continue;
+      bytes += sizeOf(item);
+      if (input.FilterExpression === undefined || holds(input.FilterExpression as string, item, input))
+        found.push(projected(input.ProjectionExpression as string, item, input));
+    }
+    // The service may give a key although nothing follows, but not with an untouched page.
+    const start = last ?? (input.ExclusiveStartKey as Item | undefined);
+    const more = scanned < rows.length && start !== undefined;
+    return {
+      ...(input.Select === 'COUNT' ? {} : { Items: found }),
+      Count: found.length,
+      ScannedCount: scanned,
+      ...(more && { LastEvaluatedKey: { pk: start.pk, sk: start.sk } }),
+    };
+  }
+
+  private batchGet(input: Input): object {
+    const Responses: Record<string, Item[]> = {};
+    const UnprocessedKeys: Record<string, object> = {};
+    for (const [TableName, asked] of Object.entries(input.RequestItems as Record<string, Input>)) {
+      const keys = asked.Keys as Item[];
+      const isLeft = keys.map((_, i) => i > 0 && this.freedoms.isUnprocessed());
+      const found = keys.filter((_, i) => !isLeft[i]).map((key) => this.seen({ ...asked, TableName }, key));
+      Responses[TableName] = found
+        .filter((item) => item !== undefined)
+        .map((item) => projected(asked.ProjectionExpression as string, item, asked));
+      if (isLeft.includes(true))
+        UnprocessedKeys[TableName] = { ...asked, Keys: keys.filter((_, i) => isLeft[i]) };
+    }
+    return { Responses, UnprocessedKeys };
+  }
+
+  /** INSERT statements of PartiQL, each on its own. */
+  private batchInsert(input: Input): object {
+    const statements = input.Statements as { Statement: string; Parameters: Value[] }[];
+    return {
+      Responses: statements.map(({ Statement, Parameters }) => {
+        const TableName = /^INSERT INTO "([^"]+)" VALUE /.exec(Statement)?.[1];
+        const names = [...Statement.matchAll(/'(\w+)': \?/g)].map(([, name]) => name!);
+        const item = Object.fromEntries(names.map((name, i) => [name, Parameters[i]!]));
+        if (this.current({ TableName }, item) !== undefined)
+          return { Error: { Code: 'DuplicateItem', Message: 'Duplicate primary key exists in table' } };
+        this.store({ TableName }, item, item);
+        return { TableName };
+      }),
+    };
+  }
+
+  private transact(input: Input): object {
+    const parts = (input.TransactItems as Record<string, Input>[]).map((part) => Object.entries(part)[0]!);
+    const reasons = parts.map(([, part]) => {
+      try {
+        this.check(part, this.current(part, (part.Key ?? part.Item) as Item));
+        return { Code: 'None' };
+      } catch (error) {
+        if (error instanceof AwsError && error.code === 'ConditionalCheckFailedException')
+          return { Code: 'ConditionalCheckFailed', Message: error.message, ...error.fields };
+        throw error;
+      }
+    });
+    if (reasons.some(({ Code }) => Code !== 'None'))
+      throw new AwsError(400, 'TransactionCanceledException', 'Transaction cancelled', {
+        CancellationReasons: reasons,
+      });
+    const OPERATIONS: Record<string, string> = { Put: 'PutItem', Update: 'UpdateItem', Delete: 'DeleteItem' };
+    for (const [kind, part] of parts) if (kind !== 'ConditionCheck') this.call(OPERATIONS[kind]!, part);
+    return {};
+  }
+
+  private partitions(input: Input): Map<string, Row[]> {
+    const table = this.tables.get(String(input.TableName).split('/').at(-1)!);
+    if (table === undefined)
+      throw new AwsError(400, 'ResourceNotFoundException', `no table ${input.TableName}`);
+    return table;
+  }
+
+  private find(input: Input, { pk, sk }: Item): Row | undefined {
+    const rows = this.partitions(input).get(String(pk?.S)) ?? [];
+    const i = indexOf(rows, String(sk?.S));
+    return rows[i]?.sk === sk?.S ? rows[i] : undefined;
+  }
+
+  private current(input: Input, key: Item): Item | undefined {
+    const row = this.find(input, key);
+    return row?.isDeleted === false ? row.item : undefined;
+  }
+
+  private store(input: Input, key: Item, item: Item | undefined): void {
+    const pk = key.pk?.S as string | undefined;
+    const sk = key.sk?.S as string | undefined;
+    if (pk === undefined || sk === undefined || pk === '' || sk === '')
+      throw new AwsError(400, 'ValidationException', 'an item needs the keys pk and sk');
+    if (item !== undefined && sizeOf(item) > MAX_ITEM_BYTES)
+      throw new AwsError(400, 'ValidationException', 'Item size has exceeded the maximum allowed size');
+    const partitions = this.partitions(input);
+    const rows = partitions.get(pk) ?? [];
+    partitions.set(pk, rows);
+    const i = indexOf(rows, sk);
+    const row = rows[i];
+    const changedMs = this.now();
+    if (row?.sk === sk) {
+      row.before = row.isDeleted ? undefined : row.item;
+      row.isDeleted = item === undefined;
+      row.item = item ?? row.item;
+      row.changedMs = changedMs;
+    } else if (item !== undefined)
+      rows.splice(i, 0, { sk, item, before: undefined, changedMs, isDeleted: false });
+    if (item === undefined) sweep(rows, changedMs - GHOST_MS);
+    if (rows.length === 0) partitions.delete(pk);
+  }
+}
+
+/** Removes rows that were deleted before a time, when there are many. */
+function sweep(rows: Row[], beforeMs: number): void {
+  const isGone = ({ isDeleted, changedMs }: Row) => isDeleted && changedMs < beforeMs;
+  if (!rows.some(isGone)) return;
+  const left = rows.filter((row) => !isGone(row));
+  rows.splice(0, rows.length, ...left);
+}
+
+/** The place of a sort key among ordered rows. */
+function indexOf(rows: readonly Row[], sk: string): number {
+  let [from, to] = [0, rows.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (compareTexts(rows[middle]!.sk, sk) < 0) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
+/** Bytes of an item, nearly. */
+function sizeOf(item: Item): number {
+  let bytes = 0;
+  for (const [name, value] of Object.entries(item)) {
+    bytes += name.length + 3;
+    if (typeof value.B === 'string') bytes += value.B.length * 0.75;
+    else if (typeof value.S === 'string') bytes += value.S.length;
+    else bytes += JSON.stringify(value).length;
+  }
+  return bytes;
+}

@@ -1,0 +1,198 @@
+import * as crypto from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { performance as realPerformance } from 'node:perf_hooks';
+import { compileFunction } from 'node:vm';
+import type { Random } from '../faults/random';
+import type { Scheduler, Task } from './scheduler';
+
+/** What a bundle sees in place of Node's global names. Parameters of the function that contains the bundle. */
+const NAMES = [
+  'exports',
+  'require',
+  'module',
+  'process',
+  'console',
+  'Date',
+  'Math',
+  'performance',
+  'setTimeout',
+  'clearTimeout',
+  'setInterval',
+  'clearInterval',
+  'setImmediate',
+  'AbortSignal',
+  'crypto',
+  'fetch',
+  'simulated',
+] as const;
+
+type Handler = (event: unknown, context: object) => Promise<unknown>;
+export type Bundle = (...values: unknown[]) => void;
+
+/** Compiles a bundle once; each call is a new instance, with module variables of its own. */
+export function compileBundle(file: string): Bundle {
+  return compileFunction(readFileSync(file, 'utf8'), [...NAMES], { filename: file }) as unknown as Bundle;
+}
+
+export interface InstanceOptions {
+  readonly bundle: Bundle;
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly environment: Readonly<Record<string, string>>;
+  /** Error of its clock, ms. */
+  readonly clockSkewMs: number;
+  /** Replacements of modules that reach the network, by the names in bundles.ts. */
+  readonly network: (instance: Instance) => object;
+  readonly onLog: (line: string) => void;
+}
+
+const requireReal = createRequire(__filename);
+
+/**
+ * An instance of a Lambda function: the bundle, with a virtual clock, seeded randomness and the models in
+ * place of the network. A killed instance never goes on: nothing that it waits for resolves any more.
+ */
+export class Instance {
+  readonly handler: Handler;
+  isAlive = true;
+
+  constructor(private readonly options: InstanceOptions) {
+    const { bundle, network, environment } = options;
+    const module = { exports: {} as { handler: Handler } };
+    const globals = { ...this.globals(), ...this.timers() };
+    const values: Record<(typeof NAMES)[number], unknown> = {
+      ...globals,
+      exports: module.exports,
+      require: (name: string) => this.require(name, globals.console),
+      module,
+      process: Object.create(process, { env: { value: { ...environment } } }),
+      simulated: network(this),
+    };
+    bundle(...NAMES.map((name) => values[name]));
+    this.handler = module.exports.handler;
+  }
+
+  /** Runs later, unless the instance is killed before. */
+  after(ms: number, run: () => unknown): Task {
+    return this.options.scheduler.after(ms, () => (this.isAlive ? run() : undefined));
+  }
+
+  private get now(): number {
+    return this.options.scheduler.nowMs + this.options.clockSkewMs;
+  }
+
+  private globals() {
+    const { random, scheduler, onLog } = this.options;
+    const now = () => this.now;
+    const startedMs = scheduler.nowMs;
+    const log = (...given: unknown[]) => onLog(given.map(String).join(' '));
+    const silent = () => {};
+    return {
+      console: { log, info: log, warn: log, error: log, debug: silent, trace: silent },
+      Date: new Proxy(Date, {
+        construct: (target, given) =>
+          given.length === 0 ? new target(now()) : new target(...(given as [number])),
+        get: (target, key) => (key === 'now' ? now : target[key as keyof DateConstructor]),
+      }),
+      Math: Object.create(Math, { random: { value: random.next } }),
+      performance: Object.create(realPerformance, { now: { value: () => scheduler.nowMs - startedMs } }),
+      AbortSignal: new Proxy(AbortSignal, {
+        get: (target, key) =>
+          key === 'timeout'
+            ? (ms: number) => {
+                const controller = new AbortController();
+                this.after(ms, () => controller.abort(new DOMException('timed out', 'TimeoutError')));
+                return controller.signal;
+              }
+            : target[key as keyof typeof AbortSignal],
+      }),
+      crypto: { ...this.randomness(), subtle: crypto.webcrypto.subtle },
+      fetch: () => Promise.reject(new Error('a simulated function reaches nothing outside')),
+    };
+  }
+
+  private randomness() {
+    const { random } = this.options;
+    const fill = <Bytes extends Uint8Array>(bytes: Bytes) =>
+      bytes.fill(0).map(() => random.integer(0, 255)) as Bytes;
+    const randomBytes = (size: number) => fill(Buffer.alloc(size));
+    const getRandomValues = <Bytes extends Uint8Array>(bytes: Bytes) => {
+      bytes.set(fill(bytes));
+      return bytes;
+    };
+    return {
+      randomBytes,
+      getRandomValues,
+      randomFillSync: getRandomValues,
+      randomInt: (from: number, to?: number) =>
+        to === undefined ? random.integer(0, from - 1) : random.integer(from, to - 1),
+      randomUUID: () => uuidOf(randomBytes(16)),
+    };
+  }
+
+  private timers() {
+    const set = (run: (...given: unknown[]) => void, ms = 0, ...given: unknown[]) =>
+      new Timer(this.after(Math.max(1, ms), () => run(...given)));
+    const clear = (timer: Timer | undefined) => timer?.cancel();
+    const repeat = (run: (...given: unknown[]) => void, ms = 0, ...given: unknown[]) => {
+      const again = () => {
+        run(...given);
+        if (!timer.task.isCancelled) timer.task = this.after(Math.max(1, ms), again);
+      };
+      const timer = new Timer(this.after(Math.max(1, ms), again));
+      return timer;
+    };
+    return {
+      setTimeout: set,
+      clearTimeout: clear,
+      setInterval: repeat,
+      clearInterval: clear,
+      setImmediate: (run: (...given: unknown[]) => void, ...given: unknown[]) =>
+        new Timer(this.after(0, () => run(...given))),
+    };
+  }
+
+  private require(name: string, console: object): unknown {
+    switch (name.replace(/^node:/, '')) {
+      case 'timers/promises':
+        return {
+          setTimeout: (ms: number, value: unknown) =>
+            new Promise((resolve) => this.after(Math.max(1, ms), () => resolve(value))),
+        };
+      case 'crypto':
+        return { ...crypto, ...this.randomness() };
+      case 'fs/promises':
+        // The SDK looks for configuration files. Real files would be read in real time.
+        return { readFile: () => Promise.reject(Object.assign(new Error('no file'), { code: 'ENOENT' })) };
+      case 'console':
+        return {
+          Console: function Console() {
+            return console;
+          },
+        };
+      default:
+        return requireReal(name);
+    }
+  }
+}
+
+class Timer {
+  constructor(public task: Task) {}
+
+  cancel(): void {
+    this.task.isCancelled = true;
+  }
+
+  ref(): this {
+    return this;
+  }
+
+  unref(): this {
+    return this;
+  }
+}
+
+function uuidOf(bytes: Buffer): string {
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}

@@ -1,0 +1,208 @@
+import type { ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { ENV, FUNCTIONS, type FunctionName } from '../../shared/platform/names';
+import { matchRoute, proxyEvent } from '../local/http-api';
+import { freePort } from '../local/server-process';
+import { startHotServer } from '../local/servers';
+import { synthesize } from '../local/synth';
+import { physicalName, readAssembly } from '../local/template';
+import { bundleFunctions } from './bundles';
+import { DynamoDbModel } from './dynamodb';
+import { Faults } from './faults';
+import { Functions, type Invocation, Mapping } from './functions';
+import { compileBundle } from './instance';
+import { KinesisModel } from './kinesis';
+import { answerLambda, type Mappings } from './lambda-api';
+import { Memory } from './memory';
+import { S3Model } from './s3';
+import { Scheduler } from './scheduler';
+import { Seam } from './seam';
+
+const root = join(__dirname, '..', '..');
+const HOUR_MS = 3_600_000;
+/** DynamoDB deletes expired items within two days. */
+const TTL_LATE_MS = 48 * HOUR_MS;
+
+/** Settings with which a day reaches every tier within a few days, and a retention ends within two weeks. */
+const SETTINGS = {
+  archiveAfter: '6h',
+  streamRetention: '24h',
+  warmTtl: '9d',
+  retention: '30d',
+  partitions: '2',
+  streamShards: '2',
+  batchWindow: '10s',
+};
+
+/** Functions that take no part: nobody looks at pages, and there are no rules yet. */
+const ABSENT = new Set<FunctionName>(['canary', 'evaluator', 'page', 'prober']);
+
+/** The pipeline as it would be deployed, in one process, with models of its stores. */
+export interface World {
+  readonly scheduler: Scheduler;
+  readonly faults: Faults;
+  readonly memory: Memory;
+  readonly models: { readonly dynamodb: DynamoDbModel; readonly kinesis: KinesisModel; readonly s3: S3Model };
+  readonly seam: Seam;
+  /** Log lines of functions at level ERROR, the last ones. */
+  readonly errors: readonly string[];
+  /** Makes a request to the API. */
+  request(
+    method: string,
+    path: string,
+    key: string,
+    body?: object,
+  ): Promise<{ status: number; body: unknown }>;
+  /** Invokes a function as an operator does. */
+  invoke(name: FunctionName, event: object): Promise<Invocation>;
+  /** Ends the faults. */
+  calm(): void;
+  /** Rejects when the simulation itself fails. */
+  readonly failed: Promise<never>;
+  /** Makes {@link failed} reject. */
+  fail(error: unknown): void;
+  stop(): Promise<void>;
+}
+
+export async function startWorld(
+  seed: number,
+  startMs: number,
+  report: (line: string) => void,
+  onTrace?: (line: string) => void,
+): Promise<World> {
+  report('synthesizing the stage and bundling the functions');
+  const stack = readAssembly(await synthesize(join(root, '.local', 'synth'), SETTINGS));
+  const present = FUNCTIONS.filter((name) => !ABSENT.has(name));
+  const files = await bundleFunctions(present);
+  const dataDir = mkdtempSync(join(root, '.local', 'simulate-'));
+  // The server has a process group of its own, so it must be stopped even if the simulation fails.
+  const adopt = (child: ChildProcess) => void process.once('exit', () => child.kill());
+  const hot = await startHotServer(dataDir, await freePort(), adopt, () => report('Valkey died'));
+
+  const scheduler = new Scheduler(seed, startMs, onTrace);
+  const { random } = scheduler;
+  const faults = new Faults(random.fork());
+  const now = () => scheduler.nowMs;
+  const memory = new Memory(
+    hot.port,
+    scheduler,
+    Array.from({ length: 40 }, () => random.integer(0, 9)).join(''),
+  );
+  const mappings = new Map<string, Mapping>();
+  const kinesis = new KinesisModel(
+    now,
+    random.shuffled(Array.from({ length: stack.streams[0]!.shards }, (_, i) => i)),
+    (shardId) => {
+      for (const mapping of mappings.values()) mapping.wake(shardId);
+    },
+    faults.stream,
+  );
+  const models = {
+    dynamodb: new DynamoDbModel(now, faults.table),
+    kinesis,
+    s3: new S3Model(now, faults.bucket),
+  };
+  for (const { logicalId } of stack.tables) models.dynamodb.createTable(physicalName(logicalId));
+
+  let fail: (error: unknown) => void = () => {};
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  failed.catch(() => {});
+  const errors: string[] = [];
+  const onLog = (name: string, line: string) => {
+    if (!line.includes('"ERROR"')) return;
+    errors.push(`${new Date(now()).toISOString()} ${name}: ${line}`);
+    if (errors.length > 20) errors.shift();
+  };
+  const api: Mappings = {
+    all: mappings,
+    create: (resource, fromMs) => {
+      const id = `00000000-0000-4000-8000-${String(scheduler.tasks).padStart(12, '0')}`;
+      const mapping = new Mapping(functions, kinesis, resource, (shard) => kinesis.positionAt(shard, fromMs));
+      mappings.set(id, mapping);
+      for (const { id: shard } of kinesis.shards) mapping.wake(shard);
+      return id;
+    },
+    delete: (id) => {
+      mappings.get(id)!.isDeleted = true;
+      mappings.delete(id);
+    },
+  };
+  const seam = new Seam(scheduler, faults, models, memory, (call) => answerLambda(call, functions, api));
+  const functions = new Functions(
+    scheduler,
+    faults,
+    seam,
+    ({ name, environment, memoryMb }) => ({
+      ...environment,
+      AWS_REGION: 'us-east-1',
+      AWS_ACCESS_KEY_ID: 'simulated',
+      AWS_SECRET_ACCESS_KEY: 'simulated',
+      AWS_LAMBDA_FUNCTION_NAME: name,
+      AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memoryMb),
+      ...(ENV.redis in environment && { [ENV.redis]: 'redis://memory' }),
+      ...(ENV.apiUrl in environment && { [ENV.apiUrl]: 'https://api' }),
+    }),
+    onLog,
+    fail,
+  );
+  const resourceOf = (name: FunctionName) => stack.functions.find((each) => each.name.endsWith(`-${name}`))!;
+  for (const name of present) functions.add(name, resourceOf(name), compileBundle(files.get(name)!));
+  for (const mapping of stack.mappings) api.create(mapping, 0);
+  for (const schedule of stack.schedules)
+    if (functions.has(schedule.functionName)) functions.schedule(schedule);
+  const retentionMs = stack.streams[0]!.retentionHours * HOUR_MS;
+  const hourly = () => {
+    scheduler.after(HOUR_MS, hourly);
+    kinesis.forget(now() - retentionMs);
+    models.dynamodb.expire((expiredForMs) => expiredForMs > random.next() * TTL_LATE_MS);
+    return memory.expire();
+  };
+  scheduler.after(HOUR_MS, hourly);
+
+  return {
+    scheduler,
+    faults,
+    memory,
+    models,
+    seam,
+    errors,
+    failed,
+    fail: (error) => fail(error),
+    request: async (method, path, key, body) => {
+      const match = matchRoute(stack.routes, method, path.split('?')[0]!);
+      if (match === undefined) throw new Error(`no route ${method} ${path}`);
+      const headers = { host: 'api', 'x-api-key': key, 'content-type': 'application/json' };
+      const given = { url: path, method, headers, httpVersion: '1.1', socket: {} };
+      const bytes = Buffer.from(body === undefined ? '' : JSON.stringify(body));
+      const result = await functions.invoke(
+        match.route.functionName,
+        proxyEvent(given as never, bytes, match),
+      );
+      if (!result.ok) return { status: 502, body: result };
+      const {
+        statusCode,
+        body: text = '',
+        isBase64Encoded,
+      } = result.payload as {
+        statusCode: number;
+        body?: string;
+        isBase64Encoded?: boolean;
+      };
+      const plain = isBase64Encoded ? Buffer.from(text, 'base64').toString() : text;
+      return { status: statusCode, body: plain === '' ? undefined : JSON.parse(plain) };
+    },
+    invoke: (name, event) => functions.invoke(resourceOf(name).name, event),
+    calm: () => {
+      faults.isCalm = true;
+    },
+    stop: async () => {
+      memory.close();
+      await hot.stop();
+      rmSync(dataDir, { recursive: true, force: true });
+      rmSync(dirname(files.get('post')!), { recursive: true, force: true });
+    },
+  };
+}
