@@ -226,10 +226,11 @@ describe('the dashboards view', () => {
   });
 
   /** Opens the dashboard once `prepare` has set the routes of its page. */
-  const openedAfter = async (prepare: (page: Page) => Promise<void>) => {
+  const openedAfter = async (prepare: (page: Page) => Promise<void>, state?: string) => {
     const page = await pages.open('about:blank', { viewport: { ...WIDE, height: 2_000 } });
     await prepare(page);
-    await page.goto(`${stack.url}/#view=dashboards&dashboard=${dashboard.id}&key=${stack.apiKey}`);
+    const shown = state ?? `&dashboard=${dashboard.id}`;
+    await page.goto(`${stack.url}/#view=dashboards${shown}&key=${stack.apiKey}`);
     return page;
   };
 
@@ -293,13 +294,13 @@ describe('the dashboards view', () => {
         { type: 'graph', title: 'Now', layout: { x: 12, y: 0, width: 12, height: 10 }, graph },
       ],
     });
-    const page = await opened(`&dashboard=${fixed.id}&last=1h&refresh=5`);
     const began: string[] = [];
-    page.on('request', (request) => {
-      const { pathname, searchParams } = new URL(request.url());
-      if (pathname.endsWith('/metrics')) began.push(searchParams.get('from')!);
-    });
-    await page.reload();
+    await openedAfter(async (page) => {
+      page.on('request', (request) => {
+        const { pathname, searchParams } = new URL(request.url());
+        if (pathname.endsWith('/metrics')) began.push(searchParams.get('from')!);
+      });
+    }, `&dashboard=${fixed.id}&last=1h&refresh=5`);
     const isFixed = (from: string) => from === String(start);
     await until(
       'the other graph is read a third time',
