@@ -80,6 +80,8 @@ export async function archiveDay(
     const archived = { changes: begun.changes, parts, atMs: now() };
     const committed = await manifest.commit(ref, day, base, archived);
     if (committed === undefined) {
+      // The attempt began before the other archiver's commit, so it can never be committed.
+      await archiving.end();
       await archiving.discard();
       return false;
     }
@@ -126,8 +128,8 @@ interface Source {
 /** One invocation's work on a day: goes through its ranges and collects the parts. */
 class DayArchiving {
   private readonly parts: ArchivedPart[];
-  /** Objects that were written since the attempt was last saved. */
-  private unsaved: string[] = [];
+  /** Whether the attempt was saved after the last object was written. */
+  private isSaved = true;
 
   constructor(
     private readonly dependencies: ArchiveDependencies,
@@ -188,9 +190,9 @@ class DayArchiving {
   }
 
   /**
-   * Removes the objects that this invocation wrote, after a conditional write failed. The write may in fact
-   * have succeeded, with its reply lost, and another archiver may have continued from it. So objects that the
-   * manifest or the stored attempt names are kept.
+   * Removes the attempt's objects after a conditional write failed. The write may in fact have succeeded, with
+   * its reply lost, and another archiver may have continued from it. So objects that the manifest or the
+   * stored attempt names are kept.
    */
   async discard(): Promise<void> {
     const { cold, manifest } = this.dependencies;
@@ -198,7 +200,7 @@ class DayArchiving {
     const { attempt } = (await manifest.attempts.get(this.ref, this.day)) ?? {};
     const { archived } = (await manifest.get(this.ref, this.day)) ?? {};
     const named = new Set([...(attempt?.parts ?? []), ...(archived?.parts ?? [])].map(({ key }) => key));
-    for (const key of this.unsaved) if (!named.has(key)) await cold.remove(key);
+    for (const { key } of this.parts) if (!named.has(key)) await cold.remove(key);
   }
 
   /** Writes a range's groups into one or more parts of limited size. */
@@ -241,12 +243,12 @@ class DayArchiving {
     const { part, object } = await writer.finish(held);
     await this.dependencies.directory.put(this.ref.tenantId, this.day, object);
     this.parts.push(part);
-    this.unsaved.push(part.key);
+    this.isSaved = false;
   }
 
   /** Saves the attempt. @returns false when another archiver came first */
   private async save(nextGroup: GroupId): Promise<boolean> {
-    if (this.unsaved.length === 0) return true;
+    if (this.isSaved) return true;
     const { manifest, now } = this.dependencies;
     const attempt = { ...this.begun, parts: this.parts, nextGroup };
     this.stored = await manifest.attempts.save(this.ref, this.day, this.stored, attempt, now());
@@ -254,7 +256,7 @@ class DayArchiving {
       await this.discard();
       return false;
     }
-    this.unsaved = [];
+    this.isSaved = true;
     return true;
   }
 }

@@ -157,7 +157,8 @@ export class Manifest {
         new DeleteItemCommand({
           TableName: this.table.name,
           Key: metaKeys.manifest(ref, day),
-          ConditionExpression: 'changes = :changes',
+          // A retry after a lost answer finds no entry.
+          ConditionExpression: 'attribute_not_exists(pk) OR changes = :changes',
           ExpressionAttributeValues: { ':changes': { N: String(changes) } },
         }),
       ),

@@ -273,6 +273,26 @@ describe('a day that is archived in parts', () => {
     await day.expectWhole();
   });
 
+  test('leaves no object when another archiver archives the whole day before the first part is saved', async () => {
+    const day = pipeline();
+    await day.post(HOSTS, minutes(0, 90));
+    const { attempts } = tiers.manifest;
+    let isOtherDone: boolean | undefined;
+    const slow = Object.assign(Object.create(tiers.manifest) as typeof tiers.manifest, {
+      attempts: Object.assign(Object.create(attempts) as typeof attempts, {
+        async save(...args: Parameters<typeof attempts.save>) {
+          isOtherDone ??= await day.archive();
+          return attempts.save(...args);
+        },
+      }),
+    });
+    expect(await day.archive(undefined, tiers.cold, slow)).toBe(false);
+    expect(isOtherDone).toBe(true);
+    expect((await day.objects()).sort()).toEqual((await day.parts()).map(({ key }) => key).sort());
+    await day.purge();
+    await day.expectWhole();
+  });
+
   test('does not expire while nobody archives it, however long: the flusher puts that off', async () => {
     const day = pipeline();
     const ttlMs = 10 * MINUTE;
@@ -353,6 +373,8 @@ describe('a day that is archived in parts', () => {
     expect(removed).toEqual([`${day.ref.tenantId} ${dayOf(midnight)}`]);
     expect(await day.objects()).toEqual([]);
     expect(await tiers.manifest.get(day.ref, dayOf(midnight))).toBeUndefined();
+    // A retry after a lost answer finds no entry.
+    expect(await tiers.manifest.remove(day.ref, dayOf(midnight), 1)).toBe(true);
     expect(await tiers.warm.hasItems(day.ref, dayOf(midnight))).toBe(false);
     expect(await run(endMs)).toMatchObject({ expired: 0 });
     await longer.expectWhole();
