@@ -1,26 +1,16 @@
 import './local/node-version';
 import { createWriteStream } from 'node:fs';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { Problem } from './local/problem';
-import { simulate } from './simulate/run';
+import { parseCount } from './ops/option-values';
+import { type SimulationOptions, simulate } from './simulate/run';
 
-interface SimulateCommandOptions {
-  readonly seed: number;
-  readonly days: number;
-  readonly hosts: number;
-  readonly series: number;
-  readonly every: number;
-  readonly faults: boolean;
+interface SimulateCommandOptions extends Omit<SimulationOptions, 'report' | 'onTrace'> {
   readonly trace?: string;
   readonly json?: boolean;
 }
 
-const integer = (least: number) => (text: string) => {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < least)
-    throw new InvalidArgumentError(`give a whole number from ${least} on.`);
-  return value;
-};
+const whole = (least: number) => parseCount(Number.MAX_SAFE_INTEGER, least);
 
 async function main(options: SimulateCommandOptions): Promise<number> {
   const report = (line: string) => void process.stderr.write(`${line}\n`);
@@ -42,11 +32,11 @@ new Command('simulate')
   .description(
     'Run all functions in one process, on a virtual clock, with models of the stores; a seed decides every order and fault.',
   )
-  .option('--seed <n>', 'decides the order of everything, and the faults', integer(0), 1)
-  .option('--days <n>', 'virtual days', integer(1), 2)
-  .option('--hosts <n>', 'hosts that post', integer(1), 4)
-  .option('--series <n>', 'series of each host', integer(1), 5)
-  .option('--every <minutes>', 'minutes between two posts of a host', integer(1), 1)
+  .option('--seed <n>', 'decides the order of everything, and the faults', whole(0), 1)
+  .option('--days <n>', 'virtual days', whole(1), 2)
+  .option('--hosts <n>', 'hosts that post', whole(1), 4)
+  .option('--series <n>', 'series of each host', whole(1), 5)
+  .option('--every <minutes>', 'minutes between two posts of a host', whole(1), 1)
   .option('--no-faults', 'use none of the freedoms of AWS')
   .option('--trace <file>', 'write the trace: virtual time, function, call, outcome')
   .option('--json', 'print the result as one JSON object, the last line of stdout')

@@ -1,5 +1,5 @@
 import list from './freedoms.json';
-import { Random } from './random';
+import type { Random } from './random';
 
 /**
  * Behaviour that AWS's documents permit. The stand-in (local/freedoms.py), the local host and tests use this
@@ -31,7 +31,18 @@ export interface Freedom {
 
 export const FREEDOMS = list as readonly Freedom[];
 
-export type HostFreedom =
+/** Freedoms that are used for a share of all occasions. */
+export type FreedomName =
+  | 'throttled'
+  | 'failed inside'
+  | 'answer lost'
+  | 'slow'
+  | 'records refused'
+  | 'query ends early'
+  | 'keys unprocessed'
+  | 'stale read'
+  | 'conflict of conditions'
+  | 'short page of a list'
   | 'batch cut'
   | 'batch again'
   | 'batch twice at once'
@@ -41,32 +52,34 @@ export type HostFreedom =
   | 'instance reclaimed'
   | 'instance frozen';
 
-/** Decides from a seed when the local host uses a freedom. */
+/** Decides at random when to use a freedom. */
 export class Freedoms {
-  private readonly random: Random;
   private readonly byName = new Map(FREEDOMS.map((freedom) => [freedom.name, freedom]));
   /** Number of uses of each freedom. */
   readonly used = new Map<string, number>();
+  /** While true, no freedom is used. */
+  isCalm = false;
 
-  constructor(readonly seed: number) {
-    this.random = new Random(seed);
-  }
+  /** @param random seeded, so that the seed repeats the decisions */
+  constructor(readonly random: Random) {}
 
-  /** Decides whether to use a freedom now. */
-  takes(name: HostFreedom): boolean {
-    const isTaken = this.random.chance(this.byName.get(name)!.share!);
-    if (isTaken) this.used.set(name, (this.used.get(name) ?? 0) + 1);
-    return isTaken;
+  /**
+   * Decides whether to use a freedom now.
+   *
+   * @param share of the occasions on which it is used. @default the share of the list
+   */
+  takes(name: FreedomName, share = this.of(name).share!): boolean {
+    return this.draws(name, share);
   }
 
   /** Returns a random time below the freedom's maximum in ms; 0 if it is not used now. */
-  delayMs(name: 'timer late' | 'instance frozen'): number {
-    return this.takes(name) ? this.random.integer(1, this.byName.get(name)!.mostMs!) : 0;
+  delayMs(name: 'slow' | 'stale read' | 'timer late' | 'instance frozen'): number {
+    return this.takes(name) ? this.random.integer(1, this.of(name).mostMs!) : 0;
   }
 
   /** Returns the clock error of a new instance in ms. */
   clockSkewMs(): number {
-    const mostMs = this.byName.get('clock off')!.mostMs!;
+    const mostMs = this.of('clock off').mostMs!;
     return this.takes('clock off') ? this.random.integer(-mostMs, mostMs) : 0;
   }
 
@@ -77,5 +90,16 @@ export class Freedoms {
 
   get dropConnectionsMs(): number {
     return this.byName.get('cache connections dropped')!.everyMs!;
+  }
+
+  protected of(name: FreedomName): Freedom {
+    return this.byName.get(name)!;
+  }
+
+  /** Draws also while calm, so that the numbers drawn later do not depend on it. */
+  protected draws(name: string, share: number): boolean {
+    const isTaken = this.random.chance(share) && !this.isCalm;
+    if (isTaken) this.used.set(name, (this.used.get(name) ?? 0) + 1);
+    return isTaken;
   }
 }

@@ -23,6 +23,7 @@ import { readConfig } from '../../infra/config';
 import { ENV } from '../../shared/platform/names';
 import type { RuntimeSettings } from '../../shared/platform/settings';
 import { Freedoms } from '../faults/freedoms';
+import { Random } from '../faults/random';
 import { bootstrap, KEY_FILE } from './bootstrap';
 import { type Deployment, handleDeploy, LOCAL_API } from './deploy';
 import { FunctionHost } from './function-host';
@@ -201,7 +202,8 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       adopt,
       report,
       faults: options.faults,
-      freedoms: options.freedomsSeed === undefined ? undefined : new Freedoms(options.freedomsSeed),
+      freedoms:
+        options.freedomsSeed === undefined ? undefined : new Freedoms(new Random(options.freedomsSeed)),
     });
     cleanups.push(() => host.stop());
     let { routes } = stack;

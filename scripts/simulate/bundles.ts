@@ -21,10 +21,8 @@ const REPLACED: Readonly<Record<string, string>> = {
 const replaceNetwork: Plugin = {
   name: 'replace the network',
   setup: ({ onResolve, onLoad }) => {
-    onResolve({ filter: /^(@smithy\/node-http-handler|ioredis)$/ }, ({ path }) => ({
-      path,
-      namespace: 'simulated',
-    }));
+    const filter = new RegExp(`^(${Object.keys(REPLACED).join('|')})$`);
+    onResolve({ filter }, ({ path }) => ({ path, namespace: 'simulated' }));
     onLoad({ filter: /.*/, namespace: 'simulated' }, ({ path }) => ({
       contents: `module.exports = simulated.${REPLACED[path]};`,
     }));

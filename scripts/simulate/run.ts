@@ -1,3 +1,5 @@
+import { HOUR_MS, MINUTE_MS } from '../../shared/model/aggregates';
+import { DAY_MS } from '../../shared/model/duration';
 import type { Labels } from '../../shared/model/labels';
 import { labelValue, METRIC_NAME } from '../../shared/model/labels';
 import type { Random } from '../faults/random';
@@ -35,7 +37,6 @@ export interface SimulationResult {
   readonly secondsPerDay: number;
 }
 
-const [MINUTE_MS, HOUR_MS, DAY_MS] = [60_000, 3_600_000, 86_400_000];
 /** A year whose February has 29 days. Midnight, UTC. */
 const START_MS = Date.UTC(2028, 1, 26);
 const RETRY_MS = 2_000;
@@ -170,8 +171,7 @@ class Run {
       const outcome: Outcome = status === 200 ? 'acknowledged' : 'unknown';
       ended(outcome);
       if (outcome === 'acknowledged') return;
-      if (status < 500 && status !== 429)
-        throw new Error(`post answered ${status}: ${JSON.stringify(answer)}`);
+      if (!mayRetry(status)) throw refused('post', status, answer);
       await this.world.scheduler.sleep(RETRY_MS);
     }
   }
@@ -213,37 +213,28 @@ class Run {
       to: String(to),
     });
     const path = `/api/v0/hosts/${labelValue(labels, 'host')}/metrics?${query}`;
-    for (;;) {
-      const { status, body } = await this.world.request('GET', path, this.key);
-      if (status === 200) return (body as { metrics: { time: number; value: number }[] }).metrics;
-      if (status === 404) return [];
-      if (status < 500 && status !== 429)
-        throw new Error(`${path} answered ${status}: ${JSON.stringify(body)}`);
-      await this.world.scheduler.sleep(RETRY_MS);
-    }
+    const answer = await this.insist<{ metrics: { time: number; value: number }[] }>('GET', path);
+    return answer?.metrics ?? [];
   }
 
   private async createTenant(name: string): Promise<string> {
     await this.operate({ command: 'tenants create', name });
-    const { key } = (await this.operate({
-      command: 'keys create',
-      tenant: name,
-      rights: ['read', 'write'],
-    })) as {
-      key: string;
-    };
-    return key;
+    const created = await this.operate({ command: 'keys create', tenant: name, rights: ['read', 'write'] });
+    return (created as { key: string }).key;
   }
 
   private async createHost(name: string): Promise<string> {
+    const host = await this.insist<{ id: string }>('POST', '/api/v0/hosts', { name, meta: {} });
+    return host!.id;
+  }
+
+  /** Repeats a request until it is answered. @returns undefined when there is no such thing (404) */
+  private async insist<Answer>(method: string, path: string, sent?: object): Promise<Answer | undefined> {
     for (;;) {
-      const { status, body } = await this.world.request('POST', '/api/v0/hosts', this.key, {
-        name,
-        meta: {},
-      });
-      if (status === 200) return (body as { id: string }).id;
-      if (status < 500 && status !== 429)
-        throw new Error(`hosts answered ${status}: ${JSON.stringify(body)}`);
+      const { status, body } = await this.world.request(method, path, this.key, sent);
+      if (status === 200) return body as Answer;
+      if (status === 404) return undefined;
+      if (!mayRetry(status)) throw refused(path, status, body);
       await this.world.scheduler.sleep(RETRY_MS);
     }
   }
@@ -257,4 +248,12 @@ class Run {
       await this.world.scheduler.sleep(RETRY_MS);
     }
   }
+}
+
+function mayRetry(status: number): boolean {
+  return status >= 500 || status === 429;
+}
+
+function refused(what: string, status: number, answer: unknown): Error {
+  return new Error(`${what} answered ${status}: ${JSON.stringify(answer)}`);
 }

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { HOUR_MS } from '../../shared/model/aggregates';
 import { ENV, FUNCTIONS, type FunctionName } from '../../shared/platform/names';
 import { matchRoute, proxyEvent } from '../local/http-api';
 import { freePort } from '../local/server-process';
@@ -20,7 +21,6 @@ import { Scheduler } from './scheduler';
 import { Seam } from './seam';
 
 const root = join(__dirname, '..', '..');
-const HOUR_MS = 3_600_000;
 /** DynamoDB deletes expired items within two days. */
 const TTL_LATE_MS = 48 * HOUR_MS;
 

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FREEDOMS, Freedoms } from '../../../scripts/faults/freedoms';
+import { Random } from '../../../scripts/faults/random';
 
 const testDir = join(__dirname, '..', '..');
 const readme = readFileSync(join(testDir, 'README.md'), 'utf8');
@@ -18,7 +19,7 @@ describe('the freedoms of AWS', () => {
 
   test('are used alike by the same seed, and cut no batch to nothing', () => {
     const drawn = (seed: number) => {
-      const freedoms = new Freedoms(seed);
+      const freedoms = new Freedoms(new Random(seed));
       return Array.from({ length: 1_000 }, () => [freedoms.batchLength(3), freedoms.takes('timer twice')]);
     };
     expect(drawn(7)).toEqual(drawn(7));
