@@ -198,7 +198,7 @@ describe('rollups', () => {
       throw new Error(`spans are left after ${MAX_ATTEMPTS} attempts`);
     }
 
-    /** The answer by rule 2 (DESIGN.md), from what was delivered. */
+    /** Computes the answer that rule 2 (DESIGN.md) asks for, from the delivered records. */
     function expected({ host, ...question }: Question, names: readonly string[] = NAMES): Samples[] {
       const { fromMs, toMs } = rangeOf(question);
       const cells = new Map<string, Map<number, number>>(names.map((metric) => [metric, new Map()]));

@@ -194,7 +194,7 @@ describe('the stream', () => {
     expect(await keys(`quarantine/${shardId}/14`)).toEqual([]);
     await shows(host, { 0: 10, 1: 2 });
 
-    // A dead letter, another day older. One of its records is poison.
+    // This dead letter is a day older than the first. One of its records is poison.
     const records = [
       recordOf(host, { 1: -1, 2: 3 }).data,
       Buffer.from('poison'),

@@ -47,8 +47,8 @@ class World {
   private era: Era | undefined;
   private move: { readonly slot: number; readonly from: Node; readonly to: Node } | undefined;
   /**
-   * Slots that moved since the last look. They do not move again before the next one, because no rule sees a
-   * slot that goes and comes back between two looks (DESIGN.md).
+   * Slots that moved since recovery last read the state of the nodes. They do not move again before it reads
+   * the state again, because no rule notices a slot that leaves and returns between two reads (DESIGN.md).
    */
   private readonly moved = new Set<number>();
   /**
