@@ -8,8 +8,8 @@ import type { GroupRange } from '../warm/warm-tier';
 export type Revisions = ReadonlyMap<string, string>;
 
 /**
- * A range of a day's groups, and the archived part that has had them; `part` is undefined before the first
- * archiving.
+ * A range of a day's groups, and the archived part that holds them so far; `part` is undefined before the
+ * first archiving.
  */
 export interface DayRange extends GroupRange {
   readonly part: ArchivedPart | undefined;

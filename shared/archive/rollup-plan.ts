@@ -40,7 +40,8 @@ export interface SpanRemoval extends Omit<SpanPlan, 'copied' | 'closed' | 'open'
 }
 
 /**
- * Plans which spans of a partition must be rolled up: those with a day that was archived since.
+ * Plans which spans of a partition must be rolled up: those with a day that was archived after their last
+ * rollup.
  *
  * @param days all days of the partition's manifest
  * @param states the directory's states of spans, by sort key

@@ -1,9 +1,9 @@
 /**
- * Table-driven asymmetric numeral systems (tANS): codes symbols with known weights in close to their entropy,
- * with one table look-up and one shift for each symbol.
+ * Table-driven asymmetric numeral systems (tANS): codes symbols with known weights in nearly as few bits as
+ * their entropy, with one table look-up and one shift for each symbol.
  *
  * @see J. Duda, Asymmetric numeral systems, arXiv:1311.2540; Y. Collet's Finite State Entropy, RFC 8878 4.1,
- *   whose spreading of symbols over states is used here
+ * whose spreading of symbols over states is used here
  */
 
 /** Greatest tableLog. The weights of all symbols add up to 2^tableLog. */

@@ -8,9 +8,15 @@
  */
 import { bitLength } from './bits';
 
-/** Most groups of about equal population into which values are put before bins are chosen. */
+/**
+ * Upper bound on the number of groups, of about equal population, into which values are put before bins are
+ * chosen.
+ */
 export const MAX_RESOLUTION = 64;
-/** Upper bound: a group for each frequent value, and one between it and the next. */
+/**
+ * Upper bound on the number of bins: one for each frequent value, and one for the values between it and the
+ * next.
+ */
 export const MAX_BINS = 2 * MAX_RESOLUTION + 1;
 
 /** `count` bins, in ascending order. */
@@ -46,8 +52,8 @@ const bestStart = new Uint16Array(MAX_BINS + 1);
 
 /**
  * Chooses bins for the ascending integers `sorted[0, count)`, minimizing the estimated size. First puts
- * neighbours into about `resolution` groups; a value that would fill a group alone gets one. Then joins
- * groups to bins, optimally.
+ * neighbours into about `resolution` groups; a value that would fill a group alone gets a group of its own.
+ * Then joins groups into bins, optimally.
  *
  * @param resolution at most {@link MAX_RESOLUTION}
  * @param scale number of values that each given value represents, if they are a sample; otherwise 1
@@ -76,7 +82,8 @@ export function chooseBins(
       const width = range < 0x80000000 ? 32 - Math.clz32(range) : bitLength(range);
       const logPopulation = population < LOG2_ENTRIES ? LOG2[population]! : Math.log2(population);
       const ownCost = population * (logTotal - logPopulation + width) + binBits + width * perBin;
-      // Stop: a bin that alone costs more becomes only more expensive by including more.
+      // Stop: this bin alone costs more than the best choice so far, and including more groups only makes it
+      // dearer.
       if (ownCost > least) break;
       const cost = bestCost[start]! + ownCost;
       if (cost < least) {

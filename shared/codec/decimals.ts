@@ -33,7 +33,9 @@ const MAX_MANTISSA = 2 ** 51;
 const ROUND = 6755399441055744;
 /** A value with a larger residual is an exception. */
 const MAX_ULPS = 1024;
-/** A value this close to a decimal with so few digits is assumed to be that decimal. */
+/**
+ * A value within NEAR_ULPS of a decimal whose mantissa is below NEAR_MANTISSA is assumed to be that decimal.
+ */
 const NEAR_ULPS = 4;
 const NEAR_MANTISSA = 2 ** 40;
 
@@ -177,7 +179,7 @@ const MAX_SEARCHES = 64;
 /**
  * Chooses the initial exponent and the limit of mantissas, from a sample. Within a few ulps of a short
  * decimal there may be a decimal with 15 or 16 digits, which must not determine the exponent for all values.
- * So long mantissas are allowed only if a quarter of the sample needs them.
+ * Mantissas of that length are allowed only if a quarter of the sample needs them.
  */
 function sampleExponents(values: Float64Array, factor: number): { exponent: number; limit: number } {
   const sampled = Math.min(values.length, SAMPLED);

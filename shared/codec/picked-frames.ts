@@ -19,7 +19,7 @@ export interface PickedColumns {
   readonly positions: Uint32Array;
 }
 
-/** Encodes frames in the form in which whole frames are returned. */
+/** Encodes whole frames for a reply: each after the byte that marks it as whole, and its length. */
 export function markedWhole(frames: readonly Uint8Array[]): Buffer {
   return Buffer.concat(
     frames.flatMap((frame) => {
@@ -38,7 +38,10 @@ export function wholeFrames(bytes: Uint8Array, picks: readonly PickedColumns[]):
   return frames;
 }
 
-/** Returns the other frames, as input of {@link blockFromFrames}, and the number of frames of each pick. */
+/**
+ * Returns the frames of which only picked columns were returned, as input of {@link blockFromFrames}, and the
+ * number of frames of each pick.
+ */
 export function pickedFrames(
   bytes: Uint8Array,
   picks: readonly PickedColumns[],

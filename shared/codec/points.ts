@@ -87,10 +87,10 @@ function distinct(times: Float64Array): Float64Array {
 }
 
 /**
- * Whether a chunk of `length` bytes is certainly within the bound, so that zstd need not be tried. For this,
- * the size of zstd's output is estimated from below: a new timestamp takes half a byte, and one more if
- * several of its bytes differ from those of the row before; a new value takes a byte. The least sizes
- * measured, over steps of all kinds, are 0.85 and 1.88 bytes for the timestamp, and 2 for the value.
+ * Whether a chunk of `length` bytes is certainly within the bound, so that zstd need not be tried. The size
+ * of zstd's output is estimated from below: half a byte for a new timestamp, one more if several of its bytes
+ * differ from those of the row before, and one for a new value. These are cautious: the smallest sizes
+ * measured are 0.85 and 1.88 bytes for a timestamp, and 2 for a value.
  */
 export function isWithinBound(length: number, { columns, timestamps }: Block): boolean {
   let floor = BOUND_BYTES + BOUND_BYTES_PER_SERIES * columns.length + timestamps.length / 2;

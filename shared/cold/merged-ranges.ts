@@ -1,6 +1,9 @@
 import type { ByteRange } from './archive-format';
 
-/** Gaps up to this size are fetched along: that costs less CPU than a separate request. */
+/**
+ * Gaps up to this size are fetched together with the ranges around them: that costs less CPU than a separate
+ * request.
+ */
 const MAX_HOLE_BYTES = 64 * 1024;
 /** Ranges are not merged beyond this size; larger amounts are fetched by parallel requests. */
 const MAX_MERGED_BYTES = 1024 * 1024;

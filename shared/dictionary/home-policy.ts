@@ -66,9 +66,15 @@ export interface HomePolicy {
   readonly request: {
     /** Rows with less than this share of their unions' series use up `bytes`. */
     readonly smallShare: number;
-    /** Without this bound, a hostile request could make megabytes of layouts for a few samples. */
+    /**
+     * Bytes of layouts that small rows may take. Without this bound, a hostile request could make megabytes
+     * of layouts for a few samples.
+     */
     readonly bytes: number;
-    /** Without this bound, 900 lines with 300 new fields each, of 16 hosts, took 30 s. */
+    /**
+     * Series that growing unions may encode again. Without this bound, 900 lines with 300 new fields each, of
+     * 16 hosts, took 30 s.
+     */
     readonly series: number;
   };
 }

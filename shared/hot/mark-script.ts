@@ -1,7 +1,7 @@
 /** Lua: the replication id of the primary that runs the script. A replica that is promoted gets a new one. */
 export const THIS_NODE = `string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')`;
 
-/** The replication id that Valkey reports where there is none. */
+/** The replication id that Valkey reports for a node that has none. */
 export const NO_NODE = '0'.repeat(40);
 
 /**
@@ -17,8 +17,8 @@ export const EXPIRED = 'expired';
 export const MARK_OF_THIS_NODE = `redis.call('HGET', KEYS[1], 'node') == ${THIS_NODE}`;
 
 /**
- * How long a mark's `left` is valid after the last look of a flusher at the partition, ms. After that, a
- * flusher of an earlier release may be at work, which does not write to `left`.
+ * How long a mark's `left` is valid after a flusher last surveyed the partition, ms. After that, a flusher of
+ * an earlier release, which does not write to `left`, may have moved windows.
  */
 export const LEFT_BELIEVED_MS = 300_000;
 /**

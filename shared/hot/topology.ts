@@ -6,7 +6,7 @@ export interface PrimaryAnswer {
   readonly info: string;
   /** Reply to `CLUSTER NODES`; '' when the store is not a cluster. */
   readonly nodes: string;
-  /** Reply to `CLUSTER INFO`, if the node was asked before any other reply of this look was requested. */
+  /** Reply to `CLUSTER INFO`. Absent unless it was requested before all other replies. */
   readonly cluster?: string;
 }
 
@@ -26,7 +26,7 @@ export interface PrimaryState {
   readonly isOpen: boolean;
   /**
    * Number of cluster messages about failed nodes and votes for promotion that its process has sent and
-   * received. Undefined when unknown: the store is not a cluster, or the node was only asked after others.
+   * received. Undefined when the store is not a cluster, or when {@link PrimaryAnswer.cluster} is absent.
    */
   readonly failures?: number;
 }

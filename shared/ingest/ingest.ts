@@ -91,7 +91,7 @@ export async function ingestBatch(
     try {
       if (decodeHeartbeat(record.data) !== undefined) continue;
       const decoded = decodeRecord(record.data);
-      // Otherwise a deleted tenant's samples would come back, now or with a replay.
+      // Skip records of deleted tenants: appending them would bring their samples back, now or in a replay.
       if (deleted.has(decoded.tenant)) continue;
       arrived.push({ record: decoded, version: versionOf(record), index });
     } catch (error) {

@@ -139,7 +139,7 @@ function distinctRows(rows: VersionedRow[]): VersionedRow[] {
     const parts: VersionedRow[] = [];
     for (; at < rows.length && compareVersions(rows[at]!.version, version) === 0; at++) {
       const row = rows[at]!;
-      // All its series already have a value: many rows of one layout, or a redelivery.
+      // Skip the row: its series already have values, from an equal row or from a redelivery.
       if (takenLayouts.has(row.layout.id)) continue;
       if (row.presence === undefined) takenLayouts.add(row.layout.id);
       const before = picked.length;

@@ -254,7 +254,10 @@ export function joinUnits(parts: readonly Units[], shared: SharedTimes): Units {
 
 const NO_UNITS: Units = { starts: NOTHING, values: NOTHING, scaled: undefined, counts: NOTHING };
 
-/** For each aggregate, computes it for `values` with indexes in `[first, end)`, which must not be empty. */
+/**
+ * One function for each aggregate. It aggregates the values with indexes in `[first, end)`, which must not be
+ * empty.
+ */
 const OF_SAMPLES: Readonly<
   Record<Aggregate, (values: ArrayLike<number>, first: number, end: number) => number>
 > = {

@@ -32,7 +32,7 @@ export const CACHES = {
   /**
    * Large enough for 20,000 hosts with Telegraf: 240,000 layouts and their entries in the index of series.
    */
-  catalogued: { name: 'what the catalogue has of this instance', bytes: 48_000_000 },
+  catalogued: { name: 'catalogue entries that this instance wrote', bytes: 48_000_000 },
   /** Used by the query function. */
   queryBudgets: { name: 'budgets of queries', bytes: 4_000_000 },
   knownHosts: { name: 'registered hosts', bytes: 16_000_000 },

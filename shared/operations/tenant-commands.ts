@@ -127,7 +127,7 @@ export async function sweep(
   for (const tenant of await tenants.deleted()) {
     if (tenant.erasedAt !== undefined) continue;
     remaining++;
-    // Until then, a function that has not learnt of the deletion may write once more.
+    // Before `settledMs` has passed, a function that has not learnt of the deletion may write once more.
     const isSettled = now() - tenant.deletedAt >= settledMs;
     try {
       const { isDone } = await eraseTenant(erasure, tenant, hasTime);

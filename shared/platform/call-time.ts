@@ -1,15 +1,15 @@
 /** Time limits of calls to the stores. */
 export interface CallTimes {
-  /** Until a connection to AWS is established, ms. */
+  /** Time to establish a connection to AWS, ms. */
   readonly connectMs: number;
   /**
-   * Until AWS answers one attempt, ms. A direct call is one attempt; if it fails, the SDK makes its own
+   * Time for AWS to answer one attempt, ms. A direct call is one attempt; if it fails, the SDK makes its own
    * attempts.
    */
   readonly attemptMs: number;
-  /** All of the SDK's attempts together, including receiving the reply, ms. */
+  /** Time for all of the SDK's attempts together, including receiving the reply, ms. */
   readonly totalMs: number;
-  /** A command to the hot tier, including redirections, retries and waiting for a connection, ms. */
+  /** Time for a command to the hot tier, including redirections, retries and waiting for a connection, ms. */
   readonly commandMs: number;
 }
 

@@ -153,8 +153,8 @@ export const warmKeys = {
   /** Prefix of the sort keys of a group-window's items. */
   windowPrefix: (group: GroupId, windowStart: number) => `${group}#${timeText(windowStart)}#`,
   /**
-   * Sorts before all items of the group's windows that start at `ms` or later, and after those of earlier
-   * windows.
+   * Returns a sort key that comes before all items of the group's windows that start at `ms` or later, and
+   * after those of earlier windows.
    */
   groupFrom: (group: GroupId, ms: number) => `${group}#${timeText(ms)}`,
   item: (ref: PartitionRef, day: Day, place: WarmPlace) =>
@@ -340,8 +340,8 @@ export const metaKeys = {
 } as const;
 
 /**
- * By the number of dashes in a span's name. Hive, Athena, Spark and DuckDB recognize partitions in this
- * format.
+ * Folder of rollup objects, indexed by the number of dashes in the span's name (`2026`, `2026-11`,
+ * `2026-11-22`). Hive, Athena, Spark and DuckDB recognize partitions in this format.
  */
 const ROLLUP_FOLDERS = ['unit=day/year', 'unit=hour/month', 'unit=minute/date'];
 

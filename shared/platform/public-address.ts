@@ -5,7 +5,8 @@ import { BlockList, isIP, type LookupFunction } from 'node:net';
  * Addresses outside the public internet: this machine, private and link-local networks, metadata services,
  * test networks.
  */
-// A list apart for each family: one of IPv6 that has IPv4's addresses would hold for IPv4 too.
+// Each family has a list of its own: a BlockList also finds an IPv4 address in the range of its IPv6 form,
+// and `::ffff:0:0/96` would match every one.
 const SPECIAL = { ipv4: new BlockList(), ipv6: new BlockList() };
 for (const [network, prefix] of [
   ['0.0.0.0', 8],

@@ -5,8 +5,8 @@ import { holdReads } from './read-hold';
 import type { RecoveryTable } from './recovery-table';
 
 /**
- * How long reads let other work go first after a look has found moving slots, ms. The flusher looks once a
- * minute, so it can prolong the time before it ends.
+ * How long reads let other work go first after the primaries were found to be moving slots, ms. The flusher
+ * looks at the primaries once a minute, so it can prolong the time before it ends.
  */
 const MOVING_MS = 90_000;
 /** While slots keep moving, a look prolongs that time once less than this is left, ms. */

@@ -57,8 +57,8 @@ const MAX_ATTRIBUTE_BYTES = 16_384;
 type Pairs = readonly (readonly [string, string])[];
 
 /**
- * What series share that differ only in their resource and their points' attributes: name and `le` or
- * `quantile`.
+ * The name and the extra label (`le` or `quantile`) of series that differ only in their resource and in their
+ * points' attributes.
  */
 interface Scope {
   readonly id: number;
