@@ -27,15 +27,15 @@ async function run(options: SoakCommandOptions): Promise<boolean> {
     const { acked, grown, faults, kills, killPoints, killPointsHit, maxLagSeconds, reads } = result;
     const { compared, rolledDays, expired } = result;
     console.log(
-      `${acked} samples acknowledged, and ${grown} of tenants that grew; lost ${lost}, doubled ${doubled}, wrong ${wrong}; ${gaps} gaps in ${reads} reads`,
+      `${acked} samples acknowledged, and ${grown} of tenants whose partitions changed; lost ${lost}, doubled ${doubled}, wrong ${wrong}; ${gaps} gaps in ${reads} reads`,
     );
     console.log(
       `${differences} of ${compared} answers in steps differed, which had ${rolledDays} days of rollups; ` +
         `retention removed ${expired} samples and left ${outlived} items; ${corrupt} objects corrupt`,
     );
-    console.log(`${result.ruleSlots} slots of rules evaluated, ${ruleFlaws} flaws in what they wrote`);
+    console.log(`${result.ruleSlots} slots of rules evaluated, ${ruleFlaws} flaws in their results`);
     console.log(
-      `${faults} faults, ${kills} of them kills at ${killPointsHit} of ${2 * killPoints} sides of changes; the ingester was ${maxLagSeconds} s behind at most`,
+      `${faults} faults, ${kills} of them kills at ${killPointsHit} of ${2 * killPoints} sides of changes; the ingester was at most ${maxLagSeconds} s behind`,
     );
   }
   return lost + doubled + wrong + gaps + differences + outlived + corrupt + ruleFlaws === 0;

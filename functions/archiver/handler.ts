@@ -15,8 +15,8 @@ const { archiveAfter, purgeAfter, maxSampleAge, retention, archivePartBytes } = 
 const dependencies = archiveDependencies();
 
 /**
- * No day is begun with less remaining time than the first, ms. With less than the second, the archiver stops
- * within a day: it completes the parts in progress and saves the attempt.
+ * Remaining time of the invocation, ms. With less than MARGIN_MS, no further day is begun. With less than
+ * STOP_MS, the archiver stops within a day: it completes the parts in progress and saves the attempt.
  */
 const [MARGIN_MS, STOP_MS] = [120_000, 60_000];
 

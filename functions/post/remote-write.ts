@@ -95,7 +95,8 @@ function answer(
     [beyond, 'samples beyond what one request may have'],
     [newSeries, "samples of new series beyond the tenant's limit"],
     [empty, 'series without a sample'],
-    // Version 1 does not specify either. A 400 would make its senders log an error for each batch.
+    // Remote write 1 specifies no answer to histograms and exemplars. A 400 would make its senders log an
+    // error for each batch.
     [version === 2 ? histograms : 0, 'native histograms, which are not stored'],
     [version === 2 ? exemplars : 0, 'exemplars, which are not stored'],
   ] as const;

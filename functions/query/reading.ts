@@ -8,7 +8,7 @@ import { retentionMs } from './stores';
 
 /** Most values in an answer: Lambda's answers are limited to 6 MB. */
 const MAX_VALUES = 100_000;
-/** Most samples as stored in a compressed answer: 32 MB of text, which compress to 6 MB. */
+/** Most samples in a compressed answer that returns them as stored: 32 MB of text, which compress to 6 MB. */
 const MAX_SAMPLES = 2_000_000;
 
 /**

@@ -32,9 +32,9 @@ export const archive = bench({
   name: 'archive',
   summary: 'size of archive objects, and how fast they are written and read back',
   description:
-    'Bytes per sample of whole archive objects, including footers, indexes and versions, for one ' +
-    'object a day and one of all days. Measured with one version per object, as after a backfill, and with one per post, as ' +
-    'live data has. Also samples per second and core, written and read back whole.',
+    'Measures the bytes per sample of whole archive objects, including footers, indexes and versions: for one object a day, and ' +
+    'for one object of all days. Each is measured with one version per object, as after a backfill, and with one version per ' +
+    'post, as in live data. Also measures how many samples per second a core writes and reads back.',
   options: {
     data: texts('<file...>', 'files of samples, as for `bench codec`'),
     out: text('<dir>', 'write the objects to this folder, one file each'),

@@ -12,9 +12,11 @@ export const caches = bench({
   name: 'caches',
   summary: 'cost of a full layout cache as the number of pairs grows',
   description:
-    "What the ingester's memory of catalogued layouts takes beyond its room: looks pairs of group and layout up in turns, as every " +
-    'interval of every host does, and puts those that are missing, for ever more pairs.',
-  options: { entries: count('room for pairs; the ingester has a million and a half', 1_500_000) },
+    "Measures the ingester's cache of layouts that the catalogue has, while it holds more and more pairs of group and layout. Looks " +
+    'the pairs up in turns, as hosts do that post in turns, and adds those that are missing.',
+  options: {
+    entries: count('capacity of the cache in pairs; the ingester has room for 1.5 million', 1_500_000),
+  },
   run: async ({ entries }) => SWEEP.map((share) => sweep(Math.round(share * entries), entries)),
 });
 

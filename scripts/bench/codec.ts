@@ -39,18 +39,18 @@ export const codec = bench({
   name: 'codec',
   summary: 'size and speed of chunks, compared with Gorilla and zstd',
   description:
-    'Bytes a sample and speed of chunks, per data set and block length, beside textbook Gorilla and zstd-3 of the raw 16-byte ' +
-    'samples. Bytes count everything: header, timestamps, directory, checksum. A data set whose series share their timestamps is ' +
-    'one group; otherwise each series is a chunk of its own.',
+    'Measures bytes per sample and speed of chunks, for each data set and block length, and compares them with textbook Gorilla and ' +
+    'with zstd-3 of the raw 16-byte samples. Bytes include header, timestamps, directory and checksum. A data set whose series ' +
+    'share their timestamps is one group; in other data sets each series is a chunk of its own.',
   notes:
-    'Block lengths: 60 and 1440 rows; 1h and 1d, aligned windows; whole.\n' +
-    'Figures are medians of five rounds on one core, the process warmed up.\n' +
-    'bytesPerPoint: one version a chunk, as a backfill has, sequence number 0 (a Kinesis number adds 24 bytes a chunk).\n' +
-    'liveBytesPerPoint: one version a post, sequence numbers as Kinesis gives them.',
+    'Blocks have 60 rows, 1440 rows, an aligned window of 1h or 1d, or all rows.\n' +
+    'Figures are medians of five rounds on one core, after a warm-up.\n' +
+    "bytesPerPoint: each chunk has one version with sequence number 0, as after a backfill. Kinesis' numbers add 24 bytes a chunk.\n" +
+    "liveBytesPerPoint: each post has its own version, with a sequence number like Kinesis'.",
   options: {
     data: texts(
       '<file...>',
-      'files of lines {"labels":{},"timestamps":[ms],"values":[]}, gzipped or not (default: what is in ../shared/data, and ' +
+      'files of lines {"labels":{},"timestamps":[ms],"values":[]}, gzipped or not (default: the files in ../shared/data, and ' +
         'generated metrics of a host)',
     ),
   },

@@ -14,8 +14,8 @@ export const coldStart = bench({
   name: 'cold-start',
   summary: "size of the functions' bundles, and CPU of their initialisation",
   description:
-    'Size of the bundles as they are deployed, and CPU (user and system) of their initialisation in Node: of a process that loads ' +
-    `the bundle, less that of one that loads nothing; the least of ${ROUNDS}.`,
+    'Measures the size of the deployed bundles, and the CPU time (user and system) of their initialisation in Node: that of a process ' +
+    `which loads the bundle, minus that of a process which loads nothing. Shows the lowest of ${ROUNDS} runs.`,
   options: {},
   run: async (_, { dir }) => {
     const empty = join(dir, 'empty.js');

@@ -31,8 +31,8 @@ export const flush = bench({
     'a process offers line protocol at a fixed rate to post and ingester.',
   notes:
     'Real: the handlers, bundled as they are deployed; Valkey; the SDK and its HTTP to the stand-in for DynamoDB (ministack).\n' +
-    'Stubbed: on the side of ingest Kinesis and DynamoDB are maps in its process (see `bench ingest`).\n' +
-    'Write units are counted by the size of what is sent, one for each KB begun of an item, refused writes included.',
+    'Stubbed: for the process that posts, Kinesis and DynamoDB are maps in its memory (see `bench ingest`).\n' +
+    'Write units follow from the size of each item: one for each KB, rounded up. Refused writes count too.',
   options: {
     hosts: count('hosts', 1000),
     metrics: count('metrics of each host', 100),

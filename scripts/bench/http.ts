@@ -19,18 +19,18 @@ export const http = bench({
   name: 'http',
   summary: 'samples per second over HTTP to the local stack, including the time until they can be read',
   description:
-    'Finds the most samples a second that the local stack takes as line protocol over HTTP (20 hosts a request) until they can be ' +
-    'read; then, at half of that, the time to an acknowledgement and the time until a sample can be read.',
+    'Finds the highest rate of samples that the local stack acknowledges and makes readable, posted as line protocol over HTTP (20 ' +
+    'hosts a request). Then measures, at half of that rate, the time until an acknowledgement and until a sample can be read.',
   notes:
     'The local stack is `npm start`: the functions as they are deployed, each in processes of its own, Valkey, and stand-ins for\n' +
     'API Gateway, Kinesis, its event source mapping, DynamoDB and S3; client and all of these share this machine.\n' +
-    `Freshness: ${MARKERS_A_SECOND} times a second a sample of one more series is posted, and read by the query API every ${POLL_MS} ms\n` +
-    'until the answer has it; from before the post until that answer.',
+    `Freshness: a sample of a further series is posted ${MARKERS_A_SECOND} times a second and read every ${POLL_MS} ms until an answer\n` +
+    'has it. The time counts from before the post until that answer.',
   options: {
     hosts: count('hosts', 1000),
     metrics: count('metrics of each host', 100),
     clients: count('concurrent clients while the maximum is determined', 8),
-    seconds: number('how long each of the two parts is', 20),
+    seconds: number('duration of each of the two parts, in s', 20),
     batchWindow: text(
       '<duration>',
       'time for which the mapping gathers a batch, as deployed; `npm start` has 0s',

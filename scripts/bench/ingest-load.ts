@@ -118,5 +118,5 @@ export async function besideIngest(
     over.abort();
   }
   const { pointsPerSecond } = await offered;
-  frame.log(`beside ingest of ${pointsPerSecond} samples/s of ${rate} offered`);
+  frame.log(`during ingest of ${pointsPerSecond} samples/s, of ${rate} offered`);
 }

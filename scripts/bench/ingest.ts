@@ -22,14 +22,14 @@ export const ingest = bench({
   name: 'ingest',
   summary: "samples per second into memory, compared with the HeteroTSDB paper's method",
   description:
-    'Samples a second through the post handler (authentication, limits, validation, encoding), batches as the event source ' +
-    'mapping cuts them, and the ingester handler with its catalogue writes, into a real Valkey on loopback. The handlers are ' +
-    'bundled as they are deployed.',
+    'Measures samples per second from a post to memory: the post handler (authentication, limits, validation, encoding), batches ' +
+    'like those of the event source mapping, the ingester handler with its catalogue writes, and a real Valkey on loopback. ' +
+    'The handlers are bundled as they are deployed.',
   notes:
     'Stubbed: the sockets of the AWS SDK, behind which Kinesis and DynamoDB are maps in the same process (their own time is\n' +
     'subtracted from CPU figures), API Gateway, and the JSON of the invocations.\n' +
-    "The paper's way: the same post stage, then one script call a host, in it for each sample APPEND of 16 bytes, a look at the\n" +
-    'time to live, and a timer or a stream entry.',
+    "The paper's method: the same post handler, then one script call for each host. For each sample, the script appends 16 bytes,\n" +
+    'checks the time to live, and sets it or adds an entry to a stream.',
   options: {
     hosts: count('hosts', 10_000),
     metrics: count('metrics of each host', 100),

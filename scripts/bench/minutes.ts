@@ -26,8 +26,8 @@ export const minutes = bench({
   name: 'minutes',
   summary: 'reads by the minute of a day with a sample per second, with and without minute rollups',
   description:
-    'Archives a day of a host with a sample a second of each series, rolls it up with rollups=on and rollups=minutes, and reads ' +
-    'the day by the minute, and by 5 minutes.',
+    'Archives a day of a host whose series have a sample per second. Rolls the day up with rollups=on and with rollups=minutes, and ' +
+    'reads it in steps of one minute and of five minutes.',
   options: {
     series: count('series of the host, 256 at most', 100),
     missing: number('percent of the seconds that the host did not post, at random', 0),

@@ -82,8 +82,8 @@ export const noisy = bench({
   name: 'noisy',
   summary: "p99 of a tenant's requests while another tenant exceeds its limit",
   description:
-    "Durations of a tenant's requests while another tenant far exceeds its limit. Measures alternately without and with the other, because " +
-    'the machine is not steady. Both share two instances of the function; Lambda would give each request its own.',
+    "Measures a tenant's requests while another tenant far exceeds its limit, alternately with and without the other tenant, because " +
+    'the speed of the machine varies. Both tenants share two instances of the function; Lambda would give each request its own.',
   options: {
     noise: choice('what the noisy tenant sends', NOISE_NAMES, 'samples'),
     posts: count('requests of the quiet tenant in a turn', 100),

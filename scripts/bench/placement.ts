@@ -41,7 +41,8 @@ export const placement = bench({
   summary: 'how evenly partitions are spread over stream and cache shards',
   description:
     "Places the partitions of tenants of very different sizes (Zipf's law) over stream shards and cache shards, as Kinesis and a " +
-    'Valkey cluster do, and prints how uneven that is, before and after tenants have the partitions advised.',
+    'Valkey cluster do. Prints how uneven the loads are, before and after tenants have the numbers of partitions that `ops tenants ' +
+    'advise` recommends.',
   options: {
     tenants: count('tenants', 10_000),
     series: count('series of all tenants, 100 a source', 100_000_000),

@@ -35,14 +35,14 @@ export const promql = bench({
     'Evaluates PromQL over sources scraped every 15 s: the last hour in memory, the hour before in DynamoDB.',
   notes:
     'Real: the query handler, bundled as it is deployed, Valkey, the SDK and its HTTP to the stand-in for DynamoDB (ministack).\n' +
-    'Stubbed: API Gateway and Lambda. Times are medians from request to answer over loopback, less the time in which an answer of\n' +
-    'the stand-in for AWS was waited for. Of Prometheus: from request to answer over loopback.',
+    'Stubbed: API Gateway and Lambda. Times are medians over loopback from request to answer, without the time that the query waited\n' +
+    'for the stand-in for AWS. Times of Prometheus are medians over loopback from request to answer.',
   options: {
     sources: count('sources, one x_total and ten y_total each', 1000),
     seconds: number('how long each query is measured', 5),
     prometheus: text('<url>', 'run the same on an empty Prometheus that accepts remote write'),
-    only: text('<text>', 'queries that contain it, written as `hot sum by ...`', ''),
-    first: flag('the first query of new instances, hot, warm and cold, instead'),
+    only: text('<text>', 'measure only queries whose text (`hot sum by ...`) contains this', ''),
+    first: flag('measure the first query of new instances instead: hot, warm and cold'),
     cpuProf: text('<dir>', 'write a CPU profile of each query there, by its number'),
   },
   run: async ({ sources, seconds, prometheus, only, first, cpuProf }, frame) => {

@@ -19,7 +19,7 @@ const YOUNG = 10;
 /** Warm-up after that, in queries and in ms, so that connections are open and code is compiled. */
 const WARM_UP = 1800;
 const WARM_UP_MS = 20_000;
-/** Number of queries measured while repeated reads of stores are answered from a cache. */
+/** Number of queries measured while repeated reads of stores are answered from a cache (kept-answers.ts). */
 const KEPT_MEASURED = 200;
 const MAX_TRIES = 100;
 /** Fewest queries measured over all instances, and the time after which fewer suffice. */

@@ -16,20 +16,20 @@ type Query = (typeof QUERIES)[number];
 
 const CPU_PROF = text('<dir>', 'write a CPU profile of each kind of query and instance there');
 const INGEST =
-  'samples a second of line protocol beside a second round of the same reads; 0 leaves that round out';
+  'samples per second posted as line protocol during a second round of the same reads; 0 omits that round';
 
 export const query = bench({
   name: 'query',
   summary: 'reads from each tier, alone and during ingest',
   description:
     "Reads one series (`GET /api/v0/hosts/{id}/metrics`) and a host's 100 series (`GET /api/v1/hosts/{id}/metrics`): 1 h from " +
-    'memory, 24 h from DynamoDB, 30 days from S3 (of the 100 series in steps of an hour); at rest, and beside ingest.',
+    'memory, 24 h from DynamoDB, 30 days from S3 (the 100 series in steps of an hour). Measures them alone, and during ingest.',
   notes:
     'Real: the query handler, bundled as it is deployed, Valkey, the SDK and its HTTP to the stand-in for DynamoDB and S3 (ministack).\n' +
     'Stubbed: API Gateway and Lambda are a plain HTTP server in each instance; an instance answers one request at a time, as\n' +
-    'in Lambda. Times are from request to answer over loopback, less the time in which an answer of the stand-in for AWS was\n' +
-    'waited for (emulator). Rounds are how many times a query waits for stores one after the other: by how much it slows\n' +
-    `when each of their answers is held back for ${HOLD_MS} ms. Bytes are those of the stores' requests and answers.`,
+    'in Lambda. Times are measured over loopback from request to answer, without the time that the query waited for the\n' +
+    'stand-in for AWS (emulator). Rounds are consecutive waits for stores: the delay of the query when each answer of a store\n' +
+    `is delayed by ${HOLD_MS} ms, divided by that. Bytes are those of requests to stores and of their answers.`,
   options: {
     hosts: count('hosts to read, 100 metrics each', 8),
     clients: count(
@@ -44,7 +44,7 @@ export const query = bench({
     },
     seconds: number('how long each kind of query is measured', 5),
     ingest: count(INGEST, 100_000, 0),
-    only: text('<query-tier>', 'one kind of query, such as series-hot'),
+    only: text('<query-tier>', 'measure only this kind of query, such as series-hot'),
     cpuProf: CPU_PROF,
   },
   run: (options, frame) =>
@@ -156,7 +156,7 @@ async function reads(
   for (const [i, { kind }] of kinds.entries()) {
     const times = (of: 'cpuMs' | 'p99Ms') => (beside[i]![of] / rest[i]![of]).toFixed(2);
     frame.log(
-      `${Object.values(kind).join(' ').padEnd(12)} beside ingest: CPU ${times('cpuMs')} times (${rest[i]!.cpuMs} to ` +
+      `${Object.values(kind).join(' ').padEnd(12)} during ingest: CPU ${times('cpuMs')} times (${rest[i]!.cpuMs} to ` +
         `${beside[i]!.cpuMs} ms), p99 ${times('p99Ms')} times`,
     );
   }

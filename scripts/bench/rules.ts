@@ -43,8 +43,8 @@ export const rules = bench({
   name: 'rules',
   summary: 'time, CPU and billed units of evaluating the rules of many tenants',
   description:
-    'Evaluates the rules of many small tenants and of a large one, a slot of a minute at a time: half of the rules alert, half record. ' +
-    'First undisturbed, then while a further tenant posts and reads, in turns with the same requests alone.',
+    'Evaluates the rules of many small tenants and of a large one, one slot (a minute) at a time. Half of the rules are alerting ' +
+    'rules, half recording rules. Measures slots alone, then slots during requests of another tenant, and those requests alone.',
   notes:
     'The whole local stack runs, with two instances of post, and three of query, one of which evaluates rules; Lambda would give each request its own. ' +
     'Write `measured` of the JSON to scripts/ops/measured-rules.json.',

@@ -71,14 +71,14 @@ export function simulateSpread(groups: number, partitions: number, { leastMin, s
 
 /** Without spreading: all windows that start together are flushed ten minutes after their end. */
 export const TOGETHER: Delays = { leastMin: 10, spreadMin: 0 };
-/** With the default settings. */
+/** Delays of the default settings. */
 export const SPREAD: Delays = { leastMin: 0, spreadMin: parseSettings({}).flushDelay / MINUTE_MS };
 
 export const spread = bench({
   name: 'spread',
-  summary: 'simulation of how even flushes are, and of memory',
+  summary: 'simulation of the samples flushed per minute and held in memory',
   description:
-    'Simulates two hours of a sample a minute, in windows of an hour: samples flushed a minute, and memory.',
+    'Simulates two hours in which each series has a sample a minute, in windows of an hour. Shows samples flushed per minute, and samples in memory.',
   options: {
     series: count('series, a hundred a group', 1_000_000),
     partitions: count('partitions that hold them', 8),

@@ -24,8 +24,8 @@ export const tenants = bench({
   name: 'tenants',
   summary: 'a round of the flusher as the number of idle tenants grows',
   description:
-    "What a round of the flusher's lane costs while tenants are idle: the first round, which looks at every tenant, and later ones. " +
-    "Also what the archiver's hourly look costs.",
+    "Measures the cost of a round of a flusher's lane while tenants are idle: of the first round, which surveys every tenant, and of " +
+    "later rounds. Also measures the archiver's hourly check.",
   notes:
     'Real: the lane that the flusher function runs, Valkey, the SDK and its HTTP to the stand-in for DynamoDB (ministack).\n' +
     'Requests are those of the lane; the function adds some ten, whatever the number of tenants.',

@@ -55,9 +55,9 @@ export const units = bench({
   name: 'units',
   summary: 'everything that AWS bills for a day of samples',
   description:
-    'Requests, put units, function time, DynamoDB units, S3 requests and bytes of each tier for a UTC day of agent-shaped ' +
-    'samples, through the local stack: real handlers over HTTP, a real Valkey, ministack as Kinesis, DynamoDB and S3. `ops cost` ' +
-    'multiplies them.',
+    'Counts requests, put units, function time, DynamoDB units, S3 requests and bytes of each tier for a UTC day of samples like ' +
+    "an agent's. The samples pass through the local stack: the real handlers over HTTP, a real Valkey, and ministack in place of " +
+    'Kinesis, DynamoDB and S3. `ops cost` scales the counts to a load.',
   notes: 'Write the JSON to scripts/ops/measured-units.json, or to measured-units-telegraf.json.',
   options: {
     hosts: count('hosts, with about 100 metrics each', 20),

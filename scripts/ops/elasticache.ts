@@ -69,7 +69,7 @@ export class ElastiCacheResharding implements Resharding {
   private refuse(action: string, cause: unknown): never {
     const { message, name } = cause as Error;
     throw new OperatorError(
-      `no answer from ElastiCache (stack ${this.stack}): may you elasticache:${action}? (${message || name})`,
+      `no answer from ElastiCache (stack ${this.stack}): do your credentials allow elasticache:${action}? (${message || name})`,
       { cause },
     );
   }

@@ -62,7 +62,7 @@ export class Functions {
         throw new OperatorError(
           cause instanceof ResourceNotFoundException
             ? `${this.place} has no function ${target}`
-            : `no answer from ${this.place}: is it running, and may you invoke ${target}? (${(cause as Error).message || (cause as Error).name})`,
+            : `no answer from ${this.place}: is it running, and do your credentials allow invoking ${target}? (${(cause as Error).message || (cause as Error).name})`,
           { cause },
         );
       });
@@ -84,7 +84,7 @@ export class Functions {
     if (this.stage === 'local') return undefined;
     const { AccountLimit } = await this.client.send(new GetAccountSettingsCommand()).catch((cause) => {
       throw new OperatorError(
-        `${this.place} does not tell its quotas: may you lambda:GetAccountSettings? (${(cause as Error).message})`,
+        `the quotas of ${this.place} cannot be read: do your credentials allow lambda:GetAccountSettings? (${(cause as Error).message})`,
         { cause },
       );
     });

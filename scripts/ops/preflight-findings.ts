@@ -72,22 +72,27 @@ export function preflightFindings(
     judge(
       'CDK bootstrap',
       facts.bootstrapVersion,
-      'may you cloudformation:DescribeStacks on CDKToolkit?',
+      'allow your credentials cloudformation:DescribeStacks on CDKToolkit',
       (version) => ({
         saw: version === undefined ? 'no stack CDKToolkit' : `version ${version}`,
         todo: version === undefined || version < MIN_BOOTSTRAP ? 'run npx cdk bootstrap' : undefined,
       }),
     ),
-    judge('names of stacks', facts.stacks, 'may you cloudformation:DescribeStacks?', (stacks) => {
-      const stuck = stacks.find(({ status }) => STUCK.test(status));
-      return {
-        saw:
-          stacks.map(({ name, status }) => `${name} ${status}`).join(', ') ||
-          `${names.stacks.join(', ')} are free`,
-        todo: stuck && `delete it first: aws cloudformation delete-stack --stack-name ${stuck.name}`,
-      };
-    }),
-    judge('names of functions', facts.functions, 'may you lambda:ListFunctions?', (taken) => ({
+    judge(
+      'names of stacks',
+      facts.stacks,
+      'allow your credentials cloudformation:DescribeStacks',
+      (stacks) => {
+        const stuck = stacks.find(({ status }) => STUCK.test(status));
+        return {
+          saw:
+            stacks.map(({ name, status }) => `${name} ${status}`).join(', ') ||
+            `${names.stacks.join(', ')} are free`,
+          todo: stuck && `delete it first: aws cloudformation delete-stack --stack-name ${stuck.name}`,
+        };
+      },
+    ),
+    judge('names of functions', facts.functions, 'allow your credentials lambda:ListFunctions', (taken) => ({
       saw: taken.length === 0 ? 'free' : taken.join(', '),
       // If a stack exists, the functions are its own.
       todo:
@@ -95,31 +100,34 @@ export function preflightFindings(
           ? 'another application uses these names: delete its functions, or choose another stage'
           : undefined,
     })),
-    judge('concurrent executions', facts.concurrency, 'may you lambda:GetAccountSettings?', (limit) =>
-      concurrencyOf(limit, settings),
+    judge(
+      'concurrent executions',
+      facts.concurrency,
+      'allow your credentials lambda:GetAccountSettings',
+      (limit) => concurrencyOf(limit, settings),
     ),
     quotaFinding(
       'shards of streams',
       facts.shards,
       settings.streamMode === 'on-demand' || hasStack ? 0 : settings.streamShards,
-      'may you kinesis:DescribeLimits?',
+      'allow your credentials kinesis:DescribeLimits',
       'ask for more: Service Quotas, Kinesis Data Streams, shards per Region',
     ),
     quotaFinding(
       'VPCs',
       facts.vpcs,
       hasStack ? 0 : 1,
-      'may you ec2:DescribeVpcs and servicequotas:GetServiceQuota?',
+      'allow your credentials ec2:DescribeVpcs and servicequotas:GetServiceQuota',
       'ask for more: Service Quotas, Amazon VPC, L-F678F1CE; or delete one that is unused',
     ),
     quotaFinding(
       'cache nodes',
       facts.cacheNodes,
       hasStack ? 0 : settings.cacheShards * (1 + settings.cacheReplicas),
-      'may you elasticache:DescribeCacheClusters?',
+      'allow your credentials elasticache:DescribeCacheClusters',
       'ask for more: Service Quotas, Amazon ElastiCache, nodes per Region',
     ),
-    judge('service-linked roles', facts.linkedRoles, 'may you iam:GetRole?', (there) => {
+    judge('service-linked roles', facts.linkedRoles, 'allow your credentials iam:GetRole', (there) => {
       const missing = Object.keys(LINKED_ROLES).filter((service) => !there.includes(service));
       return {
         saw: missing.length === 0 ? 'there' : `none of ${missing.join(', ')}`,

@@ -54,7 +54,7 @@ describe.each(STAGES)('stage %s', (stage) => {
     }
   });
 
-  test('acknowledges beside the construct it concerns, never for a stack', () => {
+  test('acknowledges each finding at the construct that it concerns, never for a whole stack', () => {
     for (const { path } of acknowledgements(app)) expect(path.split('/').length).toBeGreaterThan(2);
   });
 });

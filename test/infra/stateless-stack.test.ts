@@ -193,7 +193,7 @@ describe('functions', () => {
     (name) => expect(fn(name).Timeout * 1000).toBeGreaterThan(2 * MAX_CALL_MS),
   );
 
-  test('that run by the clock are not retried', () => {
+  test('that a schedule invokes are not retried', () => {
     const configs = production.properties('AWS::Lambda::EventInvokeConfig');
     expect(configs).toHaveLength(6);
     for (const config of configs) expect(config.MaximumRetryAttempts).toBe(0);

@@ -52,7 +52,7 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
       return result;
     };
 
-  test('each transition is told at least once, and in order', async () => {
+  test('receivers are notified of each transition at least once, and in order', async () => {
     const table = tiers.meta;
     const tenant: Tenant = await tiers.tenants.create('acme', 1);
     const states = new RuleStates(table, now);

@@ -544,7 +544,7 @@ describe('the HTTP API', () => {
       expect(await response.json()).toBeDefined();
     });
 
-    test('what would fill memory once it is parsed is answered, and ends no instance', async () => {
+    test('a body that would fill memory once parsed is answered, and no instance ends', async () => {
       // unit/http/json-heap bounds the memory that each takes.
       const bombs = [
         { body: `[${'{},'.repeat(1_300_000)}{}]`, status: 413 },

@@ -10,7 +10,7 @@ import { encodeV1, encodeV2 } from '../unit/protocol/prometheus/messages';
  * Requests that clients of Prometheus, InfluxDB and OpenTelemetry make in addition to sending samples.
  * test/peers runs the clients themselves.
  */
-describe('clients of others', () => {
+describe('clients of other projects', () => {
   let stack: LocalStack;
   const nowMs = Math.floor(Date.now() / 1000) * 1000 - 5_000;
   const now = nowMs / 1000;

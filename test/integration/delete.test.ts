@@ -277,7 +277,7 @@ describe('deletions', () => {
     );
   });
 
-  test('of nothing that an archived day has leave its object unchanged', async () => {
+  test('of samples that an archived day does not have leave its object unchanged', async () => {
     const { run, read } = pipeline();
     await run(post(TIMES[0]!, 1));
     await run({ kind: 'deliver', records: [0] });

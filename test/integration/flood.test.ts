@@ -67,7 +67,7 @@ describe('a flood', () => {
 
   const megabytes = (bytes: number) => Math.round(bytes / 1024 / 1024);
 
-  test('of a million samples of one series and timestamp is stored as one, and others are stored meanwhile', async () => {
+  test('of a million samples of one series and timestamp is stored as one sample, and other hosts are served at the same time', async () => {
     const [flooded, other] = [await client.createHost('flooded'), await client.createHost('other')];
     const each = SAMPLES / REQUESTS;
     const begin = Date.now();

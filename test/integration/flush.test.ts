@@ -141,7 +141,7 @@ describe('moving group-windows', () => {
     expect(await tiers.hot.mover.trim(ref, taken!, movedFrames(frames, true))).toBe(0);
   });
 
-  test('a trim of a list whose head is not what was moved does nothing, whatever its count', async () => {
+  test('a trim does nothing if the list does not begin with the moved frames, whatever their count', async () => {
     await post('failover', [
       { at: start, values: { a: 1 } },
       { at: start + 1000, values: { a: 2 } },
@@ -173,7 +173,7 @@ describe('moving group-windows', () => {
     expect([...(await read('forgotten', 'a'))]).toEqual([[1, 2]]);
   });
 
-  test('partitions are flushed side by side, and one that fails keeps none of the others back', async () => {
+  test('partitions are flushed in parallel, and a partition that fails delays no other', async () => {
     const partitions = Array.from({ length: 20 }, (_, partition) => ({ tenantId: tenant.id, partition }));
     await post('beside', [{ at: start, values: { a: 1 } }]);
     let running = 0;

@@ -162,7 +162,7 @@ describe('a read of memory', () => {
     );
   });
 
-  test('finds what a reader without memory finds, whatever was appended, moved or lost in between', async () => {
+  test('finds what a reader without a cache finds, whatever was appended, moved or lost in between', async () => {
     type Step = { readonly kind: 'append' | 'flush' | 'flushSome' | 'lose' | 'read'; readonly at: number };
     const step: fc.Arbitrary<Step> = fc.record({
       kind: fc.constantFrom<Step['kind']>('append', 'append', 'append', 'read', 'flush', 'flushSome', 'lose'),

@@ -88,7 +88,7 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
     return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0) + tiers.calls();
   }
 
-  test('the first round looks at all, others at a share, and each costs a few requests', async () => {
+  test('the first round surveys all partitions, later rounds a share, and each takes a few requests', async () => {
     const seen = async (ref: PartitionRef) =>
       Number(await tiers.redis.hget(new HotKeys(ref).mark, 'leftSeen'));
     for (let i = 0; i < 4; i++) {

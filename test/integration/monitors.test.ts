@@ -124,7 +124,7 @@ describe('monitors and checks', () => {
   let monitorId: string;
   let alertId: string;
 
-  test('a monitor opens an alert, which is listed and told', async () => {
+  test('a monitor opens an alert, which is listed and sent to receivers', async () => {
     hostId = await host('app01');
     const { port } = webhook.address() as AddressInfo;
     const channel = await call('POST', '/api/v0/channels', {
@@ -210,7 +210,7 @@ describe('monitors and checks', () => {
     ]);
   });
 
-  test('an alert that is closed by hand opens anew while its cause lasts', async () => {
+  test('an alert that is closed by hand opens again while its cause lasts', async () => {
     await postLoad(hostId, slot(10), 9);
     await evaluate(slot(10));
     const [{ id }] = await openAlerts();
@@ -257,7 +257,7 @@ describe('monitors and checks', () => {
     expect(pages.at(-1)).toBe(alertId);
   });
 
-  test('reports of checks open and close alerts, and a bad one costs no other', async () => {
+  test('reports of checks open and close alerts, and a bad report does not affect the others', async () => {
     const nowS = Math.floor(Date.now() / 1000);
     const report = (status: string, agoS: number, changes: object = {}) => ({
       ...{
@@ -330,7 +330,7 @@ describe('monitors and checks', () => {
     expect(statesOf(id)).toEqual(['warning']);
   });
 
-  test('an external URL is requested, its response time stored, and its failure told', async () => {
+  test('an external URL is requested, its response time is stored, and receivers are notified of its failure', async () => {
     let status = 200;
     const requested: string[] = [];
     const shop = createServer((request, response) => {

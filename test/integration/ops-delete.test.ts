@@ -222,7 +222,7 @@ describe('ops delete', () => {
     ).rejects.toThrow(/^from: .* \(1e\+300\)$/);
   });
 
-  test('a host is named wherever its id is taken, and usage shows its name', async () => {
+  test('a host can be given by name wherever its id is accepted, and usage shows its name', async () => {
     const { hot, warm, cold } = await ops<Record<'hot' | 'warm' | 'cold', { samples: number }>>(
       stack.url,
       ...['where', '--host', 'here', '--name', 'm'],

@@ -179,7 +179,7 @@ describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
     await post(oracle, first, second);
     await flush();
     await post(oracle, second, startMs + 3 * WINDOW_MS);
-    // The archive, the warm table and memory, a window each.
+    // The archive, the warm table and memory have one window each.
     const { tiers: reading } = await new Querier(tiers, tenant).select(
       [{ label: '__name__', op: '=~', value: '.+' }],
       { fromMs: startMs, toMs: startMs + 3 * WINDOW_MS },

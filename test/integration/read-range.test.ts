@@ -87,15 +87,16 @@ describe('what a read costs', () => {
     return { samples: block.timestamps.length, calls: tiers.calls() - before };
   }
 
-  test('from 0 is what it costs from the first sample on, however long others have posted', async () => {
+  test('from 0 costs as much as one from the first sample on, however long other sources have posted', async () => {
     const exact = await read('young', { fromMs: now - HOUR, toMs: now + 1 });
     expect(exact.samples).toBe(2);
     expect(await read('young', { fromMs: 0, toMs: now + 1 })).toEqual(exact);
-    // Catalogue and manifest, and for each day that the range may touch a warm query and an object.
+    // The requests are one each for catalogue and manifest, and for each day that the range may touch a warm
+    // query and an object.
     expect(exact.calls).toBeLessThanOrEqual(10);
   });
 
-  test('of all there is grows with the days that have data', async () => {
+  test('of all samples costs in proportion to the days that have data', async () => {
     const whole = await read('old', { fromMs: 0, toMs: now });
     expect(whole.samples).toBe(DAYS);
     expect(await read('old', { fromMs: now - (DAYS + 1) * DAY, toMs: now })).toEqual(whole);
@@ -117,7 +118,7 @@ describe('what a read costs', () => {
     }
   });
 
-  test('of what memory has whole asks memory alone, until it has left', async () => {
+  test('of a range that memory has whole asks memory alone, until a part of it has left', async () => {
     const range = { fromMs: now, toMs: now + HOUR };
     const mark = new HotKeys(ref).mark;
     const alone = { samples: 1, calls: 1 };
@@ -244,7 +245,7 @@ describe('selecting series by matchers', () => {
     expect(blocks.reduce((sum, { block }) => sum + sampleCount(block), 0)).toBe(series);
   });
 
-  test('names the host, its service and its role beside the stored labels', async () => {
+  test('adds the name, service and role of the host to the stored labels', async () => {
     const { blocks } = await new Querier(tiers, tenant).select([equals('role', 'cache')], {
       fromMs: now,
       toMs: now + 1,

@@ -292,7 +292,7 @@ describe('recovery', () => {
     expect(await tiers.hot.marks.inspect(ref)).toMatchObject({ loss: loss!.id });
   });
 
-  test('what recovery writes on a condition is done once when its first answer is lost', async () => {
+  test('a conditional write of recovery takes effect once, even if its first answer is lost', async () => {
     const client = new DynamoDBClient(localAws(tiers.awsPort));
     // Send each request twice, as the SDK does after a lost answer.
     client.middlewareStack.add(

@@ -110,7 +110,7 @@ describe('wiped or full memory', () => {
     expect(again.replay!.id).toBe(done.replay!.id);
   });
 
-  test('an operator’s replay, interrupted, watched again and repeated beside live posts, changes nothing', async () => {
+  test('an operator’s replay that is interrupted, watched again and repeated during live posts changes nothing', async () => {
     const host = await client.createHost('by-hand');
     const names = namesOf('by-hand');
     const posts = poster(host, names, 0);

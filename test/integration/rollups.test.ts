@@ -365,7 +365,7 @@ describe('rollups', () => {
     },
   );
 
-  test('list a source no more whose last samples were deleted, and the other sources of its object as before', async () => {
+  test('no longer list a source whose last samples were deleted, and list the other sources of its object as before', async () => {
     const { run, ref, records, read, expected } = pipeline(Infinity);
     const archived = async (...entries: Entry[]) => {
       for (const entry of entries) await run(entry);
@@ -389,7 +389,7 @@ describe('rollups', () => {
     }
   });
 
-  test('by the minute are of dense groups, and go when a group is dense no longer', async () => {
+  test('by the minute exist for dense groups, and are removed when a group is no longer dense', async () => {
     const { run, read, expected, records } = pipeline(1.5);
     const question = {
       stepMs: MINUTE,

@@ -137,7 +137,7 @@ describe('keys', () => {
     }
   });
 
-  test("another tenant's key, good as it is, finds nothing of this one", async () => {
+  test('a valid key of another tenant finds nothing of this tenant', async () => {
     const statuses = await Promise.all(
       [
         ['GET', `/api/v0/hosts/${host}`],

@@ -20,7 +20,7 @@ const ARCHIVED = NOW - 2 * 86_400;
 const READERS = ['duckdb==2.0.0', 'pyarrow==26.0.1', 'polars==2.1.0', 'chdb==4.4.0'];
 const INFLUXDATA = ['@influxdata/influxdb-client@1.35.0', '@influxdata/influxdb-client-apis@1.35.0'];
 
-describe('clients of others', () => {
+describe('clients of other projects', () => {
   const folder = temporaryDir();
   let stack: LocalStack;
   let env: Record<string, string>;

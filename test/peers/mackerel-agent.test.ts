@@ -176,7 +176,7 @@ describe("Mackerel's agent", () => {
     });
     // The plugin still fails: its next report opens another alert.
     await until(
-      'the alert opens anew',
+      'another alert opens',
       async () => (await openChecks()).map(({ id, message }) => `${id} ${message}`),
       (texts) => texts.some((text) => text.includes('exits') && !text.startsWith(flapping!.id)),
     );

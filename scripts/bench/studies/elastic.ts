@@ -59,7 +59,7 @@ interface Row extends Case {
   readonly joinMs: number;
   readonly readP50Ms: number;
   readonly readP99Ms: number;
-  /** The same while no slot moves. */
+  /** 99th percentile of reads while no slot moves, in ms. */
   readonly restP99Ms: number;
   readonly readsPerSecond: number;
   /** Failed reads and appends, and reads reporting that data may be missing. */
@@ -73,7 +73,8 @@ export const elastic = bench({
   summary: 'time for new cache nodes to join under load, with and without draining first',
   description:
     'Adds primaries to a real Valkey cluster of three while it is read or written, as the elasticity study of 2012 did with ' +
-    'Cassandra: by data size, share of slots, several at once, delay of reads, and drained first.',
+    'Cassandra. Varies the data size, the share of slots that moves, how many primaries join at once, the delay of reads, and ' +
+    'whether memory is drained first.',
   notes:
     'joinMs is from the first request to move slots until all nodes know their owners. Refused and lost must be 0. All servers and\n' +
     'readers share this machine; the warm table is left out.',

@@ -32,13 +32,14 @@ export const kudu = bench({
   name: 'kudu',
   summary: 'one sample per device and second, with sums by minute, hour and day',
   description:
-    'Posts a sample of each device every second, and sums each minute of each device a minute after its end, as in the study on ' +
-    'Apache Kudu; late samples included. Afterwards, every minute, hour and day is summed again, and held against an independent ' +
-    "count. The study's conditions: no write starts more than 1 s late, none fails, no sum of all devices takes over a minute, none fails.",
+    'Posts a sample of each device every second, some of them late, and sums each minute of each device a minute after its end, as ' +
+    'in the study on Apache Kudu. Afterwards sums every minute, hour and day again, and compares the sums with an independent ' +
+    "count. The study's conditions: no write starts more than 1 s late, no write fails, a sum of all devices takes at most a " +
+    'minute, and no sum fails.',
   notes:
     'The local stack is `npm start`: the functions as they are deployed, Valkey, and stand-ins for API Gateway, Kinesis, DynamoDB\n' +
-    'and S3; clients and all of these share this machine. Each of 20 clients posts its share of the devices once a second, with what\n' +
-    'is late of them; four readers read the sums, a host of 100 devices a request.',
+    'and S3; clients and all of these share this machine. Each of 20 clients posts its share of the devices once a second, together\n' +
+    'with their late samples. Four readers read the sums, one host of 100 devices per request.',
   options: {
     devices: count('devices, 100 a host', 10_000),
     seconds: count('duration in s; 180 s include the sums of one minute during writes, 600 s of eight', 180),

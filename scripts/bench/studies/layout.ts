@@ -30,8 +30,8 @@ export const layout = bench({
   name: 'layout',
   summary: 'requests and bytes of archive reads, depending on the order of series in the object',
   description:
-    'Reads of a partition-day whose series lie in the order of their sources (range, as the archive has them), of a hash of each ' +
-    'series (hash), or as they came, hour by hour (arrival): GETs, bytes and time.',
+    'Measures requests, bytes and time of reads from an archive object, for three orders of its series: by source (range, as in ' +
+    'the archive), by a hash of each series (hash), and by arrival, hour by hour (arrival).',
   notes:
     "Real: the archive's format, its writer and its reader, and an HTTP request for each range. Stubbed: S3 is an HTTP server in this\n" +
     'process, over loopback, so that a GET costs its CPU and no network; the directory is in memory, as if DynamoDB had\n' +

@@ -26,8 +26,8 @@ export const paper = bench({
   name: 'paper',
   summary: "insertion, flushes and memory, compared with the HeteroTSDB paper's method",
   description:
-    "The HeteroTSDB paper's experiments, ours and the paper's way in one run: insertion by nodes and by series, flushes, memory " +
-    'by residency.',
+    "Repeats the experiments of the HeteroTSDB paper with this system and with the paper's method, in one run: insertion for several " +
+    'numbers of nodes and series, flushes, and memory for several times in memory.',
   notes:
     'Real: post, ingester and flusher as deployed, Valkey and its cluster, the SDK and its HTTP of flushes. Stubbed: as in `bench\n' +
     "ingest` and `bench flush`. Nodes, processes and stand-ins share this machine's cores.",

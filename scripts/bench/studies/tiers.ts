@@ -77,8 +77,8 @@ export const tiers = bench({
   name: 'tiers',
   summary: 'writes and reads of items by 200 clients in each tier',
   description:
-    'New writes, random writes, random reads, and both at once, by 200 clients, of items of 100 samples: in memory as plain ' +
-    'frames, as frames and as chunks, in DynamoDB and in the archive.',
+    'Measures new writes, random writes, random reads, and random reads and writes together, by 200 clients. An item has 100 ' +
+    'samples. Items are stored in memory as plain frames, as frames and as chunks, in DynamoDB, and in the archive.',
   notes:
     "Real: the tiers' classes, Valkey, the SDK's HTTP. Stubbed: DynamoDB and S3 are ministack, which bounds their rates. All share\n" +
     'this machine. The archive is written in whole objects: its new writes are a day of 100 hosts, and it has no random ones.',

@@ -29,7 +29,7 @@ describe('a fair queue', () => {
     expect(begin([['a1', 'a2', 'a3']], 2).begun).toEqual(['a1', 'a2']);
   });
 
-  test('goes on with the others while one owner’s work takes long', async () => {
+  test('goes on with other owners while one owner’s work takes long', async () => {
     const queue = begin([['a1', 'a2'], ['b1', 'b2', 'b3'], ['c1']], 2);
     await queue.end('b1');
     await queue.end('c1');

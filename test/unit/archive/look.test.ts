@@ -9,7 +9,7 @@ describe('the archiver’s hourly look', () => {
   const all = Array.from({ length: 24 }, (_, partition) => ({ tenantId: tenantIdOf('t'), partition }));
   const hours = Array.from({ length: 24 }, (_, hour) => NOW + hour * HOUR);
 
-  test('is at every day once a day, at hours that differ, and else at recent days', () => {
+  test('checks every day of a partition once a day, at an hour that depends on the partition, and recent days each hour', () => {
     const turns = all.slice(0, 8).map((ref) => {
       const firsts = hours.map((nowMs) => hourlyLook(all, all, nowMs, 3 * DAY).fromDay(ref));
       expect(firsts.filter((day) => day === undefined)).toHaveLength(1);
@@ -20,7 +20,7 @@ describe('the archiver’s hourly look', () => {
     expect(new Set(all.map(fromDay))).toEqual(new Set([undefined, '2026-11-15']));
   });
 
-  test('is at registered partitions, and once a day at every other one', () => {
+  test('checks registered partitions each hour, and every other partition once a day', () => {
     const some = all.slice(0, 8);
     const registered = [some[3]!, { tenantId: tenantIdOf('deleted'), partition: 0 }];
     const looks = hours.map((nowMs) => hourlyLook(some, registered, nowMs, 3 * DAY).partitions);
@@ -28,7 +28,7 @@ describe('the archiver’s hourly look', () => {
     expect(looks.flat().filter(({ partition }) => partition !== 3)).toHaveLength(7);
   });
 
-  test('rolls up the partitions that are active, or whose every day it looked at', () => {
+  test('rolls up the partitions that are active, or of which it checked every day', () => {
     const look = hourlyLook(all, all, NOW, 3 * DAY);
     const turn = all.findIndex((ref) => look.fromDay(ref) === undefined);
     const active = all[(turn + 1) % all.length]!;
@@ -41,7 +41,7 @@ describe('the archiver’s hourly look', () => {
     { name: 'an open day that is not due yet', day: '2026-11-20', isArchived: false, isLate: false },
     { name: 'an open day that was due today', day: '2026-11-18', isArchived: false, isLate: false },
     { name: 'an open day that was due yesterday', day: '2026-11-17', isArchived: false, isLate: true },
-  ])('is at every day where it finds one long overdue: $name', ({ day, isArchived, isLate }) => {
+  ])('checks every day of a partition if one is long overdue: $name', ({ day, isArchived, isLate }) => {
     const archived = isArchived ? { identity: '', changes: 1, parts: [], atMs: 0 } : undefined;
     expect(isLongOverdue({ day, changes: 1, archived }, NOW, 2 * DAY)).toBe(isLate);
   });

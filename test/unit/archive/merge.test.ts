@@ -24,27 +24,27 @@ const textOf = ({ block, layout }: LayoutBlock) =>
 
 describe('the blocks of a group, merged in time', () => {
   test.each([
-    { name: 'none', blocks: [], maxSamples: 3, merged: [] },
+    { name: 'no blocks', blocks: [], maxSamples: 3, merged: [] },
     {
-      name: 'that fit into one become one, whatever their order',
+      name: 'blocks that fit into one become one, whatever their order',
       blocks: [blockOf('a', [30, 40]), blockOf('a', [10, 20])],
       maxSamples: 4,
       merged: ['a 10 20 30 40: 4'],
     },
     {
-      name: 'of different series get the union of their layouts',
+      name: 'blocks of different series get the union of their layouts',
       blocks: [blockOf('a', [10]), blockOf('bc', [10])],
       maxSamples: 3,
       merged: ['abc 10: 3'],
     },
     {
-      name: 'begin a new one where the next would make it too large',
+      name: 'a new block begins where the next input would make the block too large',
       blocks: [blockOf('a', [10, 20]), blockOf('a', [30, 40]), blockOf('a', [50])],
       maxSamples: 3,
       merged: ['a 10 20: 2', 'a 30 40 50: 3'],
     },
     {
-      name: 'that overlap stay together, however large',
+      name: 'blocks that overlap stay together, however large',
       blocks: [blockOf('a', [10, 40]), blockOf('b', [20, 30]), blockOf('a', [50])],
       maxSamples: 3,
       merged: ['ab 10 20 30 40: 4', 'a 50: 1'],
@@ -53,7 +53,7 @@ describe('the blocks of a group, merged in time', () => {
     expect(mergeInTime(blocks, maxSamples).map(textOf)).toEqual(merged);
   });
 
-  test('keep the higher version of a sample that two have', () => {
+  test('keep the higher version of a sample that two blocks have', () => {
     const [merged] = mergeInTime([blockOf('a', [10], 2n), blockOf('a', [10], 1n)]);
     expect(textOf(merged!)).toBe('a 10: 1');
     expect([...merged!.block.columns[0]!.values]).toEqual([2]);

@@ -70,7 +70,7 @@ describe('the plan for a part of an open day', () => {
       groups: ['a: copy 0 >= 5', 'b: merge 1 warm >= 6'],
     },
     {
-      name: 'a group without warm items is copied, a new one is read',
+      name: 'a group without warm items is copied, a new group is read',
       facts: factsOf({ b: '1' }, {}, [{ group: 'a', samples: 5 }]),
       groups: ['a: copy 0 >= 5', 'b: warm >= 0'],
     },
@@ -88,7 +88,7 @@ describe('the plan for a part of an open day', () => {
       groups: ['a: copy 0 merge 1 >= 9'],
     },
     {
-      name: 'a deletion does not count as loss, nor does a group of which nothing is left',
+      name: 'neither a deletion nor a group without remaining samples counts as a loss',
       facts: factsOf({}, {}, [{ group: 'a', samples: 5, deleted: 5 }]),
       groups: ['a: merge 0 >= 0'],
     },
@@ -111,22 +111,27 @@ describe('the ranges of an open day', () => {
   const part = (firstGroup: string) => ({ key: firstGroup, etag: 'e', bytes: 1, samples: 1, firstGroup });
   test.each([
     { name: 'a day that was never archived is one range', firsts: [], next: '', ranges: ['..'] },
-    { name: 'and goes on where an attempt stopped', firsts: [], next: 'm', ranges: ['m.. cut'] },
+    { name: 'a day goes on where an attempt stopped', firsts: [], next: 'm', ranges: ['m.. cut'] },
     {
-      name: 'a part has what comes before the next one',
+      name: 'a part has the groups before the next part',
       firsts: ['', 'm'],
       next: '',
       ranges: ['..m', 'm..'],
     },
-    { name: 'what an attempt has is left out', firsts: ['', 'm', 'x'], next: 'm', ranges: ['m..x', 'x..'] },
     {
-      name: 'of a part that was cut the rest is left',
+      name: 'the groups that an attempt has are left out',
+      firsts: ['', 'm', 'x'],
+      next: 'm',
+      ranges: ['m..x', 'x..'],
+    },
+    {
+      name: 'the rest of a part that an attempt has cut remains',
       firsts: ['', 'm'],
       next: 'd',
       ranges: ['d..m cut', 'm..'],
     },
     {
-      name: 'the first part has what comes before its first group',
+      name: 'the first part also has the groups before its first group',
       firsts: ['c', 'm'],
       next: '',
       ranges: ['..m', 'm..'],
@@ -138,8 +143,8 @@ describe('the ranges of an open day', () => {
 
   test.each([
     { name: 'a new part ends at the size of a part', bytes: undefined, limit: 100 },
-    { name: 'a part that is written anew may grow', bytes: 100, limit: 200 },
-    { name: 'one that has grown by more than half is split', bytes: 151, limit: 100 },
+    { name: 'a part that is rewritten may grow to twice the size', bytes: 100, limit: 200 },
+    { name: 'a part that has grown by more than half is split', bytes: 151, limit: 100 },
   ])('$name', ({ bytes, limit }) => {
     expect(partLimit(bytes === undefined ? undefined : { bytes }, 100)).toBe(limit);
   });

@@ -41,13 +41,13 @@ test.each<{
     plans: [],
   },
   {
-    name: 'makes the spans of a day again that was archived again',
+    name: 'makes the spans of a day again if the day was archived again',
     days: [archived('2026-10-31'), archived('2026-11-01', 'another')],
     states: ROLLED,
     plans: ['2026-11: 2026-11-01', '2026: 2026-10-31 2026-11-01'],
   },
   {
-    name: 'looks again at a day that was opened and whose objects held all: a deletion may have come',
+    name: 'makes a day again that was opened although its objects were complete: a deletion may have arrived',
     days: [archived('2026-10-31'), { ...archived('2026-11-01', 'e', 2), changes: 2 }],
     states: ROLLED,
     plans: ['2026-11: 2026-11-01', '2026: 2026-10-31 2026-11-01'],
@@ -65,7 +65,7 @@ test.each<{
     plans: ['2026-10 goes'],
   },
   {
-    name: 'leaves a span alone that went before',
+    name: 'leaves a span alone that was removed before',
     days: [archived('2026-11-01')],
     states: new Map([...ROLLED, ['hours#2026-10', stateOf({})]]),
     plans: [],

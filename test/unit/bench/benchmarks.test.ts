@@ -30,7 +30,7 @@ test.each([
     first: { partitions: 'born', shards: 64 },
   },
   { name: 'index', args: ['--series', '200', '--sources', '10'], first: { series: 200, sources: 10 } },
-])('$name ends in a short form, and prints one JSON value or text', async ({ name, args, first }) => {
+])('a short run of $name ends, and prints one JSON value or text', async ({ name, args, first }) => {
   const printed: string[] = [];
   for (const form of [[...args, '--json'], args])
     await benchmarkOf(name)

@@ -14,7 +14,7 @@ test('a benchmark run stops what it started in reverse order, and removes its fo
   expect(existsSync(dir)).toBe(false);
 });
 
-test('a run that fails ends everything too, although one end fails', async () => {
+test('a run that fails ends everything that it started, even if one of the ends fails', async () => {
   const ended: string[] = [];
   const run = withFrame('test', async (frame) => {
     frame.atEnd(() => ended.push('first'));

@@ -23,6 +23,6 @@ test.each([
   expect(textOf(result).split('\n')).toEqual(lines);
 });
 
-test('a line of progress leaves out what a row has not', () => {
+test('a line of progress leaves out fields that a row lacks', () => {
   expect(lineOf({ query: 'sum', ms: 1.23456, prometheusMs: undefined })).toBe('query sum, ms 1.235');
 });

@@ -113,7 +113,7 @@ test('layouts that are not live are left out', () => {
   expect(selected(index, [])).toHaveLength(2);
 });
 
-test('labels of the registry match as stored ones do, and a stored one wins', () => {
+test('labels of the registry match like stored labels, and a stored label takes precedence', () => {
   const index = indexOf([...FLEET, [load('web3', ['role', 'own'])]]);
   const roles = new Map<string, Labels>([
     ['web1', [['role', 'app']]],

@@ -237,7 +237,7 @@ describe('another layout', () => {
     );
   });
 
-  test('a column left out takes its rows and versions along', () => {
+  test('a column that is left out also removes its rows and versions', () => {
     const block = gather(only(samples(1, 50, 1), 0), only(samples(2, 51, 2), 1));
     const right = relayout(block, LAYOUT, 1, Uint32Array.of(LEFT_OUT, 0));
     expect(bitwise(right)).toEqual(bitwise(blockFromFrames(LAYOUT, 1, [samples(2, 51, 2)])));
@@ -259,7 +259,7 @@ describe('erasing samples', () => {
     ]);
   });
 
-  test('by overlapping erasures goes by the highest version of each time', () => {
+  test('by overlapping erasures uses the highest version at each time', () => {
     const block = gather(samples(0, 1, 1, 1), samples(6, 2, 2, 2), samples(15, 2, 3, 3));
     const left = eraseSamples(block, [erasure(0, 0, 10, 2), erasure(0, 5, 20, 3), erasure(0, 20, 30, 3)]);
     expect(left.columns.map(({ values }) => [...values])).toEqual([[], [1, 2, 3]]);
@@ -277,7 +277,7 @@ describe('erasing samples', () => {
     );
   });
 
-  test('and merging may come in any order', () => {
+  test('before or after merging gives the same block', () => {
     fc.assert(
       fc.property(anyBlock(SERIES), anyBlock(SERIES), anyErasures(SERIES), (a, b, erasures) => {
         const separately = mergeBlocks(eraseSamples(a, erasures), eraseSamples(b, erasures));

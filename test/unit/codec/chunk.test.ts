@@ -118,7 +118,7 @@ describe('a chunk', () => {
     );
   });
 
-  test('gives each series as the whole would', () => {
+  test('gives each series as decoding the whole would', () => {
     fc.assert(
       fc.property(anyBlock(3), (block) => {
         const chunk = openChunk(encodeChunk(block));
@@ -132,7 +132,7 @@ describe('a chunk', () => {
     );
   });
 
-  test('says what is in it', () => {
+  test('says which series, rows and times it has', () => {
     const block = blockOf([1, 2, 3], [4, 5, 6]);
     const chunk = openChunk(encodeChunk(block));
     expect(chunk).toMatchObject({
@@ -251,7 +251,7 @@ describe('what data costs', () => {
   });
 });
 
-describe('a chunk of hardly anything', () => {
+describe('a chunk of hardly any data', () => {
   // 128 columns of 8192 rows, all 0: a million values in a hundred bytes.
   const block = blockOf(...sequence(128, () => 0).map(() => new Float64Array(8192)));
   const bytes = encodeChunk(block);
@@ -273,7 +273,7 @@ describe('a chunk of hardly anything', () => {
   });
 });
 
-describe('what is no chunk', () => {
+describe('bytes that are no chunk', () => {
   test.each(Object.entries(exampleBlocks))('%s cut off anywhere: CorruptChunkError', (_, make) => {
     const bytes = encodeChunk(make());
     for (let length = 0; length < bytes.length; length++) {

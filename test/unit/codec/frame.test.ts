@@ -54,7 +54,7 @@ describe('a frame', () => {
     expect(sampleFrameBytes(encodeVersion(version), 100) / 100).toBe(8.56);
   });
 
-  test('written in place is the frame encoded', () => {
+  test('written in place has the same bytes as the encoded frame', () => {
     const bytes = new Uint8Array(200);
     const versionBytes = encodeVersion(version);
     const end = writeSampleFrame(bytes, 3, LAYOUT, post.timestamp, versionBytes, post.values);
@@ -119,7 +119,7 @@ describe('a frame', () => {
   });
 });
 
-describe('what is no frame', () => {
+describe('bytes that are no frame', () => {
   // Three values. The last one has no partner, so the frame ends with its control byte and its two bytes.
   const packable = { ...post, values: bytesOf([0, 0, 1]) };
   const partial = packPartialFrame(

@@ -121,7 +121,7 @@ describe(`of ${mutations} mutated chunks, seed ${seed}`, () => {
     });
   });
 
-  test('none whose checksum is made good gives a block that is not well-formed, or asks for more memory than its length allows', () => {
+  test('none with a corrected checksum gives a malformed block, or takes more memory than its length allows', () => {
     run(mutations / 2, (bytes) => {
       const good = withChecksum(bytes);
       const block = read(good);

@@ -73,12 +73,12 @@ describe('a service that never answers', () => {
     expect([first, second]).toEqual(['direct', 'SDK']);
   });
 
-  test('is bounded where a caller may bring a signal and brings none', async () => {
+  test('is bounded if a caller may pass a signal and passes none', async () => {
     sendsHeaders = false;
     expect(await attempts({ totalMs: 200 }, { abortSignal: undefined })).toContain('SDK');
   });
 
-  test('ends a call by the signal that it brings', async () => {
+  test('a call ends by the signal that its caller passes', async () => {
     sendsHeaders = false;
     expect(await attempts({}, { abortSignal: AbortSignal.timeout(50) })).toEqual(['SDK']);
   });

@@ -132,7 +132,7 @@ describe('the cost of a load', () => {
     expect(actual).toBeCloseTo(expected, 1);
   });
 
-  test('a host that posts alone pays five times the requests, and as much for the rest', () => {
+  test('a host that posts by itself pays five times as much for requests, and the same for everything else', () => {
     const alone = dollarsOf(forecast(measured, { ...load, samplesPerRequest: 100 }, shape));
     expect(alone['API requests']).toBe(5 * 5256);
     expect(alone['stream puts']).toBe(lines['stream puts']);
@@ -226,7 +226,7 @@ describe('the cost of an idle stage', () => {
   });
 });
 
-test('every line says how it comes about', () => {
+test('every line says how its amount is computed', () => {
   for (const { because } of forecast(measured, load, shape)) expect(because).not.toBe('');
 });
 

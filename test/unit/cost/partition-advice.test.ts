@@ -26,14 +26,14 @@ test.each<{ name: string; partitions: number; busiest?: BusiestDay; advised: num
     because: '1 M bytes a second at the peak',
   },
   {
-    name: 'or grows further',
+    name: 'it grows further under more load',
     partitions: 8,
     busiest: day(6_000_000),
     advised: 64,
     because: '6 M bytes a second at the peak',
   },
   {
-    name: 'to the most there are',
+    name: 'it grows to the maximum',
     partitions: 8,
     busiest: day(1e12),
     advised: MAX_PARTITIONS,
@@ -75,7 +75,7 @@ test.each<{ name: string; partitions: number; busiest?: BusiestDay; advised: num
     because: '10 bytes a second at the peak',
   },
   {
-    name: 'and keeps them',
+    name: 'a tenant with little data keeps two',
     partitions: 2,
     busiest: day(10),
     advised: 2,

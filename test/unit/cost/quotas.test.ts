@@ -31,8 +31,8 @@ const linesOf = (settings: SettingsInput = {}, of: Partial<Load> = {}, peak = 1)
   quotas(measured, { ...load, ...of }, shapeWith(settings), peak);
 const find = (lines: readonly QuotaLine[], what: string) => lines.find((line) => line.what === what)!;
 
-describe('what a load needs of what is limited', () => {
-  test('comes with the nearest to its limit first', () => {
+describe('what a load needs of each limit', () => {
+  test('lists the line nearest to its limit first', () => {
     const shares = linesOf().map(({ share }) => share);
     expect(shares).toEqual([...shares].sort((a, b) => b - a));
     expect(shares[0]).toBeGreaterThan(1);

@@ -17,7 +17,7 @@ describe('the cost of rules', () => {
     expect(dollars).toBeCloseTo(functionTime + writes + invocations, 6);
   });
 
-  test('grows with the rules, and is told for a thousand where there are none', () => {
+  test('grows with the number of rules, and is given for a thousand if there are none', () => {
     const [none, thousand, million] = [0, 1000, 1_000_000].map((rules) => rulesLine(measured, rules));
     expect(none!.dollars).toBe(0);
     expect(none!.because).toContain(

@@ -20,7 +20,7 @@ function pairOfEqualHash(): [Buffer, Buffer] {
 }
 
 describe('the table of bytes', () => {
-  test('finds each of many entries again, in any order, by all that names it', () => {
+  test('finds each of many entries again, in any order, by bytes, scope and part', () => {
     const table = tableOf();
     const added = new Map<number, readonly [text: string, scope: number, part: number]>();
     for (let i = 0; i < 3_000; i++)
@@ -51,7 +51,7 @@ describe('the table of bytes', () => {
     expect(table.guess(Buffer.from('..cpu,host=b x'), 2)).toBe(second);
   });
 
-  test('tells bytes of equal hash apart', () => {
+  test('distinguishes bytes of equal hash', () => {
     const [first, second] = pairOfEqualHash();
     expect(byteHash(first, 0, 12)).toBe(byteHash(second, 0, 12));
     const table = tableOf();
@@ -60,7 +60,7 @@ describe('the table of bytes', () => {
     expect(entries[0]).not.toBe(entries[1]);
   });
 
-  test('finds few of many entries of equal hash again, and others beside them', () => {
+  test('finds only a few of many entries of equal hash again, and all entries of other hashes', () => {
     // Five parts, each one of two texts of equal hash: 32 texts of equal hash.
     const texts = Array.from({ length: 32 }, (_, i) =>
       Buffer.concat(Array.from({ length: 5 }, (_, bit) => pairOfEqualHash()[(i >> bit) & 1]!)),

@@ -35,7 +35,7 @@ test("a tenant's dictionary is kept between requests while there is room", () =>
   expect(dictionaries.bytes).toBe(dictionary.bytes);
 });
 
-test('to make room the largest dictionary is forgotten: a tenant of few series loses none', () => {
+test('to make room, the largest dictionary is dropped: a tenant with few series loses none', () => {
   const dictionaries = dictionariesOf(2_000_000);
   const small = dictionaries.of('small');
   fill(small, 'h', 100);

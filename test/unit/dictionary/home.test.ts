@@ -118,14 +118,14 @@ describe('a union', () => {
     expect(counts).toEqual([[10], [11], [12], [13], [13, 1], [13, 2]]);
   });
 
-  test('begins anew after hours, without the series that are no longer sent', () => {
+  test('starts again after hours, without the series that are no longer sent', () => {
     const { split } = homeOf();
     split(range(0, 10), 0);
     expect(countsOf(split(range(0, 5), HOME_POLICY.unionMs))).toEqual([10]);
     expect(countsOf(split(range(0, 5), HOME_POLICY.unionMs + 1))).toEqual([5]);
   });
 
-  test('begins anew when more of its rows are sparse than not, later each time', () => {
+  test('starts again when more of its rows are sparse than not, later each time', () => {
     const { split } = homeOf(small);
     const sparseRowsUntilAnew = () => {
       split(range(0, 40));
@@ -159,7 +159,7 @@ describe('a home', () => {
     expect(countsOf(split([1, 2, 3], HOME_POLICY.unionMs + 1))).toEqual([10]);
   });
 
-  test('gives back the memory of unions that began anew', () => {
+  test('frees the memory of unions that started again', () => {
     const { dictionary, split } = homeOf();
     split(range(0, 200), 0);
     const bytes = dictionary.bytes;

@@ -29,8 +29,8 @@ class Flusher {
 interface Step {
   readonly appends: readonly (readonly [partition: number, lateMs: number])[];
   /**
-   * Whose round it is: 0 or 1, one of two flushers; 2, a new instance in place of flusher 0; 3, no round
-   * takes place.
+   * The flusher whose round it is: 0 or 1, one of two flushers; 2, a new instance in place of flusher 0; 3,
+   * no round takes place.
    */
   readonly flusher: number;
   /** Share of the due partitions that are moved before the round fails; 1: all. */
@@ -118,7 +118,7 @@ test('no due group-window is forgotten, and the watermark never passes what is i
   expect(() => fc.assert(days, { numRuns: 200 })).not.toThrow();
 });
 
-test('every partition is looked at within three rounds, a third of them a round', () => {
+test('every partition is surveyed within three rounds, a third of them in each round', () => {
   const known = new KnownPartitions(ALWAYS);
   const lastLook = new Map<PartitionRef, number>();
   for (let round = 0; round < 12; round++) {
@@ -138,7 +138,7 @@ test('every partition is looked at within three rounds, a third of them a round'
   }
 });
 
-test('a partition whose look failed holds the watermark back, and is looked at again', () => {
+test('a partition whose survey failed holds the watermark back, and is surveyed again', () => {
   const known = new KnownPartitions(ALWAYS);
   const [failing, other] = refs;
   for (const share of known.nextShares(false)) known.list(share, share === 0 ? [failing!, other!] : [], 50);

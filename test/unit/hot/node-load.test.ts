@@ -26,7 +26,7 @@ describe('the load of the hot tier', () => {
   test.each([
     { name: 'a node without a bound of memory', infos: [info({ used: 10 })] },
     { name: 'a node that was restarted', infos: [info({ run: 'new', cpu: 50 })] },
-    { name: 'a node that does not tell the CPU of its main thread', infos: ['run_id:a\r\n'] },
+    { name: 'a node that does not report the CPU of its main thread', infos: ['run_id:a\r\n'] },
     { name: 'no node answered', infos: [] },
   ])('is none: $name', ({ infos }) => {
     const { counters } = loadOf([info({ run: 'a', cpu: 0 })], new Map(), 0);

@@ -33,7 +33,7 @@ describe('an addition to a partition', () => {
     expect(splitAppend(addition)).toEqual([addition]);
   });
 
-  test('is cut into calls of bounded bytes, frames and layouts, with every frame once, in order, beside its layout', () => {
+  test('is cut into calls of bounded bytes, frames and layouts, with every frame once, in order, together with its layout', () => {
     const frames = fc.array(fc.tuple(fc.nat(2000), fc.constantFrom(1, 100, 30_000)), {
       minLength: 1,
       maxLength: 30,

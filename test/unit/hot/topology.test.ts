@@ -35,7 +35,7 @@ describe('primariesOf', () => {
     });
   });
 
-  test('each primary says what it serves; one that joined without slots must be asked too', () => {
+  test('each primary reports its slots; a primary that joined without slots must be asked too', () => {
     const all = [...lines, joined, failed];
     const known = [answer('n1', 'a', ...all), answer('n2', 'b', ...all)];
     expect(primariesOf(known)).toMatchObject({
@@ -58,7 +58,7 @@ describe('primariesOf', () => {
 
   test.each([
     { name: 'failures and elections are counted', more: ['fail_sent:4', 'auth-req_received:2'], failures: 6 },
-    { name: 'what never happened is not listed', more: ['ping_sent:90'], failures: 0 },
+    { name: 'counters that are 0 are not listed', more: ['ping_sent:90'], failures: 0 },
   ])('$name', ({ more, failures }) => {
     const lines = ['cluster_state:ok', ...more.map((each) => `cluster_stats_messages_${each}`)];
     const cluster = [...lines, 'cluster_stats_messages_received:207'].join('\r\n');

@@ -73,7 +73,7 @@ describe('a cache', () => {
     expect(cache.hits + cache.misses).toBe(10 * keys.length);
   });
 
-  test('an owner that sets ever new entries takes none of one below its share', () => {
+  test('an owner that sets new entries without end takes no entry of an owner below its share', () => {
     const cache = ofEntries(100);
     for (let i = 0; i < 40; i++) cache.set(String(i), i, 'quiet');
     for (let i = 0; i < 10_000; i++) cache.set(String(i), i, 'noisy');

@@ -72,12 +72,12 @@ describe('before a first deploy', () => {
       expect(find(deployed, what).state).toBe('ready');
   });
 
-  test('what may not be read is unknown, and names the right', () => {
+  test('a fact that may not be read is unknown, and the missing right is named', () => {
     expect(find({ concurrency: { untold: 'AccessDenied' } }, 'concurrent executions')).toEqual({
       what: 'concurrent executions',
       state: 'unknown',
       saw: 'AccessDenied',
-      todo: 'may you lambda:GetAccountSettings?',
+      todo: 'allow your credentials lambda:GetAccountSettings',
     });
   });
 });

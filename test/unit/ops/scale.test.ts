@@ -84,7 +84,7 @@ describe('ops scale', () => {
     expect(calls.filter((call) => call.startsWith('begin'))).toEqual(['begin 6']);
   });
 
-  test('says how many losses were noticed meanwhile', async () => {
+  test('says how many losses were noticed during the change', async () => {
     const { run, lose } = world(3);
     const result = run(4);
     setImmediate(lose);
@@ -112,7 +112,7 @@ test('ops scale without credentials fails with one sentence', async () => {
   try {
     await expect(resharding.look()).rejects.toThrow(OperatorError);
     await expect(resharding.look()).rejects.toThrow(
-      /^no answer from ElastiCache \(stack heterotsdb-dev\): may you elasticache:DescribeReplicationGroups\?/,
+      /^no answer from ElastiCache \(stack heterotsdb-dev\): do your credentials allow elasticache:DescribeReplicationGroups\?/,
     );
   } finally {
     resharding.close();

@@ -117,7 +117,7 @@ describe('a client that gets objects directly', () => {
     timer.mockRestore();
   });
 
-  test('leaves other commands, and parameters it does not know, to the SDK', async () => {
+  test('leaves other commands, and commands with unknown parameters, to the SDK', async () => {
     answers = [{ status: 200, body: '' }, part];
     await client.send(new PutObjectCommand({ Bucket: 'b', Key: 'k', Body: 'x' }));
     await client.send(new GetObjectCommand({ Bucket: 'b', Key: 'k', VersionId: '1' }));

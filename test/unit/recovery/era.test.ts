@@ -41,21 +41,24 @@ describe('an era goes on', () => {
       name: 'while slots move to it',
       looks: ['a:0-9', 'a:0-9 c:', 'a~:1-9 c~:0', 'a:5-9 c:0-4'],
     },
-    { name: 'when one that was emptied leaves', looks: ['a:0-9 b:10-19', 'a:0-19 b:', 'a:0-19'] },
     {
-      name: 'when one that was emptied leaves, although others heard that it failed',
+      name: 'when a primary leaves that was seen without slots',
+      looks: ['a:0-9 b:10-19', 'a:0-19 b:', 'a:0-19'],
+    },
+    {
+      name: 'when a primary leaves that was seen without slots, although other nodes counted a failure',
       looks: ['a:0-9 b:10-19', 'a:0-19!1 b:', 'a:0-19!2'],
     },
     {
-      name: 'when one leaves that nobody saw empty, and no other heard of a failure',
+      name: 'when a primary leaves with slots, and no node counted a failure',
       looks: ['a:0-9!3 b:10-19 c:20-29!3', 'a:0-14!3 c:15-29!3'],
     },
     {
-      name: 'when one leaves so, although one of the others does not say what it heard',
+      name: 'when a primary leaves with slots, and one node does not report its counts',
       looks: ['a:0-9!3 b:10-19 c:20-29!3', 'a:0-14!3 c:15-29'],
     },
     {
-      name: 'when the first replica of one attaches, also while slots move',
+      name: 'when the first replica of a primary attaches, also while slots move',
       looks: ['a:0-9 b~:10-19', 'a3@a:0-9 b~:10-19'],
     },
   ])('$name', ({ looks }) => {
@@ -67,13 +70,13 @@ describe('an era goes on', () => {
 describe('an era ends', () => {
   test.each([
     { name: 'when a replica takes over', looks: ['a:0-9 b:10-19', 'a2<a:0-9 b:10-19'] },
-    { name: 'when one goes, and nobody takes its place', looks: ['a:0-9 b:10-19', 'b:10-19'] },
+    { name: 'when a primary disappears without a replacement', looks: ['a:0-9 b:10-19', 'b:10-19'] },
     {
       name: 'when a primary that was a replica joins, also without slots',
       looks: ['a:0-9 b:10-19', 'a:0-9 b:10-19 d<x:'],
     },
     {
-      name: 'when one goes that never served, as it may have got keys',
+      name: 'when a primary disappears that never had slots, since it may have received keys',
       looks: ['a:0-9 b:10-19', 'a:0-9 b:10-19 c:', 'a:0-9 b:10-19'],
     },
   ])('$name; with a loss of everything if a command moves slots', ({ looks }) => {
@@ -83,29 +86,38 @@ describe('an era ends', () => {
 
   test.each([
     {
-      name: 'one goes while slots are on their way',
+      name: 'a primary disappears while slots are moving',
       looks: ['a:0-9 b:10-19', 'a~:0-9 b~:10-19', 'a2<a:0-9 b~:10-19'],
     },
     {
-      name: 'one goes, and slots of others have moved meanwhile',
+      name: 'a primary disappears, and slots of others have moved since the last look',
       looks: ['a:0-9 b:10-19 c:20-29', 'a2<a:0-9 b:15-19 c:10-14,20-29'],
     },
-    { name: 'one goes that joined and was being given slots', looks: ['a:0-9', 'a:0-9 c:', 'a~:0-9'] },
-    { name: 'one goes of which a slot is on its way', looks: ['a:0-9 b:10-19', 'a~:0-19 b~:', 'a~:0-19'] },
-    { name: 'one that nobody saw has slots of others', looks: ['a:0-9', 'a:5-9 d:0-4'] },
-    { name: 'a replica of one that nobody saw has slots of others', looks: ['a:0-9', 'a:5-9 d2<d:0-4'] },
-    { name: 'a replica of one that nobody saw is there', looks: ['a:0-9', 'a~:0-9', 'a~:0-9 d2<d:'] },
-    { name: 'one was a replica in between', looks: ['a:0-9 b~:10-19', 'a3@a<z:0-9 b~:10-19'] },
     {
-      name: 'one leaves that nobody saw empty, and another heard of a failure',
+      name: 'a primary disappears that had joined and was receiving slots',
+      looks: ['a:0-9', 'a:0-9 c:', 'a~:0-9'],
+    },
+    {
+      name: 'a primary disappears while one of its slots is moving',
+      looks: ['a:0-9 b:10-19', 'a~:0-19 b~:', 'a~:0-19'],
+    },
+    { name: 'a primary never seen before has slots of others', looks: ['a:0-9', 'a:5-9 d:0-4'] },
+    {
+      name: 'a replica of a primary never seen before has slots of others',
+      looks: ['a:0-9', 'a:5-9 d2<d:0-4'],
+    },
+    { name: 'a replica of a primary never seen before is there', looks: ['a:0-9', 'a~:0-9', 'a~:0-9 d2<d:'] },
+    { name: 'a primary was a replica in between', looks: ['a:0-9 b~:10-19', 'a3@a<z:0-9 b~:10-19'] },
+    {
+      name: 'a primary leaves with slots, and a node counted a failure',
       looks: ['a:0-9!3 b:10-19 c:20-29!3', 'a:0-14!3 c:15-29!4'],
     },
     {
-      name: 'one leaves that nobody saw empty, and nobody says what it heard',
+      name: 'a primary leaves with slots, and no node reports its counts',
       looks: ['a:0-9 b:10-19 c:20-29', 'a:0-14 c:15-29'],
     },
     {
-      name: 'one leaves that nobody saw empty, and another joins, which may be the same',
+      name: 'a primary leaves with slots, and another joins, which may be the same',
       looks: ['a:0-9!3 b:10-19 c:20-29!3', 'a:0-14!3 c:15-29!3 d:'],
     },
   ])('with a loss of everything when $name', ({ looks }) => {
@@ -131,8 +143,8 @@ describe('a mark of another primary', () => {
   const { era } = eraAfter(['a:0-9 b:10-19', 'a: b:0-19', 'b:0-19 d:']);
   test.each([
     { name: 'moved between primaries of the era', markedBy: 'b', here: 'd', of: 1, expected: true },
-    { name: 'moved from one that left empty', markedBy: 'a', here: 'b', of: 1, expected: true },
-    { name: 'is at a primary that nobody knows', markedBy: 'a', here: 'x', of: 1, expected: false },
+    { name: 'moved from a primary that left without slots', markedBy: 'a', here: 'b', of: 1, expected: true },
+    { name: 'is at an unknown primary', markedBy: 'a', here: 'x', of: 1, expected: false },
     { name: 'is of an earlier era', markedBy: 'a', here: 'b', of: 0, expected: false },
     { name: 'is of no era', markedBy: 'a', here: 'b', of: undefined, expected: false },
     { name: 'says that samples expired', markedBy: EXPIRED, here: 'b', of: 1, expected: false },

@@ -22,7 +22,7 @@ describe('lostSinceMs', () => {
     expect(lostSinceMs(flushedMs, lost)).toBe(expected);
   });
 
-  test('of a partition that another than its marked primary’s replica has, from the flushers’ watermark', () => {
+  test('of a partition that did not pass to a replica of its marked primary, from the flushers’ watermark', () => {
     const moved = { arrivedMs: 30 * MINUTE_MS, markedBy: 'a', previous: 'b' };
     expect(lostSinceMs(10 * MINUTE_MS, [moved])).toBe(9 * MINUTE_MS);
   });

@@ -78,8 +78,8 @@ describe('a slot that loses to another writer is not committed', () => {
       error: cancelled('ConditionalCheckFailed'),
       batches: [batch],
     },
-    { name: 'a transaction beside another', error: cancelled('TransactionConflict'), batches: [batch] },
-    { name: 'a put beside a transaction', error: conflict, batches: [] },
+    { name: 'a transaction during another', error: cancelled('TransactionConflict'), batches: [batch] },
+    { name: 'a put during a transaction', error: conflict, batches: [] },
   ])('$name', async ({ error, batches }) => {
     const { table } = tableFailing(error);
     expect(await new RuleStates(table).commit({ ...slot, batches })).toBe(false);

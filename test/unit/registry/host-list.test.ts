@@ -43,7 +43,7 @@ describe('a list of hosts', () => {
     { name: 'by service', filter: { service: 'shop' }, ids: ['b', 'a'] },
     { name: 'by any of several roles', filter: { service: 'shop', role: ['app', 'none'] }, ids: ['b'] },
     { name: 'by roles without a service: ignored', filter: { role: ['app'] }, ids: ['b', 'c', 'a'] },
-    { name: 'by a service of which no host is', filter: { service: 'toString' }, ids: [] },
+    { name: 'by a service without hosts', filter: { service: 'toString' }, ids: [] },
     {
       name: 'by a service that is called like a property',
       filter: { service: 'constructor', status: ['poweroff'] },

@@ -19,7 +19,7 @@ describe('the values that a sample may have, after requests', () => {
       values: [2],
     },
     {
-      name: 'acknowledged side by side: either',
+      name: 'acknowledged at the same time: either',
       attempts: [attempt(1, 0, 2), attempt(2, 1, 3)],
       values: [1, 2],
     },

@@ -72,7 +72,7 @@ describe('pools', () => {
     expect(found.size).toBe(expected);
   });
 
-  test('are asked for once in the life of an instance', async () => {
+  test('are looked up once by each instance', async () => {
     const places = new Places();
     const pools = new Pools(places);
     const first = await poolsOf(pools, request(20));
@@ -80,7 +80,7 @@ describe('pools', () => {
     expect(places.finds).toBe(1);
   });
 
-  test('are those of the instance that came first', async () => {
+  test('are those of the instance that wrote first', async () => {
     const places = new Places();
     const first = await poolsOf(new Pools(places), request(20));
     // Another instance gets the same sources and 20 more, in reverse order.
@@ -88,14 +88,14 @@ describe('pools', () => {
     expect(others.toReversed().slice(0, 20)).toEqual(first);
   });
 
-  test('take no source that another instance placed by itself', async () => {
+  test('take no source that another instance has recorded without a pool', async () => {
     const places = new Places();
     expect(await poolsOf(new Pools(places), request(2))).toEqual([undefined, undefined]);
     const found = await poolsOf(new Pools(places), request(20));
     expect(found.flatMap((pool, i) => (pool === undefined ? [i] : []))).toEqual([0, 1]);
   });
 
-  test('are not made where small sources stay apart, and those that were made stay', async () => {
+  test('are not made with smallSources=apart, and existing pools stay', async () => {
     const places = new Places();
     const first = await poolsOf(new Pools(places), request(20));
     const apart = await poolsOf(new Pools(places, false), request(40));

@@ -89,7 +89,7 @@ describe('rows cut anywhere', () => {
     expect(post(host, 1, shapes[0]!).isPartial).toBe(false);
   });
 
-  test('are stored as a plain map of them when their unions begin anew', () => {
+  test('are stored as a plain map of them when their unions start again', () => {
     const row = fc.tuple(fc.nat({ max: 280 }), fc.integer({ min: 1, max: 40 }));
     fc.assert(
       fc.property(fc.array(row, { minLength: 40, maxLength: 60 }), (rows) => {

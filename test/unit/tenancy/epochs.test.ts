@@ -34,7 +34,7 @@ test.each<{ name: string; before: Placement; partitions: number; from?: string; 
     after: epochs(['1970-01-01', 8], ['2026-11-23', 64]),
   },
   {
-    name: 'or later, if so asked',
+    name: 'growth begins later if asked',
     before: EIGHT,
     partitions: 64,
     from: '2027-01-01',
@@ -46,15 +46,15 @@ test.each<{ name: string; before: Placement; partitions: number; from?: string; 
     partitions: 4,
     after: epochs(['1970-01-01', 8], ['2026-11-01', 64], ['2026-11-23', 4]),
   },
-  { name: 'the number that holds already changes nothing', before: EIGHT, partitions: 8, after: EIGHT },
+  { name: 'the present number changes nothing', before: EIGHT, partitions: 8, after: EIGHT },
   {
-    name: 'a change for later gives way',
+    name: 'a change that was published for a later day is replaced',
     before: epochs(['1970-01-01', 8], ['2026-12-01', 64]),
     partitions: 16,
     after: epochs(['1970-01-01', 8], ['2026-11-23', 16]),
   },
   {
-    name: 'and is undone by the number before it',
+    name: 'a change is undone by the number before it',
     before: epochs(['1970-01-01', 8], ['2026-12-01', 64]),
     partitions: 8,
     from: '2026-12-01',
@@ -75,7 +75,7 @@ test.each<{ name: string; before: Placement; partitions: number; from?: string; 
 test.each([
   { name: 'a day that writers may have samples of', from: '2026-11-22', says: 'give 2026-11-23 or later' },
   { name: 'a day that is over', from: '2026-01-01', says: 'give 2026-11-23 or later' },
-  { name: 'what is no day', from: '2026-02-30', says: 'is not a day' },
+  { name: 'a text that is no day', from: '2026-02-30', says: 'is not a day' },
   { name: 'a time', from: '2027-01-01T00:00', says: 'is not a day' },
 ])('$name is refused', ({ from, says }) => {
   const refused = () => planEpoch(EIGHT, 64, NOW, from);

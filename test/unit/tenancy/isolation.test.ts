@@ -59,7 +59,7 @@ function shared(a: Place, b: Place): string[] {
   return a.name !== b.name && x.layout === y.layout ? [x.layout] : [];
 }
 
-test('10,000 pairs of tenants, sources and names: what one reaches, no other does', () => {
+test('10,000 pairs of tenants, sources and names: no key of one is reached by the other', () => {
   fc.assert(
     fc.property(pair, ([a, b]) => {
       expect(shared(a, b)).toEqual([]);

@@ -54,7 +54,7 @@ class CountedCatalogue implements Pick<Catalogue, 'existing' | 'source'> {
   }
 }
 
-test('requests of ever new sources are looked up a hundred times in a second, then refused at once', async () => {
+test('requests of new sources without end are looked up a hundred times a second, then refused at once', async () => {
   let nowMs = 0;
   const catalogue = new CountedCatalogue(acme, 'web1');
   const known = new KnownSeries(catalogue, () => nowMs);
@@ -78,7 +78,7 @@ test('requests of ever new sources are looked up a hundred times in a second, th
   expect((await known.keep(acme, rowsOf('new1'))).dropped).toBe(1);
 });
 
-test('a request of two thousand sources is through after twenty periods', async () => {
+test('a request with two thousand sources is accepted after twenty periods', async () => {
   let nowMs = 0;
   const names = many('web', 2_000);
   const catalogue = new CountedCatalogue(acme, ...names);

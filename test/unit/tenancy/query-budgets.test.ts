@@ -92,7 +92,7 @@ test('four queries of 2 s a second use up their seconds and no more than runs at
   expect(usedMs).toBeLessThanOrEqual(5 * (60_000 + 10 * 2_000));
 });
 
-test('a tenant that asks for little costs few calls of the table', async () => {
+test('a tenant with few queries costs few calls to the table', async () => {
   const made = fleet(110);
   const { refused, usedMs } = await attack(made, 10, 20);
   expect([refused, usedMs]).toEqual([0, 10 * 240 * 20]);

@@ -115,7 +115,7 @@ describe('a line', () => {
   });
 });
 
-describe('a bad line is told with its number, and the lines around it are read', () => {
+describe('a bad line is reported with its number, and the lines around it are read', () => {
   test.each([
     { body: 'm', problem: 'missing fields' },
     { body: 'm ', problem: 'missing fields' },
@@ -201,7 +201,7 @@ describe('by property', () => {
     );
   });
 
-  test('whatever the bytes are, every line is read or told, in order, and each once', () => {
+  test('whatever the bytes are, every line is read or reported, in order, and each once', () => {
     const byte = fc.constantFrom(...Buffer.from('am,= "\\\n\r#\x00fi1.e-tT_é'));
     void fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), fc.array(byte, { maxLength: 300 }), (any, likely) => {

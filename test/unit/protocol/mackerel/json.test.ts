@@ -42,7 +42,7 @@ describe('a posted array', () => {
       reason: 'value',
     },
   ])(
-    'drops an element $name, counts it as $reason, and keeps the good one beside it',
+    'drops an element $name, counts it as $reason, and keeps the good element next to it',
     ({ point, reason }) => {
       const { sources, samples, dropped } = parse([point, good]);
       expect([...dropped]).toEqual([[reason, 1]]);

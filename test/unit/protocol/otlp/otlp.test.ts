@@ -67,7 +67,7 @@ function numberOf(bits: bigint): string {
 
 const TARGET = 'instance=i-1,job=eu/shop';
 
-test('a gauge is a sample with its attributes as labels, beside job and instance', () => {
+test('a gauge is a sample with its attributes as labels, in addition to job and instance', () => {
   const point = { timeUnixNano, asDouble: 1.5, attributes: [text('http.method', 'GET')] };
   expect(samplesOf(request([{ name: 'temp', unit: 'Cel', gauge: { dataPoints: [point] } }]))).toEqual({
     samples: [`temp_celsius{http_method=GET,${TARGET}} 1.5`],

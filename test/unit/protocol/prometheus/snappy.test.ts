@@ -55,7 +55,7 @@ describe('a snappy block', () => {
     expect(() => uncompressBlock(Uint8Array.from(block))).toThrow(MalformedBytesError);
   });
 
-  test('never gives bytes of the block before, whatever bytes are altered', () => {
+  test('never gives bytes of an earlier block, whatever bytes are altered', () => {
     const block = snappyCompress(Buffer.from('abcdefgh'.repeat(40)));
     const alteration = fc.tuple(fc.nat(block.length - 1), fc.nat(255));
     fc.assert(

@@ -120,7 +120,7 @@ describe.each(VERSIONS)('a remote-write %i.0 request', (version) => {
     expect(decode(new Uint8Array(0))).toMatchObject({ seriesCount: 0, samples: { count: 0 } });
   });
 
-  test('of the other version is refused, for it would look empty', () => {
+  test('of the other version is refused, because it would look empty', () => {
     const other = ENCODE[(3 - version) as RemoteWriteVersion]([up()]);
     expect(() => decode(other)).toThrow(`no field of remote write ${version}.0`);
   });
