@@ -76,6 +76,24 @@ test('log lines that it shows are those that the code writes', () => {
   expect(unknown.map(([line]) => line)).toEqual([]);
 });
 
+test('answers of commands that it shows are those that the commands print', () => {
+  const code = globSync('{scripts/ops,shared/operations}/**/*.ts')
+    .map((file) => readFileSync(file, 'utf8'))
+    .join('\n');
+  const blocks = [...MANUAL.matchAll(/^```\w*\n(.*?)^```$/gms)].map(([, block]) => block!);
+  const answers = blocks
+    .flatMap((block) => block.split('\n'))
+    .filter((line) => line.includes('<-') && !line.startsWith('{') && !line.startsWith(' '))
+    .map((line) => line.split('<-')[0]!.trim());
+  expect(answers.length).toBeGreaterThan(10);
+  // Numbers, times, KEY, ID and dots stand for values.
+  const texts = answers.flatMap((line) =>
+    line.split(/\b[\d:.TZ-]*\d\w*|\bKEY\b|\bID\b|\.\.\.|[().:,] |: | {2,}/),
+  );
+  const unknown = texts.map((text) => text.trim()).filter((text) => / /.test(text) && !code.includes(text));
+  expect(unknown).toEqual([]);
+});
+
 function number(text: string): number {
   return Number(text.replaceAll(',', ''));
 }
