@@ -197,7 +197,7 @@ function parseJson(text: string): unknown {
  */
 function deploymentLimits(stage: Stage, s: Settings): (readonly [keyof Settings, boolean, string])[] {
   const logDays = s.logRetention / DAY_MS;
-  const reserved = s.queryConcurrency + s.flusherConcurrency;
+  const reserved = s.queryConcurrency + s.flusherConcurrency + s.postConcurrency;
   return [
     [
       'batchWindow',
@@ -242,7 +242,7 @@ function deploymentLimits(stage: Stage, s: Settings): (readonly [keyof Settings,
     [
       'accountConcurrency',
       reserved > 0 && reserved + LEAST_UNRESERVED > s.accountConcurrency,
-      `${s.accountConcurrency} is below queryConcurrency (${s.queryConcurrency}) + flusherConcurrency (${s.flusherConcurrency}) + ${LEAST_UNRESERVED} that AWS keeps unreserved; lower those, or ask AWS for a larger quota (L-B99A9384)`,
+      `${s.accountConcurrency} is below queryConcurrency (${s.queryConcurrency}) + flusherConcurrency (${s.flusherConcurrency}) + postConcurrency (${s.postConcurrency}) + ${LEAST_UNRESERVED} that AWS keeps unreserved; lower those, or ask AWS for a larger quota (L-B99A9384)`,
     ],
   ];
 }

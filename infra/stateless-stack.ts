@@ -13,6 +13,7 @@ import { Ingester } from './functions/ingester';
 import { Operator } from './functions/operator';
 import { Page } from './functions/page';
 import { Post } from './functions/post';
+import { PostUrl } from './functions/post-url';
 import { Prober } from './functions/prober';
 import { Query } from './functions/query';
 import { Recovery } from './functions/recovery';
@@ -59,6 +60,10 @@ export class StatelessStack extends Stack {
         page: page.function,
       },
     });
+    const postUrls =
+      settings.postEndpoint === 'url'
+        ? [new PostUrl(functions, 'PostUrl', { stage, post: post.function, apiUrl: api.url })]
+        : [];
     const prober = new Prober(functions, 'Prober', shared);
     const evaluator = new Evaluator(functions, 'Evaluator', {
       ...shared,
@@ -74,7 +79,7 @@ export class StatelessStack extends Stack {
       stage,
       settings,
       rules: [
-        ...[api, post, stream, ingester, all, hotTier],
+        ...[api, post, ...postUrls, stream, ingester, all, hotTier],
         ...[flusher, archiver, tables, evaluator, canary, recovery],
       ]
         .flatMap((each) => each.alarms)
@@ -87,7 +92,7 @@ export class StatelessStack extends Stack {
         // Order of the graphs: first the parts in the order in which a sample passes them, then what watches
         // over them.
         graphs: [
-          ...[api, post, stream, ingester, hotTier, flusher, archiver, tables],
+          ...[api, post, ...postUrls, stream, ingester, hotTier, flusher, archiver, tables],
           ...[evaluator, recovery, canary, all],
         ].flatMap((each) => each.graphs),
       });
@@ -100,6 +105,7 @@ export class StatelessStack extends Stack {
 
     new CfnOutput(this, 'AlarmTopicArn', { value: topic.topicArn });
     new CfnOutput(this, 'ApiUrl', { value: api.url });
+    for (const { url } of postUrls) new CfnOutput(this, 'PostUrl', { value: url });
     if (api.domainTarget !== undefined) new CfnOutput(this, 'ApiDomainTarget', { value: api.domainTarget });
   }
 }

@@ -44,6 +44,7 @@ async function start(options: StartOptions): Promise<void> {
     console.log(
       `ready in ${((Date.now() - began) / 1000).toFixed(1)} s: ${addresses.url}  API key ${addresses.apiKey}`,
     );
+    if (addresses.postUrl !== undefined) console.log(`clients may also post to ${addresses.postUrl}`);
     console.log(`the key is in ${join(stack.dataDir, KEY_FILE)}`);
     console.log(
       `connect a client: npm run ops -- connect telegraf|agent|prometheus|otel|curl --url ${addresses.url}`,

@@ -1,7 +1,9 @@
 import { postDependencies } from '../../shared/compose/post';
+import { withFunctionUrl } from '../../shared/http/function-url';
 import { httpHandler } from '../../shared/http/handler';
 import { labelValue } from '../../shared/model/labels';
 import { withMetrics } from '../../shared/platform/meters';
+import { ENV } from '../../shared/platform/names';
 import { dropHint, mackerelJson } from '../../shared/protocol/mackerel/json';
 import type { SampleCharge } from '../../shared/tenancy/sample-charge';
 import type { Tenant } from '../../shared/tenancy/tenants';
@@ -84,7 +86,9 @@ const answer = httpHandler(dependencies, {
   'POST /v1/metrics': ({ event, tenant, charge }) => takeOtlp(event, tenant, taking(tenant, charge)),
 });
 
-export const handler = withMetrics('post', answer, METRICS_MS);
+const answerAnywhere = withFunctionUrl('post', process.env[ENV.apiUrl], answer);
+
+export const handler = withMetrics('post', answerAnywhere, METRICS_MS);
 
 function taking(tenant: Tenant, charge: SampleCharge): Taking {
   const { metadata } = dependencies;

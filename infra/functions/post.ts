@@ -24,6 +24,7 @@ export class Post extends Construct implements Monitored {
       memoryMb: 1024,
       timeout: API_TIMEOUT,
       invokedBy: 'api',
+      reservedConcurrency: props.config.settings.postConcurrency,
       environment: {
         [ENV.stream]: stream.stream.streamName,
         [ENV.metaTable]: tables.meta.tableName,

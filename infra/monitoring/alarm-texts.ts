@@ -27,6 +27,12 @@ export const ALARM_TEXTS = {
     action:
       'Look at "Time of functions" on the dashboard. If `query` is slow, ask a slow read again with `curl -i`: `Server-Timing` names the slow tier. If that is `hot`, raise `cacheShards`. If `post` is slow, see `stream-throttled`.',
   },
+  'post-url-errors': {
+    meaning:
+      'More than 1 % of the requests at the URL of post get a 5xx. Agents keep their samples and send them again.',
+    action:
+      'Do what `api-errors` says for `post`. If `logs post` shows nothing and `function-throttled` is on for `post`, raise `postConcurrency`.',
+  },
   'stream-throttled': {
     meaning: 'Clients post more than the shards take. They get 503 and send again, so samples come late.',
     action:
@@ -64,7 +70,7 @@ export const ALARM_TEXTS = {
   'function-throttled': {
     meaning: "Lambda refuses to run the function SUBJECT: its concurrency, or the account's, is used up.",
     action:
-      'Run `aws lambda get-function-concurrency --function-name $STACK-SUBJECT`. If it shows a number, raise the setting `queryConcurrency` or `flusherConcurrency`. If it shows nothing, the account is at its quota: do what `concurrency` says.',
+      'Run `aws lambda get-function-concurrency --function-name $STACK-SUBJECT`. If it shows a number, raise the setting `queryConcurrency`, `flusherConcurrency` or `postConcurrency`. If it shows nothing, the account is at its quota: do what `concurrency` says.',
   },
   concurrency: {
     meaning: "Functions claim 80 % of the account's concurrency. At 100 % Lambda refuses posts and reads.",

@@ -39,6 +39,19 @@ export const awsMetric = {
       statistic,
       period: MINUTE,
     }),
+  /** Requests at a function's URL. */
+  functionUrl: (
+    metricName: 'Url4xxCount' | 'Url5xxCount' | 'UrlRequestCount' | 'UrlRequestLatency',
+    name: string,
+    statistic: string,
+  ) =>
+    new Metric({
+      namespace: 'AWS/Lambda',
+      metricName,
+      dimensionsMap: { FunctionName: name },
+      statistic,
+      period: MINUTE,
+    }),
   lambda: (
     metricName: 'Errors' | 'Throttles' | 'Duration' | 'IteratorAge' | 'ConcurrentExecutions',
     name: string,

@@ -9,26 +9,21 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import {
-  createServer,
-  type Server as HttpServer,
-  type IncomingMessage,
-  type RequestListener,
-  type ServerResponse,
-} from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../infra/config';
-import { ENV } from '../../shared/platform/names';
+import { ENV, functionName } from '../../shared/platform/names';
 import type { RuntimeSettings } from '../../shared/platform/settings';
 import { Freedoms } from '../faults/freedoms';
 import { Random } from '../faults/random';
 import { bootstrap, KEY_FILE } from './bootstrap';
 import { type Deployment, handleDeploy, LOCAL_API } from './deploy';
 import { FunctionHost } from './function-host';
+import { serveFunctionUrls } from './function-urls';
 import { handleRequest, sendJson } from './http-api';
 import { awsError, handleLambdaApi, LAMBDA_API } from './lambda-api';
+import { closeHttp, httpServer, listen } from './listen';
 import { makeSecret, refusal } from './operator-secret';
 import { Problem } from './problem';
 import { localAws, provision } from './provision';
@@ -71,6 +66,8 @@ export interface StackOptions {
 /** Output of `npm start -- --json`. */
 export interface StackAddresses {
   readonly url: string;
+  /** URL of the post function; absent unless the setting `postEndpoint` is `url`. */
+  readonly postUrl?: string;
   readonly apiKey: string;
   readonly redisUrl: string;
   readonly awsEndpoint: string;
@@ -105,11 +102,8 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
   const dataDir = options.dataDir ?? mkdtempSync(join(local, 'ephemeral-'));
   const release = claim(dataDir);
 
-  const http = createServer();
-  // As long as a load balancer's, so that clients do not send into a connection that is being closed.
-  http.keepAliveTimeout = 75_000;
   let handle: RequestListener = answerUnavailable('starting');
-  http.on('request', (request, response) => handle(request, response));
+  const http = httpServer((request, response) => handle(request, response));
   const cleanups: (() => Promise<unknown> | unknown)[] = [];
   const stop = async () => {
     handle = answerUnavailable('stopping');
@@ -206,6 +200,12 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
         options.freedomsSeed === undefined ? undefined : new Freedoms(new Random(options.freedomsSeed)),
     });
     cleanups.push(() => host.stop());
+    const functionUrls = await serveFunctionUrls(
+      stack.functionUrls,
+      (name, event) => host.invoke(name, event),
+      report,
+    );
+    cleanups.push(() => functionUrls.close());
     let { routes } = stack;
     const deploy = async ({ assembly, settings, functions }: Deployment) => {
       if (assembly !== undefined && !existsSync(join(assembly, 'manifest.json')))
@@ -266,6 +266,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
     return {
       addresses: {
         url,
+        postUrl: functionUrls.urls.get(functionName('local', 'post')),
         apiKey,
         redisUrl,
         awsEndpoint: address.endpoint,
@@ -388,24 +389,4 @@ function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-function listen(http: HttpServer, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    http.once('error', (error: NodeJS.ErrnoException) =>
-      reject(
-        error.code === 'EADDRINUSE'
-          ? new Problem(`port ${port} is taken: stop its user, or give another --port`)
-          : error,
-      ),
-    );
-    http.listen(port, '127.0.0.1', () => resolve((http.address() as AddressInfo).port));
-  });
-}
-
-function closeHttp(http: HttpServer): Promise<void> {
-  return new Promise((resolve) => {
-    http.close(() => resolve());
-    http.closeAllConnections();
-  });
 }

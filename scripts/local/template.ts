@@ -12,6 +12,8 @@ import { type Right, rightsOf } from './rights';
 export interface Stack {
   readonly functions: readonly FunctionResource[];
   readonly routes: readonly RouteResource[];
+  /** Functions that have a URL of their own. */
+  readonly functionUrls: readonly FunctionUrlResource[];
   readonly mappings: readonly MappingResource[];
   readonly schedules: readonly ScheduleResource[];
   readonly streams: readonly StreamResource[];
@@ -48,6 +50,10 @@ export function withSettings(
 export interface RouteResource {
   /** `GET /path/{parameter}` or `$default`. */
   readonly routeKey: string;
+  readonly functionName: string;
+}
+
+export interface FunctionUrlResource {
   readonly functionName: string;
 }
 
@@ -141,6 +147,7 @@ export function readTemplates(templates: readonly Template[], assemblyDir: strin
   return {
     functions: all('functions'),
     routes: all('routes'),
+    functionUrls: all('functionUrls'),
     mappings: all('mappings'),
     schedules: all('schedules'),
     streams: all('streams'),
@@ -270,6 +277,9 @@ function readTemplate(template: Template, resolve: Resolve, assemblyDir: string)
       if (integration === undefined) throw new Problem(`route ${logicalId} has no integration`);
       return { routeKey: String(properties.RouteKey), functionName: integration[1] };
     }),
+    functionUrls: ofType('AWS::Lambda::Url').map(({ properties }) => ({
+      functionName: nameOfArn(resolve(properties.TargetFunctionArn)),
+    })),
     mappings: ofType('AWS::Lambda::EventSourceMapping').map(({ properties }) => {
       const p = resolved(properties);
       return {

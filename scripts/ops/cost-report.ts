@@ -34,7 +34,7 @@ export interface CostReport {
   /** Costs if each host posts its own samples at every interval. */
   readonly byHost: LoadBill;
   readonly others: typeof OTHERS;
-  /** Costs with another setting, for batched requests. */
+  /** Costs with another setting. */
   readonly alternatives: readonly Alternative[];
   /** Costs of other loads, which come closer to $6 per billion samples. */
   readonly otherLoads: readonly OtherLoad[];
@@ -50,13 +50,21 @@ interface OtherLoad {
  * Factors of the other loads. Larger requests reduce per-request costs; more series share the fixed costs.
  */
 const LARGER = { requests: 4, series: 10 };
+/** Requests a second that AWS lets through for each unit of concurrency of a function with a URL. */
+const URL_REQUESTS_PER_CONCURRENCY = 10;
+const LEAST_POST_CONCURRENCY = 100;
+/** AWS's default quota of concurrent executions. */
+const ACCOUNT_CONCURRENCY = 1000;
 
 interface Alternative {
   /** Such as `window=4h`. */
   readonly setting: string;
   readonly deploy: string;
+  /** For batched requests. */
   readonly dollars: number;
   readonly dollarsPerBillion: number;
+  /** If each host posts its own samples. */
+  readonly byHostPerBillion: number;
 }
 
 /** The output of `ops cost --idle --json`. */
@@ -164,18 +172,20 @@ export function costReport(options: LoadOptions): CostReport {
       dollarsPerBillion: billOf(deployed, other).dollarsPerBillion,
     };
   };
+  const byHost = { ...load, samplesPerRequest: measured.load.metrics };
   const deployed = stageWith(options.set);
   const others: Record<string, string>[] = [
     ...Object.keys(measured.windows)
       .filter((window) => parseDuration(window) !== deployed.shape.settings.window)
       .map((window) => ({ window })),
     { warmTtl: '14d' },
+    atUrl(byHost),
   ];
   return {
     deploy: deployed.deploy,
     samples: samplesOfMonth(load),
     batched: billOf(deployed),
-    byHost: billOf(deployed, { ...load, samplesPerRequest: measured.load.metrics }),
+    byHost: billOf(deployed, byHost),
     others: OTHERS,
     otherLoads: [
       otherLoad(`requests of ${LARGER.requests * options.batch} samples`, LARGER.requests, 1),
@@ -188,8 +198,26 @@ export function costReport(options: LoadOptions): CostReport {
         const [[name, value]] = Object.entries(set) as [[string, string]];
         const other = stageWith({ ...options.set, ...set });
         const { dollars, dollarsPerBillion } = billOf(other);
-        return { setting: `${name}=${value}`, deploy: other.deploy, dollars, dollarsPerBillion };
+        return {
+          setting: `${name}=${value}`,
+          deploy: other.deploy,
+          dollars,
+          dollarsPerBillion,
+          byHostPerBillion: billOf(other, byHost).dollarsPerBillion,
+        };
       }),
+  };
+}
+
+/** Returns the settings with which clients post to the URL of post, with room for twice a load's requests. */
+function atUrl(load: Load): Record<string, string> {
+  const perSecond = ((load.series / load.samplesPerRequest) * 1000) / load.intervalMs;
+  const needed = Math.ceil((2 * perSecond) / URL_REQUESTS_PER_CONCURRENCY);
+  return {
+    postEndpoint: 'url',
+    postConcurrency: String(Math.max(LEAST_POST_CONCURRENCY, needed)),
+    // A large load needs a larger quota of AWS than a new stage assumes.
+    ...(needed > LEAST_POST_CONCURRENCY && { accountConcurrency: String(ACCOUNT_CONCURRENCY + needed) }),
   };
 }
 
@@ -263,12 +291,13 @@ export function costText({
       ],
     ),
     '',
-    `with another setting, in requests of ${batched.samplesPerRequest} samples`,
+    `with another setting, in requests of ${batched.samplesPerRequest} samples, and if each host posts by itself`,
     table(
-      ['dollars', 'per billion', 'setting', 'deployed by'],
-      alternatives.map(({ setting, deploy, dollars, dollarsPerBillion }) => [
+      ['dollars', 'per billion', 'by host', 'setting', 'deployed by'],
+      alternatives.map(({ setting, deploy, dollars, dollarsPerBillion, byHostPerBillion }) => [
         dollars.toFixed(2),
         dollarsPerBillion.toFixed(2),
+        byHostPerBillion.toFixed(2),
         setting,
         deploy,
       ]),

@@ -143,7 +143,8 @@ export function preflightFindings(
 }
 
 function concurrencyOf(limit: number, settings: Settings): { saw: string; todo?: string } {
-  const reserved = (settings.queryConcurrency ?? 0) + (settings.flusherConcurrency ?? 0);
+  const reserved =
+    (settings.queryConcurrency ?? 0) + (settings.flusherConcurrency ?? 0) + (settings.postConcurrency ?? 0);
   const saw = `${limit}; the stage is set for ${settings.accountConcurrency}${reserved > 0 ? ` and reserves ${reserved}` : ''}`;
   if (limit === settings.accountConcurrency) return { saw };
   if (limit <= NEW_ACCOUNT)

@@ -45,6 +45,8 @@ const HOURLY = HOURS_OF_MONTH;
 const EACH_MINUTE = 60 * HOURLY;
 /** Number of metrics watched by alarms, not counting those of each cache node. */
 const ALARM_METRICS = { full: 55, essential: 10 };
+/** Metrics watched by the alarm on the URL of post. */
+const URL_ALARM_METRICS = 2;
 
 /** @throws {InvalidSettingError} with one sentence naming what is wrong */
 export function deployedStage(stage: string, set: ContextSettings): DeployedStage {
@@ -95,7 +97,8 @@ export function withRoom(
 }
 
 function shapeOf(stage: string, settings: Settings): StageShape {
-  const { flusherLanes, monitoring, tracing, cacheShards, cacheReplicas } = settings;
+  const { flusherLanes, monitoring, tracing, cacheShards, cacheReplicas, postEndpoint } = settings;
+  const ofUrl = postEndpoint === 'url' && monitoring === 'full' ? URL_ALARM_METRICS : 0;
   const nodes = cacheShards * (cacheReplicas + 1);
   // Metrics per node: evictions; with full monitoring also memory and CPU, and with replicas their lag.
   const metricsOfNode = monitoring === 'essential' ? 1 : cacheReplicas > 0 ? 4 : 3;
@@ -111,7 +114,7 @@ function shapeOf(stage: string, settings: Settings): StageShape {
     ],
     memoryMb: MEMORY_MB,
     isTraced: (name) => sendsTraces(name, tracing),
-    alarmMetrics: ALARM_METRICS[monitoring] + nodes * metricsOfNode,
+    alarmMetrics: ALARM_METRICS[monitoring] + ofUrl + nodes * metricsOfNode,
     dashboards: monitoring === 'full' ? 1 : 0,
   };
 }

@@ -34,8 +34,10 @@ export function forecast(measured: MeasuredUnits, load: Load, shape: StageShape)
   const traces =
     (shape.isTraced('post') ? tracesOf(post.invocations) : 0) +
     (shape.isTraced('ingester') ? tracesOf(ingester.invocations) : 0);
+  const isAtUrl = settings.postEndpoint === 'url';
+  const accessLineBytes = isAtUrl ? 0 : ACCESS_LINE_BYTES;
   const logBytes =
-    requests * (ACCESS_LINE_BYTES + METRICS_PER_POST_BYTES) +
+    requests * (accessLineBytes + METRICS_PER_POST_BYTES) +
     ingester.invocations * METRICS_LINE_BYTES +
     (SECONDS_OF_MONTH / 10) * METRICS_LINE_BYTES;
   const betweenZones = 2 * samples * demand.hotBytesPerSample * ((settings.zones - 1) / settings.zones);
@@ -49,8 +51,10 @@ export function forecast(measured: MeasuredUnits, load: Load, shape: StageShape)
   return [
     line(
       'API requests',
-      `${big(samples)} samples, ${load.samplesPerRequest} a request, at $1.00 a million`,
-      requests * PRICE.httpRequest,
+      isAtUrl
+        ? 'none: clients post to the URL of the function, which charges for the invocation alone'
+        : `${big(samples)} samples, ${load.samplesPerRequest} a request, at $1.00 a million`,
+      isAtUrl ? 0 : requests * PRICE.httpRequest,
     ),
     functionTime('post', post),
     line(
@@ -101,7 +105,7 @@ export function forecast(measured: MeasuredUnits, load: Load, shape: StageShape)
     ),
     line(
       'logs',
-      `${gb(logBytes)} at $0.50: ${ACCESS_LINE_BYTES} bytes a request of the access log, metrics`,
+      `${gb(logBytes)} at $0.50: ${accessLineBytes} bytes a request of the access log, metrics`,
       (logBytes / GB) * PRICE.logGb,
     ),
     line(

@@ -85,6 +85,16 @@ const deployment = {
    */
   flusherConcurrency: count(0, 0, 1000),
   /**
+   * Where clients may post. `api`: at the API. `url`: at the API, and at the URL of the post function, whose
+   * requests AWS does not charge for. The URL redirects all other requests to the API.
+   */
+  postEndpoint: z.enum(['api', 'url']).default('api'),
+  /**
+   * Reserved concurrency of the post function, which is also its maximum. If 0, none is reserved and there is
+   * no maximum.
+   */
+  postConcurrency: count(0, 0, 10_000),
+  /**
    * Which functions send traces to X-Ray. `rare`: all except post and ingester, which are invoked so often
    * that their traces would be a ninth of the bill.
    */
@@ -298,6 +308,11 @@ export const settingsSchema = z
       complain(
         'flusherConcurrency',
         `${s.flusherConcurrency} must exceed flusherLanes (${s.flusherLanes}), or an operator's drain finds no room`,
+      );
+    if (s.postEndpoint === 'url' && s.postConcurrency === 0)
+      complain(
+        'postEndpoint',
+        'url needs postConcurrency, which is the only bound on the requests at a function URL: 10 a second for each, such as postConcurrency=100',
       );
     if ((s.domainName === '') !== (s.certificateArn === ''))
       complain(

@@ -139,9 +139,14 @@ describe('a wrong configuration is one sentence that names the field', () => {
     { context: { flusherConcurrency: '2' }, says: /^flusherConcurrency: .*drain finds no room/ },
     {
       context: { stage: 'production', accountConcurrency: '215' },
-      says: /^accountConcurrency: 215 is below queryConcurrency \(100\) \+ flusherConcurrency \(16\) \+ 100 that AWS keeps unreserved; lower those, or ask AWS for a larger quota \(L-B99A9384\)$/,
+      says: /^accountConcurrency: 215 is below queryConcurrency \(100\) \+ flusherConcurrency \(16\) \+ postConcurrency \(0\) \+ 100 that AWS keeps unreserved; lower those, or ask AWS for a larger quota \(L-B99A9384\)$/,
     },
     { context: { accountConcurrency: '10', flusherConcurrency: '3' }, says: /^accountConcurrency: / },
+    { context: { postEndpoint: 'url' }, says: /^postEndpoint: url needs postConcurrency/ },
+    {
+      context: { postEndpoint: 'url', postConcurrency: '950' },
+      says: /^accountConcurrency: 1000 is below .*postConcurrency \(950\)/,
+    },
     { context: { domainName: 'metrics.example.com' }, says: /^certificateArn: .*given together/ },
     {
       context: { domainName: 'https://example.com/', certificateArn: CERTIFICATE },

@@ -35,7 +35,11 @@ test('a million series a minute for 460 days are at most $9 a billion samples, e
   const requests = report.byHost.lines.find(({ what }) => what === 'API requests')!;
   expect(requests.dollars / (report.samples / 1e9)).toBeCloseTo(10, 6);
   expect(report.others.map(({ dollarsPerBillion }) => dollarsPerBillion)).toEqual([38, 147, 1470]);
-  expect(report.alternatives.map(({ setting }) => setting)).toEqual(['window=4h', 'warmTtl=14d']);
+  expect(report.alternatives.map(({ setting }) => setting)).toEqual([
+    'window=4h',
+    'warmTtl=14d',
+    'postEndpoint=url',
+  ]);
   // Loads that would bring the price to $6.
   expect(report.otherLoads.map(({ load }) => load)).toEqual([
     'requests of 2000 samples',
@@ -139,6 +143,7 @@ test.each<[stage: string, set: Record<string, string>]>([
   ['production', {}],
   ['production', { size: 'large', cacheShards: '6', streamMode: 'on-demand' }],
   ['production', { monitoring: 'essential', cacheReplicas: '3', tracing: 'none' }],
+  ['production', { postEndpoint: 'url', postConcurrency: '100' }],
 ])('the figures of %s with %j are those of its templates', (stage, set) => {
   const { shape } = deployedStage(stage, set);
   const synthesized = synthesizedShape(stage, set);

@@ -11,7 +11,12 @@ import { watchedMetrics } from '../support/watched-metrics';
 import { MANUAL, manualAlarms } from './manual';
 import { synthesize } from './synthesize';
 
-const { stateless: production } = synthesize({ stage: 'production' });
+// With every alarm that a stage can have.
+const { stateless: production } = synthesize({
+  stage: 'production',
+  postEndpoint: 'url',
+  postConcurrency: '100',
+});
 const alarms = production.properties('AWS::CloudWatch::Alarm');
 
 describe("the manual's alarms", () => {

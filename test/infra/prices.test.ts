@@ -32,6 +32,10 @@ const ofLines = (bill: typeof batched, ...names: string[]) =>
 const onDemand = cost({ set: { streamMode: 'on-demand' } }).batched;
 const devIdle = idle('dev').dollars;
 const devFull = idle('dev', { monitoring: 'full' }).dollars;
+const { batched: atUrl, byHost: byHostAtUrl } = cost({
+  set: { postEndpoint: 'url', postConcurrency: '100' },
+});
+const { byHost } = cost();
 const [prometheus] = OTHERS;
 const sizes = SIZES.map((size) => dollars(idle('production', { size }).dollars));
 
@@ -39,6 +43,7 @@ const sizes = SIZES.map((size) => dollars(idle('production', { size }).dollars))
 const PRICES: Readonly<Record<string, readonly string[]>> = {
   'README.md': [
     `${dollars(batched.dollars)} a month, ${cents(batched.dollarsPerBillion)} a billion samples, in requests of 500 samples, on what \`${deploy}\` deploys`,
+    `a billion costs ${cents(atUrl.dollarsPerBillion)}, and ${cents(byHostAtUrl.dollarsPerBillion)} with one post a host and minute`,
     `Idle it costs ${dollars(idle('production').dollars)}, and \`-c stage=dev\` ${dollars(devIdle)}`,
     `${prometheus.name} charges $${prometheus.dollarsPerBillion} a billion`,
   ],
@@ -52,10 +57,15 @@ const PRICES: Readonly<Record<string, readonly string[]>> = {
     `cost ${dollars(minutes.dollars - seconds.dollars)} a month more, ${dollars(minutes.dollars)} instead of ${dollars(seconds.dollars)}`,
     `traces cost ${cents(traced.dollars - batched.dollars)} a month at a million series (${cents(traced.dollarsPerBillion - batched.dollarsPerBillion)} a billion samples`,
     `and the dashboard would cost ${dollars(devFull - devIdle)} a month`,
+    `cost ${cents(byHostAtUrl.dollarsPerBillion)} a billion samples instead of ${cents(byHost.dollarsPerBillion)}; in requests of 500 samples ${cents(atUrl.dollarsPerBillion)} instead of ${cents(batched.dollarsPerBillion)}`,
     `pay ${dollars(ofLines(onDemand, 'stream on demand'))} a month for the stream instead of ${dollars(ofLines(batched, 'stream shards', 'stream puts'))}`,
   ],
   'shared/decisions/2026-11-22-what-breaks-first.md': [
     `It costs ${cents(huge.dollarsPerBillion)} a billion samples (\`ops cost --series 100000000 --tenants 10000 --set size=large\`, $${(huge.dollars / 1000).toFixed(1)} k a month)`,
+  ],
+  'shared/decisions/2026-11-25-posts-at-a-function-url.md': [
+    `cost ${cents(byHost.dollarsPerBillion)} a billion samples`,
+    `${cents(byHostAtUrl.dollarsPerBillion)} a billion samples for the same hosts, and ${cents(atUrl.dollarsPerBillion)} instead of ${cents(batched.dollarsPerBillion)}`,
   ],
   'shared/decisions/2026-11-23-little-traces.md': [
     `${dollars(traced.dollars - batched.dollars)} a month at a million series, ${cents(traced.dollarsPerBillion - batched.dollarsPerBillion)} of ${cents(traced.dollarsPerBillion)} a billion samples`,

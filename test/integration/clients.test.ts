@@ -22,7 +22,7 @@ describe('clients of other projects', () => {
   ];
 
   beforeAll(async () => {
-    stack = await startLocalStack({});
+    stack = await startLocalStack({ settings: { postEndpoint: 'url', postConcurrency: '100' } });
     const samples = Array.from({ length: 20 }, (_, i) => ({
       timestamp: nowMs - (19 - i) * 15_000,
       value: 1,
@@ -485,5 +485,74 @@ describe('clients of other projects', () => {
     expect([answer.status, await answer.text()]).toEqual([200, '{}']);
     expect((await send(Buffer.from('x'))).status).toBe(400);
     expect((await send(deflateSync(Buffer.alloc(20_000_000)))).status).toBe(413);
+  });
+
+  describe('at the URL of the post function', () => {
+    const atUrl = (path: string, body: Uint8Array | string, headers: Record<string, string> = {}) =>
+      fetch(new URL(path, stack.postUrl), {
+        method: 'POST',
+        body,
+        headers: { 'x-api-key': stack.apiKey, ...headers },
+      });
+    const storedValue = (query: string) =>
+      until(
+        query,
+        () => json('/prometheus/api/v1/query', { query, time: String(now) }),
+        ({ data }) => data?.result?.length === 1,
+      ).then(({ data }) => data.result[0].value[1]);
+
+    test('an agent registers its host by redirects, and its posts are stored', async () => {
+      const host = await atUrl('/api/v0/hosts', JSON.stringify({ name: 'url1', meta: {} }));
+      expect([host.redirected, host.url]).toEqual([true, `${stack.url}/api/v0/hosts`]);
+      const { id: hostId } = (await host.json()) as { id: string };
+      const points = JSON.stringify([{ hostId, name: 'url.value', time: now, value: 4 }]);
+      const posted = await atUrl('/api/v0/tsdb', points);
+      expect([posted.redirected, posted.status, await posted.json()]).toEqual([
+        false,
+        200,
+        { success: true },
+      ]);
+      expect(await storedValue(`{__name__="url.value",host="${hostId}"}`)).toBe('4');
+    });
+
+    test('a service with a percent-encoded name takes posts', async () => {
+      expect((await ask('/api/v0/services', { method: 'POST', body: '{"name":"url_shop"}' })).status).toBe(
+        200,
+      );
+      const points = JSON.stringify([{ name: 'url.orders', time: now, value: 5 }]);
+      expect((await atUrl('/api/v0/services/url%5Fshop/tsdb', points)).status).toBe(200);
+      expect(await storedValue('{__name__="url.orders",service="url_shop"}')).toBe('5');
+    });
+
+    test('line protocol, remote write and OTLP are taken, compressed bodies too', async () => {
+      expect((await atUrl('/write?precision=s', `url_lines value=6 ${now}`)).status).toBe(204);
+      const series = {
+        labels: [['__name__', 'url_remote']] as [string, string][],
+        samples: [{ timestamp: nowMs, value: 7 }],
+      };
+      const remote = await atUrl('/prometheus/api/v1/write', snappyCompress(encodeV1([series])), {
+        'content-type': 'application/x-protobuf',
+        'content-encoding': 'snappy',
+      });
+      expect(remote.status).toBe(204);
+      const otlp = await atUrl('/v1/metrics', deflateSync('{"resourceMetrics":[]}'), {
+        'content-type': 'application/json',
+        'content-encoding': 'deflate',
+      });
+      expect(otlp.status).toBe(200);
+      expect(await storedValue('url_lines_value')).toBe('6');
+      expect(await storedValue('url_remote')).toBe('7');
+    });
+
+    test('a post without a valid key is refused, and a read is answered by the API', async () => {
+      expect((await atUrl('/write', 'a b=1', { 'x-api-key': 'ht_wrong' })).status).toBe(401);
+      const read = await fetch(new URL('/prometheus/api/v1/query?query=1%2B1', stack.postUrl), {
+        headers: { 'x-api-key': stack.apiKey },
+      });
+      expect([read.redirected, ((await read.json()) as { status: string }).status]).toEqual([
+        true,
+        'success',
+      ]);
+    });
   });
 });

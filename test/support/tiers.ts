@@ -126,7 +126,7 @@ export async function startTiers({ redisUrl, hasFreedoms = true }: TiersOptions 
     undefined,
     hasFreedoms && process.env.FREEDOMS_SEED !== 'none' ? freedomsSeed() : undefined,
   );
-  const nothing = { functions: [], routes: [], mappings: [], schedules: [], streams: [] };
+  const nothing = { functions: [], routes: [], functionUrls: [], mappings: [], schedules: [], streams: [] };
   await provision(localAws(awsServer.port), {
     ...nothing,
     tables: [

@@ -1,0 +1,76 @@
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { log } from '../platform/log';
+import type { FunctionName } from '../platform/names';
+import { ROUTES, type Route } from './routes';
+import { pathMatches } from './unrouted';
+
+type Answer = (event: APIGatewayProxyEventV2) => Promise<APIGatewayProxyStructuredResultV2>;
+
+/** Route key of every request at a function URL. API Gateway sends a function only the routes that it has. */
+const NO_ROUTE = '$default';
+
+/**
+ * Wraps a function's HTTP handler so that it also answers at the function's own URL. AWS does not match
+ * requests there to routes, so this does. It redirects a request of any other route to the API.
+ *
+ * @param apiUrl base URL of the API; undefined if the function has no URL
+ * @see https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html
+ */
+export function withFunctionUrl(name: FunctionName, apiUrl: string | undefined, answer: Answer): Answer {
+  if (apiUrl === undefined) return answer;
+  const routes = (ROUTES as readonly Route[]).filter((route) => route.function === name);
+  return async (event) => {
+    if (event.routeKey !== NO_ROUTE) return answer(event);
+    const { method } = event.requestContext.http;
+    const route = routes.find((each) => each.method === method && pathMatches(each.path, event.rawPath));
+    if (route === undefined) return redirect(apiUrl, event);
+    const routeKey = `${route.method} ${route.path}`;
+    const pathParameters = parametersOf(route.path, event.rawPath);
+    const result = await answer({ ...event, routeKey, pathParameters });
+    if (result.statusCode! >= 400) logRefused(event, routeKey, result);
+    return result;
+  };
+}
+
+function parametersOf(pattern: string, path: string): Record<string, string> {
+  const segments = path.split('/');
+  return Object.fromEntries(
+    pattern
+      .split('/')
+      .flatMap((part, i) => (part.startsWith('{') ? [[part.slice(1, -1), decoded(segments[i]!)]] : [])),
+  );
+}
+
+/** Decodes a path segment as API Gateway does: a malformed one stays as it is. */
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+/** Redirects with 307, which keeps the method and the body. */
+function redirect(apiUrl: string, { rawPath, rawQueryString }: APIGatewayProxyEventV2) {
+  const location = new URL(apiUrl);
+  // The setters encode what a header may not contain, and cannot change the host.
+  location.pathname = rawPath;
+  location.search = rawQueryString;
+  return { statusCode: 307, headers: { location: location.href } };
+}
+
+/** A function URL has no access log, so refused requests are logged. Accepted ones are counted by AWS. */
+function logRefused(
+  { requestContext, rawPath }: APIGatewayProxyEventV2,
+  routeKey: string,
+  { statusCode }: APIGatewayProxyStructuredResultV2,
+): void {
+  const { requestId, http } = requestContext;
+  log.info('request refused', {
+    requestId,
+    sourceIp: http.sourceIp,
+    path: rawPath.slice(0, 200),
+    routeKey,
+    status: statusCode,
+  });
+}
