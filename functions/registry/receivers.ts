@@ -71,9 +71,9 @@ async function putReceivers(tenant: Tenant, asked: Receivers) {
 async function undelivered(tenant: Tenant) {
   const items = await ruleStates.undelivered(tenant.id, MAX_UNDELIVERED);
   return reply(200, {
-    batches: items.map(({ attempts, batch }) => ({
+    batches: items.map(({ attempts, refused, batch }) => ({
       ...(isEventBatch(batch) ? eventView(batch) : batchView(batch)),
-      ...{ attempts, evaluatedAt: new Date(batch.slotMs).toISOString() },
+      ...{ attempts, reasons: refused, evaluatedAt: new Date(batch.slotMs).toISOString() },
     })),
   });
 }

@@ -41,6 +41,8 @@ export interface OutboxItem {
   readonly dueMs: number;
   /** Addresses of the receivers that have accepted or finally refused it. */
   readonly taken: readonly string[];
+  /** Why receivers finally refused it; in a dead letter, also the last failure of each other receiver. */
+  readonly refused: readonly string[];
   readonly stored: Item;
 }
 
@@ -71,7 +73,7 @@ export const MAX_BATCHES = 99;
  *
  *     pk rule-states#tenant   sk group                     slot: ms   state: zstd of JSON (group-state.ts)
  *     pk monitor-states#tenant   sk monitor id            the same for a monitor (monitors/monitor-states.ts)
- *     pk rule-outbox          sk slot#tenant#group#part    batch: zstd of JSON (notification.ts)   expiresAt: s   attempts   dueMs   taken: addresses of targets
+ *     pk rule-outbox          sk slot#tenant#group#part    batch: zstd of JSON (notification.ts)   expiresAt: s   attempts   dueMs   taken: addresses of targets   refused: reasons
  *     pk rule-undelivered#tenant   sk as in the outbox      the same: a dead letter
  *     pk rule-run             sk run                       run: id   untilMs
  *     pk rule-run             sk quiet                     json: QuietSpan
@@ -206,15 +208,15 @@ export class RuleStates {
   }
 
   /** Schedules the next attempt of a batch that some receivers have not accepted. */
-  async putOff({ stored, attempts, dueMs, taken }: OutboxItem): Promise<void> {
+  async putOff(item: OutboxItem): Promise<void> {
+    const { stored, dueMs } = item;
     await this.table.client.send(
       new PutItemCommand({
         TableName: this.table.name,
         Item: {
           ...stored,
-          attempts: { N: String(attempts) },
+          ...attemptsOf(item),
           dueMs: { N: String(dueMs) },
-          ...(taken.length > 0 && { taken: { SS: [...taken] } }),
         },
       }),
     );
@@ -222,15 +224,14 @@ export class RuleStates {
 
   /** Moves a batch from the outbox to the tenant's dead letters, where it is kept for a week. */
   async giveUp(item: OutboxItem): Promise<void> {
-    const { tenantId, key, attempts, taken } = item;
+    const { tenantId, key } = item;
     await this.table.client.send(
       new PutItemCommand({
         TableName: this.table.name,
         Item: {
           ...item.stored,
           ...metaKeys.undelivered(tenantId, key),
-          attempts: { N: String(attempts) },
-          ...(taken.length > 0 && { taken: { SS: [...taken] } }),
+          ...attemptsOf(item),
           [TABLE_KEYS.ttl]: { N: String(Math.ceil(this.now() / 1000) + UNDELIVERED_SECONDS) },
         },
       }),
@@ -303,6 +304,15 @@ export class RuleStates {
   }
 }
 
+/** Returns the attributes of an item that attempts change. A set of DynamoDB holds no string twice. */
+function attemptsOf({ attempts, taken, refused }: OutboxItem): Item {
+  return {
+    attempts: { N: String(attempts) },
+    ...(taken.length > 0 && { taken: { SS: [...taken] } }),
+    ...(refused.length > 0 && { refused: { SS: [...new Set(refused)] } }),
+  };
+}
+
 function outboxItem(item: Item): OutboxItem {
   return {
     key: item.sk!.S!,
@@ -311,6 +321,7 @@ function outboxItem(item: Item): OutboxItem {
     attempts: Number(item.attempts?.N ?? 0),
     dueMs: Number(item.dueMs?.N ?? 0),
     taken: item.taken?.SS ?? [],
+    refused: item.refused?.SS ?? [],
     stored: item,
   };
 }

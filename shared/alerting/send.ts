@@ -197,7 +197,8 @@ async function empty(
       ? await dependencies.eventTargets(tenant, batch)
       : channels.map((channel) => targetOf(dependencies, channel, batch));
     const taken = new Set(item.taken);
-    let hasFailed = false;
+    const refused = new Set(item.refused);
+    const failures: string[] = [];
     for (const target of targets) {
       const { address, queue } = target;
       if (taken.has(address)) continue;
@@ -205,23 +206,24 @@ async function empty(
         waiting.add(queue);
         continue;
       }
-      if (await deliver(target, batch.tenant, report)) taken.add(address);
-      else {
-        hasFailed = true;
+      const failure = await deliver(target, batch.tenant, report);
+      if (failure === undefined || failure.isFinal) taken.add(address);
+      if (failure?.isFinal) refused.add(failure.message);
+      else if (failure !== undefined) {
+        failures.push(failure.message);
         waiting.add(queue);
       }
     }
     const left = targets.filter(({ address }) => !taken.has(address)).map(({ address }) => address);
-    if (isRepeat || left.length === 0) await states.sent(item.key);
+    const hasFailed = failures.length > 0;
+    const tried = { ...item, attempts: attempts + 1, taken: [...taken], refused: [...refused] };
+    if (isRepeat || (left.length === 0 && refused.size === 0)) await states.sent(item.key);
+    else if (left.length === 0) await states.giveUp(tried);
     else if (hasFailed && attempts + 1 === MAX_ATTEMPTS) {
-      await giveUp(dependencies, { ...item, attempts: MAX_ATTEMPTS, taken: [...taken] }, report);
+      await giveUp(dependencies, { ...tried, refused: [...refused, ...failures] }, report);
       if (isEventBatch(batch)) await dependencies.gaveUp(tenant.id, left);
-    } else if (hasFailed || taken.size > item.taken.length)
-      await states.putOff({
-        ...item,
-        ...(hasFailed && { attempts: attempts + 1, dueMs: now() + waitMs(attempts + 1) }),
-        taken: [...taken],
-      });
+    } else if (hasFailed) await states.putOff({ ...tried, dueMs: now() + waitMs(attempts + 1) });
+    else if (taken.size > item.taken.length) await states.putOff({ ...tried, attempts });
     if (!isRepeat) report.oldestMs = Math.min(report.oldestMs, left.length > 0 ? batch.slotMs : Infinity);
   }
 }
@@ -250,18 +252,22 @@ function targetOf(dependencies: SendDependencies, channel: Channel, batch: Notif
 }
 
 /**
- * @returns whether the target is done with the batch: accepted, or finally refused
+ * @returns the failure; undefined when the target accepted the batch
  */
-async function deliver({ count, deliver }: Target, tenant: string, report: Report): Promise<boolean> {
-  if (count === 0) return true;
+async function deliver(
+  { count, deliver }: Target,
+  tenant: string,
+  report: Report,
+): Promise<DeliveryError | undefined> {
+  if (count === 0) return undefined;
   try {
     await deliver();
     report.sent++;
-    return true;
+    return undefined;
   } catch (error) {
-    const { isFinal } = note(tenant, error, report);
-    if (isFinal) report.dropped += count;
-    return isFinal;
+    const failure = note(tenant, error, report);
+    if (failure.isFinal) report.dropped += count;
+    return failure;
   }
 }
 

@@ -86,6 +86,7 @@ describe('rules', () => {
     else if (text !== undefined) slackTexts.push(text);
     else if (Type === 'Notification') topicMessages.push(Message);
     else tokens.push(Token);
+    if (request.url === '/gone') response.statusCode = 410;
     response.end();
   });
   const toldOf = (alertname: string) =>
@@ -493,9 +494,20 @@ describe('rules', () => {
       (found) => found.length > 0,
     );
     expect(JSON.parse(topicMessages[0]!)).toMatchObject({ version: '4', alerts: [{ status: 'firing' }] });
-    expect(JSON.parse((await request('GET', '/api/v1/alert-receivers/undelivered')).text)).toEqual({
-      batches: [],
-    });
+    const undelivered = async () =>
+      JSON.parse((await request('GET', '/api/v1/alert-receivers/undelivered')).text).batches;
+    expect(await undelivered()).toEqual([]);
+
+    await put({ webhooks: [{ url: `${url}gone` }] });
+    await request('POST', `${RULER}/own`, 'name: other\nrules: [{ alert: Other, expr: vector(1) }]');
+    await evaluate(slot(4));
+    expect(await undelivered()).toMatchObject([
+      {
+        ...{ namespace: 'own', group: 'other', attempts: 1 },
+        reasons: [`127.0.0.1:${port} answered 410`],
+        alerts: [{ status: 'firing', labels: { alertname: 'Other' } }],
+      },
+    ]);
   });
 
   test('an outage of ingest gives no absence alert, and a report to the operator; rules go on after it', async () => {

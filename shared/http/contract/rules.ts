@@ -139,6 +139,9 @@ const undelivered = z.object({
       group: z.string(),
       evaluatedAt: z.string(),
       attempts: z.int(),
+      reasons: z.array(z.string()).meta({
+        description: 'Why receivers did not take the batch, such as "hooks.example.com answered 404".',
+      }),
       alerts: z.array(
         z.object({
           id: z.string(),

@@ -104,7 +104,7 @@ test("a webhook gets an Alertmanager's body, with the transition's id", () => {
 });
 
 const NOTHING: SendReport = { sent: 0, failed: 0, dropped: 0, outboxAgeMs: 0 };
-const ITEM = { tenantId: 'id', attempts: 0, dueMs: 0, taken: [], stored: {} };
+const ITEM = { tenantId: 'id', attempts: 0, dueMs: 0, taken: [], refused: [], stored: {} };
 
 /** Receivers of one tenant, and an outbox in memory. */
 function sender(
@@ -187,12 +187,28 @@ test('a webhook that fails is tried again, later and alone; its group waits for 
   expect(outbox.size).toBe(0);
 });
 
-test('a webhook that finally refuses a batch delays no other batch, and the refused notifications are counted', async () => {
-  const { send, got, failing, outbox } = sender(['a', 'b'], [batchOf('g')]);
+test('a batch that a webhook finally refuses becomes a dead letter with the reason, once all others took it', async () => {
+  const { send, got, failing, outbox, dead, later } = sender(['a', 'b', 'c'], [batchOf('g')]);
   failing.set('a', true);
-  expect(await send()).toEqual({ ...NOTHING, sent: 1, failed: 1, dropped: 1 });
+  failing.set('c', false);
+  expect(await send()).toMatchObject({ sent: 1, failed: 2, dropped: 1 });
   expect(got).toEqual(['b g 00']);
+  expect([outbox.size, dead.length]).toEqual([1, 0]);
+  failing.delete('c');
+  later(waitMs(1));
+  expect(await send()).toEqual({ ...NOTHING, sent: 1 });
+  expect(got).toEqual(['b g 00', 'c g 00']);
   expect(outbox.size).toBe(0);
+  expect(dead).toMatchObject([{ key: '0', attempts: 2, refused: ['a fails'] }]);
+});
+
+test('a repeat that a webhook finally refuses is dropped', async () => {
+  const { send, failing, outbox, dead } = sender([], [batchOf('g', NOW_MS, [60_000])], {
+    webhooks: [{ url: 'a', repeatInterval: '1m' }],
+  });
+  failing.set('a', true);
+  expect(await send()).toEqual({ ...NOTHING, failed: 1, dropped: 1 });
+  expect([outbox.size, dead.length]).toEqual([0, 0]);
 });
 
 test('a batch becomes a dead letter after the last attempt, with growing waits between attempts', async () => {
@@ -207,7 +223,7 @@ test('a batch becomes a dead letter after the last attempt, with growing waits b
   expect(waits.every((ms, i) => i === 0 || ms >= waits[i - 1]!)).toBe(true);
   expect(await send()).toEqual(NOTHING);
   expect(outbox.size).toBe(0);
-  expect(dead.map(({ key, attempts }) => [key, attempts])).toEqual([['0', MAX_ATTEMPTS]]);
+  expect(dead).toMatchObject([{ key: '0', attempts: MAX_ATTEMPTS, refused: ['a fails'] }]);
 });
 
 test('the oldest batches of a tenant become dead letters when too many wait', async () => {
