@@ -43,6 +43,7 @@ const ruleInputs: RuleInputs = {
   receivers,
   samplesOf: sharedSamplesOf,
   queryLimitsOf,
+  charge: (tenant, tookMs) => gatekeeper.queries.charge(tenant, tookMs),
   stage,
 };
 

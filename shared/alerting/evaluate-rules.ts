@@ -71,6 +71,8 @@ export interface RuleInputs {
    */
   readonly samplesOf: (tenant: Tenant) => (timeMs: number) => SampleStore;
   readonly queryLimitsOf: (tenant: Tenant) => QueryOptions['limits'];
+  /** Counts the time that a tenant's rules took, in ms, as query time of the tenant. */
+  readonly charge: (tenant: Tenant, tookMs: number) => Promise<void>;
   readonly stage: RuntimeSettings;
 }
 
@@ -88,8 +90,9 @@ export async function evaluateRules(
   const byTenant = Map.groupBy(loaded, ({ place }) => place.tenant);
   // The samples of one tenant are read while the rules of another are evaluated.
   await mapLimited([...byTenant.values()], PARALLEL_TENANTS, async (groups) => {
+    const beganMs = elapsedMs();
     for (const { place, evaluate } of groups) {
-      if (elapsedMs() > INVOCATION.beginMs || size > INVOCATION.maxAnswer) return;
+      if (elapsedMs() > INVOCATION.beginMs || size > INVOCATION.maxAnswer) break;
       const evaluation = await evaluate(elapsedMs).catch((error: unknown) => failedGroup(place, error));
       answer.push({ ...place, ...evaluation });
       if ('samples' in evaluation)
@@ -97,6 +100,8 @@ export async function evaluateRules(
           size += length;
     }
     reads.release(groups[0]!.place.tenant);
+    const tenant = groups.find((each) => each.tenant !== undefined)?.tenant;
+    if (tenant !== undefined) await inputs.charge(tenant, elapsedMs() - beganMs);
   });
   return answer;
 }
@@ -150,6 +155,8 @@ class TenantReads {
 
 interface LoadedGroup {
   readonly place: Place;
+  /** Absent if nothing is to be read for the group. */
+  readonly tenant?: Tenant;
   readonly evaluate: (elapsedMs: () => number) => Promise<Outcome>;
 }
 
@@ -182,7 +189,7 @@ async function load(
     expectReads(reads.of(tenant), group, plan);
     const id = `${tenant.id} ${place.group}`;
     return {
-      place,
+      ...{ place, tenant },
       evaluate: (elapsedMs) => advance(inputs, { tenant, id, stored, group, state, plan, reads }, elapsedMs),
     };
   } catch (error) {

@@ -11,6 +11,8 @@ const MINUTE_MS = 60_000;
 const REPORT_MS = 15_000;
 /** Share of a tenant's query seconds below which its queries begin without being announced. */
 const LIGHT_SHARE = 0.25;
+/** Time of a tenant's rules that an instance reports together, in ms. Small tenants cost hardly a write so. */
+const RULES_MS = 1_000;
 /** Wait suggested to a tenant that runs as many queries as it may, in ms. */
 const BUSY_MS = 1_000;
 /** Timeout of a call to the table, in ms. A query whose announcement times out is admitted. */
@@ -66,7 +68,7 @@ export class QueryBudgets {
 
   constructor(
     private readonly table: Pick<UsageTable, 'beginQuery' | 'endQueries'>,
-    private readonly meter: Pick<TenantMeter, 'limits' | 'count'>,
+    private readonly meter: Pick<TenantMeter, 'limits' | 'count' | 'settle'>,
     private readonly now: () => number = Date.now,
   ) {}
 
@@ -107,14 +109,40 @@ export class QueryBudgets {
     if (!isAnnounced) state.unsentMs += tookMs;
     const isDue = state.unsentMs > 0 && nowMs - state.calledAtMs >= REPORT_MS;
     if (!isAnnounced && !isDue) return;
-    const ofMinute = isAnnounced ? minute : state.minute;
-    const sentMs = isAnnounced ? tookMs : state.unsentMs;
-    if (!isAnnounced) state.unsentMs = 0;
-    state.calledAtMs = nowMs;
+    await this.report(tenant, state, isAnnounced ? { minute, tookMs } : undefined);
+  }
+
+  /**
+   * Counts time that a tenant's rules took. Rules are never refused, so that no dashboard silences an alert; queries have
+   * less time left instead. Never fails.
+   */
+  async charge(tenant: Tenant, tookMs: number): Promise<void> {
+    this.meter.count(tenant, { queryMs: tookMs });
+    const state = this.state(tenant, this.now());
+    state.usedMs += tookMs;
+    state.unsentMs += tookMs;
+    if (state.unsentMs < RULES_MS) return;
+    await Promise.all([this.report(tenant, state), this.meter.settle(tenant)]);
+  }
+
+  /**
+   * Adds query time to the table.
+   *
+   * @param announced the query that the table counts as running; absent: all time that was not sent yet
+   */
+  private async report(
+    tenant: Tenant,
+    state: TenantState,
+    announced?: { readonly minute: number; readonly tookMs: number },
+  ): Promise<void> {
+    const minute = announced?.minute ?? state.minute;
+    const sentMs = announced?.tookMs ?? state.unsentMs;
+    if (announced === undefined) state.unsentMs = 0;
+    state.calledAtMs = this.now();
     try {
       const signal = AbortSignal.timeout(TIMEOUT_MS);
-      const total = await this.table.endQueries(tenant.id, ofMinute, isAnnounced ? 1 : 0, sentMs, signal);
-      this.hear(state, ofMinute, total);
+      const ended = announced === undefined ? 0 : 1;
+      this.hear(state, minute, await this.table.endQueries(tenant.id, minute, ended, sentMs, signal));
     } catch (error) {
       log.warn('query time was not counted in the usage table', { error: error as Error });
     }
