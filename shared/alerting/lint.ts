@@ -1,6 +1,7 @@
 import { durationMs } from '../promql/durations';
 import { PromqlError } from '../promql/errors';
-import { childrenOf, type Expr } from '../promql/syntax';
+import { printPromql } from '../promql/print';
+import { childrenOf, type Expr, type Selector } from '../promql/syntax';
 import { nameOf } from './evaluate-rule';
 import type { Rule, RuleGroup } from './rule-file';
 
@@ -56,4 +57,29 @@ function rangesOf(expr: Expr, intervalMs: number): number[] {
     if (error instanceof PromqlError) return inner;
     throw error;
   }
+}
+
+/** Series that evaluations write. */
+const WRITTEN = ['ALERTS', 'ALERTS_FOR_STATE'];
+
+/** Returns what the rules of groups select, as text, without what rules of these groups record. */
+export function selectorsOf(groups: readonly RuleGroup[]): Set<string> {
+  const rules = groups.flatMap((group) => group.rules);
+  const recorded = new Set([
+    ...WRITTEN,
+    ...rules.flatMap((rule) => (rule.kind === 'recording' ? [nameOf(rule)] : [])),
+  ]);
+  return new Set(
+    rules
+      .flatMap(({ parsed }) => selectorsIn(parsed))
+      .filter(({ name }) => name === undefined || !recorded.has(name))
+      // Without its offset, a selector can be looked up among series.
+      .map(({ kind, start, end, matchers, name }) =>
+        printPromql({ kind, start, end, matchers, ...(name !== undefined && { name }) }),
+      ),
+  );
+}
+
+function selectorsIn(expr: Expr): Selector[] {
+  return expr.kind === 'selector' ? [expr] : childrenOf(expr).flatMap(selectorsIn);
 }

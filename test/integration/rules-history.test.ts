@@ -74,6 +74,19 @@ describe('rules over history', () => {
   const history = <T>(name: string, ...more: string[]) =>
     ops<T>(stack.url, 'rules', name, file, '--from', iso(0), '--to', iso(180), ...more);
 
+  test('check warns of selectors without a series in the last day', async () => {
+    const doubtful = join(folder, 'doubtful.yml');
+    writeFileSync(
+      doubtful,
+      `${RULES}  - { alert: Typo, expr: 'pasd > 1 or past{job!="web"} offset 1h > 1 or past{job="web"} > 40' }\n`,
+    );
+    const { files } = await ops<{ files: { warnings: string[] }[] }>(
+      ...[stack.url, 'rules', 'check', '--stored', '--key', stack.apiKey, doubtful],
+    );
+    const warning = (selector: string) => `${doubtful}: no series of the last day matches ${selector}`;
+    expect(files.map(({ warnings }) => warnings)).toEqual([[warning('pasd'), warning('past{job!="web"}')]]);
+  });
+
   test('backtest shows the alerts that would have fired, and stores nothing', async () => {
     const key = ['--key', stack.apiKey];
     expect(await history<BacktestAnswer>('backtest', ...key)).toEqual({

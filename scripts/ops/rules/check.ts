@@ -1,8 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { Command } from 'commander';
-import { lintGroup } from '../../../shared/alerting/lint';
-import { parseRuleFile } from '../../../shared/alerting/rule-file';
+import type { Command } from 'commander';
+import { lintGroup, selectorsOf } from '../../../shared/alerting/lint';
+import { parseRuleFile, type RuleGroup } from '../../../shared/alerting/rule-file';
+import { mapLimited } from '../../../shared/platform/concurrency';
+import { type ApiKeyOptions, apiKeyOption, dataDirOption } from '../api-key';
+import { apiUrlOption } from '../api-url';
+import { type CommonOptions, command } from '../command';
 import { OperatorError } from '../invoke';
+import { Ruler } from './ruler';
 
 /** Result of checking one file. */
 interface CheckedFile {
@@ -13,22 +18,39 @@ interface CheckedFile {
   readonly warnings: readonly string[];
 }
 
-interface CheckOptions {
-  readonly json?: boolean;
-  readonly strict?: boolean;
-  readonly ignoreUnknownFields?: boolean;
-}
+type CheckOptions = CommonOptions &
+  ApiKeyOptions & {
+    readonly strict?: boolean;
+    readonly ignoreUnknownFields?: boolean;
+    readonly stored?: boolean;
+  };
+
+const DAY_S = 86_400;
+/** Selectors that are looked up at once. */
+const PARALLEL = 8;
 
 /** `ops rules check`. */
 export function checkCommand(): Command {
-  return new Command('check')
-    .description("check rule files for Prometheus' errors and for likely mistakes")
+  return command('check', "check rule files for Prometheus' errors and for likely mistakes; needs no stack")
     .argument('<file...>', 'rule files')
     .option('--strict', 'treat warnings as errors')
     .option('--ignore-unknown-fields', 'ignore unknown fields')
-    .option('--json', 'print the result as JSON on stdout')
-    .action((files: string[], options: CheckOptions) => {
-      const checked = files.map((file) => checkFile(file, options));
+    .option('--stored', 'ask the stack, and warn of selectors without a series in the last day')
+    .addOption(apiUrlOption())
+    .addOption(apiKeyOption())
+    .addOption(dataDirOption())
+    .action(async (files: string[], options: CheckOptions) => {
+      const parsed = files.map((file) => ({
+        file,
+        ...parseRuleFile(readRuleFile(file), options.ignoreUnknownFields),
+      }));
+      const absent = options.stored
+        ? await absentOf(
+            parsed.flatMap(({ groups }) => groups),
+            new Ruler(options),
+          )
+        : new Set<string>();
+      const checked = parsed.map((each) => checkFile(each, absent));
       console.log(options.json ? JSON.stringify({ files: checked }) : checked.map(shown).join('\n'));
       const isBad = ({ errors, warnings }: CheckedFile) =>
         errors.length > 0 || (options.strict === true && warnings.length > 0);
@@ -36,14 +58,33 @@ export function checkCommand(): Command {
     });
 }
 
-function checkFile(file: string, { ignoreUnknownFields }: CheckOptions): CheckedFile {
-  const { groups, faults } = parseRuleFile(readRuleFile(file), ignoreUnknownFields);
+/** Returns the selectors of groups that match no series of the last day. */
+async function absentOf(groups: readonly RuleGroup[], ruler: Ruler): Promise<Set<string>> {
+  const endS = Math.ceil(Date.now() / 1000);
+  const found = await mapLimited([...selectorsOf(groups)], PARALLEL, async (selector) => {
+    const parameters = { 'match[]': selector, start: `${endS - DAY_S}`, end: `${endS}`, limit: '1' };
+    const series = await ruler.read<unknown[]>(`series?${new URLSearchParams(parameters)}`);
+    return series.length === 0 ? [selector] : [];
+  });
+  return new Set(found.flat());
+}
+
+function checkFile(
+  { file, groups, faults }: { readonly file: string } & ReturnType<typeof parseRuleFile>,
+  absent: ReadonlySet<string>,
+): CheckedFile {
+  const warnings = [
+    ...groups.flatMap(lintGroup),
+    ...[...selectorsOf(groups)]
+      .filter((selector) => absent.has(selector))
+      .map((selector) => `no series of the last day matches ${selector}`),
+  ];
   return {
     file,
     groups: groups.length,
     rules: groups.reduce((sum, { rules }) => sum + rules.length, 0),
     errors: faults.map((fault) => `${file}: ${fault}`),
-    warnings: groups.flatMap(lintGroup).map((warning) => `${file}: ${warning}`),
+    warnings: warnings.map((warning) => `${file}: ${warning}`),
   };
 }
 
