@@ -143,7 +143,7 @@ export const ALARM_TEXTS = {
     meaning:
       "Somebody was not told of an alert: a tenant's receiver refused it, twelve attempts failed, or it has waited for 15 minutes.",
     action:
-      'Run `logs evaluator`, which names tenant and host. If one tenant is named, tell it: `GET /api/v1/alert-receivers/undelivered` with its key lists what was given up, for a week. If the host answered 4xx, its address or credentials are wrong. If all tenants are named, the function does not reach the internet. What waits is sent by itself, with growing waits, for some hours.',
+      'Run `logs evaluator`, which names tenant and host. If one tenant is named, tell it: `GET /api/v1/alert-receivers/undelivered` with its key lists what was given up and why, for a week. If the host answered 4xx, its address or credentials are wrong. If all tenants are named, the function does not reach the internet. What waits is sent by itself, with growing waits, for some hours.',
   },
   'rules-failing': {
     meaning:

@@ -84,7 +84,7 @@ function usageText({ tenant, month, counts, series, bytes, cost, dollars, dollar
     );
   return [
     `${tenant} in ${month}: ${counts.samples} samples in ${counts.requests} requests; posts were charged ${counts.samplesCharged} samples`,
-    `queries: ${counts.queries}, which took ${Math.round(counts.queryMs / 1000)} s of the query function`,
+    `queries: ${counts.queries}; with the rules, they took ${Math.round(counts.queryMs / 1000)} s of the query function`,
     `series: ${series.active} active, ${series.stored} stored`,
     `bytes now: ${bytes.hot} in memory, ${bytes.warm} in the warm tier, ${bytes.cold} in the archive`,
     '',

@@ -69,7 +69,7 @@ describe('rules', () => {
   const offsetMs = 5_000;
 
   /** What the webhook received: state, alert and id of each. */
-  const told: { status: string; id: string; labels: Record<string, string> }[] = [];
+  const told: { status: string; id: string; startsAt: string; labels: Record<string, string> }[] = [];
   const slackTexts: string[] = [];
   const topicMessages: string[] = [];
   /** Tokens by which the subscriber of a topic confirms its subscription. */
@@ -438,6 +438,36 @@ describe('rules', () => {
     expect((await json('GET', '/status')).body.cluster.status).toBe('disabled');
   });
 
+  test('an outage of the evaluator for 25 minutes leaves no hole, and what is true after it is told', async () => {
+    const slot = (n: number) => startMs + n * 60_000;
+    const at = (n: number) => slot(n) - offsetMs;
+    told.length = 0;
+    for (let n = 25; n < 50; n++)
+      await post(at(n), { shop: n < 46 ? 20 : 5, blog: n >= 30 && n < 36 ? 20 : 1, api: n < 47 ? 1 : 20 });
+    expect(await evaluate(slot(49))).toMatchObject({ slots: 25, skipped: 0, failingRules: 0 });
+    expect(
+      told.map(({ status, labels, startsAt }) => `${labels.alertname} ${labels.job} ${status} ${startsAt}`),
+    ).toEqual(
+      expect.arrayContaining([
+        `High shop resolved ${new Date(slot(22)).toISOString()}`,
+        `High api firing ${new Date(slot(48)).toISOString()}`,
+      ]),
+    );
+    expect(told).toHaveLength(2);
+    await until(
+      'all slots are there',
+      () => instant('count_over_time(job:load:sum[25m])', at(49)),
+      (found) =>
+        isDeepStrictEqual(
+          found.map(([, count]) => count),
+          ['25', '25', '25'],
+        ),
+    );
+    // An alert that fired and ended in the meantime is in the history, and was told to nobody.
+    const firing = 'count_over_time(ALERTS{alertname="High",alertstate="firing",job="blog"}[25m])';
+    expect((await instant(firing, at(49)))[0]?.[1]).toBe('5');
+  });
+
   test('a removed group leaves nothing behind', async () => {
     expect((await request('DELETE', `${RULER}/web%2Fapi/load`)).status).toBe(202);
     expect((await request('DELETE', `${RULER}/web%2Fapi/load`)).status).toBe(404);
@@ -508,6 +538,7 @@ describe('rules', () => {
         alerts: [{ status: 'firing', labels: { alertname: 'Other' } }],
       },
     ]);
+    expect((await request('DELETE', `${RULER}/own/other`)).status).toBe(202);
   });
 
   test('an outage of ingest gives no absence alert, and a report to the operator; rules go on after it', async () => {
