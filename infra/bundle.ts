@@ -1,23 +1,19 @@
-import { existsSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
-import { buildSync } from 'esbuild';
 import type { FunctionName } from '../shared/platform/names';
-import { bundleForBrowser } from './browser-bundle';
-import { BUNDLE_OPTIONS } from './bundle-options';
+import { buildFunctions } from './build-functions';
 
 const FUNCTIONS_FOLDER = join(__dirname, '..', 'functions');
+const builtFolders = new Map<string, string>();
 
 /**
- * Bundles a function's code into one CommonJS file, `index.js`, including the AWS SDK. So the tested SDK is
- * the one that runs, and it loads faster than the runtime's. A folder `browser` is bundled for browsers into
- * `assets/`.
+ * Returns a function's code as an asset hashed by content, whose `index.handler` is the `handler` of
+ * `<folder>/<name>/handler.ts`.
  *
- * Calls esbuild in this process. NodejsFunction would start npx for every function.
- *
- * @param folder holds one folder per function
- * @returns an asset hashed by content, whose `index.handler` is the `handler` of `<folder>/<name>/handler.ts`
+ * @param folder contains a folder for each function
  */
 export function bundle(name: FunctionName, folder = FUNCTIONS_FOLDER): Code {
   return Code.fromAsset(join(folder, name), {
@@ -26,16 +22,38 @@ export function bundle(name: FunctionName, folder = FUNCTIONS_FOLDER): Code {
       image: DockerImage.fromRegistry('never-used'),
       local: {
         tryBundle(outputFolder) {
-          buildSync({
-            entryPoints: [join(folder, name, 'handler.ts')],
-            outfile: join(outputFolder, 'index.js'),
-            ...BUNDLE_OPTIONS,
-          });
-          const browserFolder = join(folder, name, 'browser');
-          if (existsSync(browserFolder)) bundleForBrowser(browserFolder, join(outputFolder, 'assets'));
+          cpSync(join(builtFrom(folder), name), outputFolder, { recursive: true });
           return true;
         },
       },
     },
   });
+}
+
+/**
+ * Builds a folder's functions when the first of them is bundled, and returns the folder of their builds. The
+ * variable BUNDLES names a folder that keeps them for later syntheses of the same sources.
+ */
+function builtFrom(folder: string): string {
+  const kept = process.env.BUNDLES;
+  if (kept === undefined) {
+    const known = builtFolders.get(folder);
+    if (known !== undefined) return known;
+    const built = mkdtempSync(join(tmpdir(), 'heterotsdb-bundles-'));
+    process.once('exit', () => rmSync(built, { recursive: true, force: true }));
+    buildFunctions(folder, built);
+    builtFolders.set(folder, built);
+    return built;
+  }
+  if (existsSync(kept)) return kept;
+  const built = `${kept}.${process.pid}`;
+  buildFunctions(folder, built);
+  // Renamed when complete, because several processes may synthesize at once.
+  try {
+    renameSync(built, kept);
+  } catch (error) {
+    if (!existsSync(kept)) throw error;
+    rmSync(built, { recursive: true });
+  }
+  return kept;
 }

@@ -131,7 +131,8 @@ export class FunctionHost {
     // recovery then handles it.
     void (async () => {
       for (const schedule of stack.schedules) await tick(schedule);
-    })();
+      // A stack that stops meanwhile refuses the rest.
+    })().catch(() => {});
   }
 
   has(functionName: string): boolean {

@@ -1,7 +1,7 @@
 // One instance of a function, in a process of its own that can be killed as Lambda's can. It loads the bundle
 // that would be deployed and handles one invocation at a time. Plain JavaScript, so that it starts in tens of
 // ms.
-import { createRequire } from 'node:module';
+import { createRequire, enableCompileCache, flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 
 const [codeDir, handlerName] = process.argv.slice(2);
@@ -22,7 +22,10 @@ if (skewMs !== 0) {
   });
 }
 
+// Instances of a bundle compile it once. Written at once, because an instance may be killed at any time.
+enableCompileCache(join(codeDir, '..', '..', 'compiled'));
 const handler = createRequire(import.meta.url)(join(codeDir, file))[name];
+flushCompileCache();
 
 process.on('message', async ({ id, event, deadlineMs, functionName }) => {
   const context = {

@@ -1,27 +1,54 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App, Stack } from 'aws-cdk-lib';
+import { buildFunctions } from '../../infra/build-functions';
 import { bundle } from '../../infra/bundle';
 
 const folder = mkdtempSync(join(tmpdir(), 'heterotsdb-bundle-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const functions = join(folder, 'functions');
+const source = (answer: string) => `export const handler = async (): Promise<string> => '${answer}';\n`;
 
-test('a bundle is one CommonJS file that exports the handler, and the same each time', () => {
-  mkdirSync(join(folder, 'post'));
-  writeFileSync(
-    join(folder, 'post', 'handler.ts'),
-    "export const handler = async (): Promise<string> => 'posted';\n",
-  );
-  const keys = ['a', 'b'].map((name) => {
-    const outdir = join(folder, name);
-    const stack = new Stack(new App({ outdir }), 'Stack');
-    const { s3Location } = bundle('post', folder).bind(stack);
-    const [asset] = readdirSync(outdir).filter((file) => file.startsWith('asset.'));
-    expect(readdirSync(join(outdir, asset!))).toEqual(['index.js']);
-    expect(typeof createRequire(__filename)(join(outdir, asset!, 'index.js')).handler).toBe('function');
-    return s3Location!.objectKey;
-  });
-  expect(keys[1]).toBe(keys[0]);
+beforeAll(() => {
+  for (const name of ['post', 'query']) {
+    mkdirSync(join(functions, name), { recursive: true });
+    writeFileSync(join(functions, name, 'handler.ts'), source(name));
+  }
+});
+
+afterAll(() => {
+  delete process.env.BUNDLES;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Bundles `post` for an assembly in a folder, and returns the asset's folder. */
+function bundled(name: string) {
+  const outdir = join(folder, name);
+  const stack = new Stack(new App({ outdir }), 'Stack');
+  bundle('post', functions).bind(stack);
+  return join(outdir, readdirSync(outdir).find((file) => file.startsWith('asset.'))!);
+}
+
+const load = (asset: string) => createRequire(__filename)(join(asset, 'index.js'));
+
+test('a bundle is one CommonJS file that exports the handler', async () => {
+  const asset = bundled('a');
+  expect(readdirSync(asset)).toEqual(['index.js']);
+  expect(await load(asset).handler()).toBe('post');
+});
+
+test('functions are built the same each time', () => {
+  for (const name of ['first', 'second']) buildFunctions(functions, join(folder, name));
+  for (const name of ['post', 'query']) {
+    const [first, second] = ['first', 'second'].map((of) => readFileSync(join(folder, of, name, 'index.js')));
+    expect(second).toEqual(first);
+  }
+});
+
+test('bundles that an earlier synthesis kept are used again', async () => {
+  process.env.BUNDLES = join(folder, 'kept');
+  expect(await load(bundled('b')).handler()).toBe('post');
+  writeFileSync(join(folder, 'kept', 'post', 'index.js'), "exports.handler = () => 'kept';\n");
+  expect(await load(bundled('c')).handler()).toBe('kept');
 });

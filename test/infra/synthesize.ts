@@ -40,9 +40,14 @@ export class Synthesized {
  * Synthesizes what `cdk synth -c ...` does, but without bundling the functions.
  *
  * @param choices the `-c key=value` of the command line
+ * @param isValidated whether the rules of CloudFormation are checked, too. They take longer than a synthesis,
+ *   and checks.test.ts applies them to every stage. @default false
  * @throws when a setting is wrong, or a check finds something that is not acknowledged
  */
-export function synthesize(choices: Readonly<Record<string, unknown>> = {}): {
+export function synthesize(
+  choices: Readonly<Record<string, unknown>> = {},
+  isValidated = false,
+): {
   app: App;
   stateful: Synthesized;
   stateless: Synthesized;
@@ -51,6 +56,7 @@ export function synthesize(choices: Readonly<Record<string, unknown>> = {}): {
   try {
     const app = new App({ outdir, context: { ...context, 'aws:cdk:bundling-stacks': [] } });
     const stacks = addStacks(app, readConfig(choices));
+    process.env.CDK_VALIDATION = String(isValidated);
     const assembly = app.synth();
     const read = (name: string) => new Synthesized(assembly.getStackByName(name).template);
     return { app, stateful: read(stacks.stateful.stackName), stateless: read(stacks.stateless.stackName) };
