@@ -18,6 +18,7 @@ import { DeletionTable, deletionOf } from './deletion-table';
 import { IndexTable, type LayoutOfDays } from './index-table';
 import { expiresAtOf, LAYOUT_KEPT_MS, turnOf } from './lifetimes';
 import { PoolTable } from './pool-table';
+import { dayNumber, isPutOn, memoOf, writtenAs } from './put-memo';
 import { SourceIndex } from './source-index';
 
 /** A source's entry: all layouts that its groups have had, and its deletions. */
@@ -86,7 +87,7 @@ export class Catalogue {
   readonly deletions: DeletionTable;
   private readonly pools: PoolTable;
   /**
-   * Remembers what this instance has written, to avoid writing it again: layouts (as a {@link PutMemo}),
+   * Remembers what this instance has written, to avoid writing it again: layouts (put-memo.ts),
    * entries of the index of series, and the turn in which it last renewed each source and pool.
    */
   private readonly written = new CompactMap(CACHES.catalogued);
@@ -377,27 +378,6 @@ function splitsOf(groups: Iterable<GroupId>): Map<Id, number[]> {
   );
 }
 
-/**
- * The day on which a layout was last put and the lower bound of its samples' timestamps, packed into one
- * number.
- */
-type PutMemo = number;
-
-const MEMO_SECONDS = 2 ** 33;
-
-function dayNumber(nowMs: number): number {
-  return Math.floor(nowMs / DAY_MS);
-}
-
-function memoOf(day: number, firstMs: number): PutMemo {
-  // Rounded up: at worst a layout is put once more than needed.
-  return day * MEMO_SECONDS + Math.min(MEMO_SECONDS - 1, Math.max(0, Math.ceil(firstMs / 1000)));
-}
-
-function isPutOn(day: number, firstMs: number, memo: PutMemo): boolean {
-  return Math.floor(memo / MEMO_SECONDS) === day && (memo % MEMO_SECONDS) * 1000 <= firstMs;
-}
-
 /** Maps each source in a pool's layout to the pool; empty for a layout that is a single source's own. */
 function poolOfMembers(tenantId: Id, owner: Id, layout: Pick<GroupLayout, 'id' | 'packed'>): Map<Id, Id> {
   const bytes = bytesOfPacked(layout);
@@ -410,8 +390,4 @@ function poolOfMembers(tenantId: Id, owner: Id, layout: Pick<GroupLayout, 'id' |
     }),
   );
   return new Map(Array.from(sources.values(), (source) => [sourceIdOf(tenantId, source), owner]));
-}
-
-function writtenAs(group: GroupId, layoutId: Id, windowMs: number): string {
-  return `${group}#${layoutId}#${windowMs}`;
 }

@@ -8,11 +8,11 @@ import {
   type Version,
 } from '../codec';
 import type { WindowAppend } from '../hot/frame-appender';
+import { hashesOfChecked } from '../model/checked-layouts';
 import type { SourceDeletion, VersionedDeletion } from '../model/deletion';
 import type { Id } from '../model/id';
 import { idText } from '../model/id';
 import { byKey, cutSeries, type KeyedLabels } from '../model/layout';
-import { hashesOfPacked } from '../model/layout-hashes';
 import { openLayout } from '../model/open-layouts';
 import { type PackedLayout, packSeries } from '../model/packed-layout';
 import { type GroupId, groupIdOf, windowStartMs } from '../model/placement';
@@ -165,7 +165,7 @@ function areDisjoint(byLayout: ReadonlyMap<Id, readonly VersionedRow[]>): boolea
   const hashes = new Set<number>();
   let count = 0;
   for (const [row] of byLayout.values()) {
-    const ofLayout = hashesOfPacked(row!.layout);
+    const ofLayout = hashesOfChecked(row!.layout);
     count += ofLayout.length;
     for (const each of ofLayout) hashes.add(each);
   }

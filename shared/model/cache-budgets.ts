@@ -20,9 +20,11 @@ export const CACHES = {
   metricMetadata: { name: 'metadata of metrics', bytes: 16_000_000 },
   pools: { name: 'pools of sources', bytes: 24_000_000 },
   /** Used by functions that read the stream. */
-  checkedLayouts: { name: 'well-formed layouts of records', bytes: 192_000_000 },
+  checkedLayouts: {
+    name: 'well-formed layouts of records, and the hashes of their series',
+    bytes: 208_000_000,
+  },
   unpackedLayouts: { name: 'bytes of layouts that were just checked', bytes: 10_000_000 },
-  layoutHashes: { name: 'hashes of the series of layouts', bytes: 16_000_000 },
   /** Used by functions that write to memory. */
   sentLayouts: { name: 'layouts that memory was sent', bytes: 64_000_000 },
   commonLayouts: { name: 'layouts that rows are written in', bytes: 64_000_000 },

@@ -54,16 +54,16 @@ export function unpackLayout(packed: Uint8Array): Buffer {
  * Bytes of layouts that were checked when they arrived in records, by id. Storing a new layout uses its bytes
  * three times; without the cache, an ingester would unpack them each time.
  */
-const checkedBytes = new Cache<Buffer>(CACHES.unpackedLayouts, ({ length }) => length + 200);
+const unpackedBytes = new Cache<Buffer>(CACHES.unpackedLayouts, ({ length }) => length + 200);
 
 /** @param id hash of the bytes */
-export function noteChecked(id: Id, bytes: Buffer): void {
-  checkedBytes.set(id, bytes);
+export function noteUnpacked(id: Id, bytes: Buffer): void {
+  unpackedBytes.set(id, bytes);
 }
 
 /** Returns a layout's bytes, from the cache or by unpacking them. */
 export function bytesOfPacked({ id, packed }: Pick<PackedLayout, 'id' | 'packed'>): Buffer {
-  return checkedBytes.get(id) ?? unpackLayout(packed);
+  return unpackedBytes.get(id) ?? unpackLayout(packed);
 }
 
 /** If a layout is larger, {@link packSeries} replaces the buffer, to free its memory. */

@@ -1,13 +1,11 @@
 import { crc32 } from 'node:zlib';
 import { isPresenceOf, presenceBytes, presentCount } from '../codec';
 import { ByteReader, MalformedBytesError } from '../model/bytes';
-import { Cache } from '../model/cache';
-import { CACHES } from '../model/cache-budgets';
+import { checkedLayout, noteChecked } from '../model/checked-layouts';
 import type { SourceDeletion } from '../model/deletion';
 import { ID_BYTES, idText } from '../model/id';
 import { checkLayout, layoutIdOf } from '../model/layout-bytes';
-import { noteHashes } from '../model/layout-hashes';
-import { noteChecked, type PackedLayout, unpackLayout } from '../model/packed-layout';
+import { noteUnpacked, type PackedLayout, unpackLayout } from '../model/packed-layout';
 import { MAX_PARTITIONS } from '../model/placement';
 import { CRC_BYTES, HEADER_BYTES, MAGIC, type StreamRecord, VERSION } from './record';
 
@@ -51,13 +49,10 @@ function checkedBody(bytes: Uint8Array): Uint8Array {
   return body;
 }
 
-/** Layouts that were verified, by id. Most records repeat the same few layouts every minute. */
-const checkedLayouts = new Cache<PackedLayout>(CACHES.checkedLayouts, ({ packed }) => packed.length + 350);
-
 /** Returns a record's layout. Verifies its bytes unless the cache has an equal layout. */
 function packedLayout(idBytes: Uint8Array, packed: Buffer): PackedLayout {
   const id = idText(idBytes);
-  const cached = checkedLayouts.get(id);
+  const cached = checkedLayout(id);
   if (cached !== undefined && packed.equals(cached.packed)) return cached;
   const bytes = unpackLayout(packed);
   const found = layoutIdOf(bytes);
@@ -66,9 +61,8 @@ function packedLayout(idBytes: Uint8Array, packed: Buffer): PackedLayout {
   const hashes = checkLayout(bytes);
   // A copy, because a view would keep the whole record in memory.
   const layout = { id, idBytes: found, seriesCount: hashes.length, packed: new Uint8Array(packed) };
-  noteChecked(id, bytes);
-  noteHashes(id, hashes);
-  checkedLayouts.set(id, layout);
+  noteUnpacked(id, bytes);
+  noteChecked(layout, hashes);
   return layout;
 }
 

@@ -1,10 +1,10 @@
 import type { Catalogue } from '../catalogue/catalogue';
 import { Cache } from '../model/cache';
 import { CACHES } from '../model/cache-budgets';
+import { hashesOfChecked } from '../model/checked-layouts';
 import { HashSet } from '../model/hash-set';
 import type { Id } from '../model/id';
 import { seriesHashes } from '../model/layout-bytes';
-import { hashesOfPacked } from '../model/layout-hashes';
 import type { PackedLayout } from '../model/packed-layout';
 import { type GroupId, sourceIdOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
@@ -63,7 +63,7 @@ export class SeriesCounter {
         ? new HashSet(fresh.reduce((sum, { seriesCount }) => sum + seriesCount, 0))
         : await this.olderThan(tenantId, sourceId, fresh));
     const before = known.size;
-    for (const layout of fresh) for (const series of hashesOfPacked(layout)) known.add(series);
+    for (const layout of fresh) for (const series of hashesOfChecked(layout)) known.add(series);
     // Set it again, so that the cache learns its new size.
     this.cache.set(sourceId, known, tenantId);
     return known.size - before;
