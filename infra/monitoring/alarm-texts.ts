@@ -63,7 +63,7 @@ export const ALARM_TEXTS = {
   },
   'function-errors': {
     meaning:
-      'The function SUBJECT fails, or Lambda cuts it off at its timeout. What it does is delayed or refused.',
+      'The function SUBJECT fails, or Lambda cuts it off at its timeout. Its work is delayed or refused.',
     action:
       'Run `logs SUBJECT`. If it began with a deploy, or you see `AccessDenied`, [roll back](#upgrade-and-rollback). If you see `OOM`, see [Memory is full](#memory-is-full). If you see `Throttling`, see `table-throttled`. If you see `Task timed out` or a refused connection, a store is slow or down: wait for it, see `cache-cpu`.',
   },
@@ -135,13 +135,13 @@ export const ALARM_TEXTS = {
   },
   'rules-late': {
     meaning:
-      'Rules are evaluated more than 3 minutes late, or not at all: alerts come late. Missed slots of the last hour are made up. Or tenants post less than a tenth of what they did: then rules are suspended.',
+      'Rules are evaluated more than 3 minutes late, or not at all: alerts come late. Missed slots of the last hour are evaluated later. Or tenants post less than a tenth of what they did: then rules are suspended.',
     action:
       'Run `logs evaluator`. If you see "were not evaluated", run `logs query`: a store is slow, or `query` has no concurrency left. If you see nothing, see `function-throttled` and `function-errors`. If there is no error, samples come late: see `stream-lag` and `loss-open`; rules wait for late samples, or they would count series as absent. If `ops status` shows no lag of the stream, clients do not post: see `api-errors` and `canary-stale`, and ask the tenants. Rules go on in the first minute with posts; alerts stay as they were, and slots in between are left out.',
   },
   'alerts-undelivered': {
     meaning:
-      "Somebody was not told of an alert: a tenant's receiver refused it, twelve attempts failed, or it has waited for 15 minutes.",
+      "Somebody was not notified of an alert: a tenant's receiver refused it, twelve attempts failed, or it has waited for 15 minutes.",
     action:
       'Run `logs evaluator`, which names tenant and host. If one tenant is named, tell it: `GET /api/v1/alert-receivers/undelivered` with its key lists what was given up and why, for a week. If the host answered 4xx, its address or credentials are wrong. If all tenants are named, the function does not reach the internet. What waits is sent by itself, with growing waits, for some hours.',
   },

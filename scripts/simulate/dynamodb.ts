@@ -1,11 +1,11 @@
 import { AwsError } from './aws-error';
 import { compareTexts, type Given, holds, type Item, projected, updated, type Value } from './expressions';
 
-/** What the model may do at one call (faults/freedoms.json). */
+/** Decides which of DynamoDB's freedoms (faults/freedoms.json) the model uses in a call. */
 export interface TableFreedoms {
-  /** Most items of a page, or none; undefined: the service's megabyte. */
+  /** Most items of the next page, possibly 0. Undefined: the page ends at a megabyte, as in the service. */
   pageItems(): number | undefined;
-  /** Whether a key of a batch is given back. */
+  /** Whether a key of a batch is returned as unprocessed. */
   isUnprocessed(): boolean;
   /** Age of the state that an inconsistent read sees, ms; 0: the newest. */
   staleMs(): number;
@@ -97,7 +97,7 @@ export class DynamoDbModel {
     return item === undefined ? {} : { Item: projected(input.ProjectionExpression as string, item, input) };
   }
 
-  /** The item that a read sees, which may be old unless the read is consistent. */
+  /** Returns the item that a read sees. It may be old unless the read is consistent. */
   private seen(input: Input, key: Item): Item | undefined {
     const row = this.find(input, key);
     if (row === undefined) return undefined;
@@ -300,7 +300,7 @@ function sweep(rows: Row[], beforeMs: number): void {
   rows.splice(0, rows.length, ...left);
 }
 
-/** The place of a sort key among ordered rows. */
+/** Returns the index of a sort key in ordered rows. */
 function indexOf(rows: readonly Row[], sk: string): number {
   let [from, to] = [0, rows.length];
   while (from < to) {
@@ -311,7 +311,7 @@ function indexOf(rows: readonly Row[], sk: string): number {
   return from;
 }
 
-/** Bytes of an item, nearly. */
+/** Returns the approximate size of an item in bytes. */
 function sizeOf(item: Item): number {
   let bytes = 0;
   for (const [name, value] of Object.entries(item)) {

@@ -3,7 +3,7 @@ import { AwsError } from './aws-error';
 
 /**
  * DynamoDB's expressions, as far as the functions use them: comparisons, BETWEEN, IN, functions, AND, OR, NOT,
- * and updates with SET, ADD and REMOVE. Whatever else is refused, so that a new use of an expression shows.
+ * and updates with SET, ADD and REMOVE. Anything else is refused, so that a new use of an expression is noticed.
  */
 
 /** A value in DynamoDB's JSON: one key, its type. Binary is base64. */

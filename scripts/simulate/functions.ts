@@ -43,7 +43,7 @@ class Pool {
         else instance.isAlive = false;
         resolve(result);
       };
-      // Lambda kills an invocation at its time-out, and nothing of it goes on.
+      // Lambda kills an invocation at its time-out. None of its code runs afterwards.
       const limit = scheduler.after(timeoutMs, () => {
         instance.isAlive = false;
         settle({ ok: false, errorType: 'Sandbox.Timedout', errorMessage: `${this.name} timed out` });

@@ -21,11 +21,11 @@ export interface SdkResponse {
   readonly body: Readable;
 }
 
-/** A request, once it is known what it asks. */
+/** A request, parsed as a call of a service's operation. */
 export interface Call {
   readonly service: 'dynamodb' | 'kinesis' | 's3' | 'lambda';
   readonly operation: string;
-  /** What it concerns: a key, for the trace. */
+  /** The key that the call concerns, for the trace. */
   readonly subject: string;
   readonly input: Readonly<Record<string, unknown>>;
   readonly request: SdkRequest;

@@ -50,8 +50,9 @@ export interface InstanceOptions {
 const requireReal = createRequire(__filename);
 
 /**
- * An instance of a Lambda function: the bundle, with a virtual clock, seeded randomness and the models in
- * place of the network. A killed instance never goes on: nothing that it waits for resolves any more.
+ * An instance of a Lambda function: the bundle, with a virtual clock, seeded randomness, and the models in
+ * place of the network. After an instance is killed, no promise that it awaits resolves, so none of its code
+ * runs again.
  */
 export class Instance {
   readonly handler: Handler;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ShardRecord } from '../local/batches';
 import { AwsError } from './aws-error';
 
-/** What the model may do at one call (faults/freedoms.json). */
+/** Decides which of Kinesis' freedoms (faults/freedoms.json) the model uses in a call. */
 export interface StreamFreedoms {
   /** Whether a record of a call is refused. */
   isRefused(): boolean;

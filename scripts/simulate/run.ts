@@ -40,9 +40,9 @@ export interface SimulationResult {
 /** A year whose February has 29 days. Midnight, UTC. */
 const START_MS = Date.UTC(2028, 1, 26);
 const RETRY_MS = 2_000;
-/** What was acknowledged is readable within this time, faults included, ms. */
+/** Time within which every acknowledged sample must be readable, faults included, ms. */
 const ARRIVES_WITHIN_MS = 30 * MINUTE_MS;
-/** An agent tries a request this often, and later posts its samples with the next ones. */
+/** Attempts of an agent at one request. Afterwards it posts the samples together with later ones. */
 const ATTEMPTS = 5;
 
 /** Runs the pipeline for virtual days, and compares what it answers with what it acknowledged. */
@@ -109,7 +109,7 @@ class Run {
     await Promise.all(agents);
     this.isEnding = true;
     const during = await reader;
-    // What was acknowledged last arrives now. The archive takes the last day after its delay.
+    // Let the last acknowledged samples arrive. The archive takes the last day after its delay.
     world.calm();
     await scheduler.sleep(5 * MINUTE_MS);
     const early = await this.compare();

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { AwsError } from './aws-error';
 import { compareTexts } from './expressions';
 
-/** What the model may do at one call (faults/freedoms.json). */
+/** Decides which of S3's freedoms (faults/freedoms.json) the model uses in a call. */
 export interface BucketFreedoms {
-  /** Most keys of a page; undefined: as asked. */
+  /** Most keys of the next page. Undefined: as many as requested. */
   pageKeys(): number | undefined;
-  /** Whether a conditional PUT is refused for another one at the same time. */
+  /** Whether a conditional PUT is refused because of a concurrent one. */
   isConflict(): boolean;
 }
 

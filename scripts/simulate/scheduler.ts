@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Random } from '../faults/random';
 
-/** Something that waits for its virtual time. */
+/** An action that runs at a virtual time. */
 export interface Task {
   readonly atMs: number;
   /** Decides the order of tasks of the same time. */
@@ -130,7 +130,7 @@ function isBefore(a: Task, b: Task): boolean {
   return a.atMs < b.atMs || (a.atMs === b.atMs && a.tie < b.tie);
 }
 
-/** Resolves when every promise and stream that can go on by itself has done so. */
+/** Resolves once no promise or stream can proceed without a further task. */
 function idle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -66,7 +66,7 @@ export class Evaluator {
 
   constructor(
     private readonly fetched: ReadonlyMap<Selector, readonly SampleColumns[]>,
-    /** The selectors whose samples units stand for. */
+    /** The selectors whose samples are replaced by units. */
     private readonly units: ReadonlyMap<Selector, AskedUnits>,
     private readonly context: QueryContext,
     private readonly budget: Budget,
@@ -378,7 +378,10 @@ export class Evaluator {
     };
   }
 
-  /** The units that stand for a selector's samples, which the answer says. */
+  /**
+   * Returns the units that replace a selector's samples. If there are any, the answer gets a remark about
+   * them.
+   */
   private unitsOf(selector: Selector): AskedUnits | undefined {
     const units = this.units.get(selector);
     if (units !== undefined)

@@ -61,9 +61,9 @@ export function subquerySteps(
 
 export interface PlannedSelect {
   readonly selector: Selector;
-  /** With `units`: made of whole ones. */
+  /** Consists of whole units if `units` is set. */
   readonly range: TimeRange;
-  /** Stand for its samples. */
+  /** The units that replace the samples. */
   readonly units?: AskedUnits;
 }
 
@@ -91,9 +91,10 @@ export function planSelects(expr: Expr, steps: Steps, context: QueryContext, fun
 }
 
 /**
- * @param range of samples: from 1 ms after the first window's start to 1 ms after the last one's end
- * @param aggregate that units need; undefined: only samples will do
- * @param before units before the first window
+ * @param range times of the samples: from 1 ms after the first window's start to 1 ms after the last one's
+ * end
+ * @param aggregate what each unit must provide; undefined if only samples can be used
+ * @param before number of units to read before the first window
  */
 function planned(
   selector: Selector,

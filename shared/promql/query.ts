@@ -28,7 +28,10 @@ export interface QueryOptions {
    * @default 1 minute
    */
   readonly subqueryStepMs?: number;
-  /** Lets units stand for samples of long ranges: answers are approximate, and say so. @default samples alone */
+  /**
+   * Allows units to replace the samples of long ranges. Such an answer is approximate, and a remark says so.
+   * @default only samples
+   */
   readonly rollups?: AllowedRollups | undefined;
   readonly limits: QueryLimits;
   /** Returns whether the query has run out of time. */

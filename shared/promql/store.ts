@@ -13,11 +13,14 @@ export interface SampleColumns {
    * pass through a number.
    */
   readonly values: Float64Array;
-  /** Where units stand for samples, of `avg`: `values` are sums, and these the numbers of samples. */
+  /**
+   * Set if units replace the samples and their aggregate is `avg`. Then `values` are sums, and these are the
+   * numbers of samples.
+   */
   readonly counts?: Float64Array;
 }
 
-/** Aligned units of time that are to stand for samples. */
+/** Aligned units of time that replace samples. */
 export interface AskedUnits {
   readonly unitMs: number;
   readonly aggregate: Aggregate;

@@ -1,6 +1,7 @@
 /**
- * What a read asks of the tiers behind memory, round by round. Pure: a round names what is asked together, its answers are a
- * value, and the next round is planned from them. query/README.md has a picture.
+ * Plans which requests a read sends to the tiers behind memory, in rounds. The functions are pure: a round
+ * lists requests that are sent together, and the next round is planned from their answers. query/README.md
+ * has a picture.
  */
 import type { ListedSource } from '../cold/directory';
 import { isOpen, type ManifestDay, partsOf } from '../cold/manifest';

@@ -166,7 +166,8 @@ export class Querier {
         budget.check();
         const { steps } = hints;
         const expected = new ExpectedSamples(budget, matchers);
-        // Without a query's budget, nothing is expected in advance: reads in steps aggregate day by day, and hold few samples.
+        // Estimate only for a query's budget. Reads in steps, which have none, aggregate day by day and hold
+        // few samples.
         const expect = hints.budget && ((home: Id, count: number) => expected.expect(home, count));
         const asked = { wanted: layout, range, deletions, beyondMemory, steps, expect, ...whereabouts() };
         const reading = await this.reads.read(sourceId, asked, hints.allowsMissing);
@@ -261,7 +262,7 @@ export class Querier {
   }
 }
 
-/** Units that stand for samples, of all series. */
+/** Returns the number of units that replace samples, of all series. */
 function unitCount({ rolled }: Reading): number {
   return (rolled?.series ?? []).reduce((sum, { starts }) => sum + starts.length, 0);
 }

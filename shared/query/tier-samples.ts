@@ -21,7 +21,7 @@ export interface SelectorReading extends Pick<Selected, 'rolledDays'> {
 
 /** Gives PromQL access to the samples of all tiers. */
 export class TierSamples implements SampleStore {
-  /** The readings, those of selectors that found no series left out. */
+  /** One reading for each selector that found series. */
   readonly readings: SelectorReading[] = [];
 
   constructor(
@@ -29,7 +29,10 @@ export class TierSamples implements SampleStore {
     private readonly retentionMs: number,
     private readonly nowMs: number,
     private readonly budget: ReadBudget,
-    /** What a query of too many samples may do beside narrowing it, after a semicolon. */
+    /**
+     * Advice for a query that reads too many samples, as an ending of the error's message. Begins with a
+     * semicolon.
+     */
     private readonly advice = '',
   ) {}
 

@@ -271,7 +271,7 @@ describe('the alerts view', () => {
     await page.getByRole('heading', { name: /^Resolved in the last 15 minutes/ }).waitFor();
     await alert(page, 'High').getByText('32 was more than 10.').waitFor();
     await alert(page, 'High')
-      .getByText(`No longer so since ${timeText(nextS())}.`)
+      .getByText(`No longer true since ${timeText(nextS())}.`)
       .waitFor();
     await header(page, 'Alerts 1 firing').waitFor();
     await alert(page, 'Slow').waitFor({ state: 'detached' });

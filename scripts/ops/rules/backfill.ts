@@ -51,8 +51,8 @@ export function backfillCommand(): Command {
     .addHelpText(
       'after',
       `
-Later wins: a result takes the place of what is stored for its series and time. A repeated run stores the same again. Of the
-alerting rules nothing is stored. Exits with 1 when a rule fails in a slot; the results of the others are stored.`,
+A result replaces a stored sample of the same series and time. A repeated run stores the same results again. Nothing is stored
+of alerting rules. Exits with 1 if a rule fails in a slot; the results of the other rules are stored.`,
     )
     .action((file: string, options: BackfillOptions) => {
       const groups = groupsOf(file, options);

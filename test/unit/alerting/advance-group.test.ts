@@ -111,7 +111,7 @@ function samplesOf(advanced: AdvancedGroup | undefined, name: string): (number |
 
 const saidOf = (advanced: AdvancedGroup | undefined) => advanced!.notifications.map(({ state }) => state);
 
-test('an alert becomes pending, fires after its time and ends; each is said once', async () => {
+test('an alert becomes pending, fires after its time and ends; receivers are notified of each change once', async () => {
   const run = new Run().load(0, 20).load(1, 20).load(2, 20).load(3, 20).load(4, 1);
   const said: string[][] = [];
   const states: string[][] = [];
@@ -148,7 +148,7 @@ test('the series of an alert that fires is made when the alert becomes pending',
   ]);
 });
 
-test('slots that an outage left out are made up: no hole, and `for` is counted through', async () => {
+test('slots missed in an outage are evaluated later: no hole, and `for` counts through the outage', async () => {
   const [timely, late] = [new Run(), new Run()];
   for (let minute = 0; minute <= 25; minute++)
     for (const run of [timely, late]) run.load(minute, 20 + minute);
@@ -170,7 +170,7 @@ test('slots that an outage left out are made up: no hole, and `for` is counted t
   expect(late.reads).toBe(2);
 });
 
-test('an alert that fired and ended within an outage is not said', async () => {
+test('receivers are not notified of an alert that fired and ended within an outage', async () => {
   const run = new Run();
   for (let minute = 0; minute <= 12; minute++) run.load(minute, minute >= 2 && minute <= 8 ? 20 : 1);
   await run.at(0);
@@ -179,7 +179,7 @@ test('an alert that fired and ended within an outage is not said', async () => {
   expect(saidOf(advanced)).toEqual([]);
 });
 
-test('slots that time does not suffice for are left for the next call, and say nothing yet', async () => {
+test('slots for which time does not suffice are left for the next call, and notify nobody yet', async () => {
   const run = new Run();
   for (let minute = 0; minute <= 6; minute++) run.load(minute, 20);
   await run.at(0);
@@ -218,7 +218,7 @@ test.each([
   },
 );
 
-test('slots that cannot be read for a quarter of an hour are done with their errors', async () => {
+test('a slot that cannot be read for a quarter of an hour is completed with its errors', async () => {
   const run = new Run();
   for (let minute = 0; minute <= 2; minute++) run.load(minute, 20);
   for (const minute of [0, 1, 2]) await run.at(minute);
@@ -261,7 +261,7 @@ test('more alerts than the tenant may have fail the rule and change nothing', as
   });
 });
 
-test('a silence keeps an alert from receivers, not from series; it is read only if something may be told', async () => {
+test('a silence holds back notifications, not series; silences are read only if receivers may be notified', async () => {
   const run = new Run().load(0, 1).load(1, 20).load(2, 20).load(3, 20).load(4, 20);
   run.silenced = ['shop'];
   for (const minute of [0, 1, 2]) await run.at(minute);
@@ -287,7 +287,7 @@ test('a rule that always fires, as a heartbeat, notifies receivers in each slot'
   ]);
 });
 
-test('a removed group ends its series, and the alerts that were said', async () => {
+test('a removed group ends its series, and the alerts of which receivers were notified', async () => {
   const run = new Run().load(0, 20).load(1, 20).load(2, 20);
   for (const minute of [0, 1, 2]) await run.at(minute);
   const { series, notifications } = endGroup(run.state!, 'tenant group', START_MS + 5 * MINUTE_MS);
@@ -299,7 +299,7 @@ test('a removed group ends its series, and the alerts that were said', async () 
   expect(notifications).toMatchObject([{ state: 'resolved', reason: 'rule removed' }]);
 });
 
-test('values that JSON lacks survive in a state', () => {
+test('NaN and infinite values survive in a state', () => {
   const alert = { labels: [], annotations: [], state: 'firing' as const, activeAtMs: 0 };
   const rule = { identity: '', expr: 'x', series: [], told: [] };
   const alerts = [Number.NaN, Infinity, -Infinity, 0.1].map((value) => ({ ...alert, value }));

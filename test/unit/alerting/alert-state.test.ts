@@ -85,7 +85,7 @@ describe('an alert', () => {
     expect(states(run(timing, slots))).toBe(expected);
   });
 
-  test('bears the times of its transitions, and the newest value and annotations', () => {
+  test('has the times of its transitions, and the newest value and annotations', () => {
     const timing = { forMs: MINUTE_MS, keepFiringForMs: 2 * MINUTE_MS };
     const alerts = run(timing, [1, 2, undefined, undefined, undefined]);
     expect(alerts[1]).toEqual({ ...found('a', 2), state: 'firing', activeAtMs: 0, firedAtMs: MINUTE_MS });

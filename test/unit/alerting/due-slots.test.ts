@@ -29,7 +29,7 @@ test.each([
   expect(planned).toEqual({ slots: expected.map((s) => s * 1000), skipped });
 });
 
-describe('when tenants posted next to nothing', () => {
+describe('while tenants post almost nothing', () => {
   const MINUTE_MS = 60_000;
   const group = { intervalMs: MINUTE_MS, queryOffsetMs: 30_000 };
   const slotsAt = (minute: number, quiet: { fromMs: number; toMs?: number }, doneMs?: number) =>
@@ -37,7 +37,7 @@ describe('when tenants posted next to nothing', () => {
       (slotMs) => slotMs / MINUTE_MS,
     );
 
-  test('slots that read samples of that time are left out, and those after it are due', () => {
+  test('slots that read samples of the quiet span are skipped, and later slots are due', () => {
     const fromMs = 98 * MINUTE_MS;
     expect(slotsAt(100, { fromMs }, 96 * MINUTE_MS)).toEqual([97, 98]);
     expect(slotsAt(100, { fromMs })).toEqual([]);

@@ -68,7 +68,7 @@ describe('a group of rules', () => {
     expect(await run.slot(0)).toEqual(['__name__=r,b=2,own=x,team=t 5 @0']);
   });
 
-  test('shows later rules what earlier ones found in the same slot, alerts included', async () => {
+  test('shows later rules the results of earlier rules in the same slot, including alerts', async () => {
     const run = new GroupRun(
       '  - {record: r, expr: m * 2}\n  - {alert: A, expr: r > 1}\n  - {record: n, expr: count(ALERTS)}\n',
       ['m{} 5'],
@@ -162,7 +162,7 @@ describe('a group of rules', () => {
     ]);
   });
 
-  test('has an alert fire although a template fails', async () => {
+  test('fires an alert although a template fails', async () => {
     const run = new GroupRun(`  - {alert: A, expr: 1, annotations: {n: '{{ query "nope(" | first }}'}}\n`);
     await run.slot(0);
     const [alert] = run.states[0]!.alerts;

@@ -89,7 +89,7 @@ test('an evaluator run does nothing while another run is in progress', async () 
   expect(events).toEqual([]);
 });
 
-test('a run that ends between samples and commit is done again', async () => {
+test('a slot is evaluated again after a run that ended between its samples and its commit', async () => {
   const { dependencies, events } = evaluator([groupOf('a', 'g')]);
   const dying = {
     ...dependencies,
@@ -108,7 +108,7 @@ test('a stream that does not take the samples leaves the slot for the next run',
   expect(committed.size).toBe(0);
 });
 
-test('a run waits for each evaluation as long as it may go on itself', async () => {
+test('a run waits for each evaluation until its own time is up', async () => {
   const waits: number[] = [];
   const { dependencies, clock } = evaluator([groupOf('a', 'g', 100), groupOf('b', 'h', 100)]);
   await runEvaluator(
@@ -128,7 +128,7 @@ test('a run waits for each evaluation as long as it may go on itself', async () 
   expect(waits).toEqual([44_000, 44_000]);
 });
 
-test('a tenant whose groups fail the query function fails no other', async () => {
+test('the groups of one tenant fail the query function without failing other tenants', async () => {
   const groups = [groupOf('a', 'bad'), groupOf('b', 'good'), groupOf('c', 'apart', 100)];
   const { dependencies, committed } = evaluator(groups);
   const { evaluate } = dependencies;
@@ -143,7 +143,7 @@ test('a tenant whose groups fail the query function fails no other', async () =>
   expect([...committed.keys()].sort()).toEqual(['apart', 'good']);
 });
 
-test('a group with slots of half a minute has those evaluated that begin within the run', async () => {
+test('a run also evaluates the half-minute slots that begin during the run', async () => {
   const { dependencies, clock } = evaluator([groupOf('a', 'fast', 1, 30_000), groupOf('a', 'slow')]);
   clock.set(607_000);
   const asked: string[] = [];
@@ -213,7 +213,7 @@ test.each([
   );
 });
 
-test('the run says what was dropped, what waits, and how long nothing was posted; the query function is told', async () => {
+test('the report has what was dropped, what waits, and how long nothing was posted; the query function gets the quiet span', async () => {
   const asked: unknown[] = [];
   const { dependencies } = evaluator([groupOf('a', 'g')], {
     send: async () => ({ sent: 0, failed: 1, dropped: 2, outboxAgeMs: 3_000 }),

@@ -57,7 +57,7 @@ test.each<{ name: string; told: ToldAlert[]; alerts: Alert[] | undefined; said: 
   expect(transitionsOf(rule, next, alerts, { slotMs: 7_000 }).notifications).toEqual([]);
 });
 
-test('a transition that is found twice has the same id', () => {
+test('a transition that is found twice has one id', () => {
   const [first] = transitionsOf(rule, [], [alert({})], { slotMs: 2_000 }).notifications;
   const [again] = transitionsOf(rule, [], [alert({ value: 21 })], { slotMs: 3_000 }).notifications;
   const [other] = transitionsOf(rule, [], [alert({ firedAtMs: 3_000 })], { slotMs: 3_000 }).notifications;
@@ -68,7 +68,7 @@ test('a transition that is found twice has the same id', () => {
 describe('while an alert is silenced', () => {
   const silenced: Telling = { isSilenced: () => true, repeatsMs: [60_000] };
 
-  test('nothing is told of it; once the silence has ended, what is true then is', () => {
+  test('receivers are not notified; once the silence has ended, they are notified of the present state', () => {
     const during = transitionsOf(rule, [], [alert({})], { slotMs: 6_000 }, silenced);
     expect(during).toEqual({ notifications: [], told: [] });
     const after = transitionsOf(rule, during.told, [alert({})], { slotMs: 7_000 });
@@ -76,14 +76,14 @@ describe('while an alert is silenced', () => {
     expect(transitionsOf(rule, during.told, [], { slotMs: 7_000 }).notifications).toEqual([]);
   });
 
-  test('the end of an alert that was told before is told after the silence', () => {
+  test('the end of an alert reported before the silence is reported after it', () => {
     const during = transitionsOf(rule, [told], [], { slotMs: 6_000 }, silenced);
     expect(during).toEqual({ notifications: [], told: [told] });
     const after = transitionsOf(rule, during.told, [], { slotMs: 7_000 });
     expect(after.notifications).toMatchObject([{ state: 'resolved', firedAtMs: 2_000, resolvedAtMs: 7_000 }]);
   });
 
-  test('an alert that was told, ended and fires anew is told both after the silence', () => {
+  test('an alert reported before the silence that ended and fires again is reported twice after it', () => {
     const anew = [alert({ firedAtMs: 5_000 })];
     const during = transitionsOf(rule, [told], anew, { slotMs: 6_000 }, silenced);
     expect(during).toEqual({ notifications: [], told: [told] });
@@ -95,7 +95,7 @@ describe('while an alert is silenced', () => {
   });
 });
 
-describe('an alert that goes on firing', () => {
+describe('an alert that keeps firing', () => {
   const MINUTE_MS = 60_000;
   const firing = [alert({})];
   const at = (minute: number) => 2_000 + minute * MINUTE_MS;
@@ -113,11 +113,11 @@ describe('an alert that goes on firing', () => {
     { slot: 5, before: 4, repeats: [MINUTE_MS, 5 * MINUTE_MS] },
     { slot: 6.5, before: 6, repeats: [] },
     { slot: 13, before: 3, repeats: [MINUTE_MS, 5 * MINUTE_MS] },
-  ])('is told again at multiples of the repeat intervals: minute $slot after $before', (each) => {
+  ])('is reported again at multiples of the repeat intervals: minute $slot after $before', (each) => {
     expect(repeatsAt(each.slot, each.before).flatMap(({ repeatsMs }) => repeatsMs)).toEqual(each.repeats);
   });
 
-  test('has another id each time, and is not told while it is silenced', () => {
+  test('has another id each time, and is not reported while it is silenced', () => {
     const ids = [
       repeatsAt(1, 0),
       repeatsAt(2, 1),

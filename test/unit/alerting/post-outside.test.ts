@@ -69,7 +69,7 @@ describe('a receiver', () => {
     expect(requests).toHaveLength(1);
   });
 
-  test('that answers without end is cut off', async () => {
+  test('that sends an endless answer is cut off', async () => {
     answer = (_, response) => {
       response.writeHead(200);
       const write = () => {
@@ -81,7 +81,7 @@ describe('a receiver', () => {
     expect(await failureOf()).toBeUndefined();
   });
 
-  test('that ends the connection fails, and may be tried again', async () => {
+  test('that closes the connection fails, and may be tried again', async () => {
     answer = (request) => request.socket.destroy();
     expect(await failureOf()).toMatchObject({ isFinal: false });
   });

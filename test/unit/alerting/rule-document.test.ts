@@ -22,7 +22,7 @@ rules:
     expr: up == 0
 `;
 
-test('a group comes back as it was written: expressions byte for byte, absent fields apart from empty ones', () => {
+test('a group is returned as it was written: expressions byte for byte, absent fields absent and empty fields empty', () => {
   const { document, faults } = parseRuleGroup(WRITTEN);
   expect(faults).toEqual([]);
   const [high, one, bare] = document!.rules;

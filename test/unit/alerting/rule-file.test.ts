@@ -186,17 +186,17 @@ groups:
     expect(faultsOf(text)).toEqual(faults);
   });
 
-  test('has a fault of its own for each rule that is wrong', () => {
+  test('has a fault for each wrong rule', () => {
     const text = 'groups:\n- name: g\n  rules:\n  - {record: a, expr: up ++}\n  - {record: b, expr: (up}';
     expect(faultsOf(text)).toHaveLength(2);
   });
 
-  test('names the place of a fault of syntax', () => {
+  test('names line and column of a syntax error', () => {
     expect(faultsOf('groups:\n- name: "a\n')[0]).toMatch(/^\d+:\d+: /);
     expect(faultsOf('a: [')[0]).toMatch(/^1:\d+: /);
   });
 
-  test('keeps unknown fields out of the way where they are allowed', () => {
+  test('ignores unknown fields where they are allowed', () => {
     const { groups, faults } = parseRuleFile(ruleOf('record: a', 'expr: up', 'owner: me'), true);
     expect(faults).toEqual([]);
     expect(groups[0]!.rules).toMatchObject([{ record: 'a' }]);
@@ -211,7 +211,7 @@ groups:
     expect(parseRuleFile(text).faults.length).toBeGreaterThan(0);
   });
 
-  test('is parsed or refused, whatever it holds', () => {
+  test('of any content is parsed or refused', () => {
     const line = fc.constantFrom(
       ...[
         'groups:',

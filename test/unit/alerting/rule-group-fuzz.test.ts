@@ -112,7 +112,7 @@ test('a file that is bent out of shape is refused with a reason, or stored as it
   );
 });
 
-test('aliases that grow without end are refused before they do', () => {
+test('aliases that would expand without bound are refused before they expand', () => {
   const bomb = Array.from({ length: 30 }, (_, i) =>
     i === 0 ? 'a0: &a0 [x, x]' : `a${i}: &a${i} [*a${i - 1}, *a${i - 1}]`,
   ).join('\n');

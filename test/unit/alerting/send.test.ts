@@ -250,7 +250,7 @@ test('a channel is sent the alerts that it matches, and repeats at its own inter
   expect(outbox.size).toBe(0);
 });
 
-test('channels with one address are told of what each matches', async () => {
+test('channels that share an address each get the alerts that they match', async () => {
   const { send, got, failing, outbox, later } = sender([], [batchOf('g'), batchOf('h')], {
     webhooks: [
       { url: 'a', match: ['job="none"'] },
@@ -287,7 +287,7 @@ test('Slack and a topic get texts; the topic a message for each protocol', async
   expect(sms).toBe(subject);
 });
 
-test('a batch that is longer than a message of SNS goes in several, each alert once; one that is too long loses its annotations', () => {
+test('a batch longer than an SNS message is split, with each alert once; a single alert that is too long loses its annotations', () => {
   const [one] = batchOf('g').notifications;
   const many = Array.from({ length: 50 }, (_, i) => ({
     ...one!,
@@ -312,7 +312,7 @@ test('a batch is removed from the outbox if the tenant has no webhook', async ()
   expect(outbox.size).toBe(0);
 });
 
-test('a batch is sent although its tenant has no rules any more', async () => {
+test('a batch is sent although its tenant no longer has rules', async () => {
   const { send, got } = sender(['a'], [batchOf('g')]);
   await send([]);
   expect(got).toEqual(['a g 00']);

@@ -90,7 +90,7 @@ describe('a silence', () => {
     expect(putSilence(silences, 'unknown', request(), 'new', NOW_MS)).toBeUndefined();
   });
 
-  test('that has expired is not changed: another begins', () => {
+  test('that has expired is not changed: a new one begins', () => {
     const { silences } = put([], undefined, {}, NOW_MS, 'a');
     const again = put(silences, 'a', { endsAtMs: NOW_MS + 3 * HOUR_MS }, NOW_MS + 2 * HOUR_MS);
     expect(again.silences.map(({ id }) => id)).toEqual(['a', 'new']);
@@ -119,7 +119,7 @@ describe('the silences of a tenant', () => {
     expect(() => put(long, undefined)).toThrow('at most 350000 are allowed');
   });
 
-  test('make room for new ones: those that expired first go first', () => {
+  test('make room for new ones: the earliest expired is removed first', () => {
     const expired = Array.from({ length: 500 }, (_, i) => ({
       ...many(1)[0]!,
       id: `e${i}`,

@@ -122,7 +122,7 @@ describe('the text of an alert', () => {
     ['{{ define "a" }}{{ template "a" }}{{ end }}{{ template "a" }}', 'templates call each other'],
     ['{{ humanize }}', 'wrong number of args: want 1 got 0'],
     ['{{ toTime 1e300 }}', 'overflows int64'],
-  ])('becomes the error of an expansion that fails: %s', async (text, message) => {
+  ])('is replaced by the error if its expansion fails: %s', async (text, message) => {
     const expanded = await expand(text);
     expect(expanded).toMatch(/^<error expanding template: /);
     expect(expanded).toContain(message);

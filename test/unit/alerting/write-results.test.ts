@@ -49,7 +49,7 @@ test("the samples of rules are written by the tenant's writer, and use up no bud
   expect(into.settled).toEqual(['shop']);
 });
 
-test('a tenant at its limit of series loses the samples, and its run goes on', async () => {
+test('a tenant at its limit of series loses the samples, and the run continues', async () => {
   const into = outputs(async () => {
     throw new SeriesLimitError(1, 1_000);
   });
@@ -57,7 +57,7 @@ test('a tenant at its limit of series loses the samples, and its run goes on', a
   expect(into.settled).toEqual(['shop']);
 });
 
-test('a stream that does not take the samples fails the run, which is done again', async () => {
+test('a stream that refuses the samples fails the run, which is repeated', async () => {
   const into = outputs(async () => {
     throw new Error('the stream is down');
   });

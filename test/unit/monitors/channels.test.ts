@@ -269,7 +269,7 @@ describe('the targets of a batch', () => {
     expect(posted).toEqual(['https://hook critical', 'https://hook warning', 'https://slack text']);
   });
 
-  test('are channels of mails too where the stage has a topic for them', async () => {
+  test('include email channels if the stage has a topic for mails', async () => {
     const mails: TopicMessage[] = [];
     const mail = async (message: TopicMessage) => void mails.push(message);
     const targets = await targetsWith({ mail }, [event(), event({ alertId: '3', status: 'WARNING' })]);
@@ -291,19 +291,19 @@ describe('the targets of a batch', () => {
     );
   });
 
-  test('of mails have a subject of printable ASCII, whatever a monitor is called', async () => {
+  test("for mails have a subject of printable ASCII, whatever the monitor's name", async () => {
     const subjectOf = (monitorName: string) =>
       mailMessage([event({ subject: { ...subject, monitorName } })], ['a@example.com'], origin).subject;
     expect(subjectOf('l\u00e4uft\nBcc: x')).toBe('[CRITICAL] l?uft?Bcc: x app01');
     expect(subjectOf('x'.repeat(200))).toHaveLength(100);
   });
 
-  test('are the record alone for what is told to nobody', async () => {
+  test('are only the record if nobody is to be notified', async () => {
     const targets = await of(event({ isTold: false }), event({ kind: 'updated' }));
     expect(targets.map(({ address }) => address)).toEqual(['record']);
   });
 
-  test('a request that is refused for good holds up none after it; one that fails holds up all', async () => {
+  test('a finally refused request does not stop the following ones; a failed one does', async () => {
     const tried: string[] = [];
     for (const isFinal of [true, false]) {
       post = async ({ json }) => {

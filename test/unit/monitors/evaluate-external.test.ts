@@ -158,7 +158,7 @@ test('a downtime of the service opens nothing', async () => {
   expect(await world.next(down)).toEqual([]);
 });
 
-test('a prober that fails says nothing of the addresses', async () => {
+test('a failing prober changes no alert', async () => {
   await world.next(down);
   world.fails = true;
   expect(await world.next(ok)).toEqual([]);
@@ -174,7 +174,7 @@ test('a removed monitor ends its alert', async () => {
   expect(await world.evaluate(['m1'])).toEqual(['gone']);
 });
 
-test('the prober is asked for few at a time, with what a request needs, and only if one is due', async () => {
+test('the prober is invoked only if a URL is due, for a few URLs at a time, with only the fields of requests', async () => {
   world.monitors = Array.from({ length: 60 }, (_, i) =>
     monitorOf({ id: `m${i}`, memo: 'secret', containsString: String(i), followRedirect: true }),
   );

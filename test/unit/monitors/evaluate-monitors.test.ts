@@ -143,7 +143,7 @@ describe('a host monitor', () => {
     expect(world.state!.tracks.map(({ key }) => key)).toEqual(['h2']);
   });
 
-  test('judges the newest point, and no late one', async () => {
+  test('judges the newest point, and no late point', async () => {
     world.monitor = hostMonitor();
     world.load('h1', 6, 1);
     world.load('h1', 1);
@@ -161,7 +161,7 @@ describe('a host monitor', () => {
     expect(await world.evaluate()).toEqual(['h1 opened CRITICAL']);
   });
 
-  test('watches its scope, and of that no host in maintenance or off; standby is told nobody', async () => {
+  test('watches the hosts in its scope except in maintenance or powered off; nobody is notified of a standby host', async () => {
     world.monitor = hostMonitor({ scopes: ['shop'], excludeScopes: ['shop:web'] });
     const roles = { shop: ['db'] };
     world.hosts = [
@@ -184,7 +184,7 @@ describe('a host monitor', () => {
     expect(world.state!.tracks.map(({ key }) => key)).toEqual(['works']);
   });
 
-  test('leaves series alone that are no metrics of hosts', async () => {
+  test('ignores series that are not metrics of hosts', async () => {
     world.monitor = hostMonitor();
     world.post({ __name__: 'loadavg5', host: 'h1', job: 'scraped' }, 9);
     expect(await world.evaluate()).toEqual([]);
@@ -203,7 +203,7 @@ describe('a host monitor', () => {
     expect(world.state!.tracks[0]!.alert!.value).toBe(95);
   });
 
-  test('that is muted opens alerts, and tells nobody', async () => {
+  test('that is muted opens alerts and notifies nobody', async () => {
     world.monitor = hostMonitor({ isMute: true });
     world.load('h1', 9);
     expect(await world.evaluate()).toEqual(['h1 opened CRITICAL untold']);
@@ -221,7 +221,7 @@ describe('a host monitor', () => {
     expect(happened).toEqual([['h1 opened CRITICAL'], [], [], ['h2 opened CRITICAL']]);
   });
 
-  test('ends the alerts of a retired host without telling', async () => {
+  test('ends the alerts of a retired host without a notification', async () => {
     world.monitor = hostMonitor();
     world.load('h1', 9);
     await world.evaluate();
@@ -243,7 +243,7 @@ describe('a host monitor', () => {
     expect(await world.next()).toEqual(['gone']);
   });
 
-  test('that is deleted tells nobody of a standby host', async () => {
+  test('that is deleted notifies nobody of a standby host', async () => {
     world.monitor = hostMonitor();
     world.hosts = [world.host('h1', {}, 'standby')];
     world.load('h1', 9);
@@ -269,7 +269,7 @@ describe('a host monitor', () => {
     expect(world.state!.lastError).toBeUndefined();
   });
 
-  test('is told again at its interval', async () => {
+  test('is notified again at its interval', async () => {
     world.monitor = hostMonitor({ notificationInterval: 10 });
     world.load('h1', 9);
     await world.evaluate();
@@ -303,7 +303,7 @@ describe('a connectivity monitor', () => {
     expect(world.state!.memory.witnesses).toEqual(['custom.a', 'custom.b']);
   });
 
-  test('leaves hosts alone that never posted, or were just registered', async () => {
+  test('ignores hosts that never posted or were just registered', async () => {
     world.monitor = connectivity;
     world.hosts = [world.host('never'), { ...world.host('young'), createdAt: START_MS / 1000 - 60 }];
     expect(await world.evaluate()).toEqual([]);
@@ -323,7 +323,7 @@ describe('a service monitor', () => {
   const service = (changes: object): Monitor =>
     ({ ...common, type: 'service', service: 'shop', metric: 'sold', ...changes }) as Monitor;
 
-  test('judges its metric, and not those of hosts in the service', async () => {
+  test("judges the service's metric, and no metric of the service's hosts", async () => {
     world.monitor = service({ operator: '<', warning: 10, critical: null, duration: 2 });
     world.post({ __name__: 'sold', service: 'shop' }, 5);
     world.post({ __name__: 'sold', service: 'shop' }, 11, 1);

@@ -208,13 +208,13 @@ describe('redirects', () => {
 });
 
 describe('certificates', () => {
-  test('that nobody vouches for are errors', async () => {
+  test('without a trusted issuer are errors', async () => {
     answer = status(200);
     expect(await ask({ url: tlsAddress })).toEqual({ error: expect.stringContaining('self-signed') });
     expect(seen).toEqual([]);
   });
 
-  test('are taken as they are where the monitor skips verification, and their end is told', async () => {
+  test('are accepted if the monitor skips verification, and their expiry is returned', async () => {
     answer = status(200);
     expect(await ask({ url: tlsAddress, skipCertificateVerification: true })).toEqual({
       status: 200,
@@ -224,7 +224,7 @@ describe('certificates', () => {
   });
 });
 
-describe('addresses within', () => {
+describe('private addresses', () => {
   test.each([
     ['http://127.0.0.1/', '127.0.0.1 is not an address of the public internet'],
     ['http://2130706433/', '127.0.0.1 is not an address of the public internet'],

@@ -292,7 +292,7 @@ describe('an alert', () => {
     expect(advanceTrack('h', track, { status: 'OK', pointMs: 500 }, rules).track).toBe(track);
   });
 
-  test('opens at once for missing points, and the point that ends them is a new one', () => {
+  test('opens at once for missing points, and closes with the next point', () => {
     const { track, transition } = advanceTrack('', undefined, abnormal(), rules);
     expect(transition).toMatchObject({ kind: 'opened', status: 'CRITICAL' });
     expect(track!.pointMs).toBeUndefined();
@@ -317,7 +317,7 @@ describe('an alert', () => {
     expect(advanced.transition!.alert.id > first).toBe(true);
   });
 
-  test('shows a changed message, and tells nobody of it', () => {
+  test('shows a changed message and notifies nobody', () => {
     const check = (message: string, pointMs: number): Judgement => ({ status: 'CRITICAL', message, pointMs });
     const once = { ...rules, maxCheckAttempts: 1 };
     const { track } = advanceTrack('c', undefined, check('a', 1), once);

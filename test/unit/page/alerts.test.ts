@@ -106,13 +106,13 @@ test.each([
     given: listed({ keepFiringSince: at(600) }),
     says: [
       '32 is more than 10.',
-      'No longer so since 2026-11-23 12:10:00; the rule keeps it firing for 5 min.',
+      'No longer true since 2026-11-23 12:10:00; the rule keeps it firing for 5 min.',
     ],
   },
   {
     name: 'an alert that ended',
     given: listed({ state: 'resolved', resolvedAt: at(900) }),
-    says: ['32 was more than 10.', 'No longer so since 2026-11-23 12:15:00.'],
+    says: ['32 was more than 10.', 'No longer true since 2026-11-23 12:15:00.'],
   },
   {
     name: 'an expression that says no more',

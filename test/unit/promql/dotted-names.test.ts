@@ -22,7 +22,7 @@ test.each([
   expect(() => parsePromql(expected)).not.toThrow();
 });
 
-test('a text that is no PromQL stays none', () => {
+test('a text that is not PromQL stays invalid', () => {
   for (const text of ['sum(', '}}}', 'a..b', 'a.b{', '"a.b', 'a.b.c d', ''])
     expect(() => parsePromql(quotedNames(text))).toThrow();
 });

@@ -52,7 +52,7 @@ test('selectors of the same series share a read', async () => {
   expect(samples).toBe(24);
 });
 
-test('label_replace looks at the clock for each series: an expression may take long for one', async () => {
+test('label_replace checks the time for each series, since a regular expression may take long for one', async () => {
   let looks = 0;
   const query = instantQuery(store, 'label_replace(x, "b", "$1", "a", "(.*)")', 0, {
     limits: WIDE,

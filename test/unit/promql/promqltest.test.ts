@@ -26,7 +26,7 @@ const OF_FLAGS: Readonly<Record<string, { readonly why: string; readonly cases: 
 const theirs = process.env.PROMQLTEST ?? '';
 
 if (theirs !== '')
-  test('files of Prometheus hold', async () => {
+  test("Prometheus' own test files pass", async () => {
     const failures: string[] = [];
     const skipped = new Map<string, number>();
     const flagged = Object.fromEntries(Object.keys(OF_FLAGS).map((file) => [file, 0]));

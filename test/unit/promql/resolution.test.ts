@@ -58,7 +58,7 @@ function textsOf({ value }: QueryResult): string[] {
   );
 }
 
-describe(`units that stand for samples (FUZZ_SEED=${SEED})`, () => {
+describe(`units that replace samples (FUZZ_SEED=${SEED})`, () => {
   const store = new UnitStore();
   const random = new Random(SEED).next;
   // No sample lies on a unit's edge, because there a unit and a window differ: a window contains its end and
@@ -115,7 +115,7 @@ describe(`units that stand for samples (FUZZ_SEED=${SEED})`, () => {
     expect(textsOf(answer)).toEqual(textsOf(last));
   });
 
-  test('windows that are not made of units are widened', async () => {
+  test('windows that do not consist of whole units are widened', async () => {
     const at = { ...range, startMs: FROM + HOUR + 10 * MINUTE };
     const near = await rangeQuery(store, 'count_over_time(x_total{a="1"}[5m])', at, widened);
     const whole = await rangeQuery(store, 'count_over_time(x_total{a="1"}[1h] offset -50m)', at, exact);
@@ -123,7 +123,7 @@ describe(`units that stand for samples (FUZZ_SEED=${SEED})`, () => {
   });
 });
 
-describe('which selectors units answer', () => {
+describe('the selectors that read units', () => {
   const from = { startMs: FROM, endMs: FROM + 2 * DAY, stepMs: HOUR };
   const readsOf = async (query: string, options = widened) => {
     const store = new UnitStore();
@@ -146,12 +146,12 @@ describe('which selectors units answer', () => {
     expect(await readsOf(query)).toEqual(reads);
   });
 
-  test('none without leave', async () => {
+  test('none unless the query allows it', async () => {
     expect(await readsOf('x', exact)).toEqual([{ fromMs: FROM - 5 * MINUTE + 1, toMs: FROM + 2 * DAY + 1 }]);
   });
 });
 
-test('a unit with a NaN counts for no average, and a series that ended has no value', async () => {
+test('a unit with a NaN is left out of averages, and a series that ended has no value', async () => {
   const store = new UnitStore();
   const labels = labelsOf(['__name__', 'x']);
   for (let hour = 0; hour < 48; hour++) store.memory.add(labels, FROM + hour * HOUR + 1, hour);

@@ -29,7 +29,7 @@ describe('reads that several expressions share', () => {
     },
   });
 
-  test('take each selector once, over all times, and answer as reads of their own', async () => {
+  test('read each selector once for all times, and give the results of separate reads', async () => {
     reads.length = 0;
     const exprs = ['x', 'rate(x[5m])', 'max_over_time(x[1m:15s]) - x', 'sum(x) by (job)'];
     const times = [3_000_000, 3_060_000, 3_120_000];
@@ -43,7 +43,7 @@ describe('reads that several expressions share', () => {
     expect(reads).toHaveLength(1);
   });
 
-  test('begin together with the first evaluation, and fail alone', async () => {
+  test('begin together with the first evaluation, and fail separately', async () => {
     reads.length = 0;
     const shared = new SharedReads(() => ({
       select: async (matchers, range) => {
@@ -61,7 +61,7 @@ describe('reads that several expressions share', () => {
     expect(reads).toHaveLength(2);
   });
 
-  test('leave ranges apart that do not meet, and read by itself what was not announced', async () => {
+  test('do not join ranges that do not touch, and read an unannounced selection separately', async () => {
     reads.length = 0;
     const shared = new SharedReads(counted);
     shared.expect(parsePromql('x - x offset 40m'), 3_000_000);
@@ -72,7 +72,7 @@ describe('reads that several expressions share', () => {
   });
 });
 
-test('a store laid over another wins at equal times, adds its own series, and keeps stale markers as they are', async () => {
+test('the upper store wins at equal times, adds its own series, and keeps stale markers', async () => {
   const upper = new MemorySampleStore();
   upper.add(SERIES, 30_000, -1);
   upper.add(SERIES, 40_000, STALE_BITS);

@@ -22,7 +22,7 @@ const START = Date.UTC(2026, 0, 10);
 const ref = { tenantId: 'tenant', partition: 0 };
 const partitionOn = () => ref;
 
-describe('the days that may lie beyond memory', () => {
+describe('the days that may be beyond memory', () => {
   const days = planDays({ fromMs: START + 22 * HOUR, toMs: START + 26 * HOUR }, [HOUR]);
   test.each([
     { left: 'nothing', beforeMs: 0, starts: [], expected: [] },
@@ -43,7 +43,7 @@ describe('the days that may lie beyond memory', () => {
     expect(found.map(({ day }) => day)).toEqual(expected);
   });
 
-  test('are those of any group that was read, and of no other partition', () => {
+  test('are the days of any group that was read, and of no other partition', () => {
     const nothing = { ref, beforeMs: 0, starts: [] };
     const all = { ref, beforeMs: Infinity, starts: [] };
     expect(daysBeyondMemory(days, [nothing, all], partitionOn)).toEqual(days);
@@ -309,21 +309,21 @@ describe('a read beyond memory', () => {
     return log;
   }
 
-  test('asks no manifest the second time where the day was not archived', async () => {
+  test('does not ask the manifest a second time if the day was not archived', async () => {
     expect(await asked({ 10: OPEN }, 2, SLOW)).toEqual([['manifest 10', 'warm 10'], ['warm 10']]);
   });
 
-  test('asks the manifest each time where the day is archived', async () => {
+  test('asks the manifest each time if the day is archived', async () => {
     const once = [['manifest 10', 'warm 10'], ['directory'], ['samples 10']];
     expect(await asked({ 10: ARCHIVED }, 2, SLOW)).toEqual([...once, ...once]);
   });
 
-  test('asks the manifest once more where a purge does not wait', async () => {
+  test('asks the manifest once more if purges do not wait', async () => {
     const once = [['manifest 10', 'warm 10'], ['manifest 10']];
     expect(await asked({ 10: OPEN }, 2, 0)).toEqual([...once, ...once]);
   });
 
-  test('begins again when the day was archived meanwhile, and perhaps purged', async () => {
+  test('begins again if the day was archived, and perhaps purged, during the read', async () => {
     const states: Record<number, object> = { 10: OPEN };
     const archive = () => {
       states[10] = ARCHIVED;
@@ -338,7 +338,7 @@ describe('a read beyond memory', () => {
     ]);
   });
 
-  test('asks for an object again after a while, however often the day was read meanwhile', async () => {
+  test('asks for an object again after a while, however often the day is read', async () => {
     const rounds = await asked({ 10: OPEN }, 4, SLOW, 3 * MINUTE);
     expect(rounds.filter((texts) => texts.includes('manifest 10'))).toHaveLength(2);
   });

@@ -19,7 +19,7 @@ const reading: SelectorReading = {
 };
 const allowed = { unitMs: 3_600_000, leastRangeMs: 3 * DAY };
 
-test('what a selector read is told by tier, and what the query used', () => {
+test('the explanation has what each selector read from each tier, and what the query used', () => {
   const used = new Map([
     ['ReadUnits', 8],
     ['ObjectGets', 2],

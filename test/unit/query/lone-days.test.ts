@@ -24,7 +24,7 @@ describe('days that are aggregated as they were read', () => {
     expect(found.others).toHaveLength(blocks.length - lone.length);
   });
 
-  test('give what their samples give', () => {
+  test('give the same values as their samples', () => {
     const values = fc.constantFrom(0, -0, Number.NaN, Infinity, 1.7e308, -1.7e308, 0.1, 1e16, 1);
     const blocks = fc.array(
       fc.record({

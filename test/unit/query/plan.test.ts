@@ -125,7 +125,7 @@ describe('what is shown of a range', () => {
     expect([range.fromMs, range.toMs, stepMs]).toEqual(shown);
   });
 
-  test('in steps leaves nothing of the range out, and each point is what any other range that has it shows', () => {
+  test('in steps covers the whole range, and a point has the same value in every range', () => {
     const stamps = fc.uniqueArray(fc.nat(600), { minLength: 1 }).map((all) => all.sort((a, b) => a - b));
     const seconds = fc
       .tuple(fc.nat(600), fc.nat(600))

@@ -47,7 +47,7 @@ describe('the governor of reads', () => {
     expect(made.waits).toEqual(waits === 0 ? [] : [waits]);
   });
 
-  test('asks the table now and then, and no read waits for the answer', async () => {
+  test('reads the table now and then, and no read waits for it', async () => {
     const made = governor(() => new Promise(() => {}));
     for (const ms of [0, 50, 99, 100, 150, 200]) {
       made.clock.ms = 1_000 + ms;
@@ -56,7 +56,7 @@ describe('the governor of reads', () => {
     expect(made.looks()).toBe(3);
   });
 
-  test('goes by what it knew while the table does not answer', async () => {
+  test('uses its last knowledge while the table does not answer', async () => {
     const answers = [
       Promise.resolve({ ...NOTHING, scalingUntilMs: 9_000 }),
       Promise.reject(new Error('down')),
@@ -70,7 +70,7 @@ describe('the governor of reads', () => {
     expect(await made.governor.turn(one)).toBe(4);
   });
 
-  test('a tenant that makes many calls waits longer and lets no other wait', async () => {
+  test('a tenant that makes many calls waits longer, and other tenants do not', async () => {
     const made = await knowing({ scalingUntilMs: 9_000 });
     const flood = Array.from({ length: 20 }, () => made.governor.turn(one));
     expect(await made.governor.turn(other)).toBe(4);

@@ -47,7 +47,7 @@ test.each([
   expect(estimateSamples(asksOf(chunks), selection, HOUR)).toBe(samples);
 });
 
-test('the entry of an earlier object tells nothing', () => {
+test('the entry of an earlier object is not used', () => {
   expect(estimateSamples(asksOf([chunkOf(0)], 'earlier'), selectionOf(1), HOUR)).toBe(0);
 });
 
@@ -70,7 +70,7 @@ describe('the budget of a query', () => {
     expect(() => budget.check()).toThrow('an estimated 101 samples');
   });
 
-  test('counts what was read instead of what was expected, and a read that begins again once', () => {
+  test('counts the samples read instead of the estimate, and a repeated read once', () => {
     const budget = new ReadBudget(limits);
     const read = new ExpectedSamples(budget, matchers);
     read.expect('home', 90);

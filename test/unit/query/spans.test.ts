@@ -28,7 +28,7 @@ test.each([
   expect(spansOf(places, 1000, most)).toEqual(spans);
 });
 
-test('spans hold every place, are apart, and are few', () => {
+test('spans cover every place, do not touch, and are few', () => {
   const place = fc.tuple(fc.nat(10_000), fc.nat(500)).map(([first, length]) => span(first, first + length));
   fc.assert(
     fc.property(fc.array(place, { maxLength: 200 }), fc.integer({ min: 1, max: 30 }), (places, most) => {

@@ -21,7 +21,7 @@ test('asking again prolongs it', () => {
   expect(days.has(REF, DAY, 1_000 + PURGE_AFTER_MS / 2)).toBe(true);
 });
 
-test('beyond 100,000 days of partitions all are forgotten but the last', () => {
+test('beyond 100,000 days of partitions all but the last are forgotten', () => {
   const days = new UnarchivedDays(PURGE_AFTER_MS);
   const refOf = (partition: number) => ({ ...REF, partition });
   for (let partition = 0; partition < 100_000; partition++) days.add(refOf(partition), DAY, 1_000);

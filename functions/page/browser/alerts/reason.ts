@@ -19,9 +19,9 @@ export function reasonOf({ alert, rule }: ListedAlert, unit: Unit, utc: boolean)
     reasons.push(`It fires once that holds for ${formatDuration(rule.duration * 1000)}.`);
   if (alert.keepFiringSince !== undefined)
     reasons.push(
-      `No longer so since ${at(alert.keepFiringSince)}; the rule keeps it firing for ${formatDuration(rule.keepFiringFor * 1000)}.`,
+      `No longer true since ${at(alert.keepFiringSince)}; the rule keeps it firing for ${formatDuration(rule.keepFiringFor * 1000)}.`,
     );
-  if (alert.resolvedAt !== undefined) reasons.push(`No longer so since ${at(alert.resolvedAt)}.`);
+  if (alert.resolvedAt !== undefined) reasons.push(`No longer true since ${at(alert.resolvedAt)}.`);
   if (rule.health === 'err' && alert.state !== 'resolved')
     reasons.push(`The query fails, so the alert stays as it was: ${rule.lastError ?? 'no reason is known'}`);
   return reasons;
