@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import { BUNDLE_OPTIONS } from '../../infra/bundle-options';
 import type { FunctionName } from '../../shared/platform/names';
+import { isPlantedIn, type PlantedBug, planting } from './planted';
 
 const root = join(__dirname, '..', '..');
 
@@ -29,17 +30,30 @@ const replaceNetwork: Plugin = {
   },
 };
 
-/** Bundles functions as for deployment, except for the network. @returns the file of each bundle */
+/**
+ * Bundles functions as for deployment, except for the network.
+ *
+ * @param bug to plant
+ * @returns the file of each bundle
+ */
 export async function bundleFunctions(
   names: readonly FunctionName[],
+  bug?: PlantedBug,
 ): Promise<ReadonlyMap<FunctionName, string>> {
   const outdir = mkdtempSync(join(root, '.local', 'simulate-'));
-  await build({
-    ...BUNDLE_OPTIONS,
-    minify: false,
-    entryPoints: names.map((name) => ({ in: join(root, 'functions', name, 'handler.ts'), out: name })),
-    outdir,
-    plugins: [replaceNetwork],
-  });
+  const [planted, sound] = [
+    names.filter((name) => bug !== undefined && isPlantedIn(bug, name)),
+    names.filter((name) => bug === undefined || !isPlantedIn(bug, name)),
+  ];
+  const bundle = (some: readonly FunctionName[], plugins: Plugin[]) =>
+    build({
+      ...BUNDLE_OPTIONS,
+      minify: false,
+      entryPoints: some.map((name) => ({ in: join(root, 'functions', name, 'handler.ts'), out: name })),
+      outdir,
+      plugins: [replaceNetwork, ...plugins],
+    });
+  await bundle(sound, []);
+  if (bug !== undefined) await bundle(planted, [planting(bug)]);
   return new Map(names.map((name) => [name, join(outdir, `${name}.js`)]));
 }

@@ -59,10 +59,10 @@ export class DynamoDbModel {
     return expired;
   }
 
-  count(table: string): number {
-    let items = 0;
-    for (const rows of this.tables.get(table)!.values()) items += rows.length;
-    return items;
+  /** All items of all tables. */
+  *items(): Generator<Item> {
+    for (const partitions of this.tables.values())
+      for (const rows of partitions.values()) for (const row of rows) if (!row.isDeleted) yield row.item;
   }
 
   call(operation: string, input: Input): object {
@@ -137,19 +137,22 @@ export class DynamoDbModel {
 
   private query(input: Input): object {
     const values = input.ExpressionAttributeValues ?? {};
-    const pk = /\bpk = (:\w+)/.exec(input.KeyConditionExpression as string)?.[1];
+    const condition = input.KeyConditionExpression as string;
+    const pk = /\bpk = (:\w+)/.exec(condition)?.[1];
     const rows = this.partitions(input).get(String(values[pk ?? '']?.S)) ?? [];
     const isForward = input.ScanIndexForward !== false;
-    const ordered = isForward ? rows : rows.toReversed();
     const after = (input.ExclusiveStartKey as Item | undefined)?.sk?.S as string | undefined;
-    return this.page(
-      input,
-      ordered.filter(
-        ({ sk, item }) =>
-          (after === undefined || (isForward ? compareTexts(sk, after) > 0 : compareTexts(sk, after) < 0)) &&
-          holds(input.KeyConditionExpression as string, item, input),
-      ),
-    );
+    // Rows that fulfil a key condition are next to each other.
+    let from = indexOf(rows, lowestOf(condition, values));
+    while (from < rows.length && !holds(condition, rows[from]!.item, input)) from++;
+    let to = from;
+    while (to < rows.length && holds(condition, rows[to]!.item, input)) to++;
+    if (after !== undefined && isForward) {
+      from = Math.max(from, indexOf(rows, after));
+      while (from < to && compareTexts(rows[from]!.sk, after) <= 0) from++;
+    } else if (after !== undefined) to = Math.min(to, indexOf(rows, after));
+    const found = rows.slice(from, Math.max(from, to));
+    return this.page(input, isForward ? found : found.reverse());
   }
 
   private scan(input: Input): object {
@@ -290,6 +293,12 @@ export class DynamoDbModel {
     if (item === undefined) sweep(rows, changedMs - GHOST_MS);
     if (rows.length === 0) partitions.delete(pk);
   }
+}
+
+/** A text that no sort key of a condition is below. */
+function lowestOf(condition: string, values: Item): string {
+  const name = /\bsk\s*(?:=|>=?|BETWEEN)\s*(:\w+)|begins_with\(sk, (:\w+)\)/.exec(condition);
+  return String(values[name?.[1] ?? name?.[2] ?? '']?.S ?? '');
 }
 
 /** Removes rows that were deleted before a time, when there are many. */

@@ -43,6 +43,7 @@ export function projected(expression: string | undefined, item: Item, given: Giv
   return Object.fromEntries(names.filter((name) => name in item).map((name) => [name, item[name]!]));
 }
 
+const SURROGATE = /[\ud800-\udfff]/;
 const TOKEN = /\s*([:#]?[A-Za-z_][\w.-]*|<>|<=|>=|[=<>(),+-])/y;
 const COMPARED: Readonly<Record<string, (order: number) => boolean>> = {
   '=': (order) => order === 0,
@@ -263,7 +264,9 @@ function isOrdered(a: Value | undefined, b: Value | undefined, test: (order: num
 /** Compares by UTF-8 bytes, as DynamoDB does. */
 export function compareTexts(a: string, b: string): number {
   if (a === b) return 0;
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  // UTF-16 and UTF-8 order texts alike unless one has surrogates, which are rare.
+  if (SURROGATE.test(a) || SURROGATE.test(b)) return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  return a < b ? -1 : 1;
 }
 
 function added(before: Value | undefined, amount: Value): Value {

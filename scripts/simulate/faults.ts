@@ -1,4 +1,4 @@
-import { type FreedomName, Freedoms } from '../faults/freedoms';
+import { FREEDOMS, type FreedomName, Freedoms } from '../faults/freedoms';
 import type { TableFreedoms } from './dynamodb';
 import type { StreamFreedoms } from './kinesis';
 import type { BucketFreedoms } from './s3';
@@ -10,6 +10,13 @@ export type CallFault = 'throttled' | 'failed inside' | 'answer lost' | 'connect
 const SHARES: Partial<Record<FreedomName, number>> = { 'instance reclaimed': 0.001 };
 /** Share of invocations that are killed, and the latest time of a kill, in ms after the start. */
 const [KILLED_SHARE, KILL_WITHIN_MS] = [0.002, 60];
+/** Share of the invocations that stand still in the middle, as a virtual machine may, and the longest time. */
+const [STALLED_SHARE, STALLED_MOST_MS] = [0.004, 400_000];
+const STALLED = new Set(['ingester', 'flusher', 'archiver', 'recovery']);
+/** Share of the invocations after which an instance is frozen, as Lambda mostly does. */
+const FROZEN_SHARE = 0.5;
+/** Share of commands to memory whose connection is closed. */
+const CACHE_CUT_SHARE = 0.0005;
 const KILLED = new Set(['ingester', 'flusher', 'archiver', 'recovery', 'operator']);
 
 /** Decides when the models use the freedoms of AWS (faults/freedoms.json), and when invocations are killed. */
@@ -27,6 +34,30 @@ export class Faults extends Freedoms {
   killAfterMs(name: string): number | undefined {
     if (!KILLED.has(name) || !this.draws('instance killed', KILLED_SHARE)) return undefined;
     return this.random.integer(1, KILL_WITHIN_MS);
+  }
+
+  /** When an invocation stands still, and for how long: longer than a lease may last. */
+  stalls(name: string): { readonly afterMs: number; readonly forMs: number } | undefined {
+    if (!STALLED.has(name) || !this.draws('instance stalled', STALLED_SHARE)) return undefined;
+    return {
+      afterMs: this.random.integer(1, KILL_WITHIN_MS),
+      forMs: this.random.integer(1_000, STALLED_MOST_MS),
+    };
+  }
+
+  /** Whether an instance is frozen after an invocation. */
+  freezes(): boolean {
+    return this.draws('instance frozen', FROZEN_SHARE);
+  }
+
+  /** Whether a command's connection to memory is closed, before or after the command is done. */
+  cutsCache(): 'before' | 'after' | undefined {
+    if (!this.draws('cache connections dropped', CACHE_CUT_SHARE)) return undefined;
+    return this.random.chance(0.5) ? 'before' : 'after';
+  }
+
+  cutsBody(): boolean {
+    return this.draws('body cut', FREEDOMS.find(({ name }) => name === 'body cut')?.share ?? 0);
   }
 
   call(isConditional: boolean): CallFault {

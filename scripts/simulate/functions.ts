@@ -36,11 +36,14 @@ class Pool {
       getRemainingTimeInMillis: () => Math.max(0, endMs - scheduler.nowMs),
     };
     return new Promise((resolve) => {
+      instance.thaw();
       const settle = (result: Invocation) => {
         limit.isCancelled = true;
         scheduler.trace(`${this.name} ${result.ok ? 'answers' : `fails: ${result.errorType}`}`);
-        if (instance.isAlive && !this.world.faults.takes('instance reclaimed')) this.idle.push(instance);
-        else instance.isAlive = false;
+        if (instance.isAlive && !this.world.faults.takes('instance reclaimed')) {
+          if (this.world.faults.freezes()) instance.freeze();
+          this.idle.push(instance);
+        } else instance.isAlive = false;
         resolve(result);
       };
       // Lambda kills an invocation at its time-out. None of its code runs afterwards.
@@ -54,6 +57,13 @@ class Pool {
           if (limit.isCancelled) return;
           instance.isAlive = false;
           settle({ ok: false, errorType: 'Runtime.ExitError', errorMessage: `${this.name} was killed` });
+        });
+      const stall = this.world.faults.stalls(this.name);
+      if (stall !== undefined)
+        scheduler.after(stall.afterMs, () => {
+          if (limit.isCancelled) return;
+          instance.freeze();
+          scheduler.after(stall.forMs, () => instance.thaw());
         });
       instance
         .handler(event, context)
@@ -154,6 +164,13 @@ export class Mapping {
         .catch(fail)
         .finally(() => this.busy.delete(shardId));
     });
+  }
+
+  /** Number of records that have not been delivered. */
+  get behind(): number {
+    let records = 0;
+    for (const [shardId, position] of this.positions) records += this.stream.from(shardId, position).length;
+    return records;
   }
 
   private async deliver(shardId: string): Promise<void> {

@@ -57,6 +57,9 @@ const requireReal = createRequire(__filename);
 export class Instance {
   readonly handler: Handler;
   isAlive = true;
+  private isFrozen = false;
+  /** What would have happened while the instance was frozen. */
+  private held: (() => unknown)[] = [];
 
   constructor(private readonly options: InstanceOptions) {
     const { bundle, network, environment } = options;
@@ -76,7 +79,27 @@ export class Instance {
 
   /** Runs later, unless the instance is killed before. */
   after(ms: number, run: () => unknown): Task {
-    return this.options.scheduler.after(ms, () => (this.isAlive ? run() : undefined));
+    return this.options.scheduler.after(ms, () => this.run(run));
+  }
+
+  /** Runs now, unless the instance was killed. A frozen instance runs it once it is used again. */
+  run(run: () => unknown): unknown {
+    if (!this.isAlive) return undefined;
+    if (!this.isFrozen) return run();
+    this.held.push(run);
+    return undefined;
+  }
+
+  /** Lambda freezes an instance between two invocations, timers and connections included. */
+  freeze(): void {
+    this.isFrozen = true;
+  }
+
+  thaw(): void {
+    this.isFrozen = false;
+    const { held } = this;
+    this.held = [];
+    for (const run of held) this.after(0, run);
   }
 
   private get now(): number {
@@ -162,7 +185,7 @@ export class Instance {
             new Promise((resolve) => this.after(Math.max(1, ms), () => resolve(value))),
         };
       case 'crypto':
-        return { ...crypto, ...this.randomness() };
+        return { ...crypto, ...this.randomness(), createHmac: unsigned };
       case 'fs/promises':
         // The SDK looks for configuration files. Real files would be read in real time.
         return { readFile: () => Promise.reject(Object.assign(new Error('no file'), { code: 'ENOENT' })) };
@@ -176,6 +199,15 @@ export class Instance {
         return requireReal(name);
     }
   }
+}
+
+/** Only signatures of requests use HMAC, and the models do not look at them. */
+function unsigned() {
+  const hmac = {
+    update: () => hmac,
+    digest: (encoding?: string) => (encoding === undefined ? Buffer.alloc(32) : '0'.repeat(64)),
+  };
+  return hmac;
 }
 
 class Timer {

@@ -45,13 +45,51 @@ export interface Command {
 export class Memory {
   private readonly redis: Redis;
   private toldMs = -1;
+  private primary: string;
+  private previous = '0'.repeat(40);
+  private isDown = false;
 
+  /** @param newId makes the replication id of a primary */
   constructor(
     port: number,
     private readonly scheduler: Scheduler,
-    private readonly replicationId: string,
+    private readonly newId: () => string,
   ) {
+    this.primary = newId();
     this.redis = new Redis({ host: '127.0.0.1', port });
+  }
+
+  /**
+   * The primary ends, and after a while another one serves.
+   *
+   * @param lagMs what the replica lacks; undefined: there is no replica, and everything is gone
+   */
+  failover(lagMs: number | undefined, downMs: number): Promise<void> {
+    const { scheduler } = this;
+    return new Promise((resolve) => {
+      // What happens between these two moments is what the replica lacks.
+      scheduler.after(0, async () => {
+        const copy = lagMs === undefined ? [] : await this.copy();
+        scheduler.after(lagMs ?? 0, () => {
+          this.isDown = true;
+        });
+        scheduler.after((lagMs ?? 0) + downMs, async () => {
+          await this.redis.flushall();
+          for (const [key, dump] of copy) await this.redis.restore(key, 0, dump);
+          this.previous = lagMs === undefined ? '0'.repeat(40) : this.primary;
+          this.primary = this.newId();
+          this.toldMs = -1;
+          this.isDown = false;
+          resolve();
+        });
+      });
+    });
+  }
+
+  private async copy(): Promise<[string, Buffer][]> {
+    const copy: [string, Buffer][] = [];
+    for (const key of (await this.redis.keys('*')).sort()) copy.push([key, await this.redis.dumpBuffer(key)]);
+    return copy;
   }
 
   /** Defines a script, as a client does. */
@@ -63,17 +101,22 @@ export class Memory {
 
   /** Runs a command. A name that ends in `Buffer` answers bytes in place of texts. */
   async call({ name, args }: Command): Promise<unknown> {
+    if (this.isDown) throw new Error('Connection is closed.');
     if (name === 'info') return this.info;
     const { nowMs } = this.scheduler;
-    if (name === 'time') return [String(Math.floor(nowMs / 1000)), String((nowMs % 1000) * 1000)];
-    if (nowMs !== this.toldMs) {
-      this.toldMs = nowMs;
-      const [seconds, micros] = [Math.floor(nowMs / 1000), (nowMs % 1000) * 1000];
-      void this.redis.hset(STATE, { seconds, micros, info: this.info });
-    }
-    const method = (this.redis as unknown as Record<string, (...given: unknown[]) => Promise<unknown>>)[name];
+    const [seconds, micros] = [Math.floor(nowMs / 1000), (nowMs % 1000) * 1000];
+    if (name === 'time') return [String(seconds), String(micros)];
+    // One write for the time and the command: a write to the socket costs more than most commands.
+    const pipeline = this.redis.pipeline();
+    if (nowMs !== this.toldMs) pipeline.hset(STATE, { seconds, micros, info: this.info });
+    this.toldMs = nowMs;
+    const method = (pipeline as unknown as Record<string, (...given: unknown[]) => unknown>)[name];
     if (method === undefined) throw new Error(`the memory tier has no command ${name}`);
-    return method.apply(this.redis, [...args]);
+    method.apply(pipeline, [...args]);
+    const results = await pipeline.exec();
+    const [error, result] = results!.at(-1)!;
+    if (error !== null) throw error;
+    return result;
   }
 
   /** Removes the keys whose time to live has passed. @returns their number */
@@ -84,8 +127,14 @@ export class Memory {
     return this.redis.unlink(...keys);
   }
 
-  keys(): Promise<number> {
-    return this.redis.dbsize();
+  /** All keys, without those of the simulation. */
+  async keys(): Promise<readonly string[]> {
+    return (await this.redis.keys('*')).filter((key) => !key.startsWith('simulated:')).sort();
+  }
+
+  /** The fields of a hash. */
+  fields(key: string): Promise<Record<string, string>> {
+    return this.redis.hgetall(key);
   }
 
   close(): void {
@@ -95,9 +144,9 @@ export class Memory {
   private get info(): string {
     return [
       'role:master',
-      `run_id:${this.replicationId}`,
-      `master_replid:${this.replicationId}`,
-      `master_replid2:${'0'.repeat(40)}`,
+      `run_id:${this.primary}`,
+      `master_replid:${this.primary}`,
+      `master_replid2:${this.previous}`,
       'maxmemory:0',
       'used_memory:0',
       '',

@@ -1,20 +1,35 @@
+import { createHash } from 'node:crypto';
 import { HOUR_MS, MINUTE_MS } from '../../shared/model/aggregates';
 import { DAY_MS } from '../../shared/model/duration';
-import type { Labels } from '../../shared/model/labels';
-import { labelValue, METRIC_NAME } from '../../shared/model/labels';
-import type { Random } from '../faults/random';
-import { type Flaws, Ledger, type Outcome, type Sample, sumFlaws } from '../soak/ledger';
+import { Random } from '../faults/random';
+import type { Actor } from './actors/actor';
+import { agents, HOSTS } from './actors/agents';
+import { OPERATORS } from './actors/operators';
+import { compareHost, READERS } from './actors/readers';
+import { STORMS } from './actors/storms';
+import { TENANTS } from './actors/tenants';
+import { checkInvariants } from './invariants';
+import { Stage } from './stage';
 import { startWorld, type World } from './world';
 
 export interface SimulationOptions {
   readonly seed: number;
   readonly days: number;
+  /** Hosts of the first tenant. */
   readonly hosts: number;
-  /** Series of each host. */
+  /** Series of each host, a sample a minute each. */
   readonly series: number;
-  /** Minutes between two posts of a host. */
+  /** Minutes between two posts of an agent. */
   readonly every: number;
+  /** How much more often than usual actors act. */
+  readonly pace: number;
+  /** Minutes between two runs of the functions that run each minute. */
+  readonly tick: number;
   readonly faults: boolean;
+  /** Names of actors that take no part. */
+  readonly without: readonly string[];
+  /** Name of a bug to plant (planted.ts). */
+  readonly plant?: string;
   readonly report: (line: string) => void;
   readonly onTrace?: (line: string) => void;
 }
@@ -23,237 +38,162 @@ export interface SimulationResult {
   readonly seed: number;
   readonly days: number;
   readonly acknowledged: number;
-  readonly lost: number;
-  readonly doubled: number;
-  readonly wrong: number;
-  readonly examples: readonly string[];
+  /** What was found wrong. The simulation ends on the day of the first flaw. */
+  readonly flaws: readonly string[];
+  /** Days until it ended. */
+  readonly ended: number;
   readonly errors: readonly string[];
   /** SHA-256 of the trace. */
   readonly trace: string;
   readonly tasks: number;
+  readonly acts: Readonly<Record<string, number>>;
   readonly faults: Readonly<Record<string, number>>;
   readonly calls: Readonly<Record<string, number>>;
-  readonly stored: { readonly keys: number; readonly objects: number };
+  readonly stored: { readonly keys: number; readonly objects: number; readonly items: number };
   readonly secondsPerDay: number;
 }
 
 /** A year whose February has 29 days. Midnight, UTC. */
 const START_MS = Date.UTC(2028, 1, 26);
-const RETRY_MS = 2_000;
-/** Time within which every acknowledged sample must be readable, faults included, ms. */
-const ARRIVES_WITHIN_MS = 30 * MINUTE_MS;
-/** Attempts of an agent at one request. Afterwards it posts the samples together with later ones. */
-const ATTEMPTS = 5;
+/** After the faults have ended, everything comes to rest within this time, ms. */
+const REST_MS = 8 * HOUR_MS;
+
+/** Time between two looks at the invariants, ms. */
+const LOOK_MS = HOUR_MS;
+
+/** Everybody who acts, by name, in the order of the help. */
+export const ACTORS: readonly Actor[] = [...HOSTS, ...TENANTS, ...OPERATORS, ...READERS, ...STORMS];
 
 /** Runs the pipeline for virtual days, and compares what it answers with what it acknowledged. */
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
-  const { seed, days, report } = options;
-  const world = await startWorld(seed, START_MS, report, options.onTrace);
+  const world = await startWorld(options, START_MS, options.onTrace);
   try {
-    const startedMs = performance.now();
-    const run = new Run(world, options);
+    const startedMs = process.cpuUsage();
+    const stage = new Stage(world, options, world.scheduler.random.fork());
+    const run = new Run(world, stage, options);
     if (!options.faults) world.calm();
-    const flaws = await world.scheduler.runUntil(Promise.race([run.all(), world.failed]));
+    await world.scheduler.runUntil(Promise.race([run.all(), world.failed]));
+    const { user, system } = process.cpuUsage(startedMs);
+    const ended = Math.ceil((world.scheduler.nowMs - START_MS) / DAY_MS);
     return {
-      seed,
-      days,
-      acknowledged: run.acknowledged,
-      ...flaws,
+      seed: options.seed,
+      days: options.days,
+      acknowledged: stage.model.acknowledged,
+      flaws: stage.flaws,
+      ended,
       errors: world.errors,
       trace: world.scheduler.digest(),
       tasks: world.scheduler.tasks,
+      acts: Object.fromEntries(run.acts),
       faults: Object.fromEntries(world.faults.used),
       calls: Object.fromEntries([...world.seam.calls].sort()),
-      stored: { keys: await world.memory.keys(), objects: world.models.s3.keys.length },
-      secondsPerDay: Math.round((performance.now() - startedMs) / 10 / days) / 100,
+      stored: {
+        keys: (await world.memory.keys()).length,
+        objects: world.models.s3.keys.length,
+        items: [...world.models.dynamodb.items()].length,
+      },
+      secondsPerDay: Math.round((user + system) / 1e4 / ended) / 100,
     };
   } finally {
     await world.stop();
   }
 }
 
-/** The actors of one run. */
 class Run {
-  private readonly ledger = new Ledger();
-  private readonly random: Random;
-  private key = '';
-  private isEnding = false;
-  private readonly series: Labels[] = [];
+  readonly acts = new Map<string, number>();
 
   constructor(
     private readonly world: World,
+    private readonly stage: Stage,
     private readonly options: SimulationOptions,
-  ) {
-    this.random = world.scheduler.random.fork();
-  }
+  ) {}
 
-  get acknowledged(): number {
-    return this.ledger.acknowledged;
-  }
-
-  async all(): Promise<Flaws> {
-    const { world, options } = this;
-    const { scheduler } = world;
-    const endMs = START_MS + options.days * DAY_MS;
-    this.key = await this.createTenant('default');
-    const hosts: string[] = [];
-    for (let i = 0; i < options.hosts; i++) hosts.push(await this.createHost(`host-${i}`));
-    options.report(`${hosts.length} hosts are registered`);
-    const reader = this.readAtTimes(endMs);
-    this.purge().catch(world.fail);
-    const agents = hosts.map((host) => this.agent(host, endMs));
-    for (let day = 1; day <= options.days; day++) {
-      await scheduler.sleep(START_MS + day * DAY_MS - scheduler.nowMs);
-      options.report(`day ${day}: ${this.acknowledged} samples acknowledged, ${scheduler.tasks} tasks`);
-    }
-    await Promise.all(agents);
-    this.isEnding = true;
-    const during = await reader;
-    // Let the last acknowledged samples arrive. The archive takes the last day after its delay.
-    world.calm();
-    await scheduler.sleep(5 * MINUTE_MS);
-    const early = await this.compare();
-    await scheduler.sleep(8 * HOUR_MS);
-    return sumFlaws([during, early, await this.compare()]);
-  }
-
-  /** An agent, which posts each minute's samples, and now and then corrects or repeats old ones. */
-  private async agent(host: string, endMs: number): Promise<void> {
-    const { scheduler } = this.world;
-    const random = this.random.fork();
-    const everyMs = this.options.every * MINUTE_MS;
-    const names = Array.from({ length: this.options.series }, (_, i) => `custom.cpu.m${i}`);
-    const series = names.map(
-      (name): Labels => [
-        [METRIC_NAME, name],
-        ['host', host],
-      ],
-    );
-    this.series.push(...series);
-    // Agents post at four moments of a minute, so that a batch has several of them.
-    await scheduler.sleep(random.integer(0, 3) * 15_000 + random.integer(0, 500));
-    while (scheduler.nowMs < endMs) {
-      const atMs = scheduler.nowMs;
-      const time = Math.floor(atMs / MINUTE_MS) * 60;
-      const value = () => random.integer(0, 1_000_000) / 100;
-      const samples = series.map((labels): Sample => ({ labels, time, value: value() }));
-      // Late data and corrections: a few samples of the last 20 hours.
-      if (random.chance(0.02)) {
-        const lateTime = time - 60 * random.integer(1, 20 * 60);
-        for (const labels of series.slice(0, random.integer(1, series.length)))
-          if (lateTime * 1000 >= START_MS) samples.push({ labels, time: lateTime, value: value() });
+  async all(): Promise<void> {
+    const { world, stage, options } = this;
+    await stage.createTenant(2, options.hosts);
+    for (const partitions of [1, 3]) await stage.createTenant(partitions, 2);
+    options.report(`${options.hosts} hosts are registered`);
+    const acting = [agents(options.every), ...ACTORS]
+      .filter(({ name }) => !options.without.includes(name))
+      .filter((actor) => options.faults || !STORMS.includes(actor))
+      .map((actor) => this.actOften(actor));
+    for (let day = 1; day <= options.days && stage.flaws.length === 0; day++) {
+      const endMs = START_MS + day * DAY_MS;
+      while (stage.nowMs < endMs && stage.flaws.length === 0) {
+        await stage.sleep(Math.min(LOOK_MS, endMs - stage.nowMs));
+        stage.model.settle();
+        await this.atRest(() => checkInvariants(stage, false));
       }
-      await this.post(samples);
-      await scheduler.sleep(atMs + everyMs - scheduler.nowMs);
-    }
-  }
-
-  /** An operator, who purges what is archived at random moments. */
-  private async purge(): Promise<void> {
-    const random = this.random.fork();
-    for (;;) {
-      await this.world.scheduler.sleep(random.integer(HOUR_MS, 12 * HOUR_MS));
-      // A failed slice is repeated the next time.
-      await this.world.invoke('archiver', { purge: true });
-    }
-  }
-
-  private async post(samples: readonly Sample[]): Promise<void> {
-    const body = samples.map(({ labels, time, value }) => ({
-      hostId: labelValue(labels, 'host'),
-      name: labelValue(labels, METRIC_NAME),
-      time,
-      value,
-    }));
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const ended = this.ledger.sending(samples);
-      const { status, body: answer } = await this.world.request('POST', '/api/v0/tsdb', this.key, body);
-      const outcome: Outcome = status === 200 ? 'acknowledged' : 'unknown';
-      ended(outcome);
-      if (outcome === 'acknowledged') return;
-      if (!mayRetry(status)) throw refused('post', status, answer);
-      await this.world.scheduler.sleep(RETRY_MS);
-    }
-  }
-
-  /** Reads some series at random moments, while everything moves. */
-  private async readAtTimes(endMs: number): Promise<Flaws> {
-    const { scheduler } = this.world;
-    const random = this.random.fork();
-    const found: Flaws[] = [];
-    while (scheduler.nowMs < endMs && !this.isEnding) {
-      await scheduler.sleep(random.integer(MINUTE_MS, 2 * HOUR_MS));
-      if (this.series.length === 0 || this.isEnding) continue;
-      const labels = random.pick(this.series);
-      const [{ moment }, sinceMs] = [this.ledger, scheduler.nowMs];
-      await scheduler.sleep(MINUTE_MS);
-      const isPatient = async () => {
-        await scheduler.sleep(MINUTE_MS);
-        return scheduler.nowMs < sinceMs + ARRIVES_WITHIN_MS;
-      };
-      found.push(
-        await this.ledger.verifySeries(labels, moment, (...asked) => this.read(...asked), isPatient),
+      this.forget();
+      options.report(
+        `day ${day}: ${stage.model.acknowledged} samples acknowledged, ${world.scheduler.tasks} tasks`,
       );
     }
-    return sumFlaws(found);
+    stage.isEnding = true;
+    if (stage.flaws.length > 0) return;
+    await Promise.all(acting);
+    // What was acknowledged last arrives now. The archive takes the last day after its delay.
+    world.calm();
+    await stage.sleep(REST_MS);
+    await this.atRest(() => checkInvariants(stage, true));
+    await this.compareAll();
   }
 
-  /** Compares every series with what was acknowledged. */
-  private compare(): Promise<Flaws> {
-    return this.ledger.verify(
-      (...asked) => this.read(...asked),
-      async () => false,
-    );
-  }
-
-  private async read(labels: Labels, from: number, to: number): Promise<{ time: number; value: number }[]> {
-    const query = new URLSearchParams({
-      name: labelValue(labels, METRIC_NAME)!,
-      from: String(from),
-      to: String(to),
+  /** Looks at the stores while no task runs. */
+  private atRest(look: () => Promise<void>): Promise<void> {
+    return new Promise((resolve) => {
+      this.world.scheduler.after(0, async () => {
+        await look();
+        resolve();
+      });
     });
-    const path = `/api/v0/hosts/${labelValue(labels, 'host')}/metrics?${query}`;
-    const answer = await this.insist<{ metrics: { time: number; value: number }[] }>('GET', path);
-    return answer?.metrics ?? [];
   }
 
-  private async createTenant(name: string): Promise<string> {
-    await this.operate({ command: 'tenants create', name });
-    const created = await this.operate({ command: 'keys create', tenant: name, rights: ['read', 'write'] });
-    return (created as { key: string }).key;
-  }
-
-  private async createHost(name: string): Promise<string> {
-    const host = await this.insist<{ id: string }>('POST', '/api/v0/hosts', { name, meta: {} });
-    return host!.id;
-  }
-
-  /** Repeats a request until it is answered. @returns undefined when there is no such thing (404) */
-  private async insist<Answer>(method: string, path: string, sent?: object): Promise<Answer | undefined> {
-    for (;;) {
-      const { status, body } = await this.world.request(method, path, this.key, sent);
-      if (status === 200) return body as Answer;
-      if (status === 404) return undefined;
-      if (!mayRetry(status)) throw refused(path, status, body);
-      await this.world.scheduler.sleep(RETRY_MS);
+  private async actOften(actor: Actor): Promise<void> {
+    const { stage, world } = this;
+    // Its own numbers: another actor's absence changes none of them.
+    const random = new Random(
+      createHash('sha256').update(`${this.options.seed} ${actor.name}`).digest().readUInt32BE(),
+    );
+    const isSteady = actor.everyMs[0] === actor.everyMs[1];
+    const [least, most] = actor.everyMs.map((ms) => Math.ceil(isSteady ? ms : ms / this.options.pace)) as [
+      number,
+      number,
+    ];
+    await stage.rest(random.integer(0, isSteady ? 30_000 : most));
+    while (!stage.isEnding) {
+      const startedMs = stage.nowMs;
+      this.acts.set(actor.name, (this.acts.get(actor.name) ?? 0) + 1);
+      if (!isSteady) stage.note(actor.name);
+      await actor.act(stage, random).catch(world.fail);
+      await stage.rest(startedMs + random.integer(least, most) - stage.nowMs);
     }
   }
 
-  /** Repeats an operator's command until it succeeds. */
-  private async operate(event: object): Promise<unknown> {
-    for (;;) {
-      const result = await this.world.invoke('operator', event);
-      if (result.ok) return result.payload;
-      if (result.errorType === 'InvalidEventError') throw new Error(result.errorMessage);
-      await this.world.scheduler.sleep(RETRY_MS);
-    }
+  /** Forgets what nobody may read any more, so that a year fits into memory. */
+  private forget(): void {
+    const { stage } = this;
+    for (const { hosts, retentionMs } of stage.tenants)
+      for (const { series } of hosts)
+        for (const each of series) stage.model.forget(each, (stage.nowMs - retentionMs) / 1000 - 3 * 86_400);
   }
-}
 
-function mayRetry(status: number): boolean {
-  return status >= 500 || status === 429;
-}
-
-function refused(what: string, status: number, answer: unknown): Error {
-  return new Error(`${what} answered ${status}: ${JSON.stringify(answer)}`);
+  /** Compares every host with the model: its last hours, and some earlier ones. */
+  private async compareAll(): Promise<void> {
+    const { stage } = this;
+    const random = new Random(this.options.seed);
+    const lastS = Math.floor(stage.nowMs / MINUTE_MS) * 60;
+    for (const tenant of stage.liveTenants)
+      for (const host of tenant.hosts) {
+        const firstS = Math.max(
+          stage.startS,
+          tenant.goneBeforeS,
+          Math.ceil((stage.nowMs - tenant.retentionMs) / MINUTE_MS) * 60 + 7200,
+        );
+        for (const back of [8 * 3600 + 19 * 3600, random.integer(0, 14 * 86_400)]) {
+          const from = Math.max(firstS, lastS - Math.floor(back / 60) * 60);
+          await compareHost(stage, tenant, host, from, Math.min(lastS, from + 19 * 3600));
+        }
+      }
+  }
 }

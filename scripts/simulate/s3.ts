@@ -46,6 +46,10 @@ export class S3Model {
     return [...this.objects.keys()];
   }
 
+  modifiedMs(key: string): number {
+    return this.objects.get(key)!.modifiedMs;
+  }
+
   call(request: S3Request): S3Answer {
     const { method, key, query } = request;
     if (key === '' && 'versions' in query) return this.versions(query);

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { AwsError } from './aws-error';
 import type { CallFault, Faults } from './faults';
 import {
@@ -86,10 +87,10 @@ export class Seam {
         const outcome = call.service === 'lambda' ? this.invoke(call, fault) : this.outcomeOf(call, fault);
         const answered = (response: SdkResponse | undefined) => {
           this.scheduler.trace(`${name} ${key} ${call.subject} ${response?.statusCode ?? 'no answer'}`);
-          if (!instance.isAlive) return;
-          if (response !== undefined) resolve(response);
-          else
-            reject(Object.assign(new Error('socket hang up'), { code: 'ECONNRESET', name: 'TimeoutError' }));
+          instance.run(() => {
+            if (response !== undefined) resolve(response);
+            else reject(hangUp());
+          });
         };
         if (outcome instanceof Promise) void outcome.then(answered);
         else answered(outcome);
@@ -101,6 +102,7 @@ export class Seam {
     if (fault === 'throttled') return refusal(call.service, THROTTLED[call.service]);
     if (fault === 'failed inside') return refusal(call.service, FAILED[call.service]);
     const response = answerOf(call, this.models);
+    if (call.service === 's3' && call.operation === 'GET' && this.faults.cutsBody()) return cut(response);
     if (fault === 'answer lost') return refusal(call.service, FAILED[call.service]);
     return fault === 'connection lost' ? undefined : response;
   }
@@ -122,17 +124,20 @@ export class Seam {
         scheduler.after(faults.random.integer(0, 2), async () => {
           let result: unknown;
           let error: Error | undefined;
+          const cut = faults.cutsCache();
           try {
-            result = await memory.call({ name: command, args });
+            if (cut !== 'before') result = await memory.call({ name: command, args });
+            if (cut !== undefined) error = new Error('Connection is closed.');
           } catch (refused) {
             error = refused as Error;
           }
           scheduler.trace(
             `${name} redis ${command} ${String(args[1] ?? '')} ${error === undefined ? 'done' : error.message}`,
           );
-          if (!instance.isAlive) return;
-          if (error === undefined) resolve(result);
-          else reject(error);
+          instance.run(() => {
+            if (error === undefined) resolve(result);
+            else reject(error);
+          });
         });
       });
     class Redis {
@@ -158,6 +163,20 @@ export class Seam {
     }
     return { Redis, Cluster: Redis };
   }
+}
+
+function hangUp(): Error {
+  return Object.assign(new Error('socket hang up'), { code: 'ECONNRESET', name: 'TimeoutError' });
+}
+
+/** Cuts the connection in the middle of the body. */
+function cut(response: SdkResponse): SdkResponse {
+  async function* half() {
+    const bytes = await collect(response.body);
+    yield bytes.subarray(0, bytes.length >> 1);
+    throw hangUp();
+  }
+  return { ...response, body: Readable.from(half()) };
 }
 
 function isConditional({ input, request }: Call): boolean {

@@ -1,9 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { HOUR_MS } from '../../shared/model/aggregates';
+import { HOUR_MS, MINUTE_MS } from '../../shared/model/aggregates';
 import { ENV, FUNCTIONS, type FunctionName } from '../../shared/platform/names';
 import { matchRoute, proxyEvent } from '../local/http-api';
+import { Problem } from '../local/problem';
 import { freePort } from '../local/server-process';
 import { startHotServer } from '../local/servers';
 import { synthesize } from '../local/synth';
@@ -16,6 +17,7 @@ import { compileBundle } from './instance';
 import { KinesisModel } from './kinesis';
 import { answerLambda, type Mappings } from './lambda-api';
 import { Memory } from './memory';
+import { PLANTED } from './planted';
 import { S3Model } from './s3';
 import { Scheduler } from './scheduler';
 import { Seam } from './seam';
@@ -29,10 +31,10 @@ const SETTINGS = {
   archiveAfter: '6h',
   streamRetention: '24h',
   warmTtl: '9d',
-  retention: '30d',
+  retention: '14d',
   partitions: '2',
-  streamShards: '2',
-  batchWindow: '10s',
+  streamShards: '3',
+  batchWindow: '60s',
 };
 
 /** Functions that take no part: nobody looks at pages, and there are no rules yet. */
@@ -56,6 +58,10 @@ export interface World {
   ): Promise<{ status: number; body: unknown }>;
   /** Invokes a function as an operator does. */
   invoke(name: FunctionName, event: object): Promise<Invocation>;
+  /** Loses memory (memory.ts). Resolves when another primary serves. */
+  failover(lagMs: number | undefined, downMs: number): Promise<void>;
+  /** Records of the stream that no mapping has delivered yet. */
+  backlog(): number;
   /** Ends the faults. */
   calm(): void;
   /** Rejects when the simulation itself fails. */
@@ -65,16 +71,26 @@ export interface World {
   stop(): Promise<void>;
 }
 
+export interface WorldOptions {
+  readonly seed: number;
+  /** Minutes between two runs of the functions that run each minute. */
+  readonly tick: number;
+  /** Name of a bug to plant (planted.ts). */
+  readonly plant?: string;
+  readonly report: (line: string) => void;
+}
+
 export async function startWorld(
-  seed: number,
+  { seed, tick, plant, report }: WorldOptions,
   startMs: number,
-  report: (line: string) => void,
   onTrace?: (line: string) => void,
 ): Promise<World> {
+  const bug = plant === undefined ? undefined : PLANTED[plant];
+  if (plant !== undefined && bug === undefined) throw new Problem(`there is no bug ${plant}`);
   report('synthesizing the stage and bundling the functions');
   const stack = readAssembly(await synthesize(join(root, '.local', 'synth'), SETTINGS));
   const present = FUNCTIONS.filter((name) => !ABSENT.has(name));
-  const files = await bundleFunctions(present);
+  const files = await bundleFunctions(present, bug);
   const dataDir = mkdtempSync(join(root, '.local', 'simulate-'));
   // The server has a process group of its own, so it must be stopped even if the simulation fails.
   const adopt = (child: ChildProcess) => void process.once('exit', () => child.kill());
@@ -84,9 +100,7 @@ export async function startWorld(
   const { random } = scheduler;
   const faults = new Faults(random.fork());
   const now = () => scheduler.nowMs;
-  const memory = new Memory(
-    hot.port,
-    scheduler,
+  const memory = new Memory(hot.port, scheduler, () =>
     Array.from({ length: 40 }, () => random.integer(0, 9)).join(''),
   );
   const mappings = new Map<string, Mapping>();
@@ -152,7 +166,8 @@ export async function startWorld(
   for (const name of present) functions.add(name, resourceOf(name), compileBundle(files.get(name)!));
   for (const mapping of stack.mappings) api.create(mapping, 0);
   for (const schedule of stack.schedules)
-    if (functions.has(schedule.functionName)) functions.schedule(schedule);
+    if (functions.has(schedule.functionName))
+      functions.schedule({ ...schedule, periodMs: Math.max(schedule.periodMs, tick * MINUTE_MS) });
   const retentionMs = stack.streams[0]!.retentionHours * HOUR_MS;
   const hourly = () => {
     scheduler.after(HOUR_MS, hourly);
@@ -195,6 +210,8 @@ export async function startWorld(
       return { status: statusCode, body: plain === '' ? undefined : JSON.parse(plain) };
     },
     invoke: (name, event) => functions.invoke(resourceOf(name).name, event),
+    failover: (lagMs, downMs) => memory.failover(lagMs, downMs),
+    backlog: () => [...mappings.values()].reduce((sum, mapping) => sum + mapping.behind, 0),
     calm: () => {
       faults.isCalm = true;
     },

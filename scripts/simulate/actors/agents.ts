@@ -1,0 +1,127 @@
+import { MINUTE_MS } from '../../../shared/model/aggregates';
+import { DAY_MS } from '../../../shared/model/duration';
+import { usualValue } from '../model';
+import type { Host, Stage, Tenant } from '../stage';
+import type { Actor } from './actor';
+
+const lastMinuteS = (stage: Stage) => Math.floor(stage.nowMs / MINUTE_MS) * 60;
+
+/** Posts what the hosts took since they last posted: a row a minute. */
+async function postRows(stage: Stage, tenant: Tenant, hosts: readonly Host[]): Promise<void> {
+  const toS = lastMinuteS(stage);
+  const samples = hosts.flatMap((host) => {
+    const fromS = host.postedS === 0 ? toS : host.postedS + 60;
+    host.postedS = toS;
+    return stage.usual(host, fromS, toS);
+  });
+  await stage.post(tenant, samples);
+}
+
+/** @param minutes between two posts of an agent. It posts a row for each minute */
+export const agents = (minutes: number): Actor => ({
+  name: 'agents post',
+  everyMs: [minutes * MINUTE_MS, minutes * MINUTE_MS],
+  act: async (stage) => {
+    await Promise.all(
+      stage.liveTenants.map((tenant) =>
+        postRows(
+          stage,
+          tenant,
+          tenant.hosts.filter(({ state }) => state === 'posting'),
+        ),
+      ),
+    );
+  },
+});
+
+const appear: Actor = {
+  name: 'a host appears',
+  everyMs: [2 * DAY_MS, 6 * DAY_MS],
+  act: async (stage, random) => {
+    const tenant = random.pick(stage.liveTenants);
+    if (tenant.hosts.length < stage.options.hosts) await stage.createHost(tenant);
+  },
+};
+
+const fallSilent: Actor = {
+  name: 'a host falls silent',
+  everyMs: [DAY_MS / 2, 3 * DAY_MS],
+  act: async (stage, random) => {
+    const chosen = stage.anyHost(random);
+    if (chosen === undefined || chosen.host.state !== 'posting') return;
+    const { host } = chosen;
+    host.state = 'silent';
+    await stage.rest(random.integer(10 * MINUTE_MS, 30 * 60 * MINUTE_MS));
+    if (host.state !== 'silent') return;
+    // Some agents keep what they could not post, others do not.
+    const keptS = random.chance(0.5) ? 15 * 3600 : 0;
+    host.postedS = Math.max(host.postedS, lastMinuteS(stage) - keptS);
+    host.state = 'posting';
+  },
+};
+
+const rename: Actor = {
+  name: 'a host is renamed',
+  everyMs: [DAY_MS, 4 * DAY_MS],
+  act: async (stage, random) => {
+    const chosen = stage.anyHost(random);
+    if (chosen?.host.state !== 'posting') return;
+    const name = `renamed-${random.integer(0, 1e9)}`;
+    await stage.insist(chosen.tenant, 'PUT', `/api/v0/hosts/${chosen.host.id}`, { name, meta: {} });
+  },
+};
+
+const retire: Actor = {
+  name: 'a host is retired',
+  everyMs: [10 * DAY_MS, 20 * DAY_MS],
+  act: async (stage, random) => {
+    const chosen = stage.anyHost(random);
+    if (chosen === undefined || chosen.host.state === 'retired' || chosen.tenant.hosts.length < 2) return;
+    const { tenant, host } = chosen;
+    host.state = 'retired';
+    // What the agent posts at the moment arrives before.
+    await stage.sleep(5 * MINUTE_MS);
+    await stage.insist(tenant, 'POST', `/api/v0/hosts/${host.id}/retire`, {});
+    await stage.createHost(tenant);
+  },
+};
+
+/** Late data and corrections: a few samples of the last 20 hours. */
+const correct: Actor = {
+  name: 'samples come late or are corrected',
+  everyMs: [20 * MINUTE_MS, 300 * MINUTE_MS],
+  act: async (stage, random) => {
+    const chosen = stage.anyHost(random);
+    if (chosen === undefined || chosen.host.state === 'retired') return;
+    const { tenant, host } = chosen;
+    const time = lastMinuteS(stage) - 60 * random.integer(0, random.chance(0.6) ? 180 : 20 * 60);
+    const series = host.series.slice(0, random.integer(1, host.series.length));
+    const times = Array.from({ length: random.integer(1, 3) }, (_, i) => time - i * 60);
+    const samples = series.flatMap((each) =>
+      times
+        .filter((at) => at >= stage.startS)
+        .map((at) => ({ series: each, time: at, value: random.integer(0, 1e6) / 128 })),
+    );
+    await stage.post(tenant, samples);
+  },
+};
+
+const resend: Actor = {
+  name: 'an agent resends a day',
+  everyMs: [DAY_MS, 5 * DAY_MS],
+  act: async (stage, random) => {
+    const chosen = stage.anyHost(random);
+    if (chosen?.host.state !== 'posting') return;
+    const { tenant, host } = chosen;
+    const fromS = Math.max(stage.startS, host.postedS - 20 * 3600);
+    const samples = stage.usual(host, fromS, host.postedS).filter(({ series, time, value }) => {
+      // An agent resends what it took, not what it never had.
+      const day = series.days.get(Math.floor(time / 86_400));
+      const minute = (time % 86_400) / 60;
+      return (day?.isUsual[minute] === 1 || day?.attempts.has(minute)) && value === usualValue(series, time);
+    });
+    await stage.post(tenant, samples);
+  },
+};
+
+export const HOSTS: readonly Actor[] = [appear, fallSilent, rename, retire, correct, resend];

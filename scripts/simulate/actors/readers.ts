@@ -1,0 +1,166 @@
+import { AGGREGATES, HOUR_MS, MINUTE_MS } from '../../../shared/model/aggregates';
+import { DAY_MS } from '../../../shared/model/duration';
+import type { Random } from '../../faults/random';
+import { differenceOf, stepsOf } from '../../soak/steps';
+import type { Point, Series } from '../model';
+import type { Host, Stage, Tenant } from '../stage';
+import type { Actor } from './actor';
+
+/** What was acknowledged is readable within this time, faults included, ms. */
+const ARRIVES_WITHIN_MS = 30 * MINUTE_MS;
+/** Longest span that the API returns as stored samples, in s. */
+const MOST_SPAN_S = 20 * 3600;
+
+const minuteS = (ms: number) => Math.floor(ms / MINUTE_MS) * 60;
+
+/** The spans in which a tenant's samples may be compared: an hour around the end of the retention is open. */
+function spanOf(stage: Stage, tenant: Tenant, random: Random): [number, number] | undefined {
+  const first = Math.max(stage.startS, tenant.goneBeforeS, minuteS(stage.nowMs - tenant.retentionMs) + 3600);
+  const last = minuteS(stage.nowMs);
+  if (last <= first) return undefined;
+  // Half of the reads are of the last day, where samples move.
+  const from = random.chance(0.5)
+    ? Math.max(first, last - random.integer(1, 1440) * 60)
+    : minuteS(random.integer(first, last) * 1000);
+  const to = Math.min(last, from + random.integer(1, MOST_SPAN_S / 60) * 60);
+  return from < first ? [first, Math.max(first, to)] : [from, to];
+}
+
+async function readRaw(stage: Stage, tenant: Tenant, { hostId, name }: Series, from: number, to: number) {
+  const query = new URLSearchParams({ name, from: String(from), to: String(to) });
+  const path = `/api/v0/hosts/${hostId}/metrics?${query}`;
+  return (await stage.insist<{ metrics: Point[] }>(tenant, 'GET', path))?.metrics ?? [];
+}
+
+interface Matrix {
+  readonly data: {
+    readonly result: readonly {
+      readonly metric: Readonly<Record<string, string>>;
+      readonly values: readonly (readonly [number, string])[];
+    }[];
+  };
+}
+
+/** Reads all series of a host by PromQL, minute by minute. */
+async function readHost(stage: Stage, tenant: Tenant, { id }: Host, from: number, to: number) {
+  const query = new URLSearchParams({
+    query: `last_over_time({host="${id}"}[1m])`,
+    start: String(from),
+    end: String(to),
+    step: '60',
+  });
+  const answer = await stage.insist<Matrix>(tenant, 'GET', `/prometheus/api/v1/query_range?${query}`);
+  return new Map(
+    (answer?.data.result ?? []).map(({ metric, values }) => [
+      metric.__name__!,
+      values.map(([time, value]): Point => ({ time, value: Number(value) })),
+    ]),
+  );
+}
+
+/**
+ * Repeats a comparison until it finds nothing, or the samples should have arrived.
+ *
+ * @param compare returns flaws
+ */
+async function untilRight(
+  stage: Stage,
+  tenant: Tenant,
+  compare: () => Promise<readonly string[]>,
+): Promise<void> {
+  const sinceMs = stage.nowMs;
+  for (;;) {
+    const flaws = await compare();
+    if (flaws.length === 0 || tenant.deletedMs !== undefined) return;
+    if (stage.nowMs > sinceMs + ARRIVES_WITHIN_MS) {
+      for (const each of flaws.slice(0, 3))
+        stage.flaw(`${tenant.name} reads ${each} (${flaws.length} flaws)`);
+      return;
+    }
+    await stage.sleep(5 * MINUTE_MS);
+  }
+}
+
+/** Compares all series of a host in a span with the model. */
+export async function compareHost(stage: Stage, tenant: Tenant, host: Host, from: number, to: number) {
+  const { moment } = stage.model;
+  await untilRight(stage, tenant, async () => {
+    const found = await readHost(stage, tenant, host, from, to);
+    return host.series.flatMap((series) =>
+      stage.model.flawsOf(series, found.get(series.name) ?? [], from, to, moment),
+    );
+  });
+}
+
+const raw: Actor = {
+  name: 'read samples',
+  everyMs: [10 * MINUTE_MS, 3 * HOUR_MS],
+  act: async (stage, random) => {
+    const chosen = stage.anyHost(random);
+    const span = chosen && spanOf(stage, chosen.tenant, random);
+    if (span === undefined) return;
+    const { tenant, host } = chosen!;
+    const series = random.pick(host.series);
+    const { moment } = stage.model;
+    await stage.sleep(2 * MINUTE_MS);
+    await untilRight(stage, tenant, async () =>
+      stage.model.flawsOf(series, await readRaw(stage, tenant, series, ...span), ...span, moment),
+    );
+  },
+};
+
+const promql: Actor = {
+  name: 'read by PromQL',
+  everyMs: [30 * MINUTE_MS, 6 * HOUR_MS],
+  act: async (stage, random) => {
+    const chosen = stage.anyHost(random);
+    const span = chosen && spanOf(stage, chosen.tenant, random);
+    if (span === undefined) return;
+    await compareHost(stage, chosen!.tenant, chosen!.host, ...span);
+  },
+};
+
+/** Compares answers in steps, which may come from rollups, with the samples. */
+const steps: Actor = {
+  name: 'read steps',
+  everyMs: [HOUR_MS, 12 * HOUR_MS],
+  act: async (stage, random) => {
+    const chosen = stage.anyHost(random);
+    if (chosen === undefined) return;
+    const { tenant, host } = chosen;
+    const series = random.pick(host.series);
+    const step = random.pick([300, 3_600, 3 * 3_600, DAY_MS / 1000]);
+    const last = Math.floor((minuteS(stage.nowMs) - 2 * 3600) / step) * step - 60;
+    const earliest = Math.max(
+      stage.startS,
+      tenant.goneBeforeS,
+      last - Math.min(4 * DAY_MS, tenant.retentionMs) / 1000,
+    );
+    const first = Math.ceil(earliest / step) * step;
+    if (last <= first) return;
+    const aggregate = random.pick(AGGREGATES);
+    const stored = async () => {
+      const points: Point[] = [];
+      for (let from = first; from <= last; from += MOST_SPAN_S + 60)
+        points.push(...(await readRaw(stage, tenant, series, from, Math.min(last, from + MOST_SPAN_S))));
+      return points;
+    };
+    await untilRight(stage, tenant, async () => {
+      const before = await stored();
+      const query = new URLSearchParams({
+        name: series.name,
+        from: String(first),
+        to: String(last),
+        step: String(step),
+        aggregate,
+      });
+      const path = `/api/v0/hosts/${host.id}/metrics?${query}`;
+      const found = (await stage.insist<{ metrics: Point[] }>(tenant, 'GET', path))?.metrics ?? [];
+      const difference = differenceOf(found, stepsOf(before, step, aggregate));
+      if (difference === undefined || differenceOf(await stored(), before) !== undefined) return [];
+      return [`${aggregate} of ${step} s of ${series.name} of ${host.id}: ${difference}`];
+    });
+  },
+};
+
+export const READERS: readonly Actor[] = [raw, promql, steps];

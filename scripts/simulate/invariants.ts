@@ -1,0 +1,124 @@
+import { HOUR_MS } from '../../shared/model/aggregates';
+import { DAY_MS } from '../../shared/model/duration';
+import type { Stage } from './stage';
+
+/** Something that always holds. */
+export interface Invariant {
+  readonly name: string;
+  /** Whether it holds only some hours after the faults have ended. */
+  readonly isForCalm?: boolean;
+  /** Returns what is wrong. */
+  check(stage: Stage): Promise<readonly string[]> | readonly string[];
+}
+
+/** An object that a commit has replaced, or an attempt has left, is removed within this time, ms. */
+const OBJECT_GRACE_MS = 2 * DAY_MS;
+/** A deleted tenant has left every store after this time, ms: two sweeps, faults included. */
+const ERASED_WITHIN_MS = 6 * HOUR_MS;
+/** A lease ends within this time, ms. */
+const LEASE_MS = HOUR_MS;
+
+/** A part's object is named by the count of the day and a random text (platform/keys.ts). */
+const OBJECT_NAME = /\b\d+-[\w-]{11}(?![\w-])/g;
+/** The first field of a part in a committed day, and the number of fields of a part (cold/archived-day.ts). */
+const [FIRST_PART, PART_FIELDS] = [4, 5];
+
+/** Objects of the archive, by the end of their keys, which is unique. */
+function archiveObjects({ world }: Stage): Map<string, string> {
+  const keys = world.models.s3.keys.filter((key) => key.includes('/date=') && key.endsWith('.parquet'));
+  return new Map(keys.map((key) => [/(\d+-[\w-]{11})\.parquet$/.exec(key)?.[1] ?? key, key]));
+}
+
+const startsWith = (item: { pk?: { S?: unknown } }, prefix: string) => String(item.pk?.S).startsWith(prefix);
+
+export const INVARIANTS: readonly Invariant[] = [
+  {
+    name: 'every object that the manifest names exists',
+    check: (stage) => {
+      const objects = archiveObjects(stage);
+      const missing: string[] = [];
+      for (const item of stage.world.models.dynamodb.items()) {
+        if (!startsWith(item, 'manifest#')) continue;
+        const fields = String(item.archived?.S ?? '').split(' ');
+        for (let at = FIRST_PART; at < fields.length; at += PART_FIELDS)
+          if (!objects.has(fields[at]!)) missing.push(`${fields[at]} of ${item.pk?.S} ${item.sk?.S}`);
+      }
+      return missing;
+    },
+  },
+  {
+    name: 'an object is named, or goes within two days',
+    check: (stage) => {
+      const named = new Set<string>();
+      for (const item of stage.world.models.dynamodb.items())
+        if (startsWith(item, 'manifest#') || startsWith(item, 'archiving#'))
+          for (const [name] of JSON.stringify(item).matchAll(OBJECT_NAME)) named.add(name);
+      return [...archiveObjects(stage)]
+        .filter(
+          ([name, key]) =>
+            !named.has(name) && stage.nowMs - stage.world.models.s3.modifiedMs(key) > OBJECT_GRACE_MS,
+        )
+        .map(([, key]) => key);
+    },
+  },
+  {
+    name: 'nothing is left of a deleted tenant',
+    check: async (stage) => {
+      const gone = stage.tenants.filter(
+        ({ deletedMs }) => deletedMs !== undefined && stage.nowMs - deletedMs > ERASED_WITHIN_MS,
+      );
+      if (gone.length === 0) return [];
+      const left: string[] = [];
+      const look = (where: string, key: string) => {
+        for (const { id, name } of gone) if (key.includes(id)) left.push(`${name}: ${where} ${key}`);
+      };
+      for (const key of stage.world.models.s3.keys) look('object', key);
+      for (const key of await stage.world.memory.keys()) look('memory', key);
+      // The name of a deleted tenant is never free again.
+      for (const { pk, sk } of stage.world.models.dynamodb.items())
+        if (pk?.S !== 'tenants') look('item', `${pk?.S} ${sk?.S}`);
+      return left.slice(0, 5);
+    },
+  },
+  {
+    name: 'every lease ends',
+    check: async (stage) => {
+      const left: string[] = [];
+      for (const key of await stage.world.memory.keys())
+        if (key.endsWith(':leases'))
+          for (const [window, lease] of Object.entries(await stage.world.memory.fields(key)))
+            if (stage.nowMs - Number(lease.split(' ')[2]) > LEASE_MS) left.push(`${key} ${window} ${lease}`);
+      return left;
+    },
+  },
+  {
+    name: 'the stream is read to its end',
+    isForCalm: true,
+    check: ({ world }) => (world.backlog() > 50 ? [`${world.backlog()} records wait`] : []),
+  },
+  {
+    name: 'nothing is in quarantine or given up',
+    check: ({ world }) => world.models.s3.keys.filter((key) => /quarantine\/|on-failure\//i.test(key)),
+  },
+  {
+    name: 'memory and the bucket stay within bounds',
+    check: async (stage) => {
+      const tenants = stage.tenants.length;
+      const keys = (await stage.world.memory.keys()).length;
+      const objects = stage.world.models.s3.keys.length;
+      const hosts = stage.tenants.reduce((sum, tenant) => sum + tenant.hosts.length, 0);
+      const wrong: string[] = [];
+      if (keys > 40 * (hosts + tenants)) wrong.push(`${keys} keys in memory`);
+      if (objects > 40 * 5 * 5 * tenants) wrong.push(`${objects} objects`);
+      return wrong;
+    },
+  },
+];
+
+/** Checks the invariants and reports what is wrong. */
+export async function checkInvariants(stage: Stage, isCalm: boolean): Promise<void> {
+  for (const { name, isForCalm, check } of INVARIANTS) {
+    if (isForCalm && !isCalm) continue;
+    for (const wrong of await check(stage)) stage.flaw(`invariant: ${name}: ${wrong}`);
+  }
+}

@@ -1,0 +1,217 @@
+import { DAY_MS } from '../../shared/model/duration';
+
+/**
+ * The answers that the pipeline may give: every operation that was sent, in its order. The order is that of
+ * the clients: an operation that ended before another began came first.
+ */
+
+/** One request. All its samples share this object. */
+export interface Request {
+  readonly sent: number;
+  /** Position of its answer; Infinity while the request may still arrive. */
+  ended: number;
+  outcome: 'acknowledged' | 'refused' | 'unknown';
+}
+
+/** What one request did to one sample. A deletion has no value. */
+interface Attempt {
+  readonly value: number | undefined;
+  readonly request: Request;
+}
+
+/** The minutes of one UTC day of a series. */
+interface SeriesDay {
+  /** By minute of the day: 1 when exactly the usual value was acknowledged. */
+  readonly isUsual: Uint8Array;
+  /** By minute of the day: everything else that was sent. */
+  readonly attempts: Map<number, Attempt[]>;
+}
+
+export interface Series {
+  readonly hostId: string;
+  readonly name: string;
+  readonly seed: number;
+  /** By number of the UTC day since 1970. */
+  readonly days: Map<number, SeriesDay>;
+}
+
+/** A sample as posted. `time` is in seconds, a whole minute. */
+export interface Sample {
+  readonly series: Series;
+  readonly time: number;
+  readonly value: number;
+}
+
+export interface Point {
+  readonly time: number;
+  readonly value: number;
+}
+
+/** An operation whose outcome is final soon: then its attempts are reduced. */
+interface Pending {
+  readonly dueMs: number;
+  readonly request: Request;
+  readonly touched: readonly (readonly [Series, number])[];
+}
+
+const DAY_S = DAY_MS / 1000;
+const DAY_MINUTES = 1440;
+/** After this time a request without an answer does not arrive any more, and every read knows the others, ms. */
+export const SETTLED_MS = 45 * 60_000;
+
+/** The usual value of a minute, so that the model need not store it. A multiple of 1/128: sums are exact. */
+export function usualValue({ seed }: Series, time: number): number {
+  return (Math.imul(seed ^ (time / 60), 0x9e3779b1) >>> 8) / 128;
+}
+
+export class Model {
+  private clock = 0;
+  private readonly pending: Pending[] = [];
+  acknowledged = 0;
+
+  constructor(private readonly now: () => number) {}
+
+  /** A moment in the order of operations. */
+  get moment(): number {
+    return this.clock;
+  }
+
+  /** Notes a request that posts samples. @returns a function to call with its outcome */
+  sending(samples: readonly Sample[]): (outcome: Request['outcome']) => void {
+    return this.note(samples.map(({ series, time, value }) => ({ series, time, value })));
+  }
+
+  /** Notes a request that deletes what a series has in a range of seconds, both ends inclusive. */
+  deleting(all: readonly Series[], fromS: number, toS: number): (outcome: Request['outcome']) => void {
+    const changes: { series: Series; time: number; value: undefined }[] = [];
+    for (const series of all)
+      for (const [day, { isUsual, attempts }] of series.days)
+        for (let minute = 0; minute < DAY_MINUTES; minute++) {
+          const time = day * DAY_S + minute * 60;
+          if (time >= fromS && time <= toS && (isUsual[minute] === 1 || attempts.has(minute)))
+            changes.push({ series, time, value: undefined });
+        }
+    return this.note(changes, 0);
+  }
+
+  private note(
+    changes: readonly { series: Series; time: number; value: number | undefined }[],
+    counted = changes.length,
+  ): (outcome: Request['outcome']) => void {
+    const request: Request = { sent: this.clock++, ended: Infinity, outcome: 'unknown' };
+    for (const { series, time, value } of changes) attemptsAt(series, time).push({ value, request });
+    return (outcome) => {
+      request.outcome = outcome;
+      if (outcome !== 'unknown') request.ended = this.clock++;
+      if (outcome === 'acknowledged') this.acknowledged += counted;
+      const touched = changes.map(({ series, time }) => [series, time] as const);
+      this.pending.push({ dueMs: this.now() + SETTLED_MS, request, touched });
+    };
+  }
+
+  /** Reduces attempts that are final, so that the model stays small. */
+  settle(): void {
+    const end = this.pending.findIndex(({ dueMs }) => dueMs > this.now());
+    for (const { request, touched } of this.pending.splice(0, end < 0 ? this.pending.length : end)) {
+      if (request.ended === Infinity) request.ended = this.clock++;
+      for (const [series, time] of touched) reduce(series, time);
+    }
+  }
+
+  /** Forgets the days before a time, in seconds. */
+  forget(series: Series, beforeS: number): void {
+    for (const day of series.days.keys()) if ((day + 1) * DAY_S <= beforeS) series.days.delete(day);
+  }
+
+  /**
+   * Compares an answer with what it may be, in a range of seconds, both ends inclusive.
+   *
+   * @param moment what was acknowledged later may not have arrived yet
+   * @returns descriptions of flaws
+   */
+  flawsOf(series: Series, found: readonly Point[], from: number, to: number, moment: number): string[] {
+    const flaws: string[] = [];
+    const flaw = (time: number, what: string) =>
+      flaws.push(`${series.name} of ${series.hostId} at ${new Date(time * 1000).toISOString()}: ${what}`);
+    const byTime = new Map<number, number>();
+    for (const { time, value } of found) {
+      if (byTime.has(time)) flaw(time, 'stands twice');
+      if (time % 60 !== 0 || time < from || time > to) flaw(time, 'was never sent');
+      byTime.set(time, value);
+    }
+    for (let time = from; time <= to; time += 60) {
+      const value = byTime.get(time);
+      const day = series.days.get(Math.floor(time / DAY_S));
+      const minute = (time % DAY_S) / 60;
+      const attempts = day?.attempts.get(minute);
+      if (attempts === undefined) {
+        const expected = day?.isUsual[minute] === 1 ? usualValue(series, time) : undefined;
+        if (value !== expected) flaw(time, `${value ?? 'nothing'} instead of ${expected ?? 'nothing'}`);
+        continue;
+      }
+      const { values, mayBeMissing } = outcomes(attempts, moment);
+      if (value === undefined ? mayBeMissing : values.has(value)) continue;
+      const told = attempts.map(
+        (a) => `${a.value ?? 'deleted'} ${a.request.outcome} ${a.request.sent}-${a.request.ended}`,
+      );
+      flaw(time, `${value ?? 'nothing'} after ${told.join(', ')}, at ${moment}`);
+    }
+    return flaws;
+  }
+}
+
+function dayAt(series: Series, time: number): SeriesDay {
+  const number = Math.floor(time / DAY_S);
+  let day = series.days.get(number);
+  if (day === undefined) {
+    day = { isUsual: new Uint8Array(DAY_MINUTES), attempts: new Map() };
+    series.days.set(number, day);
+  }
+  return day;
+}
+
+const LONG_AGO: Request = { sent: -1, ended: -1, outcome: 'acknowledged' };
+
+function attemptsAt(series: Series, time: number): Attempt[] {
+  const { isUsual, attempts } = dayAt(series, time);
+  const minute = (time % DAY_S) / 60;
+  let own = attempts.get(minute);
+  if (own === undefined) {
+    own = isUsual[minute] === 1 ? [{ value: usualValue(series, time), request: LONG_AGO }] : [];
+    attempts.set(minute, own);
+  }
+  return own;
+}
+
+/**
+ * The values that a sample may have. Requests that overlapped may have arrived in any order. One that was
+ * acknowledged before another was sent cannot win once the later one is acknowledged, too.
+ */
+function outcomes(
+  attempts: readonly Attempt[],
+  moment: number,
+): { readonly values: ReadonlySet<number | undefined>; readonly mayBeMissing: boolean } {
+  let lastSent = -Infinity;
+  for (const { request } of attempts)
+    if (request.outcome === 'acknowledged' && request.ended <= moment)
+      lastSent = Math.max(lastSent, request.sent);
+  const values = new Set<number | undefined>();
+  for (const { value, request } of attempts) {
+    const ended = request.ended <= moment ? request.ended : Infinity;
+    if (request.outcome !== 'refused' && ended >= lastSent) values.add(value);
+  }
+  return { values, mayBeMissing: lastSent === -Infinity || values.has(undefined) };
+}
+
+function reduce(series: Series, time: number): void {
+  const { isUsual, attempts } = dayAt(series, time);
+  const minute = (time % DAY_S) / 60;
+  const own = attempts.get(minute);
+  if (own === undefined || own.some(({ request }) => request.ended === Infinity)) return;
+  const { values, mayBeMissing } = outcomes(own, Infinity);
+  const [only] = values;
+  if (values.size === 0 || (values.size === 1 && only === undefined)) isUsual[minute] = 0;
+  else if (values.size === 1 && !mayBeMissing && only === usualValue(series, time)) isUsual[minute] = 1;
+  else return;
+  attempts.delete(minute);
+}

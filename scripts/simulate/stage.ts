@@ -1,0 +1,214 @@
+import { DAY_MS } from '../../shared/model/duration';
+import type { Random } from '../faults/random';
+import { Model, type Sample, type Series, usualValue } from './model';
+import type { World } from './world';
+
+export interface Host {
+  readonly id: string;
+  readonly name: string;
+  readonly series: readonly Series[];
+  /** A silent host does not post; a retired one never will. */
+  state: 'posting' | 'silent' | 'retired';
+  /** Time of the last posted row, in seconds. */
+  postedS: number;
+}
+
+export interface Tenant {
+  readonly name: string;
+  id: string;
+  key: string;
+  readonly hosts: Host[];
+  partitions: number;
+  retentionMs: number;
+  /** No sample before this time is expected, in seconds: it was once older than the retention. */
+  goneBeforeS: number;
+  deletedMs: number | undefined;
+}
+
+/** The stage's retention in the simulation, and the shortest that a tenant may have, ms. */
+export const [RETENTION_MS, LEAST_RETENTION_MS] = [14 * DAY_MS, 9 * DAY_MS];
+const RETRY_MS = 2_000;
+const REST_PART_MS = 600_000;
+/** A request that is repeated is answered within this time, replays included, ms. */
+const ANSWERS_WITHIN_MS = 3 * 3_600_000;
+const MOST_RETRY_MS = 60_000;
+/** Most samples of one request. */
+const MOST_SAMPLES = 5_000;
+
+export interface StageOptions {
+  readonly hosts: number;
+  readonly series: number;
+}
+
+/** What actors work with: the pipeline's API and operator commands, and the model of what they did. */
+export class Stage {
+  readonly model: Model;
+  readonly tenants: Tenant[] = [];
+  /** Everything that was found wrong. */
+  readonly flaws: string[] = [];
+  readonly startS: number;
+  private made = 0;
+  isEnding = false;
+
+  constructor(
+    readonly world: World,
+    readonly options: StageOptions,
+    private readonly random: Random,
+  ) {
+    this.model = new Model(() => world.scheduler.nowMs);
+    this.startS = world.scheduler.nowMs / 1000;
+  }
+
+  get nowMs(): number {
+    return this.world.scheduler.nowMs;
+  }
+
+  sleep(ms: number): Promise<void> {
+    return this.world.scheduler.sleep(ms);
+  }
+
+  /** Sleeps in parts, since the end need not wait for long sleeps. */
+  async rest(ms: number): Promise<void> {
+    for (let left = Math.max(1, ms); left > 0 && !this.isEnding; left -= REST_PART_MS)
+      await this.sleep(Math.min(left, REST_PART_MS));
+  }
+
+  flaw(what: string): void {
+    this.flaws.push(`${new Date(this.nowMs).toISOString()} ${what}`);
+  }
+
+  /** Notes in the trace what an actor does. */
+  note(what: string): void {
+    this.world.scheduler.trace(`actor ${what}`);
+  }
+
+  get liveTenants(): readonly Tenant[] {
+    return this.tenants.filter(({ deletedMs }) => deletedMs === undefined);
+  }
+
+  /** A random host that has posted, of any tenant: small tenants have as many acts as large ones. */
+  anyHost(random: Random): { tenant: Tenant; host: Host } | undefined {
+    const tenant = random.pick(this.liveTenants);
+    const hosts = tenant.hosts.filter(({ postedS }) => postedS > 0);
+    return hosts.length === 0 ? undefined : { tenant, host: random.pick(hosts) };
+  }
+
+  async createTenant(partitions: number, hosts: number): Promise<Tenant> {
+    const name = `tenant${this.made++}`;
+    const created = (await this.operate({ command: 'tenants create', name, partitions })) as { id: string };
+    const tenant: Tenant = {
+      name,
+      id: created.id,
+      key: await this.createKey(name),
+      hosts: [],
+      partitions,
+      retentionMs: RETENTION_MS,
+      goneBeforeS: 0,
+      deletedMs: undefined,
+    };
+    for (let i = 0; i < hosts; i++) await this.createHost(tenant);
+    this.tenants.push(tenant);
+    return tenant;
+  }
+
+  /** @param kept the key in use. Others, which a lost answer has left, are revoked when there are too many */
+  async createKey(tenant: string, kept = ''): Promise<string> {
+    for (;;) {
+      const created = await this.operate({ command: 'keys create', tenant, rights: ['read', 'write'] });
+      if (created !== undefined) return (created as { key: string }).key;
+      const keys = await this.operate({ command: 'keys list', tenant });
+      for (const { publicId } of (keys ?? []) as { publicId: string }[])
+        if (!kept.includes(publicId)) await this.operate({ command: 'keys revoke', id: publicId });
+    }
+  }
+
+  async createHost(tenant: Tenant): Promise<Host> {
+    const name = `host-${this.made++}`;
+    const { id } = (await this.insist<{ id: string }>(tenant, 'POST', '/api/v0/hosts', { name, meta: {} }))!;
+    const series = Array.from(
+      { length: this.options.series },
+      (_, i): Series => ({
+        hostId: id,
+        name: `custom.cpu.m${i}`,
+        seed: this.random.integer(0, 2 ** 31),
+        days: new Map(),
+      }),
+    );
+    const host: Host = { id, name, series, state: 'posting', postedS: 0 };
+    tenant.hosts.push(host);
+    return host;
+  }
+
+  /** The samples that a host takes in a span, both ends inclusive, in seconds. */
+  usual({ series }: Host, fromS: number, toS: number): Sample[] {
+    const samples: Sample[] = [];
+    for (let time = fromS; time <= toS; time += 60)
+      for (const each of series) samples.push({ series: each, time, value: usualValue(each, time) });
+    return samples;
+  }
+
+  /** Posts samples until they are acknowledged, a few thousand a request. */
+  async post(tenant: Tenant, samples: readonly Sample[]): Promise<void> {
+    for (let i = 0; i < samples.length; i += MOST_SAMPLES) {
+      const part = samples.slice(i, i + MOST_SAMPLES);
+      const body = part.map(({ series: { hostId, name }, time, value }) => ({ hostId, name, time, value }));
+      for (let waitMs = RETRY_MS; ; waitMs = Math.min(MOST_RETRY_MS, waitMs * 2)) {
+        const ended = this.model.sending(part);
+        const { status, body: answer } = await this.world.request('POST', '/api/v0/tsdb', tenant.key, body);
+        // A key that was just revoked, or a tenant that was just deleted.
+        const isRefused = status === 401 || status === 403;
+        ended(status === 200 ? 'acknowledged' : isRefused ? 'refused' : 'unknown');
+        if (status === 200 || tenant.deletedMs !== undefined) break;
+        if (!mayRetry(status) && !isRefused) throw refused('post', status, answer);
+        await this.sleep(waitMs);
+      }
+    }
+  }
+
+  /** Repeats a request until it is answered. @returns undefined when there is no such thing (404) */
+  async insist<Answer>(
+    tenant: Tenant,
+    method: string,
+    path: string,
+    sent?: object,
+  ): Promise<Answer | undefined> {
+    const sinceMs = this.nowMs;
+    for (let waitMs = RETRY_MS; ; waitMs = Math.min(MOST_RETRY_MS, waitMs * 2)) {
+      const { status, body } = await this.world.request(method, path, tenant.key, sent);
+      if (status === 200) return body as Answer;
+      if (status === 404) return undefined;
+      if (tenant.deletedMs !== undefined) return undefined;
+      if (!mayRetry(status) && status !== 401) throw refused(path, status, body);
+      if (this.nowMs > sinceMs + ANSWERS_WITHIN_MS) {
+        this.flaw(`${method} ${path} of ${tenant.name} answers ${status} for hours: ${JSON.stringify(body)}`);
+        return undefined;
+      }
+      await this.sleep(waitMs);
+    }
+  }
+
+  /** Repeats an operator's command until it succeeds. @returns undefined when it is refused as invalid */
+  async operate(event: object): Promise<unknown> {
+    return this.command('operator', event);
+  }
+
+  async command(name: 'operator' | 'recovery' | 'flusher' | 'archiver', event: object): Promise<unknown> {
+    for (let waitMs = RETRY_MS; ; waitMs = Math.min(MOST_RETRY_MS, waitMs * 2)) {
+      const result = await this.world.invoke(name, event);
+      if (result.ok) return result.payload;
+      if (result.errorType === 'InvalidEventError') {
+        this.note(`is refused: ${result.errorMessage}`);
+        return undefined;
+      }
+      await this.sleep(waitMs);
+    }
+  }
+}
+
+function mayRetry(status: number): boolean {
+  return status >= 500 || status === 429;
+}
+
+function refused(what: string, status: number, answer: unknown): Error {
+  return new Error(`${what} answered ${status}: ${JSON.stringify(answer)}`);
+}
