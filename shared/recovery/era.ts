@@ -4,7 +4,7 @@ import type { PrimaryState } from '../hot/topology';
 /**
  * A period in which no primary failed. A mark names the primary that wrote it and the era. When a reader
  * finds the mark on a different primary, it compares the mark's era with the present one. If they are equal,
- * the partition's slot was moved as planned; if the mark's is earlier, memory was lost (DESIGN.md, "Killed or
+ * the partition's slot was moved as planned; if the mark's is earlier, memory was lost (README.md, "Killed or
  * moved").
  */
 export interface Era {

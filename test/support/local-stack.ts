@@ -12,8 +12,8 @@ import { until } from './until';
 const root = join(__dirname, '..', '..');
 
 /**
- * Settings that several test files share. Each combination is synthesized once in a checkout. That takes 8 s
- * of CPU, as long as four starts of a stack.
+ * Settings that several test files share. Each combination is synthesized once in a checkout. That takes 2 s
+ * of CPU, longer than a start of a stack.
  */
 export const SHARED_SETTINGS = {
   /** A service `shop`. */
