@@ -13,9 +13,9 @@ exports.startDynamodbLocal = async () => {
   await once(probe, 'listening');
   const { port } = probe.address();
   probe.close();
-  const main = 'com.amazonaws.services.dynamodbv2.local.main.ServerRunner';
   const path = ['-Xmx1g', `-Djava.library.path=${folder}`, '-cp', join(folder, '*')];
-  server = spawn('java', [...path, main, '-inMemory', '-port', String(port)], {
+  const main = join(__dirname, 'LoopbackDynamodb.java');
+  server = spawn('java', [...path, main, '-inMemory', '-disableTelemetry', '-port', String(port)], {
     stdio: 'ignore',
     // DynamoDB Local writes a file into its working directory.
     cwd: folder,
