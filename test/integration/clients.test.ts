@@ -22,7 +22,10 @@ describe('clients of other projects', () => {
   ];
 
   beforeAll(async () => {
-    stack = await startLocalStack({ settings: { postEndpoint: 'url', postConcurrency: '100' } });
+    stack = await startLocalStack({
+      hasFreedoms: true,
+      settings: { postEndpoint: 'url', postConcurrency: '100' },
+    });
     const samples = Array.from({ length: 20 }, (_, i) => ({
       timestamp: nowMs - (19 - i) * 15_000,
       value: 1,

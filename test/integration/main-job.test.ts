@@ -30,8 +30,8 @@ describe('300,000 samples of 100 hosts through every tier', () => {
   let fromHot: Awaited<ReturnType<typeof readAll>>;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ settings: SHARED_SETTINGS.shortWindows });
-    client = new Client(stack.url, stack.apiKey);
+    stack = await startLocalStack({ hasFreedoms: true, settings: SHARED_SETTINGS.shortWindows });
+    client = new Client(stack.url, stack.apiKey, true);
     stores = new Stores(stack);
     hosts = await Promise.all(Array.from({ length: HOSTS }, (_, h) => client.createHost(`host${h}`)));
   });
@@ -87,9 +87,10 @@ describe('300,000 samples of 100 hosts through every tier', () => {
     };
     // Look at one metric of each host. Its other metrics came in the same frames.
     await until(
-      'all frames in memory',
-      () => stores.hot(),
-      ({ frames }) => frames === HOSTS * MINUTES,
+      'all samples in memory',
+      () => Promise.all(hosts.map((host) => client.metrics(host, names[0]!, start, end))),
+      (answers) =>
+        answers.every((answer) => (JSON.parse(answer) as { metrics: unknown[] }).metrics.length === MINUTES),
     );
     fromHot = await readAll();
     expect(fromHot).toEqual(expected);
@@ -102,9 +103,18 @@ describe('300,000 samples of 100 hosts through every tier', () => {
   });
 
   test('and the same from the warm tier, after a drain', async () => {
-    const { samples } = await ops<{ samples: number }>(stack.url, 'drain');
-    expect(samples).toBe(HOSTS * METRICS * MINUTES);
-    expect(await stores.hot()).toEqual({ lists: 0, frames: 0 });
+    let drained = 0;
+    // A batch may be delivered again, and appended again, after a drain.
+    await until(
+      'memory is empty',
+      async () => {
+        const { samples } = await ops<{ samples: number }>(stack.url, 'drain');
+        drained += samples;
+        return stores.hot();
+      },
+      ({ lists }) => lists === 0,
+    );
+    expect(drained).toBeGreaterThanOrEqual(HOSTS * METRICS * MINUTES);
     expect((await stores.warm()).items).toBeGreaterThanOrEqual(HOSTS * 3);
     expect(await readAll()).toEqual(fromHot);
     expect(await where(0, 0)).toMatchObject({

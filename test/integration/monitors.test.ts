@@ -46,7 +46,10 @@ describe('monitors and checks', () => {
 
   beforeAll(async () => {
     await new Promise<void>((resolve) => webhook.listen(0, '127.0.0.1', resolve));
-    stack = await startLocalStack({ settings: { ...SHARED_SETTINGS.shop, mailTopic: MAIL_TOPIC } });
+    stack = await startLocalStack({
+      hasFreedoms: true,
+      settings: { ...SHARED_SETTINGS.shop, mailTopic: MAIL_TOPIC },
+    });
     checker = new OpenApiChecker(
       (await (await fetch(new URL('/openapi.json', stack.url))).json()) as Record<string, unknown>,
     );

@@ -1,8 +1,15 @@
+import { until } from './until';
+
 /** A client of the HTTP API with plain fetch, like a dashboard's. */
 export class Client {
+  /**
+   * @param isPatient whether it sends a request again that is answered with 503, as agents do. A stack that uses
+   *   the freedoms of AWS gives such answers
+   */
   constructor(
     private readonly url: string,
     private readonly apiKey: string,
+    private readonly isPatient = false,
   ) {}
 
   /** Headers of every request. */
@@ -16,11 +23,15 @@ export class Client {
     body?: unknown,
     headers: Record<string, string> = {},
   ): Promise<Response> {
-    return fetch(new URL(path, this.url), {
-      method,
-      headers: { ...this.headers, ...headers },
-      body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
-    });
+    const send = () =>
+      fetch(new URL(path, this.url), {
+        method,
+        headers: { ...this.headers, ...headers },
+        body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
+      });
+    return this.isPatient
+      ? until(`${method} ${path.slice(0, 200)} is answered`, send, ({ status }) => status !== 503)
+      : send();
   }
 
   /** @throws when the answer is not 2xx */

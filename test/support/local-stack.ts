@@ -50,11 +50,13 @@ export interface LocalStack extends StackAddresses {
   stop(): Promise<void>;
 }
 
-/** Draws the seed of a stack that uses the freedoms of AWS, and prints it; FREEDOMS_SEED repeats one. */
-export function freedomsSeed(): number {
-  const seed = Number(process.env.FREEDOMS_SEED ?? Math.floor(Math.random() * 2 ** 32));
-  console.log(`freedoms of AWS are used by FREEDOMS_SEED=${seed}`);
-  return seed;
+/**
+ * Returns the seed by which the stand-ins of this run use the freedoms of AWS. The integration tests draw one
+ * for each run, and print it (aws-run.cjs). Returns undefined if there is none: other tests meet no freedoms.
+ */
+export function freedomsSeed(): number | undefined {
+  const seed = process.env.FREEDOMS_SEED;
+  return seed === undefined || seed === 'none' ? undefined : Number(seed);
 }
 
 /** Starts the whole pipeline as `npm start` does, on free ports, with a data directory of its own. */
@@ -67,8 +69,11 @@ export async function startLocalStack(options: {
    * end
    */
   readonly dataDir?: string;
-  /** Seed by which the stack uses the freedoms that AWS has ({@link freedomsSeed}). @default it uses none */
-  readonly freedomsSeed?: number;
+  /**
+   * Whether the stack uses the freedoms that AWS has ({@link freedomsSeed}). A request may then be answered with
+   * 503, so that the client has to send it again. @default false
+   */
+  readonly hasFreedoms?: boolean;
 }): Promise<LocalStack> {
   const dataDir = options.dataDir ?? temporaryDir();
   const settings = Object.entries(options.settings ?? {}).flatMap(([key, value]) => [
@@ -76,7 +81,8 @@ export async function startLocalStack(options: {
     `${key}=${value}`,
   ]);
   // Jest gives each test file a copy of the variables. This one has the file's changes.
-  const env = { ...process.env, FREEDOMS_SEED: options.freedomsSeed?.toString() };
+  const seed = options.hasFreedoms ? freedomsSeed() : undefined;
+  const env = { ...process.env, FREEDOMS_SEED: seed?.toString() };
   const child: ChildProcess = spawn(
     join(root, 'node_modules', '.bin', 'tsx'),
     [

@@ -96,10 +96,7 @@ export interface TiersOptions {
   readonly redisUrl?: string;
   /**
    * Whether the stand-in for AWS uses the freedoms that AWS has, such as throttling, stale reads and lost
-   * answers. It prints their seed. The environment variable FREEDOMS_SEED repeats a seed; `none` turns the
-   * freedoms off.
-   *
-   * @default true
+   * answers ({@link freedomsSeed}). @default true
    */
   readonly hasFreedoms?: boolean;
 }
@@ -124,7 +121,7 @@ export async function startTiers({ redisUrl, hasFreedoms = true }: TiersOptions 
     () => {},
     process.env.SHARD_SEED,
     undefined,
-    hasFreedoms && process.env.FREEDOMS_SEED !== 'none' ? freedomsSeed() : undefined,
+    hasFreedoms ? freedomsSeed() : undefined,
   );
   const nothing = { functions: [], routes: [], functionUrls: [], mappings: [], schedules: [], streams: [] };
   await provision(localAws(awsServer.port), {
