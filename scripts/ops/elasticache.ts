@@ -1,14 +1,16 @@
 import {
   ElastiCacheClient,
   ModifyReplicationGroupShardConfigurationCommand,
+  type NodeGroup,
   paginateDescribeReplicationGroups,
   type ReplicationGroup,
+  TestFailoverCommand,
 } from '@aws-sdk/client-elasticache';
 import { OperatorError, stageOf } from './invoke';
 import type { Resharding, ShardState } from './scale';
 
-/** Reshards a stage's replication group online. */
-export class ElastiCacheResharding implements Resharding {
+/** A stage's replication group: reshards it online, and tests its failover. */
+export class StageCache implements Resharding {
   private readonly client = new ElastiCacheClient({});
   private readonly description: string;
 
@@ -37,6 +39,25 @@ export class ElastiCacheResharding implements Resharding {
         }),
       )
       .catch((cause) => this.refuse('ModifyReplicationGroupShardConfiguration', cause));
+  }
+
+  /** Returns the number of replicas of the first shard. */
+  async replicas(): Promise<number> {
+    const { NodeGroups = [] } = await this.group();
+    return (firstOf(NodeGroups)?.NodeGroupMembers?.length ?? 1) - 1;
+  }
+
+  /**
+   * Makes a replica of the first shard its primary, as if the primary had failed.
+   *
+   * @see https://docs.aws.amazon.com/AmazonElastiCache/latest/APIReference/API_TestFailover.html
+   */
+  async failOver(): Promise<void> {
+    const { ReplicationGroupId, NodeGroups = [] } = await this.group();
+    const NodeGroupId = firstOf(NodeGroups)?.NodeGroupId;
+    await this.client
+      .send(new TestFailoverCommand({ ReplicationGroupId, NodeGroupId }))
+      .catch((cause) => this.refuse('TestFailover', cause));
   }
 
   close(): void {
@@ -73,4 +94,8 @@ export class ElastiCacheResharding implements Resharding {
       { cause },
     );
   }
+}
+
+function firstOf(shards: readonly NodeGroup[]): NodeGroup | undefined {
+  return [...shards].sort((a, b) => (a.NodeGroupId! < b.NodeGroupId! ? -1 : 1))[0];
 }

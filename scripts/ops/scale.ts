@@ -60,8 +60,8 @@ export function scaleCommand(): Command {
       return run(
         options,
         async (functions) => {
-          const { ElastiCacheResharding } = await import('./elasticache');
-          const resharding = new ElastiCacheResharding(stack);
+          const { StageCache } = await import('./elasticache');
+          const resharding = new StageCache(stack);
           try {
             return await scale(
               functions,

@@ -1,17 +1,23 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { StageDescription } from '../../shared/operations/stage-command';
+import { stageName } from '../../shared/platform/names';
 import { apiUrlOf, apiUrlOption } from './api-url';
 import { type CommonOptions, command, progress, run } from './command';
 import { drain } from './drain';
-import { type Functions, OperatorError } from './invoke';
+import { type Functions, OperatorError, stageOf } from './invoke';
 import { parseDurationOption } from './option-values';
+import { SMOKE_METRIC, SMOKE_TENANT, SmokeApi, type SmokeSample, type TierCounts } from './smoke-api';
+import { DEEP_STEPS, type DeepAccount, type DeepStep, type DeepStepName, deepSteps } from './smoke-deep';
+import { table } from './table';
 
 export interface SmokeOptions {
   /** Address of the HTTP API. */
   readonly apiUrl: string;
   /** Most time until a posted sample can be read, in ms. */
   readonly patience: number;
+  /** Also runs the steps of a deep test, except those to skip. */
+  readonly deep?: boolean;
+  readonly skip: readonly DeepStepName[];
 }
 
 export interface SmokeResult {
@@ -22,28 +28,21 @@ export interface SmokeResult {
   /** Number of group-windows that the drain moved. */
   readonly drained: number;
   /** Samples returned by each tier before and after the drain. */
-  readonly tiers: { readonly before: Readonly<Tiers>; readonly after: Readonly<Tiers> };
+  readonly tiers: { readonly before: Readonly<TierCounts>; readonly after: Readonly<TierCounts> };
   /** Concurrent executions: the account's quota and the stage's setting; undefined for a local stack. */
   readonly concurrency: { readonly account: number; readonly stage: number } | undefined;
+  /** Steps of a deep test; undefined without `--deep`. */
+  readonly steps?: readonly DeepStep[];
 }
 
-interface Tiers {
-  hot: number;
-  warm: number;
-  cold: number;
-}
-
-/** Smoke tests use their own tenant, so that they leave nothing in users' lists and usage. */
-export const SMOKE_TENANT = 'smoke';
 /**
  * Lifetime of a smoke test's key, in ms. The key is revoked at the end; the lifetime matters only if the test
  * is killed.
  */
 const KEY_LIFETIME_MS = 15 * 60_000;
+const DEEP_KEY_LIFETIME_MS = 3 * 3_600_000;
 /** All smoke tests share one host, with this custom identifier. */
 const CUSTOM_IDENTIFIER = 'heterotsdb-smoke';
-const METRIC = 'custom.smoke';
-const LOOK_MS = 250;
 
 /** `ops smoke`. */
 export function smokeCommand(): Command {
@@ -57,15 +56,53 @@ export function smokeCommand(): Command {
         .argParser(parseDurationOption)
         .default(60_000, '60s'),
     )
-    .action((options: CommonOptions & Omit<SmokeOptions, 'apiUrl'> & { apiUrl?: string }) => {
+    .option('--deep', 'also run the steps below, which takes up to an hour on AWS')
+    .option('--skip <step>', 'leave out a step of --deep; repeatable', addSkip, [])
+    .addHelpText(
+      'after',
+      `
+Steps of --deep. One that fails does not stop the others; the exit code is then 1.
+  functions  calls the functions that the other steps do not need
+  archive    imports a sample of yesterday, archives it, and finds it in the bucket
+  replay     reads the stream again from the test's start
+  failover   makes a replica of the cache's first shard its primary, and waits until the loss is repaired; readers
+             may get 503 meanwhile
+  restore    restores the meta table to a new name, looks into it, and deletes it
+  removal    deletes the test's samples from every tier
+  alarms     compares each alarm's metrics with those that have values
+A local stack has no failover, restore and alarms: they are skipped. The tenant ${SMOKE_TENANT} and its host stay for the next test.`,
+    )
+    .action(async (options: CommonOptions & Omit<SmokeOptions, 'apiUrl'> & { apiUrl?: string }) => {
       const apiUrl = apiUrlOf(options);
-      return run(options, (functions) => smoke(functions, { ...options, apiUrl }, progress), smokeText);
+      if (!options.deep && options.skip.length > 0) throw new OperatorError('--skip needs --deep');
+      let result: SmokeResult | undefined;
+      await run(
+        options,
+        async (functions) => {
+          result = await smoke(functions, { ...options, apiUrl }, progress);
+          return result;
+        },
+        smokeText,
+      );
+      const failed = (result?.steps ?? []).filter(({ state }) => state === 'failed');
+      if (failed.length > 0) throw new OperatorError(`failed: ${failed.map(({ name }) => name).join(', ')}`);
     });
 }
 
-function smokeText({ postMs, readableMs, drained, concurrency }: SmokeResult): string {
+function addSkip(text: string, all: readonly DeepStepName[]): readonly DeepStepName[] {
+  const step = DEEP_STEPS.find((name) => name === text);
+  if (step === undefined) throw new InvalidArgumentError(`Give one of ${DEEP_STEPS.join(', ')}.`);
+  return [...all, step];
+}
+
+function smokeText({ postMs, readableMs, drained, concurrency, steps = [] }: SmokeResult): string {
   const done = `posted in ${postMs} ms, read from memory after ${readableMs} ms, drained ${drained} group-windows, read from the warm tier`;
-  return [done, ...concurrencyProblem(concurrency)].join('\n');
+  const rows = steps.map(({ name, state, ms, saw }) => [name, state, `${(ms / 1000).toFixed(1)} s`, saw]);
+  return [
+    done,
+    ...concurrencyProblem(concurrency),
+    ...(rows.length > 0 ? ['', table(['step', 'state', 'time', 'saw'], rows)] : []),
+  ].join('\n');
 }
 
 /** Returns a sentence if the account's quota differs from the stage's setting. */
@@ -85,52 +122,85 @@ export function concurrencyProblem(concurrency: SmokeResult['concurrency']): str
  * Posts a sample as an agent does, reads it from memory, drains its partition, and reads it from the warm
  * tier. Uses its own tenant, host and key.
  *
- * @throws {OperatorError} naming the step that failed
+ * @throws {OperatorError} naming the step that failed. Steps of a deep test do not throw; the result has them
  */
 export async function smoke(
   functions: Functions,
-  options: SmokeOptions,
+  options: SmokeOptions & Pick<CommonOptions, 'stack'>,
   progress: (line: string) => void,
 ): Promise<SmokeResult> {
+  const startedMs = Date.now();
   await functions.invoke('operator', { command: 'tenants create', name: SMOKE_TENANT, partitions: 1 });
   const { key, publicId } = await functions.invoke<{ key: string; publicId: string }>('operator', {
     command: 'keys create',
     tenant: SMOKE_TENANT,
     rights: ['read', 'write'],
-    expiresAt: Date.now() + KEY_LIFETIME_MS,
+    expiresAt: startedMs + (options.deep ? DEEP_KEY_LIFETIME_MS : KEY_LIFETIME_MS),
   });
   try {
-    return await pass(functions, new Api(options.apiUrl, key), options, progress);
+    const api = new SmokeApi(options.apiUrl, key);
+    const { result, sample } = await pass(functions, api, options, progress);
+    if (!options.deep) return result;
+    const deep = { skips: options.skip, sample, startedMs, patience: options.patience };
+    const steps = await withAccount(options.stack, progress, (account) =>
+      deepSteps(functions, api, { ...deep, account }, progress),
+    );
+    return { ...result, steps };
   } finally {
     await functions.invoke('operator', { command: 'keys revoke', id: publicId });
   }
 }
 
+/** Runs work with the clients of a stack's AWS account; undefined for a local stack. */
+async function withAccount<T>(
+  stack: string | undefined,
+  progress: (line: string) => void,
+  work: (account: DeepAccount | undefined) => Promise<T>,
+): Promise<T> {
+  if (stack === undefined) return work(undefined);
+  const [{ StageCache }, { CloudWatch }, { restoreTable }] = await Promise.all([
+    import('./elasticache'),
+    import('./cloudwatch'),
+    import('./restore-table'),
+  ]);
+  const name = stageName(stageOf(stack));
+  const cache = new StageCache(stack);
+  const cloudWatch = new CloudWatch();
+  try {
+    const restore: DeepAccount['restore'] = (source, target) => restoreTable(source, target, progress);
+    return await work({ stack: name, cache, cloudWatch, restore });
+  } finally {
+    cache.close();
+    cloudWatch.close();
+  }
+}
+
 async function pass(
   functions: Functions,
-  api: Api,
+  api: SmokeApi,
   { patience }: SmokeOptions,
   progress: (line: string) => void,
-): Promise<SmokeResult> {
+): Promise<{ readonly result: SmokeResult; readonly sample: SmokeSample }> {
   const hostId = await hostOf(api);
   const value = Math.round(Math.random() * 1e9) / 1e3;
   const time = Math.floor(Date.now() / 1000);
+  const sample = { hostId, name: SMOKE_METRIC, time, value };
 
   const posting = Date.now();
-  await api.call('POST', '/api/v0/tsdb', [{ hostId, name: METRIC, time, value }]);
+  await api.call('POST', '/api/v0/tsdb', [sample]);
   const posted = Date.now();
   progress(`posted ${value} to host ${hostId} of tenant ${SMOKE_TENANT} in ${posted - posting} ms`);
 
-  const before = await api.until(hostId, time, value, posted + patience);
+  const before = await api.until(sample, posted + patience);
   const readableMs = Date.now() - posted;
   progress(`read it back after ${readableMs} ms`);
 
   const { windows } = await drain(functions, progress, { tenant: SMOKE_TENANT, id: hostId });
   progress(`drained ${windows} group-windows`);
-  const after = await api.until(hostId, time, value, Date.now() + patience);
+  const after = await api.until(sample, Date.now() + patience);
   if (after.warm === 0)
     throw new OperatorError(`after the drain the sample is not in the warm tier: ${JSON.stringify(after)}`);
-  return {
+  const result = {
     hostId,
     postMs: posted - posting,
     readableMs,
@@ -138,6 +208,7 @@ async function pass(
     tiers: { before, after },
     concurrency: await concurrencyOf(functions, progress),
   };
+  return { result, sample };
 }
 
 /** The test has succeeded at this point, so a missing permission to read the quota is only reported. */
@@ -157,75 +228,11 @@ async function concurrencyOf(
   }
 }
 
-async function hostOf(api: Api): Promise<string> {
+async function hostOf(api: SmokeApi): Promise<string> {
   const spec = { name: CUSTOM_IDENTIFIER, meta: {}, customIdentifier: CUSTOM_IDENTIFIER };
   const { hosts } = await api.call<{ hosts: { id: string }[] }>(
     'GET',
     `/api/v0/hosts?customIdentifier=${CUSTOM_IDENTIFIER}`,
   );
   return hosts[0]?.id ?? (await api.call<{ id: string }>('POST', '/api/v0/hosts', spec)).id;
-}
-
-class Api {
-  constructor(
-    private readonly url: string,
-    private readonly key: string,
-  ) {}
-
-  async call<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const { text } = await this.request(method, path, body);
-    return JSON.parse(text) as T;
-  }
-
-  /**
-   * Reads until the sample is returned.
-   *
-   * @returns number of samples returned by each tier
-   */
-  async until(hostId: string, time: number, value: number, deadlineMs: number): Promise<Tiers> {
-    // Start a minute earlier, because sample times are rounded down.
-    const path = `/api/v0/hosts/${hostId}/metrics?name=${METRIC}&from=${time - 60}&to=${time}`;
-    for (;;) {
-      let seen: string;
-      try {
-        const { text, timing } = await this.request('GET', path, undefined, [404]);
-        const { metrics = [] } = JSON.parse(text) as { metrics?: { value: number }[] };
-        if (metrics.some((sample) => sample.value === value)) return tiersOf(timing);
-        seen = text.slice(0, 300);
-      } catch (error) {
-        // The first read may time out while functions start.
-        if (!(error instanceof OperatorError)) throw error;
-        seen = error.message;
-      }
-      if (Date.now() > deadlineMs) throw new OperatorError(`the sample cannot be read: ${seen}`);
-      await sleep(LOOK_MS);
-    }
-  }
-
-  /**
-   * @throws {OperatorError} on a status that is neither 2xx nor allowed
-   */
-  private async request(method: string, path: string, body: unknown, allowed: readonly number[] = []) {
-    let response: Response;
-    try {
-      response = await fetch(new URL(path, this.url), {
-        method,
-        headers: { 'x-api-key': this.key, 'content-type': 'application/json' },
-        body: body === undefined ? undefined : JSON.stringify(body),
-        signal: AbortSignal.timeout(30_000),
-      });
-    } catch (cause) {
-      throw new OperatorError(`no answer from ${this.url}: ${(cause as Error).message}`, { cause });
-    }
-    const text = await response.text();
-    if (!response.ok && !allowed.includes(response.status))
-      throw new OperatorError(`${method} ${path} answers ${response.status}: ${text.slice(0, 300)}`);
-    return { text, timing: response.headers.get('server-timing') ?? '' };
-  }
-}
-
-/** Parses a Server-Timing header: `hot;dur=1.2;desc="3 samples", ...`. */
-function tiersOf(timing: string): Tiers {
-  const of = (tier: string) => Number(new RegExp(`${tier};[^,]*desc="(\\d+) samples`).exec(timing)?.[1] ?? 0);
-  return { hot: of('hot'), warm: of('warm'), cold: of('cold') };
 }

@@ -1,13 +1,16 @@
 import type { OperatorDependencies } from './operator-dependencies';
 
-/** Settings of the stage that operators compare with the AWS account. */
+/** Facts of the stage that operators compare with the AWS account. */
 export interface StageDescription {
   /** Quota of concurrent executions assumed when the stage was deployed. */
   readonly accountConcurrency: number;
+  /** Name of the table of everything but chunks. */
+  readonly metaTable: string;
 }
 
 export function describeStage({
   stage: { accountConcurrency },
-}: Pick<OperatorDependencies, 'stage'>): StageDescription {
-  return { accountConcurrency };
+  meta,
+}: Pick<OperatorDependencies, 'stage' | 'meta'>): StageDescription {
+  return { accountConcurrency, metaTable: meta.name };
 }

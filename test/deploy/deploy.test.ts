@@ -1,6 +1,9 @@
+import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
-import { Agent } from 'node:https';
+import type { IncomingMessage } from 'node:http';
+import { Agent, request } from 'node:https';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { KinesisClient, ListStreamsCommand } from '@aws-sdk/client-kinesis';
 import { LambdaClient, ListFunctionsCommand } from '@aws-sdk/client-lambda';
@@ -8,8 +11,10 @@ import { ListBucketsCommand, PutBucketTaggingCommand, S3Client, type Tag } from 
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { freePort } from '../../scripts/local/server-process';
 import { type Server, startHotServer } from '../../scripts/local/servers';
-import { SMOKE_TENANT, type SmokeResult } from '../../scripts/ops/smoke';
+import type { SmokeResult } from '../../scripts/ops/smoke';
+import { SMOKE_TENANT } from '../../scripts/ops/smoke-api';
 import type { Tier } from '../../shared/model/tier';
+import { makeSigner } from '../../shared/platform/signature';
 import type { TierPlaces } from '../../shared/query/where';
 import {
   cdk,
@@ -109,6 +114,30 @@ test('days are archived, and their samples are found in the bucket', async () =>
   expect(where.cold.samples).toBeGreaterThan(0);
 });
 
+test("the deep smoke test restores a table to a new name, deletes it again, and looks for the values of each alarm's metrics", async () => {
+  // ministack does not read metrics from logs.
+  await putWatchedMetrics();
+  const skips = ['functions', 'archive', 'replay', 'removal'].flatMap((step) => ['--skip', step]);
+  const { steps } = await ops<SmokeResult>(
+    ...['smoke', '--deep', '--api-url', api.url, '--patience', '3m', ...skips],
+  );
+  expect(steps).toMatchObject([
+    { name: 'functions', state: 'skipped', saw: '--skip functions' },
+    { name: 'archive', state: 'skipped' },
+    { name: 'replay', state: 'skipped' },
+    { name: 'failover', state: 'skipped', saw: 'the cache has no replica (cacheReplicas)' },
+    { name: 'restore', state: 'passed', saw: expect.stringContaining(`as ${STACK}-smoke-restored`) },
+    { name: 'removal', state: 'skipped' },
+    {
+      name: 'alarms',
+      state: 'passed',
+      saw: expect.stringMatching(/throttle.* have none, as before a first error/i),
+    },
+  ]);
+  const { TableNames } = await new DynamoDBClient(clientOptions()).send(new ListTablesCommand());
+  expect(TableNames!.filter((name) => name.includes('restored'))).toEqual([]);
+});
+
 test('the smoke test fails while a grant is missing, and succeeds once the grant is restored', async () => {
   const removed: { statement?: unknown } = {};
   adaptToMinistack(assembly, redisUrl, (template) => {
@@ -203,6 +232,51 @@ async function remaining(): Promise<string[]> {
     ...(buckets.Buckets ?? []).map(({ Name }) => Name!),
     ...(functions.Functions ?? []).map(({ FunctionName }) => FunctionName!),
   ].filter((name) => name.startsWith('heterotsdb'));
+}
+
+interface WatchedMetric {
+  readonly Namespace: string;
+  readonly MetricName: string;
+}
+
+/** Gives a value to each metric that an alarm watches, other than those of throttling. */
+async function putWatchedMetrics(): Promise<void> {
+  const { MetricAlarms } = await cloudWatch<{
+    MetricAlarms: (WatchedMetric & { Metrics?: { MetricStat?: { Metric: WatchedMetric } }[] })[];
+  }>('DescribeAlarms', { AlarmNamePrefix: STACK, MaxRecords: 100 });
+  const watched = MetricAlarms.flatMap(({ Metrics = [], ...own }) => [
+    ...(own.MetricName ? [own] : []),
+    ...Metrics.flatMap(({ MetricStat }) => (MetricStat ? [MetricStat.Metric] : [])),
+  ]).filter(({ MetricName }) => !/throttle/i.test(MetricName));
+  expect(watched.length).toBeGreaterThan(5);
+  for (const { Namespace, ...metric } of watched)
+    await cloudWatch('PutMetricData', { Namespace, MetricData: [{ ...metric, Value: 0 }] });
+}
+
+/** Calls CloudWatch in its JSON protocol. */
+async function cloudWatch<T>(operation: string, input: object): Promise<T> {
+  const { endpoint, credentials, region } = clientOptions();
+  const url = new URL(endpoint);
+  const body = Buffer.from(JSON.stringify(input));
+  const headers = makeSigner('monitoring')(
+    {
+      ...{ method: 'POST', path: '/', body },
+      headers: {
+        host: url.host,
+        'content-type': 'application/x-amz-json-1.0',
+        'x-amz-target': `GraniteServiceVersion20100801.${operation}`,
+      },
+    },
+    credentials,
+    region,
+    new Date(),
+  );
+  const call = request(url, { method: 'POST', headers, ca: readFileSync(aws.environment.AWS_CA_BUNDLE!) });
+  call.end(body);
+  const [answer] = (await once(call, 'response')) as [IncomingMessage];
+  const answered = await text(answer);
+  expect({ status: answer.statusCode, answered }).toMatchObject({ status: 200 });
+  return JSON.parse(answered || '{}') as T;
 }
 
 function clientOptions() {

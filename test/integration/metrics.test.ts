@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { DryRun } from '../../scripts/ops/delete';
 import { Functions } from '../../scripts/ops/invoke';
-import { SMOKE_TENANT, type SmokeResult } from '../../scripts/ops/smoke';
+import type { SmokeResult } from '../../scripts/ops/smoke';
+import { SMOKE_TENANT } from '../../scripts/ops/smoke-api';
 import {
   METRIC_DIMENSION,
   METRIC_NAMESPACE,
@@ -19,7 +21,7 @@ import { metricText, watchedMetrics } from '../support/watched-metrics';
 let stack: LocalStack;
 
 beforeAll(async () => {
-  stack = await startLocalStack({ settings: { window: '20s', flushDelay: '1s' } });
+  stack = await startLocalStack({ hasFreedoms: true, settings: { window: '20s', flushDelay: '1s' } });
 });
 
 afterAll(() => stack?.stop());
@@ -77,6 +79,30 @@ test("the smoke test reads its sample from memory and from the warm tier, and le
   expect(await ops<unknown[]>(stack.url, 'keys', 'list', '--tenant', SMOKE_TENANT)).toEqual([]);
 });
 
+test('the deep smoke test passes each step that a local stack has, says why it skips the others, and may be repeated', async () => {
+  let hostId = '';
+  for (const time of ['first', 'second']) {
+    const { steps, ...result } = await ops<SmokeResult>(stack.url, 'smoke', '--deep', '--patience', '10m');
+    expect({ time, steps: steps!.map(({ name, state }) => `${name} ${state}`), saw: steps }).toMatchObject({
+      steps: [
+        'functions passed',
+        'archive passed',
+        'replay passed',
+        'failover skipped',
+        'restore skipped',
+        'removal passed',
+        'alarms skipped',
+      ],
+    });
+    hostId = result.hostId;
+  }
+  // Neither samples nor keys are left.
+  const of = ['--tenant', SMOKE_TENANT, '--host', hostId];
+  const { series } = await ops<DryRun>(stack.url, 'delete', ...of, '--name', 'custom.smoke*', '--dry-run');
+  expect(series.reduce((sum, { samples }) => sum + samples, 0)).toBe(0);
+  expect(await ops<unknown[]>(stack.url, 'keys', 'list', '--tenant', SMOKE_TENANT)).toEqual([]);
+});
+
 test('the canary reads back the samples that it posted, with its own API key', async () => {
   const functions = new Functions(stack.url);
   try {
@@ -95,6 +121,21 @@ test('the canary reads back the samples that it posted, with its own API key', a
   } finally {
     functions.close();
   }
+});
+
+test('a new instance of the canary revokes the API key of the one before', async () => {
+  const listed = () => ops<{ publicId: string }[]>(stack.url, 'keys', 'list', '--tenant', 'canary');
+  const [before] = await listed();
+  await stack.killFunctions();
+  const functions = new Functions(stack.url);
+  try {
+    await functions.invoke('canary', {});
+  } finally {
+    functions.close();
+  }
+  const after = await listed();
+  expect(after).toHaveLength(1);
+  expect(after).not.toContainEqual(expect.objectContaining({ publicId: before!.publicId }));
 });
 
 test('the running code emits every metric of ours that an alarm or graph watches', async () => {

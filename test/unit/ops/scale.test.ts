@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { ElastiCacheResharding } from '../../../scripts/ops/elasticache';
+import { StageCache } from '../../../scripts/ops/elasticache';
 import { OperatorError } from '../../../scripts/ops/invoke';
 import { type Resharding, type ShardState, scale } from '../../../scripts/ops/scale';
 
@@ -108,7 +108,7 @@ test('ops scale without credentials fails with one sentence', async () => {
     AWS_EC2_METADATA_DISABLED: 'true',
   });
   delete process.env.AWS_ACCESS_KEY_ID;
-  const resharding = new ElastiCacheResharding('heterotsdb-dev');
+  const resharding = new StageCache('heterotsdb-dev');
   try {
     await expect(resharding.look()).rejects.toThrow(OperatorError);
     await expect(resharding.look()).rejects.toThrow(

@@ -1,4 +1,5 @@
 import { concurrencyProblem } from '../../../scripts/ops/smoke';
+import { runOps } from '../../support/ops';
 
 test.each([
   { name: 'a local stack has no account', concurrency: undefined, says: [] },
@@ -19,4 +20,14 @@ test.each([
   },
 ])('$name: the smoke test says $says', ({ concurrency, says }) => {
   expect(concurrencyProblem(concurrency)).toEqual(says);
+});
+
+test.each([
+  {
+    options: ['--deep', '--skip', 'nothing'],
+    says: 'Give one of functions, archive, replay, failover, restore,',
+  },
+  { options: ['--skip', 'failover'], says: '--skip needs --deep' },
+])('smoke $options is refused: $says', async ({ options, says }) => {
+  expect(await runOps('smoke', ...options)).toMatchObject({ code: 1, err: expect.stringContaining(says) });
 });
