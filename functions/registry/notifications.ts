@@ -30,7 +30,8 @@ export const notificationHandlers: RouteHandlers = {
     if (addToDefaultNotificationGroup)
       await notificationGroups.change(tenant.id, defaultGroupId(tenant.id), (group) => ({
         ...group,
-        childChannelIds: [...(group.childChannelIds ?? []), channel.id],
+        // A set: the change may be made twice, after an answer of the table was lost.
+        childChannelIds: [...new Set([...(group.childChannelIds ?? []), channel.id])],
       }));
     return reply(200, channelView(channel));
   },

@@ -91,9 +91,12 @@ export class Documents<T> {
    *
    * @returns false when the key is taken
    */
-  create(tenantId: Id, key: string, value: T): Promise<boolean> {
+  async create(tenantId: Id, key: string, value: T): Promise<boolean> {
     const input = this.putInput(tenantId, key, value, undefined);
-    return outsideTransactions(() => succeeds(this.table.client.send(new PutItemCommand(input))));
+    const isCreated = await outsideTransactions(() =>
+      succeeds(this.table.client.send(new PutItemCommand(input))),
+    );
+    return isCreated || (await this.read(tenantId, key))?.revision === revisionOf(input);
   }
 
   /**
@@ -126,11 +129,15 @@ export class Documents<T> {
       value: T | undefined,
     ) => { readonly value: T; readonly also: readonly TransactWriteItem[] } | undefined,
   ): Promise<T | undefined> {
+    let written: string | undefined;
     for (let waitMs = 5; ; waitMs = Math.min(MAX_WAIT_MS, waitMs * 2)) {
       const found = await this.read(tenantId, key);
+      // The write has succeeded and its answer was lost, so that the SDK's retry met the written document.
+      if (found !== undefined && found.revision === written) return found.value;
       const next = decide(found?.value);
       if (next === undefined) return found?.value;
       const Put = this.putInput(tenantId, key, next.value, found?.revision);
+      written = revisionOf(Put);
       const write =
         next.also.length === 0
           ? this.table.client.send(new PutItemCommand(Put))
@@ -214,6 +221,10 @@ export class Documents<T> {
 }
 
 type DocumentPut = NonNullable<TransactWriteItem['Put']>;
+
+function revisionOf({ Item }: DocumentPut): string {
+  return Item!.revision!.S!;
+}
 
 /** Repeats a write of one document while a transaction holds it. */
 async function outsideTransactions<R>(write: () => Promise<R>): Promise<R> {

@@ -44,6 +44,46 @@ describe('while a transaction has the document', () => {
   });
 });
 
+describe('a write whose answer is lost', () => {
+  /** A table that writes each document, and tells its first writer that the condition has failed, as a retry does. */
+  function forgetfulTable(stored?: string) {
+    let item: Record<string, unknown> | undefined =
+      stored === undefined ? undefined : { json: { S: stored }, revision: { S: 'r' } };
+    let writes = 0;
+    const send = async ({
+      constructor: { name },
+      input,
+    }: {
+      constructor: { name: string };
+      input: never;
+    }) => {
+      if (name === 'GetItemCommand') return { Item: item };
+      item = (input as { Item: typeof item }).Item;
+      if (++writes === 1) throw new ConditionalCheckFailedException(metadata);
+      return {};
+    };
+    const table = { name: 'meta', client: { send } as unknown as DynamoDBClient };
+    return { documents: new Documents<number>(table, 'checks'), writes: () => writes };
+  }
+
+  test('is not made again by a change', async () => {
+    const { documents, writes } = forgetfulTable('1');
+    expect(await documents.change(TENANT, 'k', (value) => value + 1)).toBe(2);
+    expect(writes()).toBe(1);
+    expect(await documents.get(TENANT, 'k')).toBe(2);
+  });
+
+  test('has created its document', async () => {
+    const { documents } = forgetfulTable();
+    expect(await documents.create(TENANT, 'k', 7)).toBe(true);
+  });
+});
+
+test('a key that another writer has taken is not created', async () => {
+  const { table } = tableFailing(new ConditionalCheckFailedException(metadata));
+  expect(await new Documents(table, 'checks').create(TENANT, 'k', 'next')).toBe(false);
+});
+
 describe('a conditional removal', () => {
   const changed = new ConditionalCheckFailedException(metadata);
 
