@@ -2,10 +2,12 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
 import { buildSync, type Metafile } from 'esbuild';
+import { apiReference } from './api-reference';
 
 /**
  * Builds the files that a function serves to browsers: `main.tsx` and `style.css` of a folder, the modules
- * they import dynamically, and `index.html`, which refers to them. Each name contains a hash of the content.
+ * they import dynamically, and `index.html`, which refers to them. Adds the API reference, `reference.html`,
+ * with the folder's `reference.css`. The name of each script and style contains a hash of its content.
  * Browsers load nothing from other hosts.
  *
  * @param folder contains `index.html`, which refers to `/assets/main.js` and `/assets/style.css`
@@ -14,7 +16,7 @@ import { buildSync, type Metafile } from 'esbuild';
  */
 export function bundleForBrowser(folder: string, outputFolder: string): void {
   const { outputFiles, metafile } = buildSync({
-    entryPoints: [join(folder, 'main.tsx'), join(folder, 'style.css')],
+    entryPoints: ['main.tsx', 'style.css', 'reference.css'].map((name) => join(folder, name)),
     outdir: outputFolder,
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
@@ -32,15 +34,19 @@ export function bundleForBrowser(folder: string, outputFolder: string): void {
   });
   mkdirSync(outputFolder, { recursive: true });
   let page = readFileSync(join(folder, 'index.html'), 'utf8');
+  let reference = apiReference();
   for (const { path, contents } of outputFiles) {
     const name = basename(path);
-    page = page.replace(`/assets/${name.replace(/-[^-]+(\.\w+)$/, '$1')}`, `/assets/${name}`);
+    const plain = `/assets/${name.replace(/-[^-]+(\.\w+)$/, '$1')}`;
+    page = page.replace(plain, `/assets/${name}`);
+    reference = reference.replace(plain, `/assets/${name}`);
     write(outputFolder, name, contents);
   }
   // Preload static imports; otherwise a browser discovers them only after reading the entry.
   const preloads = staticImports(metafile)
     .map((name) => `<link rel="modulepreload" href="/assets/${name}">`)
     .join('');
+  write(outputFolder, 'reference.html', Buffer.from(reference));
   write(outputFolder, 'index.html', Buffer.from(page.replace('</head>', `${preloads}</head>`)));
 }
 

@@ -1,5 +1,6 @@
 import { CfnOutput, Fn, RemovalPolicies, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
+import { RELEASE } from '../shared/platform/names';
 import type { Config } from './config';
 import { Bucket } from './stores/bucket';
 import { HotTier } from './stores/hot-tier';
@@ -49,6 +50,7 @@ export class StatefulStack extends Stack implements Stores {
     if (retain) RemovalPolicies.of(this).retainOnUpdateOrDelete();
     else RemovalPolicies.of(this).destroy();
 
+    new CfnOutput(this, 'Release', { value: RELEASE });
     new CfnOutput(this, 'StreamName', { value: this.stream.stream.streamName });
     new CfnOutput(this, 'WarmTableName', { value: this.tables.warm.tableName });
     new CfnOutput(this, 'MetaTableName', { value: this.tables.meta.tableName });

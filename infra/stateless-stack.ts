@@ -1,5 +1,6 @@
 import { CfnOutput, RemovalPolicies, RemovalPolicy, Stack, type StackProps } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
+import { RELEASE } from '../shared/platform/names';
 import { Api } from './api';
 import type { Config } from './config';
 import { Archiver } from './functions/archiver';
@@ -103,6 +104,7 @@ export class StatelessStack extends Stack {
       { applyToResourceTypes: ['AWS::Logs::LogGroup'] },
     );
 
+    new CfnOutput(this, 'Release', { value: RELEASE });
     new CfnOutput(this, 'AlarmTopicArn', { value: topic.topicArn });
     new CfnOutput(this, 'ApiUrl', { value: api.url });
     for (const { url } of postUrls) new CfnOutput(this, 'PostUrl', { value: url });

@@ -38,8 +38,9 @@ const HEADERS = {
 };
 
 /**
- * Returns the page or one of its files. File names contain a hash of the content, so browsers may cache them
- * for ever. The page, which names the files, is revalidated each time, with a 304 while it is unchanged.
+ * Returns a page or one of its files. Names of scripts and styles contain a hash of the content, so browsers may
+ * cache them for ever. A browser revalidates a page, which names the files, each time: the answer is a 304 while
+ * the page is unchanged.
  */
 export function serveFile(
   files: CompressedFiles,
@@ -57,7 +58,7 @@ export function serveFile(
   const headers = {
     ...HEADERS,
     'content-type': TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream',
-    'cache-control': name === 'index.html' ? 'no-cache' : 'public, max-age=31536000, immutable',
+    'cache-control': name.endsWith('.html') ? 'no-cache' : 'public, max-age=31536000, immutable',
     etag,
   };
   if (event.headers['if-none-match']?.includes(etag)) return { statusCode: 304, headers };

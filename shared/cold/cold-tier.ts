@@ -17,7 +17,7 @@ import { bucketKeys } from '../platform/keys';
 import { type ArchiveReader, type ByteRange, CorruptArchiveError, isAsked } from './archive-format';
 import type { ListedSource } from './directory';
 import { mergeRanges } from './merged-ranges';
-import { ObjectUpload } from './object-upload';
+import { OBJECT_HEADERS, ObjectUpload } from './object-upload';
 import { openArchiveObject, readListed } from './parquet-format';
 import { ReadAhead } from './read-ahead';
 
@@ -161,7 +161,7 @@ export class ColdTier {
         Bucket: this.bucket,
         Key: key,
         Body: body,
-        ContentType: 'application/octet-stream',
+        ...OBJECT_HEADERS,
       }),
     );
     return ETag!;

@@ -9,6 +9,7 @@ import {
   S3ServiceException,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
+import { RELEASE } from '../platform/names';
 import type { ArchiveWriter, ListedChunk } from './archive-format';
 import { archiveWriter } from './parquet-format';
 
@@ -20,6 +21,12 @@ export interface WrittenObject {
   /** The object's chunks, for the directory. */
   readonly chunks: readonly ListedChunk[];
 }
+
+/** Headers of every object of the archive. The metadata name the release that wrote the object. */
+export const OBJECT_HEADERS = {
+  ContentType: 'application/octet-stream',
+  Metadata: { release: RELEASE },
+};
 
 /**
  * Size of the parts of a multipart upload, and of the largest object that is written with one PUT. S3 allows
@@ -88,7 +95,7 @@ export class ObjectUpload {
     const Body = this.take();
     if (this.uploadId === undefined) {
       const { UploadId } = await this.client.send(
-        new CreateMultipartUploadCommand({ ...this.target, ContentType: CONTENT_TYPE }),
+        new CreateMultipartUploadCommand({ ...this.target, ...OBJECT_HEADERS }),
       );
       this.uploadId = UploadId!;
     }
@@ -113,7 +120,7 @@ export class ObjectUpload {
 
   private async put(): Promise<string> {
     const { ETag } = await this.client.send(
-      new PutObjectCommand({ ...this.target, Body: this.take(), ContentType: CONTENT_TYPE }),
+      new PutObjectCommand({ ...this.target, Body: this.take(), ...OBJECT_HEADERS }),
     );
     return ETag!;
   }
@@ -147,5 +154,3 @@ export class ObjectUpload {
     return body;
   }
 }
-
-const CONTENT_TYPE = 'application/octet-stream';

@@ -1,8 +1,10 @@
 import * as z from 'zod';
+import { RELEASE } from '../platform/names';
 import { DASHBOARDS } from './contract/dashboards';
 import { NOTIFICATION_GROUPS } from './contract/monitors';
+import { EXAMPLES, PATH_EXAMPLES } from './examples';
 import { isRepeatable } from './parse';
-import { ROUTES, type Route } from './routes';
+import { ROUTES, type Route, type RouteKey } from './routes';
 
 type Json = Record<string, unknown>;
 
@@ -78,9 +80,9 @@ export function openApiDocument(): Json {
     openapi: '3.1.0',
     info: {
       title: 'HeteroTSDB',
-      version: '0',
+      version: RELEASE,
       description:
-        "Mackerel's API as mackerel-agent and mkr use it. HEAD is answered wherever GET is. Bodies may be gzip or deflate, at most 4 MB when expanded. API Gateway's own refusals (throttling, payloads over its limits) have the body {message}.",
+        "Mackerel's API as mackerel-agent and mkr use it, and the calls of InfluxDB, Prometheus and OpenTelemetry. HEAD is answered wherever GET is. Bodies may be gzip or deflate, at most 4 MB when expanded. API Gateway's own refusals (throttling, payloads over its limits) have the body {message}.",
     },
     paths,
     components: {
@@ -122,7 +124,10 @@ function operationOf(route: Route, schemas: Json): Json {
     in: 'path',
     required: true,
     schema: { type: 'string', minLength: 1 },
+    example: PATH_EXAMPLES[name!],
   }));
+  const { query: queryExample, body: bodyExample } = EXAMPLES[`${method} ${path}` as RouteKey] ?? {};
+  const example = bodyExample !== undefined && { example: bodyExample };
   const queryParameters = Object.entries(query?.shape ?? {}).map(([name, field]) => {
     const { description, ...schema } = schemaOf(field as z.ZodType, 'input', schemas);
     return {
@@ -132,6 +137,7 @@ function operationOf(route: Route, schemas: Json): Json {
       ...(isRepeatable(field as z.ZodType) && { style: 'form', explode: true }),
       ...(description !== undefined && { description }),
       schema,
+      ...(queryExample?.[name] !== undefined && { example: queryExample[name] }),
     };
   });
   const errors = Object.entries(ERRORS).filter(([, { isOf }]) => isOf(route));
@@ -145,13 +151,15 @@ function operationOf(route: Route, schemas: Json): Json {
     ...(body && {
       requestBody: {
         ...(!body.safeParse(undefined).success && { required: true }),
-        content: json(schemaOf(body, 'input', schemas)),
+        content: json(schemaOf(body, 'input', schemas), example),
       },
     }),
     ...(isForm && {
-      requestBody: { content: { 'application/x-www-form-urlencoded': { schema: { type: 'object' } } } },
+      requestBody: {
+        content: { 'application/x-www-form-urlencoded': { schema: { type: 'object' }, ...example } },
+      },
     }),
-    ...(rawBody && { requestBody: { content: { [rawBody]: { schema: { type: 'string' } } } } }),
+    ...(rawBody && { requestBody: { content: { [rawBody]: { schema: { type: 'string' }, ...example } } } }),
     responses: {
       [status]: {
         description: 'Done.',
@@ -182,8 +190,8 @@ function operationOf(route: Route, schemas: Json): Json {
   };
 }
 
-function json(schema: Json): Json {
-  return { 'application/json': { schema } };
+function json(schema: Json, example: Json | false = false): Json {
+  return { 'application/json': { schema, ...example } };
 }
 
 /** Converts a zod schema to JSON Schema. Moves its named parts to `schemas`. */

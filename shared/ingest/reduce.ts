@@ -55,7 +55,7 @@ export function byPartition(records: readonly ArrivedRecord[]): ArrivedRecord[][
 
 /**
  * Merges one partition's records, and keeps for each series and timestamp the value with the highest version.
- * So many samples of one series and timestamp reach the store as one.
+ * So any number of samples of one series and timestamp reach the store as one.
  */
 export function reducePartition(records: readonly ArrivedRecord[], windowMs: number): PartitionBatch {
   const layouts = new Map<Id, PackedLayout>();

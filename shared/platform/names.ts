@@ -1,5 +1,8 @@
 /** Names that synthesis and run time share, so that they cannot drift. */
 
+/** The release: /openapi.json, the page's footer, the stacks' outputs and every archive object show it. */
+export { version as RELEASE } from '../../package.json';
+
 /** Environment variables of the functions. */
 export const ENV = {
   /** JSON of {@link RuntimeSettings}, with durations in ms. */

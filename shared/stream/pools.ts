@@ -18,7 +18,7 @@ const MIN_POOL = 8;
  */
 const NEVER_POOLED: ReadonlySet<string> = new Set(['host', 'service', 'job', 'instance']);
 
-// Stands in `ids` for the pool of a source that is in none.
+// Entry of `ids` for sources that are in no pool.
 const OWN = 'own';
 
 /** Most pool ids in memory. When one more is needed, all are forgotten and looked up again. */

@@ -1,8 +1,9 @@
 import { Stack } from 'aws-cdk-lib';
+import { version } from '../../package.json';
 import { synthesize } from './synthesize';
 
 const { stateful: local } = synthesize({ stage: 'local' });
-const { stateful: dev } = synthesize({ stage: 'dev' });
+const { stateful: dev, stateless } = synthesize({ stage: 'dev' });
 const { stateful: production } = synthesize({ stage: 'production' });
 const group = (stack: typeof dev) => stack.only('AWS::ElastiCache::ReplicationGroup');
 
@@ -35,6 +36,10 @@ describe('logical ids', () => {
     expect(Object.keys(local.template.Resources)).toEqual(ids);
     expect(Object.keys(dev.template.Resources)).toEqual(expect.arrayContaining(ids));
   });
+});
+
+test('both stacks name the release in their outputs', () => {
+  for (const { template } of [dev, stateless]) expect(template.Outputs?.Release?.Value).toBe(version);
 });
 
 describe('a deleted stack', () => {

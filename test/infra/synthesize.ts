@@ -16,7 +16,12 @@ export interface Resource {
 
 /** A synthesized stack, with queries for its resources. */
 export class Synthesized {
-  constructor(readonly template: { readonly Resources: Record<string, Resource> }) {}
+  constructor(
+    readonly template: {
+      readonly Resources: Record<string, Resource>;
+      readonly Outputs?: Record<string, { readonly Value: unknown }>;
+    },
+  ) {}
 
   /** Resources of a type, by logical id. */
   all(type: string): Record<string, Resource> {

@@ -4,6 +4,7 @@ import type { ArchiveSql } from '../../scripts/ops/archive-sql';
 import type { VerifyResult } from '../../scripts/ops/archive-verify';
 import { drain } from '../../scripts/ops/drain';
 import { Functions } from '../../scripts/ops/invoke';
+import { RELEASE } from '../../shared/platform/names';
 import { Client } from '../support/client';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { ops, runOps } from '../support/ops';
@@ -63,7 +64,8 @@ describe('ops archive', () => {
 
     const [Key] = await keys();
     const at = { Bucket: stack.bucket, Key: Key! };
-    const { Body } = await s3.send(new GetObjectCommand(at));
+    const { Body, Metadata } = await s3.send(new GetObjectCommand(at));
+    expect(Metadata).toEqual({ release: RELEASE });
     const bytes = await Body!.transformToByteArray();
     await s3.send(
       new PutObjectCommand({ ...at, Body: bytes.map((byte, i) => (i === 20 ? byte ^ 1 : byte)) }),

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { version } from '../../../package.json';
 import { Api, ApiError } from './api/api';
 import { Mark } from './mark';
 
@@ -76,6 +77,9 @@ export function SignIn({ reason, onKey }: SignInProps) {
             ? 'This browser keeps the key until you sign out. Whoever uses this browser can do all that the key may do.'
             : 'The key stays in this tab, which forgets it when it closes.'}{' '}
           <code>npm start</code> prints a key; an operator makes others with <code>npm run ops</code>.
+        </p>
+        <p class="note">
+          HeteroTSDB {version} · <a href="/assets/reference.html">API reference</a>
         </p>
       </form>
     </main>
