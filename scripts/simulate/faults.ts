@@ -11,7 +11,7 @@ const SHARES: Partial<Record<FreedomName, number>> = { 'instance reclaimed': 0.0
 /** Share of invocations that are killed, and the latest time of a kill, in ms after the start. */
 const [KILLED_SHARE, KILL_WITHIN_MS] = [0.002, 60];
 /** Share of the invocations that stand still in the middle, as a virtual machine may, and the longest time. */
-const [STALLED_SHARE, STALLED_MOST_MS] = [0.004, 400_000];
+const [STALLED_SHARE, STALLED_MOST_MS] = [0.004, 840_000];
 const STALLED = new Set(['ingester', 'flusher', 'archiver', 'recovery']);
 /** Share of the invocations after which an instance is frozen, as Lambda mostly does. */
 const FROZEN_SHARE = 0.5;

@@ -11,6 +11,8 @@ export interface Host {
   state: 'posting' | 'silent' | 'retired';
   /** Time of the last posted row, in seconds. */
   postedS: number;
+  /** Time of the last late or corrected sample, in seconds. Others follow in the same window. */
+  correctedS: number;
 }
 
 export interface Tenant {
@@ -134,7 +136,7 @@ export class Stage {
         days: new Map(),
       }),
     );
-    const host: Host = { id, name, series, state: 'posting', postedS: 0 };
+    const host: Host = { id, name, series, state: 'posting', postedS: 0, correctedS: 0 };
     tenant.hosts.push(host);
     return host;
   }

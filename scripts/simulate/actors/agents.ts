@@ -94,7 +94,13 @@ const correct: Actor = {
     const chosen = stage.anyHost(random);
     if (chosen === undefined || chosen.host.state === 'retired') return;
     const { tenant, host } = chosen;
-    const time = lastMinuteS(stage) - 60 * random.integer(0, random.chance(0.6) ? 180 : 20 * 60);
+    const lastS = lastMinuteS(stage);
+    const agoS = 60 * random.integer(0, random.chance(0.6) ? 180 : 20 * 60);
+    // Half of the time the same hour as before: what comes to a window again meets its flush.
+    const isAgain = random.chance(0.5) && lastS - host.correctedS < 20 * 3600;
+    const time = isAgain ? host.correctedS + 60 * random.integer(0, 10) : lastS - agoS;
+    if (time > lastS) return;
+    host.correctedS = time;
     const series = host.series.slice(0, random.integer(1, host.series.length));
     const times = Array.from({ length: random.integer(1, 3) }, (_, i) => time - i * 60);
     const samples = series.flatMap((each) =>

@@ -27,6 +27,30 @@ const drain: Actor = {
   act: async (stage) => void (await stage.world.invoke('flusher', { drain: true })),
 };
 
+/** Late data leave memory while their day is archived and purged. */
+const purgeAndDrain: Actor = {
+  name: 'purge and drain at once',
+  everyMs: [4 * HOUR_MS, DAY_MS],
+  act: async (stage, random) => {
+    const chosen = stage.anyHost(random);
+    if (chosen === undefined || chosen.host.state === 'retired') return;
+    const { tenant, host } = chosen;
+    const time = Math.floor(stage.nowMs / MINUTE_MS) * 60 - random.integer(7 * 60, 20 * 60) * 60;
+    if (time < stage.startS) return;
+    await stage.post(
+      tenant,
+      host.series.map((series) => ({ series, time, value: random.integer(0, 1e6) / 128 })),
+    );
+    await stage.sleep(random.integer(1, 4) * MINUTE_MS);
+    const archiving = stage.world.invoke('archiver', {
+      purge: true,
+      before: stage.nowMs - random.integer(0, 6) * HOUR_MS,
+    });
+    await stage.sleep(random.integer(0, 600));
+    await Promise.all([archiving, stage.world.invoke('flusher', { drain: true })]);
+  },
+};
+
 const replay: Actor = {
   name: 'replay',
   everyMs: [2 * DAY_MS, 6 * DAY_MS],
@@ -142,6 +166,7 @@ export const OPERATORS: readonly Actor[] = [
   purge,
   archive,
   drain,
+  purgeAndDrain,
   replay,
   redrive,
   rebuildIndex,
