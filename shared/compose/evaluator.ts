@@ -58,7 +58,7 @@ export function evaluatorDependencies(): EvaluatorDependencies {
   const publish = publisher();
   const channels = new GivenDocuments<Channel>(table, 'channels');
   const targets: TargetStores = {
-    alerts: new AlertStore(table),
+    alerts: new AlertStore(table, stage.retention),
     channels,
     groups: new NotificationGroups(table),
     post,

@@ -34,7 +34,7 @@ export function registryDependencies() {
   const hosts = new Hosts(table);
   const services = new Services(table);
   const ruleStates = new RuleStates(table);
-  const alerts = new AlertStore(table);
+  const alerts = new AlertStore(table, settings().retention);
   const checks = new CheckStore(table, ruleStates);
   const monitorStates = new MonitorStates(table);
   return {

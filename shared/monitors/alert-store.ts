@@ -64,10 +64,15 @@ export class AlertStore {
   private readonly closed: Documents<StoredAlert>;
   private readonly logs: Documents<AlertLog>;
 
-  constructor(table: Table) {
+  /**
+   * @param retentionMs how long a closed alert is kept after its end, and an entry of a log after its time.
+   *   Open alerts stay.
+   */
+  constructor(table: Table, retentionMs: number) {
+    const expiryOf = (timeS: number) => timeS + Math.ceil(retentionMs / 1000);
     this.open = new Documents(table, 'open-alerts');
-    this.closed = new Documents(table, 'alerts');
-    this.logs = new Documents(table, 'alert-logs');
+    this.closed = new Documents(table, 'alerts', ({ alert }) => expiryOf(alert.closedAt ?? alert.openedAt));
+    this.logs = new Documents(table, 'alert-logs', ({ createdAt }) => expiryOf(createdAt));
   }
 
   /** Records events, keeping the order of those of the same alert. Safe to repeat. */

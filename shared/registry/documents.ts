@@ -47,7 +47,7 @@ const MAX_WAIT_MS = 200;
  * Stores JSON documents of one kind. Writes compare and set a revision. Revisions are random, not counted, so
  * a document that was deleted and created again is never mistaken for the one that was read.
  *
- *     pk kind#tenant   sk key   json: text   revision: UUID
+ *     pk kind#tenant   sk key   json: text   revision: UUID   expiresAt: seconds, of some kinds
  *
  * Keys are ids and hashes, never bytes that a user chose (DESIGN.md, rule 7).
  */
@@ -55,6 +55,8 @@ export class Documents<T> {
   constructor(
     private readonly table: Table,
     private readonly kind: DocumentKind,
+    /** Returns when a document expires, in seconds since epoch. @default documents do not expire */
+    private readonly expiryOf?: (value: T) => number,
   ) {}
 
   async get(tenantId: Id, key: string): Promise<T | undefined> {
@@ -213,6 +215,7 @@ export class Documents<T> {
         ...metaKeys.document(this.kind, tenantId, key),
         json: { S: JSON.stringify(value) },
         revision: { S: randomUUID() },
+        ...(this.expiryOf && { expiresAt: { N: String(this.expiryOf(value)) } }),
       },
       ConditionExpression: previous === undefined ? 'attribute_not_exists(pk)' : 'revision = :previous',
       ExpressionAttributeValues: previous === undefined ? undefined : { ':previous': { S: previous } },

@@ -5,6 +5,7 @@ import { NO_RECEIVERS } from '../../shared/alerting/receivers';
 import { RuleGroups } from '../../shared/alerting/rule-groups';
 import { RuleStates } from '../../shared/alerting/rule-states';
 import { sendAll } from '../../shared/alerting/send';
+import { DAY_MS } from '../../shared/model/duration';
 import { randomId } from '../../shared/model/random-id';
 import type { AlertBatch } from '../../shared/monitors/alert-event';
 import { type AlertRecord, AlertStore } from '../../shared/monitors/alert-store';
@@ -57,7 +58,7 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
     const tenant: Tenant = await tiers.tenants.create('acme', 1);
     const states = new RuleStates(table, now);
     const groups = new RuleGroups(table, now);
-    const alerts = new AlertStore(table);
+    const alerts = new AlertStore(table, DAY_MS);
     const checks = new CheckStore(table, states, now);
     const monitors = new GivenDocuments<Monitor>(table, 'monitors');
     const monitorStates = new MonitorStates(table);

@@ -1,0 +1,53 @@
+import type { DynamoDBClient, PutItemCommandInput } from '@aws-sdk/client-dynamodb';
+import { DAY_MS } from '../../../shared/model/duration';
+import { type Id, idOf } from '../../../shared/model/id';
+import type { AlertEvent } from '../../../shared/monitors/alert-event';
+import { AlertStore } from '../../../shared/monitors/alert-store';
+
+const TENANT = idOf('tenant', 'acme');
+const openedAtMs = Date.UTC(2026, 10, 1);
+
+const event = (fields: Partial<AlertEvent>): AlertEvent => ({
+  ...{ id: 'event' as Id, kind: 'opened', trigger: 'monitoring', alertId: '1abc', status: 'CRITICAL' },
+  ...{ atMs: openedAtMs, openedAtMs, changedAtMs: openedAtMs, wasCritical: true, isTold: true },
+  subject: { type: 'host', monitorId: 'm', monitorName: 'load', memo: '', services: [] },
+  ...fields,
+});
+
+/** A table that keeps what was put, by partition key. */
+function recordingTable() {
+  const items = new Map<string, NonNullable<PutItemCommandInput['Item']>>();
+  const send = async ({ constructor: { name }, input }: { constructor: { name: string }; input: never }) => {
+    const { Item, Key } = input as PutItemCommandInput & { Key?: PutItemCommandInput['Item'] };
+    if (name === 'PutItemCommand') items.set(Item!.pk!.S!.split('#')[0]!, Item!);
+    return name === 'GetItemCommand' ? { Item: items.get(Key!.pk!.S!.split('#')[0]!) } : {};
+  };
+  return { items, table: { name: 'meta', client: { send } as unknown as DynamoDBClient } };
+}
+
+describe('alerts are kept', () => {
+  const retentionMs = 400 * DAY_MS;
+  const closedAtMs = openedAtMs + 30 * DAY_MS;
+  const expiryS = (ms: number) => String((ms + retentionMs) / 1000);
+
+  test('without end while they are open, and for the retention after their end', async () => {
+    const { items, table } = recordingTable();
+    const store = new AlertStore(table, retentionMs);
+    await store.record(TENANT, [event({})]);
+    expect(items.get('open-alerts')!.expiresAt).toBeUndefined();
+    expect(items.get('alert-logs')!.expiresAt!.N).toBe(expiryS(openedAtMs));
+
+    await store.record(TENANT, [event({ kind: 'closed', status: 'OK', atMs: closedAtMs })]);
+    expect(items.get('alerts')!.expiresAt!.N).toBe(expiryS(closedAtMs));
+    expect(items.get('alert-logs')!.expiresAt!.N).toBe(expiryS(closedAtMs));
+  });
+
+  test('as long when a memo is added later', async () => {
+    const { items, table } = recordingTable();
+    const store = new AlertStore(table, retentionMs);
+    await store.record(TENANT, [event({ kind: 'closed', status: 'OK', atMs: closedAtMs })]);
+    expect(await store.setMemo(TENANT, '1abc', 'it was the disk')).toBe(true);
+    expect(JSON.parse(items.get('alerts')!.json!.S!)).toMatchObject({ alert: { memo: 'it was the disk' } });
+    expect(items.get('alerts')!.expiresAt!.N).toBe(expiryS(closedAtMs));
+  });
+});
