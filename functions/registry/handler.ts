@@ -45,6 +45,12 @@ export const handler = httpHandler(gatekeeper, {
     reply(200, { status: 'ready', started: startedAt, up: `${process.uptime().toFixed(3)}s` }),
 
   'GET /prometheus': async () => ({ statusCode: 302, headers: { location: '/' } }),
+  'GET /alerts': async ({ query: { alert } }) => toPage({ view: 'alerts', alert }),
+  'GET /hosts': async ({ query: { host, service, role } }) => {
+    if (host !== undefined) return toPage({ host });
+    if (service === undefined) return toPage({ view: 'hosts' });
+    return toPage(role === undefined ? { service } : { role: `${service}:${role}` });
+  },
   'GET /prometheus/-/healthy': async () => replyPlain('Prometheus Server is Healthy.\n'),
   'GET /prometheus/-/ready': async () => replyPlain('Prometheus Server is Ready.\n'),
 
@@ -58,6 +64,14 @@ export const handler = httpHandler(gatekeeper, {
     return replyText(200, document, { 'cache-control': 'public, max-age=300' });
   },
 });
+
+/** Redirects to a view of the page. The part of the address after `#` says which. */
+function toPage(fields: Readonly<Record<string, string | undefined>>) {
+  const given = Object.entries(fields).flatMap(([name, value]) =>
+    value ? [[name, value] as [string, string]] : [],
+  );
+  return { statusCode: 302, headers: { location: `/#${new URLSearchParams(given)}` } };
+}
 
 function statement(text: string | undefined) {
   const { status, body } = answerStatement(text);

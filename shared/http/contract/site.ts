@@ -10,6 +10,10 @@ const ready = z
   .object({ status: z.literal('ready'), started: z.string(), up: z.string() })
   .meta({ id: 'Ready' });
 
+/** Longest name or id in a link. */
+const MAX_LINKED = 255;
+const linked = z.string().max(MAX_LINKED).optional();
+
 /**
  * Routes about the deployment rather than its data: health, status, the web page and the OpenAPI document.
  */
@@ -51,6 +55,24 @@ export const siteRoutes = [
     right: 'none',
     function: 'page',
     summary: 'A file of the web page',
+  },
+  {
+    method: 'GET',
+    path: '/alerts',
+    right: 'none',
+    function: 'registry',
+    summary: 'Lead to the page with an alert open; notifications link here',
+    query: z.object({ alert: linked }),
+    status: 302,
+  },
+  {
+    method: 'GET',
+    path: '/hosts',
+    right: 'none',
+    function: 'registry',
+    summary: 'Lead to the page with the graphs of a host, service or role; notifications link here',
+    query: z.object({ host: linked, service: linked, role: linked }),
+    status: 302,
   },
   {
     method: 'GET',
