@@ -8,7 +8,7 @@ import { withMetrics } from '../../shared/platform/meters';
 import { latestHandlers } from './latest';
 import { metricTableHandlers } from './metric-table';
 import { metricHandlers } from './metrics';
-import { monitorStores } from './monitors';
+import { monitorStores, previewHandlers } from './monitors';
 import { promqlHandlers } from './promql';
 import { ruleListHandlers } from './rule-lists';
 import { seriesHandlers } from './series';
@@ -31,6 +31,7 @@ const answer = httpHandler(gatekeeper, {
   ...latestHandlers,
   ...promqlHandlers,
   ...ruleListHandlers,
+  ...previewHandlers,
 
   'GET /api/v1/status': async ({ tenant }) => reply(200, await status.of(tenant)),
 });

@@ -1,5 +1,13 @@
+import type { RouteHandlers } from '../../shared/http/handler';
+import { HttpError, reply } from '../../shared/http/http';
 import { sourceOf } from '../../shared/model/labels';
+import { randomId } from '../../shared/model/random-id';
+import { checkMonitor } from '../../shared/monitors/check-monitor';
 import type { MonitorStores } from '../../shared/monitors/evaluate-monitors';
+import { type PreviewOptions, previewMonitor } from '../../shared/monitors/preview-monitor';
+import { SelectLimitError } from '../../shared/query/find-series';
+import { promqlErrorOf } from '../../shared/query/tier-samples';
+import type { Tenant } from '../../shared/tenancy/tenants';
 import {
   catalogueOf,
   dependencies,
@@ -10,7 +18,7 @@ import {
   services,
   stage,
 } from './stores';
-import { queryLimitsOf, sharedSamplesOf } from './tenant-samples';
+import { budgetOf, queryLimitsOf, samplesOf, selectLimitsOf, sharedSamplesOf } from './tenant-samples';
 
 /** The stores that evaluating monitors reads. */
 export const monitorStores: MonitorStores = {
@@ -21,9 +29,56 @@ export const monitorStores: MonitorStores = {
   hosts,
   hostNames: (tenantId) => dependencies.hostLabels.of(tenantId),
   services,
-  hasPosted: async (tenant, hostId) =>
-    Number.isFinite((await catalogueOf(tenant, sourceOf.host(hostId))).firstMs),
+  hasPosted,
   samplesOf: sharedSamplesOf,
   queryLimitsOf,
   stage,
+};
+
+async function hasPosted(tenant: Tenant, hostId: string): Promise<boolean> {
+  return Number.isFinite((await catalogueOf(tenant, sourceOf.host(hostId))).firstMs);
+}
+
+const DAY_S = 86_400;
+
+/** Judges monitors over the past, without storing anything. */
+export const previewHandlers: RouteHandlers = {
+  'POST /api/v1/monitors/preview': async ({ tenant, body: { monitor: spec, id, from, to } }) => {
+    const nowS = Math.floor(Date.now() / 1000);
+    const endS = Math.min(to ?? nowS, nowS);
+    const startS = from ?? endS - DAY_S;
+    if (startS >= endS)
+      throw new HttpError(400, `from: ${startS} is not before to, ${endS}; both are seconds in the past`);
+    const [allServices, names, allDowntimes] = await Promise.all([
+      services.list(tenant.id),
+      dependencies.hostLabels.of(tenant.id),
+      downtimes.list(tenant.id),
+    ]);
+    checkMonitor(spec, allServices, Date.now());
+    const budget = budgetOf(tenant);
+    const { querySeconds } = selectLimitsOf(tenant);
+    const options: PreviewOptions = {
+      tenantId: tenant.id,
+      store: samplesOf(tenant, budget),
+      hosts: names.hosts,
+      hasPosted: (hostId) => hasPosted(tenant, hostId),
+      query: { limits: queryLimitsOf(tenant), isLate: budget.isLate },
+      view: { hosts: new Map(names.hosts.map((host) => [host.id, host])), services: allServices },
+      downtimes: allDowntimes,
+      range: { fromMs: startS * 1000, toMs: endS * 1000 },
+      check: () => {
+        if (budget.isLate())
+          throw new HttpError(
+            400,
+            `from: judging this range takes more than ${querySeconds} s (the tenant's limit maxQuerySeconds); a shorter one, or fewer hosts or series, takes less`,
+          );
+        const { signal } = budget;
+        if (!signal.aborted) return;
+        const { reason } = signal;
+        if (reason instanceof SelectLimitError) throw new HttpError(400, promqlErrorOf(reason).message);
+        throw reason;
+      },
+    };
+    return reply(200, await previewMonitor({ ...spec, id: id ?? randomId() }, options));
+  },
 };

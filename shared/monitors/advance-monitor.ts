@@ -83,29 +83,11 @@ export async function advanceMonitor(
   judged: JudgedMonitor | { readonly error: string },
   view: AlertingView,
 ): Promise<Extract<Outcome, { outcome: 'evaluated' | 'removed' }>> {
-  const before = new Map((state?.tracks ?? []).map((track) => [track.key, track]));
   const lastError = 'error' in judged ? judged.error : undefined;
-  const judgements = 'error' in judged ? new Map() : judged.judgements;
+  const judgements = 'error' in judged ? NO_JUDGEMENTS : judged.judgements;
   const memory = 'error' in judged ? (state?.memory ?? {}) : judged.memory;
-  const tracks: Track[] = [];
-  const transitions: AlertTransition[] = [];
-  for (const key of new Set([...before.keys(), ...judgements.keys()])) {
-    if (isOfHosts(monitor) && before.has(key) && (await view.isRetired(key))) {
-      const { alert } = before.get(key)!;
-      if (alert !== undefined) transitions.push(closing(key, alert, 'hostRetire'));
-      continue;
-    }
-    const { track, transition } = advanceTrack(key, before.get(key), judgements.get(key), {
-      id: `${tenant.id} ${monitor.id}`,
-      maxCheckAttempts: attemptsOf(monitor),
-      ...(monitor.notificationInterval != null && { repeatMs: monitor.notificationInterval * 60_000 }),
-      nowMs: slotMs,
-      isDown: isDown(view, monitor, key),
-      opensAfterDowntime: monitor.type === 'connectivity',
-    });
-    if (track !== undefined) tracks.push(track);
-    if (transition !== undefined) transitions.push(transition);
-  }
+  const slot = { tenantId: tenant.id, monitor, slotMs };
+  const { tracks, transitions } = await advanceTracks(slot, state?.tracks ?? [], judgements, view);
   const events = transitions.map((each) => {
     const isTold = isToldOf(monitor, view.hosts.get(each.key)) && each.trigger !== 'hostRetire';
     return eventOf(each, slotMs, isTold, subjectOf(monitor, each.key, view));
@@ -131,11 +113,51 @@ export async function advanceMonitor(
   };
 }
 
+const NO_JUDGEMENTS: JudgedMonitor['judgements'] = new Map();
+
+/** Advances the tracks of a monitor by its judgements. */
+export async function advanceTracks(
+  {
+    tenantId,
+    monitor,
+    slotMs,
+  }: { readonly tenantId: Id; readonly monitor: Monitor; readonly slotMs: number },
+  tracksBefore: readonly Track[],
+  judgements: JudgedMonitor['judgements'],
+  view: Pick<AlertingView, 'hosts' | 'downtimes' | 'isRetired'>,
+): Promise<{ readonly tracks: Track[]; readonly transitions: AlertTransition[] }> {
+  const before = new Map(tracksBefore.map((track) => [track.key, track]));
+  const tracks: Track[] = [];
+  const transitions: AlertTransition[] = [];
+  for (const key of new Set([...before.keys(), ...judgements.keys()])) {
+    if (isOfHosts(monitor) && before.has(key) && (await view.isRetired(key))) {
+      const { alert } = before.get(key)!;
+      if (alert !== undefined) transitions.push(closing(key, alert, 'hostRetire'));
+      continue;
+    }
+    const { track, transition } = advanceTrack(key, before.get(key), judgements.get(key), {
+      id: `${tenantId} ${monitor.id}`,
+      maxCheckAttempts: attemptsOf(monitor),
+      ...(monitor.notificationInterval != null && { repeatMs: monitor.notificationInterval * 60_000 }),
+      nowMs: slotMs,
+      isDown: isDown(view, monitor, key),
+      opensAfterDowntime: monitor.type === 'connectivity',
+    });
+    if (track !== undefined) tracks.push(track);
+    if (transition !== undefined) transitions.push(transition);
+  }
+  return { tracks, transitions };
+}
+
 function attemptsOf(monitor: Monitor): number {
   return ('maxCheckAttempts' in monitor ? monitor.maxCheckAttempts : undefined) ?? DEFAULTS.maxCheckAttempts;
 }
 
-function isDown({ downtimes, hosts }: AlertingView, monitor: Monitor, key: string): boolean {
+function isDown(
+  { downtimes, hosts }: Pick<AlertingView, 'downtimes' | 'hosts'>,
+  monitor: Monitor,
+  key: string,
+): boolean {
   const subject = {
     monitorId: monitor.id,
     ...(isOfHosts(monitor) && { roles: hosts.get(key)?.roles ?? {} }),

@@ -163,9 +163,11 @@ async function judge(
 }
 
 /**
+ * Returns why a monitor cannot be judged.
+ *
  * @returns undefined when the error is the store's
  */
-function errorText(error: unknown): string | undefined {
+export function errorText(error: unknown): string | undefined {
   return error instanceof MonitorError || error instanceof RuleError || error instanceof ExpressionError
     ? error.message
     : undefined;

@@ -2,8 +2,11 @@ import * as z from 'zod';
 import { alertGroupSettingSpec } from '../../monitors/alert-group-setting';
 import { channelSpec } from '../../monitors/channel';
 import { downtimeSpec } from '../../monitors/downtime';
+import { givenId } from '../../monitors/fields';
+import { ALERT_STATUSES } from '../../monitors/judge';
 import { monitorSpec } from '../../monitors/monitor';
 import { notificationGroupSpec } from '../../monitors/notification-group';
+import { epochSeconds } from '../../platform/fields';
 import { crudRoutes } from './crud';
 import type { Route } from './route';
 
@@ -37,6 +40,39 @@ const newChannel = z.intersection(
   z.object({ addToDefaultNotificationGroup: z.boolean().nullish() }),
 );
 
+const subject = {
+  hostId: z.string().optional(),
+  series: z.object({ name: z.string(), labels: z.record(z.string(), z.string()) }).optional(),
+};
+const preview = z
+  .object({
+    from: z.number().meta({ description: 'The first slot, in seconds since epoch.' }),
+    step: z.number().meta({ description: 'Seconds between slots.' }),
+    slots: z.int(),
+    lines: z
+      .array(z.object({ ...subject, values: z.array(z.number().nullable()) }))
+      .meta({ description: 'The values compared with the thresholds at each slot, of at most 10 subjects.' }),
+    subjects: z.int().meta({ description: 'Number of hosts or series that had a value.' }),
+    alerts: z
+      .array(
+        z.object({
+          ...subject,
+          status: z.enum(ALERT_STATUSES).meta({ description: 'The worst status that the alert had.' }),
+          openedAt: z.number(),
+          closedAt: z.number().optional(),
+          value: z.number().optional(),
+          message: z.string().optional(),
+        }),
+      )
+      .meta({ description: 'At most 1,000, the oldest first.' }),
+    alertCount: z.int(),
+    failed: z
+      .object({ slots: z.int(), firstAt: z.number(), error: z.string() })
+      .optional()
+      .meta({ description: 'Slots in which the monitor could not be judged.' }),
+  })
+  .meta({ id: 'MonitorPreview' });
+
 const MONITORS = '/api/v0/monitors';
 export const NOTIFICATION_GROUPS = '/api/v0/notification-groups';
 const ALERT_GROUP_SETTINGS = '/api/v0/alert-group-settings';
@@ -59,6 +95,21 @@ export const monitorRoutes = [
     function: 'registry',
     summary: 'Read a monitor',
     answer: z.object({ monitor }),
+  },
+  {
+    method: 'POST',
+    path: '/api/v1/monitors/preview',
+    right: 'read',
+    function: 'query',
+    summary:
+      'Judge a monitor over a past range, as the evaluator would have: which alerts it would have opened',
+    body: z.object({
+      monitor: monitorSpec,
+      id: givenId.optional().meta({ description: 'Id of the monitor if it is stored, for downtimes.' }),
+      from: epochSeconds.optional().meta({ description: 'Default: a day before `to`.' }),
+      to: epochSeconds.optional().meta({ description: 'Default: now.' }),
+    }),
+    answer: preview,
   },
   ...crudRoutes({
     path: '/api/v0/downtimes',

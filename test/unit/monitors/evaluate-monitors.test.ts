@@ -1,112 +1,5 @@
-import type { EvaluatedGroup } from '../../../shared/alerting/evaluation';
-import { decodeJson } from '../../../shared/alerting/group-state';
-import type { AlertBatch } from '../../../shared/monitors/alert-event';
-import type { Downtime } from '../../../shared/monitors/downtime';
-import { evaluateMonitors, type MonitorStores } from '../../../shared/monitors/evaluate-monitors';
 import type { Monitor } from '../../../shared/monitors/monitor';
-import type { MonitorState } from '../../../shared/monitors/monitor-state';
-import { MemorySampleStore } from '../../../shared/promql/memory-store';
-import type { RegisteredHost } from '../../../shared/registry/host-labels';
-import type { Host } from '../../../shared/registry/hosts';
-import type { Tenant } from '../../../shared/tenancy/tenants';
-
-const MINUTE_MS = 60_000;
-const START_MS = 29_000_000 * MINUTE_MS;
-
-/** A tenant with samples in memory, whose monitors are evaluated minute by minute. */
-class World {
-  readonly samples = new MemorySampleStore();
-  hosts: RegisteredHost[] = [this.host('h1'), this.host('h2', { shop: ['db'] })];
-  readonly retired = new Set<string>();
-  monitor: Monitor | undefined;
-  downtimes: Downtime[] = [];
-  state: MonitorState | undefined;
-  fails = false;
-  warning: string | undefined;
-  minute = 0;
-
-  host(
-    id: string,
-    roles: RegisteredHost['roles'] = {},
-    status: RegisteredHost['status'] = 'working',
-  ): RegisteredHost {
-    return { id, name: `name-${id}`, status, memo: '', createdAt: START_MS / 1000 - 3600, roles };
-  }
-
-  /** Posts a point of the present minute, or some minutes ago. */
-  post(labels: Record<string, string>, value: number, ago = 0): void {
-    const all = Object.entries({ ...labels }).sort(([a], [b]) => (a < b ? -1 : 1));
-    this.samples.add(all, this.nowMs - ago * MINUTE_MS, value);
-  }
-
-  load(host: string, value: number, ago = 0): void {
-    this.post({ __name__: 'loadavg5', host, hostname: `name-${host}` }, value, ago);
-  }
-
-  get nowMs(): number {
-    return START_MS + this.minute * MINUTE_MS;
-  }
-
-  private get stores(): MonitorStores {
-    return {
-      tenants: { get: async (name) => ({ id: 't', name }) as Tenant },
-      monitors: { get: async () => this.monitor },
-      states: { get: async () => this.state },
-      downtimes: { list: async () => this.downtimes },
-      hosts: {
-        get: async (_, id) =>
-          this.retired.has(id) ? ({ id, retiredAt: 1 } as Host) : ({ id, retiredAt: null } as Host),
-      },
-      hostNames: async () => ({
-        names: ['hostname', 'role', 'service'],
-        of: () => undefined,
-        hosts: this.hosts,
-        version: 1,
-      }),
-      services: { list: async () => [{ id: 's', name: 'shop', memo: '', roles: [] }] },
-      hasPosted: async (_, id) => id !== 'never',
-      samplesOf: () => () => ({
-        select: async (matchers, range) => {
-          if (this.fails) throw new Error('the store does not answer');
-          const selected = await this.samples.select(matchers, range);
-          return {
-            series: selected.series.filter(({ values }) => values.length > 0),
-            warnings: this.warning === undefined ? [] : [this.warning],
-          };
-        },
-      }),
-      queryLimitsOf: () => ({ maxSeries: 1000, maxSamples: 100_000, maxPoints: 100_000 }),
-      stage: { ruleQueryOffset: 0 },
-    };
-  }
-
-  /** Evaluates the present minute. @returns what happened, as `key kind status` */
-  async evaluate(): Promise<string[]> {
-    const [outcome] = await evaluateMonitors(this.stores, {
-      evaluateRules: {
-        nowMs: this.nowMs,
-        lagMs: 0,
-        kind: 'monitor',
-        groups: [{ tenant: 'acme', group: 'm1' }],
-      },
-    });
-    if (outcome!.outcome === 'idle' || outcome!.outcome === 'gone') return [outcome!.outcome];
-    if (outcome!.outcome === 'failed') throw new Error(outcome!.reason);
-    const { state, batches } = outcome as EvaluatedGroup;
-    this.state = state === undefined ? undefined : (decodeJson(Buffer.from(state, 'base64')) as MonitorState);
-    return batches.flatMap((batch) =>
-      (decodeJson(Buffer.from(batch, 'base64')) as AlertBatch).events.map(
-        ({ subject, kind, status, trigger, isTold }) =>
-          `${subject.hostId ?? subject.series?.labels.job ?? '-'} ${kind} ${status}${trigger === 'monitoring' ? '' : ` ${trigger}`}${isTold ? '' : ' untold'}`,
-      ),
-    );
-  }
-
-  async next(): Promise<string[]> {
-    this.minute++;
-    return this.evaluate();
-  }
-}
+import { MonitorWorld, START_MS } from '../../support/monitor-world';
 
 const common = { id: 'm1', name: 'load' };
 const hostMonitor = (changes: object = {}): Monitor =>
@@ -121,9 +14,9 @@ const hostMonitor = (changes: object = {}): Monitor =>
     ...changes,
   }) as Monitor;
 
-let world: World;
+let world: MonitorWorld;
 beforeEach(() => {
-  world = new World();
+  world = new MonitorWorld();
 });
 
 describe('a host monitor', () => {

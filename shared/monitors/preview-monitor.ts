@@ -1,0 +1,238 @@
+import type { Id } from '../model/id';
+import type { Matcher } from '../model/matcher';
+import type { TimeRange } from '../model/selection';
+import { firstFrom, type SampleColumns, type SampleStore, type SelectedSamples } from '../promql/store';
+import { RefusedError } from '../registry/refused';
+import { type AlertingView, advanceTracks } from './advance-monitor';
+import type { AlertSubject } from './alert-event';
+import type { Downtime } from './downtime';
+import { holdsAt } from './downtime-times';
+import { errorText } from './evaluate-monitors';
+import type { AlertStatus } from './judge';
+import { judgeMonitor, type MonitorInputs, type MonitorMemory } from './judge-monitor';
+import type { Monitor } from './monitor';
+import { intervalOf } from './monitor-state';
+import { subjectOf } from './subject';
+import type { AlertTransition, Track } from './tracks';
+
+/** What a line or an alert of a preview is about. Both are absent if a monitor has a single subject. */
+export type PreviewSubject = Pick<AlertSubject, 'hostId' | 'series'>;
+
+/** An alert that would have been open. Times are slots, in seconds since epoch. */
+export interface PreviewAlert extends PreviewSubject {
+  /** The worst status that the alert had. */
+  readonly status: Exclude<AlertStatus, 'OK'>;
+  readonly openedAt: number;
+  /** Absent if the alert would still be open at the end. */
+  readonly closedAt?: number;
+  /** Value and message of the worst status. */
+  readonly value?: number;
+  readonly message?: string;
+}
+
+/** The values that a monitor compares with its thresholds, one for each slot; null where none is judged. */
+export interface PreviewLine extends PreviewSubject {
+  readonly values: readonly (number | null)[];
+}
+
+export interface MonitorPreview {
+  /** The first slot, and the time between slots, in seconds. */
+  readonly from: number;
+  readonly step: number;
+  readonly slots: number;
+  /** Lines of at most {@link MAX_LINES} subjects, those with alerts first. */
+  readonly lines: readonly PreviewLine[];
+  /** Number of subjects that had a value. */
+  readonly subjects: number;
+  /** At most {@link MAX_ALERTS}, the oldest first. */
+  readonly alerts: readonly PreviewAlert[];
+  readonly alertCount: number;
+  /** Slots in which the monitor could not be judged; absent if there were none. */
+  readonly failed?: { readonly slots: number; readonly firstAt: number; readonly error: string };
+}
+
+export interface PreviewOptions extends Omit<MonitorInputs, 'nowMs'> {
+  readonly tenantId: Id;
+  readonly view: Omit<AlertingView, 'downtimes' | 'isRetired'>;
+  /** All downtimes of the tenant. */
+  readonly downtimes: readonly Downtime[];
+  /** Half-open range of the slots, in ms since epoch. */
+  readonly range: TimeRange;
+  /** Called between slots and after failed reads. Throws once the reads' budget or the time is used up. */
+  readonly check: () => void;
+}
+
+/** Most slots of a preview: a day of a monitor that is judged each minute. */
+export const MAX_SLOTS = 1_440;
+/** Most hosts or series that a preview judges. */
+export const MAX_SUBJECTS = 2_000;
+const MAX_LINES = 10;
+const MAX_ALERTS = 1_000;
+
+/**
+ * Judges a monitor over a past range, as if it had been created at the start with nothing wrong before. It
+ * judges each slot by the evaluator's code. Hosts and their roles and statuses are those of now.
+ *
+ * @throws {RefusedError} for a type that cannot be judged from samples, and beyond a bound; and what `check`
+ *   throws
+ */
+export async function previewMonitor(monitor: Monitor, options: PreviewOptions): Promise<MonitorPreview> {
+  const intervalMs = intervalOf(monitor);
+  if (intervalMs === undefined || monitor.type === 'external')
+    throw new RefusedError(
+      `monitor.type: monitors of type ${monitor.type} cannot be judged from samples of the past`,
+    );
+  const { range } = options;
+  const firstMs = Math.ceil(range.fromMs / intervalMs) * intervalMs;
+  const slots = Math.max(0, Math.ceil((range.toMs - firstMs) / intervalMs));
+  if (slots > MAX_SLOTS)
+    throw new RefusedError(
+      `from: the range has ${slots} slots of ${intervalMs / 60_000} min; at most ${MAX_SLOTS} are judged`,
+    );
+  const run = new Run(monitor, options, slots);
+  for (let slot = 0; slot < slots; slot++) await run.judge(slot, firstMs + slot * intervalMs, range.toMs);
+  return { from: firstMs / 1000, step: intervalMs / 1000, slots, ...run.result() };
+}
+
+class Run {
+  private readonly store: AheadStore;
+  private readonly values = new Map<string, Float64Array>();
+  private readonly alerts: { -readonly [K in keyof PreviewAlert]: PreviewAlert[K] }[] = [];
+  private readonly open = new Map<string, (typeof this.alerts)[number]>();
+  private readonly alertKeys = new Set<string>();
+  private readonly posted = new Map<string, Promise<boolean>>();
+  private tracks: readonly Track[] = [];
+  private memory: MonitorMemory = {};
+  private alertCount = 0;
+  private failed: { slots: number; firstAt: number; error: string } | undefined;
+
+  constructor(
+    private readonly monitor: Monitor,
+    private readonly options: PreviewOptions,
+    private readonly slots: number,
+  ) {
+    this.store = new AheadStore(options.store);
+  }
+
+  async judge(slot: number, slotMs: number, toMs: number): Promise<void> {
+    const { tenantId, view, hosts, query, downtimes, check } = this.options;
+    check();
+    this.store.aheadMs = toMs - slotMs;
+    const openKeys = this.tracks.map(({ key }) => key);
+    let judgements: Awaited<ReturnType<typeof judgeMonitor>>['judgements'] = new Map();
+    try {
+      const { store } = this;
+      const inputs = { store, hosts, query, nowMs: slotMs, hasPosted: (id: string) => this.hasPosted(id) };
+      ({ judgements, memory: this.memory } = await judgeMonitor(this.monitor, this.memory, openKeys, inputs));
+    } catch (error) {
+      check();
+      const text = errorText(error);
+      if (text === undefined) throw error;
+      this.failed ??= { slots: 0, firstAt: slotMs / 1000, error: text };
+      this.failed.slots++;
+    }
+    for (const [key, { value }] of judgements) if (value !== undefined) this.noteValue(key, slot, value);
+    const now = { ...view, downtimes: downtimes.filter((each) => holdsAt(each, slotMs)), isRetired: never };
+    const subject = { tenantId, monitor: this.monitor, slotMs };
+    const { tracks, transitions } = await advanceTracks(subject, this.tracks, judgements, now);
+    this.tracks = tracks;
+    for (const transition of transitions) this.noteTransition(transition, slotMs / 1000);
+  }
+
+  private hasPosted(hostId: string): Promise<boolean> {
+    const known = this.posted.get(hostId) ?? this.options.hasPosted(hostId);
+    this.posted.set(hostId, known);
+    return known;
+  }
+
+  private noteValue(key: string, slot: number, value: number): void {
+    let row = this.values.get(key);
+    if (row === undefined) {
+      if (this.values.size === MAX_SUBJECTS)
+        throw new RefusedError(
+          `monitor: it judges more than ${MAX_SUBJECTS} hosts or series; fewer can be previewed`,
+        );
+      row = new Float64Array(this.slots).fill(Number.NaN);
+      this.values.set(key, row);
+    }
+    row[slot] = value;
+  }
+
+  private noteTransition({ kind, key, status, value, message }: AlertTransition, atS: number): void {
+    const found = {
+      ...(Number.isFinite(value) && { value: value! }),
+      ...(message !== undefined && { message }),
+    };
+    if (kind === 'closed') {
+      const ended = this.open.get(key);
+      if (ended !== undefined) ended.closedAt = atS;
+      this.open.delete(key);
+    } else if (kind === 'opened' && status !== 'OK') {
+      this.alertCount++;
+      this.alertKeys.add(key);
+      if (this.alerts.length === MAX_ALERTS) return;
+      const alert = { ...this.subjectOf(key), status, openedAt: atS, ...found };
+      this.alerts.push(alert);
+      this.open.set(key, alert);
+    } else if (kind === 'changed' && status !== 'OK') {
+      const alert = this.open.get(key);
+      if (alert !== undefined && BADNESS[status] > BADNESS[alert.status])
+        Object.assign(alert, { status, ...found });
+    }
+  }
+
+  private subjectOf(key: string): PreviewSubject {
+    const { hostId, series } = subjectOf(this.monitor, key, this.options.view);
+    return { ...(hostId !== undefined && { hostId }), ...(series !== undefined && { series }) };
+  }
+
+  result(): Omit<MonitorPreview, 'from' | 'step' | 'slots'> {
+    const rank = (key: string) => (this.alertKeys.has(key) ? 0 : 1);
+    const keys = [...this.values.keys()].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+    const lines = keys.slice(0, MAX_LINES).map((key) => ({
+      ...this.subjectOf(key),
+      values: Array.from(this.values.get(key)!, (value) => (Number.isFinite(value) ? value : null)),
+    }));
+    const { alerts, alertCount, failed } = this;
+    return { lines, subjects: keys.length, alerts, alertCount, ...(failed && { failed }) };
+  }
+}
+
+const BADNESS = { WARNING: 0, UNKNOWN: 1, CRITICAL: 2 } as const;
+
+const never = async () => false;
+
+/**
+ * Reads each selection ahead, because later slots ask for the same one with later times. So a whole preview
+ * takes a few reads.
+ */
+class AheadStore implements SampleStore {
+  /** How far ahead to read, in ms. */
+  aheadMs = 0;
+  private readonly reads = new Map<
+    string,
+    { readonly range: TimeRange; readonly found: Promise<SelectedSamples> }
+  >();
+
+  constructor(private readonly store: SampleStore) {}
+
+  async select(matchers: readonly Matcher[], range: TimeRange): Promise<SelectedSamples> {
+    const key = JSON.stringify(matchers);
+    let read = this.reads.get(key);
+    if (read === undefined || range.fromMs < read.range.fromMs || range.toMs > read.range.toMs) {
+      const wide = { fromMs: range.fromMs, toMs: Math.max(range.toMs, range.toMs + this.aheadMs) };
+      read = { range: wide, found: this.store.select(matchers, wide) };
+      this.reads.set(key, read);
+    }
+    const { series, warnings } = await read.found;
+    return { series: series.flatMap((each) => partOf(each, range)), warnings };
+  }
+}
+
+/** Returns the samples of a series in a range; nothing if there are none, as a read of the range would. */
+function partOf({ labels, timestamps, values }: SampleColumns, { fromMs, toMs }: TimeRange): SampleColumns[] {
+  const from = firstFrom(timestamps, fromMs);
+  const to = firstFrom(timestamps, toMs);
+  if (from === to) return [];
+  return [{ labels, timestamps: timestamps.subarray(from, to), values: values.subarray(from, to) }];
+}
