@@ -7,7 +7,7 @@ import { partsOf } from '../model/parts';
 import type { Tenant, Tenants } from '../tenancy/tenants';
 import { type AlertBatch, type AlertEvent, eventOf, isToldOf } from './alert-event';
 import type { Downtime } from './downtime';
-import { concerns } from './downtime-times';
+import { concerns } from './downtime-scopes';
 import type { JudgedMonitor } from './judge-monitor';
 import { DEFAULTS, isOfHosts, type Monitor } from './monitor';
 import { intervalOf, type MonitorState } from './monitor-state';

@@ -1,5 +1,5 @@
-import { type Downtime, WEEKDAYS } from './downtime';
-import { type HostRoles, isInScope } from './scope';
+import type { Downtime } from './downtime';
+import { WEEKDAYS } from './weekdays';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -60,30 +60,4 @@ function newestOfMonths(firstMs: number, months: number, lastMs: number): number
   const count = Math.floor(between / months);
   // The occurrence in the newest month may still lie in the future.
   return at(count) <= lastMs ? at(count) : at(count - 1);
-}
-
-/** Something that a downtime may apply to. */
-export interface DownSubject {
-  readonly monitorId: string;
-  /** The host's roles, if it is a host. */
-  readonly roles?: HostRoles;
-  /** The service, if it is a metric of a service. */
-  readonly service?: string;
-}
-
-/**
- * Returns whether a downtime applies to something. Every kind of scope that the downtime names must match.
- */
-export function concerns(downtime: Downtime, { monitorId, roles = {}, service }: DownSubject): boolean {
-  const all: HostRoles = service === undefined ? roles : { [service]: [] };
-  const fits = (
-    included: readonly string[] | null | undefined,
-    excluded: readonly string[] | null | undefined,
-    isIn: (scopes: readonly string[]) => boolean,
-  ) => ((included ?? []).length === 0 || isIn(included!)) && !isIn(excluded ?? []);
-  return (
-    fits(downtime.serviceScopes, downtime.serviceExcludeScopes, (scopes) => isInScope(all, scopes)) &&
-    fits(downtime.roleScopes, downtime.roleExcludeScopes, (scopes) => isInScope(all, scopes)) &&
-    fits(downtime.monitorScopes, downtime.monitorExcludeScopes, (ids) => ids.includes(monitorId))
-  );
 }

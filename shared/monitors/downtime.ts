@@ -1,18 +1,10 @@
 import * as z from 'zod';
 import { epochSeconds } from '../platform/fields';
 import { givenIds, memo, name, scopeTexts } from './fields';
+import { WEEKDAYS } from './weekdays';
 
 /** Recurrences of Mackerel's downtimes, during which matching alerts are not opened. */
 const RECURRENCES = ['hourly', 'daily', 'weekly', 'monthly', 'yearly'] as const;
-export const WEEKDAYS = [
-  'Sunday',
-  'Monday',
-  'Tuesday',
-  'Wednesday',
-  'Thursday',
-  'Friday',
-  'Saturday',
-] as const;
 
 const MAX_DURATION_MINUTES = 366 * 24 * 60;
 const MAX_INTERVAL = 1_000;
