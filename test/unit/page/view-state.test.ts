@@ -44,6 +44,8 @@ const state: fc.Arbitrary<ViewState> = fc.record({
   asTable: fc.boolean(),
   alerts: fc.option(fc.array(text, { maxLength: 3 }), { nil: undefined }),
   dashboard: fc.option(text, { nil: undefined }),
+  item: fc.option(text, { nil: undefined }),
+  filters: fc.dictionary(fc.constantFrom('host.text', 'monitor.type'), text, { noNullPrototype: true }),
 });
 
 describe('the address', () => {

@@ -115,6 +115,11 @@ export class Api {
     await this.json(`/api/v0/hosts/${encodeURIComponent(hostId)}/status`, { status });
   }
 
+  /** @throws {ApiError} of kind `right` if the key may not write */
+  async retire(hostId: string): Promise<void> {
+    await this.json(`/api/v0/hosts/${encodeURIComponent(hostId)}/retire`, {});
+  }
+
   async services(): Promise<string[]> {
     const { services } = await this.json<{ services: { name: string }[] }>('/api/v0/services');
     return services.map(({ name }) => name);
@@ -284,8 +289,20 @@ export class Api {
    * @param posted body of a POST; without it, the method is GET
    * @throws {ApiError}
    */
-  json<T>(path: string, posted?: object): Promise<T> {
+  json<T>(path: string, posted?: object, timeoutMs = LIST_TIMEOUT_MS): Promise<T> {
     const change = posted === undefined ? undefined : ({ method: 'POST', body: posted } as const);
+    return this.turns.take(
+      async () => (await this.fetch<T>(path, AbortSignal.timeout(timeoutMs), change)).body,
+    );
+  }
+
+  /**
+   * Replaces an object.
+   *
+   * @throws {ApiError} of kind `right` if the key may not write
+   */
+  put<T>(path: string, body: object): Promise<T> {
+    const change = { method: 'PUT', body } as const;
     return this.turns.take(
       async () => (await this.fetch<T>(path, AbortSignal.timeout(LIST_TIMEOUT_MS), change)).body,
     );
@@ -325,7 +342,7 @@ export class Api {
 
 /** A request that changes data. */
 type Change =
-  | { readonly method: 'POST'; readonly body: object }
+  | { readonly method: 'POST' | 'PUT'; readonly body: object }
   | { readonly method: 'DELETE'; readonly body?: never };
 
 export interface PrometheusAnswer<T> {

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
 import type { Api } from '../api/api';
-import { type OpenAlert, readOpenAlerts } from '../api/dashboards';
+import { type MonitorAlert, readOpenAlerts } from '../api/monitoring';
 import { type OnAnswer, usePolling } from '../frame/polling';
 
 export interface OpenAlerts {
   /** Undefined until the first answer. */
-  readonly alerts?: readonly OpenAlert[];
+  readonly alerts?: readonly MonitorAlert[];
   /** The error, if they cannot be read. */
   readonly problem?: string;
 }

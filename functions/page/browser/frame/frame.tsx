@@ -73,16 +73,24 @@ interface HeaderProps {
 }
 
 function Header({ state, firing, onSignOut }: HeaderProps) {
+  const views = useRef<HTMLElement>(null);
+  // On a phone, the views scroll.
+  useEffect(
+    () =>
+      views.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' }),
+    [state.view],
+  );
   return (
     <header class="top">
       <p class="brand">
         <Mark /> <span>HeteroTSDB</span>
       </p>
-      <nav class="views" aria-label="Views">
+      <nav class="views" aria-label="Views" ref={views}>
         {VIEWS.map((view) => (
           <a
             key={view}
-            href={`#${encodeState({ ...state, view })}`}
+            // With its path, since axe takes a fragment's link that is scrolled out of sight for a skip link.
+            href={`./#${encodeState({ ...state, view, item: undefined })}`}
             aria-current={state.view === view ? 'page' : undefined}
           >
             {VIEW_ENTRIES[view].title}

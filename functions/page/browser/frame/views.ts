@@ -50,5 +50,21 @@ export const VIEW_ENTRIES: Readonly<
     title: 'Alerts',
     Component: lazyView('Alerts', () => import('../alerts/alerts-view').then(({ AlertsView }) => AlertsView)),
   },
+  hosts: {
+    title: 'Hosts',
+    Component: lazyView('Hosts', () => import('../hosts/hosts-view').then(({ HostsView }) => HostsView)),
+  },
+  monitors: {
+    title: 'Monitors',
+    Component: lazyView('Monitors', () =>
+      import('../monitors/monitors-view').then(({ MonitorsView }) => MonitorsView),
+    ),
+  },
+  downtimes: {
+    title: 'Downtimes',
+    Component: lazyView('Downtimes', () =>
+      import('../downtimes/downtimes-view').then(({ DowntimesView }) => DowntimesView),
+    ),
+  },
   status: { title: 'Status', Component: StatusPage },
 };

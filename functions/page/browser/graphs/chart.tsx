@@ -19,6 +19,8 @@ export interface DrawnAnnotation {
   readonly to: number;
   /** Whether the span is one of an active alert. */
   readonly isAlert?: boolean;
+  /** Whether that alert is only a warning. */
+  readonly isWarning?: boolean;
 }
 
 export interface ChartProps {
@@ -31,6 +33,8 @@ export interface ChartProps {
   readonly annotations: readonly DrawnAnnotation[];
   /** A number with which the values are compared, shown as a line. */
   readonly threshold?: number | undefined;
+  /** Another such number, of warnings. */
+  readonly warning?: number | undefined;
   /** Height of the plot, in pixels. */
   readonly height: number;
   readonly onZoom: (fromS: number, toS: number) => void;
@@ -52,7 +56,10 @@ export function Chart(props: ChartProps) {
   const latest = useRef(props);
   latest.current = props;
   const plotted = useRef<Plotted>(undefined as never);
-  plotted.current = useMemo(() => plottedOf(props), [graph, drawing, hidden, span, props.threshold]);
+  plotted.current = useMemo(
+    () => plottedOf(props),
+    [graph, drawing, hidden, span, props.threshold, props.warning],
+  );
   const drawn = useRef<{ readonly plotted: Plotted; readonly annotations: readonly DrawnAnnotation[] }>(
     undefined,
   );

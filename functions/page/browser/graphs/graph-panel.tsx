@@ -38,6 +38,8 @@ export interface GraphPanelProps extends GraphPanelView {
   readonly annotations: readonly DrawnAnnotation[];
   /** A number with which the values are compared. */
   readonly threshold?: number | undefined;
+  /** Another such number, of warnings. */
+  readonly warning?: number | undefined;
   /** Height of the plot, in pixels. */
   readonly height: number;
   /** Why there is no answer, or why only an old one is shown. */
@@ -117,6 +119,7 @@ export function GraphPanel(props: GraphPanelProps) {
             utc={utc}
             annotations={props.annotations}
             threshold={props.threshold}
+            warning={props.warning}
             height={height}
             onZoom={props.onZoom}
             onZoomOut={props.onZoomOut}

@@ -32,15 +32,16 @@ export interface Plotted {
   readonly splits: number[];
 }
 
-export function plottedOf({ drawing, graph, hidden, span, threshold }: ChartProps): Plotted {
+export function plottedOf({ drawing, graph, hidden, span, threshold, warning }: ChartProps): Plotted {
   const { lines, data } = drawing;
   const isShown = lines.map(({ id }) => !hidden.includes(id));
   const stackOf = (isEarlier: boolean) =>
     lines.map((line, i) => line.isStacked && line.isEarlier === isEarlier && isShown[i]!);
   const stacked = stackedData(stackedData(withGaps(data), stackOf(false)), stackOf(true));
   const found = extremesOf(stacked, isShown, span);
-  const min = Math.min(found.min, threshold ?? Number.POSITIVE_INFINITY);
-  const max = Math.max(found.max, threshold ?? Number.NEGATIVE_INFINITY);
+  const compared = [threshold, warning].filter((each) => each !== undefined);
+  const min = Math.min(found.min, ...compared);
+  const max = Math.max(found.max, ...compared);
   const isArea = lines.some((line) => line.isStacked);
   const range = valueRange(min, max, isArea, graph.unit);
   const ticks = ticksOf(range, MAX_TICKS, graph.unit);
@@ -92,7 +93,8 @@ export function plotOptions(
     hooks: {
       drawClear: [(plot) => drawAnnotations(plot, latest.current.annotations)],
       draw: [
-        (plot) => drawThreshold(plot, latest.current.threshold, plotted.current.range),
+        (plot) => drawThreshold(plot, latest.current.warning, '--warm', plotted.current.range),
+        (plot) => drawThreshold(plot, latest.current.threshold, '--alert', plotted.current.range),
         ({ bbox }) => latest.current.onAxis(bbox.left / devicePixelRatio, bbox.width / devicePixelRatio),
       ],
       setCursor: [
@@ -208,12 +210,12 @@ function seriesOptions(
 function drawAnnotations(plot: uPlot, annotations: readonly DrawnAnnotation[]): void {
   const { ctx, bbox } = plot;
   ctx.save();
-  for (const { from, to, isAlert = false } of annotations) {
+  for (const { from, to, isAlert = false, isWarning = false } of annotations) {
     const [left, right] = [from, to].map((time) =>
       Math.min(bbox.left + bbox.width, Math.max(bbox.left, plot.valToPos(time, 'x', true))),
     ) as [number, number];
     ctx.globalAlpha = 0.16;
-    ctx.fillStyle = style(isAlert ? '--alert' : '--note');
+    ctx.fillStyle = style(isWarning ? '--warm' : isAlert ? '--alert' : '--note');
     ctx.fillRect(left, bbox.top, right - left, bbox.height);
     ctx.globalAlpha = 0.9;
     ctx.fillRect(left, bbox.top, 1.5 * devicePixelRatio, bbox.height);
@@ -227,12 +229,17 @@ function drawAnnotations(plot: uPlot, annotations: readonly DrawnAnnotation[]): 
 }
 
 /** Draws the number with which values are compared, in front of the lines. */
-function drawThreshold(plot: uPlot, threshold: number | undefined, range: ValueRange): void {
+function drawThreshold(
+  plot: uPlot,
+  threshold: number | undefined,
+  color: '--alert' | '--warm',
+  range: ValueRange,
+): void {
   if (threshold === undefined) return;
   const { ctx, bbox } = plot;
   const y = Math.round(plot.valToPos(shareOf(threshold, range), 'y', true));
   ctx.save();
-  ctx.strokeStyle = style('--alert');
+  ctx.strokeStyle = style(color);
   ctx.lineWidth = 1.5 * devicePixelRatio;
   ctx.setLineDash([6 * devicePixelRatio, 4 * devicePixelRatio]);
   ctx.beginPath();

@@ -30,6 +30,8 @@ export interface QueryGraphProps extends ReadingProps, GraphPanelView {
   readonly annotationsOf?: ((series: readonly LabelMap[]) => readonly DrawnAnnotation[]) | undefined;
   /** A number with which the values are compared. */
   readonly threshold?: number | undefined;
+  /** Another such number, of warnings. */
+  readonly warning?: number | undefined;
   readonly height: number;
   readonly showsTiers: boolean;
   readonly controls?: ComponentChildren;

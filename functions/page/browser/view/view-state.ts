@@ -14,7 +14,16 @@ export interface SourceRef {
 export const OVER_HOSTS = ['each', 'average', 'min', 'max', 'sum'] as const;
 export type OverHosts = (typeof OVER_HOSTS)[number];
 
-export const VIEWS = ['graphs', 'alerts', 'dashboards', 'explore', 'status'] as const;
+export const VIEWS = [
+  'graphs',
+  'alerts',
+  'dashboards',
+  'explore',
+  'hosts',
+  'monitors',
+  'downtimes',
+  'status',
+] as const;
 export type View = (typeof VIEWS)[number];
 
 /**
@@ -52,6 +61,10 @@ export interface ViewState {
   readonly alerts: readonly string[] | undefined;
   /** Id of the dashboard that is shown; undefined: the list of dashboards. */
   readonly dashboard: string | undefined;
+  /** Id of the monitor, downtime or setting that is edited, or `new` with its kind; undefined: the lists. */
+  readonly item: string | undefined;
+  /** Filters of lists by name, such as `status` of hosts. */
+  readonly filters: Readonly<Record<string, string>>;
 }
 
 export const INITIAL_STATE: ViewState = {
@@ -71,6 +84,8 @@ export const INITIAL_STATE: ViewState = {
   asTable: false,
   alerts: undefined,
   dashboard: undefined,
+  item: undefined,
+  filters: {},
 };
 
 /** Returns the hidden lines after a line was hidden or shown. */
@@ -112,6 +127,8 @@ export function encodeState(state: ViewState): string {
   for (const alert of state.alerts ?? []) add('alert', alert);
   if (state.alerts?.length === 0) add('alert', '');
   if (state.dashboard !== undefined) add('dashboard', state.dashboard);
+  if (state.item !== undefined) add('item', state.item);
+  for (const [name, value] of Object.entries(state.filters)) add('filter', `${name}:${value}`);
   return fields.join('&');
 }
 
@@ -136,15 +153,13 @@ export function decodeState(hash: string): ViewState {
     over: OVER_HOSTS.find((each) => each === over) ?? 'each',
     utc: fields.get('time') === 'utc',
     tiers: fields.get('tiers') !== 'off',
-    ways: Object.fromEntries(
-      fields
-        .getAll('way')
-        .map((text) => [text.slice(text.indexOf(':') + 1), text.slice(0, text.indexOf(':'))]),
-    ),
+    ways: Object.fromEntries(pairsOf(fields.getAll('way')).map(([way, name]) => [name, way])),
     queries: fields.getAll('query').slice(0, MAX_QUERIES),
     asTable: fields.get('show') === 'table',
     alerts: fields.has('alert') ? fields.getAll('alert').filter((id) => id !== '') : undefined,
     dashboard: fields.get('dashboard') || undefined,
+    item: fields.get('item') || undefined,
+    filters: Object.fromEntries(pairsOf(fields.getAll('filter'))),
   };
 }
 
@@ -177,6 +192,11 @@ export function withoutKey(hash: string): string {
 
 function fieldsOf(hash: string): URLSearchParams {
   return new URLSearchParams(hash.replace(/^#/, ''));
+}
+
+/** Splits each text at its first colon. */
+function pairsOf(texts: readonly string[]): (readonly [string, string])[] {
+  return texts.map((text) => [text.slice(0, text.indexOf(':')), text.slice(text.indexOf(':') + 1)]);
 }
 
 function rangeOf(fields: URLSearchParams): TimeRange | undefined {

@@ -1,0 +1,42 @@
+import type { Downtime } from '../../../../shared/monitors/downtime';
+import { formatDuration, formatTime } from '../view/format';
+
+const UNITS = { hourly: 'hour', daily: 'day', weekly: 'week', monthly: 'month', yearly: 'year' } as const;
+
+/** Describes when a downtime holds. */
+export function timesText({ start, duration, recurrence }: Downtime, utc: boolean): string {
+  const first = `${formatTime(start, utc).slice(0, 16)} for ${formatDuration(duration * 60_000)}`;
+  if (recurrence == null) return first;
+  const { type, interval, weekdays, until } = recurrence;
+  const every = interval === 1 ? `every ${UNITS[type]}` : `every ${interval} ${UNITS[type]}s`;
+  const days = (weekdays ?? []).length === 0 ? '' : ` on ${weekdays!.join(', ')}`;
+  const end = until == null ? '' : `, until ${formatTime(until, utc).slice(0, 16)}`;
+  return `${every}${days} from ${first}${end}`;
+}
+
+/** Whether a downtime holds now, will hold again, or is over. */
+export type DowntimeState = 'now' | 'coming' | 'over';
+
+/** @param isNow whether the downtime holds at `nowS` */
+export function stateOf({ start, recurrence }: Downtime, nowS: number, isNow: boolean): DowntimeState {
+  if (isNow) return 'now';
+  if (start > nowS) return 'coming';
+  return recurrence != null && (recurrence.until == null || recurrence.until > nowS) ? 'coming' : 'over';
+}
+
+/** Describes what a downtime applies to. */
+export function scopesText(downtime: Downtime, monitorName: (id: string) => string): string {
+  const { monitorScopes, monitorExcludeScopes } = downtime;
+  const included = [
+    ...(downtime.serviceScopes ?? []),
+    ...(downtime.roleScopes ?? []),
+    ...(monitorScopes ?? []).map(monitorName),
+  ];
+  const excluded = [
+    ...(downtime.serviceExcludeScopes ?? []),
+    ...(downtime.roleExcludeScopes ?? []),
+    ...(monitorExcludeScopes ?? []).map(monitorName),
+  ];
+  const where = included.length === 0 ? 'everything' : included.join(', ');
+  return excluded.length === 0 ? where : `${where}, except ${excluded.join(', ')}`;
+}

@@ -1,0 +1,9 @@
+/**
+ * Adds rules to the page. Views that are loaded on demand bring their own, so that users who only look at
+ * graphs do not load them.
+ */
+export function addStyle(rules: string): void {
+  const style = new CSSStyleSheet();
+  style.replaceSync(rules);
+  document.adoptedStyleSheets.push(style);
+}

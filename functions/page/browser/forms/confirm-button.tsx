@@ -1,0 +1,52 @@
+import { useState } from 'preact/hooks';
+
+export interface ConfirmButtonProps {
+  /** What the button does, such as `Delete`. */
+  readonly label: string;
+  /** The question that is asked before. */
+  readonly question: string;
+  /** @throws the error that is shown */
+  readonly onConfirm: () => Promise<void>;
+}
+
+/** A button that asks before it acts. */
+export function ConfirmButton({ label, question, onConfirm }: ConfirmButtonProps) {
+  const [isAsking, setAsking] = useState(false);
+  const [isSending, setSending] = useState(false);
+  const [problem, setProblem] = useState<string>();
+  const confirm = async () => {
+    setSending(true);
+    setProblem(undefined);
+    try {
+      await onConfirm();
+    } catch (error) {
+      setProblem((error as Error).message);
+    }
+    setSending(false);
+    setAsking(false);
+  };
+  return (
+    <span class="confirm">
+      {isAsking ? (
+        <>
+          <span role="alert">{question}</span>
+          <button type="button" class="danger" disabled={isSending} onClick={() => void confirm()}>
+            {label}
+          </button>
+          <button type="button" onClick={() => setAsking(false)}>
+            Cancel
+          </button>
+        </>
+      ) : (
+        <button type="button" onClick={() => setAsking(true)}>
+          {label} …
+        </button>
+      )}
+      {problem !== undefined && (
+        <span class="problem" role="alert">
+          {problem}
+        </span>
+      )}
+    </span>
+  );
+}

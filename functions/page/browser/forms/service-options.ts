@@ -1,0 +1,19 @@
+import type { ServiceRoles } from '../api/monitoring';
+
+type Options = readonly (readonly [value: string, text: string])[];
+
+export function serviceOptions(services: readonly ServiceRoles[]): Options {
+  return services.map(({ name }) => [name, name] as const);
+}
+
+/** Options of roles, as Mackerel writes them. */
+export function roleOptions(services: readonly ServiceRoles[]): Options {
+  return services.flatMap(({ name, roles }) =>
+    roles.map((role) => [`${name}: ${role}`, `${name}: ${role}`] as const),
+  );
+}
+
+/** Options of scopes: services, each followed by its roles. */
+export function scopeOptions(services: readonly ServiceRoles[]): Options {
+  return services.flatMap((service) => [...serviceOptions([service]), ...roleOptions([service])]);
+}

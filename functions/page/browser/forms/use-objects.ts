@@ -1,0 +1,32 @@
+import { useState } from 'preact/hooks';
+import type { Api } from '../api/api';
+import { type ObjectKind, type Objects, readObjects } from '../api/monitoring';
+import { type OnAnswer, usePolling } from '../frame/polling';
+
+/** Interval of reads, ms. Objects change rarely, and are read again after each change here. */
+const EVERY_MS = 60_000;
+
+/**
+ * Reads all objects of a kind. Returns undefined until the first answer.
+ *
+ * @param change a different number causes another read
+ */
+export function useObjects<K extends ObjectKind>(
+  api: Api,
+  kind: K,
+  change: number,
+  onAnswer: OnAnswer,
+): readonly Objects[K][] | undefined {
+  const [objects, setObjects] = useState<readonly Objects[K][]>();
+  usePolling(
+    [api, kind, change],
+    () => readObjects(api, kind),
+    (found) => {
+      setObjects((old) => (JSON.stringify(old) === JSON.stringify(found) ? old : found));
+      return true;
+    },
+    onAnswer,
+    EVERY_MS,
+  );
+  return objects;
+}

@@ -1,0 +1,29 @@
+import { useState } from 'preact/hooks';
+import type { Api } from '../api/api';
+import { type MonitorAlert, readOpenAlerts } from '../api/monitoring';
+import { type OnAnswer, usePolling } from '../frame/polling';
+
+/** Reads the open alerts of monitors and checks. Returns undefined until the first answer. */
+export function useOpenAlerts(api: Api, onAnswer: OnAnswer): readonly MonitorAlert[] | undefined {
+  const [alerts, setAlerts] = useState<readonly MonitorAlert[]>();
+  usePolling(
+    [api],
+    () => readOpenAlerts(api),
+    (found) => {
+      setAlerts((old) => (JSON.stringify(old) === JSON.stringify(found) ? old : found));
+      return true;
+    },
+    onAnswer,
+  );
+  return alerts;
+}
+
+/** Counts alerts by a field. */
+export function countedBy(
+  alerts: readonly MonitorAlert[],
+  field: 'monitorId' | 'hostId',
+): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { [field]: key } of alerts) if (key !== undefined) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return counts;
+}

@@ -1,0 +1,23 @@
+import { useState } from 'preact/hooks';
+import type { Api } from '../api/api';
+import { readServices, type ServiceRoles } from '../api/monitoring';
+import { type OnAnswer, usePolling } from '../frame/polling';
+
+/** Interval of reads, ms. */
+const EVERY_MS = 60_000;
+
+/** Reads the services with their roles. Returns none until the first answer. */
+export function useServices(api: Api, onAnswer: OnAnswer): readonly ServiceRoles[] {
+  const [services, setServices] = useState<readonly ServiceRoles[]>([]);
+  usePolling(
+    [api],
+    () => readServices(api),
+    (found) => {
+      setServices((old) => (JSON.stringify(old) === JSON.stringify(found) ? old : found));
+      return true;
+    },
+    onAnswer,
+    EVERY_MS,
+  );
+  return services;
+}
