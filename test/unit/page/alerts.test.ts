@@ -1,9 +1,12 @@
 import { activeSpan, graphSpan, queryOfAlert } from '../../../functions/page/browser/alerts/alert-query';
 import { lateGroups, listAlerts, silenceOf } from '../../../functions/page/browser/alerts/listed-alerts';
+import { queryOfMonitorAlert } from '../../../functions/page/browser/alerts/monitor-alert-query';
 import { newSilence } from '../../../functions/page/browser/alerts/new-silence';
 import { reasonOf } from '../../../functions/page/browser/alerts/reason';
 import type { Alert, AlertingRule, RuleGroup, Silence } from '../../../functions/page/browser/api/alerting';
+import type { MonitorAlert } from '../../../functions/page/browser/api/monitoring';
 import { alertsOfSeries, alertText, spansOf } from '../../../functions/page/browser/explore/alert-spans';
+import type { Monitor } from '../../../shared/monitors/monitor';
 import { parsePromql } from '../../../shared/promql/parser';
 
 const NOON = Date.parse('2026-11-23T12:00:00Z') / 1000;
@@ -232,5 +235,43 @@ describe('spans of alerts in a graph', () => {
     const found = alertsOfSeries(spans, [{ __name__: 'load', job: 'shop', instance: 'a' }]);
     expect(found.map(({ labels }) => alertText(labels))).toEqual(['High{job="shop", team="web"}']);
     expect(alertsOfSeries(spans, [{}])).toEqual([]);
+  });
+});
+
+describe("the graph of a monitor's alert", () => {
+  const alert: MonitorAlert = {
+    ...{ id: '1', status: 'CRITICAL', monitorId: 'm', type: 'host', openedAt: NOON },
+    hostId: 'h1',
+  };
+
+  test.each<{ monitor: object | undefined; query: string | undefined }>([
+    { monitor: { type: 'host', metric: 'loadavg5' }, query: '{__name__="loadavg5",host="h1"}' },
+    { monitor: { type: 'host', metric: 'cpu%' }, query: undefined },
+    {
+      monitor: { type: 'service', service: 'shop', metric: 'orders' },
+      query: '{__name__="orders",host="",service="shop"}',
+    },
+    {
+      monitor: { type: 'external', id: 'm', url: 'https://a', service: 'shop' },
+      query: '{__name__="__externalhttp.responsetime.m",host="",service="shop"}',
+    },
+    { monitor: { type: 'external', id: 'm', url: 'https://a' }, query: undefined },
+    {
+      monitor: { type: 'expression', expression: 'max(host(h1, loadavg5))' },
+      query: 'max({__name__="loadavg5",host="h1"})',
+    },
+    { monitor: { type: 'expression', expression: 'max(' }, query: undefined },
+    { monitor: { type: 'connectivity' }, query: undefined },
+    { monitor: undefined, query: undefined },
+  ])('of $monitor.type has the query $query', ({ monitor, query }) => {
+    expect(queryOfMonitorAlert(alert, monitor as Monitor | undefined, [])).toBe(query);
+  });
+
+  test('of a query has only its own series', () => {
+    const series = { name: 'load', labels: { job: 'a' } };
+    const monitor = { type: 'query', query: 'load' } as Monitor;
+    expect(queryOfMonitorAlert({ ...alert, series }, monitor, [])).toBe(
+      '(load) and on (job) label_replace(vector(0), "job", "a", "", "")',
+    );
   });
 });

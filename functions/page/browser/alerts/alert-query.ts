@@ -13,6 +13,11 @@ export function queryOfAlert({ alert, rule }: Pick<ListedAlert, 'alert' | 'rule'
   const own = Object.entries(alert.labels).filter(
     ([name]) => name !== 'alertname' && !Object.hasOwn(rule.labels, name),
   );
+  return onlyWith(query, own);
+}
+
+/** Narrows a query to the series with these labels. */
+export function onlyWith(query: string, own: readonly (readonly [name: string, value: string])[]): string {
   if (own.length === 0) return query;
   // The right side of `and` is a single series with exactly these labels.
   const only = own.reduce(
@@ -47,12 +52,16 @@ export function activeSpan({ alert }: Pick<ListedAlert, 'alert'>, nowS: number):
   return { fromS, toS: Math.max(fromS, alert.state === 'resolved' ? changedAtS(alert) : nowS) };
 }
 
+/** The span of a rule's alert's graph. */
+export function graphSpan(listed: Pick<ListedAlert, 'alert'>, nowS: number): Span {
+  return graphSpanOf(activeSpan(listed, nowS), nowS);
+}
+
 /**
  * The span of an alert's graph: the time in which the alert was active, or the end of it, with some time
  * before.
  */
-export function graphSpan(listed: Pick<ListedAlert, 'alert'>, nowS: number): Span {
-  const active = activeSpan(listed, nowS);
+export function graphSpanOf(active: Span, nowS: number): Span {
   const fromS = Math.max(active.fromS, active.toS - MOST_ACTIVE_S);
   const leadS = Math.min(MOST_LEAD_S, Math.max(LEAD_S, active.toS - fromS));
   return { fromS: fromS - leadS, toS: Math.max(active.toS, nowS) };

@@ -4,29 +4,42 @@ import '../language';
 import '../frame/shared-file';
 import { useState } from 'preact/hooks';
 import type { Alert } from '../api/alerting';
+import type { MonitorAlert } from '../api/monitoring';
+import { addStyle } from '../forms/add-style';
 import { useNow } from '../frame/polling';
 import type { ViewProps } from '../frame/views';
 import { useMetadata } from '../graphs/use-metadata';
 import { counted, formatCount, formatDuration, formatTime } from '../view/format';
 import { AlertCard } from './alert-card';
-import { evaluatedAtS, type ListedAlert, lateGroups, listAlerts, silenceOf } from './listed-alerts';
+import rules from './alerts.css' with { type: 'text' };
+import {
+  changedAtS,
+  evaluatedAtS,
+  type ListedAlert,
+  lateGroups,
+  listAlerts,
+  silenceOf,
+} from './listed-alerts';
+import { MonitorAlertCard } from './monitor-alert-card';
 import { NoRules } from './no-rules';
 import { RuleGroups } from './rule-groups';
 import { type Alerting, useAlerting } from './use-alerting';
 
+addStyle(rules);
+
 /** Interval at which the view updates the present time, in seconds. */
 const CLOCK_S = 15;
 
-/** Shows firing, pending and resolved alerts, and the rules. */
+/** Shows the alerts of rules, monitors and checks in one list, and the rules. */
 export function AlertsView(props: ViewProps) {
-  const { api, onAnswer, onListsChanged } = props;
+  const { api, state, onAnswer, onListsChanged } = props;
   const [changes, setChanges] = useState(0);
   const [problem, setProblem] = useState<string>();
-  const alerting = useAlerting(api, changes, (error) => {
+  const alerting = useAlerting(api, state.alerts ?? [], changes, (error) => {
     setProblem(error?.message);
     if (error?.kind !== 'refused') onAnswer(error);
   });
-  const onSilenced = () => {
+  const onChanged = () => {
     setChanges((count) => count + 1);
     // Refreshes the counter in the header.
     onListsChanged();
@@ -41,34 +54,86 @@ export function AlertsView(props: ViewProps) {
       )}
       {alerting === undefined ? (
         problem === undefined && <p class="note">reading …</p>
-      ) : alerting.groups.length === 0 ? (
+      ) : alerting.groups.length + alerting.monitors.length + alerting.monitorAlerts.length === 0 ? (
         <NoRules />
       ) : (
-        <Overview {...props} alerting={alerting} onSilenced={onSilenced} />
+        <Overview {...props} alerting={alerting} onChangedAlert={onChanged} />
       )}
     </section>
   );
 }
 
-const SECTIONS: readonly (readonly [Alert['state'], string])[] = [
+/** Titles of the sections. Alerts of monitors are listed as firing, or as resolved. */
+const SECTIONS: readonly (readonly [SectionName, string])[] = [
+  ['linked', 'Closed'],
   ['firing', 'Firing'],
   ['pending', 'Pending'],
   ['resolved', 'Resolved in the last 15 minutes'],
 ];
+type SectionName = Alert['state'] | 'linked';
+
+/** How long alerts of monitors are listed after their end, in seconds, as those of rules. */
+const RESOLVED_S = 900;
 /** Most alerts of one state that are shown, since nobody reads a list of thousands. */
 const MAX_SHOWN = 100;
 
 interface OverviewProps extends ViewProps {
   readonly alerting: Alerting;
-  readonly onSilenced: () => void;
+  /** Called after an alert was silenced or closed, or a silence ended. */
+  readonly onChangedAlert: () => void;
+}
+
+/** An entry of the list: an alert of a rule, or of a monitor or check. */
+type Entry =
+  | { readonly kind: 'rule'; readonly id: string; readonly changedS: number; readonly listed: ListedAlert }
+  | {
+      readonly kind: 'monitor';
+      readonly id: string;
+      readonly changedS: number;
+      readonly alert: MonitorAlert;
+    };
+
+/** Lists the alerts of both kinds by section, the latest of each section first. */
+function sectionsOf(
+  { groups, monitorAlerts }: Alerting,
+  named: readonly string[],
+  nowS: number,
+): Readonly<Record<SectionName, readonly Entry[]>> {
+  const ofRules = listAlerts(groups);
+  const ruleEntries = (name: Alert['state']): Entry[] =>
+    ofRules[name].map((listed) => ({
+      kind: 'rule',
+      id: listed.id,
+      changedS: changedAtS(listed.alert),
+      listed,
+    }));
+  const entries = monitorAlerts.map(
+    (alert): Entry => ({ kind: 'monitor', id: alert.id, changedS: alert.closedAt ?? alert.openedAt, alert }),
+  );
+  const isClosed = (entry: Entry) => entry.kind === 'monitor' && entry.alert.closedAt !== undefined;
+  const closed = entries.filter(isClosed);
+  const isLinked = ({ id, changedS }: Entry) => named.includes(id) && nowS - changedS > RESOLVED_S;
+  const sorted = (...parts: readonly Entry[][]) => parts.flat().sort((a, b) => b.changedS - a.changedS);
+  return {
+    linked: sorted(closed.filter(isLinked)),
+    firing: sorted(
+      ruleEntries('firing'),
+      entries.filter((entry) => !isClosed(entry)),
+    ),
+    pending: sorted(ruleEntries('pending')),
+    resolved: sorted(
+      ruleEntries('resolved'),
+      closed.filter(({ changedS }) => nowS - changedS <= RESOLVED_S),
+    ),
+  };
 }
 
 function Overview(props: OverviewProps) {
   const { api, state, alerting, onChange } = props;
-  const { groups, silences } = alerting;
+  const { groups, silences, monitors, unknownIds } = alerting;
   const nowS = useNow(CLOCK_S);
   const metadata = useMetadata(api);
-  const listed = listAlerts(groups);
+  const listed = sectionsOf(alerting, state.alerts ?? [], nowS);
   // If the address names no alert, open the one that was first when the view opened. Opening each new first
   // alert would push the one that is being read away.
   const [first] = useState(() => (listed.firing[0] ?? listed.pending[0])?.id);
@@ -80,6 +145,11 @@ function Overview(props: OverviewProps) {
     );
   return (
     <>
+      {unknownIds.map((id) => (
+        <p key={id} class="notice" role="alert">
+          There is no alert {id.slice(0, 100)}. It may have ended long ago.
+        </p>
+      ))}
       <Late groups={groups} nowS={nowS} utc={state.utc} />
       {listed.firing.length + listed.pending.length === 0 && (
         <p class="card">No alert fires, and none is pending.</p>
@@ -92,19 +162,32 @@ function Overview(props: OverviewProps) {
                 {title} <small>{formatCount(listed[name].length)}</small>
               </h2>
               <ul>
-                {listed[name].slice(0, MAX_SHOWN).map((each) => (
-                  <li key={idIn(each)}>
-                    <AlertCard
-                      {...props}
-                      listed={each}
-                      silence={silenceOf(each.alert, silences)}
-                      metadata={metadata}
-                      nowS={nowS}
-                      isOpen={open.includes(each.id)}
-                      onToggle={() => toggle(each.id)}
-                    />
-                  </li>
-                ))}
+                {shownOf(listed[name], open).map((each) => {
+                  const shared = { nowS, isOpen: open.includes(each.id), onToggle: () => toggle(each.id) };
+                  return each.kind === 'rule' ? (
+                    <li key={idIn(each.listed)}>
+                      <AlertCard
+                        {...props}
+                        {...shared}
+                        listed={each.listed}
+                        silence={silenceOf(each.listed.alert, silences)}
+                        metadata={metadata}
+                        onSilenced={props.onChangedAlert}
+                      />
+                    </li>
+                  ) : (
+                    <li key={each.id}>
+                      <MonitorAlertCard
+                        {...props}
+                        {...shared}
+                        alert={each.alert}
+                        monitor={monitors.find(({ id }) => id === each.alert.monitorId)}
+                        hosts={props.lists?.hosts ?? []}
+                        onClosed={props.onChangedAlert}
+                      />
+                    </li>
+                  );
+                })}
               </ul>
               {listed[name].length > MAX_SHOWN && (
                 <p class="note">
@@ -114,9 +197,14 @@ function Overview(props: OverviewProps) {
             </section>
           ),
       )}
-      <RuleGroups groups={groups} nowS={nowS} utc={state.utc} />
+      {groups.length > 0 && <RuleGroups groups={groups} nowS={nowS} utc={state.utc} />}
     </>
   );
+}
+
+/** Returns the first entries, and those that are open, such as one that a link opened. */
+function shownOf(entries: readonly Entry[], open: readonly string[]): readonly Entry[] {
+  return entries.filter(({ id }, i) => i < MAX_SHOWN || open.includes(id));
 }
 
 /** Returns a key that is unique in a list. Two rules may have alerts with the same labels. */

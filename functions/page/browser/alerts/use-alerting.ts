@@ -1,31 +1,77 @@
 import { useState } from 'preact/hooks';
+import type { Monitor } from '../../../../shared/monitors/monitor';
 import { type RuleGroup, readRuleGroups, readSilences, type Silence } from '../api/alerting';
 import type { Api } from '../api/api';
+import {
+  type MonitorAlert,
+  readAlert,
+  readLatestAlerts,
+  readObjects,
+  readOpenAlerts,
+} from '../api/monitoring';
 import { type OnAnswer, usePolling } from '../frame/polling';
 
 export interface Alerting {
   readonly groups: readonly RuleGroup[];
   readonly silences: readonly Silence[];
+  readonly monitors: readonly Monitor[];
+  /**
+   * Alerts of monitors and checks by id: the open ones, those that were opened lately, and those that the
+   * address names.
+   */
+  readonly monitorAlerts: readonly MonitorAlert[];
+  /** Ids of alerts in the address that do not exist. */
+  readonly unknownIds: readonly string[];
 }
 
+/** Most alerts that are looked up because the address names them. */
+const MAX_NAMED = 20;
+
 /**
- * Reads the tenant's rules with their alerts, and its silences. Returns undefined until the first answer.
+ * Reads the tenant's rules with their alerts, its silences, its monitors and their alerts. Returns undefined
+ * until the first answer.
  *
+ * @param named ids of alerts in the address
  * @param change a different number causes another read
  */
-export function useAlerting(api: Api, change: number, onAnswer: OnAnswer): Alerting | undefined {
+export function useAlerting(
+  api: Api,
+  named: readonly string[],
+  change: number,
+  onAnswer: OnAnswer,
+): Alerting | undefined {
   const [alerting, setAlerting] = useState<Alerting>();
+  const ids = named.filter(isMonitorAlertId).slice(0, MAX_NAMED);
   usePolling(
-    [api, change],
+    [api, change, ids.join()],
     async () => {
-      const [groups, silences] = await Promise.all([readRuleGroups(api), readSilences(api)]);
-      return { groups, silences };
+      const [groups, silences, monitors, open, latest] = await Promise.all([
+        readRuleGroups(api),
+        readSilences(api),
+        readObjects(api, 'monitors'),
+        readOpenAlerts(api),
+        readLatestAlerts(api),
+      ]);
+      const byId = new Map([...open, ...latest].map((alert) => [alert.id, alert]));
+      const others = ids.filter((id) => !byId.has(id));
+      const found = await Promise.all(others.map((id) => readAlert(api, id)));
+      for (const alert of found) if (alert !== undefined) byId.set(alert.id, alert);
+      return {
+        ...{ groups, silences, monitors },
+        monitorAlerts: [...byId.values()],
+        unknownIds: others.filter((id) => !byId.has(id)),
+      };
     },
     (found) => {
       setAlerting((old) => (JSON.stringify(old) === JSON.stringify(found) ? old : found));
-      return found.groups.length > 0;
+      return found.groups.length + found.monitors.length > 0;
     },
     onAnswer,
   );
   return alerting;
+}
+
+/** Returns whether an id is of an alert of a monitor or a check. Those of rules consist of labels. */
+export function isMonitorAlertId(id: string): boolean {
+  return /^[0-9A-Za-z]{1,64}$/.test(id);
 }

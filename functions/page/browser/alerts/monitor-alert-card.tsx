@@ -1,0 +1,212 @@
+import { useEffect, useId, useMemo, useState } from 'preact/hooks';
+import type { Monitor } from '../../../../shared/monitors/monitor';
+import type { Host } from '../api/api';
+import { type AlertLog, type MonitorAlert, readAlertLog, readCheckName } from '../api/monitoring';
+import { seriesText } from '../api/promql-answers';
+import type { ViewProps } from '../frame/views';
+import { QueryGraph } from '../graphs/query-graph';
+import { conditionText, drawnThresholds, monitorName } from '../monitors/monitor-text';
+import { hostName } from '../side/host-text';
+import { Breakable } from '../view/breakable';
+import { formatDuration, formatTime, formatValue } from '../view/format';
+import type { Span, TimeRange } from '../view/time-range';
+import { encodeState, hiddenWith, INITIAL_STATE } from '../view/view-state';
+import { graphSpanOf } from './alert-query';
+import { CloseForm } from './close-form';
+import { queryOfMonitorAlert } from './monitor-alert-query';
+
+export interface MonitorAlertCardProps extends Pick<ViewProps, 'api' | 'state' | 'returns' | 'onAnswer'> {
+  readonly alert: MonitorAlert;
+  /** Undefined for a check, and for a monitor that was deleted. */
+  readonly monitor: Monitor | undefined;
+  readonly hosts: readonly Host[];
+  readonly nowS: number;
+  readonly isOpen: boolean;
+  readonly onToggle: () => void;
+  readonly onClosed: () => void;
+}
+
+/** An alert of a monitor or a check. When opened, also a graph, its log and a form that closes it. */
+export function MonitorAlertCard(props: MonitorAlertCardProps) {
+  const { api, state, alert, monitor, hosts, nowS, isOpen, onToggle, onClosed } = props;
+  const [titleId, detailsId] = [useId(), useId()];
+  const checkName = useCheckName(props);
+  const host = hosts.find(({ id }) => id === alert.hostId);
+  const isEnded = alert.closedAt !== undefined;
+  const spent = (fromS: number) => formatDuration(Math.max(0, nowS - fromS) * 1000);
+  const status = alert.status.toLowerCase();
+  return (
+    <article
+      class={`card alert monitor ${isEnded ? 'resolved' : status === 'warning' ? 'pending' : 'firing'}`}
+      aria-labelledby={titleId}
+    >
+      <header>
+        <h3 id={titleId}>
+          <button type="button" aria-expanded={isOpen} aria-controls={detailsId} onClick={onToggle}>
+            <Breakable text={monitor === undefined ? (checkName ?? alert.monitorId) : monitorName(monitor)} />
+          </button>
+        </h3>
+        <ul class="labels" aria-label="Subject">
+          <li>{isEnded ? 'closed' : status}</li>
+          {alert.hostId !== undefined && (
+            <li>
+              <a
+                href={`#${encodeState({ ...INITIAL_STATE, utc: state.utc, source: { kind: 'host', id: alert.hostId } })}`}
+              >
+                {host === undefined ? alert.hostId : hostName(host)}
+              </a>
+            </li>
+          )}
+          {host !== undefined &&
+            Object.entries(host.roles).map(([service, roles]) => (
+              <li key={service}>
+                <span>{service}</span> {roles.join(', ')}
+              </li>
+            ))}
+          {alert.series !== undefined && (
+            <li>
+              <Breakable text={seriesText({ __name__: alert.series.name, ...alert.series.labels })} />
+            </li>
+          )}
+        </ul>
+        <p class="since">
+          {isEnded ? `closed ${spent(alert.closedAt!)} ago` : `open for ${spent(alert.openedAt)}`}{' '}
+          <span>
+            {isEnded ? 'at' : 'since'} {formatTime(alert.closedAt ?? alert.openedAt, state.utc)}
+          </span>
+        </p>
+      </header>
+      <p class="why">
+        <Breakable text={whyText(alert, monitor)} />
+      </p>
+      {alert.reason && <p class="summary">Closed by hand: {alert.reason}</p>}
+      {alert.memo && <p class="summary">{alert.memo}</p>}
+      <div id={detailsId} hidden={!isOpen}>
+        {isOpen && (
+          <div class="details">
+            {monitor?.memo && <p class="summary">{monitor.memo}</p>}
+            <MonitorAlertGraph {...props} />
+            <Log api={api} alert={alert} utc={state.utc} />
+            {monitor !== undefined && (
+              <p class="note">
+                <a href={`#${encodeState({ ...state, view: 'monitors', item: monitor.id })}`}>
+                  The monitor {monitorName(monitor)}
+                </a>
+              </p>
+            )}
+            {!isEnded && <CloseForm api={api} id={alert.id} onClosed={onClosed} />}
+          </div>
+        )}
+      </div>
+    </article>
+  );
+}
+
+/** Explains an alert: its value or message, and what its monitor judges. */
+function whyText({ value, message }: MonitorAlert, monitor: Monitor | undefined): string {
+  const found = [
+    ...(message === undefined || message === '' ? [] : [message]),
+    ...(value === undefined ? [] : [formatValue(value, 'float')]),
+  ].join(', ');
+  const judged = monitor === undefined ? '' : conditionText(monitor);
+  return [found, judged].filter((text) => text !== '').join(' – ');
+}
+
+/** Reads the name of an alert's check. Returns undefined for other alerts, and until it is known. */
+function useCheckName({ api, alert: { type, monitorId } }: MonitorAlertCardProps): string | undefined {
+  const [name, setName] = useState<string>();
+  useEffect(() => {
+    // Without the name, the card has the check's id.
+    if (type === 'check') readCheckName(api, monitorId).then(setName, () => {});
+  }, [api, type, monitorId]);
+  return name;
+}
+
+/** Height of the plot, in pixels. */
+const HEIGHT = 160;
+/**
+ * Stands for any range that follows the present. It is always the same object, so it never causes another
+ * read.
+ */
+const FOLLOWS: TimeRange = { lastS: 3600 };
+
+function MonitorAlertGraph(props: MonitorAlertCardProps) {
+  const { api, state, alert, monitor, hosts, nowS, returns, onAnswer } = props;
+  const query = useMemo(() => queryOfMonitorAlert(alert, monitor, hosts), [alert, monitor, hosts]);
+  const [zoom, setZoom] = useState<Span>();
+  const [hidden, setHidden] = useState<readonly string[]>([]);
+  const active = { fromS: alert.openedAt, toS: alert.closedAt ?? nowS };
+  const span = useMemo(() => zoom ?? graphSpanOf(active, nowS), [zoom, active.fromS, active.toS, nowS]);
+  const annotations = useMemo(
+    () => [{ from: active.fromS, to: active.toS, isAlert: true, isWarning: alert.status === 'WARNING' }],
+    [active.fromS, active.toS, alert.status],
+  );
+  if (query === undefined) return null;
+  const { warning, critical } = drawnThresholds(
+    monitor?.type === 'external'
+      ? { warning: monitor.responseTimeWarning, critical: monitor.responseTimeCritical }
+      : monitor!,
+  );
+  const range = { fromS: Math.floor(span.fromS), toS: Math.ceil(span.toS) };
+  return (
+    <QueryGraph
+      key={query}
+      api={api}
+      sourceName="alert"
+      name={query}
+      title={'metric' in monitor! ? monitor.metric : query}
+      unit={monitor!.type === 'external' ? 'milliseconds' : 'float'}
+      queriesAt={() => [{ query }]}
+      annotations={annotations}
+      warning={warning ?? undefined}
+      threshold={critical ?? undefined}
+      height={HEIGHT}
+      showsTiers={false}
+      isWanted
+      range={zoom ?? FOLLOWS}
+      span={span}
+      compareS={undefined}
+      returns={returns}
+      utc={state.utc}
+      hidden={hidden}
+      onHide={(id, isHidden) => setHidden(hiddenWith(hidden, id, isHidden))}
+      onZoom={(fromS, toS) => setZoom({ fromS, toS })}
+      onZoomOut={() => setZoom(undefined)}
+      onAnswer={(error) => error?.kind !== 'refused' && onAnswer(error)}
+      shows={() => (
+        <>
+          Shaded: the alert is open. Dashed: thresholds.{' '}
+          <a href={`#${encodeState({ ...state, view: 'explore', queries: [query], asTable: false, range })}`}>
+            Explore this query
+          </a>
+        </>
+      )}
+    />
+  );
+}
+
+interface LogProps extends Pick<MonitorAlertCardProps, 'api' | 'alert'> {
+  readonly utc: boolean;
+}
+
+/** Lists the changes of an alert, newest first. */
+function Log({ api, alert, utc }: LogProps) {
+  const [log, setLog] = useState<readonly AlertLog[]>();
+  useEffect(() => {
+    // Without an answer, the log is left out. The next change reads it again.
+    readAlertLog(api, alert.id).then(setLog, () => {});
+  }, [api, alert.id, alert.status]);
+  if (log === undefined || log.length === 0) return null;
+  return (
+    <ul class="log" aria-label="Log">
+      {log.map(({ id, createdAt, status, trigger, targetValue, statusDetail }) => (
+        <li key={id}>
+          <time>{formatTime(createdAt, utc)}</time> <b>{status}</b>
+          {targetValue !== null && ` ${formatValue(targetValue, 'float')}`}
+          {statusDetail !== null && ` ${statusDetail.detail.message}`}
+          {trigger !== 'monitoring' && ` (${trigger})`}
+        </li>
+      ))}
+    </ul>
+  );
+}
