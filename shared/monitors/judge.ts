@@ -59,12 +59,18 @@ export function latestAverage(
   duration: number,
   nowMs: number,
 ): { readonly pointMs: number; readonly value: number } | undefined {
-  const { timestamps, values } = pointsWithin(points, nowMs - AVERAGE_SPAN_MS, nowMs);
-  const pointMs = timestamps.at(-1);
-  if (pointMs === undefined || nowMs - pointMs > MAX_POINT_AGE_MS || values.length < duration)
-    return undefined;
-  const latest = values.subarray(values.length - duration);
-  return { pointMs, value: latest.reduce((sum, value) => sum + value, 0) / duration };
+  const { timestamps, values } = points;
+  const latest: number[] = [];
+  let pointMs: number | undefined;
+  for (let i = timestamps.length - 1; i >= 0 && latest.length < duration; i--) {
+    if (timestamps[i]! <= nowMs - AVERAGE_SPAN_MS) break;
+    if (timestamps[i]! > nowMs || Number.isNaN(values[i])) continue;
+    pointMs ??= timestamps[i]!;
+    if (nowMs - pointMs > MAX_POINT_AGE_MS) return undefined;
+    latest.push(values[i]!);
+  }
+  if (pointMs === undefined || latest.length < duration) return undefined;
+  return { pointMs, value: latest.reduceRight((sum, value) => sum + value, 0) / duration };
 }
 
 /**
