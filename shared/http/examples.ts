@@ -194,6 +194,7 @@ export const EXAMPLES: Readonly<Partial<Record<RouteKey, CallExample>>> = {
   'PUT /api/v0/dashboards/{dashboardId}': { body: dashboard },
   'POST /api/v0/monitors': { body: monitor },
   'PUT /api/v0/monitors/{monitorId}': { body: monitor },
+  'POST /api/v1/monitors/preview': { body: { monitor, from: HOUR_AGO, to: EXAMPLE_TIME } },
   'POST /api/v0/downtimes': { body: downtime },
   'PUT /api/v0/downtimes/{downtimeId}': { body: downtime },
   'POST /api/v0/channels': { body: channel },
