@@ -1,6 +1,7 @@
 import type { RouteHandlers } from '../../shared/http/handler';
 import { found, HttpError, reply } from '../../shared/http/http';
-import { TakenPathError } from '../../shared/registry/dashboards';
+import type { Dashboard } from '../../shared/registry/dashboard';
+import { ChangedMeanwhileError, TakenPathError } from '../../shared/registry/dashboards';
 import { dashboards } from './stores';
 
 /** Mackerel's custom dashboards. */
@@ -12,22 +13,40 @@ export const dashboardHandlers: RouteHandlers = {
     reply(200, await conflicting(dashboards.create(tenant.id, body))),
 
   'GET /api/v0/dashboards/{dashboardId}': async ({ tenant, path: { dashboardId } }) =>
-    reply(200, found('dashboard', dashboardId, await dashboards.get(tenant.id, dashboardId))),
+    replyVersion(found('dashboard', dashboardId, await dashboards.get(tenant.id, dashboardId))),
 
-  'PUT /api/v0/dashboards/{dashboardId}': async ({ tenant, path: { dashboardId }, body }) => {
-    const replaced = await conflicting(dashboards.replace(tenant.id, dashboardId, body));
-    return reply(200, found('dashboard', dashboardId, replaced));
+  // With `If-Match`, only the version that the client has read is replaced.
+  'PUT /api/v0/dashboards/{dashboardId}': async ({ tenant, path: { dashboardId }, body, event }) => {
+    const expectedAt = expectedVersion(event.headers['if-match']);
+    const replaced = await conflicting(dashboards.replace(tenant.id, dashboardId, body, expectedAt));
+    return replyVersion(found('dashboard', dashboardId, replaced));
   },
 
   'DELETE /api/v0/dashboards/{dashboardId}': async ({ tenant, path: { dashboardId } }) =>
     reply(200, found('dashboard', dashboardId, await dashboards.remove(tenant.id, dashboardId))),
 };
 
+function replyVersion(dashboard: Dashboard) {
+  return reply(200, dashboard, { etag: `"${dashboard.updatedAt}"` });
+}
+
+/** @throws {HttpError} 400 for a header that is no version of a dashboard */
+function expectedVersion(ifMatch: string | undefined): number | undefined {
+  if (ifMatch === undefined || ifMatch.trim() === '*') return undefined;
+  const [, updatedAt] = /^\s*"(\d{1,15})"\s*$/.exec(ifMatch) ?? [];
+  if (updatedAt !== undefined) return Number(updatedAt);
+  throw new HttpError(
+    400,
+    `if-match: expected the etag of a dashboard, got ${JSON.stringify(ifMatch.slice(0, 100))}`,
+  );
+}
+
 async function conflicting<T>(write: Promise<T>): Promise<T> {
   try {
     return await write;
   } catch (error) {
     if (error instanceof TakenPathError) throw new HttpError(409, error.message);
+    if (error instanceof ChangedMeanwhileError) throw new HttpError(412, error.message);
     throw error;
   }
 }

@@ -1,5 +1,19 @@
 import * as z from 'zod';
 import { epochSeconds, isNotDeeper, text } from '../platform/fields';
+import {
+  COLUMNS,
+  MAX_HEIGHT,
+  MAX_MARKDOWN,
+  MAX_MEMO,
+  MAX_NAME,
+  MAX_ROW,
+  MAX_TEXT,
+  MAX_VALUES,
+  MAX_VARIABLES,
+  MAX_WIDGETS,
+  URL_PATH,
+  VARIABLE_NAME,
+} from './dashboard-limits';
 
 /**
  * Schema of Mackerel's custom dashboards. They are stored as posted: mkr sends null for unset widget fields
@@ -8,23 +22,12 @@ import { epochSeconds, isNotDeeper, text } from '../platform/fields';
  * @see https://mackerel.io/api-docs/entry/dashboards
  */
 
-/** Width of a dashboard in grid columns. */
-export const COLUMNS = 24;
-/** Largest `y` of a widget, in grid rows. */
-const MAX_ROW = 10_000;
-const MAX_HEIGHT = 1_000;
-const MAX_WIDGETS = 500;
-const MAX_TEXT = 10_000;
-const MAX_MARKDOWN = 50_000;
-const MAX_NAME = 255;
 const MAX_DEPTH = 10;
-
-const URL_PATH = /^([A-Za-z0-9_][-A-Za-z0-9_]*)(\/[A-Za-z0-9_][-A-Za-z0-9_]*)*$/;
 
 const name = text(1, MAX_NAME);
 const shortText = text(0, MAX_TEXT);
 
-const layout = z.object({
+const layout = z.looseObject({
   x: z.int().min(0).max(COLUMNS),
   y: z.int().min(0).max(MAX_ROW),
   width: z.int().min(0).max(COLUMNS),
@@ -71,18 +74,18 @@ const metric = z.discriminatedUnion(
 const range = z.discriminatedUnion(
   'type',
   [
-    z.object({ type: z.literal('relative'), period: z.int().min(1), offset: z.int() }),
-    z.object({ type: z.literal('absolute'), start: epochSeconds, end: epochSeconds }),
+    z.looseObject({ type: z.literal('relative'), period: z.int().min(1), offset: z.int() }),
+    z.looseObject({ type: z.literal('absolute'), start: epochSeconds, end: epochSeconds }),
   ],
   { error: unionError('relative, absolute') },
 );
 
-const referenceLine = z.object({
+const referenceLine = z.looseObject({
   label: text(1, 32).refine((label) => label.trim() !== '', { error: 'expected more than spaces' }),
   value: z.number().min(0),
 });
 
-const formatRule = z.object({
+const formatRule = z.looseObject({
   name: text(0, 32).nullish(),
   threshold: z.number(),
   operator: z.enum(['>', '<']),
@@ -98,7 +101,9 @@ const widget = z.discriminatedUnion(
       ...widgetFields,
       graph,
       range: range.nullish(),
-      valueRange: z.object({ min: z.number().nullish(), max: z.number().nullish() }).nullish(),
+      /** Whether the present values of a query are shown as a table. Mackerel shows its graph. */
+      showsTable: z.boolean().nullish(),
+      valueRange: z.looseObject({ min: z.number().nullish(), max: z.number().nullish() }).nullish(),
       referenceLines: z.array(referenceLine).max(1).nullish(),
       legendList: z.array(name).max(1_000).nullish(),
     }),
@@ -120,19 +125,51 @@ const widget = z.discriminatedUnion(
   { error: unionError('graph, value, markdown, alertStatus') },
 );
 
+/**
+ * A value that queries and titles refer to by name, and that a reader of the dashboard chooses. Mackerel has no
+ * variables; they are an addition for PromQL, as in Grafana.
+ */
+const variable = z.looseObject({
+  name: text(1, 64).regex(VARIABLE_NAME, 'expected letters, digits and _, beginning with no digit'),
+  label: text(0, MAX_NAME).nullish(),
+  /** Values to choose from. Without values and `query`, the reader types a value. */
+  values: z.array(text(0, MAX_NAME)).max(MAX_VALUES).nullish(),
+  /** `label_values(label)` or `label_values(selector, label)`: the values to choose from are those of a label. */
+  query: text(1, MAX_TEXT).nullish(),
+  /** Whether several values may be chosen. */
+  isMultiple: z.boolean().nullish(),
+  /** Whether all values may be chosen at once. */
+  hasAll: z.boolean().nullish(),
+  /** What queries have for all values. @default every listed value, or any value of the label */
+  allValue: text(0, MAX_TEXT).nullish(),
+  /** Values chosen at first. Absent: all if `hasAll`, else the first value. */
+  chosen: z.array(text(0, MAX_NAME)).max(MAX_VALUES).nullish(),
+});
+
 export const dashboardSpec = z.object({
   title: name,
-  memo: text(0, 2048).nullish(),
+  memo: text(0, MAX_MEMO).nullish(),
   urlPath: text(1, MAX_NAME).regex(URL_PATH, 'expected names with slashes between them').nullish(),
   widgets: z
     .array(widget)
     .max(MAX_WIDGETS)
     .refine((widgets) => isNotDeeper(widgets, MAX_DEPTH), { error: 'nested too deep', abort: true })
     .nullish(),
+  variables: z
+    .array(variable)
+    .max(MAX_VARIABLES)
+    .refine((variables) => isNotDeeper(variables, MAX_DEPTH), { error: 'nested too deep', abort: true })
+    .refine((variables) => new Set(variables.map(({ name }) => name)).size === variables.length, {
+      error: 'expected different names',
+    })
+    .nullish()
+    .meta({ description: 'Absent from the body of a PUT: the variables stay.' }),
 });
 
 export type DashboardSpec = z.output<typeof dashboardSpec>;
 export type Widget = NonNullable<DashboardSpec['widgets']>[number];
+export type Layout = Widget['layout'];
+export type Variable = NonNullable<DashboardSpec['variables']>[number];
 export type WidgetGraph = Extract<Widget, { type: 'graph' }>['graph'];
 export type WidgetMetric = Extract<Widget, { type: 'value' }>['metric'];
 
@@ -140,6 +177,7 @@ interface DashboardTimes {
   readonly id: string;
   /** Seconds since epoch. */
   readonly createdAt: number;
+  /** Increases with each change, so it identifies a version. */
   readonly updatedAt: number;
 }
 

@@ -21,6 +21,8 @@ interface Entry {
   readonly id: string;
   readonly urlPath: string;
   readonly bytes: number;
+  /** Version of the dashboard. Absent from entries of earlier releases until their next change. */
+  readonly updatedAt?: number;
 }
 
 /** Another dashboard has the URL path. */
@@ -32,12 +34,21 @@ export class TakenPathError extends Error {
   }
 }
 
+/** A dashboard is not the version that a change expects. */
+export class ChangedMeanwhileError extends Error {
+  override readonly name = 'ChangedMeanwhileError';
+
+  constructor(id: string, expected: number, updatedAt: number) {
+    super(`the dashboard ${id} was changed meanwhile: expected updatedAt ${expected}, found ${updatedAt}`);
+  }
+}
+
 /**
  * Stores tenants' dashboards: one document each, and one list that keeps URL paths unique and counts the
  * total bytes.
  *
- * A dashboard is created and removed in one transaction with its entry in the list, so that a crash leaves no
- * path taken without a dashboard.
+ * A dashboard is created, replaced and removed in one transaction with its entry in the list, so that a crash
+ * leaves no path taken without a dashboard, and changes come one after another.
  *
  *     key id   and `list`
  */
@@ -86,21 +97,38 @@ export class Dashboards {
   }
 
   /**
-   * Replaces a dashboard.
+   * Replaces a dashboard. Absent variables stay as they are, because clients of Mackerel do not know them.
    *
+   * @param expectedAt `updatedAt` of the version to replace. @default any version
    * @returns the new dashboard; undefined when the id is unknown
-   * @throws as {@link create}
+   * @throws as {@link create}, and {@link ChangedMeanwhileError}
    */
-  async replace(tenantId: Id, id: string, spec: DashboardSpec): Promise<Dashboard | undefined> {
+  async replace(
+    tenantId: Id,
+    id: string,
+    spec: DashboardSpec,
+    expectedAt?: number,
+  ): Promise<Dashboard | undefined> {
     const stored = await this.get(tenantId, id);
     if (stored === undefined) return undefined;
-    const { createdAt, urlPath } = stored;
-    const dashboard = { id, createdAt, updatedAt: this.seconds(), ...spec, urlPath: spec.urlPath ?? urlPath };
-    await this.lists.settle(tenantId, LIST, (listed = []) => {
-      const isListed = listed.some((each) => each.id === id);
-      return isListed ? withEntry(listed, dashboard) : undefined;
+    const variables = spec.variables === undefined ? stored.variables : spec.variables;
+    let dashboard: Dashboard | undefined;
+    await this.lists.settleWith(tenantId, LIST, (listed = []) => {
+      dashboard = undefined;
+      const entry = listed.find((each) => each.id === id);
+      if (entry === undefined) return undefined;
+      const lastAt = entry.updatedAt ?? stored.updatedAt;
+      if (expectedAt !== undefined && expectedAt !== lastAt)
+        throw new ChangedMeanwhileError(id, expectedAt, lastAt);
+      const updatedAt = Math.max(this.seconds(), lastAt + 1);
+      dashboard = { id, createdAt: stored.createdAt, updatedAt, ...spec };
+      dashboard = { ...dashboard, urlPath: spec.urlPath ?? stored.urlPath, ...(variables && { variables }) };
+      return {
+        value: withEntry(listed, dashboard),
+        also: [this.dashboards.replacement(tenantId, id, dashboard)],
+      };
     });
-    return this.dashboards.change(tenantId, id, () => dashboard);
+    return dashboard;
   }
 
   /** @returns the removed dashboard; undefined when the id is unknown */
@@ -133,6 +161,7 @@ function withEntry(listed: readonly Entry[], dashboard: Dashboard): readonly Ent
     id: dashboard.id,
     urlPath: dashboard.urlPath!,
     bytes: Buffer.byteLength(JSON.stringify(dashboard)),
+    updatedAt: dashboard.updatedAt,
   };
   if (entry.bytes > MAX_BYTES)
     throw new RefusedError(

@@ -192,6 +192,12 @@ export class Documents<T> {
     return { Put: this.putInput(tenantId, key, value, undefined) };
   }
 
+  /** Returns the part of a transaction that replaces a document. The transaction fails when there is none. */
+  replacement(tenantId: Id, key: string, value: T): TransactWriteItem {
+    const { ExpressionAttributeValues: _, ...input } = this.putInput(tenantId, key, value, undefined);
+    return { Put: { ...input, ConditionExpression: 'attribute_exists(pk)' } };
+  }
+
   /** Returns the part of a transaction that removes a document. */
   removal(tenantId: Id, key: string): TransactWriteItem {
     return { Delete: this.place(tenantId, key) };

@@ -440,6 +440,12 @@ describe('the objects of the Mackerel API', () => {
       { title: 't', widgets: [{ ...widget, type: 'value', metric: { type: 'role' } }] },
       'widgets.0.metric.type: expected one of host, service, expression, query',
     ],
+    ['dashboards', { title: 't', variables: [{ name: '1a' }] }, 'variables.0.name: '],
+    [
+      'dashboards',
+      { title: 't', variables: [{ name: 'a' }, { name: 'a' }] },
+      'variables: expected different',
+    ],
     ['dashboards', { title: 't', widgets: Array.from({ length: 501 }, () => widget) }, 'widgets: '],
   ];
 
@@ -552,6 +558,45 @@ describe('the objects of the Mackerel API', () => {
       Array.from({ length: 8 }, () => send('POST', '/api/v0/dashboards', { ...taken, urlPath: 'race' })),
     );
     expect(race.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409, 409, 409]);
+  });
+
+  test('a dashboard is replaced only as the version that If-Match names', async () => {
+    const { id, updatedAt } = await make('dashboards', { title: 'a', widgets: [] });
+    const put = (etag: string, title: string) =>
+      new Client(stack.url, stack.apiKey).request(
+        'PUT',
+        `/api/v0/dashboards/${id}`,
+        { title, widgets: [] },
+        { 'if-match': etag },
+      );
+    const first = await put(`"${updatedAt}"`, 'b');
+    expect(first.status).toBe(200);
+    const etag = first.headers.get('etag')!;
+    expect((await put(`"${updatedAt}"`, 'c')).status).toBe(412);
+    expect((await put('"nonsense"', 'c')).status).toBe(400);
+    expect((await put('*', 'd')).status).toBe(200);
+    expect((await put(etag, 'e')).status).toBe(412);
+    expect((await send('GET', `/api/v0/dashboards/${id}`)).body).toMatchObject({ title: 'd' });
+    await send('DELETE', `/api/v0/dashboards/${id}`);
+  });
+
+  test('a dashboard keeps fields of its widgets that are not known here', async () => {
+    const widgets = [
+      {
+        ...{
+          type: 'graph',
+          title: null,
+          later: { a: [1] },
+          layout: { x: 0, y: 0, width: 8, height: 4, z: 1 },
+        },
+        graph: { type: 'query', query: 'up', legend: '', unit: 'bytes' },
+        referenceLines: [{ label: 'l', value: 1, color: 'red' }],
+        range: { type: 'relative', period: 60, offset: 0, now: true },
+      },
+    ];
+    const { id } = await make('dashboards', { title: 'unknown', widgets });
+    expect((await send('GET', `/api/v0/dashboards/${id}`)).body.widgets).toEqual(widgets);
+    await send('DELETE', `/api/v0/dashboards/${id}`);
   });
 
   test('a dashboard, and all of a tenant, have a greatest size', async () => {

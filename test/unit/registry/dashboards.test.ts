@@ -5,7 +5,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { idOf } from '../../../shared/model/id';
 import type { DashboardSpec } from '../../../shared/registry/dashboard';
-import { Dashboards, TakenPathError } from '../../../shared/registry/dashboards';
+import { ChangedMeanwhileError, Dashboards, TakenPathError } from '../../../shared/registry/dashboards';
 
 const TENANT = idOf('tenant', 'acme');
 const spec: DashboardSpec = { title: 'shop', memo: '', urlPath: 'shop', widgets: [] };
@@ -55,4 +55,48 @@ test('a creation that loses its transaction draws another id', async () => {
   const { id, urlPath } = await new Dashboards(table).create(TENANT, { ...spec, urlPath: undefined });
   expect(urlPath).toBe(id);
   expect([...table.items.keys()].sort()).toEqual([id, 'list'].sort());
+});
+
+describe('a dashboard that is replaced', () => {
+  const table = new Table();
+  const dashboards = new Dashboards(table, () => 1_700_000_000_999);
+
+  test('has a later version each time, and is replaced only as the version that the client has read', async () => {
+    const first = await dashboards.create(TENANT, spec);
+    const second = await dashboards.replace(TENANT, first.id, { ...spec, title: 'b' }, first.updatedAt);
+    const third = await dashboards.replace(TENANT, first.id, { ...spec, title: 'c' });
+    expect([first, second, third].map((each) => each!.updatedAt)).toEqual([
+      1_700_000_000, 1_700_000_001, 1_700_000_002,
+    ]);
+    await expect(dashboards.replace(TENANT, first.id, spec, first.updatedAt)).rejects.toThrow(
+      new ChangedMeanwhileError(first.id, 1_700_000_000, 1_700_000_002),
+    );
+    expect(await dashboards.get(TENANT, first.id)).toEqual(third);
+    expect(await dashboards.replace(TENANT, first.id, spec, third!.updatedAt)).toMatchObject(spec);
+  });
+
+  test('keeps its variables when a client does not send any, and loses them for an empty list', async () => {
+    const variables = [{ name: 'job', query: 'label_values(job)' }];
+    const { id } = await dashboards.create(TENANT, { title: 'v', widgets: [], variables });
+    expect(await dashboards.replace(TENANT, id, { title: 'v2' })).toMatchObject({ title: 'v2', variables });
+    expect(await dashboards.replace(TENANT, id, { title: 'v3', variables: [] })).toMatchObject({
+      variables: [],
+    });
+    expect(await dashboards.replace(TENANT, id, { title: 'v4', variables: null })).not.toHaveProperty(
+      'variables',
+      variables,
+    );
+  });
+
+  test('that is removed at the same time does not come back', async () => {
+    const { id } = await dashboards.create(TENANT, { title: 'gone' });
+    const get = dashboards.get.bind(dashboards);
+    jest.spyOn(dashboards, 'get').mockImplementationOnce(async (tenantId, key) => {
+      const stored = await get(tenantId, key);
+      await dashboards.remove(TENANT, id);
+      return stored;
+    });
+    expect(await dashboards.replace(TENANT, id, spec)).toBeUndefined();
+    expect(await get(TENANT, id)).toBeUndefined();
+  });
 });
