@@ -1,0 +1,171 @@
+import type { Layout, Widget, WidgetMetric } from '../dashboard';
+import { MAX_MARKDOWN, MAX_TEXT } from '../dashboard-limits';
+import { type Fields, fieldsOf, listOf, numberOf, shortened, textOf } from './fields';
+import { type DataSources, innerQuery, type PanelQuery, queriesOf, unitedQuery } from './queries';
+
+export interface ConvertedPanel {
+  readonly widgets: readonly Widget[];
+  /** Reasons why the panel, or parts of it, are left out. */
+  readonly reasons: readonly string[];
+}
+
+const NONE: readonly Widget[] = [];
+
+/** Converts a panel of Grafana to widgets in its place. */
+export function convertPanel(panel: Fields, layout: Layout, sources: DataSources): ConvertedPanel {
+  const type = textOf(panel.type);
+  const title = shortened(textOf(panel.title), MAX_TEXT);
+  if (type === 'text') return markdownOf(panel, title, layout);
+  if (!CONVERTED.has(type)) {
+    const isLibrary = fieldsOf(panel.libraryPanel).uid !== undefined;
+    const reason = isLibrary
+      ? 'a library panel is not part of the file'
+      : `panels of type ${type.slice(0, 50) || '?'} have no widget`;
+    return { widgets: NONE, reasons: [reason] };
+  }
+  const { queries, reasons } = queriesOf(panel, sources);
+  if (queries.length === 0) return { widgets: NONE, reasons };
+  const isValue = type === 'stat' || type === 'gauge' || type === 'singlestat';
+  const found = isValue
+    ? valuesOf(panel, title, layout, queries)
+    : graphOf(panel, title, layout, unitedQuery(queries), type === 'table');
+  return { widgets: found.widgets, reasons: [...reasons, ...found.reasons, ...partsLeftOut(panel)] };
+}
+
+/** Types of panels, among them names that earlier releases of Grafana used. */
+const CONVERTED: ReadonlySet<string> = new Set([
+  'timeseries',
+  'graph',
+  'stat',
+  'singlestat',
+  'gauge',
+  'table',
+  'table-old',
+]);
+
+function partsLeftOut(panel: Fields): string[] {
+  const repeat = textOf(panel.repeat);
+  return [
+    ...(listOf(panel.transformations).length > 0 ? ['its transformations are not applied'] : []),
+    ...(repeat === ''
+      ? []
+      : [`it is not repeated for each $${repeat.slice(0, 64)}: it shows all that are chosen`]),
+  ];
+}
+
+function markdownOf(panel: Fields, title: string, layout: Layout): ConvertedPanel {
+  const options = fieldsOf(panel.options);
+  const mode = textOf(options.mode) || textOf(panel.mode) || 'markdown';
+  if (mode !== 'markdown')
+    return { widgets: NONE, reasons: [`a text of mode ${mode.slice(0, 20)} is not shown, only Markdown`] };
+  const markdown = shortened(textOf(options.content) || textOf(panel.content), MAX_MARKDOWN);
+  return { widgets: [{ type: 'markdown', title, markdown, layout }], reasons: [] };
+}
+
+function graphOf(
+  panel: Fields,
+  title: string,
+  layout: Layout,
+  united: PanelQuery,
+  isTable: boolean,
+): ConvertedPanel {
+  if (united.query.length > MAX_TEXT)
+    return { widgets: NONE, reasons: [`its queries have more than ${MAX_TEXT} characters together`] };
+  const defaults = fieldsOf(fieldsOf(panel.fieldConfig).defaults);
+  const lines = fieldsOf(fieldsOf(defaults.custom).thresholdsStyle).mode ?? 'off';
+  const threshold = lines === 'off' ? undefined : highestStep(defaults)?.value;
+  return {
+    widgets: [
+      {
+        ...{ type: 'graph', title, layout },
+        graph: { type: 'query', ...united },
+        ...(isTable && { showsTable: true }),
+        ...(threshold !== undefined &&
+          threshold >= 0 && { referenceLines: [{ label: 'threshold', value: threshold }] }),
+      },
+    ],
+    reasons: [],
+  };
+}
+
+/** Functions of PromQL for Grafana's ways to reduce a range to a value; undefined: the last value. */
+const REDUCTIONS: Readonly<Record<string, string | undefined>> = {
+  last: undefined,
+  lastNotNull: undefined,
+  mean: 'avg_over_time',
+  max: 'max_over_time',
+  min: 'min_over_time',
+  sum: 'sum_over_time',
+  count: 'count_over_time',
+};
+
+function valuesOf(
+  panel: Fields,
+  title: string,
+  layout: Layout,
+  queries: readonly PanelQuery[],
+): ConvertedPanel {
+  const options = fieldsOf(panel.options);
+  const [calc = 'lastNotNull'] = listOf(fieldsOf(options.reduceOptions).calcs).map(textOf);
+  const reasons = Object.hasOwn(REDUCTIONS, calc)
+    ? []
+    : [`it shows the last value instead of ${calc.slice(0, 30)}`];
+  const defaults = fieldsOf(fieldsOf(panel.fieldConfig).defaults);
+  const { suffix, factor } = unitOf(textOf(defaults.unit));
+  const decimals = numberOf(defaults.decimals);
+  const step = highestStep(defaults);
+  const columns = Math.max(1, Math.min(queries.length, Math.floor(layout.width / MIN_VALUE_WIDTH)));
+  if (columns < queries.length) reasons.push(`only its first ${columns} of ${queries.length} queries fit`);
+  const widgets = queries.slice(0, columns).flatMap(({ query, legend }, i): Widget[] => {
+    const reduced = reducedQuery(query, REDUCTIONS[calc], factor);
+    if (reduced.length > MAX_TEXT) return [];
+    const metric: WidgetMetric = { type: 'query', query: reduced, legend };
+    return [
+      {
+        ...{ type: 'value', metric, layout: columnOf(layout, i, columns) },
+        title: columns === 1 ? title : [title, legend].filter((part) => part !== '').join(': '),
+        fractionSize: decimals === undefined ? DECIMALS : Math.max(0, Math.min(16, Math.round(decimals))),
+        ...(suffix !== '' && { suffix }),
+        ...(step !== undefined && {
+          formatRules: [{ name: '', threshold: step.value * factor, operator: '>' }],
+        }),
+      },
+    ];
+  });
+  return { widgets, reasons };
+}
+
+/** Columns that a value needs at least. */
+const MIN_VALUE_WIDTH = 2;
+const DECIMALS = 2;
+
+function columnOf({ x, y, width, height }: Layout, at: number, columns: number): Layout {
+  const [from, to] = [at, at + 1].map((each) => Math.floor((each * width) / columns)) as [number, number];
+  return { x: x + from, y, width: to - from, height };
+}
+
+function reducedQuery(query: string, reduction: string | undefined, factor: number): string {
+  const scaled = factor === 1 ? query : `${factor} * (${innerQuery(query)})`;
+  return reduction === undefined ? scaled : `${reduction}((${innerQuery(scaled)})[$__range:])`;
+}
+
+/** Suffixes of Grafana's units; of others there is none. */
+const SUFFIXES: Readonly<Record<string, string>> = {
+  ...{ percent: '%', percentunit: '%', bytes: 'B', decbytes: 'B', bits: 'b', Bps: 'B/s', bps: 'b/s' },
+  ...{ binBps: 'B/s', s: 's', ms: 'ms', µs: 'µs', ns: 'ns', m: 'min', h: 'h', d: 'd', reqps: 'req/s' },
+  ...{ ops: 'ops/s', rps: 'reads/s', wps: 'writes/s', iops: 'io/s', celsius: '°C', watt: 'W', hertz: 'Hz' },
+};
+
+function unitOf(unit: string): { readonly suffix: string; readonly factor: number } {
+  const suffix = Object.hasOwn(SUFFIXES, unit) ? SUFFIXES[unit]! : '';
+  return { suffix, factor: unit === 'percentunit' ? 100 : 1 };
+}
+
+/** Returns the highest threshold, unless values above it are good. */
+function highestStep(defaults: Fields): { readonly value: number } | undefined {
+  const { mode, steps } = fieldsOf(defaults.thresholds);
+  if (mode === 'percentage') return undefined;
+  const last = fieldsOf(listOf(steps).at(-1));
+  const value = numberOf(last.value);
+  return value === undefined || textOf(last.color).includes('green') ? undefined : { value };
+}

@@ -1,0 +1,126 @@
+import { MAX_TEXT } from '../dashboard-limits';
+import { type Fields, fieldsOf, listOf, textOf } from './fields';
+
+/** A PromQL query of a panel. */
+export interface PanelQuery {
+  readonly query: string;
+  /** Text in which `{{label}}` stands for a label's value; empty: the labels name the series. */
+  readonly legend: string;
+}
+
+/** Types of data sources by how panels refer to them: by an input, a variable or a uid. */
+export type DataSources = ReadonlyMap<string, string>;
+
+/** Reads the types of data sources that a dashboard declares. */
+export function dataSourcesOf(dashboard: Fields): DataSources {
+  const inputs = listOf(dashboard.__inputs).map(fieldsOf);
+  const variables = listOf(fieldsOf(dashboard.templating).list).map(fieldsOf);
+  return new Map([
+    ...inputs.map(({ name, pluginId }) => [textOf(name), textOf(pluginId)] as const),
+    ...variables
+      .filter(({ type }) => type === 'datasource')
+      .map(({ name, query }) => [textOf(name), textOf(query)] as const),
+  ]);
+}
+
+/** Most queries of a panel. */
+const MAX_QUERIES = 20;
+
+export interface PanelQueries {
+  readonly queries: readonly PanelQuery[];
+  /** Reasons why queries of the panel are left out. */
+  readonly reasons: readonly string[];
+}
+
+/** Reads the visible PromQL queries of a panel. */
+export function queriesOf(panel: Fields, sources: DataSources): PanelQueries {
+  const queries: PanelQuery[] = [];
+  const reasons = new Set<string>();
+  const targets = listOf(panel.targets).map(fieldsOf);
+  for (const target of targets) {
+    if (target.hide === true) continue;
+    const reason = refusalOf(target, panel, sources);
+    if (reason !== undefined) reasons.add(reason);
+    else if (queries.length === MAX_QUERIES) reasons.add(`only its first ${MAX_QUERIES} queries are taken`);
+    else queries.push({ query: textOf(target.expr).trim(), legend: legendOf(target) });
+  }
+  if (queries.length === 0 && reasons.size === 0) reasons.add('it has no query');
+  return { queries, reasons: [...reasons] };
+}
+
+function refusalOf(target: Fields, panel: Fields, sources: DataSources): string | undefined {
+  const type = typeOf(target.datasource ?? panel.datasource, sources);
+  if (type === '__expr__') return "an expression of Grafana's server is not PromQL";
+  if (type !== undefined && !type.includes('prometheus'))
+    return `its data source is ${shownType(type)}, not Prometheus`;
+  const query = textOf(target.expr).trim();
+  if (query === '') return 'a query has no PromQL';
+  if (query.length > MAX_TEXT) return `a query has more than ${MAX_TEXT} characters`;
+  return undefined;
+}
+
+function shownType(type: string): string {
+  return type.slice(0, 50);
+}
+
+/** Returns the type of a data source; undefined if the dashboard does not tell it. */
+function typeOf(source: unknown, sources: DataSources): string | undefined {
+  const { type, uid } = fieldsOf(source);
+  if (uid === '__expr__') return '__expr__';
+  // Each query of a panel with mixed sources names its own.
+  if (textOf(type) !== '' && type !== 'datasource') return textOf(type);
+  const name = textOf(uid) || textOf(source);
+  return sources.get(name.replace(/^\$\{?(\w+)\}?$/, '$1')) || undefined;
+}
+
+function legendOf({ legendFormat }: Fields): string {
+  const legend = textOf(legendFormat);
+  return legend === '__auto' || legend.length > MAX_TEXT ? '' : legend;
+}
+
+/** The label that names a series in a query that unites several. */
+const LEGEND = 'legend';
+
+/** Unites queries as one, in which a label has each query's legend. */
+export function unitedQuery(queries: readonly PanelQuery[]): PanelQuery {
+  const [first] = queries;
+  if (queries.length === 1) return first!;
+  const query = queries.map((each, i) => named(each, i)).join(' or ');
+  const isNamed = queries.every(({ legend }) => legend !== '');
+  return { query, legend: isNamed ? `{{${LEGEND}}}` : '' };
+}
+
+const REFERENCE = /\{\{([^{}]*)\}\}/g;
+
+function named({ query, legend }: PanelQuery, at: number): string {
+  const labels = [...legend.matchAll(REFERENCE)].map(([, label]) => label!.trim());
+  // A query without a legend has its place, since `or` drops series with equal labels.
+  const shown = legend === '' ? `query ${at + 1}` : legend;
+  let group = 0;
+  // A $ that stands for itself is doubled. A variable's is not, so that it stays readable for the page.
+  const text = shown
+    .split(REFERENCE)
+    .map((part, i) => (i % 2 === 0 ? part.replace(/\$(?![A-Za-z_{])/g, '$$$$') : `\${${++group}}`))
+    .join('');
+  const replaced = (inner: string, from: string, pattern: string) =>
+    `label_replace(${innerQuery(inner)}, "${LEGEND}", ${quoted(text)}, ${quoted(from)}, ${quoted(pattern)})`;
+  switch (labels.length) {
+    case 0:
+      return replaced(query, '', '');
+    case 1:
+      return replaced(query, labels[0]!, '(.*)');
+    default: {
+      const joined = `label_join(${innerQuery(query)}, "${LEGEND}", "\\n", ${labels.map(quoted).join(', ')})`;
+      return replaced(joined, LEGEND, labels.map(() => '(.*)').join('\\n'));
+    }
+  }
+}
+
+/** Returns a query as a part of another one. A comment at its end must not take the rest. */
+export function innerQuery(query: string): string {
+  return query.includes('#') ? `${query}\n` : query;
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}

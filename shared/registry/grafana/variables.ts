@@ -1,0 +1,113 @@
+import type { Variable } from '../dashboard';
+import { MAX_NAME, MAX_TEXT, MAX_VALUES, MAX_VARIABLES, VARIABLE_NAME } from '../dashboard-limits';
+import { parseLabelValues } from '../label-values';
+import { type Fields, fieldsOf, listOf, shortened, textOf } from './fields';
+import type { LeftOut } from './left-out';
+
+export interface ConvertedVariables {
+  readonly variables: readonly Variable[];
+  readonly leftOut: readonly LeftOut[];
+}
+
+/** Grafana's value of a variable for which all values are chosen. */
+const ALL = '$__all';
+
+/** Converts the variables of a dashboard. Those that choose a data source are not needed. */
+export function convertVariables(dashboard: Fields): ConvertedVariables {
+  const variables: Variable[] = [];
+  const leftOut: LeftOut[] = [];
+  for (const each of listOf(fieldsOf(dashboard.templating).list).map(fieldsOf)) {
+    if (each.type === 'datasource') continue;
+    const title = `variable ${textOf(each.label) || textOf(each.name)}`.slice(0, 100);
+    const converted =
+      variables.length === MAX_VARIABLES
+        ? { reason: `only the first ${MAX_VARIABLES} variables are taken` }
+        : variables.some(({ name }) => name === each.name)
+          ? { reason: 'another variable has its name' }
+          : convertVariable(each);
+    if (converted.variable !== undefined) variables.push(converted.variable);
+    if (converted.reason !== undefined) leftOut.push({ title, reason: converted.reason });
+  }
+  return { variables, leftOut };
+}
+
+interface Converted {
+  readonly variable?: Variable;
+  /** The reason why the variable, or a part of it, is left out. */
+  readonly reason?: string;
+}
+
+function convertVariable(fields: Fields): Converted {
+  const name = textOf(fields.name);
+  if (!VARIABLE_NAME.test(name))
+    return { reason: 'its name has other characters than letters, digits and _' };
+  const label = shortened(textOf(fields.label), MAX_NAME);
+  const current = chosenOf(fields);
+  const common: Variable = {
+    name,
+    ...(label !== '' && { label }),
+    ...(fields.multi === true && { isMultiple: true }),
+    ...(fields.includeAll === true && { hasAll: true }),
+    ...(current.length > 0 && { chosen: [...current] }),
+  };
+  const allValue = textOf(fields.allValue);
+  const all =
+    fields.includeAll === true && allValue !== '' && allValue.length <= MAX_TEXT ? { allValue } : {};
+  switch (fields.type) {
+    case 'query': {
+      const query = labelQueryOf(fields);
+      if (query === undefined)
+        return { reason: 'its query is other than label_values(label) and label_values(selector, label)' };
+      const variable = { ...common, ...all, query };
+      return textOf(fields.regex) === '' ? { variable } : { variable, reason: 'its regex is not applied' };
+    }
+    case 'custom':
+      return { variable: { ...common, ...all, values: listedValues(fields) } };
+    case 'interval':
+      return { variable: { ...common, values: listedValues(fields).filter((each) => each !== 'auto') } };
+    case 'constant':
+      return {
+        variable: {
+          name,
+          ...(label !== '' && { label }),
+          values: [shortened(textOf(fields.query), MAX_NAME)],
+        },
+      };
+    case 'textbox':
+      return {
+        variable: {
+          ...common,
+          chosen: current.length > 0 ? [...current] : [shortened(textOf(fields.query), MAX_NAME)],
+        },
+      };
+    default:
+      return { reason: `variables of type ${textOf(fields.type).slice(0, 50) || '?'} are not supported` };
+  }
+}
+
+/** Returns the values chosen at first; none if all are, or if they are not saved. */
+function chosenOf({ current }: Fields): readonly string[] {
+  const { value } = fieldsOf(current);
+  const values = (Array.isArray(value) ? value : [value]).map(textOf).filter((each) => each !== '');
+  const isSaved = values.every(
+    (each) => each !== ALL && !each.startsWith('$__auto') && each.length <= MAX_NAME,
+  );
+  return isSaved ? values.slice(0, MAX_VALUES) : [];
+}
+
+function labelQueryOf({ query, definition }: Fields): string | undefined {
+  const text = textOf(query) || textOf(fieldsOf(query).query) || textOf(definition);
+  return text.length <= MAX_TEXT && parseLabelValues(text) !== undefined ? text.trim() : undefined;
+}
+
+/** Splits a list such as `a, b, text : value`. A comma behind a backslash belongs to its value. */
+function listedValues({ query }: Fields): string[] {
+  const values = textOf(query)
+    .slice(0, MAX_TEXT)
+    .split(/(?<!\\),/)
+    .map((part) => part.replaceAll('\\,', ',').trim())
+    .map((part) => / : (.*)$/s.exec(part)?.[1]?.trim() ?? part)
+    .filter((part) => part !== '')
+    .map((part) => shortened(part, MAX_NAME));
+  return [...new Set(values)].slice(0, MAX_VALUES);
+}

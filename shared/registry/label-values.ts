@@ -1,0 +1,15 @@
+/** A query for the values of a label. */
+export interface LabelValues {
+  /** Only series that it selects count; undefined: all series. */
+  readonly selector?: string;
+  readonly label: string;
+}
+
+const QUERY = /^\s*label_values\((?:(.+),)?\s*([a-zA-Z_][a-zA-Z0-9_]*)\s*\)\s*$/s;
+
+/** Parses `label_values(label)` and `label_values(selector, label)`; undefined for any other text. */
+export function parseLabelValues(query: string): LabelValues | undefined {
+  const [, selector, label] = QUERY.exec(query) ?? [];
+  if (label === undefined) return undefined;
+  return selector === undefined || selector.trim() === '' ? { label } : { selector: selector.trim(), label };
+}
