@@ -3,6 +3,7 @@ import { version } from '../../package.json';
 import { archiveCommand } from './archive';
 import { connectCommand } from './connect';
 import { costCommand } from './cost';
+import { dashboardsCommands } from './dashboards';
 import { deleteCommand } from './delete';
 import { drainCommand } from './drain';
 import { importCommand } from './import';
@@ -40,6 +41,7 @@ export function opsProgram(): Command {
     keyCommands(),
     usageCommand(),
     rulesCommands(),
+    dashboardsCommands(),
     scaleCommand(),
     preflightCommand(),
     costCommand(),

@@ -46,6 +46,11 @@ const state: fc.Arbitrary<ViewState> = fc.record({
   dashboard: fc.option(text, { nil: undefined }),
   item: fc.option(text, { nil: undefined }),
   filters: fc.dictionary(fc.constantFrom('host.text', 'monitor.type'), text, { noNullPrototype: true }),
+  variables: fc.dictionary(
+    fc.stringMatching(/^[a-z_]{1,8}$/),
+    fc.array(text, { minLength: 1, maxLength: 3 }),
+    { noNullPrototype: true },
+  ),
 });
 
 describe('the address', () => {

@@ -299,10 +299,11 @@ export class Api {
   /**
    * Replaces an object.
    *
-   * @throws {ApiError} of kind `right` if the key may not write
+   * @param etag version to replace. @default any version
+   * @throws {ApiError} with status 412 if the object is another version
    */
-  put<T>(path: string, body: object): Promise<T> {
-    const change = { method: 'PUT', body } as const;
+  put<T>(path: string, body: object, etag?: string): Promise<T> {
+    const change = { method: 'PUT', body, ...(etag !== undefined && { etag }) } as const;
     return this.turns.take(
       async () => (await this.fetch<T>(path, AbortSignal.timeout(LIST_TIMEOUT_MS), change)).body,
     );
@@ -322,6 +323,7 @@ export class Api {
         headers: {
           'x-api-key': this.key,
           ...(posted === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(change?.etag === undefined ? {} : { 'if-match': change.etag }),
         },
         ...(posted === undefined ? {} : { body: JSON.stringify(posted) }),
         cache: 'no-store',
@@ -342,8 +344,8 @@ export class Api {
 
 /** A request that changes data. */
 type Change =
-  | { readonly method: 'POST' | 'PUT'; readonly body: object }
-  | { readonly method: 'DELETE'; readonly body?: never };
+  | { readonly method: 'POST' | 'PUT'; readonly body: object; readonly etag?: string }
+  | { readonly method: 'DELETE'; readonly body?: never; readonly etag?: never };
 
 export interface PrometheusAnswer<T> {
   readonly data: T;

@@ -3,17 +3,19 @@
 import '../language';
 import '../frame/shared-file';
 import { useEffect, useState } from 'preact/hooks';
-import type { Dashboard, Widget } from '../../../../shared/registry/dashboard';
+import type { Dashboard } from '../../../../shared/registry/dashboard';
 import { readDashboards } from '../api/dashboards';
 import { usePolling } from '../frame/polling';
-import { Toolbar } from '../frame/toolbar';
 import type { ViewProps } from '../frame/views';
 import { Breakable } from '../view/breakable';
 import { counted, formatTime } from '../view/format';
 import { encodeState } from '../view/view-state';
+import { DashboardEditor } from './dashboard-editor';
 import rules from './dashboards.css' with { type: 'text' };
+import { draftOf, openDraft, present, useDraft } from './drafts';
+import { ImportDashboard, NewDashboard } from './list-dialogs';
+import { OneDashboard } from './one-dashboard';
 import { useOpenAlerts } from './use-open-alerts';
-import { WidgetView } from './widgets';
 
 // Loaded here instead of with the page's own style, so that users who only look at graphs do not load these
 // rules.
@@ -24,12 +26,13 @@ document.adoptedStyleSheets.push(style);
 /** Interval of reads, ms. Dashboards rarely change, and the answer contains all of their widgets. */
 const EVERY_MS = 60_000;
 
-/** Shows a list of all dashboards, or the widgets of one. */
+/** Shows a list of all dashboards, one dashboard, or one that is being edited. */
 export function DashboardsView(props: ViewProps) {
-  const { api, state, onAnswer } = props;
+  const { api, state, onChange, onAnswer } = props;
   const [dashboards, setDashboards] = useState<readonly Dashboard[]>();
+  const [reads, setReads] = useState(0);
   usePolling(
-    [api],
+    [api, reads],
     () => readDashboards(api),
     (found) => {
       setDashboards((old) => (JSON.stringify(old) === JSON.stringify(found) ? old : found));
@@ -39,13 +42,55 @@ export function DashboardsView(props: ViewProps) {
     EVERY_MS,
   );
   const shown = dashboards?.find(({ id }) => id === state.dashboard);
+  const [draft, setDraft] = useDraft(dashboards === undefined ? undefined : state.dashboard);
+  const title = (draft === undefined ? shown : present(draft))?.title;
   useEffect(() => {
-    document.title = `${shown?.title ?? 'Dashboards'} · HeteroTSDB`;
-  }, [shown?.title]);
+    document.title = `${title ?? 'Dashboards'} · HeteroTSDB`;
+  }, [title]);
+  const widgets = (draft === undefined ? shown : present(draft))?.widgets ?? [];
+  const openAlerts = useOpenAlerts(
+    api,
+    widgets.some(({ type }) => type === 'alertStatus'),
+    onAnswer,
+  );
+  /** Shows a dashboard as it was stored, before the list is read again. */
+  const saved = (dashboard: Dashboard) => {
+    setDraft(undefined);
+    setDashboards((old) => [...(old ?? []).filter(({ id }) => id !== dashboard.id), dashboard]);
+    setReads((count) => count + 1);
+    if (dashboard.id !== state.dashboard) onChange({ dashboard: dashboard.id, variables: {} });
+  };
+  const deleted = ({ id }: Dashboard) => {
+    setDashboards((old) => old?.filter((each) => each.id !== id));
+    setReads((count) => count + 1);
+    onChange({ dashboard: undefined, variables: {} });
+  };
+  if (draft !== undefined)
+    return (
+      <section class="dashboards">
+        <DashboardEditor
+          {...props}
+          key={draft.base.id}
+          draft={draft}
+          stored={shown}
+          openAlerts={openAlerts}
+          onDraft={setDraft}
+          onSaved={saved}
+          onStale={() => setReads((count) => count + 1)}
+        />
+      </section>
+    );
   return (
     <section class="dashboards" aria-busy={dashboards === undefined}>
       {shown !== undefined ? (
-        <OneDashboard {...props} key={shown.id} dashboard={shown} />
+        <OneDashboard
+          {...props}
+          key={shown.id}
+          dashboard={shown}
+          openAlerts={openAlerts}
+          onEdit={() => setDraft(draftOf(shown))}
+          onDeleted={() => deleted(shown)}
+        />
       ) : (
         <>
           <h1 class="heading">Dashboards</h1>
@@ -58,7 +103,7 @@ export function DashboardsView(props: ViewProps) {
                   There is no dashboard {state.dashboard.slice(0, 100)}. It may have been deleted.
                 </p>
               )}
-              <DashboardList {...props} dashboards={dashboards} />
+              <DashboardList {...props} dashboards={dashboards} onSaved={saved} />
             </>
           )}
         </>
@@ -67,63 +112,54 @@ export function DashboardsView(props: ViewProps) {
   );
 }
 
-function DashboardList({ state, dashboards }: ViewProps & { readonly dashboards: readonly Dashboard[] }) {
-  if (dashboards.length === 0)
-    return (
-      <div class="empty-page">
-        <h2>No dashboards yet</h2>
-        <p>Push one with mkr:</p>
-        <pre>mkr --apibase {location.origin} dashboards push -F dashboard.json</pre>
-      </div>
-    );
-  return (
-    <ul>
-      {dashboards.map(({ id, title, memo, widgets, updatedAt }) => (
-        <li key={id} class="card">
-          <h2>
-            <a href={`#${encodeState({ ...state, dashboard: id })}`}>
-              <Breakable text={title} />
-            </a>
-          </h2>
-          {memo && <p>{memo}</p>}
-          <p class="note">
-            {counted(widgets?.length ?? 0, 'widget')}, changed {formatTime(updatedAt, state.utc)}
-          </p>
-        </li>
-      ))}
-    </ul>
-  );
+interface DashboardListProps extends ViewProps {
+  readonly dashboards: readonly Dashboard[];
+  readonly onSaved: (dashboard: Dashboard) => void;
 }
 
-function OneDashboard(props: ViewProps & { readonly dashboard: Dashboard }) {
-  const { api, state, span, dashboard, onChange, onAnswer } = props;
-  const isWide = useIsWide();
-  const widgets = inOrder(dashboard.widgets ?? []);
-  const openAlerts = useOpenAlerts(
-    api,
-    widgets.some(({ type }) => type === 'alertStatus'),
-    onAnswer,
-  );
+function DashboardList({ api, state, dashboards, onSaved }: DashboardListProps) {
+  const [dialog, setDialog] = useState<'new' | 'import'>();
+  const close = () => setDialog(undefined);
   return (
     <>
-      <p class="note">
-        <a href={`#${encodeState({ ...state, dashboard: undefined })}`}>All dashboards</a>
+      <p class="buttons">
+        <button type="button" onClick={() => setDialog('new')}>
+          New dashboard
+        </button>
+        <button type="button" onClick={() => setDialog('import')}>
+          Import from Grafana
+        </button>
       </p>
-      <h1 class="heading">
-        <Breakable text={dashboard.title} />
-      </h1>
-      {dashboard.memo && <p class="note">{dashboard.memo}</p>}
-      <Toolbar state={state} span={span} isOverHosts={false} hasTiers={false} onChange={onChange} />
-      {widgets.length === 0 && <p class="empty-page">This dashboard has no widgets.</p>}
-      <ul class="widgets">
-        {widgets.map((widget, i) => (
-          <li key={`${dashboard.updatedAt} ${i}`} style={isWide ? placeOf(widget) : undefined}>
-            <WidgetView
-              {...props}
-              widget={widget}
-              height={isWide ? plotHeight(widget) : PHONE_PLOT}
-              openAlerts={openAlerts}
-            />
+      {dialog === 'new' && (
+        <NewDashboard
+          api={api}
+          onClose={close}
+          onCreated={(created) => {
+            openDraft(draftOf(created));
+            onSaved(created);
+          }}
+        />
+      )}
+      {dialog === 'import' && <ImportDashboard api={api} onClose={close} onCreated={onSaved} />}
+      {dashboards.length === 0 && (
+        <div class="empty-page">
+          <h2>No dashboards yet</h2>
+          <p>Make one here, or push one with mkr:</p>
+          <pre>mkr --apibase {location.origin} dashboards push -F dashboard.json</pre>
+        </div>
+      )}
+      <ul>
+        {[...dashboards].sort(byTitle).map(({ id, title, memo, widgets, updatedAt }) => (
+          <li key={id} class="card">
+            <h2>
+              <a href={`#${encodeState({ ...state, dashboard: id, variables: {} })}`}>
+                <Breakable text={title} />
+              </a>
+            </h2>
+            {memo && <p>{memo}</p>}
+            <p class="note">
+              {counted(widgets?.length ?? 0, 'widget')}, changed {formatTime(updatedAt, state.utc)}
+            </p>
           </li>
         ))}
       </ul>
@@ -131,41 +167,6 @@ function OneDashboard(props: ViewProps & { readonly dashboard: Dashboard }) {
   );
 }
 
-/** Heights of a row and of the gap between two rows, in pixels. dashboards.css has the same values. */
-const ROW = 26;
-const GAP = 8;
-/** Height of a graph's card without its plot (title, legend, padding), in pixels. */
-const AROUND_PLOT = 100;
-const MIN_PLOT = 90;
-/** Height of a plot on a phone, where widgets are in a single column, in pixels. */
-const PHONE_PLOT = 190;
-const COLUMNS = 24;
-
-/** Sorts widgets from top to bottom, then from left to right: the order on a phone and for screen readers. */
-function inOrder(widgets: readonly Widget[]): readonly Widget[] {
-  return [...widgets].sort((a, b) => a.layout.y - b.layout.y || a.layout.x - b.layout.x);
-}
-
-function placeOf({ layout: { x, y, width, height } }: Widget) {
-  const column = Math.min(x, COLUMNS - 1);
-  return {
-    gridColumn: `${column + 1} / span ${Math.max(1, Math.min(width, COLUMNS - column))}`,
-    gridRow: `${y + 1} / span ${Math.max(1, height)}`,
-  };
-}
-
-function plotHeight({ layout: { height } }: Widget): number {
-  return Math.max(MIN_PLOT, height * (ROW + GAP) - GAP - AROUND_PLOT);
-}
-
-/** Whether the window is wide enough for several columns. */
-function useIsWide(): boolean {
-  const [query] = useState(() => matchMedia('(min-width: 700px)'));
-  const [isWide, setWide] = useState(query.matches);
-  useEffect(() => {
-    const changed = () => setWide(query.matches);
-    query.addEventListener('change', changed);
-    return () => query.removeEventListener('change', changed);
-  }, []);
-  return isWide;
+function byTitle(a: Dashboard, b: Dashboard): number {
+  return a.title < b.title ? -1 : a.title > b.title ? 1 : 0;
 }

@@ -9,6 +9,7 @@ import { QueryGraph } from '../graphs/query-graph';
 import type { DrawnQuery } from '../graphs/ways';
 import { fixedRange, scaled, type TimeRange } from '../view/time-range';
 import { hiddenWith } from '../view/view-state';
+import { TableWidget } from './table-widget';
 import { attempt, Problem, unlessRefused, WidgetCard, type WidgetProps } from './widget-card';
 import { expressionQueries, legendOf, namedGraph, queryAt, roleGraph } from './widget-queries';
 
@@ -28,8 +29,11 @@ export function GraphWidget(props: WidgetProps<'graph'>) {
       return <SourceGraph {...props} graph={graph} />;
     case 'role':
       return <RoleGraph {...props} graph={graph} />;
-    case 'expression':
     case 'query':
+      if (props.widget.showsTable === true)
+        return <TableWidget {...props} query={graph.query} legend={graph.legend} />;
+      return <DrawnGraph {...props} graph={graph} />;
+    case 'expression':
       return <DrawnGraph {...props} graph={graph} />;
     case 'unknown':
       return (

@@ -94,16 +94,27 @@ export function legendOf(legend: string | null | undefined): ((labels: LabelMap)
 /** Shortest window of a rate, in seconds. Agents post once a minute, and a rate needs several samples. */
 const MIN_RATE_S = 240;
 
-/** Replaces variables in a query by durations of the graph. */
+const DURATION =
+  /\$(?:__(rate_interval|interval|range)(_ms|_s)?\b|\{__(rate_interval|interval|range)(_ms|_s)?\})/g;
+
+/** Replaces variables in a query by durations of the graph: `$__range`, and `$__range_s` as a number. */
 export function queryAt(query: string, stepS: number, { fromS, toS }: Span): string {
   const durations: Readonly<Record<string, number>> = {
-    $__interval: stepS,
-    $__rate_interval: Math.max(MIN_RATE_S, stepS),
-    $__range: Math.max(1, Math.round(toS - fromS)),
+    interval: stepS,
+    rate_interval: Math.max(MIN_RATE_S, stepS),
+    range: Math.max(1, Math.round(toS - fromS)),
   };
-  return quotedNames(query).replace(/\$__(rate_interval|interval|range)\b/g, (name) =>
-    durationText(durations[name]!),
-  );
+  return quotedNames(query).replace(DURATION, (_, plain, plainUnit, braced, bracedUnit) => {
+    const seconds = durations[plain ?? braced]!;
+    const unit = plainUnit ?? bracedUnit;
+    return unit === undefined ? durationText(seconds) : String(unit === '_ms' ? seconds * 1000 : seconds);
+  });
+}
+
+/** Formats a value of a table: up to six significant digits, and large numbers in groups of three. */
+export function valueText(value: string): string {
+  const number = Number(value);
+  return Number.isFinite(number) ? number.toLocaleString('en', { maximumSignificantDigits: 6 }) : value;
 }
 
 /**

@@ -65,6 +65,8 @@ export interface ViewState {
   readonly item: string | undefined;
   /** Filters of lists by name, such as `status` of hosts. */
   readonly filters: Readonly<Record<string, string>>;
+  /** Chosen values of the dashboard's variables, by name. Others have the values that the dashboard chooses. */
+  readonly variables: Readonly<Record<string, readonly string[]>>;
 }
 
 export const INITIAL_STATE: ViewState = {
@@ -86,6 +88,7 @@ export const INITIAL_STATE: ViewState = {
   dashboard: undefined,
   item: undefined,
   filters: {},
+  variables: {},
 };
 
 /** Returns the hidden lines after a line was hidden or shown. */
@@ -129,6 +132,8 @@ export function encodeState(state: ViewState): string {
   if (state.dashboard !== undefined) add('dashboard', state.dashboard);
   if (state.item !== undefined) add('item', state.item);
   for (const [name, value] of Object.entries(state.filters)) add('filter', `${name}:${value}`);
+  for (const [name, values] of Object.entries(state.variables))
+    for (const value of values) add('var', `${name}:${value}`);
   return fields.join('&');
 }
 
@@ -160,6 +165,7 @@ export function decodeState(hash: string): ViewState {
     dashboard: fields.get('dashboard') || undefined,
     item: fields.get('item') || undefined,
     filters: Object.fromEntries(pairsOf(fields.getAll('filter'))),
+    variables: variablesOf(fields.getAll('var')),
   };
 }
 
@@ -205,6 +211,12 @@ function rangeOf(fields: URLSearchParams): TimeRange | undefined {
   const [fromS, toS] = [wholeNumber(fields.get('from')), wholeNumber(fields.get('to'))];
   if (fromS === undefined || toS === undefined) return undefined;
   return within(toS - fromS, MIN_SPAN_S, MAX_SPAN_S) === undefined ? undefined : { fromS, toS };
+}
+
+function variablesOf(texts: readonly string[]): ViewState['variables'] {
+  const found = new Map<string, string[]>();
+  for (const [name, value] of pairsOf(texts)) found.set(name, [...(found.get(name) ?? []), value]);
+  return Object.fromEntries(found);
 }
 
 function within(value: number | undefined, min: number, max: number): number | undefined {

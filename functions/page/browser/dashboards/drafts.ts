@@ -1,0 +1,57 @@
+import { useState } from 'preact/hooks';
+import type { Dashboard, DashboardSpec } from '../../../../shared/registry/dashboard';
+
+/** A dashboard that is being edited. */
+export interface Draft {
+  /** The version that the edit began with. */
+  readonly base: Dashboard;
+  /** The dashboard after each change, oldest first. */
+  readonly steps: readonly Dashboard[];
+}
+
+/** Most changes that can be undone. */
+const MAX_STEPS = 100;
+
+export function draftOf(base: Dashboard): Draft {
+  return { base, steps: [] };
+}
+
+export function present({ base, steps }: Draft): Dashboard {
+  return steps.at(-1) ?? base;
+}
+
+export function withStep(draft: Draft, dashboard: Dashboard): Draft {
+  return { ...draft, steps: [...draft.steps, dashboard].slice(-MAX_STEPS) };
+}
+
+export function undone(draft: Draft): Draft {
+  return { ...draft, steps: draft.steps.slice(0, -1) };
+}
+
+/** Returns what is saved of a dashboard. */
+export function specOf({ id: _, createdAt: _c, updatedAt: _u, ...spec }: Dashboard): DashboardSpec {
+  return spec;
+}
+
+/** Drafts by dashboard. They outlive the view, so a look at another view loses nothing. */
+const drafts = new Map<string, Draft>();
+
+addEventListener('beforeunload', (event) => {
+  if ([...drafts.values()].some(({ steps }) => steps.length > 0)) event.preventDefault();
+});
+
+export function openDraft(draft: Draft): void {
+  drafts.set(draft.base.id, draft);
+}
+
+/** Returns the draft of a dashboard, and a function that changes it or, without a draft, ends it. */
+export function useDraft(id: string | undefined): [Draft | undefined, (draft: Draft | undefined) => void] {
+  const [, setCount] = useState(0);
+  const setDraft = (draft: Draft | undefined) => {
+    if (id === undefined) return;
+    if (draft === undefined) drafts.delete(id);
+    else drafts.set(id, draft);
+    setCount((count) => count + 1);
+  };
+  return [id === undefined ? undefined : drafts.get(id), setDraft];
+}

@@ -1,0 +1,26 @@
+import { useEffect, useState } from 'preact/hooks';
+
+interface FullScreenProps {
+  readonly element: { readonly current: HTMLElement | null };
+  readonly onFail: (message: string) => void;
+}
+
+/** Shows an element on the whole screen, where a browser can do that. */
+export function FullScreen({ element, onFail }: FullScreenProps) {
+  const [isFull, setFull] = useState(document.fullscreenElement !== null);
+  useEffect(() => {
+    const changed = () => setFull(document.fullscreenElement !== null);
+    document.addEventListener('fullscreenchange', changed);
+    return () => document.removeEventListener('fullscreenchange', changed);
+  }, []);
+  if (!document.fullscreenEnabled) return null;
+  const toggle = () =>
+    (isFull ? document.exitFullscreen() : element.current!.requestFullscreen()).catch(() =>
+      onFail('The browser does not allow full screen.'),
+    );
+  return (
+    <button type="button" aria-pressed={isFull} onClick={toggle}>
+      Full screen
+    </button>
+  );
+}

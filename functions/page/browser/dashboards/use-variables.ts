@@ -1,0 +1,110 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { quotedNames } from '../../../../shared/promql/dotted-names';
+import type { Variable } from '../../../../shared/registry/dashboard';
+import { parseLabelValues } from '../../../../shared/registry/label-values';
+import { type Api, ApiError } from '../api/api';
+import type { ViewProps } from '../frame/views';
+import { byNature } from '../view/natural-order';
+import type { Span } from '../view/time-range';
+import { ALL, type Chosen, type ChosenValues, chosenOf, namesIn, queryText } from './variables';
+
+/** A variable, and what its reader may choose. */
+export interface VariableChoice {
+  readonly variable: Variable;
+  /** Values to choose from. Undefined: the values are being read, or are free text. */
+  readonly options: readonly string[] | undefined;
+  readonly chosen: Chosen | undefined;
+  readonly problem?: string;
+}
+
+type Answer = readonly string[] | { readonly problem: string };
+
+/** Most values of a label that are offered. */
+const MAX_OPTIONS = 5_000;
+
+/** Reads the values of a dashboard's variables, and returns those that are chosen. */
+export function useVariables(
+  { api, state, span, returns, onAnswer }: Pick<ViewProps, 'api' | 'state' | 'span' | 'returns' | 'onAnswer'>,
+  variables: readonly Variable[],
+): {
+  readonly choices: readonly VariableChoice[];
+  readonly values: ChosenValues;
+  readonly isComplete: boolean;
+} {
+  const [answers, setAnswers] = useState<ReadonlyMap<string, Answer>>(new Map());
+  const { choices, values, wanted } = resolved(variables, state.variables, answers);
+  useEffect(() => {
+    let isOver = false;
+    for (const query of wanted)
+      readValues(api, query, span).then(
+        (found) => {
+          if (!isOver) setAnswers((old) => new Map(old).set(query, found));
+          onAnswer(undefined);
+        },
+        (error: unknown) => {
+          if (error instanceof ApiError && error.kind !== 'refused') onAnswer(error);
+          const problem = (error as Error).message;
+          if (!isOver) setAnswers((old) => new Map(old).set(query, { problem }));
+        },
+      );
+    return () => {
+      isOver = true;
+    };
+  }, [api, returns, wanted.join('\n')]);
+  // The same object while the values are equal, so that widgets are not read again.
+  const key = JSON.stringify([...values].map(([name, { chosen }]) => [name, chosen]));
+  const stable = useMemo(() => values, [key, variables]);
+  return { choices, values: stable, isComplete: values.size === variables.length };
+}
+
+/** Resolves variables in order: the query of one may refer to those before it. */
+function resolved(
+  variables: readonly Variable[],
+  picked: ViewProps['state']['variables'],
+  answers: ReadonlyMap<string, Answer>,
+) {
+  const values = new Map<string, { readonly variable: Variable; readonly chosen: Chosen }>();
+  const wanted: string[] = [];
+  const choices = variables.map((variable): VariableChoice => {
+    const { query } = variable;
+    const isReady = query == null || namesIn(query).every((name) => isKnown(name, variables, values));
+    const asked = query == null || !isReady ? undefined : queryText(query, values);
+    const answer = asked === undefined ? undefined : answers.get(asked);
+    if (asked !== undefined && answer === undefined) wanted.push(asked);
+    const problem = answer !== undefined && 'problem' in answer ? answer.problem : undefined;
+    const listed =
+      query == null
+        ? (variable.values ?? undefined)
+        : problem === undefined
+          ? (answer as readonly string[])
+          : [];
+    const chosen = chosenOf(variable, listed ?? (query == null ? [''] : undefined), picked[variable.name]);
+    // Without any value, a query would be read with the variable's name in it.
+    const settled = chosen !== ALL && chosen?.length === 0 ? [''] : chosen;
+    if (settled !== undefined) values.set(variable.name, { variable, chosen: settled });
+    return { variable, options: listed, chosen: settled, ...(problem !== undefined && { problem }) };
+  });
+  return { choices, values, wanted };
+}
+
+function isKnown(
+  name: string,
+  variables: readonly Variable[],
+  values: ReadonlyMap<string, unknown>,
+): boolean {
+  return values.has(name) || !variables.some((each) => each.name === name);
+}
+
+async function readValues(api: Api, query: string, { fromS, toS }: Span): Promise<readonly string[]> {
+  const asked = parseLabelValues(query);
+  if (asked === undefined) throw new Error('expected label_values(label) or label_values(selector, label)');
+  const fields = {
+    start: String(Math.floor(fromS)),
+    end: String(Math.ceil(toS)),
+    limit: String(MAX_OPTIONS),
+    ...(asked.selector !== undefined && { 'match[]': quotedNames(asked.selector) }),
+  };
+  const path = `label/${encodeURIComponent(asked.label)}/values`;
+  const { data } = await api.prometheus<string[]>(path, fields, AbortSignal.timeout(20_000));
+  return data.slice(0, MAX_OPTIONS).sort(byNature);
+}
