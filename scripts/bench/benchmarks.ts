@@ -8,6 +8,7 @@ import type { Benchmark } from './frame/bench';
 import { http } from './http';
 import { ingest } from './ingest';
 import { minutes } from './minutes';
+import { monitors } from './monitors';
 import { noisy } from './noisy';
 import { placement } from './placement';
 import { promql } from './promql';
@@ -27,7 +28,7 @@ import { units } from './units';
 export const BENCHMARKS: readonly Benchmark[] = [
   ...[codec, archive, archiveDay, minutes],
   ...[ingest, flush, query, history, promql, http],
-  ...[index, caches, placement, spread, tenants, noisy, rules, coldStart, units],
+  ...[index, caches, placement, spread, tenants, noisy, rules, monitors, coldStart, units],
   // Reproductions of published studies.
   ...[paper, kudu, elastic, tiers, layout],
 ];
