@@ -55,8 +55,9 @@ export function DashboardEditor(props: DashboardEditorProps) {
     try {
       onSaved(await write());
     } catch (error) {
-      // The stored version is read, and then it is said that somebody changed the dashboard.
-      if ((error as ApiError).status === 412) onStale();
+      // Somebody changed or deleted the dashboard, which is said once the stored one has been read.
+      const { status } = error as ApiError;
+      if (status === 412 || status === 404) onStale();
       else setProblem((error as Error).message);
     }
     setSaving(false);

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 
 interface DialogProps {
   readonly title: string;
@@ -11,10 +11,15 @@ interface DialogProps {
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  useEffect(() => {
+  useLayoutEffect(() => {
     const shown = dialog.current!;
+    const opener = document.activeElement;
     shown.showModal();
-    return () => shown.close();
+    return () => {
+      shown.close();
+      // The dialog is gone by then, and the rest of the page takes the focus again.
+      setTimeout(() => opener instanceof HTMLElement && opener.focus());
+    };
   }, []);
   return (
     <dialog

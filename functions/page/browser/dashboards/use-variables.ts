@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { quotedNames } from '../../../../shared/promql/dotted-names';
 import type { Variable } from '../../../../shared/registry/dashboard';
 import { parseLabelValues } from '../../../../shared/registry/label-values';
@@ -33,24 +33,32 @@ export function useVariables(
 } {
   const [answers, setAnswers] = useState<ReadonlyMap<string, Answer>>(new Map());
   const { choices, values, wanted } = resolved(variables, state.variables, answers);
+  const pending = useRef(new Set<string>());
   useEffect(() => {
-    let isOver = false;
-    for (const query of wanted)
+    for (const query of wanted) {
+      if (pending.current.has(query)) continue;
+      pending.current.add(query);
+      const settle = (answer: Answer) => {
+        pending.current.delete(query);
+        setAnswers((old) => new Map(old).set(query, answer));
+      };
       readValues(api, query, span).then(
         (found) => {
-          if (!isOver) setAnswers((old) => new Map(old).set(query, found));
+          settle(found);
           onAnswer(undefined);
         },
         (error: unknown) => {
+          settle({ problem: (error as Error).message });
           if (error instanceof ApiError && error.kind !== 'refused') onAnswer(error);
-          const problem = (error as Error).message;
-          if (!isOver) setAnswers((old) => new Map(old).set(query, { problem }));
         },
       );
-    return () => {
-      isOver = true;
-    };
-  }, [api, returns, wanted.join('\n')]);
+    }
+  }, [api, wanted.join('\n')]);
+  // After the server was gone, what failed is read again.
+  useEffect(
+    () => setAnswers((old) => new Map([...old].filter(([, answer]) => !('problem' in answer)))),
+    [returns],
+  );
   // The same object while the values are equal, so that widgets are not read again.
   const key = JSON.stringify([...values].map(([name, { chosen }]) => [name, chosen]));
   const stable = useMemo(() => values, [key, variables]);
