@@ -343,7 +343,7 @@ describe('editing of dashboards', () => {
     await button(page, 'Save').click();
     await notice.getByText('Somebody deleted this dashboard while you edited it.').waitFor();
     await button(page, 'Save mine as a new dashboard').click();
-    await page.getByRole('heading', { name: 'Mine again', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Mine again', exact: true, level: 1 }).waitFor();
     expect(page.url()).not.toContain(id);
     await page.close();
     expect(new Set(pages.errors.splice(0))).toEqual(new Set([expect.stringMatching(REQUEST_FAILED)]));
