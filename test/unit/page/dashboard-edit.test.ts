@@ -54,7 +54,7 @@ describe('the arrangement of widgets', () => {
       width: fc.integer({ min: 1, max: 24 }),
       height: fc.integer({ min: 1, max: 12 }),
     });
-    fc.assert(
+    void fc.assert(
       fc.property(
         fc.array(place, { minLength: 1, maxLength: 20 }),
         fc.nat(),

@@ -484,7 +484,7 @@ describe('a file', () => {
         fc.dictionary(fc.constantFrom(...keys), tie('json')),
       ),
     }));
-    fc.assert(
+    void fc.assert(
       fc.property(fc.array(json, { maxLength: 5 }), json, json, (panels, templating, title) => {
         const text = JSON.stringify({ title, panels, templating: { list: [templating] } });
         const { dashboard } = convertGrafana(text);
