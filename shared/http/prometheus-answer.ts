@@ -97,26 +97,54 @@ function resultJson(value: QueryValue, atMs: number): string {
       return pair(atMs, value.values[0]!);
     case 'string':
       return `[${atMs / 1000},${JSON.stringify(value.value)}]`;
-    case 'vector':
+    case 'vector': {
+      const seconds = String(atMs / 1000);
       return `[${value.series
-        .map(({ labels, values }) => `{"metric":${metricJson(labels)},"value":${pair(atMs, values[0]!)}}`)
+        .map(
+          ({ labels, values }) =>
+            `{"metric":${metricJson(labels)},"value":[${seconds},"${valueText(values[0]!)}"]}`,
+        )
         .join(',')}]`;
-    case 'matrix':
-      return `[${value.series.map((each) => `{"metric":${metricJson(each.labels)},"values":[${pairs(each)}]}`).join(',')}]`;
+    }
+    case 'matrix': {
+      const times = new TimeTexts();
+      return `[${value.series.map((each) => `{"metric":${metricJson(each.labels)},"values":[${pairs(each, times)}]}`).join(',')}]`;
+    }
   }
 }
 
-function pairs({ timestamps, values }: ResultSeries): string {
-  const texts: string[] = new Array(timestamps.length);
-  for (let i = 0; i < timestamps.length; i++) texts[i] = pair(timestamps[i]!, values[i]!);
-  return texts.join(',');
+/** Texts of times in seconds. Series of a matrix mostly have the same times, so each is formatted once. */
+class TimeTexts {
+  private times: Float64Array = new Float64Array(0);
+  private texts: string[] = [];
+
+  of(timestamps: Float64Array): readonly string[] {
+    const { times, texts } = this;
+    if (timestamps.length === times.length && timestamps.every((ms, i) => ms === times[i])) return texts;
+    this.times = timestamps;
+    this.texts = Array.from(timestamps, (ms) => String(ms / 1000));
+    return this.texts;
+  }
+}
+
+function pairs({ timestamps, values }: ResultSeries, times: TimeTexts): string {
+  const seconds = times.of(timestamps);
+  let text = '';
+  for (let i = 0; i < values.length; i++)
+    text += `${i === 0 ? '' : ','}[${seconds[i]},"${valueText(values[i]!)}"]`;
+  return text;
 }
 
 function pair(ms: number, value: number): string {
   return `[${ms / 1000},"${valueText(value)}"]`;
 }
 
-/** Returns labels as a JSON object. `Object.fromEntries` keeps a label named `__proto__`. */
+/** Returns labels as a JSON object. Assignment takes half of the time of `Object.fromEntries`, but loses `__proto__`. */
 export function metricJson(labels: Labels): string {
-  return JSON.stringify(Object.fromEntries(labels));
+  const metric: Record<string, string> = {};
+  for (const [name, value] of labels) {
+    if (name === '__proto__') return JSON.stringify(Object.fromEntries(labels));
+    metric[name] = value;
+  }
+  return JSON.stringify(metric);
 }

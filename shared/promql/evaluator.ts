@@ -515,7 +515,7 @@ function withoutStale(samples: SampleColumns): SampleColumns {
   };
 }
 
-function timesOf({ startMs, stepMs, count }: Steps): Float64Array {
+export function timesOf({ startMs, stepMs, count }: Steps): Float64Array {
   return Float64Array.from({ length: count }, (_, step) => startMs + step * stepMs);
 }
 

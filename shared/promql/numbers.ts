@@ -72,12 +72,13 @@ export function parseNumber(text: string): number | undefined {
  * `NaN`.
  */
 export function valueText(value: number): string {
+  if (Number.isSafeInteger(value) && value !== 0) return String(value);
   if (Number.isNaN(value)) return 'NaN';
   if (value === Number.POSITIVE_INFINITY) return '+Inf';
   if (value === Number.NEGATIVE_INFINITY) return '-Inf';
   if (Object.is(value, -0)) return '-0';
   const text = String(value);
-  return text.replace(/e([+-])(\d)$/, 'e$10$2');
+  return text.includes('e') ? text.replace(/e([+-])(\d)$/, 'e$10$2') : text;
 }
 
 /** Formats a value without an exponent, as `count_values` does in its label. */

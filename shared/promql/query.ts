@@ -1,12 +1,12 @@
 import type { Labels } from '../model/labels';
 import type { TimeRange } from '../model/selection';
 import { PromqlError } from './errors';
-import { Evaluator, Remarks, type SampleCounts } from './evaluator';
+import { Evaluator, Remarks, type SampleCounts, timesOf } from './evaluator';
 import { parsePromql } from './parser';
 import { type AllowedRollups, type PlannedSelect, planSelects, type QueryContext } from './plan';
 import type { AskedUnits, SampleColumns, SampleStore } from './store';
 import { type Expr, type Selector, typeOf } from './syntax';
-import { Budget, compareLabels, type Steps, type Vectors } from './vectors';
+import { Budget, type Steps, sortByLabels, type Vectors } from './vectors';
 import type { LiveSamples } from './window-functions';
 
 /** Limits of one query. */
@@ -161,12 +161,12 @@ function resultOf(evaluator: Evaluator, expr: Expr, steps: Steps, isInstant: boo
     }
     case 'vector': {
       const series = seriesOf(evaluator.vectors(expr, steps), steps);
-      if (!isInstant || !isOrdered(expr)) sortSeries(series);
-      return { type: isInstant ? 'vector' : 'matrix', series };
+      const isSorted = isInstant && isOrdered(expr);
+      return { type: isInstant ? 'vector' : 'matrix', series: isSorted ? series : sortByLabels(series) };
     }
     case 'matrix': {
       const range = inner(expr) as Extract<Expr, { kind: 'range' | 'subquery' }>;
-      return { type: 'matrix', series: sortSeries(evaluator.windowOf(range, steps)) };
+      return { type: 'matrix', series: sortByLabels(evaluator.windowOf(range, steps)) };
     }
   }
 }
@@ -184,24 +184,26 @@ function isOrdered(given: Expr): boolean {
   );
 }
 
-function sortSeries(series: ResultSeries[]): ResultSeries[] {
-  return series.sort((a, b) => compareLabels(a.labels, b.labels));
-}
-
-/** Converts the rows of vectors to series, without empty steps and rows. */
-function seriesOf({ labels, values, present }: Vectors, { startMs, stepMs, count }: Steps): ResultSeries[] {
-  return labels.flatMap((each, row) => {
+/** Converts the rows of vectors to series, without empty steps and rows. Rows without gaps share their times. */
+function seriesOf({ labels, values, present }: Vectors, steps: Steps): ResultSeries[] {
+  const { count } = steps;
+  const times = timesOf(steps);
+  const found: ResultSeries[] = [];
+  for (const [row, each] of labels.entries()) {
+    const [from, to] = [row * count, (row + 1) * count];
     let length = 0;
-    for (let at = row * count; at < (row + 1) * count; at++) length += present[at]!;
-    if (length === 0) return [];
-    const series = { labels: each, timestamps: new Float64Array(length), values: new Float64Array(length) };
-    for (let step = 0, i = 0; step < count; step++) {
-      if (present[row * count + step] === 0) continue;
-      series.timestamps[i] = startMs + step * stepMs;
-      series.values[i++] = values[row * count + step]!;
+    for (let at = from; at < to; at++) length += present[at]!;
+    if (length === count) found.push({ labels: each, timestamps: times, values: values.subarray(from, to) });
+    else if (length > 0) {
+      const isThere = (_: number, step: number) => present[from + step] === 1;
+      found.push({
+        labels: each,
+        timestamps: times.filter(isThere),
+        values: values.subarray(from, to).filter(isThere),
+      });
     }
-    return [series];
-  });
+  }
+  return found;
 }
 
 /** Returns a function that gives line and column of an expression's first character. */

@@ -168,6 +168,29 @@ function pickRows({ steps, labels, values, present }: Vectors, isKept: (row: num
   return { steps, labels: kept, values: values.subarray(0, points), present: present.subarray(0, points) };
 }
 
+/** Sorts series by {@link compareLabels}, mostly by comparing one text of each. */
+export function sortByLabels<T extends { readonly labels: Labels }>(series: readonly T[]): T[] {
+  const keyed = series.map((each) => ({ each, key: sortKey(each.labels) }));
+  keyed.sort((a, b) => {
+    if (a.key === undefined || b.key === undefined) return compareLabels(a.each.labels, b.each.labels);
+    return a.key < b.key ? -1 : a.key > b.key ? 1 : 0;
+  });
+  return keyed.map(({ each }) => each);
+}
+
+/** The character before all others, and those whose order in UTF-16 is not that in UTF-8. */
+const UNORDERED = /[\0\ud800-\uffff]/;
+
+/** Returns a text by which labels sort; undefined if there is none. */
+function sortKey(labels: Labels): string | undefined {
+  let key = '';
+  for (const [name, value] of labels) {
+    if (UNORDERED.test(name) || UNORDERED.test(value)) return undefined;
+    key += `${name}\0${value}\0`;
+  }
+  return key;
+}
+
 /** Compares label sets by names and values, in byte order of UTF-8. */
 export function compareLabels(a: Labels, b: Labels): number {
   for (let i = 0; i < a.length && i < b.length; i++) {
