@@ -1,3 +1,4 @@
+import { PRICE } from '../cost/prices';
 import { DAY_MS } from '../model/duration';
 import { matchersText } from '../model/matcher';
 import { TIERS, type Tier } from '../model/tier';
@@ -17,16 +18,19 @@ export function explain(
   allowed: AllowedRollups | undefined,
   used: ReadonlyMap<StoreUnit, number>,
 ): Explanation {
+  const readUnits = used.get('ReadUnits') ?? 0;
+  const objectGets = used.get('ObjectGets') ?? 0;
   return {
     reads: readings.map((reading) => explained(reading, allowed)),
     memoryCalls: used.get('RedisCalls') ?? 0,
-    readUnits: used.get('ReadUnits') ?? 0,
-    objectGets: used.get('ObjectGets') ?? 0,
+    readUnits,
+    objectGets,
+    dollars: readUnits * PRICE.warmReadUnit + objectGets * PRICE.objectGet,
   };
 }
 
 function explained(
-  { matchers, range, units, series, rolledDays, tiers }: SelectorReading,
+  { matchers, range, units, series, rounds, rolledDays, tiers }: SelectorReading,
   allowed: AllowedRollups | undefined,
 ): ExplainedRead {
   const ofTier = (tier: Tier) => {
@@ -40,6 +44,7 @@ function explained(
     series,
     read: units === undefined ? 'samples' : `units of ${units.unitMs / 1000}s`,
     why: whyOf(units !== undefined, range.toMs - range.fromMs, allowed),
+    rounds,
     rollupDays: rolledDays,
     tiers: Object.fromEntries(TIERS.map((tier) => [tier, ofTier(tier)])) as ExplainedRead['tiers'],
   };

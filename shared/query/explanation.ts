@@ -10,6 +10,8 @@ export interface ExplainedRead {
   /** `samples`, or the length of the units that replaced them. */
   readonly read: string;
   readonly why: string;
+  /** Number of rounds of requests behind memory, each of which waited for the one before. */
+  readonly rounds: number;
   /** Number of days read from rollups, summed over all sources. */
   readonly rollupDays: number;
   readonly tiers: Readonly<
@@ -24,4 +26,6 @@ export interface Explanation {
   readonly memoryCalls: number;
   readonly readUnits: number;
   readonly objectGets: number;
+  /** What these read units and requests cost, at the prices of shared/cost/prices.ts. */
+  readonly dollars: number;
 }

@@ -28,6 +28,8 @@ export interface Fetched extends Partial<Answers> {
   readonly cold?: readonly LocatedBlock[];
   /** Units from rollups, and the number of days they cover. */
   readonly rolled?: RolledReading & { readonly days: number };
+  /** Number of rounds, each of which waited for the one before. */
+  readonly rounds?: number;
   /** The time that each tier took, ms. */
   readonly warmMs?: number;
   readonly coldMs?: number;
@@ -71,7 +73,7 @@ export async function readRounds(
 ): Promise<Fetched> {
   const { days, isPruned, isSeen } = facts;
   if (days.length === 0) return {};
-  for (;;) {
+  for (let before = 0; ; ) {
     const beganMs = now();
     const noted = days.filter(({ day }) => unarchived.has(partitionOn(day), day, beganMs));
     const known = {
@@ -80,12 +82,14 @@ export async function readRounds(
       seen: new Set((isPruned ? noted : days).filter(isSeen).map(({ day }) => day)),
     };
     const round = planRounds(known);
-    const found = await fetchAll(fetch, round);
+    const found = await fetchAll(fetch, round, before);
     for (const day of unarchivedDays(known, round, answersOf(found)))
       unarchived.add(partitionOn(day), day, beganMs);
     if (unarchived.isFresh(beganMs, now())) return found;
     const { listed } = await fetch({ manifest: days });
-    if (days.every(({ day }) => objectsOf(found, day) === objectsOf({ listed }, day))) return found;
+    before = found.rounds! + 1;
+    if (days.every(({ day }) => objectsOf(found, day) === objectsOf({ listed }, day)))
+      return { ...found, rounds: before };
   }
 }
 
@@ -94,13 +98,20 @@ function objectsOf({ listed }: Pick<Fetched, 'listed'>, day: Day): string | unde
   return listed?.get(day)?.archived?.identity;
 }
 
-async function fetchAll(fetch: (asks: Asks) => Promise<Fetched>, first: Round): Promise<Fetched> {
+/** @param before number of earlier rounds of the read */
+async function fetchAll(
+  fetch: (asks: Asks) => Promise<Fetched>,
+  first: Round,
+  before: number,
+): Promise<Fetched> {
   let all: Fetched = {};
+  let rounds = before;
   for (let round: Round | undefined = first; round !== undefined; ) {
     const found: Fetched = await fetch(round.asks);
     all = {
       ...all,
       ...found,
+      rounds: ++rounds,
       warm: [...(all.warm ?? []), ...(found.warm ?? [])],
       cold: [...(all.cold ?? []), ...(found.cold ?? [])],
       warmMs: (all.warmMs ?? 0) + (found.warmMs ?? 0),

@@ -63,6 +63,8 @@ export interface Reading {
   /** Undefined if the read's steps are not made of rollup units, or if no day was aggregated. */
   readonly rolled?: RolledDaysReading | undefined;
   readonly tiers: Readonly<Record<Tier, TierReading>>;
+  /** Number of rounds of requests behind memory; 0 when memory had everything. */
+  readonly rounds: number;
   /**
    * Samples that arrived at this time or later may be missing, ms; undefined when none are. See {@link
    * IncompleteReadError}.
@@ -177,6 +179,7 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Rea
       warm: beyond.warm.reading,
       cold: withPlaces(beyond.cold.reading, rolledPlaces),
     },
+    rounds: found.rounds ?? 0,
     missingSinceMs,
   };
 }
@@ -231,8 +234,14 @@ function joinReadings(readings: readonly Reading[]): Reading {
   return {
     block: mergeAll(readings.map(({ block }) => block))!,
     tiers: joinTiers(readings.map(({ tiers }) => tiers)),
+    rounds: mostRounds(readings),
     missingSinceMs: missing.length === 0 ? undefined : Math.min(...missing),
   };
+}
+
+/** Reads at the same time do their rounds together. */
+export function mostRounds(readings: readonly Pick<Reading, 'rounds'>[]): number {
+  return readings.reduce((most, { rounds }) => Math.max(most, rounds), 0);
 }
 
 /** Joins readings of tiers. A tier's duration is that of the slowest reading. */

@@ -16,7 +16,7 @@ import { type Limiter, limiter, mapLimited, SharedCalls } from '../platform/conc
 import type { HostLabels } from '../registry/host-labels';
 import type { Tenant } from '../tenancy/tenants';
 import { DEFAULT_LIMITS, joinedTo, type SourceSeries, withJoined } from './find-series';
-import { joinTiers, type Reading } from './read';
+import { joinTiers, mostRounds, type Reading } from './read';
 import { ExpectedSamples, ReadBudget } from './read-budget';
 import type { ReadDependencies, ReadSteps } from './read-context';
 import type { Selections, VersionedView } from './selections';
@@ -67,7 +67,7 @@ export interface SourceBlock extends LayoutBlock {
   readonly rolled?: readonly Units[] | undefined;
 }
 
-export interface Selected extends Pick<Reading, 'missingSinceMs'> {
+export interface Selected extends Pick<Reading, 'missingSinceMs' | 'rounds'> {
   /** One block for each source, with a column for each of its matching series, even without samples. */
   readonly blocks: readonly SourceBlock[];
   /** Undefined when no series matched, so that no tier was read. */
@@ -176,7 +176,7 @@ export class Querier {
       },
     );
     if (readings.length === 0)
-      return { blocks: [], tiers: undefined, missingSinceMs: undefined, rolledDays: 0 };
+      return { blocks: [], tiers: undefined, missingSinceMs: undefined, rolledDays: 0, rounds: 0 };
     const missing = readings.flatMap(({ reading: { missingSinceMs } }) => missingSinceMs ?? []);
     return {
       blocks: readings.map(({ reading: { block, rolled }, layout, joined }) => ({
@@ -187,6 +187,7 @@ export class Querier {
       })),
       rolledDays: readings.reduce((sum, { reading: { rolled } }) => sum + (rolled?.days ?? 0), 0),
       tiers: joinTiers(readings.map(({ reading: { tiers } }) => tiers)),
+      rounds: mostRounds(readings.map(({ reading }) => reading)),
       missingSinceMs: missing.length === 0 ? undefined : Math.min(...missing),
     };
   }

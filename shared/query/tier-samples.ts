@@ -11,7 +11,7 @@ import type { ReadBudget } from './read-budget';
 import type { Querier, Selected, SourceBlock } from './select';
 
 /** What the read of a selector found. */
-export interface SelectorReading extends Pick<Selected, 'rolledDays'> {
+export interface SelectorReading extends Pick<Selected, 'rolledDays' | 'rounds'> {
   readonly matchers: readonly Matcher[];
   readonly range: TimeRange;
   readonly units: AskedUnits | undefined;
@@ -59,14 +59,18 @@ export class TierSamples implements SampleStore {
     const readable = clampRange(range, this.nowMs, this.retentionMs);
     if (readable.fromMs >= readable.toMs) return { series: [], warnings: [] };
     try {
-      const { blocks, tiers, missingSinceMs, rolledDays } = await this.querier.select(matchers, readable, {
-        allowsMissing: true,
-        budget: this.budget,
-        steps: units && { stepMs: units.unitMs, aggregate: units.aggregate },
-      });
+      const { blocks, tiers, missingSinceMs, rolledDays, rounds } = await this.querier.select(
+        matchers,
+        readable,
+        {
+          allowsMissing: true,
+          budget: this.budget,
+          steps: units && { stepMs: units.unitMs, aggregate: units.aggregate },
+        },
+      );
       if (tiers !== undefined) {
         const series = blocks.reduce((sum, { layout }) => sum + layout.series.length, 0);
-        this.readings.push({ matchers, range: readable, units, series, rolledDays, tiers });
+        this.readings.push({ matchers, range: readable, units, series, rolledDays, rounds, tiers });
       }
       return {
         series: units === undefined ? blocks.flatMap(columnsOf) : unitColumnsOf(blocks, units),

@@ -403,6 +403,7 @@ describe("Prometheus' API", () => {
     for (const read of reads) {
       expect(read).toMatchObject({ read: 'samples', why: 'max_source_resolution allows no stored unit' });
       expect(read.series).toBeGreaterThan(0);
+      expect(read.rounds).toBeLessThanOrEqual(3);
       const { hot, warm, cold } = read.tiers;
       expect(hot.samples + warm.samples + cold.samples).toBeGreaterThan(0);
     }
@@ -410,6 +411,7 @@ describe("Prometheus' API", () => {
       memoryCalls: expect.any(Number),
       readUnits: expect.any(Number),
       objectGets: expect.any(Number),
+      dollars: expect.any(Number),
     });
     expect(cost.memoryCalls).toBeGreaterThan(0);
   });

@@ -11,6 +11,7 @@ const reading: SelectorReading = {
   units: undefined,
   series: 2,
   rolledDays: 0,
+  rounds: 2,
   tiers: {
     hot: nothing,
     warm: nothing,
@@ -28,7 +29,7 @@ test('the explanation has what each selector read from each tier, and what the q
   expect(explain([reading], undefined, used)).toEqual({
     reads: [
       {
-        ...{ selector: '{job="shop"}', from: 0, to: 345_600, series: 2, rollupDays: 0 },
+        ...{ selector: '{job="shop"}', from: 0, to: 345_600, series: 2, rounds: 2, rollupDays: 0 },
         ...{ read: 'samples', why: 'max_source_resolution allows no stored unit' },
         tiers: {
           hot: { samples: 0, places: 0, bytes: 0 },
@@ -40,6 +41,8 @@ test('the explanation has what each selector read from each tier, and what the q
     memoryCalls: 1,
     readUnits: 8,
     objectGets: 2,
+    // 8 read units at $0.125 and 2 requests at $0.40 a million.
+    dollars: expect.closeTo(1.8e-6, 12),
   });
 });
 

@@ -41,10 +41,11 @@ export function Explanation({ api, query, asTable, span, utc }: ExplanationProps
       {typeof shown === 'string' && <p role="status">{shown}</p>}
       {typeof shown === 'object' && (
         <ul aria-label={`What ${query} reads`}>
-          {shown.reads.map(({ selector, from, to, series, read, why, rollupDays, tiers }, i) => (
+          {shown.reads.map(({ selector, from, to, series, read, why, rounds, rollupDays, tiers }, i) => (
             <li key={`${i} ${selector}`}>
               <code>{selector}</code>, {formatTime(from, utc)} to {formatTime(to, utc)}:{' '}
-              {counted(series, 'series', 'series')}, {read} ({why}), {counted(rollupDays, 'day')} of rollups;{' '}
+              {counted(series, 'series', 'series')}, {read} ({why}), {counted(rollupDays, 'day')} of rollups,{' '}
+              {counted(rounds, 'round')} behind memory;{' '}
               {TIERS.map(
                 (tier) => `${tier} ${tiers[tier].samples} samples in ${tiers[tier].bytes} bytes`,
               ).join(', ')}
@@ -52,7 +53,7 @@ export function Explanation({ api, query, asTable, span, utc }: ExplanationProps
           ))}
           <li>
             {counted(shown.memoryCalls, 'call')} of memory, {counted(shown.readUnits, 'read unit')},{' '}
-            {counted(shown.objectGets, 'request')} of S3
+            {counted(shown.objectGets, 'request')} of S3: ${Number(shown.dollars.toPrecision(2))}
           </li>
         </ul>
       )}
