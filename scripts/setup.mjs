@@ -250,7 +250,10 @@ function browser() {
   writeFileSync(stamp, CHROMIUM);
 }
 
-/** Installs servers of other families, and Lambda's runtime, into .local/other-servers; with Maven, Go, npm and CMake. */
+/**
+ * Installs the servers that test:aws uses in place of ministack's, and Lambda's runtime, into
+ * .local/other-servers. Needs Maven, Go, npm and CMake.
+ */
 async function otherServers() {
   const folder = join(local, 'other-servers');
   const stamp = join(folder, '.setup-stamp');

@@ -1,5 +1,6 @@
-// `npm start`: answers what needs no installation, sets up the checkout and starts the stack. Plain
-// JavaScript, because it runs before any dependency exists and on any Node from 20 on.
+// `npm start`: handles options that need no installation, such as `--help`; otherwise sets up the checkout
+// and starts the stack. Plain JavaScript, because it runs before any dependency exists and on Node 20 or
+// later.
 import { spawn, spawnSync } from 'node:child_process';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

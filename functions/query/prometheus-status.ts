@@ -9,8 +9,8 @@ import { browse } from './tenant-samples';
 
 /**
  * The Prometheus release with the same query language and API. Grafana uses it to decide which features it
- * may use. There is no `features`, by which Grafana would take this for Mimir and use all of Mimir's API. So
- * Grafana lists rules and does not edit them.
+ * may use. The answer has no field `features`: with that field, Grafana would take this server for Mimir and
+ * use all of Mimir's API. Without it, Grafana lists rules but does not edit them.
  */
 const BUILD = { version: '3.14.0', revision: '', branch: '', buildUser: '', buildDate: '', goVersion: '' };
 

@@ -188,7 +188,8 @@ async function labels(tenant: Tenant, query: Browsing) {
 }
 
 /**
- * Decodes a label's name in a path. It may be escaped as `U__`, where `__` is `_` and `_2e_` is a code point.
+ * Decodes a label's name in a path. An escaped name starts with `U__`. After that, `__` stands for `_`, and a
+ * hexadecimal code point between underscores for its character: `_2e_` is a dot.
  */
 function unescaped(name: string): string {
   if (!/^U__(?:[A-Za-z0-9:]|__|_[0-9A-Fa-f]{1,6}_)*$/.test(name)) return name;

@@ -30,7 +30,10 @@ interface Row {
   readonly hottest: number;
 }
 
-/** Series of a host at a sample a minute, and bytes per sample in the stream (`npm run bench -- units`). */
+/**
+ * Series of a host, and the bytes per second that it puts into the stream: a sample of each series per
+ * minute, 15 bytes per sample (`npm run bench -- units`).
+ */
 const SERIES_OF_SOURCE = 100;
 const BYTES_PER_SECOND = (SERIES_OF_SOURCE * 15) / 60;
 const BORN = 8;

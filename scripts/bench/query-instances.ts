@@ -109,8 +109,9 @@ export class QueryInstances {
   }
 
   /**
-   * Repeats a query until it succeeds. The stand-in for AWS takes longer for the first thousand requests of a
-   * wide query than a query may take, but each attempt leaves fewer.
+   * Repeats a query until it succeeds. A wide query sends a thousand requests the first time, and the
+   * stand-in for AWS cannot answer them all within a query's time limit. Each attempt completes some of them,
+   * so the next one has fewer left to send.
    */
   async settle(path: string, apiKey: string): Promise<void> {
     for (let tries = 0; tries < MAX_TRIES; tries++) {

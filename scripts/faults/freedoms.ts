@@ -66,7 +66,7 @@ export class Freedoms {
   /**
    * Decides whether to use a freedom now.
    *
-   * @param share of the occasions on which it is used. @default the share of the list
+   * @param share share of the occasions on which the freedom is used. @default its share in FREEDOMS
    */
   takes(name: FreedomName, share = this.of(name).share!): boolean {
     return this.draws(name, share);

@@ -29,7 +29,7 @@ export class Functions {
     if (stack !== undefined) {
       this.stage = stageOf(stack);
       this.place = `AWS (stack ${stack})`;
-      // A slice may take 15 minutes, and a retry would run concurrently with the first attempt.
+      // An invocation may take 15 minutes, and a retry would run concurrently with the first attempt.
       this.client = new LambdaClient({
         maxAttempts: 1,
         requestHandler: { requestTimeout: 16 * 60_000, connectionTimeout: 10_000 },

@@ -233,8 +233,8 @@ export async function failOver(
 }
 
 /**
- * Waits until every metric of ours that an alarm watches has values, and every other one without which its
- * alarm fires.
+ * Waits until the metrics that alarms watch have values: all metrics that HeteroTSDB itself publishes, and
+ * those of AWS services whose alarms fire when values are missing.
  *
  * @throws {OperatorError} if the stage has no alarms, or metrics stay without values
  */

@@ -10,7 +10,10 @@ export interface StreamFreedoms {
 
 interface Shard {
   readonly id: string;
-  /** First number of the shard's range. Ranges say nothing about time. */
+  /**
+   * First of the shard's range of sequence numbers. The ranges of two shards do not show which records are
+   * older.
+   */
   readonly base: bigint;
   readonly records: ShardRecord[];
   /** Records that the stream has forgotten. */

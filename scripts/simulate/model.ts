@@ -124,9 +124,10 @@ export class Model {
   }
 
   /**
-   * Compares an answer with what it may be, in a range of seconds, both ends inclusive.
+   * Compares an answer with the values that it may contain, in a range of seconds, both ends inclusive.
    *
-   * @param moment what was acknowledged later may not have arrived yet
+   * @param moment time until which acknowledged samples must have arrived; samples acknowledged later may
+   *   still be missing
    * @returns descriptions of flaws
    */
   flawsOf(series: Series, found: readonly Point[], from: number, to: number, moment: number): string[] {

@@ -22,7 +22,10 @@ export interface Tenant {
   readonly hosts: Host[];
   partitions: number;
   retentionMs: number;
-  /** No sample before this time is expected, in seconds: it was once older than the retention. */
+  /**
+   * Time, in seconds, before which no samples are expected: they have at some moment been older than the
+   * retention, so they may be gone.
+   */
   goneBeforeS: number;
   deletedMs: number | undefined;
 }

@@ -92,7 +92,8 @@ export async function runLoad(
 }
 
 /**
- * @param serial distinguishes a sender's values of one time from those of another post
+ * @param serial a different number for each post, so that two posts of a sender for the same time have
+ *   different values
  */
 function samplesAt({ series }: Sender, time: number, serial: number): Sample[] {
   return series.map((labels, m) => ({ labels, time, value: serial + m * GRAIN }));

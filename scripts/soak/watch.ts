@@ -74,7 +74,10 @@ class Watcher implements Watched {
     private readonly isPatient: () => boolean,
   ) {}
 
-  /** A sample that was read once must be read again, unless the answer is an error. */
+  /**
+   * Reads recent samples of a random series. Checks that each sample that an earlier answer contained is
+   * still there, unless the answer is an error.
+   */
   async recent(): Promise<void> {
     const { series, startS } = this.options;
     const labels = this.random.pick(series);

@@ -41,7 +41,10 @@ export interface OutboxItem {
   readonly dueMs: number;
   /** Addresses of the receivers that have accepted or finally refused it. */
   readonly taken: readonly string[];
-  /** Why receivers finally refused it; in a dead letter, also the last failure of each other receiver. */
+  /**
+   * Why receivers finally refused the notification. In a dead letter, also the last failure of every receiver
+   * that did not refuse it.
+   */
   readonly refused: readonly string[];
   readonly stored: Item;
 }

@@ -68,9 +68,10 @@ export const MAX_ATTEMPTS = 12;
 const FIRST_WAIT_MS = 30_000;
 const LONGEST_WAIT_MS = 3_600_000;
 /**
- * Minimum time between two reports of an alert to an Alertmanager, in ms. Prometheus resends once a minute;
- * runs with half-minute groups send up to three times a minute. The value is a little under a minute, because
- * two runs' sends may be that close.
+ * Minimum time between two reports of an alert to an Alertmanager, in ms. Like Prometheus, we resend about
+ * once a minute. Without this limit, runs of the evaluator that have half-minute groups would send up to
+ * three times a minute. The limit is a little under a minute, because the sends of two runs may be slightly
+ * less than a minute apart.
  */
 const RESEND_MS = 55_000;
 

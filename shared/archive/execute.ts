@@ -67,7 +67,8 @@ export async function archiveDay(
     return true;
   }
   const found = await manifest.attempts.get(ref, day);
-  // An attempt keeps the count with which it began, since its first parts do not include later announcements.
+  // A resumed attempt keeps the day's count of changes from when it began, because the parts that it wrote
+  // first do not include changes made since then.
   const begun: Attempt =
     found !== undefined && found.attempt.base === base
       ? found.attempt

@@ -6,7 +6,7 @@ import { DENSE_INTERVAL_MS, MINUTE_MS } from '../model/aggregates';
 import { DAY_MS } from '../model/duration';
 import type { Day } from '../model/placement';
 
-/** Groups with more samples than this a series and day are dense: minutes are stored for them. */
+/** A group with more samples than this per series and day is dense: minute rollups are stored for it. */
 export const DENSE_SAMPLES = DAY_MS / DENSE_INTERVAL_MS;
 
 /** A day of a span that is archived and not open. */
@@ -22,8 +22,8 @@ export interface SpanPlan {
   readonly previous: string | undefined;
   readonly state: SpanState;
   /**
-   * The state from which units of unchanged days are copied. Spans of minutes have only one day and are
-   * always made from samples.
+   * The span's previous state. The rollup units of days that have not changed are copied from it. A span of
+   * minute rollups covers only one day, so it is always made from samples.
    */
   readonly copied: SpanState;
   readonly closed: readonly ClosedDay[];
@@ -56,7 +56,7 @@ export function planSpans(
 ): (SpanPlan | SpanRemoval)[] {
   const plans: (SpanPlan | SpanRemoval)[] = [];
   const seen = new Set<string>();
-  /** A day whose samples are too few for a dense group needs no minutes. */
+  /** A day with too few samples to have a dense group needs no minute rollups. */
   const mayBeDense = ({ archived }: ManifestDay) =>
     archived === undefined || sizeOf(archived).samples > denseSamples;
   for (const unitMs of unitsMs) {

@@ -42,7 +42,7 @@ export interface RollupTask {
   readonly denseSamples?: number;
 }
 
-/** The result of a slice of rolling up. The next slice does what is left. */
+/** The result of one run of the rollup, which is limited in time. The next run does what is left. */
 export interface RollupCount {
   /** Spans of partitions that were written. */
   readonly rolledUp: number;

@@ -26,8 +26,8 @@ export interface SourceCatalogue {
   /** Layouts of each group, by group. */
   readonly layouts: ReadonlyMap<GroupId, readonly Layout[]>;
   /**
-   * For the source's own id and its pool's id: every number of split bits that their groups have had. Readers
-   * look in each.
+   * For the source's own id and for its pool's id: every number of split bits (the bits by which series are
+   * divided among groups) that has been in use. Readers look in the groups of every such number.
    */
   readonly splits: ReadonlyMap<Id, readonly number[]>;
   /**

@@ -62,8 +62,8 @@ export class PoolTable {
   }
 
   /**
-   * Ensures that the pool items outlive samples of now. Renews items that expire too early, and writes
-   * missing ones, for example after the table was restored.
+   * Ensures that the pool items live longer than samples that are posted now. Renews items that would expire
+   * too early, and writes missing ones, for example after the table was restored.
    *
    * @param pools each source's pool, according to the records
    */

@@ -41,7 +41,11 @@ export class SeriesIndex {
     this.seriesBytes += 4 * shape.seriesCount * shape.names.length + BYTES_OF_SHAPE;
   }
 
-  /** Adds a layout whose shape has been added. @returns its number */
+  /**
+   * Adds a layout. Its shape (see {@link ShapeColumns}) must have been added before.
+   *
+   * @returns the layout's number
+   */
   add(layout: IndexedLayout): number {
     const known = this.numberOf(layout);
     if (known !== undefined) return known;

@@ -158,7 +158,7 @@ interface FoundValues {
   /** For each text's number: 1 if the value was found. */
   readonly numbers: Uint8Array;
   readonly joined: Set<string>;
-  /** The rows of each shape that were added last, to skip equal rows. */
+  /** For each shape, the rows that were added last. If the same rows come again, they are skipped. */
   readonly looked: Map<ShapeColumns, readonly number[]>;
 }
 
@@ -185,7 +185,7 @@ export class LayoutMatch {
     return this.shape.layoutIds[this.at]!;
   }
 
-  /** Length of the windows that its samples were written with, ms. */
+  /** Length of the windows with which the layout's samples were written, in ms. */
   get windowMs(): number {
     return this.shape.windowsMs[this.at]!;
   }

@@ -13,7 +13,7 @@ import { expiresAtOf, TURN_MS, turnOf } from './lifetimes';
  *     pk sources#tenant#bucket   sk source   expiresAt: seconds
  */
 export class SourceIndex {
-  /** @param written remembers the turn in which this instance last renewed each source */
+  /** @param written remembers the renewal period in which this instance last renewed each source */
   constructor(
     private readonly table: Table,
     private readonly retentionMs: number,

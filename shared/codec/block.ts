@@ -360,7 +360,7 @@ function unionOfTimestamps(a: Float64Array, b: Float64Array) {
 
 /**
  * Moves a block's columns to another layout: column `i` becomes column `positions[i]` of `seriesCount`, or is
- * omitted if that is {@link LEFT_OUT}. Columns without a source are empty.
+ * omitted if that is {@link LEFT_OUT}. Columns of the new layout to which no column is moved are empty.
  *
  * @throws {RangeError} when a position is not below `seriesCount` or occurs twice, or when positions are
  *   missing

@@ -251,8 +251,8 @@ interface Tail {
   readonly rowVersions: Uint32Array;
   readonly overrides: ReadonlyMap<number, Overrides>;
   /**
-   * Whether the chunk lists versions in a different order. Then a block of its columns may not be canonical
-   * yet.
+   * Whether the chunk lists its versions in an order that differs from {@link compareVersions}. If so, a
+   * block of its columns may not be canonical yet.
    */
   readonly isReordered: boolean;
 }

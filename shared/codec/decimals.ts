@@ -95,7 +95,7 @@ export function findDecimals(values: Float64Array, bits: Int32Array): Decimals |
   return decimals === undefined ? undefined : tryFactor(values, bits, 1);
 }
 
-/** Whether so many values have ulps that another encoding may be smaller. */
+/** Whether so many values differ from their decimals by some ulps that another encoding may be smaller. */
 export function isNoisy(decimals: Decimals, count: number): boolean {
   return decimals.ulpCount * 4 > count;
 }

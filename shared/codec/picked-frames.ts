@@ -6,7 +6,10 @@ import { type Block, type Column, CorruptChunkError } from './model';
 
 /** First byte of a frame that is returned whole. */
 const WHOLE = 255;
-/** Added to a pick's number for a frame outside the wanted range. Nothing else of such a frame follows. */
+/**
+ * Added to the number of a frame's pick (the requested columns of its layout) if the frame is outside the
+ * wanted range. Nothing else of such a frame follows.
+ */
 const OUTSIDE = 128;
 /** Bytes of the timestamp, the arrival time, and the length of the sequence number. */
 const HEAD_BYTES = 8 + 6 + 1;

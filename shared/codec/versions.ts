@@ -183,7 +183,8 @@ function writeBigint(writer: BitWriter, value: bigint): void {
 }
 
 /**
- * Reads versions written by {@link writeVersions}, in the order of chunks.
+ * Reads versions written by {@link writeVersions}. They are in the order in which a chunk stores them ({@link
+ * compareStored}).
  *
  * @param maxVersions more versions than this are refused
  * @throws {CorruptChunkError}

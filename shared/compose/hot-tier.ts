@@ -7,8 +7,8 @@ import { ENV } from '../platform/names';
 import { meterRedis } from '../platform/units';
 
 /**
- * Makes the memory tier. Its keys live as long as the stream's retention, so that a replay can restore
- * expired samples.
+ * Makes the memory tier. Its keys live for as long as the stream keeps records: a sample that expires
+ * unflushed can still be read again from the stream.
  */
 export function hotTier({ commandMs }: CallTimes = WORKING, pace?: ReadPace): HotTier {
   const client = connectHot(variable(ENV.redis), process.env, commandMs);

@@ -31,7 +31,8 @@ export function ingestDependencies(
   const table = new RecoveryTable(meta);
   const tenants = new Tenants(meta);
   const catalogue = new Catalogue(meta, retention);
-  // Keys expire no earlier than their records in the stream, so that a replay can restore expired samples.
+  // A key of memory lives for as long as the stream keeps its records: a sample that expires unflushed can
+  // still be read again from the stream.
   const hot = hotTier();
   return {
     hot,

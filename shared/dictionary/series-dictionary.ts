@@ -305,7 +305,10 @@ export class SeriesDictionary {
     );
   }
 
-  /** @param labels undefined: the namer finds them. @returns the series' number; 0 when it is not indexed */
+  /**
+   * @param labels undefined: the {@link SeriesNames} that added the series finds them.
+   * @returns the series' number; 0 when it is not indexed
+   */
   private find(
     hash: number,
     labels: Labels | undefined,

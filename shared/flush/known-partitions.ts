@@ -27,8 +27,8 @@ interface LastSurvey extends Omit<PartitionLook, 'dueMs'> {
   /** A time before the survey, by the store's clock, ms. */
   readonly atMs: number;
   /**
-   * The stream's watermark before the survey: everything appended after it arrived in the stream at this time
-   * or later, ms.
+   * The stream's watermark, read before the survey, ms. Samples that were appended after the survey arrived
+   * in the stream at this time or later.
    */
   readonly watermarkMs: number;
 }

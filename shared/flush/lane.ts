@@ -90,8 +90,9 @@ export class FlushLane {
 
     const due: PartitionRef[] = [];
     /**
-     * Surveys partitions and adds those that have something due. @returns those that the survey could not
-     * judge
+     * Surveys partitions and adds those with something due to the partitions to be flushed in this round.
+     *
+     * @returns the partitions that the survey could not judge
      */
     const look = async (refs: readonly PartitionRef[]) => {
       const looks = await hot.marks.survey(refs, true, spreadMs, topology.isMoving ? undefined : era?.number);
@@ -141,7 +142,10 @@ export class FlushLane {
     );
   }
 
-  /** Resolves one of the partitions whose marks are wrong, which also records a loss of the others. */
+  /**
+   * Resolves the wrong mark of one of these partitions. Doing so also records a loss for the other partitions
+   * whose marks are wrong.
+   */
   private async resolveOne(refs: readonly PartitionRef[]): Promise<void> {
     const { losses, tenants } = this.dependencies;
     for (const ref of refs) {

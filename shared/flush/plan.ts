@@ -29,8 +29,8 @@ export type TakePlan =
   | { readonly act: 'take'; readonly count: number; readonly layouts: readonly Layout[] };
 
 /**
- * Decides how many of a window's frames move together: as many as fit one layout within its bounds, but at
- * least the frames up to the second layout.
+ * Decides how many of a window's frames move together: as many as one layout can hold within its bounds, but
+ * at least the frames before the second layout.
  *
  * @param frames each frame's layout, in the order of the list in memory
  * @param known layouts read so far

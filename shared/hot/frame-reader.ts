@@ -131,7 +131,10 @@ export class FrameReader {
   }
 
   /**
-   * Reads as many groups as fit into one call. @returns the windows of the first of `queries`, at least one
+   * Reads as many groups as fit into one call.
+   *
+   * @returns the windows of each group that was read, in the order of `queries`. At least the first query is
+   *   answered; the result is shorter than `queries` if not all groups fit.
    */
   private async readSome(
     keys: HotKeys,

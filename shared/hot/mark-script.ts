@@ -75,9 +75,9 @@ return 1
 `;
 
 /**
- * Lua: notes in a mark that a flusher looks at the partition, and so records what leaves. If no flusher had
- * looked for {@link LEFT_BELIEVED_MS}, any window that exists now may have left unrecorded, and `left` is set
- * to say so. Needs `now`.
+ * Lua: notes in a mark that a flusher is watching the partition. While one does, windows that leave memory
+ * are recorded. If no flusher has watched for longer than {@link LEFT_BELIEVED_MS}, windows may have left
+ * memory without a record. The script then sets `left` so that it covers every window up to now. Needs `now`.
  *
  * @param mark Lua: the mark's key
  * @param seen Lua: the mark's `node`, `left` and `leftSeen`

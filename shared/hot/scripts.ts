@@ -7,8 +7,9 @@ import { SURVEY_SCRIPT } from './survey-script';
 import { TRIM_SCRIPT } from './trim-script';
 
 /**
- * The reply of the read script: whether the mark is the primary's, `loss`, `left` and the mark's id; then for
- * each group its window starts, and four values for each list.
+ * The reply of the read script. It begins with whether the answering primary wrote the mark, then the mark's
+ * `loss`, `left` and id. For each group, the starts of its windows follow, and then four values for the list
+ * of frames of each window.
  */
 export type GroupsReply = [
   number,

@@ -183,8 +183,8 @@ async function catalogueLayouts(
   }
   const puts = [...batch.groupLayouts].flatMap(([group, ids]) => {
     const all = [...ids].map((id) => batch.layouts.get(id)!);
-    // A flood of new names: a few unions name the same series. The hot tier still gets the frames' own
-    // layouts.
+    // When many new names arrive at once, put a few unions that contain the same series into the catalogue,
+    // instead of every layout. The hot tier still gets the frames' own layouts.
     const few =
       all.length <= MAX_LAYOUTS_EACH
         ? all

@@ -29,7 +29,10 @@ export type Aggregate = (typeof AGGREGATES)[number];
 export const HOUR_MS = DAY_MS / 24;
 export const MINUTE_MS = HOUR_MS / 60;
 
-/** Minutes are stored for groups whose series have, on average, a sample at shorter intervals than this. */
+/**
+ * Aggregates of each minute are stored only for groups whose series have, on average, a sample at shorter
+ * intervals than this.
+ */
 export const DENSE_INTERVAL_MS = 10_000;
 
 /**

@@ -27,7 +27,7 @@ interface Context {
 interface Compiled {
   /** PromQL that can be an operand: outside of brackets it has no operators. */
   readonly text: string;
-  /** How its lines are distinguished; `one` if there is at most one line. */
+  /** What distinguishes the series that the expression returns; `one` if it returns at most one. */
   readonly lines: 'one' | 'by host' | 'by label';
   /** Set if the text is a selector, to which a range may be appended. */
   readonly selector?: { readonly text: string; readonly offset: string };

@@ -14,7 +14,11 @@ export interface TargetStores {
   readonly channels: { list(tenantId: Id): Promise<readonly Channel[]> };
   readonly groups: { list(tenantId: Id): Promise<readonly NotificationGroup[]> };
   readonly post: (request: OutsideRequest) => Promise<void>;
-  /** Publishes to the topic of mails. Absent: the stage has none. @throws {DeliveryError} */
+  /**
+   * Publishes a message to the notification topic that sends emails. Absent if the stage has no such topic.
+   *
+   * @throws {DeliveryError}
+   */
   readonly mail?: (message: TopicMessage) => Promise<void>;
   readonly externalUrl: string;
 }

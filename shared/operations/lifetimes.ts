@@ -14,8 +14,8 @@ import { type Item, succeeds, type Table } from '../platform/table';
 /** Kinds of items whose expiry depends on the stage's retention. */
 const KINDS: readonly MetaKind[] = ['layouts', 'sources', 'changes', 'index', 'directory', 'rolled'];
 /**
- * Delay before a raise extends any expiry, in ms. Until then, instances of the previous deployment may still
- * write items with the old retention.
+ * How long after the retention is raised the expiry of items is first extended, in ms. Until then, instances
+ * of the previous deployment may still write items with the old retention.
  */
 const SETTLED_MS = 30 * 60_000;
 const PARALLEL = 32;

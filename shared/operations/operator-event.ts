@@ -48,8 +48,8 @@ export const operatorEventSchema = (defaultPartitions: number) =>
     z.object({ command: z.literal('stage') }),
     z.object({ command: z.literal('tenants delete'), name: z.string() }),
     /**
-     * The scheduled event: erases deleted tenants. No function writes for a tenant any more `settledMs` after
-     * its deletion.
+     * The scheduled event, which erases deleted tenants. Once `settledMs` have passed since a tenant's
+     * deletion, no function writes for it any more.
      */
     z.object({ command: z.literal('sweep'), settledMs: z.number().int().min(0).default(LAST_WRITE_MS) }),
     z.object({

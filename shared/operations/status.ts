@@ -40,7 +40,7 @@ const PARALLEL = 32;
 const MAX_AGE_MS = 5_000;
 /** Lifetime of the manifest's summary, in ms. It changes once per flush and costs a query per partition. */
 const MAX_ARCHIVE_AGE_MS = 60_000;
-/** Lifetime of usage, in ms. Instances add their counts twice a minute. */
+/** How long cached usage counts are reused, in ms. Instances add their counts twice a minute. */
 const MAX_USAGE_AGE_MS = 15_000;
 /** Most partitions for which the manifest is queried. */
 const MAX_PARTITIONS_ASKED = 256;

@@ -12,7 +12,7 @@ export async function mapLimited<T, R>(
   most: number,
   work: (item: T, index: number) => Promise<R>,
 ): Promise<R[]> {
-  // All start at once: without a queue, which would take longer than short work does.
+  // Start all at once, without a queue: for short work, the queue would take longer than the work itself.
   if (items.length <= most) return Promise.all(items.map(work));
   return pMap(items, work, { concurrency: most });
 }

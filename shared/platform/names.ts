@@ -166,8 +166,8 @@ export type CountedUse = Unit | typeof CALLS_REPEATED;
 
 /**
  * The metrics of each function. Code, alarms and the dashboard use no other names. A custom metric costs
- * $0.30 a month, so only functions that handle samples have metrics of units. The SampleCount of FunctionMbMs
- * is the number of invocations.
+ * $0.30 a month, so only functions that handle samples have metrics of the units that AWS bills. The
+ * SampleCount of FunctionMbMs is the number of invocations.
  */
 export const METRICS = {
   post: [

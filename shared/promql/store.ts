@@ -14,8 +14,8 @@ export interface SampleColumns {
    */
   readonly values: Float64Array;
   /**
-   * Set if units replace the samples and their aggregate is `avg`. Then `values` are sums, and these are the
-   * numbers of samples.
+   * The number of samples in each rollup unit (a minute, an hour or a day). Set only if rollup units are read
+   * instead of samples and their aggregate is `avg`; `values` are then the sums.
    */
   readonly counts?: Float64Array;
 }

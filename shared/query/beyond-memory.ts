@@ -22,8 +22,8 @@ export interface BeyondFacts extends Pick<RollupFacts, 'range' | 'groups' | 'del
   /** Whether to ask the manifest which days have data before asking the warm table for them. */
   readonly isPruned: boolean;
   /**
-   * Whether the whole range is long. Then a directory is requested before it is known whether anything is
-   * archived.
+   * Whether the whole range is long. If it is, the directory that tells where samples are in the archive is
+   * requested at once, before it is known whether anything is archived.
    */
   readonly isLong: boolean;
   /**
@@ -141,8 +141,9 @@ export function unarchivedDays({ isPruned }: BeyondFacts, { asks }: Round, { lis
 }
 
 /**
- * Chooses the directories to request along with the manifest. For minutes it requests both, since few groups
- * are dense enough to have minutes, so that samples are probably needed.
+ * Chooses the directories to request along with the manifest. If the rollup units are minutes, it requests
+ * both directories: few groups are dense enough to have rollups by the minute, so the samples themselves are
+ * probably needed too.
  */
 function directoriesOf({ isLong, unitMs }: BeyondFacts): Pick<Asks, 'directory' | 'rollupDirectory'> {
   const isRolledUp = isLong && unitMs !== undefined;

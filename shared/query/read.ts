@@ -31,7 +31,7 @@ import { whereaboutsIn } from './whereabouts';
 /** A place in a tier with samples of the wanted series. */
 export interface Place extends Omit<LocatedBlock, 'block'> {
   readonly tier: Tier;
-  /** Number of the place's samples that were read: wanted, in the range, and not deleted. */
+  /** Number of samples read from this tier that are wanted, in the range, and not deleted. */
   readonly matched: number;
   /** First and last times of these samples; undefined when there are none. */
   readonly span: Span | undefined;

@@ -53,7 +53,9 @@ export interface SelectHints {
    * nor added.
    */
   readonly source?: Labels;
-  /** The steps of the result, with which days may come from rollups: see {@link SourceBlock.rolled}. */
+  /**
+   * The steps of the result. If they are given, days may come from rollups: see {@link SourceBlock.rolled}.
+   */
   readonly steps?: ReadSteps | undefined;
   /** Budget shared by all reads of a query. @default DEFAULT_LIMITS for this read alone */
   readonly budget?: ReadBudget;

@@ -19,7 +19,10 @@ import { clampRange } from './plan';
 
 /** Memory for all indexes together. */
 const MAX_BYTES = CACHES.indexes.bytes;
-/** Layouts of unknown shapes that are read at the same time. */
+/**
+ * Most layouts that are read at the same time to learn their shapes: the columns that layouts of many sources
+ * have in common.
+ */
 const PARALLEL = 32;
 /**
  * Most periods read at a time, with 16 requests each. The whole retention has some 45 periods, whose requests

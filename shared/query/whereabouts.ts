@@ -27,8 +27,8 @@ export interface Whereabouts {
 }
 
 /**
- * Finds where matching series of one source are, with the index: an entry is written before the first sample
- * in its group and window.
+ * Finds where the matching series of one source are, by means of the index. The index misses none of their
+ * places, because its entry for a group and window is written before the first sample there.
  *
  * @param firstMs lower bound of the times of each layout's samples, by the layout's number
  */

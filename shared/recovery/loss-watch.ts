@@ -120,7 +120,8 @@ export class LossWatch {
     const { loss } = read;
     if (read.isWhole && (loss === '' || this.closed.has(loss!))) return undefined;
     if (loss === undefined) {
-      // A partition that memory never had lacks nothing. Nor does one that was registered after it was read.
+      // A partition that was never in memory cannot lack samples there. Neither can one that was registered
+      // only after its data was read.
       if (!(await table.isRegistered(ref))) return undefined;
       const now = await this.onceMarked(ref);
       if (now.isWhole && now.loss === '') return undefined;

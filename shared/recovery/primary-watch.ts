@@ -32,7 +32,10 @@ export class PrimaryWatch {
   private readonly observing = new Shared(() => this.step(true));
   private readonly looking = new Shared(() => this.step(false));
 
-  /** @param noticeAll called with the new era's number before it is recorded, when every partition counts as lost */
+  /**
+   * @param noticeAll called if every partition counts as lost, with the new era's number, before that era is
+   *   recorded
+   */
   constructor(
     private readonly dependencies: PrimaryWatchDependencies,
     private readonly noticeAll: (era: number) => Promise<void>,

@@ -71,10 +71,12 @@ export interface WatermarkPlan {
 }
 
 /**
- * Decides which shards must have a watermark: those from which the reader still has to append. The lowest
- * watermark limits what counts as flushed. A watermark of a shard that is gone would hold it back for ever; a
- * missing watermark would let it overtake unread records. So an open shard gets a watermark at once, unless a
- * parent shard has one. A parent's watermark stays until each of its children has one.
+ * Decides which shards must have a watermark: those from which the reader still has to append.
+ *
+ * Only records that arrived before the lowest watermark count as flushed. If a shard that is gone kept its
+ * watermark, the lowest watermark would never advance. If a shard with unread records had none, those records
+ * could count as flushed. So an open shard gets a watermark at once, unless a parent shard has one. A
+ * parent's watermark stays until each of its children has one.
  */
 export function planWatermarks(
   watermarks: ReadonlyMap<string, number>,

@@ -40,9 +40,11 @@ export interface RecoveryDependencies {
  * step starts from the recovery table, so it also completes a previous step that was cut off.
  *
  * - It puts a heartbeat into every open shard.
- * - If {@link planReplay} wants a replay, it deletes the old mapping, records the replay, and creates the
- *   replay's mapping. From then on, heartbeats have the replay's id.
- * - It ends the replay once its reader has met such a heartbeat, or the end of its span, in every open shard.
+ * - If {@link planReplay} wants a replay, it deletes the previous replay's event source mapping, records the
+ *   new replay, and creates an event source mapping for it. From then on, heartbeats have the new replay's
+ *   id.
+ * - It ends the replay once the replay's reader has met such a heartbeat, or the end of the replay's span, in
+ *   every open shard.
  *
  * @param asked the span that an operator requested
  */

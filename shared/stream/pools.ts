@@ -29,9 +29,9 @@ const MAX_POOLS = 200_000;
  *
  * A source of one series with a group of its own stores a version and a layout id with each sample, and a
  * chunk for each window. Sources that a gateway posts together share these costs in a pool: up to {@link
- * MAX_POOL} new sources of a request become a pool, in the order of the request. Several instances of post
- * may choose pools for the same source at the same time. The first one to write its choice decides for all of
- * them, before any sends a sample.
+ * MAX_POOL} new sources of a request become a pool, in the order of the request. Several instances of the
+ * post function may choose pools for the same source at the same time. The first instance to write its choice
+ * decides for all of them, before any of them sends a sample.
  */
 export class Pools {
   /** Each known source's index in `ids`; 0 means that the source is in no pool. */
@@ -67,7 +67,8 @@ export class Pools {
     const found = new Map<Id, PoolOfSource>(await this.table.find(tenantId, [...unknown.keys()]));
     const fresh = [...unknown].filter(([id]) => !found.has(id));
     const small = fresh.flatMap(([id, [, rows]]) => (this.makesPools && rows.every(isSmall) ? [id] : []));
-    // Also store which sources are in no pool, before another instance of post puts them into one.
+    // Also store which sources are in no pool, before another instance of the post function puts them into
+    // one.
     const placed = new Map([...fresh.map(([id]) => [id, id] as const), ...poolsOf(tenantId, small)]);
     if (placed.size > 0)
       for (const [id, pool] of await this.table.join(tenantId, placed)) found.set(id, pool);

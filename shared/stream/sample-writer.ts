@@ -10,8 +10,8 @@ import { putRecords } from './put';
 import { rowRecords } from './row-records';
 
 /**
- * Wait before the next try, in ms, that the answer names to a sender whose tenant is at its limit of series.
- * Once an hour, series without samples for a day leave the count.
+ * How long a sender whose tenant is at its limit of series is told to wait before it tries again, in ms. It
+ * is an hour, because once an hour, series without samples for a day are removed from the count.
  */
 const SERIES_RETRY_MS = 3_600_000;
 

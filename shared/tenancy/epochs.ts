@@ -38,7 +38,7 @@ export function planEpoch(
   const first = firstFreeDay(nowMs);
   if (fromDay < first)
     throw new EpochError(
-      `from: ${fromDay} is too early: writers may already have samples of it, and some would place them by the old number; give ${first} or later`,
+      `from: ${fromDay} is too early: writers may already have samples of that day, and some would place them by the old number of partitions; give ${first} or later`,
     );
   const kept = epochs.filter((epoch) => epoch.fromDay < fromDay);
   if (kept.at(-1)?.partitions === partitions) return { epochs: kept };

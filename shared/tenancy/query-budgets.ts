@@ -11,7 +11,10 @@ const MINUTE_MS = 60_000;
 const REPORT_MS = 15_000;
 /** Share of a tenant's query seconds below which its queries begin without being announced. */
 const LIGHT_SHARE = 0.25;
-/** Time of a tenant's rules that an instance reports together, in ms. Small tenants cost hardly a write so. */
+/**
+ * An instance adds up the time that a tenant's rules take, and reports it once it reaches this many ms. So
+ * small tenants cause hardly any writes.
+ */
 const RULES_MS = 1_000;
 /** Wait suggested to a tenant that runs as many queries as it may, in ms. */
 const BUSY_MS = 1_000;
@@ -160,7 +163,7 @@ export class QueryBudgets {
     }
   }
 
-  /** Takes over the table's total for a minute. */
+  /** Updates the tenant's state with the table's total of a minute, if that is still the state's minute. */
   private hear(state: TenantState, minute: number, totalMs: number): void {
     if (minute !== state.minute) return;
     state.usedMs = totalMs + state.unsentMs;

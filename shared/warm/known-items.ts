@@ -33,8 +33,8 @@ const SAMPLE_BYTES = 24;
  *
  * Cached items stay complete as long as the number of the day's announcements does not change. A flush
  * announces the day before it writes to the warm table, and once more before it trims memory (DESIGN.md, rule
- * 12). So if the number is still the one that was counted before the table was read, nothing has left memory
- * since that is not among the cached items.
+ * 12). So if the number is still the one that was counted before the table was read, the cached items include
+ * everything that has left memory.
  */
 export class ItemMemo {
   private readonly cache = new Cache<CachedItems>(CACHES.warmItems, ({ items }) =>

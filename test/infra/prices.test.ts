@@ -65,7 +65,7 @@ const PRICES: Readonly<Record<string, readonly string[]>> = {
   ],
   'shared/decisions/2026-11-25-posts-at-a-function-url.md': [
     `cost ${cents(byHost.dollarsPerBillion)} a billion samples`,
-    `${cents(byHostAtUrl.dollarsPerBillion)} a billion samples for the same hosts, and ${cents(atUrl.dollarsPerBillion)} instead of ${cents(batched.dollarsPerBillion)}`,
+    `cost ${cents(byHostAtUrl.dollarsPerBillion)} a billion samples instead of ${cents(byHost.dollarsPerBillion)}. Requests of 500 samples cost ${cents(atUrl.dollarsPerBillion)} instead of ${cents(batched.dollarsPerBillion)}`,
   ],
   'shared/decisions/2026-11-23-little-traces.md': [
     `${dollars(traced.dollars - batched.dollars)} a month at a million series, ${cents(traced.dollarsPerBillion - batched.dollarsPerBillion)} of ${cents(traced.dollarsPerBillion)} a billion samples`,

@@ -243,7 +243,8 @@ describe('rights', () => {
     'UnassignPrivateIpAddresses',
   ].map((action) => `ec2:${action} on *`);
 
-  // A mapping reads the stream, and gives up on records, with the role of its function.
+  // An event source mapping uses its function's role, both to read the stream and to send records that it
+  // gives up on to the failure destination.
   const consume = [
     'DescribeStream',
     'DescribeStreamSummary',

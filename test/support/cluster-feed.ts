@@ -81,7 +81,7 @@ export class ClusterFeed {
     this.noteAppended(hosts, at);
   }
 
-  /** Records that reads must find this round from now on. */
+  /** Notes that the hosts' samples of time `at` were appended, so that reads must find them from now on. */
   noteAppended(hosts: readonly string[], at: number): void {
     for (const host of hosts) this.appended.set(host, (this.appended.get(host) ?? new Set()).add(at));
   }

@@ -16,7 +16,8 @@ const LATE_MS = 90_000;
 /** Time from the end of a minute to its summing, in ms. */
 const SUM_AFTER_MS = 60_000;
 /**
- * Factor by which `--find` raises the number of devices while it holds, before it tries numbers in between.
+ * Factor by which `--find` raises the number of devices as long as the system keeps up. After the first
+ * failure, it tries numbers in between.
  */
 const FIND_GROWTH = 1.5;
 /** Ratio of the lowest failing to the highest holding number at which `--find` ends. */

@@ -8,7 +8,7 @@ import type { Actor } from './actor';
 const purge: Actor = {
   name: 'purge',
   everyMs: [3 * HOUR_MS, 20 * HOUR_MS],
-  // A failed slice is repeated the next time.
+  // Ignores failures: the next invocation repeats the archiver's unfinished work.
   act: async (stage) => void (await stage.world.invoke('archiver', { purge: true })),
 };
 
@@ -83,7 +83,7 @@ const rebuildIndex: Actor = {
   },
 };
 
-/** Deletes one metric or all, of a span or for ever. */
+/** Deletes the samples of one metric or of all metrics, either within a span or of all times. */
 const remove: Actor = {
   name: 'samples are deleted',
   everyMs: [6 * HOUR_MS, 40 * HOUR_MS],

@@ -6,7 +6,7 @@ import type { Point, Series } from '../model';
 import type { Host, Stage, Tenant } from '../stage';
 import type { Actor } from './actor';
 
-/** What was acknowledged is readable within this time, faults included, ms. */
+/** Longest time, in ms, until an acknowledged sample is readable, even during faults. */
 const ARRIVES_WITHIN_MS = 30 * MINUTE_MS;
 /** Longest span that the API returns as stored samples, in s. */
 const MOST_SPAN_S = 20 * 3600;

@@ -212,11 +212,11 @@ export class LineHeads implements HeadLookup<LineHead> {
   }
 
   /**
-   * Creates a head's fields with `added` ones, each placed after the known field that precedes it in its
-   * line.
+   * Creates the head's fields anew, with the `added` fields included. Each added field is placed after the
+   * known field that precedes it in its line.
    *
-   * @param areFirst whether `added` has all fields of a line in its order, so that other heads may share the
-   *   result
+   * @param areFirst whether `added` has all fields of a line, in the line's order. Then other heads may share
+   *   the result.
    */
   private fieldsWith(head: LineHead, added: readonly AddedKey[], areFirst: boolean): Fields {
     const { measurement, names: known, longestKey } = head.fields;

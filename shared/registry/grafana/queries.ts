@@ -94,10 +94,12 @@ const REFERENCE = /\{\{([^{}]*)\}\}/g;
 
 function named({ query, legend }: PanelQuery, at: number): string {
   const labels = [...legend.matchAll(REFERENCE)].map(([, label]) => label!.trim());
-  // A query without a legend has its place, since `or` drops series with equal labels.
+  // Name a query without a legend by its position: `or` joins the queries and would drop series with equal
+  // labels.
   const shown = legend === '' ? `query ${at + 1}` : legend;
   let group = 0;
-  // A $ that stands for itself is doubled. A variable's is not, so that it stays readable for the page.
+  // Double a literal `$`. Keep the `$` of a variable as it is, so that the dashboard page still recognizes
+  // the variable.
   const text = shown
     .split(REFERENCE)
     .map((part, i) => (i % 2 === 0 ? part.replace(/\$(?![A-Za-z_{])/g, '$$$$') : `\${${++group}}`))

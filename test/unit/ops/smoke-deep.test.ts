@@ -95,7 +95,11 @@ describe('the alarms of a deep smoke test', () => {
     }),
   ];
 
-  /** CloudWatch in which these metrics have no values, by look. */
+  /**
+   * Compares with a fake CloudWatch.
+   *
+   * @param without for each look at CloudWatch, the metrics that have no values in it
+   */
   function compare(alarms: readonly StageAlarm[], without: readonly (readonly string[])[]) {
     let looks = 0;
     const prefixes: string[] = [];

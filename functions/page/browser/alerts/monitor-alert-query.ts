@@ -7,7 +7,8 @@ import { onlyWith } from './alert-query';
 
 /**
  * Returns the query for the graph of a monitor's alert: the values of its host, service or series. Returns
- * undefined if no query gives them: of checks, of computed percentages, and of what is not a metric.
+ * undefined if no query gives these values: the alert belongs to a check, the monitor computes a percentage,
+ * or it does not watch a metric.
  */
 export function queryOfMonitorAlert(
   { hostId, series }: MonitorAlert,

@@ -68,7 +68,7 @@ export function parseText({ kind }: Field, text: string): unknown {
   return text;
 }
 
-/** The reasons for which the server refused an object: of each field, and those of no field. */
+/** The reasons why the server refused an object: by field, and the reason that concerns no single field. */
 export interface Problems {
   readonly byField: ReadonlyMap<string, string>;
   readonly other: string | undefined;

@@ -53,7 +53,7 @@ const ATTEMPTS: Field = {
 const backward = (from: number, byDefault: number): Field => ({
   name: 'evaluateBackwardMinutes',
   kind: 'number',
-  hint: `How many minutes back it is judged, ${from} to 10; default ${byDefault}.`,
+  hint: `Age of the judged value in minutes, ${from} to 10; default ${byDefault}.`,
 });
 
 /** Returns the fields of a type, by the names that Mackerel's API gives them. */
