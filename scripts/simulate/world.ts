@@ -125,9 +125,12 @@ export async function startWorld(
   });
   failed.catch(() => {});
   const errors: string[] = [];
+  const bundles = dirname(files.values().next().value!);
   const onLog = (name: string, line: string) => {
     if (!line.includes('"ERROR"')) return;
-    errors.push(`${new Date(now()).toISOString()} ${name}: ${line}`);
+    // The folder of the bundles has another name in each run.
+    const sameLine = line.replaceAll(bundles, 'bundles').replaceAll(root, '.');
+    errors.push(`${new Date(now()).toISOString()} ${name}: ${sameLine}`);
     if (errors.length > 20) errors.shift();
   };
   const api: Mappings = {
