@@ -47,7 +47,7 @@ describe('monitors and checks', () => {
   beforeAll(async () => {
     await new Promise<void>((resolve) => webhook.listen(0, '127.0.0.1', resolve));
     stack = await startLocalStack({
-      hasFreedoms: true,
+      hasFreedoms: 'if seeded',
       settings: { ...SHARED_SETTINGS.shop, mailTopic: MAIL_TOPIC },
     });
     checker = new OpenApiChecker(

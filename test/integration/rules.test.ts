@@ -95,7 +95,7 @@ describe('rules', () => {
   beforeAll(async () => {
     await new Promise<void>((resolve) => webhook.listen(0, '127.0.0.1', resolve));
     stack = await startLocalStack({
-      hasFreedoms: true,
+      hasFreedoms: 'if seeded',
       settings: { maxRulesPerGroup: '4', maxRuleGroups: '3', alertTopics: TOPIC },
     });
     checker = new OpenApiChecker(
@@ -395,7 +395,14 @@ describe('rules', () => {
       ...{ startsAt: timeText(Date.now()), endsAt: timeText(slot(23) + 1_000) },
     };
     const id = (await json('POST', '/silences', asked)).body.silenceID;
-    const silence = (await json('GET', `/silence/${id}`)).body;
+    // The clocks of two instances may differ by seconds.
+    const inState = (state: string) =>
+      until(
+        `the silence is ${state}`,
+        async () => (await json('GET', `/silence/${id}`)).body,
+        ({ status }) => status.state === state,
+      );
+    const silence = await inState('active');
     expect(silence).toMatchObject({
       ...{ id, comment: 'upgrade', status: { state: 'active' }, endsAt: asked.endsAt },
       matchers: [matchers[0], { ...matchers[1], isEqual: true }],
@@ -435,6 +442,7 @@ describe('rules', () => {
     await evaluate(slot(24));
     expect(toldOf('High')).toEqual(['firing']);
     expect((await json('DELETE', `/silence/${id}`)).status).toBe(200);
+    await inState('expired');
     expect((await json('GET', '/silences')).body).toMatchObject([{ id, status: { state: 'expired' } }]);
     expect((await json('GET', '/status')).body.cluster.status).toBe('disabled');
   });

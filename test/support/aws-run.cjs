@@ -10,6 +10,7 @@ const { startDynamodbLocal } = require('./dynamodb-local.cjs');
 module.exports = async ({ testPathPatterns, testNamePattern }) => {
   const draw = () => String(Math.floor(Math.random() * 2 ** 32));
   process.env.SHARD_SEED ??= draw();
+  process.env.FREEDOMS_ARE_SEEDED = process.env.FREEDOMS_SEED === undefined ? '' : '1';
   process.env.FREEDOMS_SEED ??= draw();
   const base = join(__dirname, '..', '..', '.local', 'tests');
   mkdirSync(base, { recursive: true });

@@ -71,9 +71,10 @@ export async function startLocalStack(options: {
   readonly dataDir?: string;
   /**
    * Whether the stack uses the freedoms that AWS has ({@link freedomsSeed}). A request may then be answered with
-   * 503, so that the client has to send it again. @default false
+   * 503, so that the client has to send it again. With `if seeded`, it uses them only if the run was given a
+   * seed (FREEDOMS_SEED). @default false
    */
-  readonly hasFreedoms?: boolean;
+  readonly hasFreedoms?: boolean | 'if seeded';
 }): Promise<LocalStack> {
   const dataDir = options.dataDir ?? temporaryDir();
   const settings = Object.entries(options.settings ?? {}).flatMap(([key, value]) => [
@@ -81,7 +82,9 @@ export async function startLocalStack(options: {
     `${key}=${value}`,
   ]);
   // Jest gives each test file a copy of the variables. This one has the file's changes.
-  const seed = options.hasFreedoms ? freedomsSeed() : undefined;
+  const { hasFreedoms = false } = options;
+  const isUsed = hasFreedoms === 'if seeded' ? process.env.FREEDOMS_ARE_SEEDED === '1' : hasFreedoms;
+  const seed = isUsed ? freedomsSeed() : undefined;
   const env = { ...process.env, FREEDOMS_SEED: seed?.toString() };
   const child: ChildProcess = spawn(
     join(root, 'node_modules', '.bin', 'tsx'),
