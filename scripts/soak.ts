@@ -33,7 +33,7 @@ async function run(options: SoakCommandOptions): Promise<boolean> {
       `${differences} of ${compared} answers in steps differed, which had ${rolledDays} days of rollups; ` +
         `retention removed ${expired} samples and left ${outlived} items; ${corrupt} objects corrupt`,
     );
-    console.log(`${result.ruleSlots} slots of rules evaluated, ${ruleFlaws} flaws in their results`);
+    console.log(`${result.ruleTicks} ticks of rules evaluated, ${ruleFlaws} flaws in their results`);
     console.log(
       `${faults} faults, ${kills} of them kills at ${killPointsHit} of ${2 * killPoints} sides of changes; the ingester was at most ${maxLagSeconds} s behind`,
     );

@@ -26,7 +26,7 @@ async function answer(event: unknown): Promise<RunReport> {
   const { atMs } = parseEvent(eventSchema, event ?? {});
   const report = await runEvaluator(dependencies, randomId(), atMs);
   if (report.skipped > 0)
-    log.error('evaluations of rules were skipped: their slots were too old to catch up', { ...report });
+    log.error('evaluations of rules were skipped: their ticks were too old to catch up', { ...report });
   const isOverdue = report.outboxAgeMs > MAX_OUTBOX_MS;
   count('evaluator', {
     RuleLagSeconds: Math.max(report.lagMs, report.quietMs) / 1000,

@@ -73,7 +73,7 @@ async function undelivered(tenant: Tenant) {
   return reply(200, {
     batches: items.map(({ attempts, refused, batch }) => ({
       ...(isEventBatch(batch) ? eventView(batch) : batchView(batch)),
-      ...{ attempts, reasons: refused, evaluatedAt: new Date(batch.slotMs).toISOString() },
+      ...{ attempts, reasons: refused, evaluatedAt: new Date(batch.tickMs).toISOString() },
     })),
   });
 }

@@ -135,9 +135,9 @@ export const ALARM_TEXTS = {
   },
   'rules-late': {
     meaning:
-      'Rules are evaluated more than 3 minutes late, or not at all: alerts come late. Missed slots of the last hour are evaluated later. Or tenants post less than a tenth of what they did: then rules are suspended.',
+      'Rules are evaluated more than 3 minutes late, or not at all: alerts come late. Missed ticks of the last hour are evaluated later. Or tenants post less than a tenth of what they did: then rules are suspended.',
     action:
-      'Run `logs evaluator`. If you see "were not evaluated", run `logs query`: a store is slow, or `query` has no concurrency left. If you see nothing, see `function-throttled` and `function-errors`. If there is no error, samples come late: see `stream-lag` and `loss-open`; rules wait for late samples, or they would count series as absent. If `ops status` shows no lag of the stream, clients do not post: see `api-errors` and `canary-stale`, and ask the tenants. Rules go on in the first minute with posts; alerts stay as they were, and slots in between are left out.',
+      'Run `logs evaluator`. If you see "were not evaluated", run `logs query`: a store is slow, or `query` has no concurrency left. If you see nothing, see `function-throttled` and `function-errors`. If there is no error, samples come late: see `stream-lag` and `loss-open`; rules wait for late samples, or they would count series as absent. If `ops status` shows no lag of the stream, clients do not post: see `api-errors` and `canary-stale`, and ask the tenants. Rules go on in the first minute with posts; alerts stay as they were, and ticks in between are left out.',
   },
   'alerts-undelivered': {
     meaning:

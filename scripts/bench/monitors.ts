@@ -24,16 +24,16 @@ export const monitors = bench({
   name: 'monitors',
   summary: "time, CPU and billed units of evaluating Mackerel's monitors of many hosts",
   description:
-    'Posts metrics of hosts in roles, as agents do, and evaluates monitors of them, a slot of a minute at a time. ' +
+    'Posts metrics of hosts in roles, as agents do, and evaluates monitors of them, a tick of a minute at a time. ' +
     'A half of the monitors watch all hosts, the others a role.',
   notes:
     'The whole local stack runs. The dollars are those of these monitors for a month, by the same prices as npm run ops -- cost --rules.',
   options: {
     hosts: count('hosts', 1000),
     monitors: count('monitors of type host', 20),
-    slots: count('slots that are evaluated', 3),
+    ticks: count('ticks that are evaluated', 3),
   },
-  run: async ({ hosts, monitors: wanted, slots }, frame) => {
+  run: async ({ hosts, monitors: wanted, ticks }, frame) => {
     const { stack, functions, client } = await startBenchStack(frame, UNLIMITED, frame.log);
     const log = new MeterLog(join(stack.dataDir, 'functions.log'));
     frame.atEnd(() => log.close());
@@ -67,13 +67,13 @@ export const monitors = bench({
         scopes: i % 2 === 0 ? [] : [`bench: r${i % roles}`],
       });
 
-    let slotMs = 0;
-    /** Runs the evaluator for the next slot, which lies in the future. @returns its report and seconds */
+    let tickMs = 0;
+    /** Runs the evaluator for the next tick, which lies in the future. @returns its report and seconds */
     const evaluate = async () => {
-      slotMs = Math.max(slotMs, Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS) + MINUTE_MS;
+      tickMs = Math.max(tickMs, Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS) + MINUTE_MS;
       for (;;) {
         const beganMs = performance.now();
-        const report = await functions.invoke<RunReport>('evaluator', { atMs: slotMs });
+        const report = await functions.invoke<RunReport>('evaluator', { atMs: tickMs });
         if (report.began) return { report, seconds: (performance.now() - beganMs) / 1000 };
         // Wait for the scheduled run to end.
         await sleep(100);
@@ -81,8 +81,8 @@ export const monitors = bench({
     };
     for (let isBehind = true; isBehind; ) {
       const { report } = await evaluate();
-      isBehind = report.failedGroups > 0 || report.groups === 0 || report.slots !== report.groups;
-      frame.log(`catching up: ${report.slots} of ${report.groups} monitors`);
+      isBehind = report.failedGroups > 0 || report.groups === 0 || report.ticks !== report.groups;
+      frame.log(`catching up: ${report.ticks} of ${report.groups} monitors`);
     }
     const takeUnits = (): Units => {
       const sum: Record<string, number> = {};
@@ -94,23 +94,23 @@ export const monitors = bench({
     takeUnits();
     const cpu = cpuByKind(stack.processes);
     const seconds: number[] = [];
-    for (let slot = 0; slot < slots; slot++) {
+    for (let tick = 0; tick < ticks; tick++) {
       const found = await evaluate();
-      const { failedGroups, failingRules, slots: evaluated, groups } = found.report;
+      const { failedGroups, failingRules, ticks: evaluated, groups } = found.report;
       if (failedGroups + failingRules > 0 || evaluated !== groups)
-        throw new Error(`the slot was not evaluated in full: ${JSON.stringify(found.report)}`);
+        throw new Error(`the tick was not evaluated in full: ${JSON.stringify(found.report)}`);
       seconds.push(found.seconds);
-      frame.log(`slot ${slot + 1} of ${slots}: ${groups} monitors in ${found.seconds.toFixed(2)} s`);
+      frame.log(`tick ${tick + 1} of ${ticks}: ${groups} monitors in ${found.seconds.toFixed(2)} s`);
     }
     const cpuSeconds = cpu();
-    const measured = { rules: wanted, slots, units: takeUnits() };
+    const measured = { rules: wanted, ticks, units: takeUnits() };
     const line = rulesLine(measured, wanted);
     return {
       hosts,
       monitors: wanted,
-      secondsASlot: { median: quantile(seconds, 0.5), most: Math.max(...seconds) },
-      cpuMsASlot: Object.fromEntries(
-        Object.entries(cpuSeconds).map(([kind, s]) => [kind, (s * 1000) / slots]),
+      secondsATick: { median: quantile(seconds, 0.5), most: Math.max(...seconds) },
+      cpuMsATick: Object.fromEntries(
+        Object.entries(cpuSeconds).map(([kind, s]) => [kind, (s * 1000) / ticks]),
       ),
       units: measured.units,
       dollarsAMonth: line.dollars,

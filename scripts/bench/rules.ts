@@ -14,8 +14,8 @@ import { type BenchStack, startBenchStack, UNLIMITED } from './frame/stack';
 
 const MINUTE_MS = 60_000;
 /**
- * Time between the starts of two slots in ms, so that what query caches for ten seconds is read again, as
- * with slots a minute apart.
+ * Time between the starts of two ticks in ms, so that what query caches for ten seconds is read again, as
+ * with ticks a minute apart.
  */
 const APART_MS = 10_000;
 /** Interval between samples of a series, in s. A rule uses a sample of the last five minutes. */
@@ -43,8 +43,8 @@ export const rules = bench({
   name: 'rules',
   summary: 'time, CPU and billed units of evaluating the rules of many tenants',
   description:
-    'Evaluates the rules of many small tenants and of a large one, one slot (a minute) at a time. Half of the rules are alerting ' +
-    'rules, half recording rules. Measures slots alone, then slots during requests of another tenant, and those requests alone.',
+    'Evaluates the rules of many small tenants and of a large one, one tick (a minute) at a time. Half of the rules are alerting ' +
+    'rules, half recording rules. Measures ticks alone, then ticks during requests of another tenant, and those requests alone.',
   notes:
     'The whole local stack runs, with two instances of post, and three of query, one of which evaluates rules; Lambda would give each request its own. ' +
     'Write `measured` of the JSON to scripts/ops/measured-rules.json.',
@@ -53,8 +53,8 @@ export const rules = bench({
     rules: count('rules of each small tenant', 10),
     large: count(`rules of the large tenant, in groups of ${GROUP_RULES}`, 2000),
     sources: count('hosts of the large tenant', 1000),
-    slots: count('slots evaluated without other requests', 3),
-    rounds: count('slots evaluated during other requests', 3),
+    ticks: count('ticks evaluated without other requests', 3),
+    rounds: count('ticks evaluated during other requests', 3),
   },
   run: async (options, frame) => {
     const run = await Run.start(frame);
@@ -68,29 +68,29 @@ export const rules = bench({
     run.takeUnits();
     const cpu = cpuByKind(run.bench.stack.processes);
     const seconds: number[] = [];
-    for (let slot = 0; slot < options.slots; slot++) {
+    for (let tick = 0; tick < options.ticks; tick++) {
       await run.untilApart();
       seconds.push(await run.evaluate());
-      frame.log(`slot ${slot + 1} of ${options.slots}: ${total} rules in ${seconds.at(-1)!.toFixed(1)} s`);
+      frame.log(`tick ${tick + 1} of ${options.ticks}: ${total} rules in ${seconds.at(-1)!.toFixed(1)} s`);
     }
     const cpuSeconds = cpu();
     const units = run.takeUnits();
     const beside = await run.besideRequests(quiet, options.rounds);
-    const perRule = (amount: number) => amount / (total * options.slots);
+    const perRule = (amount: number) => amount / (total * options.ticks);
     return {
       rules: total,
-      secondsASlot: { median: quantile(seconds, 0.5), most: Math.max(...seconds) },
+      secondsATick: { median: quantile(seconds, 0.5), most: Math.max(...seconds) },
       cpuMsARule: Object.fromEntries(
         Object.entries(cpuSeconds).map(([kind, s]) => [kind, perRule(s * 1000)]),
       ),
       ...beside,
-      measured: { rules: total, slots: options.slots, units },
+      measured: { rules: total, ticks: options.ticks, units },
     };
   },
 });
 
 class Run {
-  private slotMs = 0;
+  private tickMs = 0;
   private beganMs = -Infinity;
   private readonly startS = Math.ceil(Date.now() / MINUTE_MS) * 60;
 
@@ -144,41 +144,41 @@ class Run {
     }
   }
 
-  /** Waits until the next slot may start. */
+  /** Waits until the next tick may start. */
   async untilApart(): Promise<void> {
     await sleep(Math.max(0, this.beganMs + APART_MS - performance.now()));
   }
 
   /**
-   * Evaluates the slot after the last one.
+   * Evaluates the tick after the last one.
    *
    * @returns its duration in s
    */
   async evaluate(): Promise<number> {
     this.beganMs = performance.now();
     const report = await this.invoke();
-    if (report.failedGroups + report.failingRules > 0 || report.slots !== report.groups)
-      throw new Error(`the slot was not evaluated in full: ${JSON.stringify(report)}`);
+    if (report.failedGroups + report.failingRules > 0 || report.ticks !== report.groups)
+      throw new Error(`the tick was not evaluated in full: ${JSON.stringify(report)}`);
     return (performance.now() - this.beganMs) / 1000;
   }
 
-  /** Evaluates the slots since the stack's schedule first saw the groups, which may take several runs. */
+  /** Evaluates the ticks since the stack's schedule first saw the groups, which may take several runs. */
   async catchUp(): Promise<void> {
     for (let isBehind = true; isBehind; ) {
       const report = await this.invoke().catch(() => undefined);
-      isBehind = report === undefined || report.failedGroups > 0 || report.slots !== report.groups;
-      this.frame.log(`catching up: ${report?.slots ?? 'a run out of time'}`);
+      isBehind = report === undefined || report.failedGroups > 0 || report.ticks !== report.groups;
+      this.frame.log(`catching up: ${report?.ticks ?? 'a run out of time'}`);
     }
   }
 
   /**
-   * Runs the evaluator for the next slot, which lies in the future, so that the stack's own schedule finds it
+   * Runs the evaluator for the next tick, which lies in the future, so that the stack's own schedule finds it
    * done.
    */
   async invoke(): Promise<RunReport> {
-    this.slotMs = Math.max(this.slotMs, Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS) + MINUTE_MS;
+    this.tickMs = Math.max(this.tickMs, Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS) + MINUTE_MS;
     for (;;) {
-      const report = await this.bench.functions.invoke<RunReport>('evaluator', { atMs: this.slotMs });
+      const report = await this.bench.functions.invoke<RunReport>('evaluator', { atMs: this.tickMs });
       if (report.began) return report;
       // Wait for the scheduled run to end.
       await sleep(100);

@@ -5,22 +5,22 @@ import type { Functions } from '../ops/invoke';
 
 /** Result of comparing what rules wrote with the samples and a model of the alert. */
 export interface RuleCheck {
-  /** Number of slots for which the recording rule wrote a sample. */
-  readonly slots: number;
-  /** Missing slots, wrong values and wrong states of alerts. */
+  /** Number of ticks for which the recording rule wrote a sample. */
+  readonly ticks: number;
+  /** Missing ticks, wrong values and wrong states of alerts. */
   readonly flaws: readonly string[];
 }
 
 const TENANT = 'ruled';
-const SLOT_MS = 30_000;
+const TICK_MS = 30_000;
 /**
- * The local stage's `ruleQueryOffset`: a slot reads samples of this much earlier, and writes its own at that
+ * The local stage's `ruleQueryOffset`: a tick reads samples of this much earlier, and writes its own at that
  * time, in ms.
  */
 const OFFSET_MS = 5_000;
 const SOURCES = ['a', 'b', 'c'];
 const LIMIT = 60;
-/** An alert fires in the second slot above the limit. */
+/** An alert fires in the second tick above the limit. */
 const FOR_S = 30;
 const GROUP = {
   name: 'soak',
@@ -55,16 +55,16 @@ export class RuledTenant {
   static async start(url: string, functions: Functions, lengthMs: number): Promise<RuledTenant> {
     const { key } = await createTenant(functions, TENANT);
     const client = new HttpClient(url, key);
-    const firstSlot = Math.floor(Date.now() / SLOT_MS) - 1;
-    const slots = Math.ceil((lengthMs + MARGIN_MS) / SLOT_MS);
-    const lines = Array.from({ length: slots }, (_, i) => firstSlot + i).flatMap((slot) =>
-      SOURCES.map((source, s) => `soak,source=${source} load=${loadOf(s, slot)} ${timeOf(slot)}`),
+    const firstTick = Math.floor(Date.now() / TICK_MS) - 1;
+    const ticks = Math.ceil((lengthMs + MARGIN_MS) / TICK_MS);
+    const lines = Array.from({ length: ticks }, (_, i) => firstTick + i).flatMap((tick) =>
+      SOURCES.map((source, s) => `soak,source=${source} load=${loadOf(s, tick)} ${timeOf(tick)}`),
     );
     await client.mustSend('/write?precision=s', lines.join('\n'), 'text/plain');
     while ((await seriesOf(client, 'soak_load')).length < SOURCES.length) await sleep(RETRY_MS);
     await client.mustSend('/prometheus/config/v1/rules/soak', JSON.stringify(GROUP), 'application/yaml');
     const tenant = new RuledTenant(client, functions);
-    // Wait for the first slot. From then on, every slot must be evaluated.
+    // Wait for the first tick. From then on, every tick must be evaluated.
     while ((await seriesOf(client, 'soak:load:sum')).length === 0) {
       await tenant.evaluateNow();
       await sleep(RETRY_MS);
@@ -77,46 +77,46 @@ export class RuledTenant {
     return this.functions.invoke('evaluator', {});
   }
 
-  /** Runs the evaluator without waiting for further slots. */
+  /** Runs the evaluator without waiting for further ticks. */
   private evaluateNow(): Promise<unknown> {
     return this.functions.invoke('evaluator', { atMs: Date.now() });
   }
 
   /**
-   * Checks the results of all slots up to a time. Repeats while there are flaws, because samples may not have
+   * Checks the results of all ticks up to a time. Repeats while there are flaws, because samples may not have
    * arrived yet.
    *
    * @param isPatient asked before each repetition
    */
   async check(untilMs: number, isPatient: () => boolean): Promise<RuleCheck> {
-    const untilS = timeOf(Math.floor(untilMs / SLOT_MS));
+    const untilS = timeOf(Math.floor(untilMs / TICK_MS));
     for (;;) {
       const recorded = (await seriesOf(this.client, 'soak:load:sum'))[0]?.values ?? [];
       const lastS = recorded.at(-1)?.[0] ?? 0;
       const flaws = [
-        ...(lastS >= untilS ? [] : [`no sample of the slot that reads ${untilS}; the last is of ${lastS}`]),
+        ...(lastS >= untilS ? [] : [`no sample of the tick that reads ${untilS}; the last is of ${lastS}`]),
         ...flawsOfRecord(recorded),
         ...flawsOfAlerts(await seriesOf(this.client, 'ALERTS'), recorded),
       ];
-      if (flaws.length === 0 || !isPatient()) return { slots: recorded.length, flaws };
+      if (flaws.length === 0 || !isPatient()) return { ticks: recorded.length, flaws };
       await this.evaluateNow().catch(() => {});
       await sleep(RETRY_MS);
     }
   }
 }
 
-/** Returns the time of a slot's samples, in s since epoch. */
-function timeOf(slot: number): number {
-  return (slot * SLOT_MS - OFFSET_MS) / 1000;
+/** Returns the time of a tick's samples, in s since epoch. */
+function timeOf(tick: number): number {
+  return (tick * TICK_MS - OFFSET_MS) / 1000;
 }
 
-/** Returns a load that exceeds the limit sometimes for one slot, sometimes for several. */
-function loadOf(source: number, slot: number): number {
-  return (slot * 29 + source * 37 + Math.floor(slot / 3) * 17) % 100;
+/** Returns a load that exceeds the limit sometimes for one tick, sometimes for several. */
+function loadOf(source: number, tick: number): number {
+  return (tick * 29 + source * 37 + Math.floor(tick / 3) * 17) % 100;
 }
 
-function slotAt(timeS: number): number {
-  return (timeS * 1000 + OFFSET_MS) / SLOT_MS;
+function tickAt(timeS: number): number {
+  return (timeS * 1000 + OFFSET_MS) / TICK_MS;
 }
 
 /** Reads the stored samples of the last hours, without stale markers. */
@@ -130,25 +130,25 @@ async function seriesOf(client: HttpClient, metric: string): Promise<readonly Ma
   }
 }
 
-/** Checks that every slot since the first has a sample that equals the expression. */
+/** Checks that every tick since the first has a sample that equals the expression. */
 function flawsOfRecord(recorded: Matrix['values']): string[] {
   const [first] = recorded;
   if (first === undefined) return ['the recording rule wrote nothing'];
   return recorded.flatMap(([timeS, value], i) => {
-    const expected = timeOf(slotAt(first[0]) + i);
+    const expected = timeOf(tickAt(first[0]) + i);
     if (timeS !== expected) return [`the recording rule has a sample at ${timeS}, expected at ${expected}`];
-    const sum = SOURCES.reduce((total, _, source) => total + loadOf(source, slotAt(timeS)), 0);
+    const sum = SOURCES.reduce((total, _, source) => total + loadOf(source, tickAt(timeS)), 0);
     return Number(value) === sum ? [] : [`soak:load:sum at ${timeS} is ${value}, expected ${sum}`];
   });
 }
 
-/** Checks that an alert is pending in its first slot above the limit and fires from the second on. */
+/** Checks that an alert is pending in its first tick above the limit and fires from the second on. */
 function flawsOfAlerts(alerts: readonly Matrix[], recorded: Matrix['values']): string[] {
   const expected = new Set<string>();
   for (const [s, source] of SOURCES.entries()) {
     let activeS: number | undefined;
     for (const [timeS] of recorded) {
-      if (loadOf(s, slotAt(timeS)) <= LIMIT) activeS = undefined;
+      if (loadOf(s, tickAt(timeS)) <= LIMIT) activeS = undefined;
       else {
         activeS ??= timeS;
         expected.add(`${source} ${timeS - activeS >= FOR_S ? 'firing' : 'pending'} at ${timeS}`);

@@ -68,8 +68,8 @@ export interface SoakResult {
   readonly outlived: number;
   /** Number of objects that differ from the manifest. */
   readonly corrupt: number;
-  /** Number of evaluated slots of rules, and of flaws in their results. */
-  readonly ruleSlots: number;
+  /** Number of evaluated ticks of rules, and of flaws in their results. */
+  readonly ruleTicks: number;
   readonly ruleFlaws: number;
   readonly kills: number;
   /** Number of effective faults of each kind. */
@@ -332,7 +332,7 @@ export async function soak({
       expired,
       outlived: outlived.length,
       corrupt: corrupt.length,
-      ruleSlots: ruleCheck.slots,
+      ruleTicks: ruleCheck.ticks,
       ruleFlaws: ruleCheck.flaws.length,
       kills,
       kinds,

@@ -4,7 +4,7 @@ import { OverlayStore } from '../promql/overlay-store';
 import type { QueryOptions } from '../promql/query';
 import type { SharedReads } from '../promql/shared-reads';
 import type { SampleColumns, SampleStore } from '../promql/store';
-import { type DueSlots, dueSlots, type EvaluationTime } from './due-slots';
+import { type DueTicks, dueTicks, type EvaluationTime } from './due-ticks';
 import { evaluateGroup, type RuleState } from './evaluate-group';
 import { firingSeriesOf, type InstantSample, RuleError } from './evaluate-rule';
 import { carryOver, type GroupState, type StoredRule } from './group-state';
@@ -16,16 +16,16 @@ import type { RuleGroup } from './rule-file';
 /** Result of advancing a group, to be written. */
 export interface AdvancedGroup {
   readonly state: GroupState;
-  /** Samples of all evaluated slots, including stale markers. */
+  /** Samples of all evaluated ticks, including stale markers. */
   readonly series: readonly SampleColumns[];
-  /** Empty unless the newest due slot was evaluated, because receivers are told the newest state only. */
+  /** Empty unless the newest due tick was evaluated, because receivers are told the newest state only. */
   readonly notifications: readonly Notification[];
-  /** Whether the newest slot was evaluated more than an interval after it began. */
+  /** Whether the newest tick was evaluated more than an interval after it began. */
   readonly isLate: boolean;
-  readonly slots: number;
-  /** Number of slots that were too old to be evaluated. */
+  readonly ticks: number;
+  /** Number of ticks that were too old to be evaluated. */
   readonly skipped: number;
-  /** Whether due slots remain because time was up. */
+  /** Whether due ticks remain because time was up. */
   readonly hasMore: boolean;
 }
 
@@ -39,7 +39,7 @@ export interface AdvanceOptions {
   readonly maxAlerts: number;
   /** Called only when receivers may need to be notified. */
   readonly telling: () => Promise<Telling>;
-  /** Asked before each slot but the first. */
+  /** Asked before each tick but the first. */
   readonly hasTime: () => boolean;
   readonly clock: () => number;
   /**
@@ -49,22 +49,22 @@ export interface AdvanceOptions {
 }
 
 /**
- * Age of a slot, in ms, from which it is completed even if its reads fail. Its rules then record their
+ * Age of a tick, in ms, from which it is completed even if its reads fail. Its rules then record their
  * errors, and the group's other rules proceed.
  */
 const MAX_PUT_OFF_MS = 15 * 60_000;
-/** Most samples that one slot of a group may write. */
-const MAX_SAMPLES_PER_SLOT = 100_000;
+/** Most samples that one tick of a group may write. */
+const MAX_SAMPLES_PER_TICK = 100_000;
 
-/** The slots of a group to evaluate, and the group's timing. */
-export interface GroupPlan extends DueSlots {
+/** The ticks of a group to evaluate, and the group's timing. */
+export interface GroupPlan extends DueTicks {
   readonly nowMs: number;
   readonly intervalMs: number;
   readonly queryOffsetMs: number;
 }
 
 /**
- * @param state state after the group's last evaluated slot; undefined for a new group
+ * @param state state after the group's last evaluated tick; undefined for a new group
  */
 export function planGroup(
   { intervalMs = DEFAULT_INTERVAL_MS, queryOffsetMs }: RuleGroup,
@@ -73,28 +73,28 @@ export function planGroup(
   defaultOffsetMs: number,
 ): GroupPlan {
   const times = { intervalMs, queryOffsetMs: queryOffsetMs ?? defaultOffsetMs };
-  return { ...dueSlots(times, state?.slotMs, time), ...times, nowMs: time.nowMs };
+  return { ...dueTicks(times, state?.tickMs, time), ...times, nowMs: time.nowMs };
 }
 
-/** Announces what the slots of a group will read, so that a tenant's groups share reads. */
-export function expectReads(reads: SharedReads, group: RuleGroup, { slots, queryOffsetMs }: GroupPlan): void {
-  for (const slotMs of slots)
-    for (const { parsed } of group.rules) reads.expect(parsed, slotMs - queryOffsetMs);
+/** Announces what the ticks of a group will read, so that a tenant's groups share reads. */
+export function expectReads(reads: SharedReads, group: RuleGroup, { ticks, queryOffsetMs }: GroupPlan): void {
+  for (const tickMs of ticks)
+    for (const { parsed } of group.rules) reads.expect(parsed, tickMs - queryOffsetMs);
 }
 
 /**
- * Evaluates the slots of a plan, oldest first. Rules see results of earlier rules and earlier slots, although
+ * Evaluates the ticks of a plan, oldest first. Rules see results of earlier rules and earlier ticks, although
  * the stream does not have them yet.
  *
- * A slot whose samples cannot be read is deferred: only the errors are kept, and the slot stays due. So a
+ * A tick whose samples cannot be read is deferred: only the errors are kept, and the tick stays due. So a
  * short outage of a store leaves no hole.
  *
- * @param state state after the group's last evaluated slot; undefined for a new group
+ * @param state state after the group's last evaluated tick; undefined for a new group
  */
 export async function advanceGroup(
   group: RuleGroup,
   state: GroupState | undefined,
-  { slots, skipped, nowMs, intervalMs, queryOffsetMs }: GroupPlan,
+  { ticks, skipped, nowMs, intervalMs, queryOffsetMs }: GroupPlan,
   options: AdvanceOptions,
 ): Promise<AdvancedGroup> {
   const startedMs = options.clock();
@@ -102,48 +102,48 @@ export async function advanceGroup(
   const carried = carryOver(group, state);
   let { rules } = carried;
   const ended = carried.removed.flatMap(({ series }) => series);
-  endSeries(written, ended, slots[0]! - queryOffsetMs);
+  endSeries(written, ended, ticks[0]! - queryOffsetMs);
   let done = 0;
   let isPutOff = false;
-  for (const slotMs of slots) {
+  for (const tickMs of ticks) {
     if (done > 0 && !options.hasTime()) break;
-    const slot = await evaluateSlot(group, rules, { slotMs, queryOffsetMs, written }, options);
-    isPutOff = slot.isUnreadable && state !== undefined && nowMs - slotMs < MAX_PUT_OFF_MS;
+    const tick = await evaluateTick(group, rules, { tickMs, queryOffsetMs, written }, options);
+    isPutOff = tick.isUnreadable && state !== undefined && nowMs - tickMs < MAX_PUT_OFF_MS;
     if (isPutOff) {
-      rules = rules.map((rule, i) => withErrorOf(rule, slot.rules[i]!));
+      rules = rules.map((rule, i) => withErrorOf(rule, tick.rules[i]!));
       break;
     }
-    rules = slot.rules;
-    for (const { labels, samples } of slot.series)
+    rules = tick.rules;
+    for (const { labels, samples } of tick.series)
       for (const [atMs, bits] of samples) written.add(labels, atMs, bits);
     done++;
   }
-  // A new group's first slot is never deferred, so either a slot was evaluated or there is a state.
-  const slotMs = done > 0 ? slots[done - 1]! : state!.slotMs;
-  const isComplete = done === slots.length;
+  // A new group's first tick is never deferred, so either a tick was evaluated or there is a state.
+  const tickMs = done > 0 ? ticks[done - 1]! : state!.tickMs;
+  const isComplete = done === ticks.length;
   const mayTell = [...rules, ...carried.removed].some(
     ({ alerts, told }) => told.length > 0 || alerts.some(({ state }) => state === 'firing'),
   );
   const telling = isComplete && mayTell ? await options.telling() : PLAIN_TELLING;
-  const toldSlots = { slotMs, beforeMs: state?.slotMs };
+  const toldTicks = { tickMs, beforeMs: state?.tickMs };
   const notifications: Notification[] = [];
   const told = (rule: StoredRule, isRemoved: boolean): StoredRule => {
     if (!isComplete) return rule;
     const name = { id: `${options.id} ${rule.identity}`, expr: rule.expr };
     const alerts = isRemoved ? undefined : rule.alerts;
-    const transitions = transitionsOf(name, rule.told, alerts, toldSlots, telling);
+    const transitions = transitionsOf(name, rule.told, alerts, toldTicks, telling);
     notifications.push(...transitions.notifications);
     return { ...rule, told: transitions.told };
   };
   const kept = rules.map((rule) => told(rule, false));
-  // The series of removed rules have ended already. The rules stay in the state until the newest slot
+  // The series of removed rules have ended already. The rules stay in the state until the newest tick
   // notifies receivers.
   const gone = carried.removed
     .map((rule) => told({ ...rule, series: [], alerts: [] }, true))
     .filter((rule) => rule.told.length > 0);
   return {
     state: {
-      slotMs,
+      tickMs,
       evaluatedMs: nowMs,
       durationMs: options.clock() - startedMs,
       queryOffsetMs,
@@ -151,8 +151,8 @@ export async function advanceGroup(
     },
     series: written.columnsOfAll(),
     notifications,
-    isLate: nowMs - slotMs > intervalMs,
-    slots: done,
+    isLate: nowMs - tickMs > intervalMs,
+    ticks: done,
     skipped,
     hasMore: !isComplete && !isPutOff,
   };
@@ -167,26 +167,26 @@ function withErrorOf(rule: StoredRule, { lastError, durationMs }: StoredRule): S
   };
 }
 
-interface Slot {
-  readonly slotMs: number;
+interface Tick {
+  readonly tickMs: number;
   readonly queryOffsetMs: number;
-  /** Results of the slots evaluated before. */
+  /** Results of the ticks evaluated before. */
   readonly written: SampleStore;
 }
 
-interface EvaluatedSlot {
+interface EvaluatedTick {
   readonly rules: readonly StoredRule[];
   readonly series: ReturnType<MemorySampleStore['all']>;
   /** Whether samples could not be read completely. */
   readonly isUnreadable: boolean;
 }
 
-async function evaluateSlot(
+async function evaluateTick(
   group: RuleGroup,
   rules: readonly StoredRule[],
-  { slotMs, queryOffsetMs, written: before }: Slot,
+  { tickMs, queryOffsetMs, written: before }: Tick,
   { reads, query, externalUrl, maxAlerts, clock, onFailure }: AdvanceOptions,
-): Promise<EvaluatedSlot> {
+): Promise<EvaluatedTick> {
   const written = new MemorySampleStore();
   const store = new OverlayStore(new OverlayStore(reads, before), written);
   let isUnreadable = false;
@@ -199,7 +199,7 @@ async function evaluateSlot(
     group,
     rules,
     {
-      slotMs,
+      tickMs,
       queryOffsetMs,
       externalLabels: [],
       externalUrl,
@@ -209,13 +209,13 @@ async function evaluateSlot(
     },
     (outcome) => {
       samples += outcome.samples.length + outcome.ended.length;
-      if (samples > MAX_SAMPLES_PER_SLOT)
-        throw new RuleError(`the group writes more than ${MAX_SAMPLES_PER_SLOT} samples in a slot`);
+      if (samples > MAX_SAMPLES_PER_TICK)
+        throw new RuleError(`the group writes more than ${MAX_SAMPLES_PER_TICK} samples in a tick`);
       for (const { labels, value } of outcome.samples) written.add(labels, outcome.atMs, value);
       endSeries(written, outcome.ended, outcome.atMs);
     },
   );
-  endSeries(written, firingSeriesToCome(next, slotMs), slotMs - queryOffsetMs);
+  endSeries(written, firingSeriesToCome(next, tickMs), tickMs - queryOffsetMs);
   const stored = next.map((each, i) => {
     const { identity, expr, told } = rules[i]!;
     return { ...each, identity, expr, told };
@@ -228,10 +228,10 @@ async function evaluateSlot(
  * second or more after its samples, but of a series' end at once, so it could miss a short alert entirely. A
  * stale marker creates the series in advance.
  */
-function firingSeriesToCome(rules: readonly RuleState[], slotMs: number): Labels[] {
+function firingSeriesToCome(rules: readonly RuleState[], tickMs: number): Labels[] {
   const series = rules.flatMap(({ alerts }) =>
     alerts
-      .filter(({ state, activeAtMs }) => state === 'pending' && activeAtMs === slotMs)
+      .filter(({ state, activeAtMs }) => state === 'pending' && activeAtMs === tickMs)
       .map(firingSeriesOf),
   );
   if (series.length === 0) return [];
@@ -297,7 +297,7 @@ export function endGroup(
   );
   const notifications = state.rules.flatMap((rule) => {
     const name = { id: `${id} ${rule.identity}`, expr: rule.expr };
-    return transitionsOf(name, rule.told, undefined, { slotMs: nowMs }).notifications;
+    return transitionsOf(name, rule.told, undefined, { tickMs: nowMs }).notifications;
   });
   return { series: written.columnsOfAll(), notifications };
 }

@@ -2,7 +2,7 @@ import { type Labels, labelsKey } from '../model/labels';
 
 /**
  * An alert: one label set found by an alerting rule. Its labels, including `alertname`, are its identity.
- * Times are in ms since epoch and always the slot of an evaluation, not the time at which the evaluation ran.
+ * Times are in ms since epoch and always the tick of an evaluation, not the time at which the evaluation ran.
  */
 export interface Alert {
   readonly labels: Labels;
@@ -10,15 +10,15 @@ export interface Alert {
   readonly state: 'pending' | 'firing' | 'resolved';
   /** The element's value when it was last present in the result. */
   readonly value: number;
-  /** The slot in which the element was first found. */
+  /** The tick in which the element was first found. */
   readonly activeAtMs: number;
   readonly firedAtMs?: number;
   readonly resolvedAtMs?: number;
-  /** The first slot without the element, while the rule's `keep_firing_for` holds the alert. */
+  /** The first tick without the element, while the rule's `keep_firing_for` holds the alert. */
   readonly keepFiringSinceMs?: number;
 }
 
-/** One element of an alerting rule's result in one slot, with expanded labels and annotations. */
+/** One element of an alerting rule's result in one tick, with expanded labels and annotations. */
 export type FoundAlert = Pick<Alert, 'labels' | 'annotations' | 'value'>;
 
 /** The rule's durations that determine its alerts' states. */
@@ -31,17 +31,17 @@ export interface AlertTiming {
 export const RESOLVED_RETENTION_MS = 15 * 60_000;
 
 /**
- * Advances the alerts of a rule by one slot. The function is pure, so a slot evaluated late has the same
+ * Advances the alerts of a rule by one tick. The function is pure, so a tick evaluated late has the same
  * result as on time.
  *
- * @param alerts alerts after the previous slot
- * @param found what the rule found in this slot; label sets are distinct
- * @returns alerts after this slot: pending, firing, and those resolved in the last 15 minutes
+ * @param alerts alerts after the previous tick
+ * @param found what the rule found in this tick; label sets are distinct
+ * @returns alerts after this tick: pending, firing, and those resolved in the last 15 minutes
  */
 export function advanceAlerts(
   alerts: readonly Alert[],
   found: readonly FoundAlert[],
-  slotMs: number,
+  tickMs: number,
   timing: AlertTiming,
 ): Alert[] {
   const present = new Map(found.map((each) => [labelsKey(each.labels), each]));
@@ -50,16 +50,16 @@ export function advanceAlerts(
     const key = labelsKey(alert.labels);
     const element = present.get(key);
     if (element === undefined) {
-      const rest = withoutElement(alert, slotMs, timing);
+      const rest = withoutElement(alert, tickMs, timing);
       if (rest !== undefined) next.push(rest);
     } else if (alert.state !== 'resolved') {
       present.delete(key);
-      next.push(withElement(alert, element, slotMs, timing));
+      next.push(withElement(alert, element, tickMs, timing));
     }
     // A resolved alert whose element is back starts again as pending, below.
   }
   for (const element of present.values())
-    next.push(withElement({ ...element, state: 'pending', activeAtMs: slotMs }, element, slotMs, timing));
+    next.push(withElement({ ...element, state: 'pending', activeAtMs: tickMs }, element, tickMs, timing));
   return next;
 }
 
@@ -67,33 +67,33 @@ export function advanceAlerts(
 function withElement(
   { keepFiringSinceMs: _, ...alert }: Alert,
   { value, annotations }: FoundAlert,
-  slotMs: number,
+  tickMs: number,
   { forMs }: AlertTiming,
 ): Alert {
-  const isDue = slotMs - alert.activeAtMs >= forMs;
+  const isDue = tickMs - alert.activeAtMs >= forMs;
   // If `for` was raised, a firing alert becomes pending again.
   if (!isDue) {
     const { firedAtMs: _, ...rest } = alert;
     return { ...rest, value, annotations, state: 'pending' };
   }
-  return { ...alert, value, annotations, state: 'firing', firedAtMs: alert.firedAtMs ?? slotMs };
+  return { ...alert, value, annotations, state: 'firing', firedAtMs: alert.firedAtMs ?? tickMs };
 }
 
 /** Returns an alert whose element is absent; undefined when the alert is to be forgotten. */
 function withoutElement(
   alert: Alert,
-  slotMs: number,
+  tickMs: number,
   { forMs, keepFiringForMs }: AlertTiming,
 ): Alert | undefined {
   if (alert.state === 'pending') return undefined;
   if (alert.state === 'resolved')
-    return slotMs - alert.resolvedAtMs! > RESOLVED_RETENTION_MS ? undefined : alert;
-  const keepFiringSinceMs = alert.keepFiringSinceMs ?? slotMs;
-  if (keepFiringForMs > 0 && slotMs - keepFiringSinceMs < keepFiringForMs) {
-    if (slotMs - alert.activeAtMs >= forMs) return { ...alert, keepFiringSinceMs };
+    return tickMs - alert.resolvedAtMs! > RESOLVED_RETENTION_MS ? undefined : alert;
+  const keepFiringSinceMs = alert.keepFiringSinceMs ?? tickMs;
+  if (keepFiringForMs > 0 && tickMs - keepFiringSinceMs < keepFiringForMs) {
+    if (tickMs - alert.activeAtMs >= forMs) return { ...alert, keepFiringSinceMs };
     const { firedAtMs: _, keepFiringSinceMs: __, ...rest } = alert;
     return { ...rest, state: 'pending' };
   }
   const { keepFiringSinceMs: _, ...rest } = alert;
-  return { ...rest, state: 'resolved', resolvedAtMs: slotMs };
+  return { ...rest, state: 'resolved', resolvedAtMs: tickMs };
 }

@@ -14,7 +14,7 @@ import { DEFAULT_INTERVAL_MS } from './lint';
 import type { RuleGroup } from './rule-file';
 
 export interface BacktestOptions {
-  /** Half-open range of the slots to evaluate, in ms. */
+  /** Half-open range of the ticks to evaluate, in ms. */
   readonly range: TimeRange;
   /** Returns a store for one read of stored samples. */
   readonly reads: () => SampleStore;
@@ -31,14 +31,14 @@ export interface BacktestOptions {
 }
 
 export interface BacktestPart {
-  /** Slots before this time are done, in ms. */
+  /** Ticks before this time are done, in ms. */
   readonly untilMs: number;
-  readonly slots: number;
+  readonly ticks: number;
   readonly alerts: number;
   readonly recorded: readonly SampleColumns[];
 }
 
-/** An alert that would have fired. Times are slots, in ms since epoch. */
+/** An alert that would have fired. Times are ticks, in ms since epoch. */
 export interface PastAlert extends Pick<Alert, 'labels' | 'annotations' | 'value' | 'activeAtMs'> {
   readonly group: string;
   readonly firedAtMs: number;
@@ -46,19 +46,19 @@ export interface PastAlert extends Pick<Alert, 'labels' | 'annotations' | 'value
   resolvedAtMs?: number;
 }
 
-/** A rule that failed in some slots. */
+/** A rule that failed in some ticks. */
 export interface FailedRule {
   readonly group: string;
   readonly rule: string;
-  slots: number;
-  /** The first failure: its slot in ms, and the reason. */
+  ticks: number;
+  /** The first failure: its tick in ms, and the reason. */
   readonly firstMs: number;
   readonly error: string;
 }
 
 export interface Backtest {
   /** Number of group evaluations. */
-  readonly slots: number;
+  readonly ticks: number;
   /** Sorted by the time of firing. */
   readonly alerts: readonly PastAlert[];
   /** Number of alerts that became pending but never fired. */
@@ -72,7 +72,7 @@ export class BacktestLimitError extends Error {
 }
 
 /** Most evaluations of groups: those of one group over 100 days at 30 s. */
-const MAX_SLOTS = 288_000;
+const MAX_TICKS = 288_000;
 const MAX_ALERTS = 10_000;
 /** Most samples that all rules together may yield; each takes 16 bytes. */
 const MAX_SAMPLES = 10_000_000;
@@ -86,17 +86,17 @@ const PART_MS = DAY_MS / 12;
  * Rules see the results of this backtest instead of samples stored under the same names since the start of
  * the range. So a group that was evaluated before yields the same results again.
  *
- * @throws {BacktestLimitError} for too many slots, alerts or samples
+ * @throws {BacktestLimitError} for too many ticks, alerts or samples
  */
 export async function backtest(groups: readonly RuleGroup[], options: BacktestOptions): Promise<Backtest> {
   const { fromMs, toMs } = options.range;
-  const slots = groups.reduce(
+  const ticks = groups.reduce(
     (sum, { intervalMs = DEFAULT_INTERVAL_MS }) => sum + Math.ceil((toMs - fromMs) / intervalMs),
     0,
   );
-  if (slots > MAX_SLOTS)
+  if (ticks > MAX_TICKS)
     throw new BacktestLimitError(
-      `the range has ${slots} evaluations of groups; at most ${MAX_SLOTS} are allowed`,
+      `the range has ${ticks} evaluations of groups; at most ${MAX_TICKS} are allowed`,
     );
   const run = new Run(groups, options);
   for (let atMs = fromMs; atMs < toMs; atMs += PART_MS)
@@ -113,7 +113,7 @@ class Run {
   private readonly recordedNames: ReadonlySet<string>;
   private readonly alertNames: ReadonlySet<string>;
   private readonly states: RuleState[][];
-  private slots = 0;
+  private ticks = 0;
   private samples = 0;
   private becamePending = 0;
 
@@ -131,15 +131,15 @@ class Run {
   async part(range: TimeRange): Promise<void> {
     const due = this.dueIn(range);
     const reads = new SharedReads(() => this.withoutOwn(this.options.reads()));
-    for (const { slotMs, index } of due)
-      for (const { parsed } of this.groups[index]!.rules) reads.expect(parsed, slotMs - this.offsetOf(index));
+    for (const { tickMs, index } of due)
+      for (const { parsed } of this.groups[index]!.rules) reads.expect(parsed, tickMs - this.offsetOf(index));
     const store = new OverlayStore(reads, this.results);
     const recorded = new MemorySampleStore();
     for (const each of due) await this.evaluate(each, store, recorded);
-    const { slots, alerts } = this;
+    const { ticks, alerts } = this;
     await this.options.onPart({
       untilMs: range.toMs,
-      slots,
+      ticks,
       alerts: alerts.length,
       recorded: recorded.columnsOfAll(),
     });
@@ -149,21 +149,21 @@ class Run {
     const alerts = this.alerts.sort((a, b) => a.firedAtMs - b.firedAtMs);
     const fired = alerts.filter(({ activeAtMs, firedAtMs }) => activeAtMs < firedAtMs).length;
     const neverFired = this.becamePending - fired;
-    return { slots: this.slots, alerts, neverFired, failures: [...this.failures.values()] };
+    return { ticks: this.ticks, alerts, neverFired, failures: [...this.failures.values()] };
   }
 
   private offsetOf(index: number): number {
     return this.groups[index]!.queryOffsetMs ?? this.options.defaultOffsetMs;
   }
 
-  /** Returns the slots of all groups, oldest first; slots of the same time in the order of the groups. */
+  /** Returns the ticks of all groups, oldest first; ticks of the same time in the order of the groups. */
   private dueIn({ fromMs, toMs }: TimeRange): Due[] {
     const due = this.groups.flatMap(({ intervalMs = DEFAULT_INTERVAL_MS }, index) => {
       const firstMs = Math.ceil(fromMs / intervalMs) * intervalMs;
       const count = Math.max(0, Math.ceil((toMs - firstMs) / intervalMs));
-      return Array.from({ length: count }, (_, i) => ({ slotMs: firstMs + i * intervalMs, index }));
+      return Array.from({ length: count }, (_, i) => ({ tickMs: firstMs + i * intervalMs, index }));
     });
-    return due.sort((a, b) => a.slotMs - b.slotMs || a.index - b.index);
+    return due.sort((a, b) => a.tickMs - b.tickMs || a.index - b.index);
   }
 
   /** Hides samples that rules of these names have stored since the start of the range. */
@@ -185,14 +185,14 @@ class Run {
   }
 
   private async evaluate(
-    { slotMs, index }: Due,
+    { tickMs, index }: Due,
     store: SampleStore,
     recorded: MemorySampleStore,
   ): Promise<void> {
     const group = this.groups[index]!;
     const { query, maxAlerts } = this.options;
     const context = {
-      slotMs,
+      tickMs,
       queryOffsetMs: this.offsetOf(index),
       externalLabels: [],
       externalUrl: '',
@@ -203,13 +203,13 @@ class Run {
       this.write(outcome, recorded),
     );
     this.states[index] = states;
-    this.slots++;
+    this.ticks++;
     for (const [i, { alerts, lastError }] of states.entries()) {
       const rule = nameOf(group.rules[i]!);
       if (lastError === undefined)
-        for (const alert of alerts) this.note(alert, slotMs, group.name, `${index} ${i}`);
+        for (const alert of alerts) this.note(alert, tickMs, group.name, `${index} ${i}`);
       else
-        this.fail({ group: group.name, rule, slots: 1, firstMs: slotMs, error: lastError }, `${index} ${i}`);
+        this.fail({ group: group.name, rule, ticks: 1, firstMs: tickMs, error: lastError }, `${index} ${i}`);
     }
   }
 
@@ -227,9 +227,9 @@ class Run {
     }
   }
 
-  private note(alert: Alert, slotMs: number, group: string, rule: string): void {
+  private note(alert: Alert, tickMs: number, group: string, rule: string): void {
     const { labels, annotations, value, state, activeAtMs, firedAtMs, resolvedAtMs } = alert;
-    if (state === 'pending' && activeAtMs === slotMs) this.becamePending++;
+    if (state === 'pending' && activeAtMs === tickMs) this.becamePending++;
     if (firedAtMs === undefined) return;
     const key = `${rule} ${labelsKey(labels)}`;
     let known = this.latest.get(key);
@@ -246,12 +246,12 @@ class Run {
   private fail(failed: FailedRule, key: string): void {
     const known = this.failures.get(key);
     if (known === undefined) this.failures.set(key, failed);
-    else known.slots++;
+    else known.ticks++;
   }
 }
 
 interface Due {
-  readonly slotMs: number;
+  readonly tickMs: number;
   /** Index of the group. */
   readonly index: number;
 }

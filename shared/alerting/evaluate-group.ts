@@ -3,7 +3,7 @@ import type { Alert } from './alert-state';
 import { evaluateRule, type InstantSample, type RuleContext, RuleError } from './evaluate-rule';
 import type { RuleGroup } from './rule-file';
 
-/** State of a rule after a slot. */
+/** State of a rule after a tick. */
 export interface RuleState {
   readonly alerts: readonly Alert[];
   /** Label sets of the samples that the rule wrote last. */
@@ -16,7 +16,7 @@ export interface RuleState {
 
 export const NEW_RULE_STATE: RuleState = { alerts: [], series: [] };
 
-/** Samples of one rule in one slot. */
+/** Samples of one rule in one tick. */
 export interface RuleSamples {
   readonly samples: readonly InstantSample[];
   /** Series that the rule wrote before but no longer yields. They get a stale marker. */
@@ -26,14 +26,14 @@ export interface RuleSamples {
 }
 
 /**
- * Evaluates the rules of a group in one slot, in order.
+ * Evaluates the rules of a group in one tick, in order.
  *
  * A rule that fails keeps its state and writes nothing, not even stale markers, because nothing is known
  * about its series.
  *
- * @param states state of each rule after the previous slot
+ * @param states state of each rule after the previous tick
  * @param write receives each rule's samples immediately, so that queries of later rules see them
- * @returns state of each rule after this slot
+ * @returns state of each rule after this tick
  */
 export async function evaluateGroup(
   group: RuleGroup,
@@ -50,7 +50,7 @@ export async function evaluateGroup(
       const outcome = await evaluateRule(group, rule, alerts, context);
       const present = new Set(outcome.samples.map(({ labels }) => labelsKey(labels)));
       const ended = series.filter((labels) => !present.has(labelsKey(labels)));
-      write({ samples: outcome.samples, ended, atMs: context.slotMs - context.queryOffsetMs });
+      write({ samples: outcome.samples, ended, atMs: context.tickMs - context.queryOffsetMs });
       next.push({ alerts: outcome.alerts, series: outcome.samples.map(({ labels }) => labels), ...took() });
     } catch (error) {
       if (!(error instanceof RuleError)) throw error;

@@ -19,8 +19,8 @@ export class RuleError extends Error {
 /** Circumstances of a rule's evaluation. */
 export interface RuleContext {
   /** ms since epoch. */
-  readonly slotMs: number;
-  /** How far before the slot the rule reads samples, in ms. */
+  readonly tickMs: number;
+  /** How far before the tick the rule reads samples, in ms. */
   readonly queryOffsetMs: number;
   readonly externalLabels: Labels;
   readonly externalUrl: string;
@@ -44,21 +44,21 @@ export interface RuleContext {
   readonly query: (expr: string, atMs: number) => Promise<readonly InstantSample[]>;
 }
 
-/** Result of a rule in one slot. */
+/** Result of a rule in one tick. */
 export interface RuleOutcome {
   /** Samples to store, at the time that the rule read. */
   readonly samples: readonly InstantSample[];
-  /** The rule's alerts after the slot; none for a recording rule. */
+  /** The rule's alerts after the tick; none for a recording rule. */
   readonly alerts: readonly Alert[];
 }
 
-/** Most queries by the templates of one rule in a slot. Equal queries count once. */
+/** Most queries by the templates of one rule in a tick. Equal queries count once. */
 const MAX_TEMPLATE_QUERIES = 20;
 
 /**
- * Evaluates a rule in one slot.
+ * Evaluates a rule in one tick.
  *
- * @param alerts the rule's alerts after the previous slot
+ * @param alerts the rule's alerts after the previous tick
  * @throws {RuleError}
  * @see https://prometheus.io/docs/prometheus/latest/configuration/alerting_rules/
  */
@@ -68,12 +68,12 @@ export async function evaluateRule(
   alerts: readonly Alert[],
   context: RuleContext,
 ): Promise<RuleOutcome> {
-  const { slotMs, queryOffsetMs, query, maxAlerts = Infinity } = context;
-  const elements = await query(rule.expr, slotMs - queryOffsetMs);
+  const { tickMs, queryOffsetMs, query, maxAlerts = Infinity } = context;
+  const elements = await query(rule.expr, tickMs - queryOffsetMs);
   const labels = new Map([...group.labels, ...rule.labels]);
   if (rule.kind === 'recording') return { samples: record(group, rule, labels, elements), alerts: [] };
   const found = await findAlerts(rule, labels, elements, context);
-  const next = advanceAlerts(alerts, found, slotMs, rule);
+  const next = advanceAlerts(alerts, found, tickMs, rule);
   const active = next.filter(({ state }) => state !== 'resolved');
   if (group.limit > 0 && active.length > group.limit)
     throw new RuleError(`exceeded limit of ${group.limit} with ${active.length} alerts`);
@@ -104,7 +104,7 @@ async function findAlerts(
   elements: readonly InstantSample[],
   context: RuleContext,
 ): Promise<FoundAlert[]> {
-  const { slotMs, externalLabels, externalUrl } = context;
+  const { tickMs, externalLabels, externalUrl } = context;
   const query = templateQuery(context);
   const found: FoundAlert[] = [];
   for (const element of elements) {
@@ -113,7 +113,7 @@ async function findAlerts(
       externalLabels: new Map(externalLabels),
       value: element.value,
     };
-    const expand = (text: string) => expandAlertTemplate(text, data, { query, nowMs: slotMs, externalUrl });
+    const expand = (text: string) => expandAlertTemplate(text, data, { query, nowMs: tickMs, externalUrl });
     const changes = new Map<string, string>();
     for (const [name, text] of labels) changes.set(name, await expand(text));
     changes.set('alertname', rule.alert);
@@ -130,14 +130,14 @@ async function findAlerts(
 }
 
 /**
- * Returns the function `query` of a rule's templates. Each expression is evaluated once per slot, at the
- * slot's own time.
+ * Returns the function `query` of a rule's templates. Each expression is evaluated once per tick, at the
+ * tick's own time.
  */
-function templateQuery({ query, slotMs }: RuleContext): (expr: string) => Promise<TemplateSample[]> {
+function templateQuery({ query, tickMs }: RuleContext): (expr: string) => Promise<TemplateSample[]> {
   const results = new Map<string, Promise<TemplateSample[]>>();
   const run = async (expr: string) => {
     try {
-      const samples = await query(expr, slotMs);
+      const samples = await query(expr, tickMs);
       return samples.map(({ labels, value }) => new TemplateSample(new Map(labels), value));
     } catch (error) {
       if (error instanceof RuleError) throw new TemplateError(error.message, { cause: error });

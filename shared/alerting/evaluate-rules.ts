@@ -76,7 +76,7 @@ export interface RuleInputs {
   readonly stage: RuntimeSettings;
 }
 
-/** Evaluates the due slots of rule groups until time is up or the answer is full. */
+/** Evaluates the due ticks of rule groups until time is up or the answer is full. */
 export async function evaluateRules(
   inputs: RuleInputs,
   { evaluateRules: request }: EvaluationRequest,
@@ -185,7 +185,7 @@ async function load(
     }
     const group = groupOf(stored.document);
     const plan = planGroup(group, state, request, inputs.stage.ruleQueryOffset);
-    if (plan.slots.length === 0) return already({ outcome: 'idle' });
+    if (plan.ticks.length === 0) return already({ outcome: 'idle' });
     expectReads(reads.of(tenant), group, plan);
     const id = `${tenant.id} ${place.group}`;
     return {
@@ -199,12 +199,12 @@ async function load(
 
 async function remove(tenant: Tenant, group: string, state: GroupState, nowMs: number): Promise<Outcome> {
   const { series, notifications } = endGroup(state, `${tenant.id} ${group}`, nowMs);
-  const about = { ...state, slotMs: nowMs, isLate: false };
+  const about = { ...state, tickMs: nowMs, isLate: false };
   return {
     outcome: 'removed',
-    ...written(state.slotMs, state.slotMs, undefined, series),
+    ...written(state.tickMs, state.tickMs, undefined, series),
     batches: batchesOf(tenant, { namespace: '', document: { name: '', rules: [] } }, about, notifications),
-    ...{ slots: 0, skipped: 0, rules: 0, failing: 0, hasMore: false },
+    ...{ ticks: 0, skipped: 0, rules: 0, failing: 0, hasMore: false },
   };
 }
 
@@ -238,20 +238,20 @@ async function advance(
     onFailure: (error) => log.error('samples of a rule were not read', { id, error: error as Error }),
   };
   const advanced = await advanceGroup(group, state, plan, options);
-  const { slotMs, rules } = advanced.state;
+  const { tickMs, rules } = advanced.state;
   const encoded = encodeState(advanced.state);
   if (encoded === undefined)
     throw new Error('the alerts and series of its rules are more than an item of the table holds');
   return {
     outcome: 'evaluated',
-    ...written(state?.slotMs, slotMs, encoded, advanced.series),
+    ...written(state?.tickMs, tickMs, encoded, advanced.series),
     batches: batchesOf(
       tenant,
       stored,
       { ...advanced.state, isLate: advanced.isLate },
       advanced.notifications,
     ),
-    slots: advanced.slots,
+    ticks: advanced.ticks,
     skipped: advanced.skipped,
     rules: stored.document.rules.length,
     failing: rules.filter(({ lastError }) => lastError !== undefined).length,
@@ -261,13 +261,13 @@ async function advance(
 
 function written(
   afterMs: number | undefined,
-  slotMs: number,
+  tickMs: number,
   state: Uint8Array | undefined,
   series: readonly SampleColumns[],
-): Pick<EvaluatedGroup, 'afterMs' | 'slotMs' | 'state' | 'samples'> {
+): Pick<EvaluatedGroup, 'afterMs' | 'tickMs' | 'state' | 'samples'> {
   return {
     ...(afterMs !== undefined && { afterMs }),
-    slotMs,
+    tickMs,
     ...(state !== undefined && { state: base64(state) }),
     samples: bodiesOf(series).map((body) => base64(zstdCompressSync(body))),
   };
@@ -277,13 +277,13 @@ function batchesOf(
   { name }: Tenant,
   { namespace, document }: StoredGroup,
   {
-    slotMs,
+    tickMs,
     queryOffsetMs,
     isLate,
-  }: Pick<GroupState, 'slotMs' | 'queryOffsetMs'> & { readonly isLate: boolean },
+  }: Pick<GroupState, 'tickMs' | 'queryOffsetMs'> & { readonly isLate: boolean },
   notifications: readonly Notification[],
 ): string[] {
-  const about = { tenant: name, namespace, group: document.name, slotMs, queryOffsetMs, isLate };
+  const about = { tenant: name, namespace, group: document.name, tickMs, queryOffsetMs, isLate };
   // Changes and repeats go into separate batches, so one batch of each kind may be partly filled.
   const size = Math.max(MAX_BATCH, Math.ceil(notifications.length / (MAX_BATCHES - 1)));
   return [notifications.filter(isChange), notifications.filter((each) => !isChange(each))].flatMap((all) =>

@@ -1,6 +1,6 @@
 import type { Id } from '../model/id';
 import { log } from '../platform/log';
-import type { EvaluationTime } from './due-slots';
+import type { EvaluationTime } from './due-ticks';
 
 /** What defines a group: a file of rules, or one of Mackerel's monitors, of samples or of an external URL. */
 export type GroupKind = 'rule' | 'monitor' | 'external';
@@ -26,7 +26,7 @@ export interface EvaluationRequest {
 
 /** Bounds of one invocation that evaluates rules or monitors. */
 export const INVOCATION = {
-  /** Time after which no group or slot is started, in ms. */
+  /** Time after which no group or tick is started, in ms. */
   beginMs: 15_000,
   /** Time after which queries are aborted, in ms. The function's timeout is 29 s. */
   queryMs: 24_000,
@@ -54,21 +54,21 @@ export type GroupEvaluation = {
 export type Outcome<T = GroupEvaluation> = T extends unknown ? Omit<T, 'tenant' | 'group'> : never;
 
 export interface EvaluatedGroup {
-  /** Slot of the state that was read; undefined if there was none. */
+  /** Tick of the state that was read; undefined if there was none. */
   readonly afterMs?: number;
-  readonly slotMs: number;
+  readonly tickMs: number;
   /** Encoded state, in base64; absent for a removed group. */
   readonly state?: string;
-  /** Bodies of remote write with the samples of all slots, compressed with zstd, in base64. */
+  /** Bodies of remote write with the samples of all ticks, compressed with zstd, in base64. */
   readonly samples: readonly string[];
   /** Encoded batches of notifications, in base64. */
   readonly batches: readonly string[];
-  readonly slots: number;
+  readonly ticks: number;
   readonly skipped: number;
   readonly rules: number;
   /** Number of rules whose last evaluation failed. */
   readonly failing: number;
-  /** Whether due slots remain. */
+  /** Whether due ticks remain. */
   readonly hasMore: boolean;
 }
 

@@ -2,7 +2,7 @@ import type { Id } from '../model/id';
 import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
 import type { Tenant, Tenants } from '../tenancy/tenants';
-import { dueSlots, type EvaluationTime } from './due-slots';
+import { dueTicks, type EvaluationTime } from './due-ticks';
 import type { EvaluatedGroup, EvaluationAnswer, EvaluationRequest, GroupEvaluation } from './evaluation';
 import type { QuietSpan } from './ingest-quiet';
 import type { IndexedGroup, RuleGroups } from './rule-groups';
@@ -42,7 +42,7 @@ export interface EvaluatorDependencies {
    */
   readonly quiet: (tenants: readonly Id[], nowMs: number) => Promise<QuietSpan | undefined>;
   /**
-   * Cache of the newest slot that this process has seen completed, in ms, by {@link keyOf}. It only saves
+   * Cache of the newest tick that this process has seen completed, in ms, by {@link keyOf}. It only saves
    * invocations.
    */
   readonly done: Map<string, number>;
@@ -55,8 +55,8 @@ export interface RunReport {
   /** False when another run was in progress, so that this one did nothing. */
   readonly began: boolean;
   readonly groups: number;
-  readonly slots: number;
-  /** Number of slots that were too old to be evaluated. */
+  readonly ticks: number;
+  /** Number of ticks that were too old to be evaluated. */
   readonly skipped: number;
   /** Number of groups that could not be evaluated or committed. The next run retries them. */
   readonly failedGroups: number;
@@ -74,7 +74,7 @@ export interface RunReport {
   /** Age of the oldest batch that waits for a channel, in ms. */
   readonly outboxAgeMs: number;
   /**
-   * Delay of the group that is furthest behind, in ms: by its newest slot, or because samples have not
+   * Delay of the group that is furthest behind, in ms: by its newest tick, or because samples have not
    * reached the tiers.
    */
   readonly lagMs: number;
@@ -105,10 +105,10 @@ export function keyOf({ tenantId, group }: Pick<IndexedGroup, 'tenantId' | 'grou
 }
 
 /**
- * Evaluates every due slot. If any group has an interval of half a minute, also waits for the slots that
+ * Evaluates every due tick. If any group has an interval of half a minute, also waits for the ticks that
  * begin during the run.
  *
- * A slot's samples are put into the stream before the slot is committed. If a run ends in between, the slot
+ * A tick's samples are put into the stream before the tick is committed. If a run ends in between, the tick
  * is evaluated again and yields the same samples.
  *
  * @param atMs evaluates what is due at this time instead of now, without waiting
@@ -122,7 +122,7 @@ export async function runEvaluator(
   const startedMs = now();
   const report = {
     groups: 0,
-    slots: 0,
+    ticks: 0,
     skipped: 0,
     failedGroups: 0,
     failingRules: 0,
@@ -250,7 +250,7 @@ class Pass {
     const doneMs = this.dependencies.done.get(keyOf(group));
     if (group.rules === 0 || doneMs === undefined) return true;
     const { intervalMs } = group;
-    return dueSlots({ intervalMs, queryOffsetMs: 0 }, doneMs, { nowMs, lagMs: 0 }).slots.length > 0;
+    return dueTicks({ intervalMs, queryOffsetMs: 0 }, doneMs, { nowMs, lagMs: 0 }).ticks.length > 0;
   }
 
   private async evaluateBatch(batch: readonly IndexedGroup[], time: EvaluationTime): Promise<void> {
@@ -306,7 +306,7 @@ class Pass {
   }
 
   /**
-   * @returns `more` when the group has further due slots
+   * @returns `more` when the group has further due ticks
    */
   private async finish(
     group: IndexedGroup,
@@ -337,30 +337,30 @@ class Pass {
       const tenant = await tenants.get(name);
       if (tenant === undefined) return false;
       for (const body of evaluated.samples) await write(tenant, Buffer.from(body, 'base64'));
-      const { state, afterMs, slotMs, batches } = evaluated;
+      const { state, afterMs, tickMs, batches } = evaluated;
       const isCommitted = await states.commit({
         tenantId,
         kind,
         group: id,
         afterMs,
-        slotMs,
+        tickMs,
         state: state === undefined ? undefined : Buffer.from(state, 'base64'),
         batches: batches.map((batch) => Buffer.from(batch, 'base64')),
       });
       if (!isCommitted) {
-        log.warn('another evaluator committed the slot first', { tenant: name, group: id, slotMs });
+        log.warn('another evaluator committed the tick first', { tenant: name, group: id, tickMs });
         done.delete(keyOf(group));
         return false;
       }
-      done.set(keyOf(group), slotMs);
-      report.slots += evaluated.slots;
+      done.set(keyOf(group), tickMs);
+      report.ticks += evaluated.ticks;
       report.skipped += evaluated.skipped;
       report.failingRules += evaluated.failing;
-      if (!evaluated.hasMore) report.lagMs = Math.max(report.lagMs, nowMs - slotMs);
+      if (!evaluated.hasMore) report.lagMs = Math.max(report.lagMs, nowMs - tickMs);
       return true;
     } catch (error) {
       report.failedGroups++;
-      log.error('a slot was not committed', { tenant: name, group: id, error: error as Error });
+      log.error('a tick was not committed', { tenant: name, group: id, error: error as Error });
       return false;
     }
   }

@@ -4,7 +4,7 @@ import { nameOf } from './evaluate-rule';
 import type { ToldAlert } from './notification';
 import type { Rule, RuleGroup } from './rule-file';
 
-/** State of a rule after the last evaluated slot. */
+/** State of a rule after the last evaluated tick. */
 export interface StoredRule extends RuleState {
   /** {@link ruleIdentity} */
   readonly identity: string;
@@ -17,11 +17,11 @@ export interface StoredRule extends RuleState {
   readonly told: readonly ToldAlert[];
 }
 
-/** State of a group after its last evaluated slot. */
+/** State of a group after its last evaluated tick. */
 export interface GroupState {
-  /** The newest completed slot, in ms since epoch. */
-  readonly slotMs: number;
-  /** When the slot was evaluated, and for how long, in ms. */
+  /** The newest completed tick, in ms since epoch. */
+  readonly tickMs: number;
+  /** When the tick was evaluated, and for how long, in ms. */
   readonly evaluatedMs: number;
   readonly durationMs: number;
   readonly queryOffsetMs: number;

@@ -13,9 +13,9 @@ export interface Notification {
   /** The element's value when it was last present in the result. */
   readonly value: number;
   readonly expr: string;
-  /** The slot in which the alert fired, ms since epoch. */
+  /** The tick in which the alert fired, ms since epoch. */
   readonly firedAtMs: number;
-  /** The slot in which the alert ended; undefined while it fires. */
+  /** The tick in which the alert ended; undefined while it fires. */
   readonly resolvedAtMs?: number;
   /** Why the alert ended: its element or its rule is gone. Undefined while it fires. */
   readonly reason?: 'no longer true' | 'rule removed';
@@ -31,17 +31,17 @@ export function isChange({ repeatsMs }: Notification): boolean {
   return repeatsMs === undefined;
 }
 
-/** Notifications of one slot of a group, all changes or all repeats. A batch is one item of the outbox. */
+/** Notifications of one tick of a group, all changes or all repeats. A batch is one item of the outbox. */
 export interface NotificationBatch {
   /** The tenant's name. */
   readonly tenant: string;
   readonly namespace: string;
   readonly group: string;
-  /** The newest evaluated slot, in ms since epoch. The notifications describe the state in this slot. */
-  readonly slotMs: number;
-  /** How far before its slot the group reads samples, in ms. */
+  /** The newest evaluated tick, in ms since epoch. The notifications describe the state in this tick. */
+  readonly tickMs: number;
+  /** How far before its tick the group reads samples, in ms. */
   readonly queryOffsetMs: number;
-  /** Whether the slot was evaluated more than an interval after it began. */
+  /** Whether the tick was evaluated more than an interval after it began. */
   readonly isLate: boolean;
   readonly notifications: readonly Notification[];
 }
@@ -50,7 +50,7 @@ export interface NotificationBatch {
  * Changes of alerts of monitors and checks, as an item of the outbox. The full type is in
  * `monitors/alert-event.ts`.
  */
-export interface EventBatch extends Pick<NotificationBatch, 'tenant' | 'slotMs'> {
+export interface EventBatch extends Pick<NotificationBatch, 'tenant' | 'tickMs'> {
   readonly monitorId: string;
   readonly events: readonly { readonly id: Id; readonly alertId: string; readonly status: string }[];
 }
@@ -85,13 +85,13 @@ export interface Transitions {
  *
  * @param rule its id identifies the rule among those of all tenants
  * @param alerts undefined when the rule was removed
- * @param slots the slot to report, and the last one reported (undefined if none was), in ms
+ * @param ticks the tick to report, and the last one reported (undefined if none was), in ms
  */
 export function transitionsOf(
   rule: { readonly id: string; readonly expr: string },
   told: readonly ToldAlert[],
   alerts: readonly Alert[] | undefined,
-  { slotMs, beforeMs = slotMs }: { readonly slotMs: number; readonly beforeMs?: number | undefined },
+  { tickMs, beforeMs = tickMs }: { readonly tickMs: number; readonly beforeMs?: number | undefined },
   { isSilenced, repeatsMs }: Telling = PLAIN_TELLING,
 ): Transitions {
   const { expr } = rule;
@@ -108,7 +108,7 @@ export function transitionsOf(
       next.push(each);
       continue;
     }
-    const resolvedAtMs = alert?.state === 'resolved' ? alert.resolvedAtMs! : slotMs;
+    const resolvedAtMs = alert?.state === 'resolved' ? alert.resolvedAtMs! : tickMs;
     notifications.push({
       id: idOf('transition', rule.id, key, 'resolved', String(each.firedAtMs)),
       state: 'resolved',
@@ -129,9 +129,9 @@ export function transitionsOf(
     if (!isTold)
       notifications.push({ id: idOf('transition', rule.id, key, 'firing', String(firedAtMs)), ...about });
     else {
-      const dueMs = dueRepeats(repeatsMs, firedAtMs, beforeMs, slotMs);
+      const dueMs = dueRepeats(repeatsMs, firedAtMs, beforeMs, tickMs);
       if (dueMs.length === 0 || isSilenced(labels)) continue;
-      const id = idOf('transition', rule.id, key, 'repeat', String(firedAtMs), String(slotMs));
+      const id = idOf('transition', rule.id, key, 'repeat', String(firedAtMs), String(tickMs));
       notifications.push({ id, ...about, repeatsMs: dueMs });
     }
   }
@@ -139,15 +139,15 @@ export function transitionsOf(
 }
 
 /**
- * Returns the intervals of which a multiple since the alert fired lies between two slots (exclusive,
+ * Returns the intervals of which a multiple since the alert fired lies between two ticks (exclusive,
  * inclusive).
  */
 function dueRepeats(
   intervalsMs: readonly number[],
   firedAtMs: number,
   beforeMs: number,
-  slotMs: number,
+  tickMs: number,
 ): readonly number[] {
   const times = (ms: number, atMs: number) => Math.floor((atMs - firedAtMs) / ms);
-  return intervalsMs.filter((ms) => times(ms, slotMs) > times(ms, beforeMs));
+  return intervalsMs.filter((ms) => times(ms, tickMs) > times(ms, beforeMs));
 }

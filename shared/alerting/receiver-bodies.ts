@@ -67,7 +67,7 @@ function postable(alert: Alert, expr: string, nowMs: number, externalUrl: string
  * @see https://prometheus.io/docs/alerting/latest/configuration/#webhook_config
  */
 export function webhookBody(batch: NotificationBatch, externalUrl: string): string {
-  const { namespace, group, notifications, isLate, slotMs } = batch;
+  const { namespace, group, notifications, isLate, tickMs } = batch;
   const groupLabels = { namespace, group };
   const [first] = notifications;
   const common = (of: (each: Notification) => Labels) =>
@@ -86,7 +86,7 @@ export function webhookBody(batch: NotificationBatch, externalUrl: string): stri
     commonLabels: common(({ labels }) => labels),
     commonAnnotations: common(({ annotations }) => annotations),
     externalURL: externalUrl,
-    evaluatedAt: timeText(slotMs),
+    evaluatedAt: timeText(tickMs),
     isLate,
     alerts: notifications.map(
       ({ id, state, labels, annotations, firedAtMs, resolvedAtMs, expr, reason }) => ({

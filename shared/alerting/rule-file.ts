@@ -42,7 +42,7 @@ export interface RuleGroup {
   /** Undefined if the file does not set it. */
   readonly intervalMs: number | undefined;
   /**
-   * How far before its slot a rule reads samples. Undefined if the file does not set it, which differs from
+   * How far before its tick a rule reads samples. Undefined if the file does not set it, which differs from
    * 0.
    */
   readonly queryOffsetMs: number | undefined;

@@ -14,16 +14,16 @@ import { decodeJson, decodeState, type GroupState } from './group-state';
 import type { QuietSpan } from './ingest-quiet';
 import type { EventBatch, NotificationBatch } from './notification';
 
-/** A completed slot of a group, ready to be committed. */
-export interface SlotCommit {
+/** A completed tick of a group, ready to be committed. */
+export interface TickCommit {
   readonly tenantId: Id;
   /** @default 'rule' */
   readonly kind?: GroupKind;
   readonly group: Id;
-  /** Slot of the state that this one replaces; undefined for a group's first. */
+  /** Tick of the state that this one replaces; undefined for a group's first. */
   readonly afterMs: number | undefined;
-  /** The completed slot. */
-  readonly slotMs: number;
+  /** The completed tick. */
+  readonly tickMs: number;
   /** Result of {@link encodeState}; undefined removes the state of a removed group. */
   readonly state: Uint8Array | undefined;
   /** Results of {@link encodeJson} of {@link NotificationBatch}es. */
@@ -70,13 +70,13 @@ const UNDELIVERED_SECONDS = 7 * 86_400;
 export const MAX_BATCHES = 99;
 
 /**
- * Stores the state of each group after its last evaluated slot, and the outbox of notifications. A slot is
- * committed in one transaction on condition that the stored slot is the previous one. If two evaluators race,
+ * Stores the state of each group after its last evaluated tick, and the outbox of notifications. A tick is
+ * committed in one transaction on condition that the stored tick is the previous one. If two evaluators race,
  * only one commits, and only its notifications are sent.
  *
- *     pk rule-states#tenant   sk group                     slot: ms   state: zstd of JSON (group-state.ts)
+ *     pk rule-states#tenant   sk group                     tick: ms   state: zstd of JSON (group-state.ts)
  *     pk monitor-states#tenant   sk monitor id            the same for a monitor (monitors/monitor-states.ts)
- *     pk rule-outbox          sk slot#tenant#group#part    batch: zstd of JSON (notification.ts)   expiresAt: s   attempts   dueMs   taken: addresses of targets   refused: reasons
+ *     pk rule-outbox          sk tick#tenant#group#part    batch: zstd of JSON (notification.ts)   expiresAt: s   attempts   dueMs   taken: addresses of targets   refused: reasons
  *     pk rule-undelivered#tenant   sk as in the outbox      the same: a dead letter
  *     pk rule-run             sk run                       run: id   untilMs
  *     pk rule-run             sk quiet                     json: QuietSpan
@@ -112,9 +112,9 @@ export class RuleStates {
    * @returns false, writing nothing, when another writer was first: an evaluator, or a request that closed an
    *   alert
    */
-  async commit(slot: SlotCommit): Promise<boolean> {
+  async commit(tick: TickCommit): Promise<boolean> {
     const { client } = this.table;
-    const items = this.itemsOf(slot);
+    const items = this.itemsOf(tick);
     const { Put, Delete } = items[0]!;
     if (items.length > 1) return wins(client.send(new TransactWriteItemsCommand({ TransactItems: items })));
     if (Put !== undefined) return wins(client.send(new PutItemCommand(Put)));
@@ -126,17 +126,17 @@ export class RuleStates {
     kind,
     group,
     afterMs,
-    slotMs,
+    tickMs,
     state,
     batches,
-  }: SlotCommit): TransactWriteItem[] {
+  }: TickCommit): TransactWriteItem[] {
     const place = { TableName: this.table.name };
     const key =
       kind === undefined || kind === 'rule'
         ? metaKeys.ruleState(tenantId, group)
         : metaKeys.monitorState(tenantId, group);
     const condition = {
-      ConditionExpression: afterMs === undefined ? 'attribute_not_exists(pk)' : 'slot = :after',
+      ConditionExpression: afterMs === undefined ? 'attribute_not_exists(pk)' : 'tick = :after',
       ...(afterMs !== undefined && { ExpressionAttributeValues: { ':after': { N: String(afterMs) } } }),
     };
     return [
@@ -145,21 +145,21 @@ export class RuleStates {
         : {
             Put: {
               ...place,
-              Item: { ...key, slot: { N: String(slotMs) }, state: { B: state } },
+              Item: { ...key, tick: { N: String(tickMs) }, state: { B: state } },
               ...condition,
             },
           },
-      ...batches.map((batch, part) => this.outboxPut(tenantId, group, slotMs, batch, part)),
+      ...batches.map((batch, part) => this.outboxPut(tenantId, group, tickMs, batch, part)),
     ];
   }
 
   /** Returns the part of a transaction that puts a batch into the outbox. */
-  outboxPut(tenantId: Id, group: Id, slotMs: number, batch: Uint8Array, part = 0): TransactWriteItem {
+  outboxPut(tenantId: Id, group: Id, tickMs: number, batch: Uint8Array, part = 0): TransactWriteItem {
     return {
       Put: {
         TableName: this.table.name,
         Item: {
-          ...metaKeys.outboxBatch(slotMs, tenantId, group, part),
+          ...metaKeys.outboxBatch(tickMs, tenantId, group, part),
           batch: { B: batch },
           [TABLE_KEYS.ttl]: { N: String(Math.ceil(this.now() / 1000) + OUTBOX_SECONDS) },
         },
@@ -201,7 +201,7 @@ export class RuleStates {
     );
   }
 
-  /** Returns the waiting batches, oldest slot first. */
+  /** Returns the waiting batches, oldest tick first. */
   async outbox(): Promise<OutboxItem[]> {
     const items = await queryItems(this.table, {
       KeyConditionExpression: 'pk = :pk',

@@ -225,7 +225,7 @@ async function empty(
       if (isEventBatch(batch)) await dependencies.gaveUp(tenant.id, left);
     } else if (hasFailed) await states.putOff({ ...tried, dueMs: now() + waitMs(attempts + 1) });
     else if (taken.size > item.taken.length) await states.putOff({ ...tried, attempts });
-    if (!isRepeat) report.oldestMs = Math.min(report.oldestMs, left.length > 0 ? batch.slotMs : Infinity);
+    if (!isRepeat) report.oldestMs = Math.min(report.oldestMs, left.length > 0 ? batch.tickMs : Infinity);
   }
 }
 

@@ -8,7 +8,7 @@ import { HOURS_OF_MONTH, PRICE } from './prices';
 export const measuredRulesSchema = z.object({
   rules: z.number().int().min(1),
   /** Number of evaluations of each rule. */
-  slots: z.number().int().min(1),
+  ticks: z.number().int().min(1),
   /** Units of the evaluator and the query function together. */
   units: unitsSchema,
 });
@@ -32,7 +32,7 @@ const EXPLAINED_RULES = 1000;
 export function rulesLine(measured: MeasuredRules, rules: number): CostLine {
   const used = rules === 0 ? EXPLAINED_RULES : rules;
   const evaluations = used * MINUTES_OF_MONTH;
-  const of = (unit: Unit) => (evaluations * (measured.units[unit] ?? 0)) / (measured.rules * measured.slots);
+  const of = (unit: Unit) => (evaluations * (measured.units[unit] ?? 0)) / (measured.rules * measured.ticks);
   const invocations = evaluations / RULES_OF_INVOCATION;
   const dollars =
     invocations * PRICE.invocation +

@@ -1,4 +1,4 @@
-import { type DueSlots, dueSlots } from '../alerting/due-slots';
+import { type DueTicks, dueTicks } from '../alerting/due-ticks';
 import { base64, type EvaluationRequest, type Outcome } from '../alerting/evaluation';
 import { encodeJson, MAX_STATE_BYTES } from '../alerting/group-state';
 import { MAX_BATCHES } from '../alerting/rule-states';
@@ -36,7 +36,7 @@ export type FoundMonitor = { readonly tenant: Tenant } & (
 );
 
 /** A monitor with the time for which it is evaluated, in ms since epoch. */
-export type DueMonitor = Extract<FoundMonitor, { monitor: Monitor }> & { readonly slotMs: number };
+export type DueMonitor = Extract<FoundMonitor, { monitor: Monitor }> & { readonly tickMs: number };
 
 /** Most events in a batch. */
 const MAX_BATCH = 200;
@@ -59,18 +59,18 @@ export async function findMonitor(
 }
 
 /**
- * Returns the newest due slot. Its evaluation judges the newest points; earlier points are never judged, as
+ * Returns the newest due tick. Its evaluation judges the newest points; earlier points are never judged, as
  * in Mackerel.
  */
-export function newestSlot(
+export function newestTick(
   { monitor, state }: Extract<FoundMonitor, { monitor: Monitor }>,
-  time: Parameters<typeof dueSlots>[2],
+  time: Parameters<typeof dueTicks>[2],
   queryOffsetMs: number,
 ): number | undefined {
   const intervalMs = intervalOf(monitor);
   if (intervalMs === undefined) return undefined;
-  const { slots }: DueSlots = dueSlots({ intervalMs, queryOffsetMs }, state?.slotMs, time);
-  return slots.at(-1);
+  const { ticks }: DueTicks = dueTicks({ intervalMs, queryOffsetMs }, state?.tickMs, time);
+  return ticks.at(-1);
 }
 
 /**
@@ -79,21 +79,21 @@ export function newestSlot(
  * @param judged the judgements; or the error that prevented them, in which case the alerts stay unchanged
  */
 export async function advanceMonitor(
-  { tenant, monitor, state, slotMs }: DueMonitor,
+  { tenant, monitor, state, tickMs }: DueMonitor,
   judged: JudgedMonitor | { readonly error: string },
   view: AlertingView,
 ): Promise<Extract<Outcome, { outcome: 'evaluated' | 'removed' }>> {
   const lastError = 'error' in judged ? judged.error : undefined;
   const judgements = 'error' in judged ? NO_JUDGEMENTS : judged.judgements;
   const memory = 'error' in judged ? (state?.memory ?? {}) : judged.memory;
-  const slot = { tenantId: tenant.id, monitor, slotMs };
-  const { tracks, transitions } = await advanceTracks(slot, state?.tracks ?? [], judgements, view);
+  const tick = { tenantId: tenant.id, monitor, tickMs };
+  const { tracks, transitions } = await advanceTracks(tick, state?.tracks ?? [], judgements, view);
   const events = transitions.map((each) => {
     const isTold = isToldOf(monitor, view.hosts.get(each.key)) && each.trigger !== 'hostRetire';
-    return eventOf(each, slotMs, isTold, subjectOf(monitor, each.key, view));
+    return eventOf(each, tickMs, isTold, subjectOf(monitor, each.key, view));
   });
   const next: MonitorState = {
-    slotMs,
+    tickMs,
     monitor,
     tracks,
     memory,
@@ -104,11 +104,11 @@ export async function advanceMonitor(
     throw new Error('the alerts of the monitor are more than an item of the table holds');
   return {
     outcome: 'evaluated',
-    ...(state !== undefined && { afterMs: state.slotMs }),
-    slotMs,
+    ...(state !== undefined && { afterMs: state.tickMs }),
+    tickMs,
     state: base64(encoded),
-    batches: batchesOf(tenant, monitor.id, slotMs, events),
-    ...{ samples: [], slots: 1, skipped: 0, rules: 1, hasMore: false },
+    batches: batchesOf(tenant, monitor.id, tickMs, events),
+    ...{ samples: [], ticks: 1, skipped: 0, rules: 1, hasMore: false },
     failing: lastError === undefined ? 0 : 1,
   };
 }
@@ -120,8 +120,8 @@ export async function advanceTracks(
   {
     tenantId,
     monitor,
-    slotMs,
-  }: { readonly tenantId: Id; readonly monitor: Monitor; readonly slotMs: number },
+    tickMs,
+  }: { readonly tenantId: Id; readonly monitor: Monitor; readonly tickMs: number },
   tracksBefore: readonly Track[],
   judgements: JudgedMonitor['judgements'],
   view: Pick<AlertingView, 'hosts' | 'downtimes' | 'isRetired'>,
@@ -139,7 +139,7 @@ export async function advanceTracks(
       id: `${tenantId} ${monitor.id}`,
       maxCheckAttempts: attemptsOf(monitor),
       ...(monitor.notificationInterval != null && { repeatMs: monitor.notificationInterval * 60_000 }),
-      nowMs: slotMs,
+      nowMs: tickMs,
       isDown: isDown(view, monitor, key),
       opensAfterDowntime: monitor.type === 'connectivity',
     });
@@ -189,9 +189,9 @@ export function removeMonitor(
   );
   return {
     outcome: 'removed',
-    ...{ afterMs: state.slotMs, slotMs: state.slotMs, samples: [] },
+    ...{ afterMs: state.tickMs, tickMs: state.tickMs, samples: [] },
     batches: batchesOf(tenant, monitor.id, nowMs, events),
-    ...{ slots: 0, skipped: 0, rules: 0, failing: 0, hasMore: false },
+    ...{ ticks: 0, skipped: 0, rules: 0, failing: 0, hasMore: false },
   };
 }
 
@@ -201,12 +201,12 @@ export function removeMonitor(
 function batchesOf(
   { name }: Tenant,
   monitorId: string,
-  slotMs: number,
+  tickMs: number,
   events: readonly AlertEvent[],
 ): string[] {
   const size = Math.max(MAX_BATCH, Math.ceil(events.length / MAX_BATCHES));
   return partsOf(events, size).map((part) => {
-    const batch: AlertBatch = { tenant: name, slotMs, monitorId, events: part };
+    const batch: AlertBatch = { tenant: name, tickMs, monitorId, events: part };
     return base64(encodeJson(batch));
   });
 }

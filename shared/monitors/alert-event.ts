@@ -72,7 +72,7 @@ export interface AlertBatch {
   /** The tenant's name. */
   readonly tenant: string;
   /** ms since epoch. */
-  readonly slotMs: number;
+  readonly tickMs: number;
   readonly monitorId: string;
   readonly events: readonly AlertEvent[];
 }

@@ -156,7 +156,7 @@ export class CheckStore {
 
   private outboxPut(tenant: Owner, event: AlertEvent) {
     const { monitorId } = event.subject;
-    const batch: AlertBatch = { tenant: tenant.name, slotMs: event.atMs, monitorId, events: [event] };
+    const batch: AlertBatch = { tenant: tenant.name, tickMs: event.atMs, monitorId, events: [event] };
     return this.states.outboxPut(tenant.id, idOf('check', monitorId), event.atMs, encodeJson(batch));
   }
 }

@@ -48,7 +48,7 @@ export async function closeAlert(
 }
 
 /**
- * Closes the alert of a monitor. The close takes a slot of its own, one ms after the last, so an evaluation
+ * Closes the alert of a monitor. The close takes a tick of its own, one ms after the last, so an evaluation
  * that began before the close cannot be committed.
  */
 async function closeOfMonitor(
@@ -62,20 +62,20 @@ async function closeOfMonitor(
     const track = state?.tracks.find(({ alert }) => alert?.id === id);
     if (state === undefined || track === undefined) return undefined;
     const { track: left, transition } = closedByHand(track, reason);
-    const slotMs = state.slotMs + 1;
+    const tickMs = state.tickMs + 1;
     const services = await stores.services.list(tenant.id);
     const host = await registered(stores.hosts, tenant, track.key, services);
     const subject = subjectOf(state.monitor, track.key, {
       hosts: new Map(host === undefined ? [] : [[host.id, host]]),
       services,
     });
-    const atMs = Math.max(Date.now(), slotMs);
+    const atMs = Math.max(Date.now(), tickMs);
     const event = eventOf(transition!, atMs, isToldOf(state.monitor, host), subject);
-    const batch: AlertBatch = { tenant: tenant.name, slotMs, monitorId, events: [event] };
+    const batch: AlertBatch = { tenant: tenant.name, tickMs, monitorId, events: [event] };
     const tracks = state.tracks.map((each) => (each === track ? left! : each));
     const isCommitted = await stores.ruleStates.commit({
-      ...{ tenantId: tenant.id, kind: 'monitor', group: monitorId, afterMs: state.slotMs, slotMs },
-      state: encodeJson({ ...state, slotMs, tracks }),
+      ...{ tenantId: tenant.id, kind: 'monitor', group: monitorId, afterMs: state.tickMs, tickMs },
+      state: encodeJson({ ...state, tickMs, tracks }),
       batches: [encodeJson(batch)],
     });
     if (isCommitted) return event;

@@ -18,7 +18,7 @@ import {
   type DueMonitor,
   findMonitor,
   type MonitorDocuments,
-  newestSlot,
+  newestTick,
   removeMonitor,
 } from './advance-monitor';
 import { holdsAt } from './downtime-times';
@@ -89,11 +89,11 @@ async function findDue(
   const { tenant, monitor, state } = found;
   if (monitor === undefined) return removeMonitor(tenant, state, NOTHING, nowMs);
   // Requests do not depend on samples, so the lag is 0.
-  const slotMs = newestSlot(found, { nowMs, lagMs: 0 }, 0);
-  if (slotMs === undefined || monitor.type !== 'external') return { outcome: 'idle' };
+  const tickMs = newestTick(found, { nowMs, lagMs: 0 }, 0);
+  if (tickMs === undefined || monitor.type !== 'external') return { outcome: 'idle' };
   const view = views.get(tenant.id) ?? viewOf(stores, tenant.id, nowMs);
   views.set(tenant.id, view);
-  return { tenant, monitor, state, slotMs, view: await view };
+  return { tenant, monitor, state, tickMs, view: await view };
 }
 
 /** Alerts of external URLs concern no host or service. */
@@ -119,10 +119,10 @@ function requestOf(monitor: MonitorOf<'external'>): ProbeRequest {
 }
 
 async function advance(due: DueExternal, probe: Probe | undefined): Promise<Outcome> {
-  const { monitor, state, slotMs, view } = due;
+  const { monitor, state, tickMs, view } = due;
   if (probe === undefined) return advanceMonitor(due, { error: 'the prober did not answer' }, view);
-  const { judgement, memory } = judgeProbe(monitor, state?.memory ?? {}, probe, slotMs);
+  const { judgement, memory } = judgeProbe(monitor, state?.memory ?? {}, probe, tickMs);
   const outcome = await advanceMonitor(due, { judgements: new Map([['', judgement]]), memory }, view);
-  const samples = bodiesOf(responseSamples(monitor, probe, slotMs));
+  const samples = bodiesOf(responseSamples(monitor, probe, tickMs));
   return { ...outcome, samples: samples.map((body) => base64(zstdCompressSync(body))) };
 }

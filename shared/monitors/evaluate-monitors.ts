@@ -23,7 +23,7 @@ import {
   type DueMonitor,
   findMonitor,
   type MonitorDocuments,
-  newestSlot,
+  newestTick,
   removeMonitor,
 } from './advance-monitor';
 import { holdsAt } from './downtime-times';
@@ -132,16 +132,16 @@ async function evaluate(
   views.set(tenant.id, reading);
   const view = await reading;
   if (monitor === undefined) return removeMonitor(tenant, state, view, request.nowMs);
-  const slotMs = newestSlot(found, request, stores.stage.ruleQueryOffset);
-  if (slotMs === undefined) return { outcome: 'idle' };
+  const tickMs = newestTick(found, request, stores.stage.ruleQueryOffset);
+  if (tickMs === undefined) return { outcome: 'idle' };
   const query = { limits: stores.queryLimitsOf(tenant), isLate: () => elapsedMs() > INVOCATION.queryMs };
-  const due = { ...found, slotMs };
+  const due = { ...found, tickMs };
   return advanceMonitor(due, await judge(stores, due, view, query), view);
 }
 
 async function judge(
   stores: MonitorStores,
-  { tenant, monitor, state, slotMs }: DueMonitor,
+  { tenant, monitor, state, tickMs }: DueMonitor,
   view: TenantView,
   query: QueryOptions,
 ): Promise<JudgedMonitor | { readonly error: string }> {
@@ -152,7 +152,7 @@ async function judge(
       hosts: view.names.hosts,
       hasPosted: (hostId) => stores.hasPosted(tenant, hostId),
       query,
-      nowMs: slotMs,
+      nowMs: tickMs,
     });
   } catch (error) {
     const text = errorText(error);

@@ -6,7 +6,7 @@ import type { Track } from './tracks';
 /** State of a monitor after its last evaluation. The evaluator keeps it as the state of a group. */
 export interface MonitorState {
   /** Time of the last evaluation in ms since epoch. A close by hand adds one ms. */
-  readonly slotMs: number;
+  readonly tickMs: number;
   /**
    * The monitor at that time. After its removal, the notifications that its alerts ended still describe it.
    */

@@ -18,7 +18,7 @@ import type { AlertTransition, Track } from './tracks';
 /** What a line or an alert of a preview is about. Both are absent if a monitor has a single subject. */
 export type PreviewSubject = Pick<AlertSubject, 'hostId' | 'series'>;
 
-/** An alert that would have been open. Times are slots, in seconds since epoch. */
+/** An alert that would have been open. Times are ticks, in seconds since epoch. */
 export interface PreviewAlert extends PreviewSubject {
   /** The worst status that the alert had. */
   readonly status: Exclude<AlertStatus, 'OK'>;
@@ -30,16 +30,16 @@ export interface PreviewAlert extends PreviewSubject {
   readonly message?: string;
 }
 
-/** The values that a monitor compares with its thresholds, one for each slot; null where none is judged. */
+/** The values that a monitor compares with its thresholds, one for each tick; null where none is judged. */
 export interface PreviewLine extends PreviewSubject {
   readonly values: readonly (number | null)[];
 }
 
 export interface MonitorPreview {
-  /** The first slot, and the time between slots, in seconds. */
+  /** The first tick, and the time between ticks, in seconds. */
   readonly from: number;
   readonly step: number;
-  readonly slots: number;
+  readonly ticks: number;
   /** Lines of at most {@link MAX_LINES} subjects, those with alerts first. */
   readonly lines: readonly PreviewLine[];
   /** Number of subjects that had a value. */
@@ -47,8 +47,8 @@ export interface MonitorPreview {
   /** At most {@link MAX_ALERTS}, the oldest first. */
   readonly alerts: readonly PreviewAlert[];
   readonly alertCount: number;
-  /** Slots in which the monitor could not be judged; absent if there were none. */
-  readonly failed?: { readonly slots: number; readonly firstAt: number; readonly error: string };
+  /** Ticks in which the monitor could not be judged; absent if there were none. */
+  readonly failed?: { readonly ticks: number; readonly firstAt: number; readonly error: string };
 }
 
 export interface PreviewOptions extends Omit<MonitorInputs, 'nowMs'> {
@@ -56,14 +56,14 @@ export interface PreviewOptions extends Omit<MonitorInputs, 'nowMs'> {
   readonly view: Omit<AlertingView, 'downtimes' | 'isRetired'>;
   /** All downtimes of the tenant. */
   readonly downtimes: readonly Downtime[];
-  /** Half-open range of the slots, in ms since epoch. */
+  /** Half-open range of the ticks, in ms since epoch. */
   readonly range: TimeRange;
-  /** Called between slots and after failed reads. Throws once the reads' budget or the time is used up. */
+  /** Called between ticks and after failed reads. Throws once the reads' budget or the time is used up. */
   readonly check: () => void;
 }
 
-/** Most slots of a preview: a day of a monitor that is judged each minute. */
-export const MAX_SLOTS = 1_440;
+/** Most ticks of a preview: a day of a monitor that is judged each minute. */
+export const MAX_TICKS = 1_440;
 /** Most hosts or series that a preview judges. */
 export const MAX_SUBJECTS = 2_000;
 const MAX_LINES = 10;
@@ -71,7 +71,7 @@ const MAX_ALERTS = 1_000;
 
 /**
  * Judges a monitor over a past range, as if it had been created at the start with nothing wrong before. It
- * judges each slot by the evaluator's code. Hosts and their roles and statuses are those of now.
+ * judges each tick by the evaluator's code. Hosts and their roles and statuses are those of now.
  *
  * @throws {RefusedError} for a type that cannot be judged from samples, and beyond a bound; and what `check`
  *   throws
@@ -84,14 +84,14 @@ export async function previewMonitor(monitor: Monitor, options: PreviewOptions):
     );
   const { range } = options;
   const firstMs = Math.ceil(range.fromMs / intervalMs) * intervalMs;
-  const slots = Math.max(0, Math.ceil((range.toMs - firstMs) / intervalMs));
-  if (slots > MAX_SLOTS)
+  const ticks = Math.max(0, Math.ceil((range.toMs - firstMs) / intervalMs));
+  if (ticks > MAX_TICKS)
     throw new RefusedError(
-      `from: the range has ${slots} slots of ${intervalMs / 60_000} min; at most ${MAX_SLOTS} are judged`,
+      `from: the range has ${ticks} ticks of ${intervalMs / 60_000} min; at most ${MAX_TICKS} are judged`,
     );
-  const run = new Run(monitor, options, slots);
-  for (let slot = 0; slot < slots; slot++) await run.judge(slot, firstMs + slot * intervalMs, range.toMs);
-  return { from: firstMs / 1000, step: intervalMs / 1000, slots, ...run.result() };
+  const run = new Run(monitor, options, ticks);
+  for (let tick = 0; tick < ticks; tick++) await run.judge(tick, firstMs + tick * intervalMs, range.toMs);
+  return { from: firstMs / 1000, step: intervalMs / 1000, ticks, ...run.result() };
 }
 
 class Run {
@@ -104,39 +104,39 @@ class Run {
   private tracks: readonly Track[] = [];
   private memory: MonitorMemory = {};
   private alertCount = 0;
-  private failed: { slots: number; firstAt: number; error: string } | undefined;
+  private failed: { ticks: number; firstAt: number; error: string } | undefined;
 
   constructor(
     private readonly monitor: Monitor,
     private readonly options: PreviewOptions,
-    private readonly slots: number,
+    private readonly ticks: number,
   ) {
     this.store = new AheadStore(options.store);
   }
 
-  async judge(slot: number, slotMs: number, toMs: number): Promise<void> {
+  async judge(tick: number, tickMs: number, toMs: number): Promise<void> {
     const { tenantId, view, hosts, query, downtimes, check } = this.options;
     check();
-    this.store.aheadMs = toMs - slotMs;
+    this.store.aheadMs = toMs - tickMs;
     const openKeys = this.tracks.map(({ key }) => key);
     let judgements: Awaited<ReturnType<typeof judgeMonitor>>['judgements'] = new Map();
     try {
       const { store } = this;
-      const inputs = { store, hosts, query, nowMs: slotMs, hasPosted: (id: string) => this.hasPosted(id) };
+      const inputs = { store, hosts, query, nowMs: tickMs, hasPosted: (id: string) => this.hasPosted(id) };
       ({ judgements, memory: this.memory } = await judgeMonitor(this.monitor, this.memory, openKeys, inputs));
     } catch (error) {
       check();
       const text = errorText(error);
       if (text === undefined) throw error;
-      this.failed ??= { slots: 0, firstAt: slotMs / 1000, error: text };
-      this.failed.slots++;
+      this.failed ??= { ticks: 0, firstAt: tickMs / 1000, error: text };
+      this.failed.ticks++;
     }
-    for (const [key, { value }] of judgements) if (value !== undefined) this.noteValue(key, slot, value);
-    const now = { ...view, downtimes: downtimes.filter((each) => holdsAt(each, slotMs)), isRetired: never };
-    const subject = { tenantId, monitor: this.monitor, slotMs };
+    for (const [key, { value }] of judgements) if (value !== undefined) this.noteValue(key, tick, value);
+    const now = { ...view, downtimes: downtimes.filter((each) => holdsAt(each, tickMs)), isRetired: never };
+    const subject = { tenantId, monitor: this.monitor, tickMs };
     const { tracks, transitions } = await advanceTracks(subject, this.tracks, judgements, now);
     this.tracks = tracks;
-    for (const transition of transitions) this.noteTransition(transition, slotMs / 1000);
+    for (const transition of transitions) this.noteTransition(transition, tickMs / 1000);
   }
 
   private hasPosted(hostId: string): Promise<boolean> {
@@ -145,17 +145,17 @@ class Run {
     return known;
   }
 
-  private noteValue(key: string, slot: number, value: number): void {
+  private noteValue(key: string, tick: number, value: number): void {
     let row = this.values.get(key);
     if (row === undefined) {
       if (this.values.size === MAX_SUBJECTS)
         throw new RefusedError(
           `monitor: it judges more than ${MAX_SUBJECTS} hosts or series; fewer can be previewed`,
         );
-      row = new Float64Array(this.slots).fill(Number.NaN);
+      row = new Float64Array(this.ticks).fill(Number.NaN);
       this.values.set(key, row);
     }
-    row[slot] = value;
+    row[tick] = value;
   }
 
   private noteTransition({ kind, key, status, value, message }: AlertTransition, atS: number): void {
@@ -186,7 +186,7 @@ class Run {
     return { ...(hostId !== undefined && { hostId }), ...(series !== undefined && { series }) };
   }
 
-  result(): Omit<MonitorPreview, 'from' | 'step' | 'slots'> {
+  result(): Omit<MonitorPreview, 'from' | 'step' | 'ticks'> {
     const rank = (key: string) => (this.alertKeys.has(key) ? 0 : 1);
     const keys = [...this.values.keys()].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
     const lines = keys.slice(0, MAX_LINES).map((key) => ({
@@ -203,7 +203,7 @@ const BADNESS = { WARNING: 0, UNKNOWN: 1, CRITICAL: 2 } as const;
 const never = async () => false;
 
 /**
- * Reads each selection ahead, because later slots ask for the same one with later times. So a whole preview
+ * Reads each selection ahead, because later ticks ask for the same one with later times. So a whole preview
  * takes a few reads.
  */
 class AheadStore implements SampleStore {

@@ -49,10 +49,10 @@ import { BUCKET_PREFIX } from './names';
  *     pk rule-run                      sk run                           the evaluator that runs now
  *                                      sk quiet                         when tenants last posted next to nothing
  *                                      sk report                        what the evaluator's last run did
- *     pk rule-states#tenant            sk group                         what the last evaluated slot of a rule group left
+ *     pk rule-states#tenant            sk group                         what the last evaluated tick of a rule group left
  *     pk monitor-states#tenant         sk monitor id                    the same of a monitor
- *     pk rule-outbox                   sk slot#tenant#group#part        notifications that wait to be sent
- *     pk rule-undelivered#tenant       sk slot#tenant#group#part        notifications that were given up
+ *     pk rule-outbox                   sk tick#tenant#group#part        notifications that wait to be sent
+ *     pk rule-undelivered#tenant       sk tick#tenant#group#part        notifications that were given up
  *     pk imports#tenant                sk until                         until when samples of any age arrived
  *     pk usage#tenant                  sk day, series or hosts          counters of a day; number of series or hosts
  *     pk minute#tenant                 sk budget#minute since epoch     use of a budget
@@ -293,9 +293,9 @@ export const metaKeys = {
   monitorState: (tenantId: Id, monitorId: string): ItemKey =>
     itemKey(metaKeys.monitorStates(tenantId), monitorId),
   ruleOutbox: 'rule-outbox',
-  /** Batches are sorted by slot. */
-  outboxBatch: (slotMs: number, tenantId: Id, group: Id, part: number): ItemKey =>
-    itemKey(metaKeys.ruleOutbox, `${timeText(slotMs)}#${tenantId}#${group}#${part}`),
+  /** Batches are sorted by tick. */
+  outboxBatch: (tickMs: number, tenantId: Id, group: Id, part: number): ItemKey =>
+    itemKey(metaKeys.ruleOutbox, `${timeText(tickMs)}#${tenantId}#${group}#${part}`),
   /** Returns the id of the batch's tenant. */
   parseOutboxBatch: (sort: string): Id => sort.split('#')[1]!,
   undeliveredOf: (tenantId: Id) => `rule-undelivered#${tenantId}`,

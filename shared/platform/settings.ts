@@ -225,7 +225,7 @@ export const settingsSchema = z
     /** Pending and firing alerts of one rule. */
     maxAlertsPerRule: count(1_000, 1, 10_000),
     /**
-     * Default `query_offset` of rule groups: how far before its slot a rule reads, so that samples have time
+     * Default `query_offset` of rule groups: how far before its tick a rule reads, so that samples have time
      * to arrive.
      */
     ruleQueryOffset: duration('30s'),

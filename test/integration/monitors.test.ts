@@ -29,9 +29,9 @@ interface Told {
 describe('monitors and checks', () => {
   let stack: LocalStack;
   let checker: OpenApiChecker;
-  /** Slots are in the future. The stack's schedule evaluates only the present, and finds these slots done. */
+  /** Ticks are in the future. The stack's schedule evaluates only the present, and finds these ticks done. */
   const startMs = Math.ceil(Date.now() / 600_000) * 600_000 + 2 * 3_600_000;
-  const slot = (n: number) => startMs + n * 60_000;
+  const tick = (n: number) => startMs + n * 60_000;
 
   const told: Told[] = [];
   let failing = false;
@@ -154,8 +154,8 @@ describe('monitors and checks', () => {
     };
     monitorId = (await call('POST', '/api/v0/monitors', monitor)).id;
 
-    await postLoad(hostId, slot(0), 4);
-    expect(await evaluate(slot(0))).toMatchObject({ failedGroups: 0, failingRules: 0 });
+    await postLoad(hostId, tick(0), 4);
+    expect(await evaluate(tick(0))).toMatchObject({ failedGroups: 0, failingRules: 0 });
     const [alert, ...others] = await openAlerts();
     expect(others).toEqual([]);
     expect(alert).toEqual({
@@ -167,7 +167,7 @@ describe('monitors and checks', () => {
         hostId,
         value: 4,
       },
-      openedAt: slot(0) / 1000,
+      openedAt: tick(0) / 1000,
     });
     alertId = alert.id;
     expect(statesOf(alertId)).toEqual(['warning']);
@@ -175,34 +175,34 @@ describe('monitors and checks', () => {
       { monitorId, status: 'WARNING' },
     ]);
     // The same point again changes nothing.
-    await evaluate(slot(1));
+    await evaluate(tick(1));
     expect(statesOf(alertId)).toEqual(['warning']);
   });
 
   test('each transition arrives in order, through a receiver that fails and functions that are killed', async () => {
     failing = true;
-    await postLoad(hostId, slot(2), 9);
-    const killed = evaluate(slot(2)).catch(() => undefined);
+    await postLoad(hostId, tick(2), 9);
+    const killed = evaluate(tick(2)).catch(() => undefined);
     await sleep(Math.random() * 200);
     await stack.killFunctions();
     await killed;
-    await evaluate(slot(2));
-    await postLoad(hostId, slot(3), 1);
-    await evaluate(slot(3));
+    await evaluate(tick(2));
+    await postLoad(hostId, tick(3), 1);
+    await evaluate(tick(3));
     expect(await openAlerts()).toEqual([]);
     expect(statesOf(alertId)).toEqual(['warning']);
     failing = false;
     await until(
       'the receiver hears of both',
       async () => {
-        await evaluate(slot(3));
+        await evaluate(tick(3));
         return [...new Set(statesOf(alertId))];
       },
       (states) => states.length === 3,
     );
     expect([...new Set(statesOf(alertId))]).toEqual(['warning', 'critical', 'ok']);
     const closed = await call('GET', `/api/v0/alerts/${alertId}`);
-    expect(closed).toMatchObject({ status: 'OK', closedAt: slot(3) / 1000, value: 1 });
+    expect(closed).toMatchObject({ status: 'OK', closedAt: tick(3) / 1000, value: 1 });
     const { logs } = await call('GET', `/api/v0/alerts/${alertId}/logs?limit=100&nextId=`);
     expect(
       logs.map(({ status, trigger, targetValue }: Record<string, unknown>) => [status, trigger, targetValue]),
@@ -214,8 +214,8 @@ describe('monitors and checks', () => {
   });
 
   test('an alert that is closed by hand opens again while its cause lasts', async () => {
-    await postLoad(hostId, slot(10), 9);
-    await evaluate(slot(10));
+    await postLoad(hostId, tick(10), 9);
+    await evaluate(tick(10));
     const [{ id }] = await openAlerts();
     await call('PUT', `/api/v0/alerts/${id}`, { memo: 'looking' });
     const closed = await call('POST', `/api/v0/alerts/${id}/close`, { reason: 'known' });
@@ -228,10 +228,10 @@ describe('monitors and checks', () => {
     });
     expect(await call('POST', `/api/v0/alerts/${id}/close`, { reason: 'again' })).toEqual(closed);
     expect(await openAlerts()).toEqual([]);
-    await evaluate(slot(11));
+    await evaluate(tick(11));
     expect(await openAlerts()).toEqual([]);
-    await postLoad(hostId, slot(12), 9);
-    await evaluate(slot(12));
+    await postLoad(hostId, tick(12), 9);
+    await evaluate(tick(12));
     const [anew] = await openAlerts();
     expect(anew.id).not.toBe(id);
     expect(statesOf(id)).toEqual(['critical', 'ok']);
@@ -240,7 +240,7 @@ describe('monitors and checks', () => {
       status: 'OK',
     });
     await call('DELETE', `/api/v0/monitors/${monitorId}`);
-    await evaluate(slot(13));
+    await evaluate(tick(13));
     expect(await openAlerts()).toEqual([]);
     expect((await call('GET', `/api/v0/alerts/${anew.id}/logs`)).logs[0]).toMatchObject({
       trigger: 'monitorDelete',
@@ -299,7 +299,7 @@ describe('monitors and checks', () => {
     });
     await call('POST', '/api/v0/monitoring/checks/report', { reports: [report('OK', 0)] });
     expect(await openAlerts()).toEqual([]);
-    await evaluate(slot(14));
+    await evaluate(tick(14));
     expect(statesOf(alert.id)).toEqual(['critical', 'ok']);
     expect(await call('POST', '/api/v0/monitoring/checks/report', { reports: null })).toEqual({
       success: true,
@@ -329,7 +329,7 @@ describe('monitors and checks', () => {
     await call('POST', `/api/v0/hosts/${retiring}/retire`, {});
     expect(await openAlerts()).toEqual([]);
     expect((await call('GET', `/api/v0/alerts/${id}/logs`)).logs[0]).toMatchObject({ trigger: 'hostRetire' });
-    await evaluate(slot(15));
+    await evaluate(tick(15));
     expect(statesOf(id)).toEqual(['warning']);
   });
 
@@ -351,11 +351,11 @@ describe('monitors and checks', () => {
     // The stack's schedule requests the URL, too.
     const externalAlerts = async () =>
       (await openAlerts()).filter(({ monitorId: of }: { monitorId: string }) => of === id);
-    await evaluate(slot(30));
+    await evaluate(tick(30));
     expect(new Set(requested)).toEqual(new Set(['GET yes']));
     expect(await externalAlerts()).toEqual([]);
     const name = `__externalhttp.responsetime.${id}`;
-    const range = `from=${slot(30) / 1000}&to=${slot(30) / 1000}`;
+    const range = `from=${tick(30) / 1000}&to=${tick(30) / 1000}`;
     const [stored] = await until(
       'the response time can be read',
       async () => {
@@ -369,11 +369,11 @@ describe('monitors and checks', () => {
     );
     expect(stored!.value).toBeGreaterThanOrEqual(0);
     status = 503;
-    await evaluate(slot(31));
+    await evaluate(tick(31));
     const [alert] = await externalAlerts();
     expect(alert).toMatchObject({ type: 'external', status: 'CRITICAL', message: '503' });
     status = 200;
-    await evaluate(slot(32));
+    await evaluate(tick(32));
     expect(await externalAlerts()).toEqual([]);
     await until(
       'the webhook has heard of the end',
@@ -383,7 +383,7 @@ describe('monitors and checks', () => {
     expect(statesOf(alert.id)).toEqual(['critical', 'ok']);
     const before = requested.length;
     await call('DELETE', `/api/v0/monitors/${id}`);
-    await evaluate(slot(33));
+    await evaluate(tick(33));
     expect(requested).toHaveLength(before);
     shop.closeAllConnections();
     shop.close();
@@ -436,8 +436,8 @@ describe('monitors and checks', () => {
     const { id } = await call('POST', '/api/v0/monitors', {
       ...{ type: 'host', name: 'mailed', metric: 'loadavg5', operator: '>', warning: 3, duration: 1 },
     });
-    await postLoad(hostId, slot(40), 9);
-    await evaluate(slot(40));
+    await postLoad(hostId, tick(40), 9);
+    await evaluate(tick(40));
     const found = await until(
       'the subscriber has the mail',
       async () => (inboxes.get(kept) ?? []).filter((text) => text.includes('mailed')),

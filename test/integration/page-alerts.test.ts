@@ -35,9 +35,9 @@ describe('the alerts view', () => {
   let stack: LocalStack;
   let client: Client;
   const pages = new Pages();
-  /** A slot in the future, and the next one, in seconds since epoch. The stack's schedule finds them done. */
-  let slotS: number;
-  const nextS = () => slotS + 60;
+  /** A tick in the future, and the next one, in seconds since epoch. The stack's schedule finds them done. */
+  let tickS: number;
+  const nextS = () => tickS + 60;
 
   beforeAll(async () => {
     mkdirSync(SCREENSHOTS, { recursive: true });
@@ -114,22 +114,22 @@ describe('the alerts view', () => {
   });
 
   test('shows what fires, since when and why, with its graph; and which rules fail', async () => {
-    slotS = Math.ceil(Date.now() / 60_000) * 60 + 120;
-    const minutes = Array.from({ length: 40 }, (_, i) => slotS - 10 - (39 - i) * 60);
+    tickS = Math.ceil(Date.now() / 60_000) * 60 + 120;
+    const minutes = Array.from({ length: 40 }, (_, i) => tickS - 10 - (39 - i) * 60);
     await post(minutes.map((timeS, i) => [timeS, i < 39 ? 6 + 2 * Math.sin(i / 3) : 32]));
     const answer = await client.request('POST', '/prometheus/config/v1/rules/web', RULES, {
       'content-type': 'application/yaml',
     });
     expect(answer.status).toBe(202);
-    await evaluate(slotS + 1);
+    await evaluate(tickS + 1);
 
     const page = await pages.open('about:blank');
-    // The page's clock is past the slot.
-    await page.clock.setSystemTime((slotS + 300) * 1000);
+    // The page's clock is past the tick.
+    await page.clock.setSystemTime((tickS + 300) * 1000);
     await page.goto(`${stack.url}/#view=alerts&time=utc&key=${stack.apiKey}`);
     await header(page, 'Alerts 2 firing').waitFor();
     const high = alert(page, 'High');
-    await high.getByText(`since ${timeText(slotS)}`).waitFor();
+    await high.getByText(`since ${timeText(tickS)}`).waitFor();
     await high.getByText('32 is more than 10.').waitFor();
     await high.getByText('shop has a load of 32').waitFor();
     await alert(page, 'Gone')
@@ -225,9 +225,9 @@ describe('the alerts view', () => {
   });
 
   test('shades in Explore when alerts about the drawn series fired', async () => {
-    await found('ALERTS{alertname="High"}', slotS);
+    await found('ALERTS{alertname="High"}', tickS);
     const page = await opened(
-      `view=explore&from=${slotS - 1800}&to=${slotS}&query=shop_load&query=sum(shop_load)`,
+      `view=explore&from=${tickS - 1800}&to=${tickS}&query=shop_load&query=sum(shop_load)`,
     );
     const card = (title: string) => page.getByRole('article', { name: title, exact: true });
     // Another alert is about the same job.

@@ -201,14 +201,14 @@ describe('the views of hosts, monitors, downtimes and their alerts', () => {
         },
       ],
     });
-    // Two abnormal points in a row open the alert. Slots in the future are not judged by the stack's schedule.
-    let slotS = Math.ceil(Date.now() / 60_000) * 60 + 120;
+    // Two abnormal points in a row open the alert. Ticks in the future are not judged by the stack's schedule.
+    let tickS = Math.ceil(Date.now() / 60_000) * 60 + 120;
     const { alerts: open } = await until(
       'both alerts are open',
       async () => {
-        slotS += 60;
-        await client.post([{ hostId: hosts[0]!, name: 'loadavg5', time: slotS, value: 9 }]);
-        await evaluate(slotS + 1);
+        tickS += 60;
+        await client.post([{ hostId: hosts[0]!, name: 'loadavg5', time: tickS, value: 9 }]);
+        await evaluate(tickS + 1);
         return client.json<{ alerts: { id: string; type: string }[] }>('GET', '/api/v0/alerts');
       },
       ({ alerts }) =>

@@ -63,7 +63,7 @@ rules:
 describe('rules', () => {
   let stack: LocalStack;
   let checker: OpenApiChecker;
-  /** Slots are in the future. The stack's schedule evaluates only the present, and finds these slots done. */
+  /** Ticks are in the future. The stack's schedule evaluates only the present, and finds these ticks done. */
   const startMs = Math.ceil(Date.now() / 60_000) * 60_000 + 2 * 3_600_000;
   /** The stage's ruleQueryOffset. */
   const offsetMs = 5_000;
@@ -253,14 +253,14 @@ describe('rules', () => {
     ]);
   });
 
-  test('slots are evaluated in order: results are stored, alerts become pending, fire and end', async () => {
+  test('ticks are evaluated in order: results are stored, alerts become pending, fire and end', async () => {
     expect(await evaluate(startMs)).toMatchObject({ failedGroups: 0, failingRules: 0 });
-    const slot = (n: number) => startMs + n * 60_000;
-    const at = (n: number) => slot(n) - offsetMs;
+    const tick = (n: number) => startMs + n * 60_000;
+    const at = (n: number) => tick(n) - offsetMs;
     await post(at(1), { shop: 20, blog: 1 });
-    expect(await evaluate(slot(1) + 1_000)).toMatchObject({ slots: 1, failingRules: 0 });
-    // A second run of the same slot does nothing.
-    expect(await evaluate(slot(1) + 2_000)).toMatchObject({ slots: 0 });
+    expect(await evaluate(tick(1) + 1_000)).toMatchObject({ ticks: 1, failingRules: 0 });
+    // A second run of the same tick does nothing.
+    expect(await evaluate(tick(1) + 2_000)).toMatchObject({ ticks: 0 });
     await until(
       'the results can be read',
       () => alertsAt(at(1)),
@@ -273,14 +273,14 @@ describe('rules', () => {
     ]);
 
     await post(at(2), { shop: 30, blog: 1 });
-    expect(await evaluate(slot(2))).toMatchObject({ slots: 1 });
+    expect(await evaluate(tick(2))).toMatchObject({ ticks: 1 });
     const { alerts } = await get('/prometheus/api/v1/alerts');
     expect(alerts).toContainEqual({
       labels: { alertname: 'High', job: 'shop', team: 'web' },
       annotations: { summary: 'shop is at 30' },
       state: 'firing',
-      activeAt: timeText(slot(1)),
-      firedAt: timeText(slot(2)),
+      activeAt: timeText(tick(1)),
+      firedAt: timeText(tick(2)),
       value: '3e+01',
     });
     const { groups } = await get('/prometheus/api/v1/rules?type=alert&rule_name[]=High');
@@ -288,10 +288,10 @@ describe('rules', () => {
 
     expect(toldOf('High')).toEqual(['firing']);
 
-    // Two slots at once, as after an outage.
+    // Two ticks at once, as after an outage.
     await post(at(3), { shop: 40, blog: 1 });
     await post(at(4), { shop: 5, blog: 1 });
-    expect(await evaluate(slot(4))).toMatchObject({ slots: 2 });
+    expect(await evaluate(tick(4))).toMatchObject({ ticks: 2 });
     expect((await get('/prometheus/api/v1/alerts')).alerts).toEqual([]);
     const ended = await get('/prometheus/api/v1/rules?type=alert&rule_name[]=High');
     expect(ended.groups[0].rules).toMatchObject([
@@ -299,12 +299,12 @@ describe('rules', () => {
         state: 'inactive',
         condition: { kind: 'threshold', query: 'job:load:sum', op: '>', threshold: 10 },
         alerts: [],
-        resolvedAlerts: [{ state: 'resolved', firedAt: timeText(slot(2)), resolvedAt: timeText(slot(4)) }],
+        resolvedAlerts: [{ state: 'resolved', firedAt: timeText(tick(2)), resolvedAt: timeText(tick(4)) }],
       },
     ]);
     expect(toldOf('High')).toEqual(['firing', 'resolved']);
     await until(
-      'the results of both slots can be read',
+      'the results of both ticks can be read',
       async () => [
         (await instant('job:load:sum{job="shop"}', at(3)))[0]?.[1],
         (await instant('job:load:sum{job="shop"}', at(4)))[0]?.[1],
@@ -315,18 +315,18 @@ describe('rules', () => {
     );
   });
 
-  test('kills of functions lose no slot, and lost memory resolves nothing', async () => {
-    const slot = (n: number) => startMs + n * 60_000;
-    const at = (n: number) => slot(n) - offsetMs;
+  test('kills of functions lose no tick, and lost memory resolves nothing', async () => {
+    const tick = (n: number) => startMs + n * 60_000;
+    const at = (n: number) => tick(n) - offsetMs;
     await post(at(10), { shop: 50 });
-    await evaluate(slot(10));
+    await evaluate(tick(10));
     await post(at(11), { shop: 50 });
     // Wherever the killed run ended, the next one does the rest.
-    const killed = evaluate(slot(11)).catch(() => undefined);
+    const killed = evaluate(tick(11)).catch(() => undefined);
     await sleep(Math.random() * 200);
     await stack.killFunctions();
     await killed;
-    await evaluate(slot(11));
+    await evaluate(tick(11));
     const firing = async () =>
       (await get('/prometheus/api/v1/alerts')).alerts.map(
         ({ labels, state }: { labels: Record<string, string>; state: string }) =>
@@ -334,7 +334,7 @@ describe('rules', () => {
       );
     expect(await firing()).toEqual(['High firing']);
     await until(
-      'the killed slot is there',
+      'the killed tick is there',
       () => instant('job:load:sum{job="shop"}', at(11)),
       (found) => found[0]?.[1] === '50',
     );
@@ -342,7 +342,7 @@ describe('rules', () => {
     await post(at(12), { shop: 50 });
     stack.killHot();
     // Until the stream has been read again, reads fail, and the alert goes on.
-    const report = await evaluate(slot(12));
+    const report = await evaluate(tick(12));
     expect(await firing()).toEqual(['High firing']);
     if (report.failingRules > 0) {
       const { groups } = await get('/prometheus/api/v1/rules?health=err');
@@ -358,10 +358,10 @@ describe('rules', () => {
       ({ warnings }) => warnings === undefined,
     );
     await post(at(13), { shop: 50 });
-    expect(await evaluate(slot(13))).toMatchObject({ failingRules: 0 });
-    // The slot that could not be read was put off, so there is no hole.
+    expect(await evaluate(tick(13))).toMatchObject({ failingRules: 0 });
+    // The tick that could not be read was put off, so there is no hole.
     await until(
-      'both slots are there',
+      'both ticks are there',
       () => instant('count_over_time(job:load:sum{job="shop"}[2m])', at(13)),
       (found) => found[0]?.[1] === '2',
     );
@@ -370,8 +370,8 @@ describe('rules', () => {
 
   test('a silence keeps alerts from the webhook until it ends, in the way of an Alertmanager', async () => {
     const API = '/alertmanager/api/v2';
-    const slot = (n: number) => startMs + n * 60_000;
-    const at = (n: number) => slot(n) - offsetMs;
+    const tick = (n: number) => startMs + n * 60_000;
+    const at = (n: number) => tick(n) - offsetMs;
     const json = async (method: string, path: string, body?: unknown) => {
       const { status, text } = await request(
         method,
@@ -383,7 +383,7 @@ describe('rules', () => {
     const timeText = (ms: number) => new Date(ms).toISOString();
     // The alert of the test before ends.
     await post(at(20), { shop: 5 });
-    await evaluate(slot(20));
+    await evaluate(tick(20));
     told.length = 0;
 
     const matchers = [
@@ -392,7 +392,7 @@ describe('rules', () => {
     ];
     const asked = {
       ...{ matchers, createdBy: 'ann', comment: 'upgrade' },
-      ...{ startsAt: timeText(Date.now()), endsAt: timeText(slot(23) + 1_000) },
+      ...{ startsAt: timeText(Date.now()), endsAt: timeText(tick(23) + 1_000) },
     };
     const id = (await json('POST', '/silences', asked)).body.silenceID;
     // The clocks of two instances may differ by seconds.
@@ -416,9 +416,9 @@ describe('rules', () => {
     ]);
 
     await post(at(21), { shop: 20 });
-    await evaluate(slot(21));
+    await evaluate(tick(21));
     await post(at(22), { shop: 20 });
-    await evaluate(slot(22));
+    await evaluate(tick(22));
     expect((await get('/prometheus/api/v1/alerts')).alerts).toMatchObject([
       { labels: { alertname: 'High' } },
     ]);
@@ -437,9 +437,9 @@ describe('rules', () => {
       status: 404,
       body: 'there is no silence "unknown"',
     });
-    // The silence is over at this slot.
+    // The silence is over at this tick.
     await post(at(24), { shop: 20 });
-    await evaluate(slot(24));
+    await evaluate(tick(24));
     expect(toldOf('High')).toEqual(['firing']);
     expect((await json('DELETE', `/silence/${id}`)).status).toBe(200);
     await inState('expired');
@@ -448,23 +448,23 @@ describe('rules', () => {
   });
 
   test('an outage of the evaluator for 25 minutes leaves no hole, and what is true after it is told', async () => {
-    const slot = (n: number) => startMs + n * 60_000;
-    const at = (n: number) => slot(n) - offsetMs;
+    const tick = (n: number) => startMs + n * 60_000;
+    const at = (n: number) => tick(n) - offsetMs;
     told.length = 0;
     for (let n = 25; n < 50; n++)
       await post(at(n), { shop: n < 46 ? 20 : 5, blog: n >= 30 && n < 36 ? 20 : 1, api: n < 47 ? 1 : 20 });
-    expect(await evaluate(slot(49))).toMatchObject({ slots: 25, skipped: 0, failingRules: 0 });
+    expect(await evaluate(tick(49))).toMatchObject({ ticks: 25, skipped: 0, failingRules: 0 });
     expect(
       told.map(({ status, labels, startsAt }) => `${labels.alertname} ${labels.job} ${status} ${startsAt}`),
     ).toEqual(
       expect.arrayContaining([
-        `High shop resolved ${new Date(slot(22)).toISOString()}`,
-        `High api firing ${new Date(slot(48)).toISOString()}`,
+        `High shop resolved ${new Date(tick(22)).toISOString()}`,
+        `High api firing ${new Date(tick(48)).toISOString()}`,
       ]),
     );
     expect(told).toHaveLength(2);
     await until(
-      'all slots are there',
+      'all ticks are there',
       () => instant('count_over_time(job:load:sum[25m])', at(49)),
       (found) =>
         isDeepStrictEqual(
@@ -519,9 +519,9 @@ describe('rules', () => {
     expect(await put({ slack: [{ url: `${url}***9999` }] })).toMatchObject({ status: 400 });
 
     expect((await request('POST', `${RULER}/own`, HEARTBEAT)).status).toBe(202);
-    const slot = (n: number) => startMs + (120 + n) * 60_000;
+    const tick = (n: number) => startMs + (120 + n) * 60_000;
     told.length = 0;
-    for (const n of [0, 1, 2, 3]) await evaluate(slot(n));
+    for (const n of [0, 1, 2, 3]) await evaluate(tick(n));
     expect(told.map(({ status, labels }) => `${labels.alertname} ${status}`)).toEqual(
       Array(4).fill('Heartbeat firing'),
     );
@@ -539,7 +539,7 @@ describe('rules', () => {
 
     await put({ webhooks: [{ url: `${url}gone` }] });
     await request('POST', `${RULER}/own`, 'name: other\nrules: [{ alert: Other, expr: vector(1) }]');
-    await evaluate(slot(4));
+    await evaluate(tick(4));
     expect(await undelivered()).toMatchObject([
       {
         ...{ namespace: 'own', group: 'other', attempts: 1 },
@@ -557,15 +557,15 @@ describe('rules', () => {
     };
     const usage = new UsageTable(table);
     const tenantId = tenantIdOf('default');
-    const slot = (n: number) => startMs + (240 + n) * 60_000;
-    const at = (n: number) => slot(n) - offsetMs;
+    const tick = (n: number) => startMs + (240 + n) * 60_000;
+    const at = (n: number) => tick(n) - offsetMs;
     /** Records that clients posted in a minute. */
     const use = (n: number) =>
-      usage.use(tenantId, 'samplesPerMinute', slot(n) / 60_000, 500, AbortSignal.timeout(5_000));
+      usage.use(tenantId, 'samplesPerMinute', tick(n) / 60_000, 500, AbortSignal.timeout(5_000));
     expect((await request('POST', `${RULER}/own`, ABSENCE)).status).toBe(202);
     for (let n = -25; n < 0; n++) await use(n);
     await post(at(0), { shop: 20 });
-    await evaluate(slot(0));
+    await evaluate(tick(0));
     told.length = 0;
     slackTexts.length = 0;
     const firing = async () =>
@@ -577,7 +577,7 @@ describe('rules', () => {
 
     // Nobody posts for ten minutes: `load` is absent, and its alert's series has vanished.
     for (const n of [2, 6, 10])
-      expect(await evaluate(slot(n))).toMatchObject({ slots: 0, quietMs: (n - 0) * 60_000 });
+      expect(await evaluate(tick(n))).toMatchObject({ ticks: 0, quietMs: (n - 0) * 60_000 });
     expect(await firing()).toEqual(['Heartbeat', 'Loaded']);
     expect(slackTexts).toEqual([]);
     const status = JSON.parse((await request('GET', '/api/v1/status')).text);
@@ -586,7 +586,7 @@ describe('rules', () => {
     await use(10);
     await use(11);
     await post(at(12), { shop: 20 });
-    expect(await evaluate(slot(12))).toMatchObject({ quietMs: 0, failedGroups: 0 });
+    expect(await evaluate(tick(12))).toMatchObject({ quietMs: 0, failedGroups: 0 });
     expect(await firing()).toEqual(['Heartbeat', 'Loaded']);
     expect(slackTexts).toEqual([]);
   });

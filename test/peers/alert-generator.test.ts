@@ -70,7 +70,7 @@ describe('alert generator compliance', () => {
       };
       writeFileSync(join(folder, 'config.yaml'), stringify(config));
       // The program accepts a transition up to 30 s, one interval, after the sample that causes it. Rules
-      // read 5 s before their slots, so a sample of the last 5 s before a slot causes its transition too
+      // read 5 s before their ticks, so a sample of the last 5 s before a tick causes its transition too
       // late. The program writes every 15 s from its start on. Started at this moment, it never writes in
       // those 5 s.
       const toStart = 15_000 - ((Date.now() - 6_000) % 15_000);

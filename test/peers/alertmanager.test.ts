@@ -24,7 +24,7 @@ const MINUTES = Number(process.env.PEER_MINUTES ?? 3);
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const MINUTE = 60_000;
 const FEED_MS = 5_000;
-const SLOT_MS = 30_000;
+const TICK_MS = 30_000;
 /** The stage's ruleQueryOffset. */
 const OFFSET_MS = 5_000;
 const VICTIMS = ['evaluator', 'ingester', 'memory'] as const;
@@ -299,7 +299,7 @@ receivers: [{ name: test, webhook_configs: [{ url: '${await byAlertmanager.liste
     ]);
     // The steady alert has one transition.
     expect(ids.size).toBe(expected.flat().length + 1);
-    expect(Math.max(...late)).toBeLessThan((SLOT_MS + OFFSET_MS + MINUTE) / 1000);
+    expect(Math.max(...late)).toBeLessThan((TICK_MS + OFFSET_MS + MINUTE) / 1000);
   });
 
   test('recording rules have no hole', async () => {
@@ -309,6 +309,6 @@ receivers: [{ name: test, webhook_configs: [{ url: '${await byAlertmanager.liste
     const times = data.result[0]!.values.map(([time]) => time);
     const gaps = times.slice(1).map((time, i) => time - times[i]!);
     expect(times.length).toBeGreaterThanOrEqual(2 * MINUTES);
-    expect(new Set(gaps)).toEqual(new Set([SLOT_MS / 1000]));
+    expect(new Set(gaps)).toEqual(new Set([TICK_MS / 1000]));
   });
 });

@@ -18,9 +18,9 @@ function arrowsOf(document: string): string[] {
 }
 
 test('the picture of an alert has exactly the transitions that advanceAlerts makes', () => {
-  const slots = [0, 60_000, 120_000];
+  const ticks = [0, 60_000, 120_000];
   const found = { labels: [['alertname', 'A']], annotations: [], value: 1 } as const;
-  const alerts: Alert[] = slots.flatMap((activeAtMs) => [
+  const alerts: Alert[] = ticks.flatMap((activeAtMs) => [
     { ...found, state: 'pending', activeAtMs },
     { ...found, state: 'firing', activeAtMs, firedAtMs: activeAtMs },
     { ...found, state: 'resolved', activeAtMs, firedAtMs: activeAtMs, resolvedAtMs: activeAtMs },
@@ -29,9 +29,9 @@ test('the picture of an alert has exactly the transitions that advanceAlerts mak
   for (const before of [undefined, ...alerts])
     for (const isFound of [true, false])
       for (const forMs of [0, 60_000, 3_600_000])
-        for (const slotMs of [180_000, 180_000 + RESOLVED_RETENTION_MS]) {
+        for (const tickMs of [180_000, 180_000 + RESOLVED_RETENTION_MS]) {
           const timing = { forMs, keepFiringForMs: 0 };
-          const after = advanceAlerts(before ? [before] : [], isFound ? [found] : [], slotMs, timing);
+          const after = advanceAlerts(before ? [before] : [], isFound ? [found] : [], tickMs, timing);
           seen.add(`${before?.state ?? '[*]'} --> ${after[0]?.state ?? '[*]'}`);
         }
   const moves = [...seen].filter((arrow) => !/^(\S+) --> \1$/.test(arrow.replaceAll('[*]', 'none')));

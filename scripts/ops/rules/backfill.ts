@@ -52,7 +52,7 @@ export function backfillCommand(): Command {
       'after',
       `
 A result replaces a stored sample of the same series and time. A repeated run stores the same results again. Nothing is stored
-of alerting rules. Exits with 1 if a rule fails in a slot; the results of the other rules are stored.`,
+of alerting rules. Exits with 1 if a rule fails in a tick; the results of the other rules are stored.`,
     )
     .action((file: string, options: BackfillOptions) => {
       const groups = groupsOf(file, options);
@@ -94,9 +94,9 @@ async function backfill(
       await sleep(Math.max(0, beganMs + (1000 * count) / rate - performance.now()));
     };
     const store = new RemoteReadStore(apiUrlOf(options), key);
-    const { slots, failures } = await evaluateHistory(groups, options, store, (part) => send(part.recorded));
+    const { ticks, failures } = await evaluateHistory(groups, options, store, (part) => send(part.recorded));
     if (failures.length > 0) process.exitCode = 1;
-    return { dryRun, evaluations: slots, series: series.size, samples, refused, failures };
+    return { dryRun, evaluations: ticks, series: series.size, samples, refused, failures };
   } finally {
     await functions.invoke('operator', { command: 'keys revoke', id: publicId });
   }

@@ -48,8 +48,8 @@ export function backtestCommand(): Command {
     .addHelpText(
       'after',
       `
-The rules are evaluated at every slot of the range as if they had been stored at --from. Recording rules are evaluated too, and
-the rules after them read what they yield. Exits with 1 when a rule fails in a slot.`,
+The rules are evaluated at every tick of the range as if they had been stored at --from. Recording rules are evaluated too, and
+the rules after them read what they yield. Exits with 1 when a rule fails in a tick.`,
     )
     .action(async (file: string, options: CommonOptions & ApiKeyOptions & HistoryOptions) => {
       const groups = groupsOf(file, options);
@@ -68,14 +68,14 @@ the rules after them read what they yield. Exits with 1 when a rule fails in a s
 }
 
 function answerOf(
-  { slots, alerts, neverFired, failures }: Backtest,
+  { ticks, alerts, neverFired, failures }: Backtest,
   recorded: Readonly<Record<string, number>>,
   { from, to }: HistoryOptions,
 ): BacktestAnswer {
   return {
     from: isoOf(from),
     to: isoOf(to),
-    evaluations: slots,
+    evaluations: ticks,
     alerts: alerts.map(({ group, labels, annotations, value, activeAtMs, firedAtMs, resolvedAtMs }) => ({
       group,
       labels: Object.fromEntries(labels),

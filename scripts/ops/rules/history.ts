@@ -85,7 +85,7 @@ export async function evaluateHistory(
         await onPart(part);
         if (performance.now() - toldMs < PROGRESS_MS) return;
         toldMs = performance.now();
-        progress(`until ${isoOf(part.untilMs)}: ${part.slots} evaluations, ${part.alerts} alerts`);
+        progress(`until ${isoOf(part.untilMs)}: ${part.ticks} evaluations, ${part.alerts} alerts`);
       },
     });
   } catch (error) {
@@ -98,8 +98,8 @@ export async function evaluateHistory(
 /** Returns a line for each failed rule. */
 export function failureLines(failures: readonly FailedRule[]): string[] {
   return failures.map(
-    ({ group, rule, slots, firstMs, error }) =>
-      `FAILED: ${group}, ${rule}: ${slots} evaluations, the first at ${isoOf(firstMs)}: ${error}`,
+    ({ group, rule, ticks, firstMs, error }) =>
+      `FAILED: ${group}, ${rule}: ${ticks} evaluations, the first at ${isoOf(firstMs)}: ${error}`,
   );
 }
 

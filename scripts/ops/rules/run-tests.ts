@@ -36,8 +36,8 @@ export interface RuleTestFailure {
 }
 
 const LIMITS = { maxSeries: 100_000, maxSamples: 50_000_000, maxPoints: 50_000_000 };
-/** Most slots that a test may evaluate. */
-const MAX_SLOTS = 1_000_000;
+/** Most ticks that a test may evaluate. */
+const MAX_TICKS = 1_000_000;
 
 /** Runs one test on the rules of the file's rule files. */
 export async function runRuleTest(
@@ -107,22 +107,22 @@ class TestRun {
   async evaluate(intervalMs: number): Promise<void> {
     const { test } = this;
     const endMs = Math.max(0, ...[...test.alertCases, ...test.exprCases].map(({ evalMs }) => evalMs));
-    if (endMs / intervalMs > MAX_SLOTS) {
-      this.failures.push({ what: `the test has more than ${MAX_SLOTS} evaluations` });
+    if (endMs / intervalMs > MAX_TICKS) {
+      this.failures.push({ what: `the test has more than ${MAX_TICKS} evaluations` });
       return;
     }
     const cases = [...test.alertCases].sort((a, b) => a.evalMs - b.evalMs);
     for (let atMs = 0; atMs <= endMs; atMs += intervalMs) {
-      await this.evaluateSlot(test.startMs + atMs);
+      await this.evaluateTick(test.startMs + atMs);
       if (this.hasRuleError) return;
       while (cases.length > 0 && cases[0]!.evalMs < atMs + intervalMs) this.checkAlerts(cases.shift()!);
     }
   }
 
-  private async evaluateSlot(slotMs: number): Promise<void> {
+  private async evaluateTick(tickMs: number): Promise<void> {
     for (const [i, group] of this.groups.entries()) {
       const context = {
-        slotMs,
+        tickMs,
         queryOffsetMs: group.queryOffsetMs ?? 0,
         externalLabels: labelsOf(...this.test.externalLabels),
         externalUrl: this.test.externalUrl,
@@ -137,7 +137,7 @@ class TestRun {
         if (lastError === undefined) continue;
         this.hasRuleError = true;
         this.failures.push({
-          what: `rule: ${nameOf(group.rules[r]!)}, time: ${durationText(slotMs)}, err: ${lastError}`,
+          what: `rule: ${nameOf(group.rules[r]!)}, time: ${durationText(tickMs)}, err: ${lastError}`,
         });
       }
     }

@@ -10,7 +10,7 @@ export interface RuleTestFile {
   /** Paths relative to the file; may contain wildcards. */
   readonly ruleFiles: readonly string[];
   readonly evaluationIntervalMs: number;
-  /** Order in which a slot evaluates groups. Groups that are not listed come first. */
+  /** Order in which a tick evaluates groups. Groups that are not listed come first. */
   readonly groupOrder: readonly string[];
   /** Whether values may differ in their last bit. */
   readonly isFuzzy: boolean;

@@ -46,12 +46,12 @@ const subject = {
 };
 const preview = z
   .object({
-    from: z.number().meta({ description: 'The first slot, in seconds since epoch.' }),
-    step: z.number().meta({ description: 'Seconds between slots.' }),
-    slots: z.int(),
+    from: z.number().meta({ description: 'The first tick, in seconds since epoch.' }),
+    step: z.number().meta({ description: 'Seconds between ticks.' }),
+    ticks: z.int(),
     lines: z
       .array(z.object({ ...subject, values: z.array(z.number().nullable()) }))
-      .meta({ description: 'The values compared with the thresholds at each slot, of at most 10 subjects.' }),
+      .meta({ description: 'The values compared with the thresholds at each tick, of at most 10 subjects.' }),
     subjects: z.int().meta({ description: 'Number of hosts or series that had a value.' }),
     alerts: z
       .array(
@@ -67,9 +67,9 @@ const preview = z
       .meta({ description: 'At most 1,000, the oldest first.' }),
     alertCount: z.int(),
     failed: z
-      .object({ slots: z.int(), firstAt: z.number(), error: z.string() })
+      .object({ ticks: z.int(), firstAt: z.number(), error: z.string() })
       .optional()
-      .meta({ description: 'Slots in which the monitor could not be judged.' }),
+      .meta({ description: 'Ticks in which the monitor could not be judged.' }),
   })
   .meta({ id: 'MonitorPreview' });
 

@@ -15,7 +15,7 @@ import type { SampleColumns, SampleStore } from '../../../shared/promql/store';
 
 const MINUTE_MS = 60_000;
 const OFFSET_MS = 30_000;
-/** The first slot. */
+/** The first tick. */
 const START_MS = 100 * MINUTE_MS;
 
 const RULES = `
@@ -40,7 +40,7 @@ class Run {
 
   constructor(public rules = RULES) {}
 
-  /** Adds a sample that the slot reads. */
+  /** Adds a sample that the tick reads. */
   load(minute: number, value: number): this {
     const labels = [[METRIC_NAME, 'load'] as const, ['job', 'shop'] as const];
     this.store.add(labels, START_MS + minute * MINUTE_MS - OFFSET_MS, value);
@@ -77,7 +77,7 @@ class Run {
     };
     const time = { nowMs: START_MS + minute * MINUTE_MS + 1_000, lagMs: 0 };
     const plan = planGroup(group!, this.state, time, OFFSET_MS);
-    if (plan.slots.length === 0) return undefined;
+    if (plan.ticks.length === 0) return undefined;
     expectReads(reads, group!, plan);
     const advanced = await advanceGroup(group!, this.state, plan, options);
     // Encode and decode the state, as storing and reading it does.
@@ -97,7 +97,7 @@ class Run {
   }
 }
 
-/** The samples of a series, by the minute of their slot. */
+/** The samples of a series, by the minute of their tick. */
 function samplesOf(advanced: AdvancedGroup | undefined, name: string): (number | 'stale')[][] {
   const found = advanced!.series.filter(({ labels }) => labelValue(labels, METRIC_NAME) === name);
   return found.flatMap(({ timestamps, values }: SampleColumns) => {
@@ -148,7 +148,7 @@ test('the series of an alert that fires is made when the alert becomes pending',
   ]);
 });
 
-test('slots missed in an outage are evaluated later: no hole, and `for` counts through the outage', async () => {
+test('ticks missed in an outage are evaluated later: no hole, and `for` counts through the outage', async () => {
   const [timely, late] = [new Run(), new Run()];
   for (let minute = 0; minute <= 25; minute++)
     for (const run of [timely, late]) run.load(minute, 20 + minute);
@@ -158,7 +158,7 @@ test('slots missed in an outage are evaluated later: no hole, and `for` counts t
   await late.at(0);
   late.reads = 0;
   const advanced = await late.at(25);
-  expect(advanced).toMatchObject({ slots: 25, skipped: 0, hasMore: false, isLate: false });
+  expect(advanced).toMatchObject({ ticks: 25, skipped: 0, hasMore: false, isLate: false });
   expect(samplesOf(advanced, 'job:load:sum')).toEqual(Array.from({ length: 25 }, (_, i) => [i + 1, 21 + i]));
   // Only the present state is told, not what happened during the outage.
   expect(saidOf(advanced)).toEqual(['firing']);
@@ -166,7 +166,7 @@ test('slots missed in an outage are evaluated later: no hole, and `for` counts t
   expect(await late.store.select([], { fromMs: 0, toMs: Infinity })).toEqual(
     await timely.store.select([], { fromMs: 0, toMs: Infinity }),
   );
-  // One read of `load` and one of the recorded series serve all 25 slots.
+  // One read of `load` and one of the recorded series serve all 25 ticks.
   expect(late.reads).toBe(2);
 });
 
@@ -179,16 +179,16 @@ test('receivers are not notified of an alert that fired and ended within an outa
   expect(saidOf(advanced)).toEqual([]);
 });
 
-test('slots for which time does not suffice are left for the next call, and notify nobody yet', async () => {
+test('ticks for which time does not suffice are left for the next call, and notify nobody yet', async () => {
   const run = new Run();
   for (let minute = 0; minute <= 6; minute++) run.load(minute, 20);
   await run.at(0);
-  let slots = 0;
-  run.hasTime = () => ++slots < 4;
-  expect(await run.at(6)).toMatchObject({ slots: 4, hasMore: true, notifications: [] });
+  let ticks = 0;
+  run.hasTime = () => ++ticks < 4;
+  expect(await run.at(6)).toMatchObject({ ticks: 4, hasMore: true, notifications: [] });
   run.hasTime = () => true;
   const rest = await run.at(6);
-  expect(rest).toMatchObject({ slots: 2, hasMore: false });
+  expect(rest).toMatchObject({ ticks: 2, hasMore: false });
   expect(saidOf(rest)).toEqual(['firing']);
 });
 
@@ -196,20 +196,20 @@ test.each([
   { failure: 'error' as const, message: 'a store did not answer' },
   { failure: 'incomplete' as const, message: 'samples are missing' },
 ])(
-  'a read that fails ($failure) resolves nothing; its slot is put off, and leaves no hole',
+  'a read that fails ($failure) resolves nothing; its tick is put off, and leaves no hole',
   async ({ failure, message }) => {
     const run = new Run();
     for (let minute = 0; minute <= 4; minute++) run.load(minute, 20);
     for (const minute of [0, 1, 2]) await run.at(minute);
     run.failure = failure;
     const advanced = await run.at(3);
-    expect(advanced).toMatchObject({ slots: 0, hasMore: false, series: [], notifications: [] });
+    expect(advanced).toMatchObject({ ticks: 0, hasMore: false, series: [], notifications: [] });
     expect(run.alerts()).toEqual(['firing shop']);
-    expect(run.state!.slotMs).toBe(START_MS + 2 * MINUTE_MS);
+    expect(run.state!.tickMs).toBe(START_MS + 2 * MINUTE_MS);
     expect(run.state!.rules.map(({ lastError }) => lastError)).toEqual([message, message]);
     run.failure = 'none';
     const rest = await run.at(4);
-    expect(rest).toMatchObject({ slots: 2, notifications: [] });
+    expect(rest).toMatchObject({ ticks: 2, notifications: [] });
     expect(samplesOf(rest, 'job:load:sum')).toEqual([
       [3, 20],
       [4, 20],
@@ -218,13 +218,13 @@ test.each([
   },
 );
 
-test('a slot that cannot be read for a quarter of an hour is completed with its errors', async () => {
+test('a tick that cannot be read for a quarter of an hour is completed with its errors', async () => {
   const run = new Run();
   for (let minute = 0; minute <= 2; minute++) run.load(minute, 20);
   for (const minute of [0, 1, 2]) await run.at(minute);
   run.failure = 'error';
-  expect(await run.at(16)).toMatchObject({ slots: 0 });
-  expect(await run.at(18)).toMatchObject({ slots: 1, series: [], notifications: [] });
+  expect(await run.at(16)).toMatchObject({ ticks: 0 });
+  expect(await run.at(18)).toMatchObject({ ticks: 1, series: [], notifications: [] });
   expect(run.alerts()).toEqual(['firing shop']);
 });
 
@@ -273,7 +273,7 @@ test('a silence holds back notifications, not series; silences are read only if 
   expect((await run.at(4))!.notifications).toMatchObject([{ state: 'firing' }]);
 });
 
-test('a rule that always fires, as a heartbeat, notifies receivers in each slot', async () => {
+test('a rule that always fires, as a heartbeat, notifies receivers in each tick', async () => {
   const run = new Run(`
   - alert: Heartbeat
     expr: vector(1)
@@ -304,7 +304,7 @@ test('NaN and infinite values survive in a state', () => {
   const rule = { identity: '', expr: 'x', series: [], told: [] };
   const alerts = [Number.NaN, Infinity, -Infinity, 0.1].map((value) => ({ ...alert, value }));
   const state: GroupState = {
-    ...{ slotMs: 0, evaluatedMs: 0, durationMs: 0, queryOffsetMs: 0 },
+    ...{ tickMs: 0, evaluatedMs: 0, durationMs: 0, queryOffsetMs: 0 },
     rules: [{ ...rule, alerts }],
   };
   expect(decodeState(encodeState(state)!)).toEqual(state);

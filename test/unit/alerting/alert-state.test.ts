@@ -18,10 +18,10 @@ const found = (instance = 'a', value = 1) => ({
   value,
 });
 
-/** Runs a rule over slots of a minute. A slot is the value that it finds, or undefined. */
-function run(timing: AlertTiming, slots: readonly (number | undefined)[]): (Alert | undefined)[] {
+/** Runs a rule over ticks of a minute. A tick is the value that it finds, or undefined. */
+function run(timing: AlertTiming, ticks: readonly (number | undefined)[]): (Alert | undefined)[] {
   let alerts: Alert[] = [];
-  return slots.map((value, i) => {
+  return ticks.map((value, i) => {
     alerts = advanceAlerts(alerts, value === undefined ? [] : [found('a', value)], i * MINUTE_MS, timing);
     expect(alerts.length).toBeLessThanOrEqual(1);
     return alerts[0];
@@ -36,53 +36,53 @@ describe('an alert', () => {
     {
       name: 'fires at once without for',
       timing: { forMs: 0, keepFiringForMs: 0 },
-      slots: [1, 1, undefined],
+      ticks: [1, 1, undefined],
       expected: 'firing firing resolved',
     },
     {
       name: 'is pending until for has passed',
       timing: { forMs: 2 * MINUTE_MS, keepFiringForMs: 0 },
-      slots: [1, 1, 1, 1],
+      ticks: [1, 1, 1, 1],
       expected: 'pending pending firing firing',
     },
     {
-      name: 'fires at the next slot when for is shorter than the interval',
+      name: 'fires at the next tick when for is shorter than the interval',
       timing: { forMs: 15_000, keepFiringForMs: 0 },
-      slots: [1, 1],
+      ticks: [1, 1],
       expected: 'pending firing',
     },
     {
       name: 'is forgotten when it ends while pending',
       timing: { forMs: 2 * MINUTE_MS, keepFiringForMs: 0 },
-      slots: [1, undefined, 1],
+      ticks: [1, undefined, 1],
       expected: 'pending - pending',
     },
     {
-      name: 'goes on firing for keep_firing_for, from the first slot without its element',
+      name: 'goes on firing for keep_firing_for, from the first tick without its element',
       timing: { forMs: MINUTE_MS, keepFiringForMs: MINUTE_MS },
-      slots: [75, 85, 70, 70, undefined, undefined, undefined],
+      ticks: [75, 85, 70, 70, undefined, undefined, undefined],
       expected: 'pending firing firing firing firing resolved resolved',
     },
     {
       name: 'that is pending ends without keep_firing_for',
       timing: { forMs: MINUTE_MS, keepFiringForMs: MINUTE_MS },
-      slots: [75, undefined],
+      ticks: [75, undefined],
       expected: 'pending -',
     },
     {
       name: 'counts keep_firing_for anew after its element was back',
       timing: { forMs: 0, keepFiringForMs: 2 * MINUTE_MS },
-      slots: [1, undefined, 1, undefined, undefined, undefined],
+      ticks: [1, undefined, 1, undefined, undefined, undefined],
       expected: 'firing firing firing firing firing resolved',
     },
     {
       name: 'starts anew when its element is back after it was resolved',
       timing: { forMs: MINUTE_MS, keepFiringForMs: 0 },
-      slots: [1, 1, undefined, 1, 1],
+      ticks: [1, 1, undefined, 1, 1],
       expected: 'pending firing resolved pending firing',
     },
-  ])('$name', ({ timing, slots, expected }) => {
-    expect(states(run(timing, slots))).toBe(expected);
+  ])('$name', ({ timing, ticks, expected }) => {
+    expect(states(run(timing, ticks))).toBe(expected);
   });
 
   test('has the times of its transitions, and the newest value and annotations', () => {
@@ -112,13 +112,13 @@ describe('an alert', () => {
   });
 
   test('never depends on the other alerts of its rule', () => {
-    const slot = fc.record({ a: fc.boolean(), b: fc.boolean() });
+    const tick = fc.record({ a: fc.boolean(), b: fc.boolean() });
     const minutes = fc.integer({ min: 0, max: 3 });
     fc.assert(
-      fc.property(fc.array(slot, { maxLength: 30 }), minutes, minutes, (slots, hold, keep) => {
+      fc.property(fc.array(tick, { maxLength: 30 }), minutes, minutes, (ticks, hold, keep) => {
         const timing = { forMs: hold * MINUTE_MS, keepFiringForMs: keep * MINUTE_MS };
         let [both, alone]: Alert[][] = [[], []];
-        for (const [i, { a, b }] of slots.entries()) {
+        for (const [i, { a, b }] of ticks.entries()) {
           const elements = [...(b ? [found('b')] : []), ...(a ? [found('a')] : [])];
           both = advanceAlerts(both!, elements, i * MINUTE_MS, timing);
           alone = advanceAlerts(alone!, a ? [found('a')] : [], i * MINUTE_MS, timing);

@@ -62,7 +62,7 @@ function recordedIn(parts: readonly BacktestPart[], wanted: Labels): (readonly [
 
 test('an alert becomes active, fires and ends by a rule that reads what an earlier rule of the group yields', async () => {
   const values = [1, 20, 20, 30, 20, 1, 1, 50, 1, 1];
-  const { alerts, neverFired, slots, failures, parts } = await run(RULES, stored(values), [0, 10]);
+  const { alerts, neverFired, ticks, failures, parts } = await run(RULES, stored(values), [0, 10]);
   expect(alerts).toEqual([
     {
       group: 'g',
@@ -74,7 +74,7 @@ test('an alert becomes active, fires and ends by a rule that reads what an earli
       resolvedAtMs: 5 * MINUTE,
     },
   ]);
-  expect({ neverFired, slots, failures }).toEqual({ neverFired: 1, slots: 10, failures: [] });
+  expect({ neverFired, ticks, failures }).toEqual({ neverFired: 1, ticks: 10, failures: [] });
   expect(recordedIn(parts, RECORDED)).toEqual(values.map((value, i) => [i, value]));
 });
 
@@ -111,7 +111,7 @@ test('a backtest ignores samples that the rules stored since its start, and read
 test('the state of alerts passes from one part of the range to the next', async () => {
   const values = Array.from({ length: 300 }, (_, i) => (i >= 119 && i < 130 ? 20 : 1));
   const { alerts, parts } = await run(RULES, stored(values), [0, 300]);
-  expect(parts.map(({ untilMs, slots }) => [untilMs / HOUR, slots])).toEqual([
+  expect(parts.map(({ untilMs, ticks }) => [untilMs / HOUR, ticks])).toEqual([
     [2, 120],
     [4, 240],
     [5, 300],
@@ -121,10 +121,10 @@ test('the state of alerts passes from one part of the range to the next', async 
   ]);
 });
 
-test('a group reads its query offset before the slot, and has its own interval', async () => {
+test('a group reads its query offset before the tick, and has its own interval', async () => {
   const rules = RULES.replace('name: g', 'name: g\n  interval: 2m\n  query_offset: 1m');
-  const { parts, slots } = await run(rules, stored([1, 2, 3, 4, 5, 6]), [2, 7]);
-  expect(slots).toBe(3);
+  const { parts, ticks } = await run(rules, stored([1, 2, 3, 4, 5, 6]), [2, 7]);
+  expect(ticks).toBe(3);
   expect(recordedIn(parts, RECORDED)).toEqual([
     [1, 2],
     [3, 4],
@@ -139,7 +139,7 @@ test('a backtest names a failing rule with its first failure, and evaluates the 
     {
       group: 'g',
       rule: 'same',
-      slots: 4,
+      ticks: 4,
       firstMs: 0,
       error: 'vector contains metrics with the same labelset after applying rule labels',
     },

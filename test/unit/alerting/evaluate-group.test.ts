@@ -10,7 +10,7 @@ const OPTIONS = {
   isLate: () => false,
 };
 
-/** Evaluates a group over stored series, slot by slot. */
+/** Evaluates a group over stored series, tick by tick. */
 class GroupRun {
   readonly store = new MemorySampleStore();
   states: RuleState[] = [];
@@ -27,11 +27,11 @@ class GroupRun {
     }
   }
 
-  /** Returns what the slot wrote, as text. */
-  async slot(minute: number): Promise<string[]> {
+  /** Returns what the tick wrote, as text. */
+  async tick(minute: number): Promise<string[]> {
     const written: string[] = [];
     const context = {
-      slotMs: minute * MINUTE_MS,
+      tickMs: minute * MINUTE_MS,
       queryOffsetMs: this.group.queryOffsetMs ?? 0,
       externalLabels: [],
       externalUrl: '',
@@ -65,38 +65,38 @@ describe('a group of rules', () => {
       ['m{a="1",b="2"} 5'],
       '  labels: {team: t, own: y}\n',
     );
-    expect(await run.slot(0)).toEqual(['__name__=r,b=2,own=x,team=t 5 @0']);
+    expect(await run.tick(0)).toEqual(['__name__=r,b=2,own=x,team=t 5 @0']);
   });
 
-  test('shows later rules the results of earlier rules in the same slot, including alerts', async () => {
+  test('shows later rules the results of earlier rules in the same tick, including alerts', async () => {
     const run = new GroupRun(
       '  - {record: r, expr: m * 2}\n  - {alert: A, expr: r > 1}\n  - {record: n, expr: count(ALERTS)}\n',
       ['m{} 5'],
     );
-    expect((await run.slot(0)).at(-1)).toBe('__name__=n 1 @0');
+    expect((await run.tick(0)).at(-1)).toBe('__name__=n 1 @0');
   });
 
-  test('reads and writes at the slot minus its query offset', async () => {
+  test('reads and writes at the tick minus its query offset', async () => {
     const run = new GroupRun('  - {record: r, expr: m}\n', ['m 1 2 3'], '  query_offset: 1m\n');
-    expect(await run.slot(2)).toEqual(['__name__=r 2 @60']);
+    expect(await run.tick(2)).toEqual(['__name__=r 2 @60']);
   });
 
   test('ends a series that a rule no longer yields with a stale marker', async () => {
     const run = new GroupRun('  - {record: r, expr: m > 1}\n', ['m{a="1"} 5 5 0', 'm{a="2"} 5 0 0']);
-    expect(await run.slot(0)).toHaveLength(2);
-    expect(await run.slot(1)).toEqual(['__name__=r,a=1 5 @60', '__name__=r,a=2 stale @60']);
-    expect(await run.slot(2)).toEqual(['__name__=r,a=1 stale @120']);
+    expect(await run.tick(0)).toHaveLength(2);
+    expect(await run.tick(1)).toEqual(['__name__=r,a=1 5 @60', '__name__=r,a=2 stale @60']);
+    expect(await run.tick(2)).toEqual(['__name__=r,a=1 stale @120']);
   });
 
   test('ends the pending series of an alert when it fires', async () => {
     const run = new GroupRun('  - {alert: A, expr: m, for: 1m, labels: {s: "{{ $value }}"}}\n', [
       'm{a="1"} 7 7',
     ]);
-    expect(await run.slot(0)).toEqual([
+    expect(await run.tick(0)).toEqual([
       '__name__=ALERTS,a=1,alertname=A,alertstate=pending,s=7 1 @0',
       '__name__=ALERTS_FOR_STATE,a=1,alertname=A,s=7 0 @0',
     ]);
-    expect(await run.slot(1)).toEqual([
+    expect(await run.tick(1)).toEqual([
       '__name__=ALERTS,a=1,alertname=A,alertstate=firing,s=7 1 @60',
       '__name__=ALERTS_FOR_STATE,a=1,alertname=A,s=7 0 @60',
       '__name__=ALERTS,a=1,alertname=A,alertstate=pending,s=7 stale @60',
@@ -109,9 +109,9 @@ describe('a group of rules', () => {
       'n{a="1"} 1 1',
       'n{a="2"} _ 1',
     ]);
-    await run.slot(0);
+    await run.tick(0);
     expect(run.states[0]!.alerts).toMatchObject([{ state: 'firing' }]);
-    expect(await run.slot(1)).toEqual(['__name__=r 1 @60']);
+    expect(await run.tick(1)).toEqual(['__name__=r 1 @60']);
     expect(run.states[0]!.alerts).toMatchObject([{ state: 'firing' }]);
     expect(run.errors()[0]).toMatch(/found duplicate series/);
     expect(run.errors()[1]).toBeUndefined();
@@ -145,17 +145,17 @@ describe('a group of rules', () => {
     ['a range vector', '  - {record: r, expr: "m[5m]"}\n', '', 'rule result is not a vector or scalar'],
   ])('fails a rule that yields %s', async (_, rules, fields, message) => {
     const run = new GroupRun(rules, ['m{a="1"} 1', 'm{a="2"} 1'], fields);
-    expect(await run.slot(0)).toEqual([]);
+    expect(await run.tick(0)).toEqual([]);
     expect(run.errors()).toEqual([message]);
   });
 
-  test('evaluates a query of a template once for all alerts of a rule, at the slot itself', async () => {
+  test('evaluates a query of a template once for all alerts of a rule, at the tick itself', async () => {
     const run = new GroupRun(
       `  - {alert: A, expr: m, annotations: {n: '{{ with query "time()" }}{{ . | first | value }}{{ end }}'}}\n`,
       ['m{a="1"} 1 1', 'm{a="2"} 1 1'],
       '  query_offset: 30s\n',
     );
-    await run.slot(1);
+    await run.tick(1);
     expect(run.states[0]!.alerts.map(({ annotations }) => annotations)).toEqual([
       [['n', '60']],
       [['n', '60']],
@@ -164,7 +164,7 @@ describe('a group of rules', () => {
 
   test('fires an alert although a template fails', async () => {
     const run = new GroupRun(`  - {alert: A, expr: 1, annotations: {n: '{{ query "nope(" | first }}'}}\n`);
-    await run.slot(0);
+    await run.tick(0);
     const [alert] = run.states[0]!.alerts;
     expect(alert!.state).toBe('firing');
     expect(alert!.annotations[0]![1]).toMatch(

@@ -23,7 +23,7 @@ test("the time of a tenant's rules is charged to the tenant once a call, and not
       states: {
         get: async (tenantId) =>
           tenantId === tenantIdOf('idle')
-            ? { ...{ slotMs: NOON, evaluatedMs: NOON, durationMs: 1, queryOffsetMs: 0 }, rules: [] }
+            ? { ...{ tickMs: NOON, evaluatedMs: NOON, durationMs: 1, queryOffsetMs: 0 }, rules: [] }
             : undefined,
       },
       silences: { list: async () => [] },

@@ -5,7 +5,7 @@ import {
   runEvaluator,
 } from '../../../shared/alerting/evaluator';
 import type { IndexedGroup } from '../../../shared/alerting/rule-groups';
-import type { SlotCommit } from '../../../shared/alerting/rule-states';
+import type { TickCommit } from '../../../shared/alerting/rule-states';
 import type { Tenant } from '../../../shared/tenancy/tenants';
 
 const groupOf = (tenant: string, group: string, rules = 1, intervalMs = 60_000): IndexedGroup => ({
@@ -14,7 +14,7 @@ const groupOf = (tenant: string, group: string, rules = 1, intervalMs = 60_000):
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-/** An evaluator whose query function evaluates each due slot of a minute to one sample. */
+/** An evaluator whose query function evaluates each due tick of a minute to one sample. */
 function evaluator(groups: readonly IndexedGroup[], overrides: Partial<EvaluatorDependencies> = {}) {
   let nowMs = 600_000;
   const events: string[] = [];
@@ -39,24 +39,24 @@ function evaluator(groups: readonly IndexedGroup[], overrides: Partial<Evaluator
       endRun: async () => {
         running = undefined;
       },
-      commit: async ({ group, afterMs, slotMs }: SlotCommit) => {
+      commit: async ({ group, afterMs, tickMs }: TickCommit) => {
         if (committed.get(group) !== afterMs) return false;
-        committed.set(group, slotMs);
-        events.push(`commit ${group} ${slotMs / 60_000}`);
+        committed.set(group, tickMs);
+        events.push(`commit ${group} ${tickMs / 60_000}`);
         return true;
       },
     },
     tenants: { get: async (name) => ({ id: `id-${name}`, name }) as Tenant },
     evaluate: async ({ nowMs: atMs, groups: asked }): Promise<EvaluationAnswer> =>
       asked.map(({ tenant, group }): GroupEvaluation => {
-        const slotMs = Math.floor(atMs / 60_000) * 60_000;
+        const tickMs = Math.floor(atMs / 60_000) * 60_000;
         const afterMs = committed.get(group);
-        if (afterMs !== undefined && afterMs >= slotMs) return { tenant, group, outcome: 'idle' };
+        if (afterMs !== undefined && afterMs >= tickMs) return { tenant, group, outcome: 'idle' };
         return {
-          ...{ tenant, group, outcome: 'evaluated', slotMs, state: base64('state') },
+          ...{ tenant, group, outcome: 'evaluated', tickMs, state: base64('state') },
           ...(afterMs !== undefined && { afterMs }),
-          samples: [base64(`${group} ${slotMs / 60_000}`)],
-          ...{ batches: [], slots: 1, skipped: 0, rules: 1, failing: 0, hasMore: false },
+          samples: [base64(`${group} ${tickMs / 60_000}`)],
+          ...{ batches: [], ticks: 1, skipped: 0, rules: 1, failing: 0, hasMore: false },
         };
       }),
     write: async (_, body) => {
@@ -73,38 +73,38 @@ function evaluator(groups: readonly IndexedGroup[], overrides: Partial<Evaluator
   return { dependencies, events, committed, clock };
 }
 
-test('the stream has the samples of a slot before the slot is committed', async () => {
+test('the stream has the samples of a tick before the tick is committed', async () => {
   const { dependencies, events } = evaluator([groupOf('a', 'g')]);
-  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ began: true, slots: 1, lagMs: 0 });
+  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ began: true, ticks: 1, lagMs: 0 });
   expect(events).toEqual(['write g 10', 'commit g 10']);
-  // A second trigger finds the slot done.
-  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ began: true, slots: 0 });
+  // A second trigger finds the tick done.
+  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ began: true, ticks: 0 });
   expect(events).toHaveLength(2);
 });
 
 test('an evaluator run does nothing while another run is in progress', async () => {
   const { dependencies, events } = evaluator([groupOf('a', 'g')]);
   await dependencies.states.beginRun('other', 0);
-  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ began: false, slots: 0 });
+  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ began: false, ticks: 0 });
   expect(events).toEqual([]);
 });
 
-test('a slot is evaluated again after a run that ended between its samples and its commit', async () => {
+test('a tick is evaluated again after a run that ended between its samples and its commit', async () => {
   const { dependencies, events } = evaluator([groupOf('a', 'g')]);
   const dying = {
     ...dependencies,
     states: { ...dependencies.states, commit: async () => Promise.reject(new Error('killed')) },
   };
-  expect(await runEvaluator(dying, 'run')).toMatchObject({ slots: 0, failedGroups: 1 });
-  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ slots: 1 });
+  expect(await runEvaluator(dying, 'run')).toMatchObject({ ticks: 0, failedGroups: 1 });
+  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ ticks: 1 });
   expect(events).toEqual(['write g 10', 'write g 10', 'commit g 10']);
 });
 
-test('a stream that does not take the samples leaves the slot for the next run', async () => {
+test('a stream that does not take the samples leaves the tick for the next run', async () => {
   const { dependencies, committed } = evaluator([groupOf('a', 'g')], {
     write: async () => Promise.reject(new Error('the stream refuses')),
   });
-  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ slots: 0, failedGroups: 1 });
+  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ ticks: 0, failedGroups: 1 });
   expect(committed.size).toBe(0);
 });
 
@@ -139,11 +139,11 @@ test('the groups of one tenant fail the query function without failing other ten
       return evaluate(request, timeMs);
     },
   };
-  expect(await runEvaluator(failing, 'run')).toMatchObject({ slots: 2, failedGroups: 1 });
+  expect(await runEvaluator(failing, 'run')).toMatchObject({ ticks: 2, failedGroups: 1 });
   expect([...committed.keys()].sort()).toEqual(['apart', 'good']);
 });
 
-test('a run also evaluates the half-minute slots that begin during the run', async () => {
+test('a run also evaluates the half-minute ticks that begin during the run', async () => {
   const { dependencies, clock } = evaluator([groupOf('a', 'fast', 1, 30_000), groupOf('a', 'slow')]);
   clock.set(607_000);
   const asked: string[] = [];

@@ -26,7 +26,7 @@ test.each<{ name: string; told: ToldAlert[]; alerts: Alert[] | undefined; said: 
     said: [],
   },
   {
-    name: 'the end of a told alert is told, with its slot',
+    name: 'the end of a told alert is told, with its tick',
     told: [told],
     alerts: [alert({ state: 'resolved', resolvedAtMs: 3_000 })],
     said: [['resolved', 2_000, 3_000, 'no longer true']],
@@ -47,20 +47,20 @@ test.each<{ name: string; told: ToldAlert[]; alerts: Alert[] | undefined; said: 
     said: [['resolved', 2_000, 6_000, 'rule removed']],
   },
 ])('$name', ({ told, alerts, said }) => {
-  const { notifications, told: next } = transitionsOf(rule, told, alerts, { slotMs: 6_000 });
+  const { notifications, told: next } = transitionsOf(rule, told, alerts, { tickMs: 6_000 });
   expect(
     notifications.map(({ state, firedAtMs, resolvedAtMs, reason }) =>
       [state, firedAtMs, resolvedAtMs, reason].filter((each) => each !== undefined),
     ),
   ).toEqual(said);
   // Once told, a transition is not told again.
-  expect(transitionsOf(rule, next, alerts, { slotMs: 7_000 }).notifications).toEqual([]);
+  expect(transitionsOf(rule, next, alerts, { tickMs: 7_000 }).notifications).toEqual([]);
 });
 
 test('a transition that is found twice has one id', () => {
-  const [first] = transitionsOf(rule, [], [alert({})], { slotMs: 2_000 }).notifications;
-  const [again] = transitionsOf(rule, [], [alert({ value: 21 })], { slotMs: 3_000 }).notifications;
-  const [other] = transitionsOf(rule, [], [alert({ firedAtMs: 3_000 })], { slotMs: 3_000 }).notifications;
+  const [first] = transitionsOf(rule, [], [alert({})], { tickMs: 2_000 }).notifications;
+  const [again] = transitionsOf(rule, [], [alert({ value: 21 })], { tickMs: 3_000 }).notifications;
+  const [other] = transitionsOf(rule, [], [alert({ firedAtMs: 3_000 })], { tickMs: 3_000 }).notifications;
   expect(again!.id).toBe(first!.id);
   expect(other!.id).not.toBe(first!.id);
 });
@@ -69,25 +69,25 @@ describe('while an alert is silenced', () => {
   const silenced: Telling = { isSilenced: () => true, repeatsMs: [60_000] };
 
   test('receivers are not notified; once the silence has ended, they are notified of the present state', () => {
-    const during = transitionsOf(rule, [], [alert({})], { slotMs: 6_000 }, silenced);
+    const during = transitionsOf(rule, [], [alert({})], { tickMs: 6_000 }, silenced);
     expect(during).toEqual({ notifications: [], told: [] });
-    const after = transitionsOf(rule, during.told, [alert({})], { slotMs: 7_000 });
+    const after = transitionsOf(rule, during.told, [alert({})], { tickMs: 7_000 });
     expect(after.notifications).toMatchObject([{ state: 'firing', firedAtMs: 2_000 }]);
-    expect(transitionsOf(rule, during.told, [], { slotMs: 7_000 }).notifications).toEqual([]);
+    expect(transitionsOf(rule, during.told, [], { tickMs: 7_000 }).notifications).toEqual([]);
   });
 
   test('the end of an alert reported before the silence is reported after it', () => {
-    const during = transitionsOf(rule, [told], [], { slotMs: 6_000 }, silenced);
+    const during = transitionsOf(rule, [told], [], { tickMs: 6_000 }, silenced);
     expect(during).toEqual({ notifications: [], told: [told] });
-    const after = transitionsOf(rule, during.told, [], { slotMs: 7_000 });
+    const after = transitionsOf(rule, during.told, [], { tickMs: 7_000 });
     expect(after.notifications).toMatchObject([{ state: 'resolved', firedAtMs: 2_000, resolvedAtMs: 7_000 }]);
   });
 
   test('an alert reported before the silence that ended and fires again is reported twice after it', () => {
     const anew = [alert({ firedAtMs: 5_000 })];
-    const during = transitionsOf(rule, [told], anew, { slotMs: 6_000 }, silenced);
+    const during = transitionsOf(rule, [told], anew, { tickMs: 6_000 }, silenced);
     expect(during).toEqual({ notifications: [], told: [told] });
-    const { notifications } = transitionsOf(rule, during.told, anew, { slotMs: 7_000 });
+    const { notifications } = transitionsOf(rule, during.told, anew, { tickMs: 7_000 });
     expect(notifications.map(({ state, firedAtMs }) => [state, firedAtMs])).toEqual([
       ['resolved', 2_000],
       ['firing', 5_000],
@@ -99,29 +99,29 @@ describe('an alert that keeps firing', () => {
   const MINUTE_MS = 60_000;
   const firing = [alert({})];
   const at = (minute: number) => 2_000 + minute * MINUTE_MS;
-  const repeatsAt = (slot: number, before: number, telling: Partial<Telling> = {}) =>
+  const repeatsAt = (tick: number, before: number, telling: Partial<Telling> = {}) =>
     transitionsOf(
       rule,
       [told],
       firing,
-      { slotMs: at(slot), beforeMs: at(before) },
+      { tickMs: at(tick), beforeMs: at(before) },
       { isSilenced: () => false, repeatsMs: [MINUTE_MS, 5 * MINUTE_MS], ...telling },
     ).notifications;
 
   test.each([
-    { slot: 1, before: 0, repeats: [MINUTE_MS] },
-    { slot: 5, before: 4, repeats: [MINUTE_MS, 5 * MINUTE_MS] },
-    { slot: 6.5, before: 6, repeats: [] },
-    { slot: 13, before: 3, repeats: [MINUTE_MS, 5 * MINUTE_MS] },
-  ])('is reported again at multiples of the repeat intervals: minute $slot after $before', (each) => {
-    expect(repeatsAt(each.slot, each.before).flatMap(({ repeatsMs }) => repeatsMs)).toEqual(each.repeats);
+    { tick: 1, before: 0, repeats: [MINUTE_MS] },
+    { tick: 5, before: 4, repeats: [MINUTE_MS, 5 * MINUTE_MS] },
+    { tick: 6.5, before: 6, repeats: [] },
+    { tick: 13, before: 3, repeats: [MINUTE_MS, 5 * MINUTE_MS] },
+  ])('is reported again at multiples of the repeat intervals: minute $tick after $before', (each) => {
+    expect(repeatsAt(each.tick, each.before).flatMap(({ repeatsMs }) => repeatsMs)).toEqual(each.repeats);
   });
 
   test('has another id each time, and is not reported while it is silenced', () => {
     const ids = [
       repeatsAt(1, 0),
       repeatsAt(2, 1),
-      transitionsOf(rule, [], firing, { slotMs: 2_000 }).notifications,
+      transitionsOf(rule, [], firing, { tickMs: 2_000 }).notifications,
     ];
     expect(new Set(ids.map(([first]) => first!.id)).size).toBe(3);
     expect(repeatsAt(1, 0, { isSilenced: () => true })).toEqual([]);

@@ -29,7 +29,7 @@ const alert = (state: Alert['state'], fields: Partial<Alert> = {}): Alert => ({
   ...fields,
 });
 const stateOf = (...alerts: Alert[]): GroupState => ({
-  ...{ slotMs: NOW_MS, evaluatedMs: NOW_MS, durationMs: 1, queryOffsetMs: 0 },
+  ...{ tickMs: NOW_MS, evaluatedMs: NOW_MS, durationMs: 1, queryOffsetMs: 0 },
   rules: [{ identity: 'r', expr: 'x > 10', alerts, series: [], told: [] }],
 });
 
@@ -69,16 +69,16 @@ test('an Alertmanager gets at most 256 alerts a request', () => {
   expect(alertmanagerBodies([stateOf()], NOW_MS, '', () => true)).toEqual([]);
 });
 
-const batchOf = (group: string, slotMs = NOW_MS, repeatsMs?: readonly number[]): NotificationBatch => ({
-  ...{ tenant: 't', namespace: 'n', group, slotMs, queryOffsetMs: 30_000, isLate: false },
+const batchOf = (group: string, tickMs = NOW_MS, repeatsMs?: readonly number[]): NotificationBatch => ({
+  ...{ tenant: 't', namespace: 'n', group, tickMs, queryOffsetMs: 30_000, isLate: false },
   notifications: [
     {
-      ...{ id: createHash('sha256').update(`${group}${slotMs}`).digest('hex'), state: 'firing', expr: 'x' },
+      ...{ id: createHash('sha256').update(`${group}${tickMs}`).digest('hex'), state: 'firing', expr: 'x' },
       labels: [
         ['alertname', 'High'],
         ['job', group],
       ],
-      ...{ annotations: [], value: 1, firedAtMs: slotMs },
+      ...{ annotations: [], value: 1, firedAtMs: tickMs },
       ...(repeatsMs !== undefined && { repeatsMs }),
     },
   ],

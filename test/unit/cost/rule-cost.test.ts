@@ -4,7 +4,7 @@ describe('the cost of rules', () => {
   /** Each evaluation takes 1024 MB for 10 ms and a tenth of a write unit. */
   const measured: MeasuredRules = {
     rules: 100,
-    slots: 2,
+    ticks: 2,
     units: { FunctionMbMs: 200 * 1024 * 10, WriteUnits: 20 },
   };
 

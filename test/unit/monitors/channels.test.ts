@@ -254,7 +254,7 @@ describe('the targets of a batch', () => {
         externalUrl: 'https://api',
       },
       { id: 't', name: 'acme' },
-      { tenant: 'acme', slotMs: 0, monitorId: 'm1', events },
+      { tenant: 'acme', tickMs: 0, monitorId: 'm1', events },
     );
 
   test('are the record first, then the channels that are for alerts and not suspended', async () => {

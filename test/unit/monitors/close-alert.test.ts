@@ -1,5 +1,5 @@
 import { decodeJson } from '../../../shared/alerting/group-state';
-import type { SlotCommit } from '../../../shared/alerting/rule-states';
+import type { TickCommit } from '../../../shared/alerting/rule-states';
 import type { AlertBatch } from '../../../shared/monitors/alert-event';
 import { type ClosingStores, closeAlert } from '../../../shared/monitors/close-alert';
 import type { MonitorSpec } from '../../../shared/monitors/monitor';
@@ -19,23 +19,23 @@ async function closed(monitor: object, key: string, status: HostStatus, lost = 0
     ...{ openedAtMs: 1, changedAtMs: 1, notifiedAtMs: 1 },
   };
   const state: MonitorState = {
-    slotMs: 60_000,
+    tickMs: 60_000,
     monitor: { ...(monitor as MonitorSpec), id: 'm1' },
     tracks: [{ key, attempts: 1, alert }],
     memory: {},
   };
-  const commits: SlotCommit[] = [];
+  const commits: TickCommit[] = [];
   const stores = {
     alerts: { get: async () => ({ ...alert, monitorId: 'm1', type: 'host' }), record: async () => {} },
     monitorStates: { get: async () => state },
-    ruleStates: { commit: async (slot: SlotCommit) => commits.push(slot) > lost },
+    ruleStates: { commit: async (tick: TickCommit) => commits.push(tick) > lost },
     hosts: { get: async (_: string, id: string) => (id === 'h1' ? { id, status, roleIds: [] } : undefined) },
     services: { list: async () => [] },
   } as unknown as ClosingStores;
   await closeAlert(stores, tenant, 'a1', 'seen');
   expect(commits).toHaveLength(lost + 1);
-  const { batches, afterMs, slotMs } = commits.at(-1)!;
-  expect({ afterMs, slotMs }).toEqual({ afterMs: 60_000, slotMs: 60_001 });
+  const { batches, afterMs, tickMs } = commits.at(-1)!;
+  expect({ afterMs, tickMs }).toEqual({ afterMs: 60_000, tickMs: 60_001 });
   const [event] = (decodeJson(batches[0]!) as AlertBatch).events;
   return event!;
 }

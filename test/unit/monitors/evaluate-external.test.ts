@@ -105,7 +105,7 @@ test('a text that the body lacks is critical', async () => {
   ]);
 });
 
-test('each slot requests a URL once, and each request counts once for maxCheckAttempts', async () => {
+test('each tick requests a URL once, and each request counts once for maxCheckAttempts', async () => {
   world.monitors = [monitorOf({ maxCheckAttempts: 3 })];
   expect(await world.next(down)).toEqual([]);
   expect(await world.evaluate()).toEqual(['idle']);

@@ -91,7 +91,7 @@ describe(`a preview (PREVIEW_SEED=${SEED})`, () => {
     expect(events.length).toBeGreaterThan(2);
   });
 
-  test('has the judged values of each slot, and the worst of each alert', async () => {
+  test('has the judged values of each tick, and the worst of each alert', async () => {
     const world = new MonitorWorld();
     for (const value of [1, 4, 6, 4, 1]) {
       world.load('h1', value);
@@ -108,14 +108,14 @@ describe(`a preview (PREVIEW_SEED=${SEED})`, () => {
     expect(alerts).toEqual([
       { hostId: 'h1', status: 'CRITICAL', value: 6, openedAt: startS + 60, closedAt: startS + 240 },
     ]);
-    expect({ subjects, ...rest }).toEqual({ subjects: 2, from: startS, step: 60, slots: 5, alertCount: 1 });
+    expect({ subjects, ...rest }).toEqual({ subjects: 2, from: startS, step: 60, ticks: 5, alertCount: 1 });
   });
 
-  test('tells in how many slots the monitor could not be judged, and why', async () => {
+  test('tells in how many ticks the monitor could not be judged, and why', async () => {
     const world = new MonitorWorld();
     world.minute = 9;
     const { failed } = await preview(world, { ...host, metric: 'gpu%' } as Monitor);
-    expect(failed).toEqual({ slots: 10, firstAt: START_MS / 1000, error: 'gpu% is not computed here' });
+    expect(failed).toEqual({ ticks: 10, firstAt: START_MS / 1000, error: 'gpu% is not computed here' });
   });
 
   test('reads each selection once', async () => {
@@ -149,7 +149,7 @@ describe(`a preview (PREVIEW_SEED=${SEED})`, () => {
       name: 'more than a day of minutes',
       monitor: host,
       changes: { range: { fromMs: START_MS, toMs: START_MS + 1_441 * MINUTE_MS } },
-      says: 'the range has 1441 slots of 1 min; at most 1440 are judged',
+      says: 'the range has 1441 ticks of 1 min; at most 1440 are judged',
     },
     {
       name: 'more than 2,000 series',

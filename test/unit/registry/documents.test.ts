@@ -108,9 +108,9 @@ describe('a conditional removal', () => {
   });
 });
 
-describe('a slot that loses to another writer is not committed', () => {
+describe('a tick that loses to another writer is not committed', () => {
   const batch = Buffer.from('batch');
-  const slot = { tenantId: TENANT, group: idOf('group', 'g'), afterMs: 1, slotMs: 2, state: batch };
+  const tick = { tenantId: TENANT, group: idOf('group', 'g'), afterMs: 1, tickMs: 2, state: batch };
 
   test.each([
     {
@@ -122,12 +122,12 @@ describe('a slot that loses to another writer is not committed', () => {
     { name: 'a put during a transaction', error: conflict, batches: [] },
   ])('$name', async ({ error, batches }) => {
     const { table } = tableFailing(error);
-    expect(await new RuleStates(table).commit({ ...slot, batches })).toBe(false);
+    expect(await new RuleStates(table).commit({ ...tick, batches })).toBe(false);
   });
 
   test('other failures are thrown', async () => {
     const error = cancelled('ValidationError');
     const { table } = tableFailing(error);
-    await expect(new RuleStates(table).commit({ ...slot, batches: [batch] })).rejects.toBe(error);
+    await expect(new RuleStates(table).commit({ ...tick, batches: [batch] })).rejects.toBe(error);
   });
 });

@@ -39,17 +39,17 @@ export interface AlertLog {
 
 /** Where a monitor would have fired. Times are in seconds since epoch. */
 export interface MonitorPreview {
-  /** The first slot, and the seconds between slots. */
+  /** The first tick, and the seconds between ticks. */
   readonly from: number;
   readonly step: number;
-  readonly slots: number;
-  /** A value for each slot, of some of the subjects. */
+  readonly ticks: number;
+  /** A value for each tick, of some of the subjects. */
   readonly lines: readonly (Subject & { readonly values: readonly (number | null)[] })[];
   /** Number of subjects that had a value. */
   readonly subjects: number;
   readonly alerts: readonly PreviewAlert[];
   readonly alertCount: number;
-  readonly failed?: { readonly slots: number; readonly firstAt: number; readonly error: string };
+  readonly failed?: { readonly ticks: number; readonly firstAt: number; readonly error: string };
 }
 
 export interface PreviewAlert extends Subject {

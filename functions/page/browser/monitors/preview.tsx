@@ -79,7 +79,7 @@ function PreviewGraph({ previewed, hosts, utc }: PreviewProps & { readonly previ
   const [hidden, setHidden] = useState<readonly string[]>([]);
   const [zoom, setZoom] = useState<Span>();
   const whole: Span = useMemo(
-    () => ({ fromS: preview.from, toS: preview.from + preview.step * preview.slots }),
+    () => ({ fromS: preview.from, toS: preview.from + preview.step * preview.ticks }),
     [preview],
   );
   const nameOf = (subject: Subject) => subjectName(subject, hosts, String(monitor.name ?? ''));
@@ -124,7 +124,7 @@ function PreviewGraph({ previewed, hosts, utc }: PreviewProps & { readonly previ
       />
       {preview.failed !== undefined && (
         <p class="problem" role="alert">
-          In {counted(preview.failed.slots, 'evaluation')}, first at {formatTime(preview.failed.firstAt, utc)}
+          In {counted(preview.failed.ticks, 'evaluation')}, first at {formatTime(preview.failed.firstAt, utc)}
           , the monitor could not be judged: {preview.failed.error}
         </p>
       )}
@@ -178,8 +178,8 @@ function subjectName({ hostId, series }: Subject, hosts: readonly Host[], fallba
 
 /** Draws the judged values, or the number of open alerts of a monitor without values. */
 function drawnPreview(preview: MonitorPreview, nameOf: (subject: Subject) => string) {
-  const { from, step, slots, lines, alerts } = preview;
-  const times = Array.from({ length: slots }, (_, i) => from + i * step);
+  const { from, step, ticks, lines, alerts } = preview;
+  const times = Array.from({ length: ticks }, (_, i) => from + i * step);
   const isCount = lines.length === 0;
   const values = isCount
     ? [times.map((timeS) => alerts.filter((alert) => isOpenAt(alert, timeS)).length)]

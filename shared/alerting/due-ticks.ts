@@ -1,6 +1,6 @@
 import type { QuietSpan } from './ingest-quiet';
 
-/** Maximum age of a slot that is still evaluated, in ms. A shorter outage of the evaluator leaves no hole. */
+/** Maximum age of a tick that is still evaluated, in ms. A shorter outage of the evaluator leaves no hole. */
 export const MAX_CATCH_UP_MS = 3_600_000;
 
 /** Time and state of the pipeline when groups are evaluated. All times are in ms. */
@@ -12,39 +12,39 @@ export interface EvaluationTime {
   readonly quiet?: Pick<QuietSpan, 'fromMs' | 'toMs'>;
 }
 
-export interface DueSlots {
-  /** Oldest first. Slots are multiples of the interval since epoch. */
-  readonly slots: readonly number[];
-  /** Number of slots that were too old to be evaluated. */
+export interface DueTicks {
+  /** Oldest first. Ticks are multiples of the interval since epoch. */
+  readonly ticks: readonly number[];
+  /** Number of ticks that were too old to be evaluated. */
   readonly skipped: number;
 }
 
 /**
- * Plans which slots of a group to evaluate. A slot is due once it has begun and the samples it reads have
- * reached the tiers. A pipeline that lags therefore delays slots instead of making series look absent. Slots
+ * Plans which ticks of a group to evaluate. A tick is due once it has begun and the samples it reads have
+ * reached the tiers. A pipeline that lags therefore delays ticks instead of making series look absent. Ticks
  * that would read a quiet span are skipped for good, and alerts keep their state over the span.
  *
- * @param doneMs the newest completed slot; undefined for a new group, which starts with the newest slot
+ * @param doneMs the newest completed tick; undefined for a new group, which starts with the newest tick
  */
-export function dueSlots(
+export function dueTicks(
   { intervalMs, queryOffsetMs }: { readonly intervalMs: number; readonly queryOffsetMs: number },
   doneMs: number | undefined,
   { nowMs, lagMs, quiet }: EvaluationTime,
-): DueSlots {
+): DueTicks {
   const untilMs = Math.min(nowMs, nowMs - lagMs + queryOffsetMs);
   const newestMs = Math.floor(untilMs / intervalMs) * intervalMs;
-  const isHeard = (slotMs: number) =>
+  const isHeard = (tickMs: number) =>
     quiet === undefined ||
-    slotMs - queryOffsetMs < quiet.fromMs ||
-    slotMs - queryOffsetMs >= (quiet.toMs ?? Infinity);
-  if (doneMs === undefined) return { slots: [newestMs].filter(isHeard), skipped: 0 };
+    tickMs - queryOffsetMs < quiet.fromMs ||
+    tickMs - queryOffsetMs >= (quiet.toMs ?? Infinity);
+  if (doneMs === undefined) return { ticks: [newestMs].filter(isHeard), skipped: 0 };
   const firstMs = (Math.floor(doneMs / intervalMs) + 1) * intervalMs;
   const oldestMs = Math.ceil((nowMs - MAX_CATCH_UP_MS) / intervalMs) * intervalMs;
-  // If the interval exceeds the bound, the newest slot is still evaluated.
+  // If the interval exceeds the bound, the newest tick is still evaluated.
   const fromMs = Math.min(Math.max(firstMs, oldestMs), Math.max(firstMs, newestMs));
   const count = Math.max(0, (newestMs - fromMs) / intervalMs + 1);
   return {
-    slots: Array.from({ length: count }, (_, i) => fromMs + i * intervalMs).filter(isHeard),
+    ticks: Array.from({ length: count }, (_, i) => fromMs + i * intervalMs).filter(isHeard),
     skipped: Math.max(0, (fromMs - firstMs) / intervalMs),
   };
 }
