@@ -21,64 +21,67 @@ import { PoolTable } from './pool-table';
 import { dayNumber, isPutOn, memoOf, writtenAs } from './put-memo';
 import { SourceIndex } from './source-index';
 
-/** A source's entry: all layouts that its groups have had, and its deletions. */
+/** What the catalogue knows of one source: every layout that its groups have ever had, and its deletions. */
 export interface SourceCatalogue {
-  /** Layouts of each group, by group. */
+  /** Every layout of each group. */
   readonly layouts: ReadonlyMap<GroupId, readonly Layout[]>;
   /**
-   * For the source's own id and for its pool's id: every number of split bits (the bits by which series are
-   * divided among groups) that has been in use. Readers look in the groups of every such number.
+   * Every number of split bits that has been in use, by the source's own id and by its pool's id. A source is
+   * split into `2 ** bits` groups, and the number may change with its series. A reader therefore looks in the
+   * groups of every number listed here.
    */
   readonly splits: ReadonlyMap<Id, readonly number[]>;
   /**
-   * Whether a series of the layouts belongs to the source. Absent: all do. A pool's layouts also have series
-   * of other sources.
+   * Tests whether a series of `layouts` belongs to the source: a pool's layouts also have series of other
+   * sources. Undefined if all series belong to the source.
    */
   readonly isOwn?: (labels: Labels) => boolean;
   /**
-   * Every window length with which the source's samples were written, ms, ascending. A window begins at a
-   * multiple of its length.
+   * Every window length with which the source's samples were written, in ms, ascending. An operator can
+   * change the length, and samples in a store keep the one that they were written with.
    */
   readonly windowLengthsMs: readonly number[];
-  /** Lower bound of the timestamps of the source's samples, ms; Infinity when it has never posted. */
+  /** Lower bound of the timestamps of the source's samples, in ms; Infinity if it has never posted. */
   readonly firstMs: number;
   readonly deletions: readonly VersionedDeletion[];
 }
 
-/** A layout of a group whose samples are about to be written. */
+/** A layout to put into the catalogue before samples are written in it. */
 export interface GroupLayout {
   readonly group: GroupId;
   readonly id: Id;
   /** The layout's bytes, compressed with zstd. */
   readonly packed: Uint8Array;
-  /** Lower bound of the timestamps of those samples, ms. */
+  /** Lower bound of the timestamps of the samples about to be written, in ms. */
   readonly firstMs: number;
 }
 
-/** The outcome of putting a layout. */
+/** The outcome of putting one layout. */
 export interface PutLayout {
   /** Whether the layout was new to the catalogue. */
   readonly isNew: boolean;
-  /** Whether the layout's source was new; false if that was not checked. */
+  /** Whether the layout's source was new. False also if a single layout was put, which does not check it. */
   readonly isOfNewSource: boolean;
 }
 
+/** Requests that one call sends at the same time. */
 const PARALLEL = 32;
 
 /**
- * Every group's layouts, and thereby every series, in the meta table. A writer puts a layout before the first
- * frame or chunk refers to it (DESIGN.md, rule 11), and again once a day, so that it outlives the data.
+ * Stores the layouts of every group, and so the labels of every series, in the meta table. A writer puts a
+ * layout before the first frame or chunk refers to it (DESIGN.md, rule 11). It puts the layout again once a
+ * day, which renews `expiresAt`, so that the layout outlives the data.
  *
  *     pk layouts#tenant#source   sk group#layout   layout: zstd of its bytes   windows: set of ms   firstMs   expiresAt: seconds
  *
- * The same partition key has the source's deletions (deletion-table.ts), and the pool of a source whose
- * samples lie in a pool's groups (model/placement.ts). The pool is written before the first frame with the
- * source's samples:
+ * Under the same partition key lie the source's deletions (deletion-table.ts) and its pool, if it has one. A
+ * pool is a set of small sources whose samples lie in shared groups (model/placement.ts). The pool item is
+ * written before the first frame with the source's samples:
  *
- *     sk pool   poolId: id, the source's own if it is in none   expiresAt: seconds
+ *     sk pool   poolId: id, the source's own id if it is in no pool   expiresAt: seconds
  *
- * Reads of many sources do not use these items: the index of series (index-table.ts) tells where the samples
- * lie, and the list of changes (change-list.ts) tells which sources have deletions.
+ * A read of many sources does not use these items. The index of series (index-table.ts) tells it where the
+ * samples lie, and the list of changes (change-list.ts) which sources have deletions.
  */
 export class Catalogue {
   readonly index: IndexTable;
@@ -87,8 +90,8 @@ export class Catalogue {
   readonly deletions: DeletionTable;
   private readonly pools: PoolTable;
   /**
-   * Remembers what this instance has written, to avoid writing it again: layouts (put-memo.ts),
-   * entries of the index of series, and the turn in which it last renewed each source and pool.
+   * Remembers what this instance has written, so that it does not write it again: layouts (put-memo.ts),
+   * entries of the index of series, and the 16-day turn in which it last renewed each source and pool.
    */
   private readonly written = new CompactMap(CACHES.catalogued);
 
@@ -105,9 +108,10 @@ export class Catalogue {
   }
 
   /**
-   * Puts a layout of a group, unless this instance did so today.
+   * Puts a layout of a group, or renews it. Does nothing if this instance has already put the layout today
+   * with a `firstMs` as low as this one.
    *
-   * @param windowMs length of the windows that its samples are written in, ms
+   * @param windowMs length of the windows that the layout's samples are written in, in ms
    * @returns whether the layout was new to the catalogue
    */
   async put(
@@ -157,8 +161,8 @@ export class Catalogue {
   }
 
   /**
-   * Puts layouts like {@link put}. Layouts that this instance never wrote are inserted in batches, since
-   * nearly all of them are new. A layout whose insertion fails because it exists is then put singly.
+   * Puts layouts, like {@link put}. Layouts that this instance has never written are nearly always new, so it
+   * inserts them in batches. A layout that was not inserted, for example because it exists, is put singly.
    *
    * @returns an outcome for each layout
    */
@@ -180,7 +184,11 @@ export class Catalogue {
     );
   }
 
-  /** Inserts layouts in batches. @returns the outcomes of those that were inserted */
+  /**
+   * Inserts layouts in batches, together with the index items of their sources.
+   *
+   * @returns an outcome for each layout that was inserted; the caller puts the others singly
+   */
   private async insert(
     tenantId: Id,
     layouts: readonly GroupLayout[],
@@ -203,7 +211,7 @@ export class Catalogue {
     const done = outcomes.map((outcome) => outcome === 'inserted');
     const newSources = new Set(sources.filter((_, i) => done[items.length + i]));
     for (const sourceId of newSources) this.sources.noteRenewed(sourceId);
-    // Renew the sources that were not inserted: an entry that already exists may be about to expire.
+    // A source that was not inserted exists already, and its item may be about to expire.
     await mapLimited(sources, PARALLEL, (sourceId) => this.sources.renew(tenantId, sourceId));
     const inserted = new Map<GroupLayout, PutLayout>();
     layouts.forEach((layout, i) => {
@@ -215,7 +223,12 @@ export class Catalogue {
     return inserted;
   }
 
-  /** Reads a layout of a group. Layouts are immutable, so a cached copy is always valid. */
+  /**
+   * Reads a layout of a group, from this instance's cache or the table. Layouts never change, so a cached copy
+   * is always valid.
+   *
+   * @throws {Error} when the catalogue lacks the layout
+   */
   async layout(tenantId: Id, group: GroupId, layoutId: Id): Promise<Layout> {
     const copy = knownLayout(layoutId);
     if (copy !== undefined) return copy;
@@ -224,7 +237,7 @@ export class Catalogue {
     return openLayout(layoutId, packed);
   }
 
-  /** Reads a layout's bytes, compressed with zstd; undefined when the catalogue lacks the layout. */
+  /** Reads a layout's bytes, compressed with zstd. Returns undefined if the catalogue lacks the layout. */
   async packedLayout(tenantId: Id, group: GroupId, layoutId: Id): Promise<Uint8Array | undefined> {
     const { Item } = await this.table.client.send(
       new GetItemCommand({
@@ -237,8 +250,8 @@ export class Catalogue {
   }
 
   /**
-   * Reads the lower bound of the timestamps of a layout's samples, ms; undefined when the catalogue lacks the
-   * layout or the time.
+   * Reads the lower bound of the timestamps of a layout's samples, in ms. Returns undefined if the catalogue
+   * lacks the layout, or has it without this bound.
    */
   async layoutFirstMs(tenantId: Id, group: GroupId, layoutId: Id): Promise<number | undefined> {
     const { Item } = await this.table.client.send(
@@ -253,8 +266,9 @@ export class Catalogue {
   }
 
   /**
-   * Renews sources' pool items, unless this instance did so in the present turn. @param pools each source's
-   * pool
+   * Renews the pool items of sources, unless this instance has renewed them in the present 16-day turn.
+   *
+   * @param pools the pool of each source, by the source's id
    */
   private async keepPools(tenantId: Id, pools: ReadonlyMap<Id, Id>): Promise<void> {
     const turn = (sourceId: Id) => turnOf(sourceId, this.now());
@@ -265,8 +279,8 @@ export class Catalogue {
   }
 
   /**
-   * Reads everything that is known of a source, including its pool's layouts. Empty when the source has never
-   * posted.
+   * Reads all that the catalogue has on a source, including the layouts of its pool. The result is empty for a
+   * source that has never posted.
    */
   async source(tenantId: Id, sourceId: Id): Promise<SourceCatalogue> {
     const { pool, ...own } = await this.entry(tenantId, sourceId);
@@ -283,12 +297,12 @@ export class Catalogue {
     };
   }
 
-  /** Returns which of these sources have an entry, with far fewer requests than reading each entry. */
+  /** Returns the sources that have ever posted. Takes far fewer requests than {@link source} for each. */
   async existing(tenantId: Id, sourceIds: readonly Id[]): Promise<ReadonlySet<Id>> {
     return new Set((await this.pools.find(tenantId, sourceIds)).keys());
   }
 
-  /** Reads the entry of a source or pool. */
+  /** Reads the items below the partition key of one source or pool, without following the source's pool. */
   private async entry(
     tenantId: Id,
     sourceId: Id,
@@ -331,11 +345,11 @@ export class Catalogue {
   }
 
   /**
-   * Reads the layouts of a source, with the days that may have samples of them: from the first sample to a
-   * day after an ingester last put the layout, since samples may be sent a day ahead. Used to rebuild the
-   * index of series.
+   * Reads the layouts of a source, each with the days on which it may have samples. They reach from the day of
+   * its first sample to the day after an ingester last put it, since samples may be sent a day ahead. Used to
+   * rebuild the index of series.
    *
-   * @returns the layouts by the window length that their samples were written with, ms
+   * @returns the layouts by the length of the windows that their samples were written in, in ms
    */
   async layoutsByDays(tenantId: Id, sourceId: Id): Promise<ReadonlyMap<number, readonly LayoutOfDays[]>> {
     const layouts = new Map<number, LayoutOfDays[]>();
@@ -358,10 +372,7 @@ export class Catalogue {
     return layouts;
   }
 
-  /**
-   * Today's samples can be read until the retention ends. The margin is for samples sent a day ahead or
-   * archived late.
-   */
+  /** When an item that is written now expires, in seconds since epoch: after every sample written today. */
   private expiresAt(): number {
     return expiresAtOf(this.now(), this.retentionMs);
   }
@@ -378,10 +389,15 @@ function splitsOf(groups: Iterable<GroupId>): Map<Id, number[]> {
   );
 }
 
-/** Maps each source in a pool's layout to the pool; empty for a layout that is a single source's own. */
+/**
+ * Maps each source that has series in a pool's layout to the pool.
+ *
+ * @param owner the source or pool that the layout belongs to
+ * @returns an empty map if `owner` is a source
+ */
 function poolOfMembers(tenantId: Id, owner: Id, layout: Pick<GroupLayout, 'id' | 'packed'>): Map<Id, Id> {
   const bytes = bytesOfPacked(layout);
-  // In a source's own layout, all series have the labels that name the source.
+  // All series of a source's layout share the labels that name the source. Those of a pool's layout do not.
   if (sourceIdOf(tenantId, sourceOf.labels(commonLabels(bytes))) === owner) return new Map();
   const sources = new Map(
     decodeLayout(bytes).series.map((labels) => {

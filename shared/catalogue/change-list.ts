@@ -5,21 +5,21 @@ import { type ItemKey, metaKeys } from '../platform/keys';
 import { queryItems, type Table } from '../platform/table';
 import { expiresAtOf } from './lifetimes';
 
-/** A tenant's list of changes. */
+/** What a reader learns from a tenant's list of changes. */
 export interface Changes {
-  /** How many deletions were put, for each source that has any. The number differs after each put. */
+  /** For each source with deletions, how often one was put. A reader whose number is equal need not reread. */
   readonly deletions: ReadonlyMap<Id, number>;
   /**
-   * Change token of the index of series: differs after every change. Undefined if the last change was more
-   * than two days ago.
+   * Change token of the index of series. It differs after every change, and is compared only for equality.
+   * Undefined if the last change was more than two days ago.
    */
   readonly index: string | undefined;
 }
 
 /**
- * Lists which of a tenant's sources have deletions. Few have any, so a read of many sources reads the
- * deletions of only those. Also tells whether the tenant's index of series has changed, so that a reader
- * rereads all of its buckets only then.
+ * Lists which of a tenant's sources have deletions, and whether its index of series has changed. Few sources
+ * have deletions, so a read of many sources reads the deletions of only those few. A reader keeps a copy of
+ * the index, and rereads its buckets only after a change.
  *
  *     pk changes#tenant   sk source   puts: number      expiresAt: seconds
  *                         sk index    version: number   expiresAt: seconds
@@ -33,13 +33,13 @@ export class ChangeList {
     private readonly now: () => number,
   ) {}
 
-  /** Records that a deletion of a source was put. */
+  /** Records that a deletion was put for a source. */
   async noteDeletion(tenantId: Id, sourceId: Id): Promise<void> {
     const expiresAt = expiresAtOf(this.now(), this.retentionMs);
     await this.count(metaKeys.changedSource(tenantId, sourceId), 'puts', expiresAt);
   }
 
-  /** Records that the index of series has changed. */
+  /** Records that entries were inserted into the tenant's index of series. */
   async noteIndex(tenantId: Id): Promise<void> {
     const expiresAt = Math.ceil((this.now() + 2 * DAY_MS) / 1000);
     await this.count(metaKeys.indexChange(tenantId), 'version', expiresAt);
@@ -53,7 +53,8 @@ export class ChangeList {
       KeyConditionExpression: 'pk = :pk',
       ExpressionAttributeValues: { ':pk': { S: metaKeys.changes(tenantId) } },
     });
-    // The token includes the time of expiry, because the count restarts at 1 after the item has expired.
+    // The token includes the item's time of expiry. The count alone is not enough: it begins at 1 again after
+    // the item has expired.
     for (const { sk, version, puts, expiresAt } of items)
       if (sk!.S === indexSort.S) index = `${version!.N} ${expiresAt!.N}`;
       else if (puts?.N !== undefined) deletions.set(sk!.S!, Number(puts.N));

@@ -9,10 +9,15 @@ import type { ChangeList } from './change-list';
 import { expiresAtOf } from './lifetimes';
 
 /**
- * The deletions of each source, stored with its layouts. A read of one source gets both with one query. A
- * read of many sources queries only those that the list of changes names (change-list.ts):
+ * Stores the deletions of each source under the same partition key as its layouts. A read of one source gets
+ * both with one query. A read of many sources queries only the sources that the list of changes names
+ * (change-list.ts).
  *
- *     pk layouts#tenant#source   sk deletion#hash of selector, range and partition   name, isPrefix, fromMs, toMs   version: hex   place: hex, ascends with versions   isOpened   expiresAt: seconds
+ *     pk layouts#tenant#source   sk deletion#hash of selector, range and partition   name, isPrefix, fromMs, toMs   version: hex   place: hex, see below   isOpened   expiresAt: seconds
+ *
+ * `version` is the deletion's version as other formats encode it. `place` has the same bytes in the order in
+ * which hex texts sort as versions do, so that a condition can compare them. `isOpened` exists once the days
+ * of the deletion have been opened for the archiver.
  */
 export class DeletionTable {
   constructor(
@@ -23,14 +28,14 @@ export class DeletionTable {
   ) {}
 
   /**
-   * Puts a deletion. It replaces an equal deletion of a lower version, so a source's deletions all differ. It
-   * is kept for as long as any sample that it deletes could be read, so that no replay restores deleted
-   * samples, however far back it begins.
+   * Puts a deletion. It replaces a deletion with the same selector, range and partition that has a lower
+   * version, so a source never has two of them. The item stays for as long as any sample that it deletes could
+   * be read. So no replay brings deleted samples back, however far back it begins.
    *
-   * @param ref the partition through which the deletion came; its version is only comparable with versions of
-   *   this partition
-   * @returns whether its days are still to be opened ({@link markOpened}); false if an earlier delivery has
-   *   opened them
+   * @param ref the partition that the deletion's record came through; versions are comparable only within one
+   *   partition
+   * @returns whether the caller still has to open the deletion's days and call {@link markOpened}; false if an
+   *   earlier delivery of the record has done so
    */
   async put(ref: PartitionRef, sourceId: Id, deletion: VersionedDeletion): Promise<boolean> {
     const { selector, fromMs, toMs } = deletion;
@@ -55,18 +60,19 @@ export class DeletionTable {
         }),
       ),
     );
-    // Record the change even if the deletion was delivered before: the earlier delivery may have ended before
-    // this step.
+    // Record the change even if the deletion was put before: the earlier delivery may have failed before this
+    // step.
     await this.changes.noteDeletion(ref.tenantId, sourceId);
     if (isNew) return true;
     const { Item } = await this.table.client.send(
       new GetItemCommand({ TableName: this.table.name, Key, ConsistentRead: true }),
     );
-    // If a higher version replaced the deletion, its own delivery opens the days.
+    // If the item has another version, a later deletion has replaced this one. The later deletion's delivery
+    // opens the days.
     return Item?.version?.S === version && Item.isOpened === undefined;
   }
 
-  /** Records that the days of a deletion have been opened for the archiver. */
+  /** Records that the days of a deletion are open, so the archiver will remove the samples from them. */
   async markOpened(ref: PartitionRef, sourceId: Id, deletion: VersionedDeletion): Promise<void> {
     await succeeds(
       this.table.client.send(
@@ -109,15 +115,19 @@ function deletionKey(
   return metaKeys.deletion(tenantId, sourceId, id);
 }
 
-/** A deletion's version in hex, and a text that sorts as versions do. */
+/** Returns a deletion's version in hex, and `place`, the text by which DynamoDB compares versions. */
 function versionTexts({ version }: VersionedDeletion): { version: string; place: string } {
   const bytes = Buffer.from(encodeVersion(version));
-  // Arrival time in 6 bytes, then the sequence number with its length.
+  // An encoded version has its arrival time in 6 bytes, then its sequence number, preceded by the number's
+  // length. Versions are ordered by sequence number first, so `place` begins with it.
   const place = Buffer.concat([bytes.subarray(6), bytes.subarray(0, 6)]);
   return { version: bytes.toString('hex'), place: place.toString('hex') };
 }
 
-/** Decodes a deletion's item. Its end is limited to the epochs that were known when it arrived. */
+/**
+ * Decodes a deletion's item. Limits the end of the range to the time for which writers knew the source's
+ * partition when the deletion arrived: see {@link withinKnownEpochs}.
+ */
 export function deletionOf(item: Item): VersionedDeletion {
   return withinKnownEpochs({
     selector: { name: item.name!.S!, isPrefix: item.isPrefix!.BOOL! },

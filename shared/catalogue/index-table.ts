@@ -13,24 +13,24 @@ import { type Item, insertItems, queryAll, type Table } from '../platform/table'
 import type { ChangeList } from './change-list';
 
 /**
- * A UTC day, `2026-11-22`, or a month, `2026-11`. A layout is indexed under every day and month in which it
- * has samples.
+ * A UTC day, such as `2026-11-22`, or a UTC month, such as `2026-11`. A layout has index entries for each day
+ * and for each month in which it has samples.
  */
 export type Period = string;
 
-/** An entry of the index: a layout of a group. */
+/** An entry of the index of series: says that a layout of a group has samples in the entry's period. */
 export interface IndexedLayout {
   readonly group: GroupId;
   readonly layoutId: Id;
-  /** Labels that all its series share. */
+  /** Labels that all series of the layout have, with the same values. */
   readonly common: Labels;
-  /** See {@link splitLayout}. */
+  /** Id of the layout's shape: what remains of it without the common labels. See {@link splitLayout}. */
   readonly shapeId: Id;
-  /** Length of the windows that its samples were written with, ms. */
+  /** Length of the windows that the samples were written in, in ms. */
   readonly windowMs: number;
 }
 
-/** A layout whose samples of some days are about to be written. */
+/** A layout in which samples of `days` are about to be written. */
 export interface LayoutOfDays {
   readonly group: GroupId;
   readonly id: Id;
@@ -39,25 +39,25 @@ export interface LayoutOfDays {
   readonly days: readonly Day[];
 }
 
-/** Buckets read in parallel. */
+/** Buckets of a period that one read queries at the same time. A period's entries are spread over buckets. */
 const PARALLEL = 16;
-/** How long an entry outlives the retention of its samples, which may be archived late. */
+/** How long an entry is kept after the retention of its period has ended: samples may be archived late. */
 const KEPT_MS = 30 * DAY_MS;
 
 /**
- * The index of series by time: which layouts have samples in a day or month, and in windows of which length.
- * An entry has the labels that all series of the layout share, and the id of the shape: the layout without
- * these labels. Readers therefore need to fetch only one layout of each shape. The index alone tells where a
- * source's samples lie, without reading the source's catalogue.
+ * The index of series by time. It tells which layouts have samples in a day or month, so a read of many
+ * sources does not have to read the catalogue of each. An entry has the labels that all series of the layout
+ * share, and the id of its shape: the layout without these labels. Hosts with the same agent have layouts of
+ * one shape, so a reader fetches one layout for each shape, not one for each host.
  *
  *     pk index#tenant#period#bucket   sk group#layout#window   common: JSON of pairs   shape: id   expiresAt: seconds
  *
- * Entries never change. The writer of a sample inserts them before the sample is in memory, once in the life
- * of an instance, and then records the change in the list of changes. `ops rebuild-index` can rebuild the
- * whole index from the layouts.
+ * Entries never change. The ingester inserts them before their samples are in memory, and then records the
+ * change in the list of changes. An instance inserts each entry once. `ops rebuild-index` rebuilds the whole
+ * index from the catalogue's layouts.
  */
 export class IndexTable {
-  /** @param inserted keys of the entries that this instance has inserted */
+  /** @param inserted remembers the keys of the entries that this instance has inserted */
   constructor(
     private readonly table: Table,
     private readonly retentionMs: number,
@@ -68,7 +68,7 @@ export class IndexTable {
   /**
    * Inserts the entries of layouts that this instance has not inserted yet.
    *
-   * @param windowMs length of the windows that their samples are written in, ms
+   * @param windowMs length of the windows that the layouts' samples are written in, in ms
    */
   async put(tenantId: Id, layouts: readonly LayoutOfDays[], windowMs: number): Promise<void> {
     const items: { readonly key: string; readonly item: Item }[] = [];
@@ -89,22 +89,22 @@ export class IndexTable {
     }
     if (items.length === 0) return;
     await this.insert(items.map(({ item }) => item));
-    // Record the change even if all entries exist: the instance that inserted them may have ended before
-    // recording it.
+    // Record the change even if all entries existed: the instance that inserted them may have ended before it
+    // could record the change.
     await this.changes.noteIndex(tenantId);
     for (const { key } of items) this.inserted.set(key, 1);
   }
 
   private async insert(items: readonly Item[]): Promise<void> {
     const outcomes = await insertItems(this.table, items);
-    // Entries that exist are fine as they are. Other refused entries are put singly; if that fails, so does
-    // the batch.
+    // Leave entries that exist as they are. Put the others that DynamoDB refused one by one; an error of such a
+    // put reaches the caller.
     const refused = items.filter((_, i) => outcomes[i] === 'refused');
     for (const item of refused)
       await this.table.client.send(new PutItemCommand({ TableName: this.table.name, Item: item }));
   }
 
-  /** Reads a period's entries. */
+  /** Reads all entries of a tenant's period. */
   async read(tenantId: Id, period: Period): Promise<IndexedLayout[]> {
     const buckets = Array.from({ length: INDEX_BUCKETS }, (_, bucket) => bucket);
     const found = await mapLimited(buckets, PARALLEL, async (bucket) => {
@@ -130,10 +130,10 @@ function entryOf(layout: LayoutOfDays): Item {
   return { common: { S: JSON.stringify(common) }, shape: { S: shape.id } };
 }
 
-/** Ranges of more days than this are looked up by month. */
+/** A range that touches more days than this is looked up by month. */
 const MAX_DAYS = 3;
 
-/** Returns the periods that a range touches. */
+/** Returns the periods whose entries cover a range: its days if there are at most three, else its months. */
 export function periodsOf({ fromMs, toMs }: TimeRange): Period[] {
   const days = daysIn(fromMs, toMs);
   return days.length <= MAX_DAYS ? days : [...new Set(days.map(monthOf))];
@@ -144,9 +144,9 @@ function monthOf(day: Day): Period {
 }
 
 /**
- * Returns the range in which a sample of a series shows that the series began before the last period of
- * `range`. It reaches from the period before the last one, or from the start of `range` if that is earlier,
- * up to the last period.
+ * Returns a range that ends where the last period of `range` begins. A layout with samples in it began before
+ * that period, so its first sample need not be looked up. The result begins with the previous day or month, or
+ * with `range` if that begins earlier.
  */
 export function rangeBeforeLastPeriod(range: TimeRange): TimeRange {
   const last = periodsOf(range).at(-1);

@@ -1,9 +1,12 @@
 import type { CompiledMatcher, Spend } from '../model/matcher';
 
-/** Estimated memory of a text, in addition to its characters. */
+/** Estimated memory of an interned text, in bytes, in addition to its characters. */
 const BYTES_OF_TEXT = 80;
 
-/** Interns texts as numbers. The empty text is 0, which also stands for an absent label. */
+/**
+ * Gives every different label value a number, so that columns of values are arrays of numbers. The number of
+ * the empty text is 0, which also stands for a label that a series lacks.
+ */
 export class Texts {
   private readonly numbers = new Map<string, number>([['', 0]]);
   private readonly all: string[] = [''];
@@ -30,13 +33,16 @@ export class Texts {
   }
 }
 
-/** Caches a matcher's outcome for each text. */
+/** Tests label values by a matcher. Caches the outcome for each text, so the matcher runs once for each. */
 export class TextTest {
   readonly label: string;
   readonly acceptsEmpty: boolean;
-  /** For each text's number: 0 not tested yet, 1 passes, 2 fails. */
+  /** By text number: 0 not tested yet, 1 passes, 2 fails. */
   private readonly outcomes: Uint8Array;
-  /** The number of the only text that passes; -1 if no known text does; undefined if several may. */
+  /**
+   * Number of the text, if the matcher accepts a single one; -1 if no series has this text. Undefined if the
+   * matcher may accept several texts.
+   */
   readonly only: number | undefined;
 
   constructor(
@@ -51,7 +57,12 @@ export class TextTest {
     this.only = value === undefined || others.length > 0 ? undefined : (texts.find(value) ?? -1);
   }
 
-  /** Returns the rows of a column that pass the test. @param rows the rows to test; undefined: all */
+  /**
+   * Returns the rows of a column whose values pass the test.
+   *
+   * @param column a text number for each row
+   * @param rows the rows to test; undefined tests all
+   */
   rowsOf(column: Uint32Array, rows: readonly number[] | undefined): number[] {
     const passing: number[] = [];
     const { only } = this;
@@ -78,7 +89,7 @@ export class TextTest {
   }
 }
 
-/** A growing column of text numbers. Rows that were never set are 0. */
+/** A growing column of text numbers. Values that were never set are 0, the number of the empty text. */
 export class Column {
   private values = new Uint32Array(4);
 

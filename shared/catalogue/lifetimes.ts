@@ -3,23 +3,28 @@ import type { Id } from '../model/id';
 import { bucketOfSource } from '../platform/keys';
 
 /**
- * How long items of the catalogue outlive the retention of their samples, which may be sent a day ahead and
- * archived late.
+ * How long an item of the catalogue is kept after the retention of its samples has ended, in ms. The margin is
+ * for samples that were sent up to a day ahead, or archived late.
  */
 export const LAYOUT_KEPT_MS = 30 * DAY_MS;
 
 /**
- * Items about a source's placement are renewed once in this time. The day differs from source to source, to
- * spread the load.
+ * Length of a turn, in ms. Items that say where a source's samples lie are renewed once a turn. The day on
+ * which a turn begins differs from source to source, which spreads the writes over the days.
  */
 export const TURN_MS = 16 * DAY_MS;
 
-/** Returns the number of the turn that a source is in. A source's items are renewed once a turn. */
+/** Returns the number of a source's present turn; it counts turns since 1970. See {@link TURN_MS}. */
 export function turnOf(sourceId: Id, nowMs: number): number {
   return Math.floor((nowMs + bucketOfSource(sourceId) * DAY_MS) / TURN_MS);
 }
 
-/** Returns when an item expires that is needed for samples with timestamp `ms`, in seconds since epoch. */
+/**
+ * Returns when an item expires that readers need as long as they can read samples of the time `ms`.
+ *
+ * @param ms timestamp of the latest such samples, in ms
+ * @returns seconds since epoch, as DynamoDB's TTL wants them
+ */
 export function expiresAtOf(ms: number, retentionMs: number): number {
   return Math.ceil((ms + retentionMs + LAYOUT_KEPT_MS) / 1000);
 }

@@ -5,7 +5,7 @@ import { metaKeys } from '../platform/keys';
 import { getItems, insertItems, type Table } from '../platform/table';
 import { expiresAtOf, TURN_MS } from './lifetimes';
 
-/** Where a source's samples lie: in the pool with this id, or in the source's own groups. */
+/** Where a source's samples lie: in the groups of the pool with this id, or in the source's `own` groups. */
 export type PoolOfSource = Id | 'own';
 
 const PARALLEL = 16;
@@ -14,7 +14,10 @@ function poolOf(sourceId: Id, poolId: Id): PoolOfSource {
   return poolId === sourceId ? 'own' : poolId;
 }
 
-/** Stores which pool each source is in, in items of the catalogue. The first write wins and is permanent. */
+/**
+ * Stores the pool of each source as an item of its catalogue. Small sources share the groups of a pool. The
+ * first write decides a source's pool for ever.
+ */
 export class PoolTable {
   constructor(
     private readonly table: Table,
@@ -22,7 +25,11 @@ export class PoolTable {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** Finds the places of known sources. New sources, which have never posted, are missing from the result. */
+  /**
+   * Finds where the samples of sources lie.
+   *
+   * @returns a place by source id; sources that have never posted are missing
+   */
   async find(tenantId: Id, sourceIds: readonly Id[]): Promise<Map<Id, PoolOfSource>> {
     const pools = new Map<Id, PoolOfSource>();
     const keys = sourceIds.flatMap((id) => [
@@ -39,10 +46,10 @@ export class PoolTable {
   }
 
   /**
-   * Puts new sources into pools, unless another writer has placed them first.
+   * Puts new sources into pools. A source that another writer has placed first stays where it is.
    *
-   * @param pools the wanted pool of each source; the source's own id means no pool
-   * @returns where each source is now
+   * @param pools the wanted pool of each source; the source's own id stands for no pool
+   * @returns the place of each source, as stored
    */
   async join(tenantId: Id, pools: ReadonlyMap<Id, Id>): Promise<Map<Id, PoolOfSource>> {
     const asked = [...pools];
@@ -62,14 +69,14 @@ export class PoolTable {
   }
 
   /**
-   * Ensures that the pool items live longer than samples that are posted now. Renews items that would expire
-   * too early, and writes missing ones, for example after the table was restored.
+   * Ensures that pool items outlive the samples that are posted until the next call, a turn later. Renews
+   * items that would expire earlier. Writes items that are missing, for example after the table was restored.
    *
-   * @param pools each source's pool, according to the records
+   * @param pools the pool of each source, as records in the stream name it
    */
   async keep(tenantId: Id, pools: ReadonlyMap<Id, Id>): Promise<void> {
     const keys = [...pools.keys()].map((sourceId) => metaKeys.pool(tenantId, sourceId));
-    // The item must last until it is checked again, in the next turn.
+    // The caller checks an item again in the next turn, so it must cover the samples of one turn.
     const leastSeconds = expiresAtOf(this.now() + TURN_MS, this.retentionMs);
     const lasting = new Set<string>();
     for (const { pk, expiresAt } of await getItems(this.table, keys))
@@ -79,7 +86,11 @@ export class PoolTable {
     });
   }
 
-  /** Renews a pool item, or writes a missing one. @returns the pool that the source is in */
+  /**
+   * Renews a pool item, or writes it if it is missing.
+   *
+   * @returns the pool that is stored, which may differ from `pool`
+   */
   private async renew(tenantId: Id, sourceId: Id, pool: Id): Promise<Id> {
     const { Attributes } = await this.table.client.send(
       new UpdateItemCommand({

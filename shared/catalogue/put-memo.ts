@@ -3,27 +3,31 @@ import type { Id } from '../model/id';
 import type { GroupId } from '../model/placement';
 
 /**
- * The day on which a layout was last put and the lower bound of its samples' timestamps, packed into one
- * number.
+ * What an instance remembers of a layout that it has put: the day of the put, and the lower bound of its
+ * samples' timestamps in the catalogue. Both are packed into one number, because a compact map (model/) holds
+ * only numbers.
  */
 export type PutMemo = number;
 
+/** Seconds since epoch that a memo can hold: up to the year 2242. The day is multiplied by this. */
 const MEMO_SECONDS = 2 ** 33;
 
+/** Returns the number of a UTC day since 1970. */
 export function dayNumber(nowMs: number): number {
   return Math.floor(nowMs / DAY_MS);
 }
 
 export function memoOf(day: number, firstMs: number): PutMemo {
-  // Rounded up: at worst a layout is put once more than needed.
+  // Rounding up to a second is safe: at worst, the layout is put once more than needed.
   return day * MEMO_SECONDS + Math.min(MEMO_SECONDS - 1, Math.max(0, Math.ceil(firstMs / 1000)));
 }
 
+/** Whether a layout was put on `day`, for samples from `firstMs` or earlier on. */
 export function isPutOn(day: number, firstMs: number, memo: PutMemo): boolean {
   return Math.floor(memo / MEMO_SECONDS) === day && (memo % MEMO_SECONDS) * 1000 <= firstMs;
 }
 
-/** Key of a layout's memo. */
+/** Returns the key under which an instance remembers a layout's {@link PutMemo}. */
 export function writtenAs(group: GroupId, layoutId: Id, windowMs: number): string {
   return `${group}#${layoutId}#${windowMs}`;
 }

@@ -6,14 +6,15 @@ import { Texts, TextTest } from './label-texts';
 import { type JoinedLabels, type LayoutMatch, ShapeColumns } from './shape-columns';
 
 /**
- * Series in columns, in memory. For each shape it has the values of the series' own labels, and for each
- * layout the values of the labels that its series share, all as text numbers. A matcher is tested once for
- * each text. After that, a selection only scans arrays of numbers, one for each label that it names.
+ * A reader's copy of the index of series, in memory, as columns of label values. Labels that all series of a
+ * layout share have one value for each layout. The other labels have one value for each series of the shape,
+ * which serves every layout of this shape. Values are stored as text numbers ({@link Texts}). So a selection
+ * tests each matcher once for each different text, and then only scans arrays of numbers.
  */
 export class SeriesIndex {
   private readonly texts = new Texts();
   private readonly shapes = new Map<Id, ShapeColumns>();
-  /** Each layout's number, in order of addition. */
+  /** The number of each layout by its {@link keyOf}; layouts are numbered from 0 as they are added. */
   private readonly layouts = new Map<string, number>();
   private seriesBytes = 0;
 
@@ -21,12 +22,12 @@ export class SeriesIndex {
     return this.layouts.size;
   }
 
-  /** Estimated memory, in bytes. */
+  /** Estimated memory of the whole index, in bytes. */
   get bytes(): number {
     return this.seriesBytes + this.texts.bytes + BYTES_OF_LAYOUT * this.layouts.size;
   }
 
-  /** @returns a layout's number; undefined when the layout was not added */
+  /** Returns a layout's number; undefined if the layout was not added. */
   numberOf(layout: LayoutKey): number | undefined {
     return this.layouts.get(keyOf(layout));
   }
@@ -42,7 +43,7 @@ export class SeriesIndex {
   }
 
   /**
-   * Adds a layout. Its shape (see {@link ShapeColumns}) must have been added before.
+   * Adds a layout, unless the index has it. Call {@link addShape} with its shape before.
    *
    * @returns the layout's number
    */
@@ -58,7 +59,8 @@ export class SeriesIndex {
   /**
    * Selects the layouts with series that satisfy all matchers.
    *
-   * @param live for each layout's number: 1 if the layout should be considered
+   * @param live by layout number: 1 if the selection should include the layout, else 0
+   * @param joined labels that hosts have in the registry; matchers may name them
    * @param spend called with the number of steps of each test; it may throw to stop the selection
    */
   *select(
@@ -71,7 +73,7 @@ export class SeriesIndex {
     for (const shape of this.shapes.values()) yield* shape.select(tests, live, joined, this.texts);
   }
 
-  /** Returns the values of a label in matching series, unordered. */
+  /** Returns the different values that a label has in the series of `matches`, unordered. */
   valuesOf(label: string, matches: Iterable<LayoutMatch>): string[] {
     const found = {
       numbers: new Uint8Array(this.texts.size),
@@ -91,6 +93,7 @@ function keyOf({ group, layoutId, windowMs }: LayoutKey): string {
   return `${group}#${layoutId}#${windowMs}`;
 }
 
-/** Estimated memory of objects, map keys, ids and the values of common labels. */
+/** Estimated memory of a layout, in bytes: objects, map keys, ids and the values of common labels. */
 const BYTES_OF_LAYOUT = 350;
+/** Estimated memory of a shape, in bytes, in addition to its columns. */
 const BYTES_OF_SHAPE = 1_500;

@@ -8,26 +8,35 @@ import { metaKeys } from '../platform/keys';
 import type { Table } from '../platform/table';
 import { LAYOUT_KEPT_MS } from './lifetimes';
 
-/** A tenant's series, counted from the catalogue. */
+/** Numbers of a tenant's series, counted from the catalogue. */
 export interface SeriesTally {
-  /** Series with samples in the last day. */
+  /** Series whose layout was put in the last 25 hours: they have recent samples. */
   readonly active: number;
-  /** Series that may still have stored samples. */
+  /** Series that the catalogue still has: they may have stored samples. */
   readonly stored: number;
   readonly topNames: readonly TopEntry[];
   readonly topSources: readonly TopEntry[];
 }
 
+/** One of the metric names, or of the sources, with the most active series. */
 export interface TopEntry {
+  /** A metric name, or a source such as `host=web1`. */
   readonly name: string;
   /** Number of active series. */
   readonly series: number;
 }
 
-/** A layout in use is written once every UTC day. The additional hour is for rows still in the stream. */
+/**
+ * A layout that was put longer ago than this is not in use, ms. Ingesters put a layout in use once every UTC
+ * day. The additional hour is for rows that wait in the stream.
+ */
 const ACTIVE_MS = DAY_MS + 3_600_000;
+/** Number of names, and of sources, in the result. */
 const TOP = 20;
-/** Most names, or sources, counted at a time. Beyond that, those with only one series are dropped. */
+/**
+ * Most names, or sources, that are counted at the same time. Beyond it, those with a single series so far are
+ * dropped, to bound memory.
+ */
 const MAX_COUNTED = 200_000;
 
 interface Tally {
@@ -38,10 +47,10 @@ interface Tally {
 }
 
 /**
- * Counts the series of tenants exactly, from the catalogue. Scans the whole meta table, most of which is the
- * catalogue: about 2 KB for each host of 100 series.
+ * Counts the series of each tenant exactly. Scans the whole meta table. Most of the table is the catalogue,
+ * about 2 KB for each host of 100 series.
  *
- * @param only one tenant; undefined: all
+ * @param only counts this tenant alone; undefined counts all tenants
  */
 export async function tallySeries(
   meta: Table,
@@ -52,7 +61,7 @@ export async function tallySeries(
   const tallies = new Map<Id, Tally>();
   const activeSince = (nowMs - ACTIVE_MS + retentionMs + LAYOUT_KEPT_MS) / 1000;
   let source = '';
-  /** Series of the source being read. A series may be in many of its layouts. */
+  /** Series of the source that is being read, by key. A series may be in many layouts of the source. */
   let series = new Map<string, { labels: Labels; isActive: boolean }>();
   const finish = () => {
     const tenantId = metaKeys.parsePartition(source).owner;
@@ -82,7 +91,7 @@ export async function tallySeries(
       ProjectionExpression: 'pk, layout, expiresAt',
     },
   );
-  // A scan returns the items of one source consecutively.
+  // A scan returns all items of a partition key one after the other, so the items of a source come together.
   for await (const { Items = [] } of pages)
     for (const { pk, layout, expiresAt } of Items) {
       if (pk!.S !== source) finish();

@@ -7,39 +7,46 @@ import type { IndexedLayout } from './index-table';
 import { Column, type Texts, type TextTest } from './label-texts';
 
 /**
- * Labels added to series by the value of their label `host`. A stored label of the same name takes
- * precedence.
+ * Labels that are not stored with a series, but added to it when it is read: those that the registry has for
+ * the host that the series' label `host` names. A stored label of the same name takes precedence.
  */
 export interface JoinedLabels {
-  /** Names of all labels that may be added. */
+  /** Names of all labels that may be added to any series. */
   readonly names: readonly string[];
+  /** Returns the labels to add to the series of a host; undefined if the registry has none. */
   readonly of: (host: string) => Labels | undefined;
 }
 
 export const NOTHING_JOINED: JoinedLabels = { names: [], of: () => undefined };
 
 const HOST = 'host';
-/** Labels that may name a source: see {@link sourceOf.labels}. */
+/** Labels that name a series' source, if it has any of them: see {@link sourceOf.labels}. */
 const SOURCE_LABELS = [HOST, 'instance', 'job'];
 
+/** Tests all series of a layout at once. @param at the layout's index in {@link ShapeColumns.groups} */
 type LayoutTest = (at: number) => boolean;
+/** Tests one series of a layout. @param row the series' column in the layout */
 type PairTest = (at: number, row: number) => boolean;
 
-/** The series of a shape, and the layouts that have the shape. */
+/**
+ * One shape, with all layouts that have it. A shape is a layout without the labels that all its series share.
+ * Layouts are addressed by `at`, their index in the arrays below, and series by `row`, their column in the
+ * layout. Label values are text numbers ({@link Texts}); 0 stands for a label that a series lacks.
+ */
 export class ShapeColumns {
   private readonly seriesCount: number;
-  /** Columns of the labels in which the series of a layout differ: a value for each series. */
+  /** For each label in which the series of a layout differ: its value in each series. */
   private readonly own = new Map<string, Uint32Array>();
-  /** Columns of the labels that all series of a layout share: a value for each layout. */
+  /** For each label that all series of a layout share: its value in each layout. */
   private readonly common = new Map<string, Column>();
-  /** Each layout's number in the whole index. */
+  /** The number of each layout in the whole {@link SeriesIndex}. */
   readonly numbers: number[] = [];
   readonly groups: GroupId[] = [];
   readonly layoutIds: Id[] = [];
   readonly windowsMs: number[] = [];
-  /** Names of all labels, sorted. */
+  /** Names of all labels that series of any layout have, sorted. */
   names: readonly string[];
-  /** Whether a label that may name a source differs between series. */
+  /** Whether series of one layout differ in a label that names their source: the layout is a pool's. */
   private readonly hasSources: boolean;
   private rows: readonly number[] | undefined;
 
@@ -108,8 +115,8 @@ export class ShapeColumns {
   }
 
   /**
-   * Returns the rows of all series. Always the same array, so that {@link FoundValues} can compare rows by
-   * identity.
+   * Returns the rows of all series. It is the same array each time, because {@link FoundValues} recognizes
+   * equal rows by the identity of their array.
    */
   allRows(): readonly number[] {
     this.rows ??= Array.from({ length: this.seriesCount }, (_, row) => row);
@@ -117,8 +124,8 @@ export class ShapeColumns {
   }
 
   /**
-   * Makes a test for a label that the registry may add. A stored value takes precedence over the registry's value for
-   * the series' host.
+   * Makes a test of a label that the registry may add to series. It tests the stored value, if the series has
+   * one, else the value that the registry has for the series' host.
    */
   private joinedTest(test: TextTest, joined: JoinedLabels, texts: Texts): PairTest {
     const { label } = test;
@@ -132,40 +139,46 @@ export class ShapeColumns {
     };
   }
 
+  /** Returns the text number of a label's value in one series; 0 if the series lacks the label. */
   valueOf(label: string, at: number, row: number): number {
     return this.own.get(label)?.[row] ?? this.common.get(label)?.at(at) ?? 0;
   }
 
-  /** Whether all series of a layout belong to one source. */
+  /** Whether all series of a layout certainly belong to one source. */
   isOneSource(at: number): boolean {
     if (this.hasSources) return false;
     if (SOURCE_LABELS.some((name) => (this.common.get(name)?.at(at) ?? 0) !== 0)) return true;
     return [...this.own.keys()].every((name) => name === METRIC_NAME);
   }
 
+  /** Whether all series of a layout have the same value of a label, or all lack it. */
   isCommon(label: string): boolean {
     return !this.own.has(label);
   }
 
-  /** A label's value in each series; undefined if all series of a layout share one value. */
+  /** Returns a label's value in each series; undefined if all series of a layout have the same value. */
   ownColumn(label: string): Uint32Array | undefined {
     return this.own.get(label);
   }
 }
 
-/** Values of one label, collected from matches. */
+/** Different values of one label, collected from many matches. */
 interface FoundValues {
-  /** For each text's number: 1 if the value was found. */
+  /** Stored values, by text number: 1 if a matching series has this value, else 0. */
   readonly numbers: Uint8Array;
+  /** Values of labels that the registry adds. */
   readonly joined: Set<string>;
-  /** For each shape, the rows that were added last. If the same rows come again, they are skipped. */
+  /**
+   * For each shape, the rows whose values were added last. Layouts of one shape mostly match with the same
+   * array of rows, whose values need not be added again.
+   */
   readonly looked: Map<ShapeColumns, readonly number[]>;
 }
 
-/** Numbers of series by label and value. */
+/** Numbers of series, by label name and then by value. */
 export type PairCounts = Map<string, Map<string, number>>;
 
-/** The matching series of one layout. */
+/** The series of one layout that a selection matched. */
 export class LayoutMatch {
   constructor(
     private readonly shape: ShapeColumns,
@@ -173,7 +186,7 @@ export class LayoutMatch {
     private readonly rows: readonly number[],
     private readonly joined: JoinedLabels,
     private readonly texts: Texts,
-    /** The whole layout, shared by matches that are parts of one pool's layout. */
+    /** The whole layout, if this match is a part of a pool's layout. All parts share the object. */
     private readonly pooled?: Layout,
   ) {}
 
@@ -185,38 +198,43 @@ export class LayoutMatch {
     return this.shape.layoutIds[this.at]!;
   }
 
-  /** Length of the windows with which the layout's samples were written, in ms. */
+  /** Length of the windows that the layout's samples were written in, in ms. */
   get windowMs(): number {
     return this.shape.windowsMs[this.at]!;
   }
 
-  /** The layout's number in the index. */
+  /** The layout's number in the {@link SeriesIndex}. */
   get number(): number {
     return this.shape.numbers[this.at]!;
   }
 
+  /** Number of matching series. */
   get size(): number {
     return this.rows.length;
   }
 
-  /** Columns of the matching series in the layout, ascending. */
+  /** The layout's columns that have the matching series, ascending. */
   get columns(): readonly number[] {
     return this.rows;
   }
 
-  /** Number of series of the whole layout. */
+  /** Number of series in the whole layout, matching or not. */
   get seriesCount(): number {
     return this.shape.allRows().length;
   }
 
-  /** Returns the whole layout, rebuilt from the index. */
+  /** Returns the whole layout. Its series are built from the index when they are first used. */
   layout(): Layout {
     return (
       this.pooled ?? lazyLayout(this.layoutId, () => this.shape.allRows().map((row) => this.labelsOf(row)))
     );
   }
 
-  /** Returns a layout of only the matching series, in the order of the whole layout. */
+  /**
+   * Returns a layout of only the matching series, in the order of the whole layout.
+   *
+   * @param series the labels of the matching series, in this order
+   */
   ownLayout(series: readonly Labels[]): Layout {
     if (this.size === this.seriesCount) return lazyLayout(this.layoutId, () => series);
     return lazyLayout(
@@ -225,7 +243,7 @@ export class LayoutMatch {
     );
   }
 
-  /** Divides the match by source. Returns the match itself if all series have one source. */
+  /** Divides the match into one match for each source. Returns this match if all series have one source. */
   bySource(): readonly (readonly [source: Labels, match: LayoutMatch])[] {
     const sourceAt = (row: number) => sourceOf.labels(this.labelsOf(row));
     if (this.shape.isOneSource(this.at)) return [[sourceAt(this.rows[0]!), this]];
@@ -243,7 +261,7 @@ export class LayoutMatch {
     ]);
   }
 
-  /** Returns the stored labels of each matching series. */
+  /** Yields the stored labels of each matching series, without those that the registry adds. */
   *series(): Generator<Labels> {
     for (const row of this.rows) yield this.labelsOf(row);
   }
@@ -257,7 +275,7 @@ export class LayoutMatch {
     return labels;
   }
 
-  /** Adds the names of all labels of the matching series, including added labels of their hosts. */
+  /** Adds the names of all labels of the matching series to `names`, with those that the registry adds. */
   addNames(names: Set<string>): void {
     for (const name of this.shape.names) {
       if (names.has(name)) continue;
@@ -266,7 +284,7 @@ export class LayoutMatch {
     for (const [name] of this.joinedRows().flatMap((row) => this.joinedTo(row))) names.add(name);
   }
 
-  /** Adds all values of a label, including added ones. Skips rows of the shape that were added last. */
+  /** Adds the values of a label in the matching series to `found`, with those that the registry adds. */
   addValues(label: string, found: FoundValues): void {
     const own = this.shape.ownColumn(label);
     if (own === undefined) found.numbers[this.shape.valueOf(label, this.at, 0)] = 1;
@@ -283,8 +301,9 @@ export class LayoutMatch {
   }
 
   /**
-   * Counts the matching series by label and value. @param isCounted decides by a series' labels whether to
-   * count it
+   * Adds the matching series to the counts of their stored labels and values.
+   *
+   * @param isCounted decides by a series' labels whether it counts; undefined counts all
    */
   addPairs(pairs: PairCounts, isCounted?: (labels: Labels) => boolean): void {
     const counted =
@@ -306,11 +325,12 @@ export class LayoutMatch {
     }
   }
 
-  /** The rows whose values of a label can differ: only the first, if all series share the value. */
+  /** Returns rows that have all values of a label: only the first, if all series share the value. */
   private rowsOf(label: string): readonly number[] {
     return this.shape.isCommon(label) ? this.rows.slice(0, 1) : this.rows;
   }
 
+  /** Returns rows that together have all values that the registry adds to the matching series. */
   private joinedRows(): readonly number[] {
     return this.joined.names.every((name) => this.shape.isCommon(name)) ? this.rowsOf(HOST) : this.rows;
   }

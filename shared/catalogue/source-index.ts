@@ -6,14 +6,15 @@ import { type Item, queryAll, type Table } from '../platform/table';
 import { expiresAtOf, TURN_MS, turnOf } from './lifetimes';
 
 /**
- * The index of a tenant's sources and pools; it leaves out sources that are in a pool. Inserting an item
- * succeeds only for a new source, which tells that the source is new. An instance renews the item when it
- * first puts a layout of the source, then every 16 days; each time costs a write unit.
+ * Lists a tenant's sources and pools, so that operators and rebuilds can go through all of them. A source that
+ * is in a pool has no item: its pool has one. Because an insertion succeeds only if the item does not exist,
+ * it also tells a writer that a source is new. An instance renews an item when it first puts a layout of the
+ * source, and then every 16 days. Each renewal costs one write unit.
  *
  *     pk sources#tenant#bucket   sk source   expiresAt: seconds
  */
 export class SourceIndex {
-  /** @param written remembers the renewal period in which this instance last renewed each source */
+  /** @param written remembers the 16-day turn in which this instance last renewed each source */
   constructor(
     private readonly table: Table,
     private readonly retentionMs: number,
@@ -21,16 +22,17 @@ export class SourceIndex {
     private readonly now: () => number,
   ) {}
 
-  /** Returns the item of a new source. After inserting it, call {@link noteRenewed}. */
+  /** Returns the item of a source, for the caller to insert. After inserting it, call {@link noteRenewed}. */
   itemOf(tenantId: Id, sourceId: Id): Item {
     return { ...metaKeys.indexedSource(tenantId, sourceId), expiresAt: this.expiresAt() };
   }
 
+  /** Remembers that this instance has renewed or inserted a source's item in the present turn. */
   noteRenewed(sourceId: Id): void {
     this.written.set(keyOf(sourceId), turnOf(sourceId, this.now()));
   }
 
-  /** Puts or renews a source's item, unless this instance did so in the present turn. */
+  /** Puts or renews a source's item, unless this instance has done so in the present 16-day turn. */
   async renew(tenantId: Id, sourceId: Id): Promise<void> {
     if (this.written.get(keyOf(sourceId)) === turnOf(sourceId, this.now())) return;
     await this.table.client.send(
@@ -45,9 +47,10 @@ export class SourceIndex {
   }
 
   /**
-   * Lists the ids of a tenant's sources, ordered by bucket and then by id. The order is always the same.
+   * Lists the ids of a tenant's sources and pools, ordered by bucket and then by id. Every call has the same
+   * order, so a list that was interrupted can be continued.
    *
-   * @param after continue after this id
+   * @param after begins the list after this id; undefined begins at the start
    */
   async *list(tenantId: Id, after?: Id): AsyncGenerator<Id> {
     for (let bucket = after === undefined ? 0 : bucketOfSource(after); bucket < SOURCE_BUCKETS; bucket++) {

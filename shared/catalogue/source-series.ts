@@ -1,7 +1,7 @@
 import { type Labels, labelsKey, labelValue, METRIC_NAME } from '../model/labels';
 import type { SourceCatalogue } from './catalogue';
 
-/** Lists every series that a source has posted, without duplicates. */
+/** Lists every series that a source has posted, once each. */
 export function seriesOf({ layouts, isOwn }: SourceCatalogue): Labels[] {
   const found = new Map<string, Labels>();
   for (const known of layouts.values())
@@ -12,7 +12,7 @@ export function seriesOf({ layouts, isOwn }: SourceCatalogue): Labels[] {
 /**
  * Lists the names of the metrics that a source has posted, sorted.
  *
- * @param source if given, leaves out series that have further labels than the source's
+ * @param source the source's labels. If given, only series with no other labels than these and their name count
  */
 export function metricNames(known: SourceCatalogue, source?: Labels): string[] {
   const names = seriesOf(known)
