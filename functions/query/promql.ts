@@ -17,7 +17,7 @@ import { PromqlError } from '../../shared/promql/errors';
 import { parsePromql, parseSelector } from '../../shared/promql/parser';
 import { prettyPromql } from '../../shared/promql/print';
 import { instantQuery, type QueryOptions, type QueryResult, rangeQuery } from '../../shared/promql/query';
-import { unitWithin } from '../../shared/promql/resolution';
+import { grainWithin } from '../../shared/promql/resolution';
 import { syntaxJson } from '../../shared/promql/syntax-json';
 import { compareBytes, compareLabels } from '../../shared/promql/vectors';
 import { findSeries, labelNames, labelValues, type MatcherSet } from '../../shared/query/browse';
@@ -53,10 +53,10 @@ async function answerQuery(
   if (timeout !== undefined && timeout <= 0) throw invalidParameter('timeout', 'must be positive');
   const budgetMs = Math.min(timeout ?? Infinity, 1000 * selectLimitsOf(tenant).querySeconds);
   const budget = budgetOf(tenant, budgetMs);
-  const storedMs = dependencies.rollups?.unitsMs ?? [];
-  const unitMs = unitWithin(given.max_source_resolution ?? 0, stepMs, storedMs);
-  const store = samplesOf(tenant, budget, unitMs === undefined && storedMs.length > 0 ? WIDENING : '');
-  const rollups = unitMs === undefined ? undefined : { unitMs, leastRangeMs: LEAST_ROLLED_MS };
+  const storedMs = dependencies.rollups?.grainsMs ?? [];
+  const grainMs = grainWithin(given.max_source_resolution ?? 0, stepMs, storedMs);
+  const store = samplesOf(tenant, budget, grainMs === undefined && storedMs.length > 0 ? WIDENING : '');
+  const rollups = grainMs === undefined ? undefined : { grainMs, leastRangeMs: LEAST_ROLLED_MS };
   const options: QueryOptions = {
     rollups,
     ...(lookbackMs !== undefined && lookbackMs > 0 && { lookbackMs }),

@@ -1,7 +1,7 @@
 import { eraseSamples } from '../codec';
 import type { MadeGroup } from '../cold/rollup-format';
+import { joinRolled, NO_GRAINS, type RolledGroup, rollUp, sliceRolled } from '../cold/rollup-grains';
 import { deletionsKey, RolledDays } from '../cold/rollup-span';
-import { joinRolled, NO_UNITS, type RolledGroup, rollUp, sliceRolled } from '../cold/rollup-units';
 import { erasuresOf, type VersionedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
 import { unionLayout } from '../model/layout';
@@ -14,7 +14,7 @@ import type { ClosedDay, SpanPlan } from './rollup-plan';
 const MAX_SERIES = 4096;
 
 /**
- * Makes a group's units in a span: copies the units of days that did not change, and aggregates the other
+ * Makes a group's grains in a span: copies the grains of days that did not change, and aggregates the other
  * days.
  */
 export async function makeGroup(
@@ -54,7 +54,7 @@ export async function makeGroup(
       // The day was rolled up before, and had no samples of the group.
       rolledDays.set(day, entry.archived.identity);
     else {
-      const rolled = await rollUpDay(group, entry, span.unitMs, days, deletions);
+      const rolled = await rollUpDay(group, entry, span.grainMs, days, deletions);
       if (rolled === undefined) {
         isWhole = false;
         continue;
@@ -75,18 +75,18 @@ export async function makeGroup(
 async function rollUpDay(
   group: GroupId,
   day: ClosedDay,
-  unitMs: number,
+  grainMs: number,
   days: DayObjects,
   deletions: readonly VersionedDeletion[],
 ): Promise<RolledGroup | 'nothing' | undefined> {
   const stored = await days.load(day, group);
   if (stored.length === 0) return 'nothing';
   const { block, layout } = mergeLayoutBlocks(stored.map((each) => each.decode()));
-  const series = rollUp(eraseSamples(block, erasuresOf(deletions, layout.series)), unitMs);
+  const series = rollUp(eraseSamples(block, erasuresOf(deletions, layout.series)), grainMs);
   return series && { layout, series };
 }
 
-/** Joins the units of a group's days. @param parts ascending by day */
+/** Joins the grains of a group's days. @param parts ascending by day */
 function joinGroups(parts: readonly RolledGroup[]): RolledGroup | 'nothing' | 'excluded' {
   const full = parts.filter(({ series }) => series.some(({ starts }) => starts.length > 0));
   if (full.length === 0) return 'nothing';
@@ -96,7 +96,7 @@ function joinGroups(parts: readonly RolledGroup[]): RolledGroup | 'nothing' | 'e
     joinRolled(
       full.map((part) => {
         const column = part.layout.columns.get(key);
-        return column === undefined ? NO_UNITS : part.series[column]!;
+        return column === undefined ? NO_GRAINS : part.series[column]!;
       }),
     ),
   );

@@ -22,19 +22,19 @@ export interface SpanPlan {
   readonly previous: string | undefined;
   readonly state: SpanState;
   /**
-   * The span's previous state. The rollup units of days that have not changed are copied from it. A span of
+   * The span's previous state. The rollup grains of days that have not changed are copied from it. A span of
    * minute rollups covers only one day, so it is always made from samples.
    */
   readonly copied: SpanState;
   readonly closed: readonly ClosedDay[];
   /**
-   * Open days. Their units are copied from the old objects, but reads use these units only if the day returns
+   * Open days. Their grains are copied from the old objects, but reads use these grains only if the day returns
    * to the archived state from which they were made.
    */
   readonly open: readonly Day[];
 }
 
-/** A span to remove: its last day has expired, or the stage no longer stores its unit. */
+/** A span to remove: its last day has expired, or the stage no longer stores its grain. */
 export interface SpanRemoval extends Omit<SpanPlan, 'copied' | 'closed' | 'open'> {
   readonly closed?: undefined;
 }
@@ -45,13 +45,13 @@ export interface SpanRemoval extends Omit<SpanPlan, 'copied' | 'closed' | 'open'
  *
  * @param days all days of the partition's manifest
  * @param states the directory's states of spans, by sort key
- * @param unitsMs lengths of the units that the stage stores
+ * @param grainsMs lengths of the grains that the stage stores
  * @param denseSamples see {@link DENSE_SAMPLES}
  */
 export function planSpans(
   days: readonly ManifestDay[],
   states: ReadonlyMap<string, string>,
-  unitsMs: readonly number[],
+  grainsMs: readonly number[],
   denseSamples: number = DENSE_SAMPLES,
 ): (SpanPlan | SpanRemoval)[] {
   const plans: (SpanPlan | SpanRemoval)[] = [];
@@ -59,10 +59,10 @@ export function planSpans(
   /** A day with too few samples to have a dense group needs no minute rollups. */
   const mayBeDense = ({ archived }: ManifestDay) =>
     archived === undefined || sizeOf(archived).samples > denseSamples;
-  for (const unitMs of unitsMs) {
-    const rolled = unitMs === MINUTE_MS ? days.filter(mayBeDense) : days;
-    for (const [, own] of Map.groupBy(rolled, ({ day }) => spanOf(unitMs, day).name)) {
-      const span = spanOf(unitMs, own[0]!.day);
+  for (const grainMs of grainsMs) {
+    const rolled = grainMs === MINUTE_MS ? days.filter(mayBeDense) : days;
+    for (const [, own] of Map.groupBy(rolled, ({ day }) => spanOf(grainMs, day).name)) {
+      const span = spanOf(grainMs, own[0]!.day);
       const previous = states.get(sortOf(span));
       seen.add(sortOf(span));
       const state = stateOf(previous);
@@ -73,7 +73,7 @@ export function planSpans(
         const rolled = state.days[day];
         return rolled === undefined || rolled[0] !== identity || rolled[1] !== changes;
       });
-      const copied = unitMs === MINUTE_MS ? NO_STATE : state;
+      const copied = grainMs === MINUTE_MS ? NO_STATE : state;
       if (isChanged)
         plans.push({ span, previous, state, copied, closed, open: own.filter(isOpen).map(({ day }) => day) });
     }

@@ -112,7 +112,7 @@ async function plansOf(
     manifest.days(ref, '1970-01-01', '9999-12-31'),
     rollups.states(ref),
   ]);
-  return planSpans(days, states, rollups.unitsMs, denseSamples);
+  return planSpans(days, states, rollups.grainsMs, denseSamples);
 }
 
 /**
@@ -136,7 +136,7 @@ async function rewriteSpan(
   const excluded = new Set(plan.closed === undefined ? [] : plan.copied.excluded);
   const sparse = new Set<GroupId>();
   const oldSources = new Map<Id, string>();
-  let writer = new RollupWriter(span.unitMs);
+  let writer = new RollupWriter(span.grainMs);
   let firstGroup: GroupId | undefined;
   const endPart = async () => {
     if (firstGroup === undefined) return;
@@ -145,13 +145,13 @@ async function rewriteSpan(
     const etag = await cold.put(key, bytes);
     await rollups.put(ref.tenantId, span, { key, etag }, listed, [...excluded, ...sparse]);
     parts.push({ key, firstGroup });
-    writer = new RollupWriter(span.unitMs);
+    writer = new RollupWriter(span.grainMs);
     firstGroup = undefined;
   };
 
   if (plan.closed !== undefined) {
     const days = new DayObjects(cold);
-    if (span.unitMs === MINUTE_MS)
+    if (span.grainMs === MINUTE_MS)
       for (const day of plan.closed)
         for (const group of await days.sparseGroups(day, denseSamples)) sparse.add(group);
     const made = groupsOf(dependencies, ref, plan, days, sparse, oldSources);
@@ -213,7 +213,7 @@ async function sweepSpan(
 }
 
 /**
- * Yields every group of a span that has units, in ascending order; `rolled` is undefined if the group cannot
+ * Yields every group of a span that has grains, in ascending order; `rolled` is undefined if the group cannot
  * be rolled up.
  *
  * @param oldSources receives each source of the old objects, with the key of its object
@@ -231,7 +231,7 @@ async function* groupsOf(
   const inDays = new Set<GroupId>();
   for (const day of changed) for (const group of await days.groups(day)) inDays.add(group);
   const excluded = new Set([...copied.excluded, ...sparse]);
-  const batch = span.unitMs === MINUTE_MS ? MINUTES_BATCH : BATCH;
+  const batch = span.grainMs === MINUTE_MS ? MINUTES_BATCH : BATCH;
   /** Reads an old object. If it is lost, schedules the span to be made from the archive alone. */
   const readOld = async <T>(read: () => Promise<T | undefined>): Promise<T | undefined> => {
     const found = await read().catch((error) => {

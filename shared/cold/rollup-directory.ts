@@ -12,7 +12,7 @@ import { mapLimited } from '../platform/concurrency';
 import { type ItemKey, metaKeys } from '../platform/keys';
 import { type Item, queryAll, queryItems, succeeds, type Table } from '../platform/table';
 import type { ListedRollup } from './rollup-format';
-import { RolledDays, type RollupSpan, spanOf, UNITS_MS } from './rollup-span';
+import { GRAINS_MS, RolledDays, type RollupSpan, spanOf } from './rollup-span';
 
 /** A source's directory entry for the rollups of a span. */
 export interface RolledSource {
@@ -29,7 +29,7 @@ export interface RolledSource {
   readonly deletions: string;
   readonly groups: readonly ListedRollup[];
   /**
-   * Groups that may have samples but have no units in the object: those of {@link SpanState.excluded}, and
+   * Groups that may have samples but have no grains in the object: those of {@link SpanState.excluded}, and
    * sparse groups.
    */
   readonly omitted: readonly GroupId[];
@@ -61,7 +61,7 @@ const REMOVED_MS = DAY_MS;
 const PARALLEL = 32;
 
 /**
- * The directory of rollups: for each source and span, where its units are, and from which states of the
+ * The directory of rollups: for each source and span, where its grains are, and from which states of the
  * archive they were made. An entry is valid for a day only while the manifest has the state that the entry
  * names (DESIGN.md, "Rollups").
  *
@@ -74,19 +74,19 @@ const PARALLEL = 32;
 export class RollupDirectory {
   /**
    * @param keptMs time to live of a source's entry
-   * @param unitsMs lengths of the units that the stage stores
+   * @param grainsMs lengths of the grains that the stage stores
    */
   constructor(
     private readonly table: Table,
     private readonly keptMs: number,
-    readonly unitsMs: readonly number[] = UNITS_MS,
+    readonly grainsMs: readonly number[] = GRAINS_MS,
     private readonly now: () => number = Date.now,
   ) {}
 
   /**
    * Lists an object's groups, in order, each with the days and deletions from which it was made.
    *
-   * @param omitted groups that have samples in the span but no units in any object
+   * @param omitted groups that have samples in the span but no grains in any object
    */
   async put(
     tenantId: Id,
@@ -104,9 +104,9 @@ export class RollupDirectory {
       const entries = JSON.stringify(
         own.map(({ group, layout, layoutRange, offsets }) => ({ group, layout, layoutRange, offsets })),
       );
-      const withoutUnits = JSON.stringify(omittedOf.get(sourceId) ?? []);
+      const withoutGrains = JSON.stringify(omittedOf.get(sourceId) ?? []);
       const bytes =
-        entries.length + withoutUnits.length + own.reduce((sum, { directory }) => sum + directory.length, 0);
+        entries.length + withoutGrains.length + own.reduce((sum, { directory }) => sum + directory.length, 0);
       const isListed = isUniform && bytes <= MAX_ENTRY_BYTES;
       items.push({
         ...metaKeys.rolled(tenantId, sourceId, sortOf(span)),
@@ -116,7 +116,7 @@ export class RollupDirectory {
         // Without days, the entry is valid for none.
         days: { B: isListed ? days : new RolledDays(span).bytes },
         groups: { S: isListed ? entries : '[]' },
-        omitted: { S: isListed ? withoutUnits : '[]' },
+        omitted: { S: isListed ? withoutGrains : '[]' },
         directories: { L: isListed ? own.map(({ directory }) => ({ B: directory })) : [] },
         expiresAt,
       });
@@ -127,7 +127,7 @@ export class RollupDirectory {
   }
 
   /**
-   * Removes the entries of sources that no longer have units in a span.
+   * Removes the entries of sources that no longer have grains in a span.
    *
    * @param keys for each source, the key of the object that is removed. An entry with another key belongs to
    *   another partition and is kept
@@ -148,11 +148,11 @@ export class RollupDirectory {
     );
   }
 
-  /** Reads a source's entries for a unit length, for the spans from that of `fromDay` to that of `toDay`. */
+  /** Reads a source's entries for a grain length, for the spans from that of `fromDay` to that of `toDay`. */
   async of(
     tenantId: Id,
     sourceId: Id,
-    unitMs: number,
+    grainMs: number,
     fromDay: Day,
     toDay: Day,
   ): Promise<Map<string, RolledSource>> {
@@ -160,13 +160,13 @@ export class RollupDirectory {
       KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
       ExpressionAttributeValues: {
         ':pk': { S: metaKeys.rolledOf(tenantId, sourceId) },
-        ':from': { S: sortOf(spanOf(unitMs, fromDay)) },
-        ':to': { S: sortOf(spanOf(unitMs, toDay)) },
+        ':from': { S: sortOf(spanOf(grainMs, fromDay)) },
+        ':to': { S: sortOf(spanOf(grainMs, toDay)) },
       },
     });
     return new Map(
       items.map((item) => {
-        const source = rolledSourceOf(item, unitMs);
+        const source = rolledSourceOf(item, grainMs);
         return [source.span.name, source];
       }),
     );
@@ -239,12 +239,12 @@ export function isRemoved({ days, parts }: SpanState): boolean {
 }
 
 function keyOf(ref: PartitionRef, span: RollupSpan): ItemKey {
-  const pk = span.unitMs === MINUTE_MS ? metaKeys.minuteRollupsOf(ref) : metaKeys.rollupsOf(ref);
+  const pk = span.grainMs === MINUTE_MS ? metaKeys.minuteRollupsOf(ref) : metaKeys.rollupsOf(ref);
   return metaKeys.rollup(pk, sortOf(span));
 }
 
-function rolledSourceOf(item: Item, unitMs: number): RolledSource {
-  const span = spanOf(unitMs, firstDayOf(item.sk!.S!));
+function rolledSourceOf(item: Item, grainMs: number): RolledSource {
+  const span = spanOf(grainMs, firstDayOf(item.sk!.S!));
   const days = Buffer.from(item.days!.B!);
   const groups: Omit<ListedRollup, 'directory' | 'days' | 'deletions'>[] = JSON.parse(item.groups!.S!);
   const deletions = item.deletions!.S!;
@@ -264,18 +264,18 @@ function rolledSourceOf(item: Item, unitMs: number): RolledSource {
   };
 }
 
-/** Returns the sort key of a span. Spans of one unit length sort by time. */
-export function sortOf({ unitMs, name }: RollupSpan): string {
-  return `${UNIT_NAMES.get(unitMs)}#${name}`;
+/** Returns the sort key of a span. Spans of one grain length sort by time. */
+export function sortOf({ grainMs, name }: RollupSpan): string {
+  return `${GRAIN_NAMES.get(grainMs)}#${name}`;
 }
 
 /** Parses a sort key made by {@link sortOf}. */
 export function spanOfSort(sort: string): RollupSpan {
-  const [unitMs] = [...UNIT_NAMES].find(([, name]) => sort.startsWith(`${name}#`))!;
-  return spanOf(unitMs, firstDayOf(sort));
+  const [grainMs] = [...GRAIN_NAMES].find(([, name]) => sort.startsWith(`${name}#`))!;
+  return spanOf(grainMs, firstDayOf(sort));
 }
 
-const UNIT_NAMES: ReadonlyMap<number, string> = new Map([
+const GRAIN_NAMES: ReadonlyMap<number, string> = new Map([
   [MINUTE_MS, 'minutes'],
   [HOUR_MS, 'hours'],
   [DAY_MS, 'days'],

@@ -23,12 +23,12 @@ import { headerBytes, otherLabels, PARQUET_MAGIC, slices, timestampBounds } from
 import { decodeValues, encodeTimestamps, encodeValues, type Page, TextColumn } from './parquet-pages';
 import {
   eachValue,
-  NO_UNITS,
+  NO_GRAINS,
   ROLLED_VALUES,
   type RolledGroup,
   type RolledSeries,
   type RolledValue,
-} from './rollup-units';
+} from './rollup-grains';
 
 /**
  * Rollup objects: Apache Parquet files with one row for each minute, hour or day in which a series has
@@ -41,10 +41,10 @@ export interface ListedRollup {
   readonly layout: Id;
   readonly layoutRange: ByteRange;
   /**
-   * Where the pages of each column begin. There is a page for each series with units, in the layout's order.
+   * Where the pages of each column begin. There is a page for each series with grains, in the layout's order.
    */
   readonly offsets: Readonly<Record<RolledValue, number>>;
-  /** The units of each series, their counts, and the sizes of its pages: see {@link encodeDirectory}. */
+  /** The grains of each series, their counts, and the sizes of its pages: see {@link encodeDirectory}. */
   readonly directory: Uint8Array;
   /** The archived states of the span's days: see {@link RolledDays}. */
   readonly days: Buffer;
@@ -64,7 +64,7 @@ const TRAILER_BYTES = 24;
 const ROW_GROUP_ROWS = 128 * 1024;
 const MAX_INDEX_BYTES = 256 * 1024 * 1024;
 
-/** Starts and counts of units. Series with equal timelines share one. */
+/** Starts and counts of grains. Series with equal timelines share one. */
 interface Timeline {
   readonly starts: Float64Array;
   readonly counts: Float64Array;
@@ -93,15 +93,15 @@ export class RollupWriter {
   private rows = 0;
   private end = PARQUET_MAGIC.length;
 
-  /** @param unitMs length of the units: a minute, an hour or a day */
-  constructor(private readonly unitMs: number) {}
+  /** @param grainMs length of the grains: a minute, an hour or a day */
+  constructor(private readonly grainMs: number) {}
 
   /** Approximate number of bytes written so far. */
   get byteLength(): number {
     return this.end;
   }
 
-  /** Adds a group. Groups must be added in ascending order, each once, and have at least one unit. */
+  /** Adds a group. Groups must be added in ascending order, each once, and have at least one grain. */
   addGroup(group: GroupId, made: MadeGroup): void {
     const { series } = made;
     const pages = series.map(({ starts, values }) =>
@@ -133,7 +133,7 @@ export class RollupWriter {
     trailer.writeUInt32LE(index.length, 16);
     trailer.writeUInt32LE(crc32(packed), 20);
     const footer = encodeFooter(ROLLUP_COLUMNS, this.rows, this.rowGroups, {
-      heterotsdb: JSON.stringify({ unitMs: this.unitMs, index }),
+      heterotsdb: JSON.stringify({ unitMs: this.grainMs, index }),
     });
     const length = Buffer.alloc(4);
     length.writeUInt32LE(footer.length);
@@ -184,7 +184,7 @@ export class RollupWriter {
     for (const { group, layout, series, pages, days, deletions } of added) {
       const layoutRange = this.layouts.get(layout.id) ?? this.place(packLayout(layout.bytes).packed);
       this.layouts.set(layout.id, layoutRange);
-      const directory = encodeDirectory(series, pages, this.unitMs);
+      const directory = encodeDirectory(series, pages, this.grainMs);
       this.listed.push({
         group,
         layout: layout.id,
@@ -235,28 +235,28 @@ export class RollupWriter {
 /**
  * Encodes the directory of a group:
  *
- *     uvarint   length of the units, ms
- *     uvarint   number of timelines; each: uvarint number of runs. A run has consecutive units with equal counts:
- *               zigzag uvarint units since the end of the previous run, or since 1970; uvarint units; uvarint count
+ *     uvarint   length of the grains, ms
+ *     uvarint   number of timelines; each: uvarint number of runs. A run has consecutive grains with equal counts:
+ *               zigzag uvarint grains since the end of the previous run, or since 1970; uvarint grains; uvarint count
  *     uvarint   number of series; each: uvarint timeline; five uvarints, the sizes of its pages, unless the timeline is empty
  *     uint32    CRC-32, little-endian
  */
 function encodeDirectory(
   series: readonly RolledSeries[],
   pages: readonly (Readonly<Record<RolledValue, Page>> | undefined)[],
-  unitMs: number,
+  grainMs: number,
 ): Buffer {
   const timelines = new Map<string, number>();
   const body = new ByteWriter(1024).uvarint(series.length);
   for (const [i, rolled] of series.entries()) {
-    const runs = encodeRuns(rolled, unitMs).toString('latin1');
+    const runs = encodeRuns(rolled, grainMs).toString('latin1');
     const timeline = timelines.get(runs) ?? timelines.size;
     timelines.set(runs, timeline);
     body.uvarint(timeline);
     const own = pages[i];
     if (own !== undefined) for (const name of ROLLED_VALUES) body.uvarint(own[name].bytes.length);
   }
-  const writer = new ByteWriter(1024).uvarint(unitMs).uvarint(timelines.size);
+  const writer = new ByteWriter(1024).uvarint(grainMs).uvarint(timelines.size);
   for (const runs of timelines.keys()) writer.bytes(Buffer.from(runs, 'latin1'));
   writer.bytes(body.finish());
   const crc = crc32(writer.finish());
@@ -264,21 +264,21 @@ function encodeDirectory(
   return writer.finish();
 }
 
-function encodeRuns({ starts, counts }: RolledSeries, unitMs: number): Buffer {
-  const runs: { readonly gap: number; units: number; readonly count: number }[] = [];
+function encodeRuns({ starts, counts }: RolledSeries, grainMs: number): Buffer {
+  const runs: { readonly gap: number; grains: number; readonly count: number }[] = [];
   let next = 0;
   for (let i = 0; i < starts.length; i++) {
-    const unit = starts[i]! / unitMs;
+    const grain = starts[i]! / grainMs;
     const last = runs.at(-1);
-    if (last !== undefined && unit === next && last.count === counts[i]) last.units++;
-    else runs.push({ gap: unit - next, units: 1, count: counts[i]! });
-    next = unit + 1;
+    if (last !== undefined && grain === next && last.count === counts[i]) last.grains++;
+    else runs.push({ gap: grain - next, grains: 1, count: counts[i]! });
+    next = grain + 1;
   }
   const writer = new ByteWriter(16).uvarint(runs.length);
-  for (const { gap, units, count } of runs)
+  for (const { gap, grains, count } of runs)
     writer
       .uvarint(gap < 0 ? -2 * gap - 1 : 2 * gap)
-      .uvarint(units)
+      .uvarint(grains)
       .uvarint(count);
   return writer.finish();
 }
@@ -290,8 +290,8 @@ function decodeDirectory(bytes: Uint8Array): GroupDirectory {
   if (crc.length < 4 || crc.readUInt32LE() !== crc32(content))
     throw new CorruptArchiveError(`the checksum of a rollup's directory of ${bytes.length} bytes is wrong`);
   const reader = new ByteReader(content);
-  const unitMs = reader.uvarint();
-  const timelines = Array.from({ length: reader.count(1) }, () => decodeRuns(reader, unitMs));
+  const grainMs = reader.uvarint();
+  const timelines = Array.from({ length: reader.count(1) }, () => decodeRuns(reader, grainMs));
   const ofSeries: Timeline[] = [];
   const pageBytes: Record<RolledValue, number>[] = [];
   for (let left = reader.count(1); left > 0; left--) {
@@ -304,29 +304,29 @@ function decodeDirectory(bytes: Uint8Array): GroupDirectory {
   return { timelines: ofSeries, pageBytes };
 }
 
-/** Most units of a series in a span: a year has 8,784 hours. */
-const MAX_UNITS = 10_000;
+/** Most grains of a series in a span: a year has 8,784 hours. */
+const MAX_GRAINS = 10_000;
 
-function decodeRuns(reader: ByteReader, unitMs: number): Timeline {
+function decodeRuns(reader: ByteReader, grainMs: number): Timeline {
   const starts: number[] = [];
   const counts: number[] = [];
   let next = 0;
   for (let runs = reader.count(3); runs > 0; runs--) {
     const zigzag = reader.uvarint();
     next += zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
-    const units = reader.uvarint();
+    const grains = reader.uvarint();
     const count = reader.uvarint();
-    if (starts.length + units > MAX_UNITS)
-      throw new CorruptArchiveError(`a rollup's series has more than ${MAX_UNITS} units`);
-    for (let i = 0; i < units; i++) {
-      starts.push(next++ * unitMs);
+    if (starts.length + grains > MAX_GRAINS)
+      throw new CorruptArchiveError(`a rollup's series has more than ${MAX_GRAINS} grains`);
+    for (let i = 0; i < grains; i++) {
+      starts.push(next++ * grainMs);
       counts.push(count);
     }
   }
   return { starts: Float64Array.from(starts), counts: Float64Array.from(counts) };
 }
 
-/** Returns the starts of the days in which a group has units. */
+/** Returns the starts of the days in which a group has grains. */
 export function groupDays({ directory }: Pick<ListedRollup, 'directory'>): Set<number> {
   const days = new Set<number>();
   for (const { starts } of new Set(decodeDirectory(directory).timelines))
@@ -335,10 +335,10 @@ export function groupDays({ directory }: Pick<ListedRollup, 'directory'>): Set<n
 }
 
 /**
- * One column of a series' units. If no column was requested, `values` are the counts. Concurrent readers
+ * One column of a series' grains. If no column was requested, `values` are the counts. Concurrent readers
  * share the arrays.
  */
-export interface ReadUnits {
+export interface ReadGrains {
   readonly starts: Float64Array;
   readonly counts: Float64Array;
   readonly values: Float64Array;
@@ -367,7 +367,7 @@ const COLUMN_BYTES = 200;
  * @param object its `name` must be unique, such as its key and ETag
  * @param value undefined: only counts, which are in the directory
  * @param wanted position in the result, by labels key
- * @returns the units of each wanted series that the group has, by position
+ * @returns the grains of each wanted series that the group has, by position
  * @throws {CorruptArchiveError}
  */
 export async function readRollup(
@@ -376,7 +376,7 @@ export async function readRollup(
   layouts: ReadonlyMap<Id, Layout>,
   wanted: ReadonlyMap<string, number>,
   value: RolledValue | undefined,
-): Promise<Map<number, ReadUnits>> {
+): Promise<Map<number, ReadGrains>> {
   const name = `${object.name} ${listed.group}`;
   const decoded = decodedGroups.get(name) ?? openGroup(listed);
   const { timelines, pageBytes } = decoded.directory;
@@ -459,7 +459,7 @@ export class OpenRollup {
     const { timelines, pageBytes } = decodeDirectory(listed.directory);
     const at: Record<RolledValue, number> = { ...listed.offsets };
     const series = timelines.map(({ starts, counts }, i): RolledSeries => {
-      if (starts.length === 0) return NO_UNITS;
+      if (starts.length === 0) return NO_GRAINS;
       const values = eachValue((name) => {
         const offset = at[name];
         at[name] += pageBytes[i]![name];

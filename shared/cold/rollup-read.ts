@@ -1,13 +1,13 @@
-import type { Aggregate, Units } from '../model/aggregates';
-import { storedUnits } from '../model/aggregates';
+import type { Aggregate, Grains } from '../model/aggregates';
+import { storedGrains } from '../model/aggregates';
 import { concat } from '../model/columns';
 import type { Selection, TimeRange } from '../model/selection';
 import { SharedTimes } from '../model/shared-times';
 import { mapLimited } from '../platform/concurrency';
 import type { ColdTier } from './cold-tier';
 import type { RolledSource } from './rollup-directory';
-import { type ReadUnits, readRollup } from './rollup-format';
-import type { RolledValue } from './rollup-units';
+import { type ReadGrains, readRollup } from './rollup-format';
+import type { RolledValue } from './rollup-grains';
 
 /** A source's entry for a rollup object, and the time ranges to read from it. */
 export interface AskedRollup {
@@ -17,11 +17,11 @@ export interface AskedRollup {
 }
 
 export interface RolledReading {
-  /** The units of each wanted series, ascending. */
-  readonly series: readonly Units[];
+  /** The grains of each wanted series, ascending. */
+  readonly series: readonly Grains[];
   /**
-   * What was read from each object: bytes, samples, and the first and last start of a unit; `span` is
-   * undefined when no unit was read.
+   * What was read from each object: bytes, samples, and the first and last start of a grain; `span` is
+   * undefined when no grain was read.
    */
   readonly places: readonly {
     readonly place: string;
@@ -69,18 +69,18 @@ export async function readRollups(
         .filter(({ group }) => groups.includes(group))
         .map((listed) => readRollup({ name, slice }, listed, layouts, wanted.columns, VALUE_OF[aggregate])),
     );
-    const parts = new Map<number, ReadUnits[]>();
+    const parts = new Map<number, ReadGrains[]>();
     const place = { samples: 0, firstMs: Infinity, lastMs: -Infinity };
     const pick = picker(ranges);
     for (const ofGroup of ofGroups)
-      for (const [position, units] of ofGroup) {
-        const picked = pick(units);
-        const { starts } = picked.units;
+      for (const [position, grains] of ofGroup) {
+        const picked = pick(grains);
+        const { starts } = picked.grains;
         if (starts.length === 0) continue;
         place.samples += picked.samples;
         place.firstMs = Math.min(place.firstMs, starts[0]!);
         place.lastMs = Math.max(place.lastMs, starts[starts.length - 1]!);
-        parts.set(position, [...(parts.get(position) ?? []), picked.units]);
+        parts.set(position, [...(parts.get(position) ?? []), picked.grains]);
       }
     const { samples, firstMs, lastMs } = place;
     const span = samples === 0 ? undefined : { firstMs, lastMs };
@@ -93,20 +93,20 @@ export async function readRollups(
   };
 }
 
-/** The units of a series within ranges, and the number of their samples. */
+/** The grains of a series within ranges, and the number of their samples. */
 interface Picked {
-  readonly units: ReadUnits;
+  readonly grains: ReadGrains;
   readonly samples: number;
 }
 
 /**
- * Returns a function that selects the units within ranges. Series that share an array of starts share the
+ * Returns a function that selects the grains within ranges. Series that share an array of starts share the
  * search.
  */
-function picker(ranges: readonly TimeRange[]): (units: ReadUnits) => Picked {
+function picker(ranges: readonly TimeRange[]): (grains: ReadGrains) => Picked {
   const known = new Map<
     Float64Array,
-    { readonly cuts: readonly Cut[]; readonly own: Omit<ReadUnits, 'values'>; readonly samples: number }
+    { readonly cuts: readonly Cut[]; readonly own: Omit<ReadGrains, 'values'>; readonly samples: number }
   >();
   return ({ starts, counts, values }) => {
     let picked = known.get(starts);
@@ -118,7 +118,7 @@ function picker(ranges: readonly TimeRange[]): (units: ReadUnits) => Picked {
       picked = { cuts, own, samples: own.counts.reduce((sum, count) => sum + count, 0) };
       known.set(starts, picked);
     }
-    return { units: { ...picked.own, values: cut(values, picked.cuts) }, samples: picked.samples };
+    return { grains: { ...picked.own, values: cut(values, picked.cuts) }, samples: picked.samples };
   };
 }
 
@@ -144,10 +144,10 @@ function lowerBound(starts: Float64Array, ms: number): number {
 }
 
 /**
- * Returns a function that joins a series' units from several objects and groups. A series may have been in
+ * Returns a function that joins a series' grains from several objects and groups. A series may have been in
  * two groups of an object, one after the other. Series with the same arrays of starts share the joined array.
  */
-function joiner(aggregate: Aggregate): (parts: readonly ReadUnits[]) => Units {
+function joiner(aggregate: Aggregate): (parts: readonly ReadGrains[]) => Grains {
   const shared = new SharedTimes();
   const ascending = new Map<ArrayLike<number>, boolean>();
   return (parts) => {
@@ -157,10 +157,10 @@ function joiner(aggregate: Aggregate): (parts: readonly ReadUnits[]) => Units {
     const values = inOrder.length === 1 ? inOrder[0]!.values : concat(inOrder.map((part) => part.values));
     const isInOrder = ascending.get(starts) ?? isAscending(starts);
     ascending.set(starts, isInOrder);
-    if (isInOrder) return storedUnits(aggregate, starts, values, counts);
+    if (isInOrder) return storedGrains(aggregate, starts, values, counts);
     const order = Array.from(starts, (_, i) => i).sort((a, b) => starts[a]! - starts[b]!);
     const sorted = (of: ArrayLike<number>) => Float64Array.from(order, (i) => of[i]!);
-    return storedUnits(aggregate, sorted(starts), sorted(values), sorted(counts));
+    return storedGrains(aggregate, sorted(starts), sorted(values), sorted(counts));
   };
 }
 

@@ -11,34 +11,34 @@ import { IDENTITY_BYTES } from './archived-day';
  * days.
  */
 export interface RollupSpan extends TimeRange {
-  /** Length of its units: a minute, an hour or a day. */
-  readonly unitMs: number;
+  /** Length of its grains: a minute, an hour or a day. */
+  readonly grainMs: number;
   /** `2026-11-22`, `2026-11` or `2026`. */
   readonly name: string;
 }
 
 /**
- * Lengths of stored units, ms. Hours and days are made of every archived day; minutes of dense groups only,
+ * Lengths of stored grains, ms. Hours and days are made of every archived day; minutes of dense groups only,
  * if the stage stores them.
  */
-export const UNITS_MS: readonly number[] = [HOUR_MS, DAY_MS];
-export const UNITS_WITH_MINUTES_MS: readonly number[] = [...UNITS_MS, MINUTE_MS];
+export const GRAINS_MS: readonly number[] = [HOUR_MS, DAY_MS];
+export const GRAINS_WITH_MINUTES_MS: readonly number[] = [...GRAINS_MS, MINUTE_MS];
 
-/** Returns the span of a unit length that contains a day. */
-export function spanOf(unitMs: number, day: Day): RollupSpan {
-  return { unitMs, name: nameOf(unitMs, day), ...rangeOf(unitMs, day) };
+/** Returns the span of a grain length that contains a day. */
+export function spanOf(grainMs: number, day: Day): RollupSpan {
+  return { grainMs, name: nameOf(grainMs, day), ...rangeOf(grainMs, day) };
 }
 
-function nameOf(unitMs: number, day: Day): string {
-  if (unitMs === MINUTE_MS) return day;
-  return unitMs === HOUR_MS ? day.slice(0, 7) : day.slice(0, 4);
+function nameOf(grainMs: number, day: Day): string {
+  if (grainMs === MINUTE_MS) return day;
+  return grainMs === HOUR_MS ? day.slice(0, 7) : day.slice(0, 4);
 }
 
-function rangeOf(unitMs: number, day: Day): TimeRange {
+function rangeOf(grainMs: number, day: Day): TimeRange {
   const [year, month] = day.split('-').map(Number) as [number, number];
   const startMs = dayStartMs(day);
-  if (unitMs === MINUTE_MS) return { fromMs: startMs, toMs: startMs + DAY_MS };
-  if (unitMs === HOUR_MS) return { fromMs: Date.UTC(year, month - 1, 1), toMs: Date.UTC(year, month, 1) };
+  if (grainMs === MINUTE_MS) return { fromMs: startMs, toMs: startMs + DAY_MS };
+  if (grainMs === HOUR_MS) return { fromMs: Date.UTC(year, month - 1, 1), toMs: Date.UTC(year, month, 1) };
   return { fromMs: Date.UTC(year, 0, 1), toMs: Date.UTC(year + 1, 0, 1) };
 }
 

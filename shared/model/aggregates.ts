@@ -5,10 +5,10 @@ import { type Cuts, SharedTimes } from './shared-times';
 /**
  * Aggregates a series by aligned steps of time.
  *
- * There is one definition, whatever a value is computed from. A step aggregates the longest of these units
+ * There is one definition, whatever a value is computed from. A step aggregates the longest of these grains
  * that divides it: days, which aggregate their hours; hours; minutes; otherwise its samples. Sums are sums of
  * sums in order of time, the minimum is the minimum of minima, the first value is the first of the first
- * values, and so on. So stored units (rollups) give the same result, bit for bit, as the samples. Samples
+ * values, and so on. So stored grains (rollups) give the same result, bit for bit, as the samples. Samples
  * must be ascending, with one for each timestamp.
  *
  * Every sample counts, including stale markers, which are NaNs. A NaN makes its step's sum, average, minimum
@@ -41,33 +41,33 @@ export const DENSE_INTERVAL_MS = 10_000;
  */
 const SCALE = 2 ** -64;
 
-/** One aggregate of the units of time that have samples, ascending. */
-export interface Units {
-  /** The starts of the units, ms since epoch. */
+/** One aggregate of the grains of time that have samples, ascending. */
+export interface Grains {
+  /** The starts of the grains, ms since epoch. */
   readonly starts: ArrayLike<number>;
-  /** The aggregate of each unit; for `avg`, the sum. */
+  /** The aggregate of each grain; for `avg`, the sum. */
   readonly values: ArrayLike<number>;
   /**
    * For `avg` and `sum`: the sums of values scaled by 2^-64. Undefined if every one is `values` times 2^-64,
    * as it is for finite sums.
    */
   readonly scaled: ArrayLike<number> | undefined;
-  /** For `avg`: the number of samples in each unit. */
+  /** For `avg`: the number of samples in each grain. */
   readonly counts: ArrayLike<number>;
 }
 
 /**
- * Returns the length of the units that a step is made of: a day, an hour, a minute, or undefined if it is
+ * Returns the length of the grains that a step is made of: a day, an hour, a minute, or undefined if it is
  * made of samples.
  */
-export function storedUnitMs(stepMs: number): number | undefined {
-  return [DAY_MS, HOUR_MS, MINUTE_MS].find((unitMs) => stepMs % unitMs === 0);
+export function storedGrainMs(stepMs: number): number | undefined {
+  return [DAY_MS, HOUR_MS, MINUTE_MS].find((grainMs) => stepMs % grainMs === 0);
 }
 
 /**
  * Aggregates the samples of each aligned step, omitting steps without samples.
  *
- * @param stored further units of length {@link storedUnitMs}; none may contain any of the samples
+ * @param stored further grains of length {@link storedGrainMs}; none may contain any of the samples
  * @param shared cache for the series of one answer
  * @returns samples at the starts of the steps
  */
@@ -75,48 +75,53 @@ export function downsample(
   samples: Samples,
   stepMs: number,
   aggregate: Aggregate = 'avg',
-  stored?: Units,
+  stored?: Grains,
   shared = new SharedTimes(),
 ): Samples {
-  const unitMs = storedUnitMs(stepMs);
+  const grainMs = storedGrainMs(stepMs);
   // With at most one sample a minute, aggregating into minutes would change nothing.
   const isDirect =
-    unitMs === MINUTE_MS && stored === undefined && shared.isSparse(samples.timestamps, MINUTE_MS);
-  if (unitMs === undefined || isDirect)
-    return shownOf(unitsOf(samples, stepMs, aggregate, shared), aggregate);
-  const own = unitsIn(samples, unitMs, aggregate, shared);
-  const units = stored === undefined ? own : mergeUnits(own, stored, aggregate, shared);
-  return shownOf(stepMs === unitMs ? units : foldUnits(units, stepMs, aggregate, shared), aggregate);
+    grainMs === MINUTE_MS && stored === undefined && shared.isSparse(samples.timestamps, MINUTE_MS);
+  if (grainMs === undefined || isDirect)
+    return shownOf(grainsOf(samples, stepMs, aggregate, shared), aggregate);
+  const own = grainsIn(samples, grainMs, aggregate, shared);
+  const grains = stored === undefined ? own : mergeGrains(own, stored, aggregate, shared);
+  return shownOf(stepMs === grainMs ? grains : foldGrains(grains, stepMs, aggregate, shared), aggregate);
 }
 
 /** Aggregates samples into minutes, hours or days, in the same way as for storing them. */
-export function unitsIn(samples: Samples, unitMs: number, aggregate: Aggregate, shared: SharedTimes): Units {
-  if (unitMs < DAY_MS) return unitsOf(samples, unitMs, aggregate, shared);
-  return foldUnits(unitsOf(samples, HOUR_MS, aggregate, shared), unitMs, aggregate, shared);
+export function grainsIn(
+  samples: Samples,
+  grainMs: number,
+  aggregate: Aggregate,
+  shared: SharedTimes,
+): Grains {
+  if (grainMs < DAY_MS) return grainsOf(samples, grainMs, aggregate, shared);
+  return foldGrains(grainsOf(samples, HOUR_MS, aggregate, shared), grainMs, aggregate, shared);
 }
 
-/** Whether {@link storedUnits} can restore the sums. It cannot if the sum of finite values is infinite. */
-export function isStorable({ values, scaled }: Units): boolean {
+/** Whether {@link storedGrains} can restore the sums. It cannot if the sum of finite values is infinite. */
+export function isStorable({ values, scaled }: Grains): boolean {
   if (scaled === undefined) return true;
   for (let i = 0; i < values.length; i++)
     if (!Number.isFinite(values[i]!) && !Object.is(values[i]! * SCALE, scaled[i])) return false;
   return true;
 }
 
-/** Makes units from the stored columns of an aggregate. */
-export function storedUnits(
+/** Makes grains from the stored columns of an aggregate. */
+export function storedGrains(
   aggregate: Aggregate,
   starts: ArrayLike<number>,
   values: ArrayLike<number>,
   counts: ArrayLike<number>,
-): Units {
+): Grains {
   return { starts, values, scaled: undefined, counts: aggregate === 'avg' ? counts : NOTHING };
 }
 
 const NOTHING = new Float64Array(0);
 
-/** A list of units that is being filled, up to the capacity it was created with. */
-class UnitList {
+/** A list of grains that is being filled, up to the capacity it was created with. */
+class GrainList {
   private readonly startsOf: Float64Array;
   private readonly valuesOf: Float64Array;
   private readonly countsOf: Float64Array;
@@ -138,13 +143,13 @@ class UnitList {
     if (this.scaledOf !== undefined) this.scaledOf[at] = value * SCALE;
   }
 
-  /** Sets the scaled sum of the last unit, where the sum given to {@link add} is not finite. */
+  /** Sets the scaled sum of the last grain, where the sum given to {@link add} is not finite. */
   scaleLast(scaled: number): void {
     this.scaledOf ??= this.valuesOf.map((value) => value * SCALE);
     this.scaledOf[this.length - 1] = scaled;
   }
 
-  finish(): Units {
+  finish(): Grains {
     const { length } = this;
     const cut = (column: Float64Array) => (column.length > length ? column.slice(0, length) : column);
     return {
@@ -156,20 +161,20 @@ class UnitList {
   }
 }
 
-/** Returns the sum of a unit's scaled values. */
-function scaledOf({ values, scaled }: Units, index: number): number {
+/** Returns the sum of a grain's scaled values. */
+function scaledOf({ values, scaled }: Grains, index: number): number {
   return scaled === undefined ? values[index]! * SCALE : scaled[index]!;
 }
 
-/** Aggregates the samples of each aligned unit. */
-function unitsOf(
+/** Aggregates the samples of each aligned grain. */
+function grainsOf(
   { timestamps, values }: Samples,
-  unitMs: number,
+  grainMs: number,
   aggregate: Aggregate,
   shared: SharedTimes,
-): Units {
-  if (timestamps.length === 0) return NO_UNITS;
-  const cuts = shared.cut(timestamps, unitMs);
+): Grains {
+  if (timestamps.length === 0) return NO_GRAINS;
+  const cuts = shared.cut(timestamps, grainMs);
   const scaledSum = (first: number, end: number) => {
     let scaled = 0;
     for (let i = first; i < end; i++) scaled += values[i]! * SCALE;
@@ -181,14 +186,14 @@ function unitsOf(
   };
 }
 
-/** Aggregates units into longer aligned units. */
-function foldUnits(units: Units, unitMs: number, aggregate: Aggregate, shared: SharedTimes): Units {
-  const { starts, values, counts } = units;
-  if (starts.length === 0) return NO_UNITS;
-  const cuts = shared.cut(starts, unitMs);
+/** Aggregates grains into longer aligned grains. */
+function foldGrains(grains: Grains, grainMs: number, aggregate: Aggregate, shared: SharedTimes): Grains {
+  const { starts, values, counts } = grains;
+  if (starts.length === 0) return NO_GRAINS;
+  const cuts = shared.cut(starts, grainMs);
   const scaledSum = (first: number, end: number) => {
     let scaled = 0;
-    for (let i = first; i < end; i++) scaled += scaledOf(units, i);
+    for (let i = first; i < end; i++) scaled += scaledOf(grains, i);
     return scaled;
   };
   return {
@@ -209,29 +214,29 @@ function valuesIn(
   aggregate: Aggregate,
   of: (values: ArrayLike<number>, first: number, end: number) => number,
   scaledSum: (first: number, end: number) => number,
-): Omit<Units, 'counts'> {
+): Omit<Grains, 'counts'> {
   const isSum = aggregate === 'avg' || aggregate === 'sum';
   const own = new Float64Array(starts.length);
   let areFinite = true;
-  for (let unit = 0, first = 0; unit < own.length; first = ends[unit++]!) {
-    const value = of(values, first, ends[unit]!);
-    own[unit] = value;
+  for (let grain = 0, first = 0; grain < own.length; first = ends[grain++]!) {
+    const value = of(values, first, ends[grain]!);
+    own[grain] = value;
     if (isSum && !Number.isFinite(value)) areFinite = false;
   }
   if (areFinite) return { starts, values: own, scaled: undefined };
-  const scaled = own.map((value, unit) =>
-    Number.isFinite(value) ? value * SCALE : scaledSum(unit === 0 ? 0 : ends[unit - 1]!, ends[unit]!),
+  const scaled = own.map((value, grain) =>
+    Number.isFinite(value) ? value * SCALE : scaledSum(grain === 0 ? 0 : ends[grain - 1]!, ends[grain]!),
   );
   return { starts, values: own, scaled };
 }
 
-/** Merges units of the same aggregate in order of time. No unit may be in both. */
-export function mergeUnits(a: Units, b: Units, aggregate: Aggregate, shared: SharedTimes): Units {
+/** Merges grains of the same aggregate in order of time. No grain may be in both. */
+export function mergeGrains(a: Grains, b: Grains, aggregate: Aggregate, shared: SharedTimes): Grains {
   if (a.starts.length === 0) return b;
   if (b.starts.length === 0) return a;
-  if (a.starts[a.starts.length - 1]! < b.starts[0]!) return joinUnits([a, b], shared);
-  if (b.starts[b.starts.length - 1]! < a.starts[0]!) return joinUnits([b, a], shared);
-  const merged = new UnitList(a.starts.length + b.starts.length, aggregate === 'avg');
+  if (a.starts[a.starts.length - 1]! < b.starts[0]!) return joinGrains([a, b], shared);
+  if (b.starts[b.starts.length - 1]! < a.starts[0]!) return joinGrains([b, a], shared);
+  const merged = new GrainList(a.starts.length + b.starts.length, aggregate === 'avg');
   for (let i = 0, j = 0; i < a.starts.length || j < b.starts.length; ) {
     const takesA = j === b.starts.length || (i < a.starts.length && a.starts[i]! < b.starts[j]!);
     const from = takesA ? a : b;
@@ -242,20 +247,20 @@ export function mergeUnits(a: Units, b: Units, aggregate: Aggregate, shared: Sha
   return merged.finish();
 }
 
-/** Joins units of the same aggregate. Each part must begin after the previous one ends. */
-export function joinUnits(parts: readonly Units[], shared: SharedTimes): Units {
+/** Joins grains of the same aggregate. Each part must begin after the previous one ends. */
+export function joinGrains(parts: readonly Grains[], shared: SharedTimes): Grains {
   if (parts.length === 1) return parts[0]!;
   return {
     starts: shared.join(parts.map(({ starts }) => starts)),
     values: concat(parts.map(({ values }) => values)),
     scaled: parts.every(({ scaled }) => scaled === undefined)
       ? undefined
-      : concat(parts.map((units) => Float64Array.from(units.values, (_, i) => scaledOf(units, i)))),
+      : concat(parts.map((grains) => Float64Array.from(grains.values, (_, i) => scaledOf(grains, i)))),
     counts: shared.join(parts.map(({ counts }) => counts)),
   };
 }
 
-const NO_UNITS: Units = { starts: NOTHING, values: NOTHING, scaled: undefined, counts: NOTHING };
+const NO_GRAINS: Grains = { starts: NOTHING, values: NOTHING, scaled: undefined, counts: NOTHING };
 
 /**
  * One function for each aggregate. It aggregates the values with indexes in `[first, end)`, which must not be
@@ -287,18 +292,18 @@ function sumOf(values: ArrayLike<number>, first: number, end: number): number {
   return sum;
 }
 
-/** Converts units to samples at the units' starts. */
-function shownOf(units: Units, aggregate: Aggregate): Samples {
-  const { starts, values, counts } = units;
+/** Converts grains to samples at the grains' starts. */
+function shownOf(grains: Grains, aggregate: Aggregate): Samples {
+  const { starts, values, counts } = grains;
   if (aggregate !== 'avg' && aggregate !== 'sum') return { timestamps: starts, values };
   const shown = new Float64Array(values.length);
   for (let i = 0; i < shown.length; i++) {
     const sum = values[i]!;
     if (aggregate === 'avg')
       // Use the scaled sum: a sum of huge values overflows, but their mean does not.
-      shown[i] = Number.isFinite(sum) ? sum / counts[i]! : scaledOf(units, i) / counts[i]! / SCALE;
+      shown[i] = Number.isFinite(sum) ? sum / counts[i]! : scaledOf(grains, i) / counts[i]! / SCALE;
     else {
-      const finite = Number.isFinite(sum) ? sum : scaledOf(units, i) / SCALE;
+      const finite = Number.isFinite(sum) ? sum : scaledOf(grains, i) / SCALE;
       // Limit the value: JSON has no infinity.
       shown[i] = Math.max(-Number.MAX_VALUE, Math.min(finite, Number.MAX_VALUE));
     }

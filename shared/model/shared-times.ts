@@ -2,13 +2,13 @@ import { concat } from './columns';
 
 type Column = ArrayLike<number>;
 
-/** Ascending times, grouped by aligned units. */
+/** Ascending times, grouped by aligned grains. */
 export interface Cuts {
-  /** Starts of the units that have times. */
+  /** Starts of the grains that have times. */
   readonly starts: Float64Array;
-  /** For each of these units, the index after its last time. */
+  /** For each of these grains, the index after its last time. */
   readonly ends: Uint32Array;
-  /** Number of times in each of these units. */
+  /** Number of times in each of these grains. */
   readonly counts: Float64Array;
 }
 
@@ -17,31 +17,31 @@ export interface Cuts {
  * them. Make one for each answer, block or read, and drop it afterwards.
  */
 export class SharedTimes {
-  private readonly cuts = new Map<Column, { readonly unitMs: number; readonly cuts: Cuts }>();
+  private readonly cuts = new Map<Column, { readonly grainMs: number; readonly cuts: Cuts }>();
   private readonly folded = new Map<Column, { readonly cuts: Cuts; readonly folded: Column }>();
   private readonly joined = new Map<Column, { readonly parts: readonly Column[]; readonly whole: Column }>();
 
-  /** Whether every unit has at most one of the times. */
-  isSparse(times: Column, unitMs: number): boolean {
-    return times.length === 0 || this.cut(times, unitMs).starts.length === times.length;
+  /** Whether every grain has at most one of the times. */
+  isSparse(times: Column, grainMs: number): boolean {
+    return times.length === 0 || this.cut(times, grainMs).starts.length === times.length;
   }
 
-  /** Groups times by unit. There must be at least one time. */
-  cut(times: Column, unitMs: number): Cuts {
+  /** Groups times by grain. There must be at least one time. */
+  cut(times: Column, grainMs: number): Cuts {
     const known = this.cuts.get(times);
-    if (known?.unitMs === unitMs) return known.cuts;
-    const cuts = cutsOf(times, unitMs);
-    this.cuts.set(times, { unitMs, cuts });
+    if (known?.grainMs === grainMs) return known.cuts;
+    const cuts = cutsOf(times, grainMs);
+    this.cuts.set(times, { grainMs, cuts });
     return cuts;
   }
 
-  /** Sums the counts of each unit. */
+  /** Sums the counts of each grain. */
   fold(cuts: Cuts, counts: Column): Column {
     const known = this.folded.get(counts);
     if (known?.cuts === cuts) return known.folded;
-    const folded = cuts.starts.map((_, unit) => {
+    const folded = cuts.starts.map((_, grain) => {
       let sum = 0;
-      for (let i = unit === 0 ? 0 : cuts.ends[unit - 1]!; i < cuts.ends[unit]!; i++) sum += counts[i]!;
+      for (let i = grain === 0 ? 0 : cuts.ends[grain - 1]!; i < cuts.ends[grain]!; i++) sum += counts[i]!;
       return sum;
     });
     this.folded.set(counts, { cuts, folded });
@@ -62,24 +62,24 @@ export class SharedTimes {
   }
 }
 
-function cutsOf(times: Column, unitMs: number): Cuts {
+function cutsOf(times: Column, grainMs: number): Cuts {
   const { length } = times;
-  const spanned = Math.floor(times[length - 1]! / unitMs) - Math.floor(times[0]! / unitMs) + 1;
+  const spanned = Math.floor(times[length - 1]! / grainMs) - Math.floor(times[0]! / grainMs) + 1;
   const room = Math.min(length, spanned);
   const [starts, ends, counts] = [new Float64Array(room), new Uint32Array(room), new Float64Array(room)];
-  let units = 0;
-  for (let first = 0; first < length; units++) {
-    const start = Math.floor(times[first]! / unitMs) * unitMs;
+  let grains = 0;
+  for (let first = 0; first < length; grains++) {
+    const start = Math.floor(times[first]! / grainMs) * grainMs;
     let end = first + 1;
-    while (end < length && times[end]! < start + unitMs) end++;
-    starts[units] = start;
-    ends[units] = end;
-    counts[units] = end - first;
+    while (end < length && times[end]! < start + grainMs) end++;
+    starts[grains] = start;
+    ends[grains] = end;
+    counts[grains] = end - first;
     first = end;
   }
   return {
-    starts: units === room ? starts : starts.slice(0, units),
+    starts: grains === room ? starts : starts.slice(0, grains),
     ends,
-    counts: units === room ? counts : counts.slice(0, units),
+    counts: grains === room ? counts : counts.slice(0, grains),
   };
 }

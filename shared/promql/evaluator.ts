@@ -3,11 +3,12 @@ import { aggregate, countValues, selectTop, sortByValue } from './aggregate';
 import { durationMs } from './durations';
 import { PromqlError } from './errors';
 import { DATE_FUNCTIONS, FLOAT_FUNCTIONS, greatest, least } from './float-functions';
+import { GRAIN_FUNCTIONS, grainEndMs, grainStartMs } from './grains';
 import { type BucketRemarks, bucketFraction, bucketQuantile, overHistograms } from './histogram';
 import { labelJoin, labelReplace } from './label-functions';
 import { combine, OPERATIONS, withScalar } from './operators';
 import { type QueryContext, referenceOf, subquerySteps } from './plan';
-import { type AskedUnits, type SampleColumns, staleMarkers } from './store';
+import { type AskedGrains, type SampleColumns, staleMarkers } from './store';
 import {
   type Aggregation,
   type Binary,
@@ -19,7 +20,6 @@ import {
   type Subquery,
   typeOf,
 } from './syntax';
-import { UNIT_FUNCTIONS, unitEndMs, unitStartMs } from './units';
 import {
   type Budget,
   emptyVectors,
@@ -66,8 +66,8 @@ export class Evaluator {
 
   constructor(
     private readonly fetched: ReadonlyMap<Selector, readonly SampleColumns[]>,
-    /** The selectors whose samples are replaced by units. */
-    private readonly units: ReadonlyMap<Selector, AskedUnits>,
+    /** The selectors whose samples are replaced by grains. */
+    private readonly grains: ReadonlyMap<Selector, AskedGrains>,
     private readonly context: QueryContext,
     private readonly budget: Budget,
     readonly remarks: Remarks,
@@ -148,7 +148,7 @@ export class Evaluator {
     valueAt: (samples: SampleColumns, index: number) => number,
   ): Vectors {
     const series = this.fetched.get(selector)!;
-    const units = this.unitsOf(selector);
+    const grains = this.grainsOf(selector);
     const reference = referenceOf(selector, this.context);
     const rows = new Rows(this.budget, series.length, count);
     for (const [i, samples] of series.entries()) {
@@ -161,9 +161,9 @@ export class Evaluator {
       for (let step = 0; step < count; step++) {
         let atMs = reference.of(startMs + step * stepMs);
         let beforeMs = atMs - this.context.lookbackMs;
-        if (units !== undefined) {
-          beforeMs = unitStartMs(beforeMs, units.unitMs);
-          atMs = unitEndMs(atMs, units.unitMs);
+        if (grains !== undefined) {
+          beforeMs = grainStartMs(beforeMs, grains.grainMs);
+          atMs = grainEndMs(atMs, grains.grainMs);
         }
         while (index + 1 < timestamps.length && timestamps[index + 1]! <= atMs) index++;
         if (index < 0 || timestamps[index]! <= beforeMs || stale?.[index] === 1) continue;
@@ -379,17 +379,17 @@ export class Evaluator {
   }
 
   /**
-   * Returns the units that replace a selector's samples. If there are any, the answer gets a remark about
+   * Returns the grains that replace a selector's samples. If there are any, the answer gets a remark about
    * them.
    */
-  private unitsOf(selector: Selector): AskedUnits | undefined {
-    const units = this.units.get(selector);
-    if (units !== undefined)
+  private grainsOf(selector: Selector): AskedGrains | undefined {
+    const grains = this.grains.get(selector);
+    if (grains !== undefined)
       this.remarks.inform(
-        `units of ${units.unitMs / 1000}s stand for samples as max_source_resolution allows: windows are widened to whole units, and the result is approximate`,
+        `rollups of ${grains.grainMs / 1000}s stand for samples as max_source_resolution allows: windows are widened to whole rollups, and the result is approximate`,
         selector,
       );
-    return units;
+    return grains;
   }
 
   /** Applies a range-vector function to the window of each step. */
@@ -400,9 +400,9 @@ export class Evaluator {
     if (func.name === 'quantile_over_time') this.checkQuantiles(params!, scalar!);
     const rangeMs = durationMs(range.range, this.context);
     const shift: Shift = range.kind === 'range' ? range.selector : range;
-    const units = range.kind === 'range' ? this.unitsOf(range.selector) : undefined;
-    const onUnits = units && UNIT_FUNCTIONS[func.name]!;
-    const { least: fewest } = onUnits ?? onSamples;
+    const grains = range.kind === 'range' ? this.grainsOf(range.selector) : undefined;
+    const onGrains = grains && GRAIN_FUNCTIONS[func.name]!;
+    const { least: fewest } = onGrains ?? onSamples;
     const reference = referenceOf(shift, this.context);
     const { queryable } = this.counts;
     const series = this.rangeSeries(range, steps);
@@ -413,7 +413,7 @@ export class Evaluator {
     for (const [i, samples] of series.entries()) {
       if (i % 64 === 0) this.budget.checkTime();
       const { timestamps } = samples;
-      const compute = onUnits?.of(samples, units!.unitMs, rangeMs) ?? onSamples.of(samples);
+      const compute = onGrains?.of(samples, grains!.grainMs, rangeMs) ?? onSamples.of(samples);
       const { values, present, offset } = rows.next;
       let [from, to, isEmpty] = [0, 0, true];
       for (let step = 0, work = 0; step < steps.count; step++) {
@@ -421,11 +421,11 @@ export class Evaluator {
         window.endMs = reference.of(window.evalMs);
         window.startMs = window.endMs - rangeMs;
         let beforeMs = window.startMs;
-        if (onUnits !== undefined) {
-          const { unitMs } = units!;
-          window.startMs = unitStartMs(window.startMs, unitMs);
-          window.endMs = unitEndMs(window.endMs, unitMs);
-          beforeMs = window.startMs - onUnits.before * unitMs;
+        if (onGrains !== undefined) {
+          const { grainMs } = grains!;
+          window.startMs = grainStartMs(window.startMs, grainMs);
+          window.endMs = grainEndMs(window.endMs, grainMs);
+          beforeMs = window.startMs - onGrains.before * grainMs;
         }
         const before = to;
         while (to < timestamps.length && timestamps[to]! <= window.endMs) to++;

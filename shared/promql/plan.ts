@@ -1,8 +1,8 @@
 import type { TimeRange } from '../model/selection';
 import { durationMs, type QueryTimes } from './durations';
-import type { AskedUnits } from './store';
+import { GRAIN_FUNCTIONS, GRAIN_OF_SELECTOR, grainEndMs, grainStartMs } from './grains';
+import type { AskedGrains } from './store';
 import { childrenOf, type Expr, type Selector, type Shift, type Subquery } from './syntax';
-import { UNIT_FUNCTIONS, UNIT_OF_SELECTOR, unitEndMs, unitStartMs } from './units';
 import type { Steps } from './vectors';
 
 /** Times that are constant for a whole query. */
@@ -16,9 +16,9 @@ export interface QueryContext extends QueryTimes {
   readonly rollups?: AllowedRollups | undefined;
 }
 
-/** Units of rollups that may replace samples in a query. */
+/** Grains of rollups that may replace samples in a query. */
 export interface AllowedRollups {
-  readonly unitMs: number;
+  readonly grainMs: number;
   /** A shorter range is read from samples, in ms. */
   readonly leastRangeMs: number;
 }
@@ -61,10 +61,10 @@ export function subquerySteps(
 
 export interface PlannedSelect {
   readonly selector: Selector;
-  /** Consists of whole units if `units` is set. */
+  /** Consists of whole grains if `grains` is set. */
   readonly range: TimeRange;
-  /** The units that replace the samples. */
-  readonly units?: AskedUnits;
+  /** The grains that replace the samples. */
+  readonly grains?: AskedGrains;
 }
 
 /**
@@ -76,13 +76,13 @@ export function planSelects(expr: Expr, steps: Steps, context: QueryContext, fun
   if (steps.count === 0) return [];
   if (expr.kind === 'selector') {
     const range = rangeOf(expr, context.lookbackMs, steps, context);
-    // A unit does not store the time of its last sample.
-    const aggregate = func === 'timestamp' ? undefined : UNIT_OF_SELECTOR;
+    // A grain does not store the time of its last sample.
+    const aggregate = func === 'timestamp' ? undefined : GRAIN_OF_SELECTOR;
     return [planned(expr, range, context, aggregate)];
   }
   if (expr.kind === 'range') {
     const range = rangeOf(expr.selector, durationMs(expr.range, context), steps, context);
-    const { aggregate, before } = (func === undefined ? undefined : UNIT_FUNCTIONS[func]) ?? {};
+    const { aggregate, before } = (func === undefined ? undefined : GRAIN_FUNCTIONS[func]) ?? {};
     return [planned(expr.selector, range, context, aggregate, before)];
   }
   const inner = expr.kind === 'subquery' ? subquerySteps(expr, steps, context) : steps;
@@ -93,26 +93,26 @@ export function planSelects(expr: Expr, steps: Steps, context: QueryContext, fun
 /**
  * @param range times of the samples: from 1 ms after the first window's start to 1 ms after the last one's
  * end
- * @param aggregate what each unit must provide; undefined if only samples can be used
- * @param before number of units to read before the first window
+ * @param aggregate what each grain must provide; undefined if only samples can be used
+ * @param before number of grains to read before the first window
  */
 function planned(
   selector: Selector,
   range: TimeRange,
   { rollups }: QueryContext,
-  aggregate: AskedUnits['aggregate'] | undefined,
+  aggregate: AskedGrains['aggregate'] | undefined,
   before = 0,
 ): PlannedSelect {
   if (aggregate === undefined || rollups === undefined || range.toMs - range.fromMs < rollups.leastRangeMs)
     return { selector, range };
-  const { unitMs } = rollups;
+  const { grainMs } = rollups;
   return {
     selector,
     range: {
-      fromMs: unitStartMs(range.fromMs - 1, unitMs) - before * unitMs,
-      toMs: unitEndMs(range.toMs - 1, unitMs),
+      fromMs: grainStartMs(range.fromMs - 1, grainMs) - before * grainMs,
+      toMs: grainEndMs(range.toMs - 1, grainMs),
     },
-    units: { unitMs, aggregate },
+    grains: { grainMs, aggregate },
   };
 }
 

@@ -4,7 +4,7 @@ import { PromqlError } from './errors';
 import { Evaluator, Remarks, type SampleCounts, timesOf } from './evaluator';
 import { parsePromql } from './parser';
 import { type AllowedRollups, type PlannedSelect, planSelects, type QueryContext } from './plan';
-import type { AskedUnits, SampleColumns, SampleStore } from './store';
+import type { AskedGrains, SampleColumns, SampleStore } from './store';
 import { type Expr, type Selector, typeOf } from './syntax';
 import { Budget, type Steps, sortByLabels, type Vectors } from './vectors';
 import type { LiveSamples } from './window-functions';
@@ -29,7 +29,7 @@ export interface QueryOptions {
    */
   readonly subqueryStepMs?: number;
   /**
-   * Allows units to replace the samples of long ranges. Such an answer is approximate, and a remark says so.
+   * Allows grains to replace the samples of long ranges. Such an answer is approximate, and a remark says so.
    * @default only samples
    */
   readonly rollups?: AllowedRollups | undefined;
@@ -133,7 +133,7 @@ async function evaluate(
   const fetched = await fetchAll(store, planned, limits);
   const remarks = new Remarks(positionsIn(text));
   const budget = new Budget(limits.maxPoints, isLate);
-  const evaluator = new Evaluator(fetched.of, unitsIn(planned), context, budget, remarks);
+  const evaluator = new Evaluator(fetched.of, grainsIn(planned), context, budget, remarks);
   const value = resultOf(evaluator, expr, steps, isInstant);
   return {
     value,
@@ -144,8 +144,10 @@ async function evaluate(
   };
 }
 
-function unitsIn(planned: readonly PlannedSelect[]): Map<Selector, AskedUnits> {
-  return new Map(planned.flatMap(({ selector, units }) => (units === undefined ? [] : [[selector, units]])));
+function grainsIn(planned: readonly PlannedSelect[]): Map<Selector, AskedGrains> {
+  return new Map(
+    planned.flatMap(({ selector, grains }) => (grains === undefined ? [] : [[selector, grains]])),
+  );
 }
 
 function resultOf(evaluator: Evaluator, expr: Expr, steps: Steps, isInstant: boolean): QueryValue {
@@ -233,8 +235,8 @@ async function fetchAll(
   const warnings = new Set<string>();
   const of = new Map<Selector, readonly SampleColumns[]>();
   await Promise.all(
-    reads.map(async ({ selectors, range, units }) => {
-      const selected = await store.select(selectors[0]!.matchers, range, units);
+    reads.map(async ({ selectors, range, grains }) => {
+      const selected = await store.select(selectors[0]!.matchers, range, grains);
       for (const warning of selected.warnings) warnings.add(warning);
       series += selected.series.length;
       for (const { timestamps } of selected.series) samples += timestamps.length;
@@ -258,17 +260,17 @@ function tooMany(count: number, what: 'series' | 'samples', most: number): Promq
 interface Read {
   readonly selectors: Selector[];
   range: TimeRange;
-  readonly units?: AskedUnits | undefined;
+  readonly grains?: AskedGrains | undefined;
 }
 
 function mergeReads(planned: readonly PlannedSelect[]): Read[] {
   const reads: (Read & { key: string })[] = [];
-  for (const { selector, range, units } of planned) {
-    const key = JSON.stringify([selector.matchers, units]);
+  for (const { selector, range, grains } of planned) {
+    const key = JSON.stringify([selector.matchers, grains]);
     const shared = reads.find(
       (read) => read.key === key && read.range.fromMs <= range.toMs && range.fromMs <= read.range.toMs,
     );
-    if (shared === undefined) reads.push({ key, selectors: [selector], range, units });
+    if (shared === undefined) reads.push({ key, selectors: [selector], range, grains });
     else {
       shared.selectors.push(selector);
       shared.range = {

@@ -1,25 +1,25 @@
 import { HOUR_MS } from '../model/aggregates';
 
-/** Longest unit that may replace samples, in ms. With `auto`, the query's step decides. */
+/** Longest grain that may replace samples, in ms. With `auto`, the query's step decides. */
 export type SourceResolution = number | 'auto';
 
 /**
- * Returns the longest stored unit that may replace samples; undefined if samples must be read.
+ * Returns the longest stored grain that may replace samples; undefined if samples must be read.
  *
- * `auto` allows a fifth of the step, as Thanos does. It allows an hour for steps of an hour and longer, because units of five minutes, which
+ * `auto` allows a fifth of the step, as Thanos does. It allows an hour for steps of an hour and longer, because grains of five minutes, which
  * Thanos would use, are not stored. It also allows an hour for an instant query.
  *
  * @param stepMs undefined for an instant query
- * @param storedMs lengths of the stored units, in ms
+ * @param storedMs lengths of the stored grains, in ms
  * @see https://thanos.io/tip/components/query.md/#auto-downsampling
  */
-export function unitWithin(
+export function grainWithin(
   resolution: SourceResolution,
   stepMs: number | undefined,
   storedMs: readonly number[],
 ): number | undefined {
   const automaticMs = stepMs === undefined ? HOUR_MS : Math.max(stepMs / 5, stepMs >= HOUR_MS ? HOUR_MS : 0);
   const mostMs = resolution === 'auto' ? automaticMs : resolution;
-  const allowed = storedMs.filter((unitMs) => unitMs <= mostMs);
+  const allowed = storedMs.filter((grainMs) => grainMs <= mostMs);
   return allowed.length === 0 ? undefined : Math.max(...allowed);
 }

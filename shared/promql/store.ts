@@ -14,15 +14,15 @@ export interface SampleColumns {
    */
   readonly values: Float64Array;
   /**
-   * The number of samples in each rollup unit (a minute, an hour or a day). Set only if rollup units are read
+   * The number of samples in each rollup grain (a minute, an hour or a day). Set only if rollup grains are read
    * instead of samples and their aggregate is `avg`; `values` are then the sums.
    */
   readonly counts?: Float64Array;
 }
 
-/** Aligned units of time that replace samples. */
-export interface AskedUnits {
-  readonly unitMs: number;
+/** Aligned grains of time that replace samples. */
+export interface AskedGrains {
+  readonly grainMs: number;
   readonly aggregate: Aggregate;
 }
 
@@ -32,10 +32,10 @@ export interface SampleStore {
    * Returns the series that satisfy all matchers, with their samples in the range. Series without samples may
    * be omitted.
    *
-   * @param units asks for one point per unit, at the unit's last ms, instead of samples. The range then consists of
-   *   whole units. Only a query that allows units ({@link QueryOptions.rollups}) asks for them.
+   * @param grains asks for one point per grain, at the grain's last ms, instead of samples. The range then consists of
+   *   whole grains. Only a query that allows grains ({@link QueryOptions.rollups}) asks for them.
    */
-  select(matchers: readonly Matcher[], range: TimeRange, units?: AskedUnits): Promise<SelectedSamples>;
+  select(matchers: readonly Matcher[], range: TimeRange, grains?: AskedGrains): Promise<SelectedSamples>;
 }
 
 export interface SelectedSamples {

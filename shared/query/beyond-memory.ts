@@ -27,10 +27,10 @@ export interface BeyondFacts extends Pick<RollupFacts, 'range' | 'groups' | 'del
    */
   readonly isLong: boolean;
   /**
-   * Length of the rollup units (minutes, hours or days) that make up the read's steps, ms; undefined when the
+   * Length of the rollup grains (minutes, hours or days) that make up the read's steps, ms; undefined when the
    * read uses only samples.
    */
-  readonly unitMs: number | undefined;
+  readonly grainMs: number | undefined;
   /** First and last times of memory's blocks, ms, both inclusive. */
   readonly memory: readonly { readonly firstMs: number; readonly lastMs: number }[];
   /** Days for which the manifest recently had no object. */
@@ -141,13 +141,13 @@ export function unarchivedDays({ isPruned }: BeyondFacts, { asks }: Round, { lis
 }
 
 /**
- * Chooses the directories to request along with the manifest. If the rollup units are minutes, it requests
+ * Chooses the directories to request along with the manifest. If the rollup grains are minutes, it requests
  * both directories: few groups are dense enough to have rollups by the minute, so the samples themselves are
  * probably needed too.
  */
-function directoriesOf({ isLong, unitMs }: BeyondFacts): Pick<Asks, 'directory' | 'rollupDirectory'> {
-  const isRolledUp = isLong && unitMs !== undefined;
-  return { rollupDirectory: isRolledUp, directory: isLong && (!isRolledUp || unitMs === MINUTE_MS) };
+function directoriesOf({ isLong, grainMs }: BeyondFacts): Pick<Asks, 'directory' | 'rollupDirectory'> {
+  const isRolledUp = isLong && grainMs !== undefined;
+  return { rollupDirectory: isRolledUp, directory: isLong && (!isRolledUp || grainMs === MINUTE_MS) };
 }
 
 /**
@@ -172,7 +172,7 @@ function planArchive(
       ? { samples: entries, rollups: [] }
       : planRollups({
           ...facts,
-          unitMs: facts.unitMs!,
+          grainMs: facts.grainMs!,
           entries,
           listed: rolledUp,
           isElsewhere: (day) => {

@@ -10,8 +10,8 @@ import type { SelectorReading } from './tier-samples';
 /**
  * Builds the field `explain` of a query's answer.
  *
- * @param allowed units that might have replaced samples; undefined if there were none
- * @param used units that the stores' clients counted during the query
+ * @param allowed grains that might have replaced samples; undefined if there were none
+ * @param used grains that the stores' clients counted during the query
  */
 export function explain(
   readings: readonly SelectorReading[],
@@ -30,7 +30,7 @@ export function explain(
 }
 
 function explained(
-  { matchers, range, units, series, rounds, rolledDays, tiers }: SelectorReading,
+  { matchers, range, grains, series, rounds, rolledDays, tiers }: SelectorReading,
   allowed: AllowedRollups | undefined,
 ): ExplainedRead {
   const ofTier = (tier: Tier) => {
@@ -42,17 +42,17 @@ function explained(
     from: range.fromMs / 1000,
     to: range.toMs / 1000,
     series,
-    read: units === undefined ? 'samples' : `units of ${units.unitMs / 1000}s`,
-    why: whyOf(units !== undefined, range.toMs - range.fromMs, allowed),
+    read: grains === undefined ? 'samples' : `rollups of ${grains.grainMs / 1000}s`,
+    why: whyOf(grains !== undefined, range.toMs - range.fromMs, allowed),
     rounds,
     rollupDays: rolledDays,
     tiers: Object.fromEntries(TIERS.map((tier) => [tier, ofTier(tier)])) as ExplainedRead['tiers'],
   };
 }
 
-function whyOf(isUnits: boolean, lengthMs: number, allowed: AllowedRollups | undefined): string {
-  if (isUnits) return 'max_source_resolution allows them';
-  if (allowed === undefined) return 'max_source_resolution allows no stored unit';
+function whyOf(isGrains: boolean, lengthMs: number, allowed: AllowedRollups | undefined): string {
+  if (isGrains) return 'max_source_resolution allows them';
+  if (allowed === undefined) return 'max_source_resolution allows no stored rollup';
   return lengthMs < allowed.leastRangeMs
     ? `the range is shorter than ${allowed.leastRangeMs / DAY_MS} days`
     : 'what the expression does with the selector needs samples';

@@ -7,7 +7,7 @@ export interface ExplainedRead {
   readonly from: number;
   readonly to: number;
   readonly series: number;
-  /** `samples`, or the length of the units that replaced them. */
+  /** `samples`, or the length of the rollups that replaced them. */
   readonly read: string;
   readonly why: string;
   /** Number of rounds of requests behind memory, each of which waited for the one before. */

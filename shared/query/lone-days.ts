@@ -1,5 +1,5 @@
 import type { Block } from '../codec';
-import { type Aggregate, joinUnits, mergeUnits, type Units, unitsIn } from '../model/aggregates';
+import { type Aggregate, type Grains, grainsIn, joinGrains, mergeGrains } from '../model/aggregates';
 import { DAY_MS } from '../model/duration';
 import { SharedTimes } from '../model/shared-times';
 
@@ -36,26 +36,26 @@ export function findLoneDays(blocks: readonly Block[]): LoneDays {
  * each sample: 34 MB for 30 days of 100 series.
  *
  * @param lone at least one block, in order of time
- * @param rolled units of other days, for each column
- * @returns the units of each column
+ * @param rolled grains of other days, for each column
+ * @returns the grains of each column
  */
 export function aggregateDays(
   lone: readonly Block[],
-  unitMs: number,
+  grainMs: number,
   aggregate: Aggregate,
-  rolled: readonly Units[] | undefined,
-): Units[] {
+  rolled: readonly Grains[] | undefined,
+): Grains[] {
   const shared = new SharedTimes();
   return lone[0]!.columns.map((_, series) => {
     const parts = lone.map(({ timestamps, columns }) => {
       const { rows, values } = columns[series]!;
       const times = rows === undefined ? timestamps : Float64Array.from(rows, (row) => timestamps[row]!);
-      return unitsIn({ timestamps: times, values }, unitMs, aggregate, shared);
+      return grainsIn({ timestamps: times, values }, grainMs, aggregate, shared);
     });
-    const units = joinUnits(
+    const grains = joinGrains(
       parts.filter(({ starts }) => starts.length > 0),
       shared,
     );
-    return rolled === undefined ? units : mergeUnits(units, rolled[series]!, aggregate, shared);
+    return rolled === undefined ? grains : mergeGrains(grains, rolled[series]!, aggregate, shared);
   });
 }

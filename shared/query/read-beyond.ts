@@ -3,7 +3,7 @@ import type { ListedSource } from '../cold/directory';
 import { isOpen, type ManifestDay } from '../cold/manifest';
 import { readCold } from '../cold/read';
 import { type RolledReading, readRollups } from '../cold/rollup-read';
-import { MINUTE_MS, storedUnitMs } from '../model/aggregates';
+import { MINUTE_MS, storedGrainMs } from '../model/aggregates';
 import { DAY_MS } from '../model/duration';
 import { type Day, dayStartMs, type PartitionRef } from '../model/placement';
 import type { LocatedBlock } from '../model/selection';
@@ -26,7 +26,7 @@ import type { UnarchivedDays } from './unarchived-days';
 export interface Fetched extends Partial<Answers> {
   readonly warm?: readonly LocatedBlock[];
   readonly cold?: readonly LocatedBlock[];
-  /** Units from rollups, and the number of days they cover. */
+  /** Grains from rollups, and the number of days they cover. */
   readonly rolled?: RolledReading & { readonly days: number };
   /** Number of rounds, each of which waited for the one before. */
   readonly rounds?: number;
@@ -128,18 +128,18 @@ function answersOf({ listed = new Map(), directory, rolledUp }: Fetched): Answer
 
 function factsOf(read: ReadContext, days: readonly DayPlan[], fromMemory: readonly LocatedBlock[]) {
   const { selection, rollups, steps } = read;
-  const unitMs = steps && storedUnitMs(steps.stepMs);
-  const isStored = unitMs !== undefined && rollups?.unitsMs.includes(unitMs) === true;
+  const grainMs = steps && storedGrainMs(steps.stepMs);
+  const isStored = grainMs !== undefined && rollups?.grainsMs.includes(grainMs) === true;
   const past = isPast(read);
   // Rollups in minutes can replace samples even for a few days, if those are archived.
-  const mayBeMinutes = isStored && unitMs === MINUTE_MS && past;
+  const mayBeMinutes = isStored && grainMs === MINUTE_MS && past;
   const isLong = read.days.length > MAX_UNPRUNED_DAYS;
   return {
     days,
     // Most past days are archived, which the manifest tells; then the directory is probably needed.
     isLong: isLong || past,
     isPruned: days.length > MAX_UNPRUNED_DAYS || past,
-    unitMs: isStored && (isLong || mayBeMinutes) ? unitMs : undefined,
+    grainMs: isStored && (isLong || mayBeMinutes) ? grainMs : undefined,
     memory: fromMemory.flatMap(({ block: { timestamps } }) =>
       timestamps.length === 0 ? [] : [{ firstMs: timestamps[0]!, lastMs: timestamps.at(-1)! }],
     ),
@@ -224,8 +224,8 @@ function warmBlocks(read: ReadContext, { days, listed }: NonNullable<Asks['warm'
 
 async function fromArchive(read: ReadContext, { samples, rollups = [] }: Asks): Promise<Fetched> {
   const { cold, selection, steps, beyondMemory } = read;
-  const unitMs = storedUnitMs(steps?.stepMs ?? DAY_MS) ?? DAY_MS;
-  read.expect?.(read.homeId, estimateSamples({ ...(samples && { samples }), rollups }, selection, unitMs));
+  const grainMs = storedGrainMs(steps?.stepMs ?? DAY_MS) ?? DAY_MS;
+  read.expect?.(read.homeId, estimateSamples({ ...(samples && { samples }), rollups }, selection, grainMs));
   const [blocks, reading] = await Promise.all([
     samples === undefined ? [] : readCold(cold, samples.days, samples.directory, selection, beyondMemory),
     rollups.length === 0
@@ -237,7 +237,7 @@ async function fromArchive(read: ReadContext, { samples, rollups = [] }: Asks): 
 }
 
 function listedRollups({ tenant, homeId, days, rollups, steps }: ReadContext) {
-  return rollups!.of(tenant.id, homeId, storedUnitMs(steps!.stepMs)!, days[0]!.day, days.at(-1)!.day);
+  return rollups!.of(tenant.id, homeId, storedGrainMs(steps!.stepMs)!, days[0]!.day, days.at(-1)!.day);
 }
 
 function listedDays({ directory, tenant, homeId, days }: ReadContext): Promise<Map<Day, ListedSource>> {

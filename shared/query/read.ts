@@ -2,7 +2,7 @@ import type { SourceCatalogue } from '../catalogue/catalogue';
 import { type Block, eraseSamples, sampleCount, sliceBlock } from '../codec';
 import { ObjectChangedError } from '../cold/cold-tier';
 import { type PartitionMark, readHot } from '../hot/read';
-import { storedUnitMs, type Units } from '../model/aggregates';
+import { type Grains, storedGrainMs } from '../model/aggregates';
 import { gather } from '../model/block-layout';
 import { type Labels, labelsKey } from '../model/labels';
 import { layoutOf } from '../model/layout';
@@ -51,8 +51,8 @@ export interface TierReading {
 
 /** Days of the range that were aggregated into minutes, hours or days, for the requested steps. */
 export interface RolledDaysReading {
-  /** The units of each column. The block has none of their samples. */
-  readonly series: readonly Units[];
+  /** The grains of each column. The block has none of their samples. */
+  readonly series: readonly Grains[];
   /** Number of days that came from rollups. The other days were aggregated while reading. */
   readonly days: number;
 }
@@ -60,7 +60,7 @@ export interface RolledDaysReading {
 export interface Reading {
   /** One column for each requested series. */
   readonly block: Block;
-  /** Undefined if the read's steps are not made of rollup units, or if no day was aggregated. */
+  /** Undefined if the read's steps are not made of rollup grains, or if no day was aggregated. */
   readonly rolled?: RolledDaysReading | undefined;
   readonly tiers: Readonly<Record<Tier, TierReading>>;
   /** Number of rounds of requests behind memory; 0 when memory had everything. */
@@ -162,8 +162,8 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Rea
     (place): Place => ({ ...place, tier: 'cold', matched: place.samples }),
   );
   const blocks = [...fromHot.blocks, ...beyond.warm.blocks, ...beyond.cold.blocks];
-  const unitMs = read.steps && storedUnitMs(read.steps.stepMs);
-  const { lone, others } = unitMs === undefined ? { lone: [], others: blocks } : findLoneDays(blocks);
+  const grainMs = read.steps && storedGrainMs(read.steps.stepMs);
+  const { lone, others } = grainMs === undefined ? { lone: [], others: blocks } : findLoneDays(blocks);
   const merged = mergeAll(others);
   return {
     block: sliceBlock(merged ?? gather(wanted, [], []), range.fromMs, range.toMs),
@@ -171,7 +171,7 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Rea
       lone.length === 0
         ? rolled
         : {
-            series: aggregateDays(lone, unitMs!, read.steps!.aggregate, rolled?.series),
+            series: aggregateDays(lone, grainMs!, read.steps!.aggregate, rolled?.series),
             days: rolled?.days ?? 0,
           },
     tiers: {

@@ -10,8 +10,8 @@ import type { TimeRange } from '../model/selection';
 
 /** What is known about a read before it reads the archive. */
 export interface RollupFacts {
-  /** Length of the units that the read's steps are made of: see {@link storedUnitMs}. */
-  readonly unitMs: number;
+  /** Length of the grains that the read's steps are made of: see {@link storedGrainMs}. */
+  readonly grainMs: number;
   readonly range: TimeRange;
   /** The days in the manifest, ascending. */
   readonly entries: readonly ManifestDay[];
@@ -42,7 +42,7 @@ export interface RollupPlan {
  * - the manifest names exactly the archived state that the rollup was made from, and the day is not open,
  * - no other tier may have samples of the day,
  * - all deletions of the series that overlap the day had been applied,
- * - the read wants whole units of the day,
+ * - the read wants whole grains of the day,
  * - no series can be in two groups because the source's split changed on that day,
  * - no group of the series was omitted.
  *
@@ -89,7 +89,7 @@ interface SpanRead {
 }
 
 function planSpan(facts: RollupFacts, day: Day): SpanRead {
-  const { name, toMs } = spanOf(facts.unitMs, day);
+  const { name, toMs } = spanOf(facts.grainMs, day);
   const source = facts.listed.get(name);
   const isExact = source === undefined ? () => false : exactness(facts, source);
   return { toMs, source, isExact, ranges: [], days: 0 };
@@ -101,7 +101,7 @@ function planSpan(facts: RollupFacts, day: Day): SpanRead {
 type IsExact = (entry: ManifestDay, fromMs: number, toMs: number) => boolean;
 
 function exactness(
-  { unitMs, groups, isElsewhere, deletions, erasures }: RollupFacts,
+  { grainMs, groups, isElsewhere, deletions, erasures }: RollupFacts,
   source: RolledSource,
 ): IsExact {
   const knowsDeletions = source.deletions === deletionsKey(deletions, source.span);
@@ -115,14 +115,14 @@ function exactness(
       source.days.has(day, archived.identity) &&
       !isElsewhere(day) &&
       (knowsDeletions || !erasures.some((erasure) => erasure.fromMs < toMs && erasure.toMs > fromMs)) &&
-      fromMs % unitMs === 0 &&
-      toMs % unitMs === 0 &&
+      fromMs % grainMs === 0 &&
+      toMs % grainMs === 0 &&
       !splitDays.has(dayStartMs(day))
     );
   };
 }
 
-/** Returns the starts of the days on which groups of different splits have units. */
+/** Returns the starts of the days on which groups of different splits have grains. */
 function daysOfSeveralSplits({ groups }: RolledSource, asked: readonly GroupId[]): ReadonlySet<number> {
   const bySplit = Map.groupBy(
     groups.filter(({ group }) => asked.includes(group)),

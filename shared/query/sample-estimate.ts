@@ -6,15 +6,15 @@ import type { Asks } from './beyond-memory';
 
 /**
  * Estimates how many samples a round will read from the archive, without a request. The archive's directory lists the number of samples in
- * each chunk; the estimate takes the share of the chunk's series and time that the round wants. A unit of a rollup counts as one sample.
+ * each chunk; the estimate takes the share of the chunk's series and time that the round wants. A grain of a rollup counts as one sample.
  * Days that the directory does not list count as 0.
  *
- * @param unitMs length of the rollups' units
+ * @param grainMs length of the rollups' grains
  */
 export function estimateSamples(
   { samples, rollups = [] }: Pick<Asks, 'samples' | 'rollups'>,
   selection: Selection,
-  unitMs: number,
+  grainMs: number,
 ): number {
   const { wanted, range } = selection;
   const shares = new Map<Id, number>();
@@ -31,7 +31,7 @@ export function estimateSamples(
     }
   }
   const days = rollups.reduce((sum, each) => sum + each.days, 0);
-  return Math.round(estimate + (days * DAY_MS * wanted.series.length) / unitMs);
+  return Math.round(estimate + (days * DAY_MS * wanted.series.length) / grainMs);
 }
 
 /** Returns the share of a layout's series that are wanted, 0 to 1. */

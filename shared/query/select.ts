@@ -3,7 +3,7 @@ import type { Changes } from '../catalogue/change-list';
 import { type JoinedLabels, NOTHING_JOINED } from '../catalogue/shape-columns';
 import { seriesOf } from '../catalogue/source-series';
 import { sampleCount } from '../codec';
-import type { Units } from '../model/aggregates';
+import type { Grains } from '../model/aggregates';
 import type { VersionedDeletion } from '../model/deletion';
 import type { Id } from '../model/id';
 import { type Labels, sourceOf } from '../model/labels';
@@ -65,8 +65,8 @@ export interface SelectHints {
 export interface SourceBlock extends LayoutBlock {
   /** Labels that the registry adds to each series, for its host. Sorted by name. */
   readonly joined: Labels;
-  /** Units of each column that came from rollups; undefined when there are none. */
-  readonly rolled?: readonly Units[] | undefined;
+  /** Grains of each column that came from rollups; undefined when there are none. */
+  readonly rolled?: readonly Grains[] | undefined;
 }
 
 export interface Selected extends Pick<Reading, 'missingSinceMs' | 'rounds'> {
@@ -173,7 +173,7 @@ export class Querier {
         const expect = hints.budget && ((home: Id, count: number) => expected.expect(home, count));
         const asked = { wanted: layout, range, deletions, beyondMemory, steps, expect, ...whereabouts() };
         const reading = await this.reads.read(sourceId, asked, hints.allowsMissing);
-        expected.take(sampleCount(reading.block) + (hints.budget ? unitCount(reading) : 0));
+        expected.take(sampleCount(reading.block) + (hints.budget ? grainCount(reading) : 0));
         return { layout, reading, joined: joinedTo(source, joined) };
       },
     );
@@ -265,8 +265,8 @@ export class Querier {
   }
 }
 
-/** Returns the number of units that replace samples, of all series. */
-function unitCount({ rolled }: Reading): number {
+/** Returns the number of grains that replace samples, of all series. */
+function grainCount({ rolled }: Reading): number {
   return (rolled?.series ?? []).reduce((sum, { starts }) => sum + starts.length, 0);
 }
 

@@ -1,4 +1,4 @@
-import { type Aggregate, downsample, type Samples, type Units } from '../model/aggregates';
+import { type Aggregate, downsample, type Grains, type Samples } from '../model/aggregates';
 import { type Labels, labelsKey } from '../model/labels';
 import type { LayoutBlock } from '../model/layout-block';
 import { SharedTimes } from '../model/shared-times';
@@ -70,9 +70,9 @@ function isEqual(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
   return true;
 }
 
-/** A series' samples from a read, and the units from rollups that take the place of further samples. */
+/** A series' samples from a read, and the grains from rollups that take the place of further samples. */
 export interface ReadSamples extends Samples {
-  readonly rolled?: Units | undefined;
+  readonly rolled?: Grains | undefined;
 }
 
 const NO_SAMPLES: ReadSamples = { timestamps: [], values: [] };

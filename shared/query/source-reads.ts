@@ -31,7 +31,7 @@ export class SourceReads {
    * figures, so that sums count them once.
    */
   read(sourceId: Id, asked: SourceRead, allowsMissing = false): Promise<Reading> {
-    // Do not combine reads in steps: units of rollups are by column, and cannot be picked by series.
+    // Do not combine reads in steps: grains of rollups are by column, and cannot be picked by series.
     if (asked.steps !== undefined) return readLayout(this.dependencies, this.tenant, asked, allowsMissing);
     const { range } = asked;
     const key = `${range.fromMs} ${range.toMs} ${allowsMissing} ${sourceId}`;

@@ -1,8 +1,8 @@
 import type { Matcher } from '../model/matcher';
 import type { TimeRange } from '../model/selection';
 import { PromqlError } from '../promql/errors';
-import type { AskedUnits, SampleColumns, SampleStore, SelectedSamples } from '../promql/store';
-import { unitPoints } from '../promql/units';
+import { grainPoints } from '../promql/grains';
+import type { AskedGrains, SampleColumns, SampleStore, SelectedSamples } from '../promql/store';
 import type { LimitName } from '../tenancy/limits';
 import { SelectLimitError, type SelectLimits, withJoined } from './find-series';
 import { IncompleteReadError } from './incomplete';
@@ -14,7 +14,7 @@ import type { Querier, Selected, SourceBlock } from './select';
 export interface SelectorReading extends Pick<Selected, 'rolledDays' | 'rounds'> {
   readonly matchers: readonly Matcher[];
   readonly range: TimeRange;
-  readonly units: AskedUnits | undefined;
+  readonly grains: AskedGrains | undefined;
   readonly series: number;
   readonly tiers: NonNullable<Selected['tiers']>;
 }
@@ -43,9 +43,13 @@ export class TierSamples implements SampleStore {
     return Math.max(startedMs, this.lastReadMs);
   }
 
-  async select(matchers: readonly Matcher[], range: TimeRange, units?: AskedUnits): Promise<SelectedSamples> {
+  async select(
+    matchers: readonly Matcher[],
+    range: TimeRange,
+    grains?: AskedGrains,
+  ): Promise<SelectedSamples> {
     try {
-      return await this.selectWithin(matchers, range, units);
+      return await this.selectWithin(matchers, range, grains);
     } finally {
       this.lastReadMs = performance.now();
     }
@@ -54,7 +58,7 @@ export class TierSamples implements SampleStore {
   private async selectWithin(
     matchers: readonly Matcher[],
     range: TimeRange,
-    units: AskedUnits | undefined,
+    grains: AskedGrains | undefined,
   ): Promise<SelectedSamples> {
     const readable = clampRange(range, this.nowMs, this.retentionMs);
     if (readable.fromMs >= readable.toMs) return { series: [], warnings: [] };
@@ -65,15 +69,15 @@ export class TierSamples implements SampleStore {
         {
           allowsMissing: true,
           budget: this.budget,
-          steps: units && { stepMs: units.unitMs, aggregate: units.aggregate },
+          steps: grains && { stepMs: grains.grainMs, aggregate: grains.aggregate },
         },
       );
       if (tiers !== undefined) {
         const series = blocks.reduce((sum, { layout }) => sum + layout.series.length, 0);
-        this.readings.push({ matchers, range: readable, units, series, rolledDays, rounds, tiers });
+        this.readings.push({ matchers, range: readable, grains, series, rolledDays, rounds, tiers });
       }
       return {
-        series: units === undefined ? blocks.flatMap(columnsOf) : unitColumnsOf(blocks, units),
+        series: grains === undefined ? blocks.flatMap(columnsOf) : grainColumnsOf(blocks, grains),
         // Add a warning: a partial answer must say what is missing.
         warnings: missingSinceMs === undefined ? [] : [new IncompleteReadError(missingSinceMs).message],
       };
@@ -113,9 +117,9 @@ function columnsOf({ block, layout, joined }: SourceBlock): SampleColumns[] {
   return series;
 }
 
-/** The units of each series: those of rollups, and those of the samples of other days. */
-function unitColumnsOf(blocks: readonly SourceBlock[], units: AskedUnits): SampleColumns[] {
-  const pointsOf = unitPoints(units);
+/** The grains of each series: those of rollups, and those of the samples of other days. */
+function grainColumnsOf(blocks: readonly SourceBlock[], grains: AskedGrains): SampleColumns[] {
+  const pointsOf = grainPoints(grains);
   return blocks.flatMap(({ block: { timestamps, columns }, layout, joined, rolled }) =>
     layout.series.flatMap((labels, column) => {
       const { rows, values } = columns[column]!;

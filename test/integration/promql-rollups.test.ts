@@ -42,7 +42,7 @@ const quarantine = {
 };
 const limits = { maxSeries: 100, maxSamples: 1_000_000, maxPoints: 1_000_000 };
 const exact: QueryOptions = { limits, isLate: () => false };
-const widened: QueryOptions = { ...exact, rollups: { unitMs: HOUR, leastRangeMs: 3 * DAY } };
+const widened: QueryOptions = { ...exact, rollups: { grainMs: HOUR, leastRangeMs: 3 * DAY } };
 const range = { startMs: FROM, endMs: TO, stepMs: HOUR };
 
 describe('PromQL over rollups', () => {
@@ -59,7 +59,7 @@ describe('PromQL over rollups', () => {
       for (const [i, host] of HOSTS.entries()) {
         const source = sourceOf.host(host);
         const rows = new Map<number, Map<string, number>>();
-        // No sample lies on the edge of a unit, and the second host has none on one day.
+        // No sample lies on the edge of a grain, and the second host has none on one day.
         for (let ms = fromMs + 7 * MINUTE; ms < toMs; ms += 10 * MINUTE) {
           if (i === 1 && ms < FROM + 3 * DAY && ms > FROM + 2 * DAY) continue;
           const values = new Map(

@@ -384,7 +384,7 @@ describe("Prometheus' API", () => {
       const { status, answer } = await ask(resolution, 5);
       expect([status, answer.infos]).toEqual([
         200,
-        [expect.stringContaining('units of 3600s stand for samples as max_source_resolution allows')],
+        [expect.stringContaining('rollups of 3600s stand for samples as max_source_resolution allows')],
       ]);
     }
   });
@@ -401,7 +401,7 @@ describe("Prometheus' API", () => {
       '{code="500", __name__="http_requests_total"}',
     ]);
     for (const read of reads) {
-      expect(read).toMatchObject({ read: 'samples', why: 'max_source_resolution allows no stored unit' });
+      expect(read).toMatchObject({ read: 'samples', why: 'max_source_resolution allows no stored rollup' });
       expect(read.series).toBeGreaterThan(0);
       expect(read.rounds).toBeLessThanOrEqual(3);
       const { hot, warm, cold } = read.tiers;

@@ -8,7 +8,7 @@ import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
 import { rollUpPartitions } from '../../shared/archive/rollup';
 import { RollupDirectory, type SpanState } from '../../shared/cold/rollup-directory';
-import { UNITS_WITH_MINUTES_MS } from '../../shared/cold/rollup-span';
+import { GRAINS_WITH_MINUTES_MS } from '../../shared/cold/rollup-span';
 import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
@@ -159,7 +159,7 @@ describe('rollups', () => {
 
   beforeAll(async () => {
     tiers = await startTiers();
-    rollups = new RollupDirectory(tiers.meta, 460 * DAY, UNITS_WITH_MINUTES_MS);
+    rollups = new RollupDirectory(tiers.meta, 460 * DAY, GRAINS_WITH_MINUTES_MS);
   });
 
   afterAll(async () => {

@@ -82,9 +82,9 @@ const resolution = z
   .meta({
     examples: ['auto', '1h', '300'],
     description:
-      'The longest rollup unit (hour, day) that a query of more than three days may read in place of samples: 0 (default) for samples alone, ' +
+      'The longest rollup (hour, day) that a query of more than three days may read in place of samples: 0 (default) for samples alone, ' +
       'a duration, or auto, which is a fifth of the step, as in Thanos, and an hour from steps of an hour on. Windows are widened to whole ' +
-      'units, and infos say so.',
+      'rollups, and infos say so.',
   });
 
 const evaluation = {

@@ -1,7 +1,7 @@
 import { planSpans } from '../../../shared/archive/rollup-plan';
 import type { ManifestDay } from '../../../shared/cold/manifest';
 import { NO_STATE, type SpanState } from '../../../shared/cold/rollup-directory';
-import { UNITS_MS, UNITS_WITH_MINUTES_MS } from '../../../shared/cold/rollup-span';
+import { GRAINS_MS, GRAINS_WITH_MINUTES_MS } from '../../../shared/cold/rollup-span';
 
 /** More samples than a series with a sample every ten seconds has in a day. */
 const MANY = 8_641;
@@ -25,7 +25,7 @@ test.each<{
   name: string;
   days: readonly ManifestDay[];
   states: ReadonlyMap<string, string>;
-  unitsMs?: readonly number[];
+  grainsMs?: readonly number[];
   plans: readonly string[];
 }>([
   {
@@ -74,21 +74,21 @@ test.each<{
     name: 'makes minutes of each day that may have a dense group',
     days: [archived('2026-10-31', 'e', 1, MANY), archived('2026-11-01')],
     states: ROLLED,
-    unitsMs: UNITS_WITH_MINUTES_MS,
+    grainsMs: GRAINS_WITH_MINUTES_MS,
     plans: ['2026-10-31: 2026-10-31'],
   },
   {
     name: 'leaves minutes that are up to date',
     days: [archived('2026-10-31', 'e', 1, MANY), archived('2026-11-01')],
     states: new Map([...ROLLED, ['minutes#2026-10-31', stateOf({ '2026-10-31': ['e', 1] })]]),
-    unitsMs: UNITS_WITH_MINUTES_MS,
+    grainsMs: GRAINS_WITH_MINUTES_MS,
     plans: [],
   },
   {
     name: 'removes minutes of a day that was archived again and can have no dense group',
     days: [archived('2026-10-31'), archived('2026-11-01')],
     states: new Map([...ROLLED, ['minutes#2026-10-31', stateOf({ '2026-10-31': ['d', 1] })]]),
-    unitsMs: UNITS_WITH_MINUTES_MS,
+    grainsMs: GRAINS_WITH_MINUTES_MS,
     plans: ['2026-10-31 goes'],
   },
   {
@@ -97,9 +97,9 @@ test.each<{
     states: new Map([...ROLLED, ['minutes#2026-10-31', stateOf({ '2026-10-31': ['e', 1] })]]),
     plans: ['2026-10-31 goes'],
   },
-])('the plan $name', ({ days, states, unitsMs = UNITS_MS, plans }) => {
+])('the plan $name', ({ days, states, grainsMs = GRAINS_MS, plans }) => {
   expect(
-    planSpans(days, states, unitsMs).map(({ span, closed }) =>
+    planSpans(days, states, grainsMs).map(({ span, closed }) =>
       closed === undefined ? `${span.name} goes` : `${span.name}: ${closed.map(({ day }) => day).join(' ')}`,
     ),
   ).toEqual(plans);

@@ -6,12 +6,12 @@ import { OpenRollup, RollupWriter, readRollup } from '../../../shared/cold/rollu
 import {
   eachValue,
   joinRolled,
-  NO_UNITS,
+  NO_GRAINS,
   ROLLED_VALUES,
   type RolledGroup,
   type RolledSeries,
   sliceRolled,
-} from '../../../shared/cold/rollup-units';
+} from '../../../shared/cold/rollup-grains';
 import { labelsKey, metricOf, sourceOf } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
 import { hexOf } from '../codec/arbitraries';
@@ -38,7 +38,7 @@ const EXAMPLE: Readonly<Record<string, RolledGroup>> = {
     layout,
     series: [
       rolled([-2, 60, 0.1], [-1, 60, -0], [5, 59, Number.NaN]),
-      NO_UNITS,
+      NO_GRAINS,
       rolled([5, 1, Infinity], [6, 60, 1e300]),
     ],
   },
@@ -73,10 +73,10 @@ describe('a rollup object', () => {
         maxLength: 8,
       },
     )
-    .map((units) => rolled(...units.sort(([a], [b]) => a - b)));
+    .map((grains) => rolled(...grains.sort(([a], [b]) => a - b)));
   const groups = fc
     .array(
-      // Every group needs at least one unit.
+      // Every group needs at least one grain.
       fc.tuple(hours, hours, hours).filter((series) => series.some(({ starts }) => starts.length > 0)),
       { minLength: 1, maxLength: 4 },
     )

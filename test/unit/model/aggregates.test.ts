@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import {
   AGGREGATES,
   downsample,
+  grainsIn,
   isStorable,
   type Samples,
-  storedUnitMs,
-  storedUnits,
-  unitsIn,
+  storedGrainMs,
+  storedGrains,
 } from '../../../shared/model/aggregates';
 import { SharedTimes } from '../../../shared/model/shared-times';
 
@@ -79,21 +79,22 @@ describe('stored minutes, hours and days', () => {
         fc.array(fc.boolean(), { minLength: 9, maxLength: 9 }),
         (history, aggregate, stepMs, isStored) => {
           const all = samplesOf(history);
-          const unitMs = storedUnitMs(stepMs)!;
+          const grainMs = storedGrainMs(stepMs)!;
           const dayOf = (ms: number) => Math.floor(ms / DAY);
           const stored = new Set(
             [...Map.groupBy(history, ([ms]) => dayOf(ms))]
               .filter(
                 ([day, own]) =>
-                  isStored[day + 3] && isStorable(unitsIn(samplesOf(own), unitMs, 'sum', new SharedTimes())),
+                  isStored[day + 3] &&
+                  isStorable(grainsIn(samplesOf(own), grainMs, 'sum', new SharedTimes())),
               )
               .map(([day]) => day),
           );
           const rolled = samplesOf(history.filter(([ms]) => stored.has(dayOf(ms))));
           const rest = samplesOf(history.filter(([ms]) => !stored.has(dayOf(ms))));
-          const units = unitsIn(rolled, unitMs, aggregate, new SharedTimes());
-          const counts = unitsIn(rolled, unitMs, 'count', new SharedTimes()).values;
-          const read = storedUnits(aggregate, units.starts, units.values, counts);
+          const grains = grainsIn(rolled, grainMs, aggregate, new SharedTimes());
+          const counts = grainsIn(rolled, grainMs, 'count', new SharedTimes()).values;
+          const read = storedGrains(aggregate, grains.starts, grains.values, counts);
           expect(listed(downsample(rest, stepMs, aggregate, read))).toEqual(
             listed(downsample(all, stepMs, aggregate)),
           );
@@ -113,7 +114,7 @@ describe('stored minutes, hours and days', () => {
     },
   ])('$name storable', ({ values, is }) => {
     const samples = { timestamps: values.map((_, i) => i), values };
-    expect(isStorable(unitsIn(samples, HOUR, 'sum', new SharedTimes()))).toBe(is);
+    expect(isStorable(grainsIn(samples, HOUR, 'sum', new SharedTimes()))).toBe(is);
   });
 });
 

@@ -75,7 +75,7 @@ function factsOf(count: number, changed: Partial<BeyondFacts> = {}): BeyondFacts
     days: planDays(range, [HOUR]),
     isPruned: count > 3,
     isLong: count > 3,
-    unitMs: undefined,
+    grainMs: undefined,
     memory: [],
     unarchived: new Set(),
     seen: new Set(),
@@ -189,13 +189,13 @@ describe('the rounds of a read beyond memory', () => {
     },
     {
       name: 'many days in steps that are rolled up: the rollup directory, and no samples',
-      facts: factsOf(4, { unitMs: HOUR }),
+      facts: factsOf(4, { grainMs: HOUR }),
       world: { states: ALL_ARCHIVED, rolledUp: [10, 11, 12, 13] },
       rounds: [['manifest 10,11,12,13', 'rollup directory'], ['rollups of 4 days']],
     },
     {
       name: 'many days in steps of which one is not rolled up: its samples, a round later',
-      facts: factsOf(4, { unitMs: HOUR }),
+      facts: factsOf(4, { grainMs: HOUR }),
       world: { states: ALL_ARCHIVED, rolledUp: [10, 11, 12] },
       rounds: [
         ['manifest 10,11,12,13', 'rollup directory'],
@@ -206,7 +206,7 @@ describe('the rounds of a read beyond memory', () => {
     {
       name: 'many days in steps, one open again and one in memory: samples and warm items of these',
       facts: factsOf(4, {
-        unitMs: HOUR,
+        grainMs: HOUR,
         memory: [{ firstMs: START + 2 * DAY_MS, lastMs: START + 2 * DAY_MS }],
       }),
       world: { states: { ...ALL_ARCHIVED, 11: REOPENED }, rolledUp: [10, 11, 12, 13] },
@@ -218,7 +218,7 @@ describe('the rounds of a read beyond memory', () => {
     },
     {
       name: 'a few days in minutes, if most are archived: both directories beside the manifest, and the warm table for none',
-      facts: factsOf(1, { unitMs: MINUTE, isPruned: true, isLong: true }),
+      facts: factsOf(1, { grainMs: MINUTE, isPruned: true, isLong: true }),
       world: { states: { 10: ARCHIVED } },
       rounds: [['manifest 10', 'directory', 'rollup directory'], ['samples 10']],
     },
@@ -237,7 +237,7 @@ describe('the rounds of a read beyond memory', () => {
     { name: 'one that is rolled up is not', rolledUp: [10, 11, 12, 13], isRefused: false },
   ])('$name', ({ rolledUp, isRefused }) => {
     const rounds = () =>
-      roundsOf(planRounds(factsOf(4, { unitMs: HOUR, maxSamples: 1000 })), {
+      roundsOf(planRounds(factsOf(4, { grainMs: HOUR, maxSamples: 1000 })), {
         states: ALL_ARCHIVED,
         rolledUp,
       });

@@ -8,7 +8,7 @@ const place = { tier: 'cold' as const, place: 'k', samples: 90, matched: 40, spa
 const reading: SelectorReading = {
   matchers: [equals('job', 'shop')],
   range: { fromMs: 0, toMs: 4 * DAY },
-  units: undefined,
+  grains: undefined,
   series: 2,
   rolledDays: 0,
   rounds: 2,
@@ -18,7 +18,7 @@ const reading: SelectorReading = {
     cold: { durationMs: 1, samples: 80, places: [1000, 24].map((bytes) => ({ ...place, bytes })) },
   },
 };
-const allowed = { unitMs: 3_600_000, leastRangeMs: 3 * DAY };
+const allowed = { grainMs: 3_600_000, leastRangeMs: 3 * DAY };
 
 test('the explanation has what each selector read from each tier, and what the query used', () => {
   const used = new Map([
@@ -30,7 +30,7 @@ test('the explanation has what each selector read from each tier, and what the q
     reads: [
       {
         ...{ selector: '{job="shop"}', from: 0, to: 345_600, series: 2, rounds: 2, rollupDays: 0 },
-        ...{ read: 'samples', why: 'max_source_resolution allows no stored unit' },
+        ...{ read: 'samples', why: 'max_source_resolution allows no stored rollup' },
         tiers: {
           hot: { samples: 0, places: 0, bytes: 0 },
           warm: { samples: 0, places: 0, bytes: 0 },
@@ -48,17 +48,17 @@ test('the explanation has what each selector read from each tier, and what the q
 
 test.each([
   {
-    ...{ units: { unitMs: 3_600_000, aggregate: 'sum' as const }, days: 4 },
-    ...{ read: 'units of 3600s', why: 'max_source_resolution allows them' },
+    ...{ grains: { grainMs: 3_600_000, aggregate: 'sum' as const }, days: 4 },
+    ...{ read: 'rollups of 3600s', why: 'max_source_resolution allows them' },
   },
-  { units: undefined, days: 2, read: 'samples', why: 'the range is shorter than 3 days' },
+  { grains: undefined, days: 2, read: 'samples', why: 'the range is shorter than 3 days' },
   {
-    ...{ units: undefined, days: 4, read: 'samples' },
+    ...{ grains: undefined, days: 4, read: 'samples' },
     why: 'what the expression does with the selector needs samples',
   },
-])('$read of $days days: $why', ({ units, days, read, why }) => {
+])('$read of $days days: $why', ({ grains, days, read, why }) => {
   const range = { fromMs: 0, toMs: days * DAY };
-  expect(explain([{ ...reading, units, range }], allowed, new Map()).reads).toEqual([
+  expect(explain([{ ...reading, grains, range }], allowed, new Map()).reads).toEqual([
     expect.objectContaining({ read, why }),
   ]);
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Block } from '../../../shared/codec';
-import { AGGREGATES, downsample, type Samples, storedUnitMs } from '../../../shared/model/aggregates';
+import { AGGREGATES, downsample, type Samples, storedGrainMs } from '../../../shared/model/aggregates';
 import { mergeAll } from '../../../shared/model/layout-block';
 import { aggregateDays, findLoneDays } from '../../../shared/query/lone-days';
 
@@ -49,7 +49,7 @@ describe('days that are aggregated as they were read', () => {
           const days =
             lone.length === 0
               ? undefined
-              : aggregateDays(lone, storedUnitMs(stepMs)!, aggregate, undefined)[0];
+              : aggregateDays(lone, storedGrainMs(stepMs)!, aggregate, undefined)[0];
           const rest = samplesOf(mergeAll(others));
           expect(downsample(rest, stepMs, aggregate, days)).toEqual(
             downsample(samplesOf(mergeAll(all)), stepMs, aggregate),

@@ -1,8 +1,8 @@
 import type { ManifestDay } from '../../../shared/cold/manifest';
 import type { RolledSource } from '../../../shared/cold/rollup-directory';
 import { RollupWriter } from '../../../shared/cold/rollup-format';
+import { eachValue } from '../../../shared/cold/rollup-grains';
 import { deletionsKey, RolledDays, spanOf } from '../../../shared/cold/rollup-span';
-import { eachValue } from '../../../shared/cold/rollup-units';
 import type { VersionedDeletion } from '../../../shared/model/deletion';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
@@ -29,21 +29,21 @@ const stateOf = (day: string) => Buffer.from(day.slice(2)).toString('hex');
 
 /** The rollups of both months, made of {@link archived} as it is by default. */
 function listed(
-  unitMs: number,
+  grainMs: number,
   {
     deletions = '',
     groups = [WHOLE],
     omitted = [],
   }: { deletions?: string; groups?: readonly GroupId[]; omitted?: readonly GroupId[] } = {},
 ): Map<string, RolledSource> {
-  const spans = new Map(DAYS.map((day) => [spanOf(unitMs, day).name, spanOf(unitMs, day)]));
+  const spans = new Map(DAYS.map((day) => [spanOf(grainMs, day).name, spanOf(grainMs, day)]));
   return new Map(
     [...spans].map(([name, span]) => {
       const days = new RolledDays(span);
-      for (const day of DAYS) if (spanOf(unitMs, day).name === name) days.set(day, stateOf(day));
-      const writer = new RollupWriter(unitMs);
-      const unit = Float64Array.of(LAST_MS);
-      const series = [{ starts: unit, counts: Float64Array.of(1), values: eachValue(() => unit) }];
+      for (const day of DAYS) if (spanOf(grainMs, day).name === name) days.set(day, stateOf(day));
+      const writer = new RollupWriter(grainMs);
+      const grain = Float64Array.of(LAST_MS);
+      const series = [{ starts: grain, counts: Float64Array.of(1), values: eachValue(() => grain) }];
       for (const group of groups) writer.addGroup(group, { layout, series, days: days.bytes, deletions });
       return [
         name,
@@ -71,10 +71,10 @@ const erasure = { fromMs: deletion.fromMs, toMs: deletion.toMs };
 
 function facts(changed: Partial<RollupFacts> = {}): RollupFacts {
   return {
-    unitMs: HOUR,
+    grainMs: HOUR,
     range: { fromMs: FIRST_MS, toMs: LAST_MS + DAY },
     entries: DAYS.map((day) => archived(day)),
-    listed: listed(changed.unitMs ?? HOUR),
+    listed: listed(changed.grainMs ?? HOUR),
     groups: [WHOLE],
     isElsewhere: () => false,
     deletions: [],
@@ -95,21 +95,21 @@ const withLast = (last: ManifestDay) => [archived(DAYS[0]), archived(DAYS[1]), l
 
 test.each<{ name: string; changed?: Partial<RollupFacts>; samples: readonly string[]; ranges?: string }>([
   { name: 'all days that are rolled up, one object a month', samples: [] },
-  { name: 'all days by the day, one object a year', changed: { unitMs: DAY }, samples: [] },
-  { name: 'all days by the minute, one object a day', changed: { unitMs: MINUTE }, samples: [] },
+  { name: 'all days by the day, one object a year', changed: { grainMs: DAY }, samples: [] },
+  { name: 'all days by the minute, one object a day', changed: { grainMs: MINUTE }, samples: [] },
   {
     name: 'the whole minutes of a range that ends within an hour',
-    changed: { unitMs: MINUTE, range: { fromMs: FIRST_MS + MINUTE, toMs: LAST_MS + 7 * MINUTE } },
+    changed: { grainMs: MINUTE, range: { fromMs: FIRST_MS + MINUTE, toMs: LAST_MS + 7 * MINUTE } },
     samples: [],
   },
   {
     name: 'no day by the minute where the minutes of a group were left out',
-    changed: { unitMs: MINUTE, groups: [WHOLE, HALF], listed: listed(MINUTE, { omitted: [HALF] }) },
+    changed: { grainMs: MINUTE, groups: [WHOLE, HALF], listed: listed(MINUTE, { omitted: [HALF] }) },
     samples: DAYS,
   },
   {
     name: 'days by the minute where those of a group that was not asked for were left out',
-    changed: { unitMs: MINUTE, listed: listed(MINUTE, { omitted: [HALF] }) },
+    changed: { grainMs: MINUTE, listed: listed(MINUTE, { omitted: [HALF] }) },
     samples: [],
   },
   {
@@ -124,7 +124,7 @@ test.each<{ name: string; changed?: Partial<RollupFacts>; samples: readonly stri
   },
   {
     name: 'no day that the range cuts, by the day',
-    changed: { unitMs: DAY, range: { fromMs: FIRST_MS, toMs: LAST_MS + HOUR } },
+    changed: { grainMs: DAY, range: { fromMs: FIRST_MS, toMs: LAST_MS + HOUR } },
     samples: [DAYS[2]],
   },
   {
@@ -168,7 +168,7 @@ test.each<{ name: string; changed?: Partial<RollupFacts>; samples: readonly stri
   },
   { name: 'nothing where nothing is listed', changed: { listed: new Map() }, samples: DAYS },
   {
-    name: 'no day of which groups of two splits have units',
+    name: 'no day of which groups of two splits have grains',
     changed: { groups: [WHOLE, HALF], listed: listed(HOUR, { groups: [WHOLE, HALF] }) },
     samples: [DAYS[2]],
   },
@@ -185,16 +185,16 @@ test.each<{ name: string; changed?: Partial<RollupFacts>; samples: readonly stri
   );
   for (const { ranges, days } of plan.rollups) expect(ranges.flatMap(daysOf)).toHaveLength(days);
   expect(plan.rollups.map(({ source: { span } }) => span.name)).toEqual([
-    ...new Set(rolled.map(({ day }) => spanOf(asked.unitMs, day).name)),
+    ...new Set(rolled.map(({ day }) => spanOf(asked.grainMs, day).name)),
   ]);
 });
 
 test('neighbouring days of a rollup are one range; the ranges of two months are two', () => {
   const ranges = (changed: Partial<RollupFacts>) =>
     planRollups(facts(changed)).rollups.map((of) => of.ranges);
-  expect(ranges({ unitMs: DAY })).toEqual([[{ fromMs: FIRST_MS, toMs: LAST_MS + DAY }]]);
-  expect(ranges({ unitMs: HOUR })).toHaveLength(2);
-  expect(ranges({ unitMs: DAY, entries: [archived(DAYS[0]), archived(DAYS[2])] })).toEqual([
+  expect(ranges({ grainMs: DAY })).toEqual([[{ fromMs: FIRST_MS, toMs: LAST_MS + DAY }]]);
+  expect(ranges({ grainMs: HOUR })).toHaveLength(2);
+  expect(ranges({ grainMs: DAY, entries: [archived(DAYS[0]), archived(DAYS[2])] })).toEqual([
     [
       { fromMs: FIRST_MS, toMs: FIRST_MS + DAY },
       { fromMs: LAST_MS, toMs: LAST_MS + DAY },

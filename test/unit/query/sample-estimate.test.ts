@@ -51,7 +51,7 @@ test('the entry of an earlier object is not used', () => {
   expect(estimateSamples(asksOf([chunkOf(0)], 'earlier'), selectionOf(1), HOUR)).toBe(0);
 });
 
-test('units of rollups count as samples', () => {
+test('grains of rollups count as samples', () => {
   const rollups = [{ days: 30 }, { days: 2 }] as unknown as Parameters<typeof estimateSamples>[0]['rollups'];
   expect(estimateSamples({ ...(rollups && { rollups }) }, selectionOf(2), HOUR)).toBe(32 * 24 * 2);
 });

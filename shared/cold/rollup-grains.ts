@@ -1,29 +1,29 @@
 import { type Block, sampleCount } from '../codec';
-import { isStorable, type Samples, type Units, unitsIn } from '../model/aggregates';
+import { type Grains, grainsIn, isStorable, type Samples } from '../model/aggregates';
 import { concat } from '../model/columns';
 import type { Layout } from '../model/layout';
 import { SharedTimes } from '../model/shared-times';
 
-/** The values stored for each unit (a minute, an hour or a day), besides its number of samples. */
+/** The values stored for each grain (a minute, an hour or a day), besides its number of samples. */
 export const ROLLED_VALUES = ['sum', 'min', 'max', 'first', 'last'] as const;
 export type RolledValue = (typeof ROLLED_VALUES)[number];
 
-/** The units of a series that have samples, ascending. */
+/** The grains of a series that have samples, ascending. */
 export interface RolledSeries {
-  /** Starts of the units, ms since epoch. */
+  /** Starts of the grains, ms since epoch. */
   readonly starts: Float64Array;
   readonly counts: Float64Array;
   readonly values: Readonly<Record<RolledValue, Float64Array>>;
 }
 
-/** The units of a group's series, in the order of the layout. */
+/** The grains of a group's series, in the order of the layout. */
 export interface RolledGroup {
   readonly layout: Layout;
   readonly series: readonly RolledSeries[];
 }
 
 const NONE = new Float64Array(0);
-export const NO_UNITS: RolledSeries = {
+export const NO_GRAINS: RolledSeries = {
   starts: NONE,
   counts: NONE,
   values: { sum: NONE, min: NONE, max: NONE, first: NONE, last: NONE },
@@ -34,39 +34,39 @@ export const NO_UNITS: RolledSeries = {
  *
  * @returns undefined when a sum cannot be stored: see {@link isStorable}
  */
-export function rollUp(block: Block, unitMs: number): RolledSeries[] | undefined {
-  if (sampleCount(block) === 0) return block.columns.map(() => NO_UNITS);
+export function rollUp(block: Block, grainMs: number): RolledSeries[] | undefined {
+  if (sampleCount(block) === 0) return block.columns.map(() => NO_GRAINS);
   const { timestamps } = block;
   const series: RolledSeries[] = [];
   const shared = new SharedTimes();
   for (const { rows, values } of block.columns) {
     const times = rows === undefined ? timestamps : Float64Array.from(rows, (row) => timestamps[row]!);
-    const rolled = rollUpSeries({ timestamps: times, values }, unitMs, shared);
+    const rolled = rollUpSeries({ timestamps: times, values }, grainMs, shared);
     if (rolled === undefined) return undefined;
     series.push(rolled);
   }
   return series;
 }
 
-function rollUpSeries(samples: Samples, unitMs: number, shared: SharedTimes): RolledSeries | undefined {
-  if (samples.timestamps.length === 0) return NO_UNITS;
-  const sums = unitsIn(samples, unitMs, 'sum', shared);
+function rollUpSeries(samples: Samples, grainMs: number, shared: SharedTimes): RolledSeries | undefined {
+  if (samples.timestamps.length === 0) return NO_GRAINS;
+  const sums = grainsIn(samples, grainMs, 'sum', shared);
   if (!isStorable(sums)) return undefined;
-  const of = (units: Units) => Float64Array.from(units.values);
+  const of = (grains: Grains) => Float64Array.from(grains.values);
   return {
     starts: Float64Array.from(sums.starts),
-    counts: of(unitsIn(samples, unitMs, 'count', shared)),
+    counts: of(grainsIn(samples, grainMs, 'count', shared)),
     values: {
       sum: of(sums),
-      min: of(unitsIn(samples, unitMs, 'min', shared)),
-      max: of(unitsIn(samples, unitMs, 'max', shared)),
-      first: of(unitsIn(samples, unitMs, 'first', shared)),
-      last: of(unitsIn(samples, unitMs, 'last', shared)),
+      min: of(grainsIn(samples, grainMs, 'min', shared)),
+      max: of(grainsIn(samples, grainMs, 'max', shared)),
+      first: of(grainsIn(samples, grainMs, 'first', shared)),
+      last: of(grainsIn(samples, grainMs, 'last', shared)),
     },
   };
 }
 
-/** Returns the units that start in a half-open range. */
+/** Returns the grains that start in a half-open range. */
 export function sliceRolled(rolled: RolledSeries, fromMs: number, toMs: number): RolledSeries {
   const { starts } = rolled;
   let first = 0;
@@ -78,10 +78,10 @@ export function sliceRolled(rolled: RolledSeries, fromMs: number, toMs: number):
     : mapRolled(rolled, (column) => column.subarray(first, end));
 }
 
-/** Joins parts whose units are consecutive. */
+/** Joins parts whose grains are consecutive. */
 export function joinRolled(parts: readonly RolledSeries[]): RolledSeries {
   const full = parts.filter(({ starts }) => starts.length > 0);
-  if (full.length <= 1) return full[0] ?? NO_UNITS;
+  if (full.length <= 1) return full[0] ?? NO_GRAINS;
   return {
     starts: concat(full.map(({ starts }) => starts)),
     counts: concat(full.map(({ counts }) => counts)),
