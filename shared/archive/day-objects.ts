@@ -5,10 +5,13 @@ import type { GroupId } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import type { ClosedDay } from './rollup-plan';
 
-/** Most groups whose layouts are read at the same time. */
+/** Groups whose layouts are read at the same time, and layouts of one group. */
 const PARALLEL = 8;
 
-/** The archived objects of days. Each is opened once, and then shared by all groups. */
+/**
+ * Reads archived days to make rollups of them. Opens each object of a day once, and keeps it open for all
+ * groups of the day.
+ */
 export class DayObjects {
   private readonly opened = new Map<
     string,
@@ -17,13 +20,14 @@ export class DayObjects {
 
   constructor(private readonly cold: ColdTier) {}
 
+  /** Returns the groups that have samples on a day. */
   async groups(day: ClosedDay): Promise<GroupId[]> {
     return (await this.open(day)).flatMap(({ groups }) => [...groups.keys()]);
   }
 
   /**
-   * Returns the groups with at most `denseSamples` samples a series on average. Uses only layouts and numbers
-   * of samples from the object's index, so no sample is read.
+   * Returns the groups of a day with at most `denseSamples` samples a series on average. It needs only the
+   * layouts and the numbers of samples, which the index of an object has, so it reads no sample.
    */
   async sparseGroups(day: ClosedDay, denseSamples: number): Promise<GroupId[]> {
     const all = (await this.open(day)).flatMap(({ object, groups }) =>
@@ -39,6 +43,7 @@ export class DayObjects {
     return sparse.flat();
   }
 
+  /** Loads the chunks of a group on a day. */
   async load(day: ClosedDay, group: GroupId) {
     const found = (await this.open(day)).flatMap(({ object, groups }) =>
       (groups.get(group) ?? []).map((chunk) => object.reader.load(chunk)),

@@ -26,30 +26,31 @@ export interface ArchiveDependencies {
   readonly directory: Directory;
   readonly now: () => number;
   /**
-   * Called when a partition-day expires, to remove further data about it that can no longer be read. May be
-   * called repeatedly for the same day.
+   * Called when a day of a partition expires. Each function removes further data about the day, which nobody
+   * can read any more. They may be called again for the same day.
    */
   readonly onExpiry?: readonly ((ref: PartitionRef, day: Day) => Promise<void>)[];
 }
 
 export interface ArchiveLimits {
-  /** Size at which a part ends: the day's next group begins another part. */
+  /** Size at which the archiver ends an object, in bytes. The day's next group then begins another object. */
   readonly partBytes: number;
-  /** Asked before each group. True stops the archiver, which saves the attempt for the next invocation. */
+  /** Asked before each group. If true, the archiver saves its attempt and stops; the next call continues. */
   readonly mustStop: () => boolean;
 }
 
 const DEFAULT_LIMITS: ArchiveLimits = { partBytes: 256 * 1024 * 1024, mustStop: () => false };
-/** Most warm items in a part. The writer holds their revisions, some 100 MB in memory. */
+/** Most warm items in one object. The writer holds their revisions in memory, some 100 MB for so many items. */
 const MAX_PART_ITEMS = 500_000;
 
 /**
- * Archives a partition-day if it is open. Rewrites those parts that lack warm items or have deleted samples,
- * and commits all parts to the manifest at once. Idempotent. After a crash or a stop, the next call continues
- * with the attempt's finished parts, which are stored next to the manifest.
+ * Archives a day of a partition, if it is open. A day is stored as parts, one object each. The archiver
+ * rewrites the parts that lack warm items or still have deleted samples, and commits all parts to the manifest
+ * at once. Calling it again does no harm. After a crash or a stop, the next call continues with the parts that
+ * the attempt has finished, which are listed in a table next to the manifest.
  *
- * @returns false when the day is still open, because the archiver was stopped or another one came first
- * @throws {FewerSamplesError}
+ * @returns false if the day is still open, because the archiver was stopped or another one committed first
+ * @throws {FewerSamplesError} when the new objects lack samples that nobody deleted
  */
 export async function archiveDay(
   dependencies: ArchiveDependencies,
@@ -58,7 +59,8 @@ export async function archiveDay(
   limits: ArchiveLimits = DEFAULT_LIMITS,
 ): Promise<boolean> {
   const { manifest, now } = dependencies;
-  // Read the entry before the warm items, so that a flush announced after this leaves the day open.
+  // Read the entry before the warm items. A flush that comes later changes the entry's count of changes, so
+  // the commit below leaves the day open.
   const entry = await manifest.get(ref, day);
   if (entry === undefined) return true;
   const { committed: base } = entry;
@@ -67,8 +69,8 @@ export async function archiveDay(
     return true;
   }
   const found = await manifest.attempts.get(ref, day);
-  // A resumed attempt keeps the day's count of changes from when it began, because the parts that it wrote
-  // first do not include changes made since then.
+  // A resumed attempt keeps the count of changes that it began with. The parts that it wrote first lack the
+  // changes made since then.
   const begun: Attempt =
     found !== undefined && found.attempt.base === base
       ? found.attempt
@@ -81,12 +83,12 @@ export async function archiveDay(
     const archived = { changes: begun.changes, parts, atMs: now() };
     const committed = await manifest.commit(ref, day, base, archived);
     if (committed === undefined) {
-      // The attempt began before the other archiver's commit, so it can never be committed.
+      // Another archiver has committed since this attempt began, so this attempt can never be committed.
       await archiving.end();
       await archiving.discard();
       return false;
     }
-    // Reads that use the old manifest entry notice that its objects are gone, and start again.
+    // A read that still uses the old manifest entry finds that its objects are gone, and begins again.
     await sweepDay(dependencies, ref, day, archived, committed);
   }
   await archiving.end();
@@ -94,8 +96,11 @@ export async function archiveDay(
 }
 
 /**
- * Removes objects of a partition-day that a commit replaced or that earlier attempts left. Spares objects
- * with a higher count of changes: they belong to attempts that may still be committed.
+ * Removes the objects of a partition's day that the committed state does not name: those that the commit
+ * replaced, and those that earlier attempts left. Keeps objects whose key has a higher count of changes than
+ * the commit. They belong to attempts that may still be committed.
+ *
+ * @param committed the entry's text as committed, so that a later commit is not marked as swept
  */
 async function sweepDay(
   { cold, manifest }: Pick<ArchiveDependencies, 'cold' | 'manifest'>,
@@ -110,26 +115,26 @@ async function sweepDay(
   await manifest.markSwept(ref, day, committed);
 }
 
-/** Warm items' sort keys and revisions, ordered by sort key. */
+/** Sort keys and revisions of warm items, ordered by sort key. */
 type RevisionList = readonly (readonly [sortKey: string, revision: string])[];
 
 /** The input for writing a range of groups. */
 interface Source {
   readonly works: Iterable<GroupWork> | AsyncIterable<GroupWork>;
   readonly deletionsOf: DeletionsOf;
-  /** The part that is being replaced. */
+  /** The archived object that is being replaced; undefined if the range was never archived. */
   readonly object?: OpenArchive;
   /**
-   * Those of the replaced part's warm items that still exist. The new part lists them too, so that they are
-   * purged.
+   * The warm items that the replaced object lists and that still exist. The new object lists them too, so that
+   * a purge finds them.
    */
   readonly held?: RevisionList;
 }
 
-/** One invocation's work on a day: goes through its ranges and collects the parts. */
+/** The work of one call on a day: archives range after range of groups, and collects the parts. */
 class DayArchiving {
   private readonly parts: ArchivedPart[];
-  /** Whether the attempt was saved after the last object was written. */
+  /** Whether the stored attempt names every part of this one. */
   private isSaved = true;
 
   constructor(
@@ -138,13 +143,17 @@ class DayArchiving {
     private readonly ref: PartitionRef,
     private readonly day: Day,
     private readonly begun: Attempt,
-    /** The attempt as the table has it; undefined when there is none. */
+    /** The attempt's text in the table; undefined if the table has none. */
     private stored: string | undefined,
   ) {
     this.parts = [...begun.parts];
   }
 
-  /** Archives a range of groups. @returns false when the archiver was stopped, or another one came first */
+  /**
+   * Archives a range of groups.
+   *
+   * @returns false if the archiver was stopped, or another one committed first
+   */
   async archive(range: DayRange): Promise<boolean> {
     const { dependencies, ref, day } = this;
     const { warm, cold, manifest } = dependencies;
@@ -177,34 +186,42 @@ class DayArchiving {
     return true;
   }
 
-  /** Ends the last part. @returns all parts; none when the day never had any data */
+  /**
+   * Returns all parts, to commit. If every sample of an archived day was deleted, writes an object without
+   * samples, because a commit needs a part. Returns none if the day never had any data.
+   */
   async finish(): Promise<readonly ArchivedPart[]> {
     if (this.parts.length === 0 && this.begun.base !== undefined)
       await this.endPart(this.beginPart(FIRST_GROUP), []);
     return this.parts;
   }
 
-  /** Deletes the stored attempt. */
+  /** Deletes the stored attempt, if this call stored or found one. */
   async end(): Promise<void> {
     if (this.stored !== undefined)
       await this.dependencies.manifest.attempts.end(this.ref, this.day, this.stored);
   }
 
   /**
-   * Removes the attempt's objects after a conditional write failed. The write may in fact have succeeded, with
-   * its reply lost, and another archiver may have continued from it. So objects that the manifest or the
-   * stored attempt names are kept.
+   * Removes the objects of this attempt after a conditional write failed. Keeps those that the manifest or the
+   * stored attempt names: the write may have succeeded although its reply was lost, and another archiver may
+   * have continued from it.
    */
   async discard(): Promise<void> {
     const { cold, manifest } = this.dependencies;
-    // Read the attempt first: the other archiver moves its parts from the attempt to the manifest.
+    // Read the attempt first. Another archiver moves parts from the attempt to the manifest, so this order
+    // cannot miss a part.
     const { attempt } = (await manifest.attempts.get(this.ref, this.day)) ?? {};
     const { archived } = (await manifest.get(this.ref, this.day)) ?? {};
     const named = new Set([...(attempt?.parts ?? []), ...(archived?.parts ?? [])].map(({ key }) => key));
     for (const { key } of this.parts) if (!named.has(key)) await cold.remove(key);
   }
 
-  /** Writes a range's groups into one or more parts of limited size. */
+  /**
+   * Writes the groups of a range into one or more parts of limited size.
+   *
+   * @returns false if the archiver was stopped, or another one came first
+   */
   private async write(range: DayRange, { works, deletionsOf, object, held = [] }: Source): Promise<boolean> {
     const { dependencies, limits, ref, day } = this;
     const limit = partLimit(range.part, limits.partBytes);
@@ -247,7 +264,12 @@ class DayArchiving {
     this.isSaved = false;
   }
 
-  /** Saves the attempt. @returns false when another archiver came first */
+  /**
+   * Stores the attempt, so that the next call can continue it.
+   *
+   * @param nextGroup the group with which the next call begins
+   * @returns false if another archiver has stored or ended the attempt
+   */
   private async save(nextGroup: GroupId): Promise<boolean> {
     if (this.isSaved) return true;
     const { manifest, now } = this.dependencies;

@@ -1,18 +1,23 @@
 /**
- * Shares a few lanes among the work of several owners. The next item is taken from the owner with the fewest
- * items in progress and, among equals, from the one that has waited longest. So an owner whose work takes
- * long or fails does not delay the others.
+ * Divides a few concurrent lanes among several owners, such as tenants. A free lane takes an item of the owner
+ * with the fewest items in progress and, among equals, of the one that has waited longest. So an owner whose
+ * work takes long or fails does not delay the others.
  */
 export class FairQueue<T> {
   private readonly owners: { readonly waiting: T[]; running: number; servedAt: number }[];
   private served = 0;
 
-  /** @param work each owner's items, in the order in which to do them */
+  /** @param work the items of each owner, in the order in which to do them */
   constructor(work: Iterable<readonly T[]>) {
     this.owners = [...work].map((waiting) => ({ waiting: [...waiting], running: 0, servedAt: 0 }));
   }
 
-  /** Runs all work in the given number of lanes. `run` must not throw. */
+  /**
+   * Runs all work.
+   *
+   * @param lanes number of items in progress at the same time
+   * @param run does one item; it must not throw, since an error ends the whole call
+   */
   async drain(lanes: number, run: (item: T) => Promise<void>): Promise<void> {
     const lane = async () => {
       for (let owner = this.next(); owner !== undefined; owner = this.next()) {

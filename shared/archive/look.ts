@@ -2,31 +2,32 @@ import { isOpen, type ManifestDay } from '../cold/manifest';
 import { DAY_MS } from '../model/duration';
 import { type Day, dayOf, dayStartMs, type PartitionRef } from '../model/placement';
 
-/** How long after its due date a day is checked every hour. */
+/** A day is checked every hour until this long after it was due to be archived, in ms. */
 const RECENT_MS = 3 * DAY_MS;
-/** A partition's full check takes place in one of these hours of the day. */
+/** Hours of a day. Each partition is checked completely in one of them, which spreads the work. */
 const TURNS = 24;
 
-/** The partitions and days that an invocation of the archiver checks. */
+/** The partitions and days that one run of the archiver checks. */
 export interface Look {
   readonly partitions: readonly PartitionRef[];
-  /** The first day to check of a partition; undefined: every day. */
+  /** The first day of a partition to check; undefined checks every day. */
   readonly fromDay: (ref: PartitionRef) => Day | undefined;
 }
 
-/** Makes an operator's command check every day of all partitions. */
+/** Returns the look of an operator's command: every day of all partitions. */
 export function wholeLook(partitions: readonly PartitionRef[]): Look {
   return { partitions, fromDay: () => undefined };
 }
 
 /**
- * Decides what the hourly archiver checks: each hour, recent days of the registered partitions; and once a
- * day, at an hour that depends on the partition, every day of every partition. The daily check finds old days
- * that a deletion or an import opened, which is rare, and partitions that an earlier release did not
- * register.
+ * Decides what a run of the hourly archiver checks. Every run checks the recent days of registered partitions.
+ * Once a day, at an hour that depends on the partition, a run checks all days of the partition, registered or
+ * not. The daily check finds old days that a deletion or an import opened, which is rare, and partitions that
+ * an earlier release did not register.
  *
- * @param registered partitions of any tenant, in any order
- * @param maxAgeMs age from which posts no longer open a day: `archiveAfter` plus `maxSampleAge`
+ * @param partitions all partitions
+ * @param registered partitions that have been written to memory, in any order
+ * @param maxAgeMs age from which a post can no longer open a day, in ms: `archiveAfter` plus `maxSampleAge`
  */
 export function hourlyLook(
   partitions: readonly PartitionRef[],
@@ -43,8 +44,10 @@ export function hourlyLook(
 }
 
 /**
- * Selects the partitions whose rollups may be out of date: those with a day that was archived or removed
- * recently, and those of which every day was checked, because rollups may just have been switched on.
+ * Selects the partitions whose rollups a run should check. These are the active partitions, and those of which
+ * the run checked every day: rollups may have been switched on after the days were archived.
+ *
+ * @param active partitions with a day that was archived or removed recently
  */
 export function partitionsToRollUp(
   { partitions, fromDay }: Look,
@@ -53,14 +56,15 @@ export function partitionsToRollUp(
   return partitions.filter((ref) => active.has(ref) || fromDay(ref) === undefined);
 }
 
+/** Whether the present hour of the day is the one in which a partition is checked completely. */
 function hasTurn({ tenantId, partition }: PartitionRef, nowMs: number): boolean {
   const turn = (Buffer.from(tenantId, 'base64url')[0]! + partition) % TURNS;
   return turn === Math.floor((nowMs * TURNS) / DAY_MS) % TURNS;
 }
 
 /**
- * Whether an open day should have been archived more than a day ago. The archiver was then off, and older
- * days may be overdue too.
+ * Whether a day is open although it should have been archived more than a day ago. In that case the archiver
+ * was off, and older days may be overdue too.
  */
 export function isLongOverdue(entry: ManifestDay, nowMs: number, archiveAfterMs: number): boolean {
   return isOpen(entry) && nowMs - dayStartMs(entry.day) - DAY_MS > archiveAfterMs + DAY_MS;

@@ -1,14 +1,14 @@
 import { sampleCount } from '../codec';
 import { type LayoutBlock, mergeLayoutBlocks } from '../model/layout-block';
 
-/** Most samples of one archived chunk, unless a single block has more. */
+/** Most samples in an archived chunk, unless blocks that overlap in time have more. */
 const MAX_CHUNK_SAMPLES = 1_000_000;
 
 /**
- * Merges a group's blocks into a few that do not overlap in time.
+ * Merges the blocks of a group into a few blocks that do not overlap in time.
  *
  * @param blocks in any order; none may be empty
- * @param maxSamples a block that would exceed this ends before the next input block, unless the two overlap
+ * @param maxSamples most samples in a returned block. Blocks that overlap in time are merged even beyond it
  * @returns blocks in ascending order of time
  */
 export function mergeInTime(

@@ -12,30 +12,34 @@ import { mergeInTime } from './merge';
 import type { GroupCompaction } from './plan';
 
 /**
- * The new object would hold fewer samples than the one it replaces, although none were deleted. That is a
- * defect, so the object is not written.
+ * The new object would hold fewer samples than the one that it replaces, not counting deleted samples. That is
+ * a defect of the archiver, so the object is not written.
  */
 export class FewerSamplesError extends Error {
   override readonly name = 'FewerSamplesError';
 }
 
-/** A group to be written, with the data that the archiver fetched for it. */
+/** A group to write, with the data that the archiver has fetched for it. */
 export interface PreparedGroup {
   readonly plan: GroupCompaction<ArchivedChunk>;
   readonly deletions: readonly VersionedDeletion[];
   readonly items: readonly LaidOutItem[];
 }
 
+/** A warm item, with the layout of its chunk. */
 export interface LaidOutItem {
   readonly item: WarmItem;
   readonly layout: Layout;
 }
 
-/** Writes a part, which is one object, group by group. */
+/** Writes one part of a day, which is one object, group by group. */
 export class PartWriter {
+  /** Revisions of the warm items that were added, by sort key. */
   private readonly revisions = new Map<string, string>();
+  /** Number of groups added, including those that have no sample left. */
   private groups = 0;
   private samples = 0;
+  /** Samples that the part must have at least: see {@link GroupCompaction.minSamples}. */
   private minSamples = 0;
 
   constructor(
@@ -47,11 +51,12 @@ export class PartWriter {
     return this.upload.key;
   }
 
+  /** Bytes written so far. */
   get bytes(): number {
     return this.upload.bytes;
   }
 
-  /** Number of warm items in the part. */
+  /** Number of warm items that were added. */
   get items(): number {
     return this.revisions.size;
   }
@@ -60,7 +65,11 @@ export class PartWriter {
     return this.groups === 0;
   }
 
-  /** Adds a group. @param reader reader of the part that this one replaces */
+  /**
+   * Adds a group. Call it with groups in ascending order.
+   *
+   * @param reader reads the part that this one replaces; undefined if there is none
+   */
   async add({ plan, deletions, items }: PreparedGroup, reader: ArchiveReader | undefined): Promise<void> {
     const copied: StoredBlock[] = [];
     for (const chunk of plan.copies) copied.push(await reader!.load(chunk));
@@ -80,10 +89,11 @@ export class PartWriter {
   }
 
   /**
-   * Completes the object.
+   * Completes the object, which lists the warm items whose samples it holds.
    *
-   * @param kept revisions of further warm items whose samples the part holds, besides those that were added
-   * @throws {FewerSamplesError}
+   * @param kept sort keys and revisions of warm items that were not added, because a copied chunk has their
+   *   samples
+   * @throws {FewerSamplesError} before the object becomes visible
    */
   async finish(
     kept: Iterable<readonly [sortKey: string, revision: string]>,
@@ -96,11 +106,13 @@ export class PartWriter {
     return { part: { key, etag, bytes, samples, firstGroup }, object };
   }
 
+  /** Gives the object up; it never becomes visible. */
   async abort(): Promise<void> {
     await this.upload.abort();
   }
 }
 
+/** Removes the samples of a block that deletions cover. */
 export function erase({ block, layout }: LayoutBlock, deletions: readonly VersionedDeletion[]): LayoutBlock {
   return { block: eraseSamples(block, erasuresOf(deletions, layout.series)), layout };
 }

@@ -8,7 +8,10 @@ import { isLongOverdue } from './look';
 import { purgeDay } from './purge';
 import { type ExpiredCount, expireDay, isExpired } from './retention';
 
-/** The result of a slice of archiving. Operator commands repeat slices until nothing remains. */
+/**
+ * What one run of the archiver did. A run has limited time, so operator commands repeat it until nothing
+ * remains.
+ */
 export interface ArchiveCount {
   /** Partition-days archived. */
   readonly archived: number;
@@ -17,57 +20,59 @@ export interface ArchiveCount {
   /** Partition-days that are still open. */
   readonly remaining: number;
   /**
-   * Partition-days with warm items that were not purged: the day is not archived, or too young in the
-   * manifest.
+   * Partition-days of which warm items remain after the purge: the archive does not hold them, or has held them
+   * for too short a time. 0 if nothing was to be purged.
    */
   readonly unpurged: number;
-  /** Partition-days removed after the retention, and their objects. */
+  /** Partition-days removed because their retention has ended. */
   readonly expired: number;
+  /** Archive objects removed for that reason. */
   readonly expiredObjects: number;
   /** Partition-days that failed. */
   readonly failed: number;
-  /** How long ago the oldest day that is still open should have been archived; 0 when none is. */
+  /** How long ago the oldest remaining day should have been archived, in ms; 0 if no day is late. */
   readonly lagMs: number;
 }
 
+/** What one run of the archiver should do. */
 export interface ArchiveTask {
-  /** Only days that end at this time or earlier are archived, ms since epoch. */
+  /** Archives only days that end at this time or earlier, in ms since epoch. */
   readonly beforeMs: number;
   /**
-   * The first day to check of a partition; undefined: all days. If the partition is far behind, all its days
-   * are checked anyway.
+   * The first day of a partition to check; undefined checks all days. If an open day is long overdue, all days
+   * of the partition are checked anyway.
    */
   readonly fromDay: (ref: PartitionRef) => Day | undefined;
-  /** How long a partition's samples can be read. Days are removed after that. */
+  /** How long the samples of a partition can be read, in ms. Older days are removed. */
   readonly retentionMs: (ref: PartitionRef) => number;
-  /** How long after its end a day should be archived. */
+  /** How long after its end a day should be archived, in ms. */
   readonly archiveAfterMs: number;
-  /** Bytes of an object: {@link ArchiveLimits}. */
+  /** See {@link ArchiveLimits.partBytes}. */
   readonly partBytes: number;
-  /** Minimum age of a manifest entry for purging its warm items; undefined: nothing is purged. */
+  /** Age from which an archived day is purged of its warm items, in ms; undefined purges nothing. */
   readonly purgeAgeMs: number | undefined;
-  /** Asked before each partition-day. */
+  /** Asked before each partition-day: whether to begin it. */
   readonly hasTime: () => boolean;
-  /** Asked within a partition-day: whether to stop. The next invocation then continues with the day. */
+  /** Asked within a partition-day: whether to stop. The next run continues the day. */
   readonly mustStop: () => boolean;
   /**
-   * Called with partitions whose rollups may be out of date: a day was archived or removed now, or archived
-   * within {@link ACTIVE_MS}.
+   * Called with partitions whose rollups may be out of date: this run archived or removed a day, or a day was
+   * archived within {@link ACTIVE_MS}. May be called several times for a partition.
    */
   readonly onActive?: (ref: PartitionRef) => void;
-  /** Called for every day that was removed because its retention ended. */
+  /** Called for every day of which data was removed because its retention has ended. */
   readonly onExpired?: (ref: PartitionRef, day: Day, count: ExpiredCount) => void;
-  /** Called for every failure; the other days go on. */
+  /** Called for every day that failed. The run goes on with the other days. */
   readonly onFailure: (ref: PartitionRef, day: Day, error: Error) => void;
 }
 
-/** Partition-days worked on at the same time. Each takes at most some 200 MB of memory. */
+/** Partition-days in progress at the same time. Each takes at most some 200 MB of memory. */
 const LANES = 4;
 /** Partitions whose manifests are read at the same time. */
 const LOOKS = 16;
 /**
- * How long after a day was archived each slice checks the partition's rollups. Later, they are checked once a
- * day with the whole partition.
+ * How long after a day was archived each run checks the partition's rollups, in ms. Later, a run checks them
+ * once a day, with all days of the partition.
  */
 const ACTIVE_MS = DAY_MS;
 const FIRST_DAY = '1970-01-01';
@@ -85,8 +90,8 @@ const NOTHING: ArchiveCount = {
 };
 
 /**
- * Archives the open days of partitions and then, if asked to, purges warm items. A failed partition-day does
- * not stop others, and tenants take turns.
+ * Archives the open days of partitions and removes expired days. Then purges warm items, if the task says so.
+ * A day that fails does not stop the others. Tenants take turns.
  */
 export async function archivePartitions(
   dependencies: ArchiveDependencies,
@@ -103,7 +108,7 @@ export async function archivePartitions(
   );
   const { purgeAgeMs } = task;
   if (purgeAgeMs === undefined) return count;
-  // Purge after archiving: it is less urgent.
+  // Purging comes last, because it is less urgent.
   const purged = await eachDay(
     dependencies,
     partitions,
@@ -152,8 +157,10 @@ interface DayOfPartition {
 }
 
 /**
- * Works on those days that have ended and satisfy `isToDo`, several at the same time, with tenants taking
- * turns.
+ * Calls `work` for each day of the partitions that has ended and satisfies `isToDo`. Works on several days at
+ * the same time. Tenants take turns.
+ *
+ * @returns the sum of the counts
  */
 async function eachDay(
   { manifest, now }: ArchiveDependencies,
@@ -177,7 +184,8 @@ async function eachDay(
   let count = NOTHING;
   await new FairQueue(byTenant.values()).drain(LANES, async ({ ref, entry }) => {
     try {
-      // Await before adding: in one expression, `count` would be read before other lanes add to it.
+      // Two statements: in one expression, `count` would be read before the await, and the additions of other
+      // lanes would be lost.
       const result = await work(ref, entry);
       count = add(count, result);
     } catch (error) {

@@ -4,24 +4,23 @@ import type { GroupId } from '../model/placement';
 import { warmKeys } from '../platform/keys';
 import type { GroupRange } from '../warm/warm-tier';
 
-/** Revisions of warm items by sort key. */
+/** Revisions of warm items, by sort key. */
 export type Revisions = ReadonlyMap<string, string>;
 
-/**
- * A range of a day's groups, and the archived part that holds them so far; `part` is undefined before the
- * first archiving.
- */
+/** A range of a day's groups that an archiver works on at once. */
 export interface DayRange extends GroupRange {
+  /** The archived part that holds the groups so far; undefined if the day was never archived. */
   readonly part: ArchivedPart | undefined;
-  /** Whether an attempt has already rewritten the part's first groups. */
+  /** Whether an earlier call of the same attempt has already rewritten the first groups of the part. */
   readonly isCut: boolean;
 }
 
 /**
- * Divides a day's groups into the ranges that an archiver goes through.
+ * Divides the groups of a day into the ranges that an archiver goes through: one for each committed part, or a
+ * single one if there is none.
  *
- * @param parts the day's committed parts
- * @param nextGroup the attempt already has all groups before this one
+ * @param parts the day's committed parts, ordered by group
+ * @param nextGroup the first group that is still to be done; ranges before it are left out
  */
 export function planRanges(parts: readonly ArchivedPart[], nextGroup: GroupId): DayRange[] {
   const whole = parts.length === 0 ? [{ firstGroup: FIRST_GROUP, part: undefined }] : parts.map(partAsRange);
@@ -38,14 +37,21 @@ function partAsRange(part: ArchivedPart) {
 }
 
 /**
- * Returns the size at which the new object of a range ends. A rewritten object may grow to twice the part
- * size before it is split, so that late data does not create very small parts.
+ * Returns the size at which the new object of a range ends, in bytes. A rewritten object is split only beyond
+ * twice `partBytes`, so that late data does not leave a very small second object.
+ *
+ * @param part the part that is rewritten; undefined if the range was never archived
  */
 export function partLimit(part: Pick<ArchivedPart, 'bytes'> | undefined, partBytes: number): number {
   return part === undefined || part.bytes > 1.5 * partBytes ? partBytes : 2 * partBytes;
 }
 
-/** Returns the groups with warm items that an object lacks or has at another revision. */
+/**
+ * Returns the groups with a warm item that the archive lacks, or has at another revision.
+ *
+ * @param warm the items in the warm table
+ * @param held revisions of the items that the archived object lists, by sort key
+ */
 export function changedGroups(warm: Revisions, held: Readonly<Record<string, string>>): Set<GroupId> {
   const changed = new Set<GroupId>();
   for (const [sortKey, revision] of warm)
@@ -53,26 +59,30 @@ export function changedGroups(warm: Revisions, held: Readonly<Record<string, str
   return changed;
 }
 
-/** A part's state before it is rewritten. */
+/** What {@link planPart} needs to know of a part. */
 export interface PartFacts<Chunk extends StoredChunk = StoredChunk> {
-  /** Ordered by group, then time. */
+  /** The chunks of the part's object, ordered by group, then time. */
   readonly chunks: readonly ChunkFacts<Chunk>[];
+  /** The part's {@link changedGroups}. */
   readonly changed: ReadonlySet<GroupId>;
   /**
-   * Whether an attempt has already rewritten the part's first groups. The remaining groups are then rewritten
-   * too, even if unchanged.
+   * Whether an earlier call of the attempt has rewritten the first groups of the part into a new object. The
+   * old object is then given up, so the remaining groups are rewritten too, even if they are unchanged.
    */
   readonly isCut: boolean;
 }
 
+/** What planning needs to know of a chunk in an object. */
 export interface StoredChunk {
   readonly group: GroupId;
+  /** Number of samples. */
   readonly samples: number;
 }
 
+/** A chunk in an object, with the effect of deletions on it. */
 export interface ChunkFacts<Chunk extends StoredChunk> {
   readonly chunk: Chunk;
-  /** How many of its samples were deleted since the chunk was written. */
+  /** Number of its samples that were deleted after the chunk was written. */
   readonly deleted: number;
 }
 
@@ -83,16 +93,17 @@ export interface GroupCompaction<Chunk extends StoredChunk = StoredChunk> {
   readonly copies: readonly Chunk[];
   /** Chunks that are decoded, stripped of deleted samples, and merged with each other and the warm items. */
   readonly merges: readonly Chunk[];
+  /** Whether the group's warm items are read and merged too. */
   readonly readsWarm: boolean;
-  /** Lower bound of the group's samples in the new object: the old object's samples that were not deleted. */
+  /** Samples that the group must have at least in the new object: those of the old one that are not deleted. */
   readonly minSamples: number;
 }
 
 /**
- * Plans how to rewrite a part of an open day.
+ * Plans how to rewrite one part of an open day.
  *
- * @returns the new object's groups, ascending; undefined when the part is already complete, because the
- *   change that opened the day was in another part
+ * @returns the groups of the new object, ascending; undefined if the part needs no change, because the change
+ *   that opened the day concerns another part
  */
 export function planPart<Chunk extends StoredChunk>({
   chunks,
@@ -116,17 +127,23 @@ export function planPart<Chunk extends StoredChunk>({
   });
 }
 
-/** State of a partition-day with warm items, before a purge opens the day's objects. */
+/** What {@link planPurge} needs to know of a partition-day that has warm items. */
 export interface PurgeFacts {
+  /** The day's entry of the manifest; undefined if it has none. */
   readonly entry: ManifestDay | undefined;
   readonly nowMs: number;
-  /** How long the day must have been in the manifest: longer than the longest query (DESIGN.md, rule 5). */
+  /**
+   * How long ago the archiver must have committed the day, in ms. It is longer than the longest query, since a
+   * query that began before the commit still reads the warm items (DESIGN.md, rule 5).
+   */
   readonly ageMs: number;
 }
 
 /**
- * @returns the archived day whose objects decide on the purge; undefined when the day is open or too young to
- *   purge
+ * Decides whether a day may be purged.
+ *
+ * @returns the archived day, whose objects say which items may go; undefined if the day is not archived, is
+ *   open, or was committed too recently
  */
 export function planPurge({ entry, nowMs, ageMs }: PurgeFacts): ArchivedDay | undefined {
   const archived = entry?.archived;
@@ -134,13 +151,13 @@ export function planPurge({ entry, nowMs, ageMs }: PurgeFacts): ArchivedDay | un
   return archived;
 }
 
-/** A purge's decision about a part, after reading its object. */
+/** What a purge does with the warm items of one part, decided after reading the part's object. */
 export type RemovalPlan =
-  /** The object is not the one that was committed. The day is opened, so that an archiver repairs it. */
+  /** Open the day, so that an archiver repairs it: the object is not the one that was committed. */
   | { readonly act: 'reopen' }
   /**
-   * Remove these items: the object holds them at the same revision. If other items remain, the day is opened,
-   * since nobody would archive them otherwise.
+   * Remove these items: the object holds them at the same revision. If other items remain, the caller opens
+   * the day, because nobody would archive them otherwise.
    */
   | { readonly act: 'remove'; readonly items: Revisions };
 

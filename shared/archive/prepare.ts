@@ -9,20 +9,24 @@ import type { WarmItem, WarmTier } from '../warm/warm-tier';
 import { erase, type LaidOutItem, type PreparedGroup } from './part-writer';
 import type { ChunkFacts, GroupCompaction } from './plan';
 
-/** Groups for which layouts, deletions and warm items are fetched at the same time. */
+/** Number of groups, or sources, whose data is fetched at the same time. */
 const PARALLEL = 32;
-/** Bounds of the groups that are prepared together. */
+/** A batch of groups that are prepared together ends at so many groups, or at so many bytes of warm items. */
 const BATCH_GROUPS = 64;
 const BATCH_BYTES = 8 * 1024 * 1024;
 
-/** A group to be written. */
+/** A group to write into a new object. */
 export interface GroupWork {
   readonly plan: GroupCompaction<ArchivedChunk>;
-  /** The group's warm items. Undefined: they still have to be read, if the plan says so. */
+  /** The group's warm items; undefined if they were not read yet. They are needed only if the plan says so. */
   readonly items: readonly WarmItem[] | undefined;
 }
 
-/** Makes the work for groups that have never been archived. @param items warm items, ordered by group */
+/**
+ * Makes the work for groups that were never archived: each is written from its warm items alone.
+ *
+ * @param items all warm items of the groups, ordered by group
+ */
 export async function* freshGroups(items: AsyncIterable<WarmItem>): AsyncGenerator<GroupWork> {
   let group: WarmItem[] = [];
   const work = (): GroupWork => ({
@@ -39,11 +43,12 @@ export async function* freshGroups(items: AsyncIterable<WarmItem>): AsyncGenerat
   if (group.length > 0) yield work();
 }
 
+/** Returns the deletions of a source. */
 export type DeletionsOf = (sourceId: Id) => Promise<readonly VersionedDeletion[]>;
 
 /**
- * Returns a function that reads each source's deletions only once, so that a plan and its execution use the
- * same ones.
+ * Returns a function that reads the deletions of each source once and remembers them. A plan and its execution
+ * must use the same deletions, although new ones may arrive between the two.
  */
 export function deletionsBySource(catalogue: Catalogue, tenantId: Id): DeletionsOf {
   const found = new Map<Id, Promise<readonly VersionedDeletion[]>>();
@@ -54,7 +59,7 @@ export function deletionsBySource(catalogue: Catalogue, tenantId: Id): Deletions
   };
 }
 
-/** Counts the deleted samples of chunks. Reads only chunks that a deletion may affect. */
+/** Counts the samples of each chunk that deletions cover. Reads only chunks that a deletion may concern. */
 export async function countDeleted(
   reader: ArchiveReader,
   chunks: readonly ArchivedChunk[],
@@ -87,7 +92,10 @@ export interface PrepareDependencies {
   readonly deletionsOf: DeletionsOf;
 }
 
-/** Fetches the data for writing groups. Fetches the next batch while the caller writes the present one. */
+/**
+ * Fetches the data that is needed to write groups, batch by batch. Fetches the next batch while the caller
+ * writes the present one.
+ */
 export async function* prepare(
   dependencies: PrepareDependencies,
   ref: PartitionRef,
@@ -134,7 +142,7 @@ async function prepareGroup(
   return { plan, deletions, items: laidOut };
 }
 
-/** Requests the next value while the caller works on the present one. */
+/** Yields the values of `source`, and requests the next one while the caller works on the present one. */
 async function* ahead<T>(source: AsyncGenerator<T>): AsyncGenerator<T> {
   let next = source.next();
   try {
@@ -145,7 +153,7 @@ async function* ahead<T>(source: AsyncGenerator<T>): AsyncGenerator<T> {
       yield value;
     }
   } finally {
-    // If the caller stops early, nobody handles a failure of the pending request.
+    // If the caller stops early, nobody awaits the pending request, so a failure of it must not go unhandled.
     next.catch(() => {});
   }
 }

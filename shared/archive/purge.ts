@@ -4,18 +4,19 @@ import { type DayRange, planPurge, planRanges, planRemoval } from './plan';
 
 /** The result of purging a partition-day. */
 export interface PurgeCount {
+  /** Warm items removed. */
   readonly items: number;
-  /** Whether warm items remain, because they are too young in the manifest or not in the archive. */
+  /** Whether warm items remain, because the archive lacks them or was committed too recently. */
   readonly remains: boolean;
 }
 
 /**
- * Removes those warm items of a partition-day that the archive holds, each only at the revision that was
- * archived.
+ * Removes the warm items of a partition-day that the archive holds. An item that has changed since it was
+ * archived stays, and the day is opened again.
  *
- * @param ageMs see {@link planPurge}
- * @throws {CorruptArchiveError} when a chunk of an object cannot be read back; then nothing of that part is
- *   removed
+ * @param ageMs see {@link PurgeFacts.ageMs}
+ * @throws {CorruptArchiveError} when a chunk of an object cannot be read back. No item of this object is
+ *   removed then
  */
 export async function purgeDay(
   dependencies: Pick<ArchiveDependencies, 'warm' | 'cold' | 'manifest' | 'now'>,
@@ -52,7 +53,7 @@ async function purgeRange(
   const held = object && { etag: object.etag, warm: await object.reader.warm() };
   const plan = planRemoval(part, held, present);
   if (plan.act === 'reopen') return { items: 0, remains: true };
-  // Read every chunk back before removing the warm items that it replaces.
+  // Before removing warm items, read every chunk of the object that replaces them.
   await object!.reader.verify();
   let items = 0;
   for (const [sortKey, revision] of plan.items) if (await warm.delete(ref, day, sortKey, revision)) items++;

@@ -4,32 +4,32 @@ import { type Day, dayStartMs, type PartitionRef } from '../model/placement';
 import type { ArchiveDependencies } from './execute';
 
 /**
- * How much later than the retention a day is removed. By then, reads that began in time have ended, and clock
- * differences do not matter.
+ * How long after the end of its retention a day is removed, in ms. By then, every read that may still use the
+ * day has ended, even if clocks differ.
  */
 const GRACE_MS = DAY_MS / 24;
 
-/** Whether no sample of a day can be read any more. */
+/** Whether the retention of a day's last sample has ended, so that nobody can read the day any more. */
 export function isExpired(day: Day, nowMs: number, retentionMs: number): boolean {
   return dayStartMs(day) + DAY_MS + GRACE_MS <= nowMs - retentionMs;
 }
 
-/** What was removed from a partition-day. */
+/** What was removed of an expired partition-day. */
 export interface ExpiredCount {
   readonly objects: number;
-  /** Warm items removed from a day that was not archived or not purged. */
+  /** Warm items removed. There are some only if the day was not archived, or not purged. */
   readonly items: number;
   /** Whether nothing is left, including the manifest's entry. */
   readonly isDone: boolean;
 }
 
 /**
- * Removes an expired partition-day: further data (`onExpiry`), warm items, objects, and the manifest's entry
- * last, so that a removal that crashed is found and completed. The day's directory entries, and the layouts
- * of sources without later samples, expire on their own. The bucket keeps old versions of objects for a
- * month.
+ * Removes an expired partition-day: what `onExpiry` removes, then warm items, then objects. The manifest's
+ * entry goes last, so that the next run finds and completes a removal that crashed. DynamoDB's TTL removes the
+ * directory entries of the day, and the layouts of sources without later samples. The bucket keeps old
+ * versions of objects for a month.
  *
- * @param hasTime asked while items are removed
+ * @param hasTime asked while items are removed; false ends the removal, and the next run continues it
  */
 export async function expireDay(
   {
@@ -45,7 +45,8 @@ export async function expireDay(
   for (const remove of onExpiry) await remove(ref, day);
   const { items, isDone } = await warm.erase(ref, day, hasTime);
   if (!isDone) return { objects: 0, items, isDone };
-  // Remove the attempt before the parts it names: it would be resumed if the retention is raised.
+  // Remove an unfinished attempt before the objects that it names. If somebody raises the retention, an
+  // archiver would otherwise resume the attempt without its objects.
   await manifest.attempts.remove(ref, day);
   const keys = await cold.list(ref, day);
   for (const key of keys) await cold.remove(key);

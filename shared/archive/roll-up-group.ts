@@ -10,12 +10,16 @@ import { type Day, dayStartMs, type GroupId } from '../model/placement';
 import type { DayObjects } from './day-objects';
 import type { ClosedDay, SpanPlan } from './rollup-plan';
 
-/** A group with more series than this in a span is not rolled up; reads use its samples. */
+/** A group that has more series than this in one span is not rolled up. Reads of it use samples. */
 const MAX_SERIES = 4096;
 
 /**
- * Makes a group's grains in a span: copies the grains of days that did not change, and aggregates the other
- * days.
+ * Makes the rollup of one group in a span: its aggregates of each hour, day or minute. Copies them from the
+ * old rollup for days that have not changed, and computes them from samples for the other days.
+ *
+ * @param before the group in the old rollup; undefined if the old rollup lacks it
+ * @param deletions all deletions of the group's source
+ * @returns `nothing` if the group has no samples in the span; `excluded` if it cannot be rolled up
  */
 export async function makeGroup(
   group: GroupId,
@@ -51,7 +55,7 @@ export async function makeGroup(
       if (before !== undefined && !isDeletedFrom(day)) copy(day);
     } else if (known?.has(day, entry.archived.identity) && !isDeletedFrom(day)) copy(day);
     else if (before === undefined && copied.days[day]?.[0] === entry.archived.identity)
-      // The day was rolled up before, and had no samples of the group.
+      // The old rollup was made from this state of the day and lacks the group: the day has no sample of it.
       rolledDays.set(day, entry.archived.identity);
     else {
       const rolled = await rollUpDay(group, entry, span.grainMs, days, deletions);
@@ -69,8 +73,9 @@ export async function makeGroup(
 }
 
 /**
- * Aggregates a group's samples of a day. @returns undefined when a sum cannot be stored; reads then use the
- * day's samples
+ * Aggregates the samples of a group on one day.
+ *
+ * @returns `nothing` if it has none; undefined if a sum cannot be stored, so that reads must use the samples
  */
 async function rollUpDay(
   group: GroupId,
@@ -86,7 +91,11 @@ async function rollUpDay(
   return series && { layout, series };
 }
 
-/** Joins the grains of a group's days. @param parts ascending by day */
+/**
+ * Joins the rollups of a group's days into one. A series that a day lacks has no aggregates there.
+ *
+ * @param parts ascending by day
+ */
 function joinGroups(parts: readonly RolledGroup[]): RolledGroup | 'nothing' | 'excluded' {
   const full = parts.filter(({ series }) => series.some(({ starts }) => starts.length > 0));
   if (full.length === 0) return 'nothing';

@@ -6,46 +6,47 @@ import { DENSE_INTERVAL_MS, MINUTE_MS } from '../model/aggregates';
 import { DAY_MS } from '../model/duration';
 import type { Day } from '../model/placement';
 
-/** A group with more samples than this per series and day is dense: minute rollups are stored for it. */
+/** A group with more samples than this a series and day is dense. Only dense groups get minute rollups. */
 export const DENSE_SAMPLES = DAY_MS / DENSE_INTERVAL_MS;
 
-/** A day of a span that is archived and not open. */
+/** An archived day that is not open, so the archive has all of its samples. */
 export interface ClosedDay {
   readonly day: Day;
   readonly archived: ArchivedDay;
 }
 
-/** A span whose objects must be rewritten. */
+/** A span (see {@link RollupSpan}) whose rollup objects must be rewritten. */
 export interface SpanPlan {
   readonly span: RollupSpan;
-  /** The state as stored text, for the commit; undefined when there is none. */
+  /** The span's state as the text that the table has; the commit compares it. Undefined if there is none. */
   readonly previous: string | undefined;
+  /** The decoded `previous`, or {@link NO_STATE}. */
   readonly state: SpanState;
   /**
-   * The span's previous state. The rollup grains of days that have not changed are copied from it. A span of
-   * minute rollups covers only one day, so it is always made from samples.
+   * The state from whose objects the aggregates of unchanged days are copied. It is `state`, except that minute
+   * rollups have {@link NO_STATE}: their span is a single day, which is always made from samples.
    */
   readonly copied: SpanState;
   readonly closed: readonly ClosedDay[];
   /**
-   * Open days. Their grains are copied from the old objects, but reads use these grains only if the day returns
-   * to the archived state from which they were made.
+   * Open days. Their aggregates are copied from the old objects. A read uses them only while the day's archived
+   * state is the one that they were made from.
    */
   readonly open: readonly Day[];
 }
 
-/** A span to remove: its last day has expired, or the stage no longer stores its grain. */
+/** A span whose rollups must be removed: its last day has expired, or the stage no longer stores them. */
 export interface SpanRemoval extends Omit<SpanPlan, 'copied' | 'closed' | 'open'> {
   readonly closed?: undefined;
 }
 
 /**
- * Plans which spans of a partition must be rolled up: those with a day that was archived after their last
- * rollup.
+ * Plans which spans of a partition must be rolled up again, and which removed. A span must be rolled up if an
+ * archived day of it has another state than the one that its rollup was made from.
  *
- * @param days all days of the partition's manifest
- * @param states the directory's states of spans, by sort key
- * @param grainsMs lengths of the grains that the stage stores
+ * @param days all days in the partition's manifest
+ * @param states the stored states of the partition's spans, as texts, by sort key
+ * @param grainsMs the rollup lengths that the stage stores, in ms: an hour, a day, and maybe a minute
  * @param denseSamples see {@link DENSE_SAMPLES}
  */
 export function planSpans(
@@ -56,7 +57,7 @@ export function planSpans(
 ): (SpanPlan | SpanRemoval)[] {
   const plans: (SpanPlan | SpanRemoval)[] = [];
   const seen = new Set<string>();
-  /** A day with too few samples to have a dense group needs no minute rollups. */
+  /** A day with so few samples in total that no group can be dense needs no minute rollups. */
   const mayBeDense = ({ archived }: ManifestDay) =>
     archived === undefined || sizeOf(archived).samples > denseSamples;
   for (const grainMs of grainsMs) {

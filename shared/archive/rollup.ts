@@ -15,57 +15,58 @@ import { makeGroup } from './roll-up-group';
 import { DENSE_SAMPLES, planSpans, type SpanPlan, type SpanRemoval } from './rollup-plan';
 
 /**
- * Rolls archived days up to hours and days, and dense groups also to minutes. A rollup is computed from
- * committed archive objects, and never a running sum, so a replay cannot be counted twice (DESIGN.md, rule
- * 2).
+ * Rolls archived days up: aggregates the samples of each series to hours and days, and those of dense groups
+ * also to minutes. A rollup is always computed from committed archive objects. It is never a running sum, to
+ * which a replay could add a sample twice (DESIGN.md, rule 2).
  */
 
 export interface RollupDependencies {
   readonly cold: ColdTier;
   readonly catalogue: Catalogue;
   readonly manifest: Manifest;
-  /** Undefined when the stage stores no rollups. Existing rollups are kept. */
+  /** Undefined if the stage stores no rollups. Rollups that exist then stay as they are. */
   readonly rollups: RollupDirectory | undefined;
 }
 
 type SpanDependencies = RollupDependencies & { readonly rollups: RollupDirectory };
 
 export interface RollupTask {
-  /** Asked before each span, and before each batch of groups within a span. */
+  /** Asked before each partition and span, and within a span before each group. False ends the run. */
   readonly hasTime: () => boolean;
   /**
-   * Called for every failure. `subject` is the span's name, or `plan` when a partition could not be planned.
-   * Other spans go on.
+   * Called for every failure. `subject` is the span's name, or `plan` if planning failed for the partition. The
+   * run goes on with the other spans.
    */
   readonly onFailure: (ref: PartitionRef, subject: string, error: Error) => void;
   /** @default DENSE_SAMPLES */
   readonly denseSamples?: number;
 }
 
-/** The result of one run of the rollup, which is limited in time. The next run does what is left. */
+/** What one run did. A run has limited time, and the next run does what is left. */
 export interface RollupCount {
-  /** Spans of partitions that were written. */
+  /** Spans of partitions whose rollups were written or removed. */
   readonly rolledUp: number;
-  /** Spans that failed or had no time, and partitions that could not be planned. */
+  /** Spans that failed or for which no time was left, and partitions whose planning failed. */
   readonly left: number;
 }
 
 /**
- * Size at which an object ends, after the source that exceeds it. The new object and the one that it replaces
- * are held in memory.
+ * Size at which a rollup object ends, in bytes. The source that exceeds it is completed first. The new object
+ * and the one that it replaces are held in memory.
  */
 const PART_BYTES = 64 * 1024 * 1024;
 /** Partitions whose days and rollups are checked at the same time. */
 const LOOKS = 16;
-/**
- * Groups that are aggregated at the same time. A batch is held in memory until it is written; the minutes of
- * 256 series take 20 MB.
- */
+/** Groups that are aggregated at the same time. */
 const PARALLEL = 8;
+/**
+ * Groups in a batch, which is held in memory until it is written. Batches of minute rollups are smaller: those
+ * of one group of 256 series take 20 MB.
+ */
 const BATCH = 4 * PARALLEL;
 const MINUTES_BATCH = 4;
 
-/** Brings the rollups of partitions up to date with the manifest. Idempotent. */
+/** Brings the rollups of partitions up to date with the manifest. Calling it again does no harm. */
 export async function rollUpPartitions(
   dependencies: RollupDependencies,
   partitions: readonly PartitionRef[],
@@ -116,11 +117,11 @@ async function plansOf(
 }
 
 /**
- * Writes the objects of a span, lists them in the directory, then commits them. After a crash at any step,
- * the span is written again. If a span is removed, its objects are removed before the commit, since nobody
- * checks the span afterwards.
+ * Writes the objects of a span, lists them in the rollup directory, then commits them. After a crash at any
+ * step, the next run writes the span again. A span that is to be removed loses its objects before the commit,
+ * because nobody looks at it afterwards.
  *
- * @returns false when time was up or another archiver came first
+ * @returns false if time was up, or another archiver committed first
  */
 async function rewriteSpan(
   dependencies: SpanDependencies,
@@ -187,8 +188,8 @@ async function rewriteSpan(
       ? { ...NO_STATE, revision }
       : { revision, days, parts, excluded: [...excluded] };
   if (!(await rollups.commit(ref, span, previous, next))) {
-    // Both archivers have listed objects with the same keys, and it is unknown whose are stored. Making the
-    // span again resolves that.
+    // Another archiver has written objects with the same keys, and nobody knows whose are stored now. So the
+    // span must be made again.
     await rollups.reopen(ref, span);
     return false;
   }
@@ -197,9 +198,9 @@ async function rewriteSpan(
 }
 
 /**
- * Removes objects of a span that a commit replaced or that earlier attempts left. Spares objects with a
- * higher revision: they belong to attempts that may still be committed. After a crash, the rest is removed
- * when the span is next rewritten or removed.
+ * Removes the objects of a span that its state does not name: those that a commit replaced, and those that
+ * earlier attempts left. Keeps objects of a higher revision than the state's. They belong to attempts that may
+ * still be committed. If this crashes, the next rewrite or removal of the span removes the rest.
  */
 async function sweepSpan(
   cold: ColdTier,
@@ -213,10 +214,11 @@ async function sweepSpan(
 }
 
 /**
- * Yields every group of a span that has grains, in ascending order; `rolled` is undefined if the group cannot
- * be rolled up.
+ * Makes and yields every group of a span that has samples there, in ascending order. `rolled` is undefined if
+ * the group cannot be rolled up.
  *
- * @param oldSources receives each source of the old objects, with the key of its object
+ * @param sparse groups to leave out, because they are not dense enough for minute rollups
+ * @param oldSources receives the key of the old object of each source, by the source's id
  */
 async function* groupsOf(
   { cold, catalogue, rollups }: SpanDependencies,
@@ -232,7 +234,7 @@ async function* groupsOf(
   for (const day of changed) for (const group of await days.groups(day)) inDays.add(group);
   const excluded = new Set([...copied.excluded, ...sparse]);
   const batch = span.grainMs === MINUTE_MS ? MINUTES_BATCH : BATCH;
-  /** Reads an old object. If it is lost, schedules the span to be made from the archive alone. */
+  /** Reads from an old object. If it is missing or corrupt, the next run makes the span from samples alone. */
   const readOld = async <T>(read: () => Promise<T | undefined>): Promise<T | undefined> => {
     const found = await read().catch((error) => {
       if (error instanceof CorruptArchiveError) return undefined;
