@@ -6,13 +6,16 @@
  * whose spreading of symbols over states is used here
  */
 
-/** Greatest tableLog. The weights of all symbols add up to 2^tableLog. */
+/**
+ * Greatest `tableLog`: a coder has 2^tableLog states, and the weights of all symbols add up to this number.
+ */
 export const MAX_TABLE_LOG = 11;
 
 const symbolOfState = new Uint8Array(1 << MAX_TABLE_LOG);
+/** For each symbol, the number of its next state while tables are filled; reused by all calls. */
 const nextOfSymbol = new Uint16Array(256);
 
-/** Fills `symbolOfState`: each symbol gets as many states as its weight, spread far apart. */
+/** Fills `symbolOfState`: gives each symbol as many states as its weight, spread far apart. */
 function spreadSymbols(weights: ArrayLike<number>, symbolCount: number, tableLog: number): void {
   const size = 1 << tableLog;
   // An odd step visits every state exactly once.
@@ -26,21 +29,25 @@ function spreadSymbols(weights: ArrayLike<number>, symbolCount: number, tableLog
   }
 }
 
-/** The decoder's table, indexed by state. */
+/** The decoder's table, indexed by the state of the decoder. */
 export interface DecodeTable {
-  /** The symbol of each state. */
+  /** The symbol that the decoder yields in each state. */
   readonly symbols: Uint8Array;
-  /** `base << 4 | count` for each state: the next state is `base` plus the next `count` bits. */
+  /** `base << 4 | count` for each state: the decoder's next state is `base` plus the next `count` bits. */
   readonly steps: Uint16Array;
 }
 
-/** A single table, which is filled again for each sequence. */
+/** The only decoder's table. It is filled again for each sequence, which saves allocations. */
 export const decodeTable: DecodeTable = {
   symbols: symbolOfState,
   steps: new Uint16Array(1 << MAX_TABLE_LOG),
 };
 
-/** @param weights at least 1 each; their sum is 2^tableLog */
+/**
+ * Fills {@link decodeTable}.
+ *
+ * @param weights the weight of each symbol, at least 1; their sum is 2^tableLog
+ */
 export function fillDecodeTable(weights: ArrayLike<number>, symbolCount: number, tableLog: number): void {
   spreadSymbols(weights, symbolCount, tableLog);
   const size = 1 << tableLog;
@@ -58,10 +65,11 @@ const firstState = new Int32Array(256);
 const countOffset = new Int32Array(256);
 
 /**
- * Runs the coder over `symbols[0, count)` from the last symbol to the first, so that the decoder runs
- * forward.
+ * Encodes `symbols[0, count)`. Goes from the last symbol to the first, because a tANS decoder yields symbols
+ * in the opposite order, and readers want to go forward.
  *
- * @param steps receives, for each symbol, `bits << 4 | count`: the bits that the decoder reads after it
+ * @param weights the weight of each symbol, at least 1; their sum is 2^tableLog
+ * @param steps receives `bits << 4 | count` for each symbol: the bits that the decoder reads after it
  * @returns the state in which the decoder begins; it ends in state 0
  */
 export function encodeStates(
@@ -79,8 +87,8 @@ export function encodeStates(
     const weight = weights[symbol]!;
     nextOfSymbol[symbol] = total;
     const most = tableLog - (31 - Math.clz32(weight));
-    // A state x is reduced to weight..2 weight - 1 by writing `most` bits, or one fewer if it is below weight
-    // << most.
+    // Writing `most` bits reduces a state to the range from `weight` to `2 * weight - 1`. A state below
+    // `weight << most` needs one bit fewer.
     countOffset[symbol] = (most << 16) - (weight << most);
     firstState[symbol] = total - weight;
     total += weight;

@@ -1,33 +1,34 @@
 /**
- * Bins: ranges of integers. An integer is written as the symbol of its bin, followed by its offset in the
- * bin. Bins are narrow where values are dense and wide where they are sparse; a frequent value has a bin of
- * width 1, and needs no offset.
+ * Bins: disjoint ranges of integers that together cover all integers of a sequence. An integer is written as
+ * the symbol of its bin, followed by its offset in the bin. Bins are narrow where values are dense and wide
+ * where they are sparse. A frequent value has a bin of its own, and needs no offset.
  *
- * Choosing the bins by dynamic programming, and coding their symbols with tANS, is the idea of pcodec (M.
- * Loncaric, https://arxiv.org/abs/2502.06112).
+ * The codec takes from pcodec (M. Loncaric, https://arxiv.org/abs/2502.06112) to choose bins by dynamic
+ * programming, and to code their symbols with tANS (ans.ts).
  */
 import { bitLength } from './bits';
 
 /**
- * Upper bound on the number of groups, of about equal population, into which values are put before bins are
- * chosen.
+ * Upper bound of `resolution`: the number of groups, with about equally many values, that values are put into
+ * before bins are chosen. A bin is one such group, or several neighbouring ones.
  */
 export const MAX_RESOLUTION = 64;
 /**
- * Upper bound on the number of bins: one for each frequent value, and one for the values between it and the
- * next.
+ * Upper bound of the number of bins: one for each of at most {@link MAX_RESOLUTION} frequent values, and one
+ * for each gap before, between and after them.
  */
 export const MAX_BINS = 2 * MAX_RESOLUTION + 1;
 
-/** `count` bins, in ascending order. */
+/** A list of `count` bins, in ascending order. The arrays have an element for each. */
 export interface Bins {
   count: number;
+  /** The smallest value of each bin. */
   readonly lower: Float64Array;
   /** Number of bits of an offset in each bin, 0 to 53. */
   readonly offsetBits: Uint8Array;
   /** Number of values in each bin. */
   readonly population: Uint32Array;
-  /** Estimated size, which the choice minimizes: bits of all values and of the bins themselves. */
+  /** Estimated bits of all values and of the bins themselves. {@link chooseBins} minimizes it. */
   cost: number;
 }
 
@@ -42,6 +43,7 @@ export function newBins(): Bins {
 }
 
 const LOG2_ENTRIES = 2048;
+/** Logarithms of small integers. Looking them up is faster than calling Math.log2. */
 const LOG2 = Float64Array.from({ length: LOG2_ENTRIES }, (_, i) => Math.log2(i));
 
 const groupLow = new Float64Array(MAX_BINS);
@@ -51,12 +53,12 @@ const bestCost = new Float64Array(MAX_BINS + 1);
 const bestStart = new Uint16Array(MAX_BINS + 1);
 
 /**
- * Chooses bins for the ascending integers `sorted[0, count)`, minimizing the estimated size. First puts
- * neighbours into about `resolution` groups; a value that would fill a group alone gets a group of its own.
- * Then joins groups into bins, optimally.
+ * Chooses the bins that make the ascending integers `sorted[0, count)` smallest, by estimate. First puts
+ * neighbouring integers into about `resolution` groups; an integer that is frequent enough to fill a group
+ * gets one of its own. Then finds the best way to join neighbouring groups into bins.
  *
  * @param resolution at most {@link MAX_RESOLUTION}
- * @param scale number of values that each given value represents, if they are a sample; otherwise 1
+ * @param scale how many values each given value stands for, if they are a sample; otherwise 1
  */
 export function chooseBins(
   sorted: Float64Array,
@@ -68,7 +70,7 @@ export function chooseBins(
   const groupCount = makeGroups(sorted, count, resolution);
   const logTotal = Math.log2(count);
   const perBin = 1 / scale;
-  // Cost of a bin itself: its bounds and weight.
+  // Bits that a bin itself needs, for its bounds and weight.
   const binBits = (BIN_BITS + logTotal / 2) * perBin;
   bestCost[0] = 0;
   for (let end = 1; end <= groupCount; end++) {
@@ -82,8 +84,8 @@ export function chooseBins(
       const width = range < 0x80000000 ? 32 - Math.clz32(range) : bitLength(range);
       const logPopulation = population < LOG2_ENTRIES ? LOG2[population]! : Math.log2(population);
       const ownCost = population * (logTotal - logPopulation + width) + binBits + width * perBin;
-      // Stop: this bin alone costs more than the best choice so far, and including more groups only makes it
-      // dearer.
+      // Stop. This bin alone needs more bits than the best choice so far, and with more groups it would need
+      // even more.
       if (ownCost > least) break;
       const cost = bestCost[start]! + ownCost;
       if (cost < least) {
@@ -107,8 +109,10 @@ export function chooseBins(
   }
 }
 
+/** Estimated bits that a bin takes in the list of bins, apart from those that depend on the data. */
 const BIN_BITS = 11;
 
+/** Fills the arrays of groups. Returns the number of groups. See {@link chooseBins}. */
 function makeGroups(sorted: Float64Array, count: number, resolution: number): number {
   const fill = Math.max(1, Math.ceil(count / resolution));
   let groups = 0;

@@ -4,13 +4,13 @@
  */
 import { CorruptChunkError } from './model';
 
-/** A growing stream of bits. Use one instance repeatedly, to avoid allocation. */
+/** A growing stream of bits. An instance is meant to be reused, which saves allocations. */
 export class BitWriter {
-  /** At least 16 bytes longer than the written part, so that hot loops need not check for each value. */
+  /** At least 16 bytes longer than the written part, so that loops may write small values without checks. */
   bytes = new Uint8Array(1 << 12);
   /** Number of whole bytes written. */
   length = 0;
-  /** The bits of the incomplete byte, fewer than 8, and their number. */
+  /** The bits of the last, incomplete byte; `pendingCount` is their number, at most 7. */
   pending = 0;
   pendingCount = 0;
 
@@ -20,11 +20,12 @@ export class BitWriter {
     this.pendingCount = 0;
   }
 
+  /** Number of bits written. */
   get bitLength(): number {
     return this.length * 8 + this.pendingCount;
   }
 
-  /** Makes room for another `bits` bits. */
+  /** Grows `bytes`, if necessary, so that another `bits` bits fit. */
   reserve(bits: number): void {
     const needed = this.length + Math.ceil(bits / 8) + 16;
     if (needed <= this.bytes.length) return;
@@ -33,7 +34,12 @@ export class BitWriter {
     this.bytes = grown;
   }
 
-  /** @param count 0 to 24; `value` is below 2^count */
+  /**
+   * Writes the lowest bits of an integer.
+   *
+   * @param value from 0 to 2^count - 1
+   * @param count number of bits, 0 to 24
+   */
   write(value: number, count: number): void {
     if (this.length + 16 > this.bytes.length) this.reserve(64);
     let pending = this.pending | (value << this.pendingCount);
@@ -47,7 +53,12 @@ export class BitWriter {
     this.pendingCount = pendingCount;
   }
 
-  /** @param count 0 to 53; `value` is an integer below 2^count */
+  /**
+   * Writes the lowest bits of an integer, like {@link write} but for larger integers.
+   *
+   * @param value an integer from 0 to 2^count - 1
+   * @param count number of bits, 0 to 53
+   */
   writeLong(value: number, count: number): void {
     if (count <= 24) {
       this.write(value, count);
@@ -63,7 +74,7 @@ export class BitWriter {
     this.write(Math.floor(high / 0x1000000), count - 48);
   }
 
-  /** Writes an integer from 0 to 2^53 - 1: the number of bits in 6 bits, then the bits except the highest. */
+  /** Writes an integer from 0 to 2^53 - 1: its number of bits as 6 bits, then its bits except the highest. */
   writeUnsigned(value: number): void {
     const count = bitLength(value);
     this.write(count, 6);
@@ -71,19 +82,20 @@ export class BitWriter {
   }
 
   /**
-   * Writes an integer within 2^53: its magnitude as {@link writeUnsigned} does, then its sign unless it is 0.
+   * Writes an integer between -2^53 and 2^53: its magnitude like {@link writeUnsigned}, then a bit for its
+   * sign, unless it is 0.
    */
   writeSigned(value: number): void {
     this.writeUnsigned(Math.abs(value));
     if (value !== 0) this.write(value < 0 ? 1 : 0, 1);
   }
 
-  /** Fills up the incomplete byte with zeros. */
+  /** Fills the incomplete byte with zero bits, so that the next write begins at a byte. */
   align(): void {
     if (this.pendingCount > 0) this.write(0, 8 - this.pendingCount);
   }
 
-  /** Writes whole bytes, starting at a byte boundary. */
+  /** Writes whole bytes, beginning at the next byte boundary. */
   writeBytes(source: Uint8Array): void {
     this.align();
     this.reserve(source.length * 8);
@@ -92,8 +104,8 @@ export class BitWriter {
   }
 
   /**
-   * Writes an integer in LEB128 at a byte boundary: 7 bits for each byte, lowest first, with the high bit set
-   * on all bytes except the last.
+   * Writes a non-negative integer in LEB128: 7 bits in each byte, lowest first. The high bit is set in all
+   * bytes except the last. The stream must be at a byte boundary.
    */
   writeVarint(value: number): void {
     let rest = value;
@@ -105,11 +117,14 @@ export class BitWriter {
   }
 }
 
-/** Reads bits of `bytes` up to byte `endByte`. Reading beyond it throws CorruptChunkError. */
+/** Reads the bits of `bytes` from a byte up to, but not including, `endByte`. Reading beyond it throws. */
 export class BitReader {
-  /** All of `bytes`, for hot loops. They must call {@link BitReader.checkEnd} afterwards. */
+  /**
+   * A view of all `bytes`, for loops that read faster than by {@link read}. They must move `position`, and
+   * call {@link checkEnd} afterwards.
+   */
   readonly view: DataView;
-  /** Index of the next bit. */
+  /** Index of the next bit in `bytes`. */
   position: number;
 
   constructor(
@@ -121,25 +136,30 @@ export class BitReader {
     this.position = startByte * 8;
   }
 
-  /** Continues with the bytes from `startByte` to `endByte`. */
+  /** Continues at `startByte`; `endByte` becomes the new end. */
   moveTo(startByte: number, endByte: number): void {
     this.position = startByte * 8;
     this.endByte = endByte;
   }
 
-  /** @param count 0 to 24 */
+  /**
+   * Reads an unsigned integer of `count` bits.
+   *
+   * @param count 0 to 24
+   * @throws {CorruptChunkError} when the bits end before
+   */
   read(count: number): number {
     const at = this.position;
     this.position = at + count;
     if (this.position > this.endByte * 8) this.throwCutOff();
     const byte = at >>> 3;
     const { bytes } = this;
-    // Bytes beyond the end of the array are undefined, which | treats as 0. None of their bits are used.
+    // Bytes beyond the array are undefined, which `|` treats as 0. The result has none of their bits.
     const word = bytes[byte]! | (bytes[byte + 1]! << 8) | (bytes[byte + 2]! << 16) | (bytes[byte + 3]! << 24);
     return (word >>> (at & 7)) & ((1 << count) - 1);
   }
 
-  /** @param count 0 to 53 */
+  /** Reads an unsigned integer of `count` bits, 0 to 53. */
   readLong(count: number): number {
     if (count <= 24) return this.read(count);
     const low = this.read(24);
@@ -148,21 +168,25 @@ export class BitReader {
     return low + middle * 0x1000000 + this.read(count - 48) * 0x1000000000000;
   }
 
+  /** Reads what {@link BitWriter.writeUnsigned} writes. */
   readUnsigned(): number {
     const count = this.read(6);
     if (count > 53) throw new CorruptChunkError(`integer of ${count} bits at bit ${this.position}`);
     return count <= 1 ? count : 2 ** (count - 1) + this.readLong(count - 1);
   }
 
+  /** Reads what {@link BitWriter.writeSigned} writes. */
   readSigned(): number {
     const magnitude = this.readUnsigned();
     return magnitude !== 0 && this.read(1) === 1 ? -magnitude : magnitude;
   }
 
+  /** Moves to the next byte boundary. */
   align(): void {
     this.position = (this.position + 7) & ~7;
   }
 
+  /** Returns a view of the next `count` bytes, beginning at the next byte boundary. */
   readBytes(count: number): Uint8Array {
     this.align();
     const start = this.position >>> 3;
@@ -171,7 +195,12 @@ export class BitReader {
     return this.bytes.subarray(start, start + count);
   }
 
-  /** @throws {CorruptChunkError} when the bytes end, or the integer exceeds `max` */
+  /**
+   * Reads what {@link BitWriter.writeVarint} writes.
+   *
+   * @throws {CorruptChunkError} when the bytes end before, the integer exceeds `max`, or it has needless
+   *   bytes
+   */
   readVarint(max: number): number {
     let value = 0;
     for (let scale = 1; ; scale *= 0x80) {
@@ -186,7 +215,7 @@ export class BitReader {
     }
   }
 
-  /** @throws {CorruptChunkError} when the position is beyond the end */
+  /** @throws {CorruptChunkError} when the position is beyond `endByte` */
   checkEnd(): void {
     if (this.position > this.endByte * 8) this.throwCutOff();
   }
@@ -196,7 +225,7 @@ export class BitReader {
   }
 }
 
-/** Returns how many bits a non-negative integer below 2^53 needs; 0 for 0. */
+/** Returns how many bits a non-negative integer below 2^53 has; 0 for 0. */
 export function bitLength(value: number): number {
   if (value < 0x100000000) return 32 - Math.clz32(value);
   return 64 - Math.clz32(value / 0x100000000);

@@ -1,26 +1,24 @@
 /**
- * Operations on blocks: gathering frames, merging, slicing, and changing the layout. Arguments and results
- * are in the canonical form (canonical.ts). Blocks are immutable; a result may share arrays with its
- * arguments.
+ * Operations on blocks: making one of frames, merging, slicing, and moving columns to another layout. All
+ * blocks, given or returned, are in the canonical form (canonical.ts). Blocks are immutable, so a result may
+ * share arrays with its arguments.
  */
 import { bitsOf, type Cells, canonicalBlock } from './canonical';
 import { distinctVersions, lazyVersions, unionOfVersions } from './lazy-versions';
 import { type Block, type Column, CorruptChunkError, type Frame, type Version } from './model';
 import { isPresenceOf, presentSeries } from './presence';
 
-/**
- * A frame, and for each series of its layout the column in the block. `positions` is absent if the block has
- * the frame's layout.
- */
+/** A frame with the places of its values in a block. */
 export interface PlacedFrame {
   readonly frame: Frame;
+  /** The block's column for each series of the frame's layout; undefined if the block has the same layout. */
   readonly positions?: Uint32Array | undefined;
 }
 
-/** In `positions` of {@link relayout}: omit this column. */
+/** A position for {@link relayout} that leaves the column out. */
 export const LEFT_OUT = 0xffffffff;
 
-/** Counts the values in a block. */
+/** Returns the number of values in all columns of a block. */
 export function sampleCount(block: Block): number {
   let count = 0;
   for (const column of block.columns) count += column.values.length;
@@ -28,11 +26,12 @@ export function sampleCount(block: Block): number {
 }
 
 /**
- * Gathers frames, in any order and with any duplicates, into a block of `seriesCount` columns. For each
- * series and time, the highest version wins; among equal versions, the value whose bits form the higher
- * unsigned integer.
+ * Gathers frames into a block. Frames may come in any order, and several may have the same timestamp. For
+ * each series and timestamp, the value with the highest version wins; among equal versions, the value whose
+ * bits form the higher unsigned integer.
  *
  * @param layout id of the block's layout
+ * @param seriesCount number of series of this layout, and of columns of the block
  * @throws {CorruptChunkError} when a frame's values do not match its positions or, without positions, the
  *   block's layout
  * @throws {RangeError} when a position is not below `seriesCount`
@@ -70,8 +69,8 @@ export function blockFromFrames(
     else for (let i = 0; i < positions.length; i++) room[positions[i]!]!++;
   }
 
-  // If several frames form a row, its values may have different versions. Only then do cells need versions of
-  // their own.
+  // A row that several frames contribute to may have values of different versions. Without such rows, values
+  // need no versions of their own.
   const cellsBearVersions = rowCount < samples.length;
   const gathered = room.map((count) => count + wholeFrames);
   const columns = Array.from(gathered, (count) => ({
@@ -120,7 +119,10 @@ export function blockFromFrames(
 }
 
 /**
- * Returns the block's columns for the series that a frame has; undefined if it has all, in the block's order.
+ * Returns the block's column for each value of a frame.
+ *
+ * @param positions the block's column for each series of the frame's layout; undefined if they are the same
+ * @returns undefined if the frame has a value for every column of the block, in order
  */
 function presentPositions(
   frame: Frame,
@@ -135,6 +137,7 @@ function presentPositions(
   return positions === undefined ? present : present.map((series) => positions[series]!);
 }
 
+/** Throws if a frame's values do not fit the columns at `positions`, or all columns of the block. */
 function checkFrame(
   frame: Frame,
   positions: Uint32Array | undefined,
@@ -157,13 +160,15 @@ function checkFrame(
   }
 }
 
-/** Views float64 bytes as 32-bit halves. Copies them unless they are aligned to 4 bytes. */
+/**
+ * Returns the bytes of float64 values as 32-bit halves: a view if the bytes are aligned to 4, else a copy.
+ */
 function alignedBits(values: Uint8Array): Uint32Array {
   const aligned = values.byteOffset % 4 === 0 ? values : Uint8Array.from(values);
   return new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.length >> 2);
 }
 
-/** Whether the first float64's bits form the higher unsigned integer. */
+/** Whether the bits of a float64 form a higher unsigned integer than those of another. */
 function isHigher(low: number, high: number, otherLow: number, otherHigh: number): boolean {
   return high !== otherHigh ? high > otherHigh : low > otherLow;
 }
@@ -175,8 +180,8 @@ function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /**
- * Merges two blocks; for each value, the highest version wins (DESIGN.md, rule 2). Commutative, associative
- * and idempotent.
+ * Merges two blocks. If both have a value for a series and timestamp, the one with the higher version wins
+ * (DESIGN.md, rule 2). The order of merges does not matter, and merging a block twice changes nothing.
  *
  * @throws {RangeError} when the blocks have different layouts
  */
@@ -245,11 +250,11 @@ export function mergeBlocks(a: Block, b: Block): Block {
 }
 
 /**
- * Joins consecutive blocks of one layout, with the same result as {@link mergeBlocks}, but in time
- * proportional to the number of samples.
+ * Joins blocks of one layout that follow one another in time. The result is that of {@link mergeBlocks}, in
+ * time proportional to the number of samples, however many blocks there are.
  *
- * @param blocks at least one, none empty, each beginning after the previous one ends
- * @returns undefined when they overlap in time
+ * @param blocks at least one, in ascending order of time
+ * @returns undefined if two blocks overlap in time, or one is empty
  */
 export function joinBlocks(blocks: readonly Block[]): Block | undefined {
   const [first] = blocks as [Block];
@@ -305,12 +310,12 @@ export function joinBlocks(blocks: readonly Block[]): Block | undefined {
   return { layout: first.layout, timestamps, versions, rowVersions, columns };
 }
 
-/** Whether every value has its row's version. */
+/** Whether every value of a block has the version of its row. */
 function hasVersionsByRow({ columns }: Block): boolean {
   return columns.every(({ versions }) => versions === undefined);
 }
 
-/** Joins blocks without decoding their versions. */
+/** Does {@link joinBlocks} for blocks whose values all have the version of their row. Decodes no version. */
 function joinRows(blocks: readonly Block[], rowCount: number): Block {
   const [{ layout, columns: first }] = blocks as [Block];
   const timestamps = new Float64Array(rowCount);
@@ -359,9 +364,11 @@ function unionOfTimestamps(a: Float64Array, b: Float64Array) {
 }
 
 /**
- * Moves a block's columns to another layout: column `i` becomes column `positions[i]` of `seriesCount`, or is
- * omitted if that is {@link LEFT_OUT}. Columns of the new layout to which no column is moved are empty.
+ * Returns a block's samples in another layout. Column `i` of the block becomes column `positions[i]` of the
+ * result, or is left out if the position is {@link LEFT_OUT}. The other columns of the result are empty.
  *
+ * @param layout id of the new layout
+ * @param seriesCount number of series of the new layout
  * @throws {RangeError} when a position is not below `seriesCount` or occurs twice, or when positions are
  *   missing
  */
@@ -389,13 +396,13 @@ export function relayout(
   return canonicalBlock({ ...block, layout, cells });
 }
 
-/** Returns the part of a block in the half-open range `[fromMs, toMs)`. */
+/** Returns the samples of a block in the half-open range `[fromMs, toMs)`. */
 export function sliceBlock(block: Block, fromMs: number, toMs: number): Block {
   const { timestamps } = block;
   const first = lowerBound(timestamps, fromMs);
   const end = Math.max(first, lowerBound(timestamps, toMs));
   if (first === 0 && end === timestamps.length) return block;
-  // If a column has a value in every row, no row becomes empty.
+  // If some column has a value in every row, no row of the slice is empty, so it is canonical as it is.
   if (hasVersionsByRow(block) && block.columns.some(({ rows }) => rows === undefined))
     return lazyVersions(
       {
@@ -416,7 +423,7 @@ export function sliceBlock(block: Block, fromMs: number, toMs: number): Block {
   });
 }
 
-/** Splits a block at `atMs`, which belongs to the second part. Merging the parts gives the block again. */
+/** Splits a block into the samples before `atMs` and the others. Merging the two gives the block again. */
 export function splitBlock(block: Block, atMs: number): [Block, Block] {
   return [
     sliceBlock(block, Number.NEGATIVE_INFINITY, atMs),
@@ -424,6 +431,9 @@ export function splitBlock(block: Block, atMs: number): [Block, Block] {
   ];
 }
 
+/**
+ * Returns the cells of a column in the half-open range of rows `[firstRow, endRow)`, with rows counted anew.
+ */
 function cutColumn({ rows, values, versions }: Cells, firstRow: number, endRow: number): Cells {
   if (rows === undefined) {
     return { values: values.subarray(firstRow, endRow), versions: versions?.subarray(firstRow, endRow) };
@@ -437,7 +447,7 @@ function cutColumn({ rows, values, versions }: Cells, firstRow: number, endRow: 
   };
 }
 
-/** Returns the index of the first element that is at least `bound`. */
+/** Returns the index of the first element that is at least `bound`, by binary search. */
 function lowerBound(ascending: Float64Array | Uint32Array, bound: number): number {
   let low = 0;
   let high = ascending.length;

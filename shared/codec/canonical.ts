@@ -1,42 +1,42 @@
 /**
- * The canonical form of a block. Blocks with the same samples are equal field by field, which makes merging
- * commutative, associative and idempotent.
+ * The canonical form of a block. In this form, two blocks with the same samples are equal field by field. So
+ * the result of merging does not depend on the order of merges.
  *
- * - There are no rows without values.
- * - A row's version is the one that most of its values have; if several are equally frequent, the lowest.
- * - `Column.rows` is present only if a row is missing, `Column.versions` only if a value's version differs
- *   from its row's.
- * - Every listed version is used.
+ * - Every row has a value in some column.
+ * - A row's version is the version that most of its values have; if several are equally frequent, the lowest.
+ * - `Column.rows` is present only if the column lacks a row.
+ * - `Column.versions` is present only if some value of the column has another version than its row.
+ * - Every listed version is the version of some row or value.
  */
 import type { Block, Column, Version } from './model';
 
-/** A column of a draft. */
+/** A column of a {@link Draft}. A cell is one value, with its row and version. */
 export interface Cells {
-  /** Ascending; absent if every row has a value. */
+  /** The row of each value, ascending; absent if every row has a value. */
   readonly rows?: Uint32Array | undefined;
   readonly values: Float64Array;
-  /** Absent if every value has its row's version. */
+  /** The version of each value, as an index; absent if every value has its row's version. */
   readonly versions?: Uint32Array | undefined;
 }
 
 /** A {@link Block} under construction, which need not be canonical. */
 export interface Draft {
   readonly layout: Uint8Array;
-  /** Ascending and distinct. */
+  /** The rows: ascending and distinct, ms since epoch. */
   readonly timestamps: Float64Array;
-  /** Ascending and distinct. */
+  /** Ascending and distinct. Some may be unused. */
   readonly versions: readonly Version[];
-  /** Versions of the rows, for cells without versions of their own. */
+  /** The version of each row, as an index. It holds for the cells of columns that have no `versions`. */
   readonly rowVersions: Uint32Array;
   readonly cells: readonly Cells[];
 }
 
-/** Views values as 32-bit halves, for moving bits that a JavaScript number might change. */
+/** Returns a view of float64 values as 32-bit halves. A JavaScript number may change the bits of a NaN. */
 export function bitsOf(values: Float64Array): Uint32Array {
   return new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
 }
 
-/** Brings a draft into the canonical form. The block may use arrays of the draft. */
+/** Returns a draft in the canonical form. The block may share arrays with the draft. */
 export function canonicalBlock(draft: Draft): Block {
   return withUsedVersions(withRowVersions(withoutEmptyRows(draft)));
 }
@@ -69,7 +69,9 @@ function withoutEmptyRows(draft: Draft): Draft {
   return { ...draft, timestamps, rowVersions, cells };
 }
 
-/** Gives each row the version that most of its values have, and columns versions only where they differ. */
+/**
+ * Gives each row the version that most of its values have. Columns keep versions only if one differs from it.
+ */
 function withRowVersions(draft: Draft): Draft {
   if (draft.cells.every((column) => column.versions === undefined)) return draft;
   const rowVersions = frequentVersions(draft);
@@ -84,14 +86,15 @@ function withRowVersions(draft: Draft): Draft {
   return { ...draft, rowVersions, cells };
 }
 
+/** Returns the version of each value of a column, as an index. */
 function cellVersions(column: Cells, rowVersions: Uint32Array): Uint32Array {
   if (column.versions !== undefined) return column.versions;
   return column.rows === undefined ? rowVersions : column.rows.map((row) => rowVersions[row]!);
 }
 
 /**
- * Finds each row's most frequent version. Lays out cells row by row, so that counting needs only a counter
- * for each version.
+ * Finds the most frequent version of each row. First lays the cells out row by row. Then it counts one row
+ * after the other, so it needs one counter for each version and not one for each version of each row.
  */
 function frequentVersions(draft: Draft): Uint32Array {
   const rowCount = draft.timestamps.length;
@@ -136,7 +139,7 @@ function frequentVersions(draft: Draft): Uint32Array {
 function withUsedVersions(draft: Draft): Block {
   const { layout, timestamps, versions, rowVersions, cells } = draft;
   const used = new Uint8Array(versions.length);
-  // Check all rows, since a row's version may come from cells with versions of their own.
+  // Rows count too: a row's version need not occur in any column's `versions`.
   for (let row = 0; row < rowVersions.length; row++) used[rowVersions[row]!] = 1;
   for (const column of cells) {
     if (column.versions !== undefined) for (const version of column.versions) used[version] = 1;
@@ -157,7 +160,7 @@ function withUsedVersions(draft: Draft): Block {
   return { layout, timestamps, versions: kept, rowVersions: rowVersions.map(renumber), columns };
 }
 
-/** Omits keys for absent fields, so that equal columns are equal to `toEqual`. */
+/** Makes a column without keys for absent fields. Tests compare blocks by `toEqual`, which sees such keys. */
 const asColumn =
   (timestamps: Float64Array) =>
   ({ rows, values, versions }: Cells): Column => ({

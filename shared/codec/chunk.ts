@@ -1,10 +1,10 @@
 /**
- * Chunks: immutable, encoded blocks. FORMAT.md describes the bytes; in short:
+ * Chunks: encoded blocks, which never change. FORMAT.md describes the bytes. In short:
  *
  *     magic, form | layout id | numbers of series and rows | head | columns | tail | CRC-32
  *
- * The head has the timestamps, the row sets, and the place of each column. The tail has the versions, which
- * only merging needs.
+ * The head has the timestamps, the rows that each series has values of, and the place of each column. The
+ * tail has the versions, which only merging and deleting need.
  */
 import { BitReader, BitWriter } from './bits';
 import { type Cells, canonicalBlock } from './canonical';
@@ -20,48 +20,53 @@ import { crc32, zstdCompress, zstdDecompress } from './zstd';
 
 const MAGIC_0 = 0x48;
 const MAGIC_1 = 0x74;
-/** Format version in the high four bits, form in the low four bits. */
+/** Third byte of a chunk: the format version in the high four bits, the form in the low four bits. */
 const COLUMNAR = 0x10;
+/** The form of a chunk whose values are compressed as a whole, by zstd. */
 const SOLID = 0x11;
 const LAYOUT_START = 3;
 const LAYOUT_BYTES = 16;
 const COUNTS_START = LAYOUT_START + LAYOUT_BYTES;
 const CRC_BYTES = 4;
 
-/** Most values of a chunk; a limit of the format. */
+/** Most values that a chunk may have, a limit of the format. */
 export const MAX_VALUES = 2 ** 24;
 /**
- * Bounds the memory that a small chunk can claim, however well regular data compresses: a chunk has at least
- * one byte for this much weight, with zeros before the checksum if necessary. A value weighs 1; a series or a
- * version weighs 16.
+ * Bounds the memory that a reader may have to allocate for a small chunk. A value weighs 1, a series or
+ * version {@link OBJECT_WEIGHT}, and a chunk has at least one byte for this much weight. If regular data
+ * compresses better, zeros before the checksum fill the chunk up.
  */
 const MAX_WEIGHT_PER_BYTE = 8192;
 const OBJECT_WEIGHT = 16;
 /**
- * Level of zstd for points. A chunk is never larger than its points compressed at this level, plus a
- * constant.
+ * Compression level of zstd in the solid form. A chunk is never larger than its points, which are 16 bytes
+ * each, compressed at this level, plus a constant.
  */
 const SOLID_LEVEL = 3;
 
-/** An open chunk. Its checksum and head have been verified; columns are decoded on demand. */
+/** An open chunk. Its checksum and head are verified. It decodes columns when they are asked for. */
 export interface ChunkReader {
-  /** The layout's id, 16 bytes: a view of the chunk. */
+  /** The 16 bytes of the layout's id, as a view of the chunk. */
   readonly layout: Uint8Array;
   readonly seriesCount: number;
   readonly sampleCount: number;
-  /** Timestamp of the first sample; 0 when there are none. */
+  /** Timestamp of the first sample, in ms; 0 if the chunk has none. */
   readonly minTimestamp: number;
-  /** Timestamp of the last sample, inclusive; 0 when there are none. */
+  /** Timestamp of the last sample, in ms, inclusive; 0 if the chunk has none. */
   readonly maxTimestamp: number;
   /**
-   * Decodes only one series, as a block with one column. The result is the same as that of `relayout` on the
-   * whole block.
+   * Decodes only one series, as a block with a single column. The result equals that of `relayout` of the
+   * whole block to this series.
    *
    * @throws {RangeError} when `index` is not below `seriesCount`
    * @throws {CorruptChunkError}
    */
   series(index: number): Block;
-  /** @throws {CorruptChunkError} */
+  /**
+   * Decodes all series.
+   *
+   * @throws {CorruptChunkError}
+   */
   block(): Block;
 }
 
@@ -70,7 +75,7 @@ const writer = new BitWriter();
 /**
  * Encodes a block as a chunk. Equal blocks give equal bytes.
  *
- * @param block in the canonical form, in which this library returns all blocks
+ * @param block in the canonical form (canonical.ts), as the codec returns all blocks
  * @throws {RangeError} when it has more than {@link MAX_VALUES} values, timestamps that are not ascending
  *   integers, or a layout id that is not 16 bytes long
  */
@@ -91,6 +96,7 @@ export function encodeChunk(block: Block): Uint8Array {
   return solid.length < columnar.length ? solid : columnar;
 }
 
+/** Returns a block with its versions in the order in which chunks store them. */
 function storedBlock(block: Block): Block {
   const ordered = inStoredOrder(block);
   if (ordered === undefined) return block;
@@ -141,8 +147,9 @@ function finish(block: Block, leastBytes: number): Uint8Array {
 }
 
 /**
- * Opens a chunk. `bytes` must be exactly the chunk, and must not change while the chunk is in use.
+ * Opens a chunk: verifies the checksum, and decodes the head.
  *
+ * @param bytes exactly the chunk; they must not change while it is in use
  * @throws {CorruptChunkError} when `bytes` is not one whole, unaltered chunk of format 1
  */
 export function openChunk(bytes: Uint8Array): ChunkReader {
@@ -166,14 +173,14 @@ export function openChunk(bytes: Uint8Array): ChunkReader {
   return new OpenChunk(bytes.subarray(LAYOUT_START, COUNTS_START), body, reader, maxWeight);
 }
 
-/** The part that both forms have: rows and columns. After reading it, the reader is at the tail. */
+/** What readers of both forms return: rows and columns. After they have read it, the tail comes next. */
 interface Body {
   readonly timestamps: Float64Array;
-  /** Each series' rows; undefined if it has all rows. */
+  /** The rows that each series has values of; undefined if it has a value in every row. */
   readonly rowsOf: readonly (Uint32Array | undefined)[];
   readonly valueCounts: readonly number[];
   readonly sampleCount: number;
-  /** Decodes the values of the series with indexes in `[first, end)`. */
+  /** Decodes the values of the series with indexes in the half-open range `[first, end)`. */
   values(first: number, end: number): Float64Array[];
 }
 
@@ -199,7 +206,7 @@ function readColumnar(reader: BitReader, seriesCount: number, rowCount: number, 
   };
 }
 
-/** Whether timestamps are ascending integers within 2^53. */
+/** Whether timestamps are strictly ascending integers between -2^53 and 2^53. */
 function areTimestamps(timestamps: Float64Array): boolean {
   let previous = -(2 ** 53);
   for (let row = 0; row < timestamps.length; row++) {
@@ -245,14 +252,14 @@ function decompress(bytes: Uint8Array, size: number): Uint8Array {
   return points;
 }
 
-/** The part after the columns. Its versions have been sorted by {@link compareVersions}. */
+/** The decoded tail, with its versions sorted by {@link compareVersions}. */
 interface Tail {
   readonly versions: readonly Version[];
   readonly rowVersions: Uint32Array;
   readonly overrides: ReadonlyMap<number, Overrides>;
   /**
-   * Whether the chunk lists its versions in an order that differs from {@link compareVersions}. If so, a
-   * block of its columns may not be canonical yet.
+   * Whether sorting changed the order of the versions. A block of the chunk's columns may then not be
+   * canonical, because the lowest of equally frequent versions may be another one.
    */
   readonly isReordered: boolean;
 }
@@ -288,7 +295,8 @@ class OpenChunk implements ChunkReader {
     const [values] = body.values(index, index + 1);
     const column = this.column(index, values!);
     const { timestamps } = body;
-    // Share the arrays, since no row or version can be unused.
+    // The series has all rows, and all values have the version of their row. So the block is canonical as it
+    // is.
     if (column.rows === undefined && overrides.size === 0) {
       return { layout, timestamps, versions, rowVersions, columns: [column] };
     }
@@ -341,6 +349,7 @@ class OpenChunk implements ChunkReader {
   }
 }
 
+/** Returns overrides with the indexes that their versions have after sorting. */
 function renumbered(
   overrides: ReadonlyMap<number, Overrides>,
   renumber: (indexes: Uint32Array) => Uint32Array,

@@ -1,4 +1,6 @@
-/** A chunk's columns, each encoded separately, and the directory of their places. */
+/**
+ * Encodes the columns of a chunk one by one, and a directory of their places, so that one can be read alone.
+ */
 import { type BitReader, BitWriter } from './bits';
 import { readIntegers, writeIntegers } from './integers';
 import { type Block, CorruptChunkError } from './model';
@@ -9,9 +11,9 @@ import { crc32 } from './zstd';
 const columnWriter = new BitWriter();
 
 /**
- * Writes the directory, then the columns' bytes. An entry of the directory is the length of a column. If the
- * column's bytes equal those of an earlier one, it is a negative number instead: minus the distance to that
- * column.
+ * Writes the directory, then the bytes of the columns. The directory has a number for each column: the length
+ * of its bytes. A column whose bytes equal those of an earlier one is not written again. Its number is then
+ * negative: -3 means the column three before.
  */
 export function writeColumns(writer: BitWriter, { columns }: Block): void {
   columnWriter.reset();
@@ -49,20 +51,23 @@ function isSame(bytes: Uint8Array, a: number, b: number, length: number): boolea
   return true;
 }
 
-/** Places of the columns, as byte offsets in the chunk. */
+/** The decoded directory: the place of each column, as byte offsets in the chunk. */
 export interface ColumnDirectory {
   /** For each series, the series whose bytes it uses: itself, or an earlier one with equal bytes. */
   readonly sources: Uint32Array;
+  /** First byte of each series that has bytes of its own. */
   readonly starts: Float64Array;
+  /** Number of bytes of each series that has bytes of its own. */
   readonly lengths: Float64Array;
+  /** The byte just past the last column. */
   readonly end: number;
 }
 
 /**
  * Reads the directory.
  *
- * @param valueCounts each series' number of values
- * @throws {CorruptChunkError}
+ * @param valueCounts number of values of each series
+ * @throws {CorruptChunkError} when an entry is impossible
  */
 export function readDirectory(reader: BitReader, valueCounts: readonly number[]): ColumnDirectory {
   const seriesCount = valueCounts.length;
@@ -88,7 +93,8 @@ export function readDirectory(reader: BitReader, valueCounts: readonly number[])
 }
 
 /**
- * Decodes the values of the series with indexes in `[first, end)`. Series with the same bytes share an array.
+ * Decodes the values of the series with indexes in the half-open range `[first, end)`. Series with the same
+ * bytes share an array.
  *
  * @throws {CorruptChunkError}
  */

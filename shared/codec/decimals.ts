@@ -1,59 +1,68 @@
 /**
- * Finds the integers behind decimals: values that equal m / d, or m * (1 / d) in floating-point
- * multiplication, either exactly or within a few units in the last place (ulps). The denominator d is a power
- * of ten; or a power of ten times 3, 9 or 7, since agents divide by 60 seconds and by jiffies.
+ * Finds the integers behind decimals. Most values of metrics are a quotient m / d of an integer m, the
+ * mantissa, and a common denominator d. For example, 12.5 is 125 / 10. A sequence of mantissas compresses far
+ * better than one of float64. The value may also be the floating-point product m * (1 / d), and it may differ
+ * from either by a few units in the last place (ulps). The denominator is a power of ten, possibly times 3, 9
+ * or 7, since agents divide by 60 seconds and by jiffies.
  *
- * That metrics are mostly decimals, and that the exponent is best found by trying a sample and verifying
- * every value, is the observation of ALP (A. Afroozeh, L. Kuffo, P. Boncz, SIGMOD 2024). ALP multiplies by
- * 10^e and 10^-f, and stores values that are not restored exactly as exceptions. Here, the division is exact
- * more often, and small errors are stored as ulps, because sums and averages cause many of them.
+ * ALP (A. Afroozeh, L. Kuffo, P. Boncz, SIGMOD 2024) observed that metrics are mostly decimals, and found the
+ * exponent by trying a sample and then verifying every value. ALP multiplies by 10^e and 10^-f, and stores
+ * values that this does not restore exactly as exceptions. The division used here is exact more often. Small
+ * errors, which sums and averages cause often, are stored as ulps.
  */
-
-/** 10^22 is the highest power of ten that a float64 can represent exactly. */
-export const MAX_EXPONENT = 22;
-
-/** Parsed from literals, since `10 ** e` is not always the nearest float64. */
-const POWERS = Float64Array.from({ length: MAX_EXPONENT + 1 }, (_, e) => Number(`1e${e}`));
 
 /**
- * Denominators are one of these factors times a power of ten. For factors other than 1, the exponent is at
- * most {@link MAX_FACTORED_EXPONENT}.
+ * Greatest exponent of a denominator. 10^22 is the highest power of ten that a float64 represents exactly.
  */
+export const MAX_EXPONENT = 22;
+
+/**
+ * Powers of ten by exponent. They are parsed from text, since `10 ** e` is not always the nearest float64.
+ */
+const POWERS = Float64Array.from({ length: MAX_EXPONENT + 1 }, (_, e) => Number(`1e${e}`));
+
+/** A denominator is one of these factors times a power of ten. Their order is part of the format. */
 export const FACTORS = [1, 3, 9, 7] as const;
+/** Greatest exponent of a denominator whose factor is not 1. */
 export const MAX_FACTORED_EXPONENT = 18;
 
-/** Returns a denominator. Each is exact as a float64, so 1 / d is the float64 nearest to its inverse. */
+/**
+ * Returns a denominator. A float64 represents each exactly, so 1 / d is the float64 nearest to its inverse.
+ */
 export function denominator(factor: number, exponent: number): number {
   return factor * POWERS[exponent]!;
 }
 
-/** For larger mantissas, adding ROUND would not round to an integer. */
+/** Mantissas must be smaller: adding {@link ROUND} to a larger number does not round it to an integer. */
 const MAX_MANTISSA = 2 ** 51;
-/** 1.5 * 2^52: adding and subtracting it rounds to an integer. */
+/** 1.5 * 2^52. Adding it to a number and subtracting it again rounds the number to an integer. */
 const ROUND = 6755399441055744;
-/** A value with a larger residual is an exception. */
+/** A value that differs from its decimal by more ulps than this is an exception. */
 const MAX_ULPS = 1024;
-/**
- * A value within NEAR_ULPS of a decimal whose mantissa is below NEAR_MANTISSA is assumed to be that decimal.
- */
+/** A value at most this many ulps from a decimal with a short mantissa probably came from that decimal. */
 const NEAR_ULPS = 4;
+/** Mantissas below this are short in the sense of {@link NEAR_ULPS}. */
 const NEAR_MANTISSA = 2 ** 40;
 
+/**
+ * Values as decimals: each is m / d, where d is `factor * 10 ** exponent`, plus some ulps, or an exception.
+ */
 export interface Decimals {
   /** One of {@link FACTORS}. */
   factor: number;
   exponent: number;
   /** Whether values are m * (1 / d) instead of m / d. */
   isProduct: boolean;
-  /** m of each value; for exceptions, that of the previous value. */
+  /** The m of each value. An exception has that of the previous value, which costs few bits. */
   mantissas: Float64Array;
-  /** Whether any of `ulps` is not 0, and how many. */
+  /** Whether any of `ulps` is not 0. */
   hasUlps: boolean;
+  /** How many of `ulps` are not 0. */
   ulpCount: number;
-  /** Differences to add to the bits of the decimals. */
+  /** The integer to add to the bits of each decimal to get the bits of the value. */
   ulps: Float64Array;
   exceptionCount: number;
-  /** Indexes of the values that are not such decimals. */
+  /** Indexes of the exceptions: values that are stored as raw bits, because they are not decimals. */
   exceptions: Uint32Array;
 }
 
@@ -75,8 +84,8 @@ const oneBits = new Int32Array(one.buffer);
 /**
  * Finds the decimals of values.
  *
- * @param bits the halves of `values`, as signed integers
- * @returns undefined when too many values are not decimals; otherwise an object that the next call overwrites
+ * @param bits the 32-bit halves of `values`, as signed integers
+ * @returns an object that the next call overwrites; undefined if too many values are not decimals
  */
 export function findDecimals(values: Float64Array, bits: Int32Array): Decimals | undefined {
   const count = values.length;
@@ -95,12 +104,12 @@ export function findDecimals(values: Float64Array, bits: Int32Array): Decimals |
   return decimals === undefined ? undefined : tryFactor(values, bits, 1);
 }
 
-/** Whether so many values differ from their decimals by some ulps that another encoding may be smaller. */
+/** Whether more than a quarter of the values differ from their decimals, so another form may be smaller. */
 export function isNoisy(decimals: Decimals, count: number): boolean {
   return decimals.ulpCount * 4 > count;
 }
 
-/** Whether at least three quarters of a sample are decimals with this factor. */
+/** Whether at least three quarters of a sample of values are decimals with this factor. */
 function fitsSample(values: Float64Array, factor: number): boolean {
   const sampled = Math.min(values.length, FACTOR_SAMPLED);
   let fitting = 0;
@@ -117,8 +126,10 @@ function fitsSample(values: Float64Array, factor: number): boolean {
   return fitting * 4 >= sampled * 3;
 }
 
+/** Number of values that {@link fitsSample} looks at. */
 const FACTOR_SAMPLED = 12;
 
+/** Finds the decimals of values for one factor. Returns undefined if too many values are not decimals. */
 function tryFactor(values: Float64Array, bits: Int32Array, factor: number): Decimals | undefined {
   const count = values.length;
   const { mantissas, ulps, exceptions } = scratch;
@@ -143,7 +154,7 @@ function tryFactor(values: Float64Array, bits: Int32Array, factor: number): Deci
         if (raised > exponent) {
           exponent = raised;
           power = denominator(factor, raised);
-          // Start again with the higher exponent. Values with fewer digits remain decimals, with more zeros.
+          // Begin again with the higher exponent. The values so far remain decimals, with zeros at the end.
           exceptionCount = 0;
           noisy = 0;
           i = -1;
@@ -173,13 +184,13 @@ function tryFactor(values: Float64Array, bits: Int32Array, factor: number): Deci
   return scratch;
 }
 
-/** After this many searches, the exponent is kept: further searches cost more than they save. */
+/** Most searches for a higher exponent in one segment. More would cost more time than they save bytes. */
 const MAX_SEARCHES = 64;
 
 /**
- * Chooses the initial exponent and the limit of mantissas, from a sample. Within a few ulps of a short
- * decimal there may be a decimal with 15 or 16 digits, which must not determine the exponent for all values.
- * Mantissas of that length are allowed only if a quarter of the sample needs them.
+ * Chooses the exponent to begin with, and the limit of mantissas, from a sample of values. A value with an
+ * error of a few ulps is often also a decimal with 15 or 16 digits, which must not decide the exponent of all
+ * values. So mantissas of that length are allowed only if more than a quarter of the sample needs them.
  */
 function sampleExponents(values: Float64Array, factor: number): { exponent: number; limit: number } {
   const sampled = Math.min(values.length, SAMPLED);
@@ -203,13 +214,14 @@ function sampleExponents(values: Float64Array, factor: number): { exponent: numb
     : { exponent: short, limit: SHORT_MANTISSA };
 }
 
-/** Largest short mantissa: 14 digits. */
+/** Limit of mantissas if few values of a sample need longer ones: about 14 digits. */
 const SHORT_MANTISSA = 2 ** 47;
+/** Number of values that {@link sampleExponents} looks at. */
 const SAMPLED = 24;
 
 /**
- * Returns the next higher exponent for which `value` is a decimal, or nearly a decimal with few digits;
- * `exponent` if there is none.
+ * Returns the lowest exponent above `exponent` for which a value is a decimal. If there is none, returns one
+ * for which the value is within {@link NEAR_ULPS} of a decimal with few digits, or else `exponent`.
  */
 function raiseExponent(value: number, exponent: number, limit: number, factor: number): number {
   let near = exponent;
@@ -228,20 +240,28 @@ function raiseExponent(value: number, exponent: number, limit: number, factor: n
   return near;
 }
 
-/** Whether the two differ by at most {@link NEAR_ULPS}. */
+/** Whether a value and a decimal differ by at most about {@link NEAR_ULPS} ulps. */
 function isNear(value: number, decimal: number): boolean {
   return Math.abs(decimal - value) <= NEAR_ULPS * 2 ** -53 * Math.abs(value);
 }
 
-/** Returns the difference between the given bits and those of `decimal`; large if the signs differ. */
+/**
+ * Returns a value's bits minus those of `decimal`, both as integers: their distance in ulps. It is very large
+ * if the signs differ.
+ *
+ * @param low the lower half of the value's bits
+ * @param high the upper half, signed
+ */
 function ulpsBetween(low: number, high: number, decimal: number): number {
   one[0] = decimal;
   return (high - oneBits[1]!) * 2 ** 32 + ((low >>> 0) - (oneBits[0]! >>> 0));
 }
 
 /**
- * Tries products instead of quotients: many programs compute m * 0.001 for m / 1000, and then products leave
- * fewer residuals.
+ * Uses products instead of quotients in `scratch`, if fewer values then differ from their decimals. Many
+ * programs compute m * 0.001 instead of m / 1000, which may differ in the last bits.
+ *
+ * @param noisy number of values that differ from their quotients
  */
 function tryProduct(values: Float64Array, bits: Int32Array, noisy: number): void {
   const { mantissas, ulps, exceptions, exceptionCount, factor, exponent } = scratch;

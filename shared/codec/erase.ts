@@ -1,16 +1,15 @@
-/** Erasing: removes deleted samples from a block. Blocks do not contain deletions themselves. */
+/** Removes deleted samples from blocks. A block does not store deletions, so callers keep and pass them. */
 import { bitsOf, type Cells, canonicalBlock, type Draft } from './canonical';
 import { distinctVersions, unionOfVersions } from './lazy-versions';
 import type { Block, Erasure } from './model';
 
-/** An erasure whose version is an index into a draft's versions. */
+/** An erasure whose version is an index in the versions of a {@link Draft}. */
 interface ErasedRange extends Omit<Erasure, 'version'> {
   readonly version: number;
 }
 
 /**
- * Removes the samples that an erasure with a higher version covers. The owner of the erasures must apply them
- * to each block.
+ * Removes the samples that an erasure with a higher version covers.
  *
  * @throws {RangeError} when an erasure's series is not a column
  */
@@ -38,8 +37,9 @@ export function eraseSamples(block: Block, all: readonly Erasure[]): Block {
 }
 
 /**
- * Finds, for each series and time, the highest version that erases there. @returns disjoint ranges, merged
- * where possible, ascending by series and then time
+ * Turns ranges, which may overlap, into disjoint ranges. Where several overlap, the highest version wins.
+ *
+ * @returns ranges ascending by series and then time; neighbours of one version are joined
  */
 function disjointRanges(ranges: readonly ErasedRange[]): ErasedRange[] {
   const bySeries = new Map<number, ErasedRange[]>();
@@ -59,8 +59,10 @@ function disjointRanges(ranges: readonly ErasedRange[]): ErasedRange[] {
 }
 
 /**
- * Finds the disjoint ranges of one series: paints stretches of time in descending order of version, and skips
- * those that are painted already.
+ * Does {@link disjointRanges} for one series. The bounds of all ranges cut time into stretches. Range by
+ * range, highest version first, it paints the range's stretches with the version, and skips painted ones.
+ *
+ * @param result receives the disjoint ranges
  */
 function paintRanges(series: number, list: ErasedRange[], result: ErasedRange[]): void {
   const bounds = [...new Set(list.flatMap(({ fromMs, toMs }) => [fromMs, toMs]))].sort((a, b) => a - b);
@@ -88,7 +90,11 @@ function paintRanges(series: number, list: ErasedRange[], result: ErasedRange[])
   }
 }
 
-/** Removes the erased cells. @param ranges results of {@link disjointRanges} */
+/**
+ * Returns the columns of a draft without the erased cells.
+ *
+ * @param ranges result of {@link disjointRanges}
+ */
 function withoutErased(draft: Draft, ranges: readonly ErasedRange[]): Cells[] {
   const { timestamps, rowVersions } = draft;
   const cells = draft.cells.slice();
@@ -115,7 +121,7 @@ function withoutErased(draft: Draft, ranges: readonly ErasedRange[]): Cells[] {
   return cells;
 }
 
-/** Returns the cells at the given indexes. */
+/** Returns the cells of a column at the given indexes. */
 function pickCells(column: Cells, indexes: Uint32Array): Cells {
   const values = new Float64Array(indexes.length);
   const from = bitsOf(column.values);

@@ -1,35 +1,35 @@
 /**
- * Frames: single rows of a group, as stored in memory. They are compact, and each can be decoded without
- * others. FORMAT.md describes the bytes.
+ * Frames: single rows of a group, as the memory tier stores them. Each can be decoded without others.
+ * FORMAT.md describes the bytes.
  */
 import { CorruptChunkError, type Frame, type Version } from './model';
 import { presentCount } from './presence';
 
 /**
- * The first byte: format version in the high four bits, the flags {@link PACKED} and {@link PARTIAL} in the
- * low four bits.
+ * First byte of a frame, without flags. The high four bits have the format version, the low four bits the
+ * flags {@link PACKED} and {@link PARTIAL}.
  */
 const VERSION_1 = 0x10;
-/** Flag: values are stored without the zero bytes at their low end. */
+/** Flag: values are packed, which means stored without the zero bytes at their low end. */
 const PACKED = 1;
-/** Flag: a presence map tells which series of the layout have values. */
+/** Flag: a presence map (presence.ts) tells which series of the layout have values. */
 const PARTIAL = 2;
-/** Takes the place of a second value's length if the last pair has no second value. */
+/** Packed values come in pairs. This takes the place of the second length if the last pair has one value. */
 const NO_VALUE = 15;
 
 const LAYOUT_BYTES = 16;
-/** Bytes of kind, layout and timestamp. The version follows. */
+/** Bytes of the flags, the layout id and the timestamp. The version follows. */
 const HEAD_BYTES = 1 + LAYOUT_BYTES + 8;
-/** A presence map's length is stored in two bytes. */
+/** Most bytes of a presence map, whose length is stored in two bytes. */
 const MAX_PRESENCE_BYTES = 0xffff;
 const MAX_ARRIVAL_MS = 2 ** 48 - 1;
-/** 448 bits. Kinesis' sequence numbers have at most 129 decimal digits. */
+/** Most bytes of a sequence number: 448 bits. Kinesis documents at most 129 decimal digits. */
 const MAX_SEQUENCE_BYTES = 56;
 
 /**
- * Encodes a version for frames: the arrival time in 6 bytes, the length in 1 byte, and the sequence number in
- * big-endian without leading zeros. Encode a record's version once, and pass it to {@link writeSampleFrame}
- * for each of its frames.
+ * Encodes a version: the arrival time in 6 bytes, the length of the sequence number in 1 byte, then the
+ * sequence number without leading zero bytes, all big-endian. A caller encodes the version of a record once,
+ * and passes it to {@link writeSampleFrame} for each frame of the record.
  *
  * @throws {RangeError} when the arrival time is not an integer below 2^48, or the sequence number has more
  *   than 448 bits
@@ -55,7 +55,7 @@ export function encodeVersion(version: Version): Uint8Array {
 }
 
 /**
- * Decodes a version.
+ * Decodes what {@link encodeVersion} returns.
  *
  * @throws {CorruptChunkError} when `bytes` is not one whole version
  */
@@ -67,17 +67,19 @@ export function decodeVersion(bytes: Uint8Array): Version {
 }
 
 /**
- * Returns the size of an unpacked frame of `seriesCount` values. @param versionBytes result of {@link
- * encodeVersion}
+ * Returns the bytes of an unpacked frame with `seriesCount` values.
+ *
+ * @param versionBytes result of {@link encodeVersion}
  */
 export function sampleFrameBytes(versionBytes: Uint8Array, seriesCount: number): number {
   return HEAD_BYTES + versionBytes.length + 8 * seriesCount;
 }
 
 /**
- * Writes an unpacked frame into `target` at `offset`, where there must be room for {@link sampleFrameBytes}.
- * Copies the values once.
+ * Writes an unpacked frame into `target`, which must have room for {@link sampleFrameBytes} at `offset`.
  *
+ * @param layout the 16 bytes of the layout's id
+ * @param timestamp ms since epoch
  * @param values 8 raw little-endian bytes for each series of the layout
  * @returns the index just past the frame
  */
@@ -98,7 +100,8 @@ export function writeSampleFrame(
 }
 
 /**
- * Encodes a frame, with packed values if that is smaller.
+ * Encodes a frame that has a value of every series of its layout. Packs the values if that makes them
+ * smaller.
  *
  * @param values 8 raw little-endian bytes for each series of the layout
  */
@@ -120,9 +123,10 @@ export function packSampleFrame(
 }
 
 /**
- * Encodes a frame with only some of its layout's series, with packed values if that is smaller.
+ * Encodes a frame that has values of only some series of its layout. Packs the values if that makes them
+ * smaller.
  *
- * @param presence presence map of at least one series (presence.ts)
+ * @param presence map of the series with values, at least one (presence.ts)
  * @param values 8 raw little-endian bytes for each present series
  */
 export function packPartialFrame(
@@ -149,7 +153,12 @@ export function packPartialFrame(
   return packedEnd === undefined ? bytes : bytes.subarray(0, packedEnd);
 }
 
-/** @returns the index just past the packed values; undefined if packing does not make them smaller */
+/**
+ * Writes values in packed form: in pairs, each after a byte with the lengths of its two values.
+ *
+ * @param target its length is the limit that packed values must stay below
+ * @returns the index just past the packed values; undefined if packing does not make them smaller
+ */
 function packValues(target: Uint8Array, start: number, values: Uint8Array): number | undefined {
   let control = start;
   let end = start;
@@ -167,7 +176,12 @@ function packValues(target: Uint8Array, start: number, values: Uint8Array): numb
   return end;
 }
 
-/** @throws {CorruptChunkError} */
+/**
+ * Reads the packed values from `start` to the end of `bytes`.
+ *
+ * @returns 8 raw little-endian bytes for each value
+ * @throws {CorruptChunkError}
+ */
 function unpackValues(bytes: Uint8Array, start: number): Uint8Array {
   let count = 0;
   let end = start;
@@ -194,15 +208,15 @@ function unpackValues(bytes: Uint8Array, start: number): Uint8Array {
   return values;
 }
 
-/** Returns a view of the 16 bytes of an encoded frame's layout id. */
+/** Returns the 16 bytes of the layout id in an encoded frame, as a view. */
 export function layoutOfFrame(bytes: Uint8Array): Uint8Array {
   return bytes.subarray(1, 1 + LAYOUT_BYTES);
 }
 
 /**
- * Encodes a frame with all of its layout's series, without packing.
+ * Encodes a frame that has a value of every series of its layout, without packing.
  *
- * @throws {RangeError} when a field is outside the bounds that its type documents
+ * @throws {RangeError} when a field is outside the bounds that {@link Frame} documents, or has a presence map
  */
 export function encodeFrame({ layout, timestamp, version, presence, values }: Frame): Uint8Array {
   if (presence !== undefined) throw new RangeError('packPartialFrame encodes frames with a presence map');
@@ -213,8 +227,9 @@ export function encodeFrame({ layout, timestamp, version, presence, values }: Fr
 }
 
 /**
- * Decodes a frame. `bytes` must be exactly the frame. `layout` and unpacked `values` are views, not copies.
+ * Decodes a frame. The result's `layout`, `presence` and values that are not packed are views of `bytes`.
  *
+ * @param bytes exactly the frame
  * @throws {CorruptChunkError} when `bytes` is not one whole frame of version 1
  */
 export function decodeFrame(bytes: Uint8Array): Frame {
@@ -244,7 +259,11 @@ export function decodeFrame(bytes: Uint8Array): Frame {
   return { layout, timestamp, version, presence, values };
 }
 
-/** @throws {CorruptChunkError} */
+/**
+ * Reads the values from `start` to the end of `bytes`, packed or not.
+ *
+ * @throws {CorruptChunkError}
+ */
 function valuesFrom(bytes: Uint8Array, start: number, isPacked: boolean): Uint8Array {
   if (isPacked) return unpackValues(bytes, start);
   const values = bytes.subarray(start);

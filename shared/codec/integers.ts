@@ -1,26 +1,30 @@
 /**
- * Encodes sequences of integers. Values, times, rows and versions are all encoded as such sequences. A
- * sequence is reduced to its first integer, the greatest common divisor of all distances from it, and the
- * quotients. The quotients are written unchanged, as deltas, or as deltas of deltas: they are put in bins
- * (bins.ts), whose symbols are coded with tANS (ans.ts).
+ * Encodes sequences of integers. Chunks store values, times, rows and versions as such sequences. The encoder
+ * takes the distance of each integer from the first one, and divides all distances by their greatest common
+ * divisor. It writes these quotients as they are (order 0), their differences (order 1), or the differences
+ * of those (order 2), whichever is smallest. The numbers that are written are called latents. They are put in
+ * bins (bins.ts), whose symbols are coded with tANS (ans.ts).
  */
 import { type Bins, chooseBins, MAX_RESOLUTION, newBins } from './bins';
 import type { BitReader, BitWriter } from './bits';
 import { readLatents, writeLatents } from './latents';
 import { sortIntegers } from './sorting';
 
-/** The integers of a sequence must be from -MAX_INTEGER to MAX_INTEGER. */
+/** Greatest magnitude of an integer in a sequence. */
 export const MAX_INTEGER = 2 ** 51;
 
-/** If numbers are further apart than this, their deltas could need more than 53 bits. */
+/** If quotients are further apart than this, their differences could need more than 53 bits. */
 const MAX_DELTA_RANGE = 2 ** 50;
-/** Takes the place of the order of differences (0, 1 or 2) if all integers equal the first. */
+/** Takes the place of the order (0, 1 or 2) if all integers equal the first. */
 const ALL_EQUAL = 3;
-/** For longer sequences, the order is chosen by a sample of SAMPLE_RUNS runs. */
+/** For sequences longer than this, the encoder chooses the order by a sample. */
 const SAMPLE_ABOVE = 384;
+/** Number of runs of consecutive integers in a sample. */
 const SAMPLE_RUNS = 4;
+/** Number of integers in a run. */
 const SAMPLE_RUN = 64;
 
+// Scratch arrays, reused by all calls.
 let quotients = new Float64Array(0);
 let latents = new Float64Array(0);
 let sorted = new Float64Array(0);
@@ -35,9 +39,9 @@ function reserveScratch(count: number): void {
 }
 
 /**
- * Writes `integers[0, count)`. `count` itself is not written.
+ * Writes `integers[0, count)`. It does not write `count`, which the reader must know.
  *
- * @param integers within {@link MAX_INTEGER}; -0 is read back as 0
+ * @param integers from -{@link MAX_INTEGER} to {@link MAX_INTEGER}; -0 is read back as 0
  */
 export function writeIntegers(writer: BitWriter, integers: Float64Array, count: number): void {
   if (count === 0) return;
@@ -61,7 +65,7 @@ export function writeIntegers(writer: BitWriter, integers: Float64Array, count: 
   const latentCount = takeDifferences(order, 1, count, latents);
   if (order === 2) writer.writeSigned(quotients[1]!);
   if (latentCount === 0) return;
-  // Choose bins again: those of a sample do not cover all values.
+  // The bins of a sample need not cover all values, so choose bins again.
   const bins = candidateBins[order];
   if (count > SAMPLE_ABOVE) {
     sorted.set(latents.subarray(0, latentCount));
@@ -73,7 +77,8 @@ export function writeIntegers(writer: BitWriter, integers: Float64Array, count: 
 
 /**
  * Fills `quotients` with the distances from the first integer, divided by their greatest common divisor.
- * Returns the divisor; 0 if all distances are 0.
+ *
+ * @returns the divisor; 0 if all distances are 0
  */
 function divideDistances(integers: Float64Array, count: number): number {
   const first = integers[0]!;
@@ -82,7 +87,7 @@ function divideDistances(integers: Float64Array, count: number): number {
   for (; i < count && divisor !== 1; i++) {
     const distance = Math.abs(integers[i]! - first);
     if (distance === 0) continue;
-    // The remainder of 32-bit integers is computed many times faster than that of float64.
+    // `| 0` makes the engine divide 32-bit integers, which is many times faster than float64.
     const isDivided =
       distance <= MAX_INT32 && divisor <= MAX_INT32
         ? divisor !== 0 && (distance | 0) % (divisor | 0) === 0
@@ -97,6 +102,7 @@ function divideDistances(integers: Float64Array, count: number): number {
 
 const MAX_INT32 = 0x7fffffff;
 
+/** Returns the greatest common divisor of two non-negative integers. */
 function commonDivisor(a: number, b: number): number {
   let [x, y] = [a, b];
   while (y !== 0) [x, y] = [y, x % y];
@@ -104,10 +110,11 @@ function commonDivisor(a: number, b: number): number {
 }
 
 /**
- * Writes differences of the given order of `quotients[start, end)` to `into`. For order 2, they begin at
- * index 2.
+ * Writes the differences of `quotients[start, end)` to `into`.
  *
- * @returns the number of differences
+ * @param order 0 writes the quotients themselves, 1 differences, 2 differences of differences, which exist
+ *   from index 2 on
+ * @returns the number of integers written
  */
 function takeDifferences(order: number, start: number, end: number, into: Float64Array): number {
   let count = 0;
@@ -122,7 +129,8 @@ function takeDifferences(order: number, start: number, end: number, into: Float6
 }
 
 /**
- * Returns the order whose bins have the lowest estimated cost. For short sequences, these bins are then used.
+ * Returns the order whose bins have the lowest estimated cost. Leaves its bins in `candidateBins`. If the
+ * sequence is not longer than {@link SAMPLE_ABOVE}, they are the final bins.
  */
 function chooseOrder(count: number): 0 | 1 | 2 {
   const { tries0, tries1, tries2 } = promisingOrders(count);
@@ -158,9 +166,9 @@ function chooseOrder(count: number): 0 | 1 | 2 {
 const ORDERS = [0, 1, 2] as const;
 
 /**
- * Chooses the orders to try. Compares three sums: distances of quotients from their mean, distances between
- * consecutive quotients, and distances between consecutive deltas. Taking differences makes noise larger, but
- * a random walk or a counter smaller.
+ * Tells which orders are worth trying. Differences of noise are larger than the noise itself, but those of a
+ * random walk or a counter are smaller. So it compares three sums: how far quotients are from their mean,
+ * from the quotient before, and their differences from the difference before.
  */
 function promisingOrders(count: number): { tries0: boolean; tries1: boolean; tries2: boolean } {
   let low = 0;
@@ -186,22 +194,25 @@ function promisingOrders(count: number): { tries0: boolean; tries1: boolean; tri
     if (i > 1) turns += Math.abs(nextDelta - delta);
     delta = nextDelta;
   }
-  // For short sequences, trying an order is a large part of the work, and the sums are a poorer estimate.
+  // In a short sequence, trying an order is a large part of the work, and the sums estimate less well.
   const isShort = count <= SHORT;
   const tries1 = deltas < deviation * (isShort ? 1 : 1.25);
   const tries0 = !tries1 || deltas * (isShort ? 6 : 16) > deviation;
   return { tries0, tries1, tries2: tries1 && turns > 0 && turns < deltas * 1.25 };
 }
 
+/** The `resolution` of {@link chooseBins} for short sequences. */
 const SHORT_RESOLUTION = 16;
+/** The `resolution` of {@link chooseBins} for sequences up to {@link SAMPLE_ABOVE}. */
 const MIDDLE_RESOLUTION = 32;
 /** Sequences up to this length are short. */
 const SHORT = 128;
+/** The `resolution` of {@link chooseBins} for samples of longer sequences. */
 const SAMPLE_RESOLUTION = 16;
 
 /**
- * Reads `count` integers into `into[start, start + count)`. Corrupt bytes can give any numbers, so the caller
- * must check them.
+ * Reads `count` integers into `into[start, start + count)`. Corrupt bytes can yield any numbers, so the
+ * caller must check the range of each.
  *
  * @throws {CorruptChunkError}
  */

@@ -1,6 +1,6 @@
 /**
- * Encodes integers as symbols of bins, coded with tANS, and offsets in the bins. integers.ts uses it for a
- * sequence's quotients or differences.
+ * Encodes latents: the integers to which integers.ts has reduced a sequence. A latent is written as the
+ * symbol of its bin (bins.ts), coded with tANS (ans.ts), and its offset in the bin as plain bits.
  */
 import { decodeTable, encodeStates, fillDecodeTable, MAX_TABLE_LOG } from './ans';
 import { type Bins, MAX_BINS } from './bins';
@@ -11,13 +11,17 @@ let symbols = new Uint8Array(0);
 let steps = new Uint16Array(0);
 const weights = new Uint16Array(MAX_BINS);
 
-/** Writes `latents[0, count)`, at least one. Each must be in one of the bins. */
+/** Writes `latents[0, count)` and the bins. There must be at least one latent, and a bin for each. */
 export function writeLatents(writer: BitWriter, latents: Float64Array, count: number, bins: Bins): void {
   const tableLog = writeBins(writer, bins, count);
   writeOffsets(writer, latents, count, bins, tableLog);
 }
 
-/** Writes the bins. @returns the logarithm of the table's size; 0 for a single bin */
+/**
+ * Writes the bins, and fills `weights` with their shares of the coder's states.
+ *
+ * @returns the logarithm of the number of states; 0 for a single bin, which needs no coder
+ */
 function writeBins(writer: BitWriter, bins: Bins, latentCount: number): number {
   const { count, lower, offsetBits } = bins;
   writer.write(Math.min(count - 1, 7), 3);
@@ -53,22 +57,23 @@ function writeBins(writer: BitWriter, bins: Bins, latentCount: number): number {
 }
 
 /**
- * Returns the lowest possible bound of a bin: the preceding bin uses more than half of the range of its
- * offsets.
+ * Returns the lowest bound that a bin can have, so that only the distance from it is written. It follows from
+ * the bin before: a bin with offsets of `n` bits is wider than 2^(n-1), since it would else need fewer bits.
  */
 function leastLower(lower: Float64Array, offsetBits: Uint8Array, bin: number): number {
   const bits = offsetBits[bin - 1]!;
   return lower[bin - 1]! + (bits === 0 ? 1 : 2 ** (bits - 1) + 1);
 }
 
+/** Chooses the logarithm of the number of states: more states code more precisely, but cost more to write. */
 function chooseTableLog(binCount: number, latentCount: number): number {
   const wanted = Math.max(bitLength(binCount - 1) + 2, bitLength(latentCount) - 3);
   return Math.min(MAX_TABLE_LOG, Math.max(wanted, bitLength(binCount - 1)));
 }
 
 /**
- * Fills `weights`, the number of states of each bin: proportional to its population, at least one, 2^tableLog
- * in total.
+ * Fills `weights` with the number of states of each bin, at least one, in proportion to the number of its
+ * latents. The weights add up to 2^tableLog.
  */
 function shareStates(bins: Bins, latentCount: number, tableLog: number): void {
   const size = 2 ** tableLog;
@@ -81,7 +86,7 @@ function shareStates(bins: Bins, latentCount: number, tableLog: number): void {
     left -= weight;
     if (weight > weights[largest]!) largest = bin;
   }
-  // Correct the rounding error at the largest weights, where it matters least.
+  // The largest weights take the rounding errors, which matter least there.
   while (left < 0) {
     let heaviest = 0;
     for (let bin = 1; bin < count; bin++) if (weights[bin]! > weights[heaviest]!) heaviest = bin;
@@ -92,6 +97,7 @@ function shareStates(bins: Bins, latentCount: number, tableLog: number): void {
   weights[largest]! += left;
 }
 
+/** Writes the latents: for each, the bits of the coder's step, then the offset in its bin. */
 function writeOffsets(
   writer: BitWriter,
   latents: Float64Array,
@@ -144,7 +150,7 @@ function writeOffsets(
   writer.pendingCount = pendingCount;
 }
 
-/** Fills `symbols` with each latent's bin. */
+/** Fills `symbols` with the bin of each latent. */
 function findSymbols(latents: Float64Array, count: number, lower: Float64Array, binCount: number): void {
   const low = lower[0]!;
   const range = lower[binCount - 1]! - low;
@@ -152,7 +158,8 @@ function findSymbols(latents: Float64Array, count: number, lower: Float64Array, 
     for (let i = 0; i < count; i++) symbols[i] = findBin(lower, binCount, latents[i]!);
     return;
   }
-  // The leading bits of a latent's distance from the lowest bin give the first bin that can contain it.
+  // An index by the leading bits of a latent's distance from the lowest bin gives the first bin that can have
+  // it. From there, the loop below moves on to the right bin.
   const shift = Math.max(0, bitLength(range) - INDEX_BITS);
   let slot = 0;
   for (let bin = 0; bin < binCount; bin++) {
@@ -170,10 +177,13 @@ function findSymbols(latents: Float64Array, count: number, lower: Float64Array, 
   }
 }
 
+/** For fewer latents than this, building the index takes longer than searching. */
 const MIN_INDEXED = 256;
+/** Leading bits of a distance by which {@link findSymbols} looks up bins. */
 const INDEX_BITS = 9;
 const binIndex = new Uint8Array(1 << INDEX_BITS);
 
+/** Returns the last bin whose lower bound is at most a latent, by binary search. */
 function findBin(lower: Float64Array, binCount: number, latent: number): number {
   let low = 0;
   let high = binCount;
@@ -190,7 +200,7 @@ const readOffsetBits = new Uint8Array(MAX_BINS);
 const readWeights = new Uint16Array(MAX_BINS);
 
 /**
- * Reads integers into `into[start, end)`, which must not be empty.
+ * Reads latents into `into[start, end)`, which must not be empty.
  *
  * @throws {CorruptChunkError}
  */
@@ -244,7 +254,11 @@ export function readLatents(reader: BitReader, into: Float64Array, start: number
   if (endState !== 0) throw new CorruptChunkError(`coder ends in state ${endState}, not 0`);
 }
 
-/** Reads symbols and offsets. @returns the coder's final state */
+/**
+ * Reads the symbol and the offset of each latent into `into[start, end)`.
+ *
+ * @returns the coder's final state, which is 0 unless the bytes are corrupt
+ */
 function readSymbols(
   reader: BitReader,
   into: Float64Array,
@@ -266,8 +280,9 @@ function readSymbols(
   }
   const { view } = reader;
   let { position } = reader;
-  // In a valid chunk, the bits end at least four bytes before the end, at the checksum. In corrupt ones, the
-  // load must not throw.
+  // In a valid chunk, the bits end at the checksum, four bytes before the end. If a corrupt chunk leads
+  // beyond it, the load reads the last four bytes instead of throwing, and `checkEnd` reports the chunk
+  // afterwards.
   const lastWord = view.byteLength - 4;
   for (let i = start; i < end; i++) {
     const symbol = symbolOf[state]!;

@@ -1,10 +1,11 @@
 import { type Block, compareVersions, type Version } from './model';
 
 /**
- * Makes a block whose versions are decoded when they are first used. Only deletions, and merging with other
- * samples of the same times, need them, and decoding a version takes ten times as long as a value.
+ * Makes a block whose versions are decoded when they are first used. Many reads never use them: only
+ * deletions, and merging with other samples of the same times, need them. Decoding a version takes ten times
+ * as long as decoding a value.
  *
- * @param decode returns each row's version
+ * @param decode returns the version of each row
  */
 export function lazyVersions(
   block: Omit<Block, 'versions' | 'rowVersions'>,
@@ -26,7 +27,7 @@ export function lazyVersions(
   };
 }
 
-/** Returns the distinct versions in ascending order, and each given version's index in them. */
+/** Returns the distinct versions of a list, ascending, and for each element of the list its index in them. */
 export function distinctVersions(all: readonly Version[]): { versions: Version[]; indexes: Uint32Array } {
   const indexes = new Uint32Array(all.length);
   const order = Uint32Array.from(all.keys());
@@ -45,7 +46,9 @@ export function distinctVersions(all: readonly Version[]): { versions: Version[]
   return { versions, indexes };
 }
 
-/** Returns the union of two ascending lists of versions, and each version's index in it. */
+/**
+ * Returns the union of two ascending lists of versions, and the index in it of each element of both lists.
+ */
 export function unionOfVersions(a: readonly Version[], b: readonly Version[]) {
   const versions: Version[] = [];
   const fromA = new Uint32Array(a.length);

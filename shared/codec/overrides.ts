@@ -1,16 +1,18 @@
-/** A chunk's overrides: values whose version differs from their row's version. */
+/** Encodes the overrides of a chunk: the versions of values that have another version than their row. */
 import type { BitReader, BitWriter } from './bits';
 import { readIntegers, writeIntegers } from './integers';
 import { type Block, CorruptChunkError } from './model';
 import { isIndex } from './versions';
 
-/** Cells of one series, with the versions that they have instead of their rows' versions. */
+/** The overrides of one series. */
 export interface Overrides {
+  /** Indexes, in the series' column, of the values with a version of their own; ascending. */
   readonly cells: Uint32Array;
+  /** The version of each of these values, as an index in the chunk's versions. */
   readonly versions: Uint32Array;
 }
 
-/** Writes the overrides. Without any, as is usual, it writes only two bits 0. */
+/** Writes the overrides of a block. Most blocks have none, which takes two bits. */
 export function writeOverrides(writer: BitWriter, block: Block): void {
   const overridden = [...block.columns.keys()].filter((i) => block.columns[i]!.versions !== undefined);
   writer.write(overridden.length > 0 ? 1 : 0, 2);
@@ -31,7 +33,7 @@ function writeOverridden(
       version !== rowVersions[rows === undefined ? cell : rows[cell]!];
     const cells = Uint32Array.from(versions!.keys()).filter((cell) => isOverride(versions![cell]!, cell));
     const own = cells.map((cell) => versions![cell]!);
-    // Series of the same source in a shared group often have equal overrides.
+    // In a pool's group, series of one source often have equal overrides. Refer to the earlier ones then.
     const key = `${cells};${own}`;
     const twin = known.get(key);
     writer.write(twin === undefined ? 0 : 1, 1);
@@ -47,8 +49,10 @@ function writeOverridden(
 }
 
 /**
- * @param valueCounts each series' number of values
- * @returns the overrides of each series with any
+ * Reads the overrides of a chunk.
+ *
+ * @param valueCounts number of values of each series
+ * @returns the overrides of each series that has some, by the series' index
  * @throws {CorruptChunkError}
  */
 export function readOverrides(
@@ -102,6 +106,7 @@ function readOverridden(
   }
 }
 
+/** Reads `count` integers, which must be from 0 to `end - 1`. */
 function readIndexes(reader: BitReader, count: number, end: number): Uint32Array {
   const integers = new Float64Array(count);
   readIntegers(reader, integers, 0, count);

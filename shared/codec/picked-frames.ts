@@ -1,28 +1,29 @@
-/** Selected columns of frames, as the memory tier returns them to readers. FORMAT.md describes the bytes. */
+/**
+ * Decodes the replies of the memory tier to readers. A reader mostly wants only some columns of each frame.
+ * So it sends picks, and the tier returns the picked columns of each frame whose layout has a pick, and other
+ * frames whole. FORMAT.md describes the bytes.
+ */
 import type { PlacedFrame } from './block';
 import { decodeVersion } from './frame';
 import { lazyVersions } from './lazy-versions';
 import { type Block, type Column, CorruptChunkError } from './model';
 
-/** First byte of a frame that is returned whole. */
+/** First byte of a frame that is returned whole. Any other frame begins with the number of its pick. */
 const WHOLE = 255;
-/**
- * Added to the number of a frame's pick (the requested columns of its layout) if the frame is outside the
- * wanted range. Nothing else of such a frame follows.
- */
+/** Added to the number of the pick if the frame is outside the wanted range of time. Nothing follows then. */
 const OUTSIDE = 128;
 /** Bytes of the timestamp, the arrival time, and the length of the sequence number. */
 const HEAD_BYTES = 8 + 6 + 1;
 
-/** The requested columns of one layout. */
+/** A pick: the columns of one layout that a reader asked for, in the order of its request. */
 export interface PickedColumns {
-  /** The layout's 16 bytes. */
+  /** The 16 bytes of the layout's id. */
   readonly layout: Uint8Array;
-  /** Each requested column's position in the block. Positions are distinct. */
+  /** For each picked column, its column in the block that the reader builds. They are distinct. */
   readonly positions: Uint32Array;
 }
 
-/** Encodes whole frames for a reply: each after the byte that marks it as whole, and its length. */
+/** Encodes whole frames as in a reply: each after the byte that marks it as whole, and its length. */
 export function markedWhole(frames: readonly Uint8Array[]): Buffer {
   return Buffer.concat(
     frames.flatMap((frame) => {
@@ -33,7 +34,7 @@ export function markedWhole(frames: readonly Uint8Array[]): Buffer {
   );
 }
 
-/** Returns the frames that were returned whole. */
+/** Returns the frames of a reply that are whole. */
 export function wholeFrames(bytes: Uint8Array, picks: readonly PickedColumns[]): Uint8Array[] {
   const frames: Uint8Array[] = [];
   for (const { pick, from, to } of recordsOf(bytes, picks))
@@ -42,8 +43,8 @@ export function wholeFrames(bytes: Uint8Array, picks: readonly PickedColumns[]):
 }
 
 /**
- * Returns the frames of which only picked columns were returned, as input of {@link blockFromFrames}, and the
- * number of frames of each pick.
+ * Returns the frames of a reply that have only picked columns, as arguments of {@link blockFromFrames}. Also
+ * returns how many frames of each pick memory has, including those outside the wanted range.
  */
 export function pickedFrames(
   bytes: Uint8Array,
@@ -70,13 +71,14 @@ export function pickedFrames(
 }
 
 /**
- * Gathers frames into a block, like {@link blockFromFrames}, but in a fraction of the time. Only handles
- * simple cases.
+ * Makes a block of a reply, like {@link blockFromFrames} but in a fraction of the time. It handles only
+ * replies without whole frames whose timestamps ascend strictly, which most are.
  *
  * @param layout id of the block's layout
+ * @param seriesCount number of series of this layout
+ * @param bytes the reply
  * @param picks each with at least one column
- * @returns the block, and the number of frames of each pick; undefined if a frame is whole, or times do not
- *   ascend
+ * @returns the block, and the number of frames of each pick; undefined if it cannot handle the reply
  */
 export function blockFromPicked(
   layout: Uint8Array,
@@ -139,7 +141,7 @@ export function blockFromPicked(
   return { block, counts };
 }
 
-/** @returns the index just past a picked frame */
+/** Returns the index just past a frame with picked columns, whose timestamp is at `from`. */
 function endOf(bytes: Uint8Array, from: number, { positions }: PickedColumns): number {
   const end = from + HEAD_BYTES + (bytes[from + HEAD_BYTES - 1] ?? 0) + 8 * positions.length;
   if (end > bytes.length)
@@ -147,6 +149,10 @@ function endOf(bytes: Uint8Array, from: number, { positions }: PickedColumns): n
   return end;
 }
 
+/**
+ * Yields the frames of a reply: `pick` is undefined for whole ones, and the frame's bytes go from `from` to
+ * `to`.
+ */
 function* recordsOf(bytes: Uint8Array, picks: readonly PickedColumns[]) {
   const view = viewOf(bytes);
   for (let at = 0; at < bytes.length; ) {

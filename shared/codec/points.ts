@@ -1,10 +1,12 @@
 /**
- * A block's values as points of 16 bytes: an int64 timestamp and a float64 value, little-endian, ordered by
- * series. A chunk is never much larger than its points compressed with zstd.
+ * The values of a block as points of 16 bytes each: an int64 timestamp and a float64 value, little-endian,
+ * series after series. The solid form of a chunk stores points compressed by zstd, so a chunk is never much
+ * larger than they are.
  */
 import { bitsOf, type Cells } from './canonical';
 import { type Block, CorruptChunkError } from './model';
 
+/** 32-bit words in a point. */
 const POINT_WORDS = 4;
 
 export function writePoints({ columns, timestamps }: Block): Uint8Array {
@@ -32,12 +34,12 @@ export function writePoints({ columns, timestamps }: Block): Uint8Array {
 }
 
 /**
- * Decodes points.
+ * Decodes points into rows and columns.
  *
- * @param bytes need not be aligned
- * @param counts each series' number of points; their sum must match `bytes`
- * @throws {CorruptChunkError} when a series' timestamps do not ascend, or the number of distinct timestamps
- *   is not `rowCount`
+ * @param bytes points, aligned or not
+ * @param counts number of points of each series; the points of all of them must fill `bytes`
+ * @throws {CorruptChunkError} when the timestamps of a series do not ascend, or the number of distinct
+ *   timestamps is not `rowCount`
  */
 export function readPoints(
   bytes: Uint8Array,
@@ -77,6 +79,7 @@ export function readPoints(
   return { timestamps, cells };
 }
 
+/** Returns the different times, ascending. */
 function distinct(times: Float64Array): Float64Array {
   const sorted = times.slice().sort();
   let count = 0;
@@ -87,10 +90,11 @@ function distinct(times: Float64Array): Float64Array {
 }
 
 /**
- * Whether a chunk of `length` bytes is certainly within the bound, so that zstd need not be tried. The size
- * of zstd's output is estimated from below: half a byte for a new timestamp, one more if several of its bytes
- * differ from those of the row before, and one for a new value. These are cautious: the smallest sizes
- * measured are 0.85 and 1.88 bytes for a timestamp, and 2 for a value.
+ * Whether a columnar chunk of `length` bytes is certainly smaller than the bound of the format, so that the
+ * solid form need not be tried. The bound is the size of the points compressed by zstd, plus a constant. This
+ * function estimates that size from below: half a byte for each timestamp, one more byte if several of its
+ * bytes differ from those of the row before, and one byte for each distinct value. The least measured were
+ * 0.85 and 1.88 bytes for a timestamp, and 2 for a value.
  */
 export function isWithinBound(length: number, { columns, timestamps }: Block): boolean {
   let floor = BOUND_BYTES + BOUND_BYTES_PER_SERIES * columns.length + timestamps.length / 2;
@@ -105,15 +109,16 @@ export function isWithinBound(length: number, { columns, timestamps }: Block): b
   return length <= most && length <= floor + leastDistinct(columns);
 }
 
+/** The constant part of the bound, in bytes. */
 const BOUND_BYTES = 64;
+/** The part of the bound for each series, in bytes. */
 const BOUND_BYTES_PER_SERIES = 4;
 
 const MAX_SEEN_BITS = 16;
+/** Hash table of {@link leastDistinct}: 1 for each hash that a value has. */
 const seen = new Uint8Array(1 << MAX_SEEN_BITS);
 
-/**
- * Returns a lower bound of the number of distinct values. It counts distinct hashes; few values share one.
- */
+/** Returns a lower bound of the number of distinct values: the number of their distinct hashes. */
 function leastDistinct(columns: Block['columns']): number {
   let points = 0;
   for (const { values } of columns) points += values.length;

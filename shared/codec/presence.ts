@@ -1,6 +1,6 @@
 /**
- * Presence maps: which series of a layout a frame has values of. Bit `i mod 8` of byte `i / 8` represents
- * series `i`. The bits after the last series are 0.
+ * Presence maps. Such a map tells which series of its layout a frame has values of: bit `i mod 8` of byte
+ * `i / 8` is 1 if it has a value of series `i`. The bits after the last series are 0.
  */
 
 /** Returns the size of a presence map for `seriesCount` series, in bytes. */
@@ -8,11 +8,12 @@ export function presenceBytes(seriesCount: number): number {
   return (seriesCount + 7) >> 3;
 }
 
+/** Whether a map has the series at an index. */
 export function isPresent(presence: Uint8Array, series: number): boolean {
   return (presence[series >> 3]! & (1 << (series & 7))) !== 0;
 }
 
-/** Returns the indexes of the present series, ascending. */
+/** Returns the indexes of the series that a map has, ascending. */
 export function presentSeries(presence: Uint8Array): Uint32Array {
   const indexes = new Uint32Array(presentCount(presence));
   let at = 0;
@@ -22,6 +23,7 @@ export function presentSeries(presence: Uint8Array): Uint32Array {
   return indexes;
 }
 
+/** Returns the number of series that a map has. */
 export function presentCount(presence: Uint8Array): number {
   let count = 0;
   for (let byte = 0; byte < presence.length; byte++)
@@ -29,7 +31,7 @@ export function presentCount(presence: Uint8Array): number {
   return count;
 }
 
-/** Makes a presence map for `seriesCount` series, of which those at `indexes` are present. */
+/** Makes a map of the series at `indexes`, out of `seriesCount`. */
 export function presenceOf(indexes: ArrayLike<number>, seriesCount: number): Uint8Array {
   const presence = new Uint8Array(presenceBytes(seriesCount));
   for (let i = 0; i < indexes.length; i++) presence[indexes[i]! >> 3]! |= 1 << (indexes[i]! & 7);

@@ -1,10 +1,13 @@
-/** The rows for which each series has values. A set of rows is written once, even if many series share it. */
+/**
+ * Encodes which rows of a chunk each series has values of. Series often lack the same rows. So a set of rows
+ * is written once, and each series refers to its set.
+ */
 import type { BitReader, BitWriter } from './bits';
 import { readIntegers, writeIntegers } from './integers';
 import { type Block, CorruptChunkError } from './model';
 import { isIndex } from './versions';
 
-/** Writes the row sets. If every series has all rows, as is usual, it writes only a bit 0. */
+/** Writes the row sets. In most blocks every series has all rows, which takes one bit. */
 export function writeRowSets(writer: BitWriter, { columns, timestamps }: Block): void {
   const sets: Uint32Array[] = [];
   const known = new Map<string, number>();
@@ -33,6 +36,7 @@ export function writeRowSets(writer: BitWriter, { columns, timestamps }: Block):
   writeIntegers(writer, setOf, setOf.length);
 }
 
+/** Returns the rows from 0 to `rowCount - 1` that `rows` lacks. */
 function complement(rows: Uint32Array, rowCount: number): Uint32Array {
   const others = new Uint32Array(rowCount - rows.length);
   for (let row = 0, i = 0, count = 0; row < rowCount; row++) {
@@ -43,9 +47,10 @@ function complement(rows: Uint32Array, rowCount: number): Uint32Array {
 }
 
 /**
- * Reads each series' rows; undefined if it has all rows. Series with the same set share an array.
+ * Reads the rows that each series has values of.
  *
- * @param maxValues most values of all series together; checked before allocating
+ * @param maxValues most values that all series may have together; checked before allocating
+ * @returns the rows of each series; undefined if it has all. Series with the same set share an array
  * @throws {CorruptChunkError}
  */
 export function readRowSets(
@@ -71,7 +76,7 @@ export function readRowSets(
   for (let set = 0; set < setCount; set++) {
     const listsMissing = reader.read(1) === 1;
     const count = reader.readUnsigned();
-    // Writers never list more than half of the rows: they list the missing ones instead.
+    // A writer never lists more than half of the rows: it would list the missing ones instead.
     if (count * 2 > rowCount) throw new CorruptChunkError(`row set of ${count} in ${rowCount} rows`);
     room += listsMissing ? rowCount - count : count;
     if (room > maxValues) throw new CorruptChunkError(`row sets of ${room} rows exceed ${maxValues}`);
@@ -90,6 +95,7 @@ export function readRowSets(
   return rowsOf;
 }
 
+/** Reads a list of `count` rows, which must ascend and be below `rowCount`. */
 function readRows(reader: BitReader, count: number, rowCount: number): Uint32Array {
   const integers = new Float64Array(count);
   readIntegers(reader, integers, 0, count);

@@ -1,6 +1,9 @@
-/** Sorts integers without calls into the platform, which dominate the cost for short sequences. */
+/**
+ * Sorts integers in JavaScript. The sequences are short, and a call of the platform's sort would take longer
+ * than the work itself.
+ */
 
-/** Up to this length, insertion sort is faster. */
+/** Up to this length, {@link sortByInsertion} is faster than {@link sortByDigits}. */
 const MAX_INSERTION = 128;
 const DIGIT_BITS = 9;
 const DIGITS = 1 << DIGIT_BITS;
@@ -10,7 +13,7 @@ const starts = new Uint32Array(DIGITS);
 let keys = new Uint32Array(0);
 let otherKeys = new Uint32Array(0);
 
-/** Sorts `integers[0, count)` in ascending order. They must not contain NaN. */
+/** Sorts `integers[0, count)` in ascending order. None of them may be NaN. */
 export function sortIntegers(integers: Float64Array, count: number): void {
   if (count <= MAX_INSERTION) {
     sortByInsertion(integers, count);
@@ -27,7 +30,7 @@ export function sortIntegers(integers: Float64Array, count: number): void {
   else sortByDigits(integers, count, low, high - low);
 }
 
-/** Shell sort: compares distant elements first, so that few elements move far in the end. */
+/** Shell sort: an insertion sort that first compares distant elements, so that few have to move far. */
 function sortByInsertion(integers: Float64Array, count: number): void {
   for (let gap = 13; gap > 0; gap = (gap / 3) | 0) {
     for (let i = gap; i < count; i++) {
@@ -42,7 +45,12 @@ function sortByInsertion(integers: Float64Array, count: number): void {
   }
 }
 
-/** Radix sort by the distance from the lowest integer, least significant digit first. */
+/**
+ * Radix sort by the distance from the lowest integer, least significant digit first.
+ *
+ * @param low the lowest integer
+ * @param range the distance of the highest integer from it, below 2^32
+ */
 function sortByDigits(integers: Float64Array, count: number, low: number, range: number): void {
   if (keys.length < count) {
     keys = new Uint32Array(count * 2);

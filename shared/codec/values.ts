@@ -1,6 +1,8 @@
 /**
- * Encodes a column's values. They are divided into segments, since the kind of data can change within a
- * column. Each segment has its own form: a constant, decimals, a dictionary, or the two halves of the bits.
+ * Encodes the values of a column. The kind of data can change within a column, so the values are divided into
+ * segments, and each segment has a form of its own: a constant, decimals (decimals.ts), a dictionary of
+ * distinct values, or halves, which are the upper and the lower 32 bits of each value as two sequences of
+ * integers.
  */
 import { type BitReader, type BitWriter, bitLength } from './bits';
 import { bitsOf } from './canonical';
@@ -16,18 +18,20 @@ import {
 import { readIntegers, writeIntegers } from './integers';
 import { CorruptChunkError } from './model';
 
-/** Most values of a segment. A column has as few segments as this allows, of about equal length. */
+/** Most values of a segment. A column has as few segments as possible, of about equal length. */
 export const MAX_SEGMENT = 768;
 
+// The forms of a segment, as stored.
 const CONSTANT = 0;
 const DECIMALS = 1;
 const HALVES = 2;
 const DICTIONARY = 3;
 
+// Scratch arrays for the halves of a segment's values, reused by all calls.
 const highs = new Float64Array(MAX_SEGMENT);
 const lows = new Float64Array(MAX_SEGMENT);
 
-/** Writes the values. Their number is not written. */
+/** Writes the values of a column. It does not write their number, which the reader must know. */
 export function writeValues(writer: BitWriter, values: Float64Array): void {
   const segments = Math.ceil(values.length / MAX_SEGMENT);
   for (let segment = 0; segment < segments; segment++) {
@@ -35,6 +39,7 @@ export function writeValues(writer: BitWriter, values: Float64Array): void {
   }
 }
 
+/** Returns the half-open range of values that a segment has. */
 function segmentBounds(count: number, segments: number, segment: number): [start: number, end: number] {
   return [Math.floor((count * segment) / segments), Math.floor((count * (segment + 1)) / segments)];
 }
@@ -65,7 +70,7 @@ function writeSegment(writer: BitWriter, values: Float64Array): void {
   writeSmallest(writer, forms);
 }
 
-/** Writes each form in turn, and keeps the smallest. */
+/** Writes each of several forms in turn, and leaves the smallest in the stream. */
 function writeSmallest(writer: BitWriter, forms: readonly ((writer: BitWriter) => void)[]): void {
   const { length, pending, pendingCount } = writer;
   const start = writer.bitLength;
@@ -85,6 +90,7 @@ function writeSmallest(writer: BitWriter, forms: readonly ((writer: BitWriter) =
   forms[best]!(writer);
 }
 
+/** Whether all values have the same bits. */
 function isConstant(bits: Uint32Array): boolean {
   for (let i = 2; i < bits.length; i++) if (bits[i] !== bits[i & 1]) return false;
   return true;
@@ -116,9 +122,9 @@ function writeDecimals(writer: BitWriter, decimals: Decimals, bits: Uint32Array,
 }
 
 const EXPONENT_BITS = 5;
-/** Takes the place of an exponent if a factor and its exponent follow. */
+/** Takes the place of an exponent if a factor other than 1 and its exponent follow: see {@link FACTORS}. */
 const FACTORED = 31;
-/** At most a sixteenth of a segment's values are exceptions. */
+/** Bits of the number of exceptions. Little more than a sixteenth of a segment's values may be exceptions. */
 const EXCEPTION_COUNT_BITS = 7;
 
 function writeHalves(writer: BitWriter, bits: Uint32Array): void {
@@ -131,19 +137,20 @@ function writeHalves(writer: BitWriter, bits: Uint32Array): void {
   writeIntegers(writer, lows, count);
 }
 
+/** The distinct values of a segment, and which of them each value is. */
 interface Dictionary {
-  /** The bits of the distinct values, in order of first appearance. */
+  /** The bits of the distinct values as halves, in the order of their first appearance. */
   readonly entries: Uint32Array;
-  /** Each value's index in the entries. */
+  /** For each value of the segment, its index in the entries. */
   readonly indexes: Float64Array;
 }
 
 const dictionaryIndexes = new Float64Array(MAX_SEGMENT);
 const dictionaryEntries = new Uint32Array(MAX_SEGMENT);
-/** Open addressing: 0 if the slot is free, otherwise 1 + the entry's index. */
+/** Hash table with open addressing: 0 if the place is free, otherwise 1 + the index of the entry there. */
 const slots = new Uint16Array(4096);
 
-/** @returns undefined when more than a third of the values are distinct */
+/** Makes the dictionary of a segment. Returns undefined if more than a third of the values are distinct. */
 function findDictionary(bits: Uint32Array): Dictionary | undefined {
   const count = bits.length >> 1;
   const most = Math.floor(count / 3);
@@ -179,10 +186,11 @@ function writeDictionary(writer: BitWriter, { entries, indexes }: Dictionary, co
   writeIntegers(writer, indexes, count);
 }
 
+/** Bits of the number of entries. */
 const DICTIONARY_SIZE_BITS = 9;
 
 /**
- * Reads values until `into` is full.
+ * Reads the values of a column until `into` is full.
  *
  * @throws {CorruptChunkError}
  */

@@ -1,6 +1,7 @@
 /**
- * The versions of a chunk. Arrival times are encoded as delays after their rows' times. Sequence numbers are
- * divided into parts, because different digits change in different ways.
+ * Encodes the versions of a chunk. An arrival time is stored as its delay after the time of its row, since
+ * delays vary little. A sequence number is divided into parts, each stored as a sequence of its own: some
+ * digits are a clock, some a counter, and some never change.
  */
 import { type BitReader, type BitWriter, bitLength } from './bits';
 import { readIntegers, writeIntegers } from './integers';
@@ -11,55 +12,66 @@ const MAX_ARRIVAL_MS = 2 ** 48 - 1;
 const MAX_SEQUENCE_BITS = 448;
 const SEQUENCE_LENGTH_BITS = 9;
 
-/**
- * How sequence numbers are divided: the sizes of the parts, lowest first, where the last size repeats; and
- * the part that is a clock, with its expected value.
- */
+/** A way to divide sequence numbers into parts. */
 interface Scheme {
+  /** How many values each part can have, lowest part first. The last size holds for all further parts. */
   readonly sizes: readonly bigint[];
+  /**
+   * The index of the part that is a clock, if there is one, and the value that it should have at an arrival
+   * time. Only the difference from this value is stored.
+   */
   readonly clock?: { readonly part: number; expected(arrivalMs: number): number };
 }
 
+/** Returns the sizes of parts of the given numbers of bits. */
 const bitsEach = (...counts: number[]) => counts.map((count) => 1n << BigInt(count));
 
+/** The schemes by their number in chunks. The encoder uses the first one if no other fits. */
 const SCHEMES: readonly Scheme[] = [
   { sizes: bitsEach(48) },
-  // Kinesis' present format: shard and format in 36 bits, seconds in 36, zeros in 8, a counter in 64.
+  // Kinesis' present sequence numbers: from the low end, shard and format in 36 bits, seconds in 36, zeros in
+  // 8, and a counter in 64.
   {
     sizes: bitsEach(36, 36, 8, 48),
     clock: { part: 1, expected: (arrivalMs) => Math.floor(arrivalMs / 1000) },
   },
-  // The local emulator's format: milliseconds, then a counter of ten decimal digits.
+  // Sequence numbers of the local emulator: milliseconds, then a counter of ten decimal digits.
   { sizes: [10n ** 10n], clock: { part: 1, expected: (arrivalMs) => arrivalMs % 1e10 } },
 ];
 
-/** Greatest difference from the expected value at which a part is taken for a clock, in the clock's units. */
+/** A scheme fits if its clock is closer than this to the expected value, in seconds or ms like the clock. */
 const MAX_CLOCK_DISTANCE = 1e6;
 
 /**
- * The order of versions within a chunk: arrival time, then sequence number. Until November 2026, it was also
- * the order that decides between values. Now that is {@link compareVersions}; the two differ only where
- * arrival times do not ascend.
+ * Compares two versions in the order in which a chunk stores them: by arrival time, then by sequence number.
+ * This order is only part of the format. {@link compareVersions} decides which of two values wins. The two
+ * orders differ only where arrival times do not ascend.
  */
 function compareStored(a: Version, b: Version): number {
   return a.arrivalMs - b.arrivalMs || compareVersions(a, b);
 }
 
-/** The parts of a block, or of a chunk's tail, that refer to versions by index. */
+/** A list of versions and the rows' indexes in it: a block has them, and so has a chunk's tail. */
 export interface VersionIndexes {
   readonly versions: readonly Version[];
+  /** The version of each row, an index in `versions`. */
   readonly rowVersions: Uint32Array;
 }
 
 /**
- * Sorts versions into the order of chunks. @returns the sorted part, and `renumber`, which maps old indexes
- * to new ones; undefined if they are sorted already
+ * Sorts versions into the order in which chunks store them.
+ *
+ * @returns `part`, sorted, and `renumber`, which maps old indexes of versions to new ones; undefined if the
+ *   versions are sorted already
  */
 export function inStoredOrder<T extends VersionIndexes>(part: T) {
   return inOrder(part, compareStored);
 }
 
-/** Sorts a chunk's versions by {@link compareVersions}. @returns see {@link inStoredOrder} */
+/**
+ * Sorts versions by {@link compareVersions}, which decides between values. Returns what {@link inStoredOrder}
+ * does.
+ */
 export function inDecidingOrder<T extends VersionIndexes>(part: T) {
   return inOrder(part, compareVersions);
 }
@@ -84,7 +96,7 @@ function inOrder<T extends VersionIndexes>(
   };
 }
 
-/** Writes a block's versions, which must be in the order of chunks, and each row's index among them. */
+/** Writes the versions of a block, sorted by {@link inStoredOrder}, and the version of each row. */
 export function writeVersions(writer: BitWriter, block: Block): void {
   const { timestamps, versions, rowVersions } = block;
   const count = versions.length;
@@ -99,7 +111,8 @@ export function writeVersions(writer: BitWriter, block: Block): void {
   const arrivals = Float64Array.from(versions, ({ arrivalMs }) => arrivalMs);
   const rowTimes = rowTimesOfVersions(timestamps, rowVersions, count);
   const delays = arrivals.map((arrivalMs, i) => arrivalMs - rowTimes[i]!);
-  // A backfill's delays vary more than its arrival times. Beyond 2^53, delays would not be exact.
+  // Store arrival times as they are if delays vary more, as they do in a backfill, or are beyond 2^53 and so
+  // not exact.
   const isDelayed = delays.every(Number.isSafeInteger) && spread(delays) < spread(arrivals);
   writer.write(isDelayed ? 1 : 0, 1);
   writeWideIntegers(writer, isDelayed ? delays : arrivals, count);
@@ -107,8 +120,8 @@ export function writeVersions(writer: BitWriter, block: Block): void {
 }
 
 /**
- * Returns, for each version, the time of the first row with that version; for versions without rows, that of
- * the previous version.
+ * Returns the row time of each version, which its delay is counted from: the time of the first row that has
+ * the version. If no row has it, the row time is that of the version before, or 0.
  */
 function rowTimesOfVersions(timestamps: Float64Array, rowVersions: Uint32Array, count: number): Float64Array {
   const times = new Float64Array(count).fill(Number.NaN);
@@ -121,6 +134,7 @@ function rowTimesOfVersions(timestamps: Float64Array, rowVersions: Uint32Array, 
   return times;
 }
 
+/** Returns the difference between the highest and the lowest integer. */
 function spread(integers: Float64Array): number {
   let low = Number.POSITIVE_INFINITY;
   let high = Number.NEGATIVE_INFINITY;
@@ -162,6 +176,9 @@ function writeSequences(writer: BitWriter, versions: readonly Version[]): void {
   writeBigint(writer, rest[0]!);
 }
 
+/**
+ * Returns the index of the scheme whose clock shows about the arrival time of a version; 0 if there is none.
+ */
 function chooseScheme({ arrivalMs, sequence }: Version): number {
   const index = SCHEMES.findIndex(({ sizes, clock }) => {
     if (clock === undefined) return false;
@@ -183,10 +200,10 @@ function writeBigint(writer: BitWriter, value: bigint): void {
 }
 
 /**
- * Reads versions written by {@link writeVersions}. They are in the order in which a chunk stores them ({@link
- * compareStored}).
+ * Reads what {@link writeVersions} writes. The versions are in the order in which the chunk stores them.
  *
- * @param maxVersions more versions than this are refused
+ * @param timestamps the times of the rows
+ * @param maxVersions most versions that the chunk may have; checked before allocating
  * @throws {CorruptChunkError}
  */
 export function readVersions(
@@ -274,7 +291,7 @@ function readSequences(reader: BitReader, arrivals: Float64Array): bigint[] {
   return sequences;
 }
 
-/** 448 bits, divided into the smallest parts (ten decimal digits), give 14 parts. */
+/** Most parts of a sequence number: 448 bits in the smallest parts, of ten decimal digits. */
 const MAX_PARTS = 14;
 
 function readBigint(reader: BitReader): bigint {

@@ -1,11 +1,13 @@
-/** Integers of up to 54 bits: timestamps and their distances, which may exceed the 51 bits of integers.ts. */
+/** Encodes wide integers, of up to 54 bits: times and delays, which may exceed the 51 bits of integers.ts. */
 import type { BitReader, BitWriter } from './bits';
 import { MAX_INTEGER, readIntegers, writeIntegers } from './integers';
 
-/** Wide integers are written as two halves to this base. */
+/** A wide integer is written as its quotient and its remainder by this number. */
 const HALF = 2 ** 32;
 
-/** Writes `integers[0, count)`: as one sequence or, if any of them is large, as two sequences of halves. */
+/**
+ * Writes `integers[0, count)`: as one sequence, or as two sequences of halves if any of them is too large.
+ */
 export function writeWideIntegers(writer: BitWriter, integers: Float64Array, count: number): void {
   let isWide = false;
   for (let i = 0; i < count; i++) if (Math.abs(integers[i]!) > MAX_INTEGER) isWide = true;
@@ -23,6 +25,7 @@ export function writeWideIntegers(writer: BitWriter, integers: Float64Array, cou
   );
 }
 
+/** Reads `count` integers that {@link writeWideIntegers} wrote. */
 export function readWideIntegers(reader: BitReader, count: number): Float64Array {
   const isWide = reader.read(1) === 1;
   const integers = new Float64Array(count);
