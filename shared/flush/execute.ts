@@ -20,38 +20,45 @@ export interface FlushDependencies {
   readonly windowMs: number;
 }
 
+/** What a flush of one partition did. A group-window is the samples of one group in one window of time. */
 export interface FlushCount {
+  /** Group-windows moved. */
   readonly windows: number;
+  /** Samples moved. */
   readonly samples: number;
   /** Bytes of the chunks written. */
   readonly bytes: number;
-  /** Group-windows whose frames had expired before they could be moved. */
+  /** Group-windows whose frames had expired in memory before the flusher could move them. */
   readonly expired: number;
-  /** One for each group-window that could not be moved now. It stays due. */
+  /** An error for each group-window that could not be moved. It stays due, so a later flush moves it. */
   readonly failures: readonly Error[];
 }
 
 /** Duration of a lease, ms: longer than moving a batch takes, shorter than the longest invocation. */
 const LEASE_MS = 120_000;
-/** Most group-windows moved between two announcements of their days. */
+/** Most group-windows that are leased, announced and moved together. */
 const BATCH = 128;
+/** Requests of one step that are sent at the same time. */
 const PARALLEL = 16;
 /**
- * Most group-windows moved at a time, over all partitions. A window's 2,000 frames of at most 8 KB, their
- * block and their chunk take some 48 MB, so 16 windows take less than half of the flusher's 1,769 MB.
+ * Most group-windows that a flusher moves at the same time, over all partitions. The 2,000 frames of a
+ * window, of at most 8 KB each, take some 48 MB with their block and their chunk. So 16 windows take less
+ * than half of the flusher's 1,769 MB.
  */
 export const WINDOWS_AT_ONCE = 16;
-/** How often a window is merged again because another writer came first. */
+/** How often the flusher merges a group-window again because another writer changed its items. */
 const MAX_CONFLICTS = 10;
 
 /**
- * Moves the due group-windows of one partition in batches, until none is left or time is up: writes them to
- * the next tier, then trims exactly what was moved (DESIGN.md, rule 3). A crash at any step leaves a
- * duplicate, which a merge removes, and never a hole.
+ * Moves the due group-windows of one partition from memory to the warm tier, batch by batch, until none is
+ * left or time is up. Writes the warm items first, then trims from memory exactly the frames that it wrote
+ * (DESIGN.md, rule 3). A crash at any step leaves some samples in both tiers, which a merge makes one, and
+ * never loses any.
  *
  * @param beforeMs see {@link FrameMover.lease}
- * @param hasTime asked before each batch
- * @param limit shared by partitions that are flushed in parallel
+ * @param hasTime asked before each batch; false ends the flush
+ * @param limit limits the group-windows that are moved at the same time; partitions flushed in parallel share
+ *   it
  * @param spreadMs see {@link FrameMover.lease}
  */
 export async function flushPartition(
@@ -80,7 +87,7 @@ export async function flushPartition(
         try {
           moved.push({ lease, ...(await moveWindow(dependencies, ref, lease)) });
         } catch (cause) {
-          // The other windows go on. This one is tried again once its lease has expired.
+          // Go on with the other windows. This one becomes due again when its lease has expired.
           const { group, windowStart } = lease;
           failures.push(new Error(`window ${windowStart} of group ${group} did not move`, { cause }));
         }
@@ -100,20 +107,22 @@ export async function flushPartition(
   return { windows: windows - expired, samples, bytes, expired, failures };
 }
 
+/** What was written for one group-window, and the frames to trim. */
 interface Moved {
   readonly frames: MovedFrames;
   readonly samples: number;
   readonly bytes: number;
 }
 
+/** Merges the frames of a leased group-window into its warm items. The caller trims them. */
 async function moveWindow(
   { hot, warm, catalogue, windowMs }: FlushDependencies,
   ref: PartitionRef,
   { group, windowStart }: Lease,
 ): Promise<Moved> {
   const read = await hot.mover.frames(ref, group, windowStart);
-  // Either the frames have expired, or another flusher moved them after this lease had ended. The trim finds
-  // out which.
+  // Either the frames have expired, or another flusher moved them after this lease had ended. The trim tells
+  // which.
   if (read.frames.length === 0) return { frames: movedFrames([], true), samples: 0, bytes: 0 };
   const layoutOf = (id: Id) => readLayout(hot, catalogue, ref, group, id);
   const decoded = read.frames.map(decodeFrame);
@@ -135,7 +144,8 @@ async function moveWindow(
     let block = gather(union, layouts, frames);
     for (const { opened, layout } of merged)
       block = mergeBlocks(block, inLayout(opened.block(), layout, union));
-    // Put the union into the catalogue first: nothing else names the series of the chunk.
+    // The chunk names its layout, the union, by id. Put the layout into the catalogue first: nothing else
+    // says which series the chunk has.
     const { packed } = packLayout(union.bytes);
     await catalogue.put(ref.tenantId, { group, id: union.id, packed, firstMs: windowStart }, windowMs);
     let bytes = 0;
@@ -161,8 +171,8 @@ async function moveWindow(
 }
 
 /**
- * Reads only the layouts that {@link planTake} asks for: all layouts of the frames together could fill
- * memory.
+ * Runs {@link planTake}, and reads the layouts that it asks for. It does not read the layouts of all frames
+ * at once, which could fill memory.
  */
 async function takeFrames(
   frames: readonly Frame[],
@@ -178,8 +188,8 @@ async function takeFrames(
 }
 
 /**
- * Reads a layout from memory, which has the layouts of its frames. Chunks may refer to older layouts, which
- * are in the catalogue.
+ * Reads a layout of a group. The memory tier has the layouts of the frames in it. Older layouts, which chunks
+ * may refer to, are only in the catalogue.
  */
 async function readLayout(
   hot: HotTier,

@@ -13,12 +13,12 @@ interface KeepDependencies {
 }
 
 /**
- * Extends the life of warm items that have not been archived for half of it. Each partition is checked once a
- * day ({@link partitionsInTurn}). The flusher does this, not the archiver, so that nothing expires while the
- * archiver is off or fails.
+ * Keeps warm items of open days from expiring before they are archived. An item that has reached half of its
+ * life gets a whole life from now. Each partition is checked once a day ({@link partitionsInTurn}). The
+ * flusher does this and not the archiver, so that nothing expires while the archiver is off or fails.
  *
- * @param warmTtlMs life of a warm item, from when it was written
- * @returns number of extended items; each costs as many write units as writing it did
+ * @param warmTtlMs life of a warm item, counted from when it was written, in ms
+ * @returns number of extended items. Extending an item costs as many write units as writing it
  */
 export async function keepOpenDaysInTurn(
   dependencies: KeepDependencies,
@@ -45,12 +45,12 @@ export async function keepOpenDays(
   return kept;
 }
 
-/** Selects the open days that may have items written at `ms` or before. */
+/** Selects the open days that may have items that were written at the time `ms` or before. */
 export function openSince(days: readonly ManifestDay[], ms: number): ManifestDay[] {
   return days.filter((entry) => isOpen(entry) && dayStartMs(entry.day) - MAX_AHEAD_MS <= ms);
 }
 
-/** Selects the partitions to check in this minute. Each partition is checked in one minute of the day. */
+/** Selects the partitions to check in the present minute. Each partition has one minute of the day. */
 export function partitionsInTurn(partitions: readonly PartitionRef[], nowMs: number): PartitionRef[] {
   const minute = Math.floor(nowMs / MINUTE_MS) % MINUTES;
   return partitions.filter(({ tenantId, partition }) => {

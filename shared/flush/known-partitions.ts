@@ -2,29 +2,32 @@ import type { PartitionLook } from '../hot/partition-marks';
 import type { PartitionRef } from '../model/placement';
 
 /**
- * A round surveys at least a third of the partitions, even if nothing can be due in them. So each is surveyed
- * within three minutes, in time for reads: they trust the mark's record of what left memory for five minutes
- * after a survey (hot/mark-script.ts).
+ * A round, once a minute, surveys at least this fraction (one third) of the partitions, even if nothing can
+ * be due in them. So each partition is surveyed every three minutes. Reads need that: they trust a
+ * partition's mark about what has left memory for five minutes after a survey (hot/mark-script.ts).
  */
 export const LOOK_SHARES = 3;
 /**
- * The list of registered partitions is read in this number of parts, one a round. That is early enough for a
- * new partition: nothing is due in it before a residency has passed, and reads trust its mark for ten
+ * The lane reads the list of registered partitions in this number of shares, one a round. A new partition can
+ * wait for its share: nothing in it is due before a window has passed, and reads trust its mark for ten
  * minutes.
  */
 export const LIST_SHARES = 8;
-/** Up to this number of partitions, all are listed and surveyed in every round. */
+/** A lane with at most this number of partitions lists and surveys all of them in every round. */
 const ALWAYS_LOOKED_AT = 1_000;
 
 /** What a lane remembers of a partition. */
 interface TrackedPartition {
   readonly ref: PartitionRef;
+  /** The share of the list of registered partitions that it is in. */
   readonly share: number;
+  /** Undefined if there was none, or it failed. */
   survey: LastSurvey | undefined;
 }
 
+/** What the last survey of a partition found. */
 interface LastSurvey extends Omit<PartitionLook, 'dueMs'> {
-  /** A time before the survey, by the store's clock, ms. */
+  /** A time shortly before the survey, by the store's clock, ms. */
   readonly atMs: number;
   /**
    * The stream's watermark, read before the survey, ms. Samples that were appended after the survey arrived
@@ -34,31 +37,36 @@ interface LastSurvey extends Omit<PartitionLook, 'dueMs'> {
 }
 
 /**
- * Remembers, in memory, the partitions of a flusher's lane and the last survey of each, so that a round need
- * only survey those that may have something due. It may be out of date about what other flushers moved. A new
- * one, as after a cold start, is empty, and its first round surveys every partition; so nothing needs to be
- * saved.
+ * Remembers the partitions of a flusher's lane and the last survey of each. A round then surveys only the
+ * partitions that may have something due, and a share of the others. What it remembers may be outdated if
+ * other flushers moved something. It is never saved: after a cold start it is empty, and the first round
+ * surveys every partition.
  */
 export class KnownPartitions {
-  /** Ordered by time of the last survey, the oldest first. */
+  /** Ordered by the time of the last survey, the oldest first. */
   private readonly known = new Map<string, TrackedPartition>();
   /**
-   * The stream's watermark before each part of the list was last read, ms. A partition that was registered
-   * after that reading holds nothing that arrived before the watermark.
+   * For each share of the list, the stream's watermark before the share was last read, ms. A partition that
+   * was registered later has no sample in memory that arrived in the stream before this watermark.
    */
   private readonly listedMs = new Array<number>(LIST_SHARES).fill(0);
+  /** Number of shares read so far. */
   private listings = 0;
 
   constructor(private readonly alwaysLookedAt = ALWAYS_LOOKED_AT) {}
 
-  /** Returns the parts of the list to read in this round. */
+  /** Returns the shares of the list to read in this round. */
   nextShares(isAll: boolean): number[] {
     const shares = Array.from({ length: LIST_SHARES }, (_, share) => share);
     if (isAll || this.listings === 0 || this.known.size <= this.alwaysLookedAt) return shares;
     return [this.listings % LIST_SHARES];
   }
 
-  /** Replaces one part of the list. */
+  /**
+   * Replaces the partitions of one share of the list.
+   *
+   * @param watermarkMs the stream's watermark before the share was read, ms
+   */
   list(share: number, refs: readonly PartitionRef[], watermarkMs: number): void {
     const listed = new Set(refs.map(keyOf));
     for (const [key, known] of this.known)
@@ -72,8 +80,10 @@ export class KnownPartitions {
   }
 
   /**
-   * Returns the partitions to survey: those that may have a group-window first written by `beforeMs`, and a
-   * share of the others.
+   * Returns the partitions to survey in this round: those that may have a group-window first written at
+   * `beforeMs` or earlier, and those whose last survey is the oldest.
+   *
+   * @param isAll returns all partitions
    */
   toLookAt(beforeMs: number, isAll: boolean): PartitionRef[] {
     const share = Math.max(this.alwaysLookedAt, Math.ceil(this.known.size / LOOK_SHARES));
@@ -86,7 +96,7 @@ export class KnownPartitions {
     return refs;
   }
 
-  /** Stores the survey of a partition; undefined if it failed, so that the next round repeats it. */
+  /** Stores the survey of a partition. Undefined means that it failed, so that the next round repeats it. */
   saw(ref: PartitionRef, survey: LastSurvey | undefined): void {
     const key = keyOf(ref);
     const known = this.known.get(key);
@@ -99,14 +109,14 @@ export class KnownPartitions {
     return Array.from(this.known.values(), ({ ref }) => ref);
   }
 
-  /** Forgets a partition until a list contains it again. */
+  /** Forgets a partition until {@link list} contains it again. */
   forget(ref: PartitionRef): void {
     this.known.delete(keyOf(ref));
   }
 
   /**
-   * Returns when the oldest surveyed group-window in memory was first written, ms; Infinity when there is
-   * none.
+   * Returns when the oldest group-window in memory was first written, according to the last surveys, ms;
+   * Infinity if memory has none.
    */
   oldestMs(): number {
     let oldest = Infinity;
@@ -115,8 +125,10 @@ export class KnownPartitions {
   }
 
   /**
-   * Returns a lower bound of the stream arrival times of what is now in memory, ms; 0 when unknown, Infinity
-   * without partitions.
+   * Returns a lower bound of the times at which the samples now in memory arrived in the stream, ms; 0 if a
+   * partition was not surveyed yet. A replay after a loss of memory can begin there.
+   *
+   * @param nowWatermarkMs the stream's present watermark, ms
    */
   lowestArrivalMs(nowWatermarkMs: number): number {
     let lowest = Math.min(...this.listedMs);
@@ -129,7 +141,7 @@ export class KnownPartitions {
   }
 }
 
-/** Lower bound of the first writes of the partition's group-windows, according to its last survey. */
+/** Returns a lower bound of the times at which a partition's group-windows were first written, ms. */
 function firstWriteMs(survey: LastSurvey | undefined): number {
   return survey === undefined ? -Infinity : Math.min(survey.atMs, survey.oldestMs ?? Infinity);
 }

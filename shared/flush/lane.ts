@@ -17,23 +17,24 @@ export interface LaneDependencies extends PartitionsDependencies {
   readonly tenants: Pick<Tenants, 'isDeleted'>;
 }
 
+/** What one round of a lane should do. */
 export interface LaneRound extends FlushTask {
-  /** A time before the round, by the store's clock, ms. */
+  /** A time shortly before the round, by the store's clock, ms. */
   readonly nowMs: number;
-  /** Everything that arrived in the stream earlier has been appended, ms; 0 when that is unknown. */
+  /** The stream's watermark: every record that arrived earlier is in memory, ms; 0 if unknown. */
   readonly watermarkMs: number;
-  /** Surveys every partition, whatever is remembered of it. */
+  /** Whether to survey every partition, whatever the lane remembers of it. */
   readonly isAll: boolean;
   /**
-   * Where to begin among the partitions that have something due, as a fraction in [0, 1). It varies, so that
-   * no partition is always last.
+   * The place in the list of due partitions at which to begin, as a fraction in [0, 1). Callers vary it, so
+   * that no partition is always last.
    */
   readonly startAt: number;
 }
 
 /**
- * Returns a function that makes the lanes of an instance. The schedule may give an instance different lanes
- * over time; each is made once and kept.
+ * Returns a function that gives an instance its lanes. The schedule may call one instance for different lanes
+ * over time. It makes each lane once, and keeps it.
  */
 export function flushLanes(dependencies: LaneDependencies): (lane: number, lanes: number) => FlushLane {
   const made = new Map<string, FlushLane>();
@@ -46,20 +47,23 @@ export function flushLanes(dependencies: LaneDependencies): (lane: number, lanes
 }
 
 /**
- * Tenant ids are base64url, and the first character of an id decides in which part of the list it is. These
- * are in ASCII order.
+ * The characters of base64url in ASCII order. The list of partitions is ordered by tenant id, which is
+ * base64url, so the first character of an id decides in which share of the list it is.
  */
 const FIRST_CHARACTERS = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz';
+/** Look-ups of tenants at the same time. */
 const TENANTS_ASKED_AT_ONCE = 16;
 
 /**
- * One of several flushers that work in parallel, each on its own share of the partitions. A round surveys
- * hundreds of partitions with one call, and makes single calls only for partitions that have something due or
- * whose mark is not their primary's.
+ * A lane: one of several flushers that work in parallel, each on its own partitions. The schedule calls it
+ * once a minute for a round. A round surveys hundreds of partitions with one call. It calls single partitions
+ * only if something is due in them, or if their mark is not that of their primary.
  */
 export class FlushLane {
   private readonly known = new KnownPartitions();
+  /** The primaries at the last round, as a text. */
   private topology: string | undefined;
+  /** Id of the last replay that had ended before the last round. */
   private replay: string | undefined;
 
   constructor(
@@ -69,10 +73,10 @@ export class FlushLane {
   ) {}
 
   /**
-   * Flushes what is due.
+   * Flushes what is due in the lane's partitions.
    *
-   * @returns the sum; `oldestMs` and `lowestArrivalMs` cover all partitions of the lane, including those not
-   *   surveyed now
+   * @returns the sum of the flushes. Its `oldestMs` and `lowestArrivalMs` concern all partitions of the lane,
+   *   surveyed in this round or not
    */
   async round({ nowMs, watermarkMs, isAll, startAt, ...task }: LaneRound): Promise<FlushSum> {
     const { hot, losses } = this.dependencies;
@@ -82,17 +86,17 @@ export class FlushLane {
       losses.observe(),
       this.dependencies.recovery.replay(),
     ]);
-    // Remembered surveys are no longer true after a primary was wiped or replaced, or while a replay appends
-    // old arrivals.
+    // Do not rely on earlier surveys after a primary was wiped or replaced, or while a replay appends records
+    // that arrived long ago.
     const isStale =
       topology.text !== this.topology || replay?.state === 'running' || replay?.id !== this.replay;
     await mapLimited(known.nextShares(isAll), LIST_SHARES, (share) => this.list(share, watermarkMs));
 
     const due: PartitionRef[] = [];
     /**
-     * Surveys partitions and adds those with something due to the partitions to be flushed in this round.
+     * Surveys partitions, and adds those with something due to `due`.
      *
-     * @returns the partitions that the survey could not judge
+     * @returns the partitions whose mark is missing or wrong, so that the survey says nothing about them
      */
     const look = async (refs: readonly PartitionRef[]) => {
       const looks = await hot.marks.survey(refs, true, spreadMs, topology.isMoving ? undefined : era?.number);
@@ -104,7 +108,7 @@ export class FlushLane {
       });
     };
     let unsure = await look(known.toLookAt(dueBeforeMs, isAll || isStale));
-    // One call is enough: the instance that notices a loss marks every affected partition.
+    // Resolving one partition is enough: if memory was lost, it marks all affected partitions.
     if (unsure.length > 0) {
       await this.resolveOne(unsure);
       unsure = await look(unsure);
@@ -117,7 +121,7 @@ export class FlushLane {
       const isKnown = lowestArrivalMs > 0;
       known.saw(asked[i]!, isKnown ? { oldestMs, lowestArrivalMs, atMs: nowMs, watermarkMs } : undefined);
     });
-    // While slots move, a survey may have missed a part of a partition.
+    // While hash slots move between primaries, a survey may miss keys of a partition.
     const isSteady = !topology.isMoving && (await hot.nodes.topology()).text === topology.text;
     return {
       ...sumFlushes(flushes),
@@ -126,7 +130,7 @@ export class FlushLane {
     };
   }
 
-  /** Returns the lane's partitions, as its rounds have listed them. */
+  /** Returns the partitions of the lane that its rounds have found so far. */
   partitions(): PartitionRef[] {
     return this.known.refs();
   }
@@ -143,26 +147,27 @@ export class FlushLane {
   }
 
   /**
-   * Resolves the wrong mark of one of these partitions. Doing so also records a loss for the other partitions
-   * whose marks are wrong.
+   * Resolves the missing or wrong mark of one of these partitions. If that is a loss, it is recorded for all
+   * partitions with such marks.
    */
   private async resolveOne(refs: readonly PartitionRef[]): Promise<void> {
     const { losses, tenants } = this.dependencies;
     for (const ref of refs) {
       if (await tenants.isDeleted(ref.tenantId)) continue;
-      // If the node does not answer, the flush of the partition fails too and reports why.
+      // If the node does not answer, the flush of the partition fails too, and reports the reason.
       await losses.resolve(ref).catch(() => {});
       return;
     }
   }
 
-  /** Filters out deleted tenants, which are being erased: nothing may be written for them any more. */
+  /** Removes partitions of deleted tenants: while a tenant is being erased, nothing may be written for it. */
   private async ofLivingTenants(refs: readonly PartitionRef[]): Promise<PartitionRef[]> {
     const { tenants } = this.dependencies;
     const ids = [...new Set(refs.map(({ tenantId }) => tenantId))];
     const isDeleted = await mapLimited(ids, TENANTS_ASKED_AT_ONCE, (id) => tenants.isDeleted(id));
     const deleted = new Set(ids.filter((_, i) => isDeleted[i]));
-    // Forget them: without new surveys they would hold back the lane's watermark until they are erased.
+    // Forget these partitions. Nobody surveys them any more, so their old surveys would hold back the lane's
+    // lowest arrival time until they are erased.
     for (const ref of refs) if (deleted.has(ref.tenantId)) this.known.forget(ref);
     return refs.filter(({ tenantId }) => !deleted.has(tenantId));
   }

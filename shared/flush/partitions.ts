@@ -13,30 +13,38 @@ export interface PartitionsDependencies extends FlushDependencies {
   readonly now: () => number;
 }
 
-/** Result of flushing one or more partitions, and their state after it. */
+/** What flushes of one or more partitions did, and what is left in memory after them. */
 export interface FlushSum {
   /** Group-windows moved. */
   readonly windows: number;
+  /** Samples moved. */
   readonly samples: number;
-  /** Chunk bytes written. */
+  /** Bytes of the chunks written. */
   readonly bytes: number;
   /**
-   * Group-windows whose frames had expired before they could be moved. This is a loss, which a replay repairs
-   * if the stream still has the records.
+   * Group-windows whose frames had expired before a flusher could move them. Their samples are lost until a
+   * replay brings them back, which needs the records in the stream.
    */
   readonly expired: number;
-  /** Group-windows, or whole partitions, that could not be moved this time. */
+  /** Group-windows that could not be moved. A partition that failed as a whole counts as one. */
   readonly failed: number;
-  /** Group-windows that are due even with the longest delay; a partition that failed counts as one. */
+  /**
+   * Group-windows left in memory that are due even with the longest delay. A partition that failed, or for
+   * which no time was left, counts as one.
+   */
   readonly remaining: number;
-  /** When the oldest group-window in memory was first written, by the store's clock, ms; Infinity when none is left. */
+  /**
+   * When the oldest group-window left in memory was first written, by the store's clock, ms; else Infinity.
+   */
   readonly oldestMs: number;
   /**
-   * Lowest stream arrival time of the frames in memory, ms; Infinity when memory is empty, 0 when unknown.
+   * The lowest arrival time, in the stream, of the frames left in memory, ms; Infinity if memory has none, 0
+   * if unknown.
    */
   readonly lowestArrivalMs: number;
 }
 
+/** The sum of a partition about which nothing is known. */
 const NOT_LOOKED_AT: FlushSum = {
   windows: 0,
   samples: 0,
@@ -65,27 +73,28 @@ export function sumFlushes(flushes: readonly FlushSum[]): FlushSum {
 }
 
 /**
- * Partitions flushed in parallel. Most have few group-windows due, and take only the time of some round
- * trips. This bound is for time; {@link WINDOWS_AT_ONCE}, which the partitions share, is the bound for
- * memory.
+ * Partitions that are flushed at the same time. Most have few group-windows due, so a flush mostly waits for
+ * round trips. {@link WINDOWS_AT_ONCE}, which all partitions share, bounds the memory.
  */
 const PARTITIONS_AT_ONCE = 8;
 
+/** What a flush should do. */
 export interface FlushTask {
-  /** See {@link FrameMover.lease}. */
+  /** `beforeMs` of {@link FrameMover.lease}. */
   readonly dueBeforeMs: number;
-  /** See {@link FrameMover.lease}; 0 when windows should not wait for their delays. */
+  /** `spreadMs` of {@link FrameMover.lease}; 0 moves group-windows without their delays. */
   readonly spreadMs: number;
-  /** Asked before each partition, and before each batch of a partition. */
+  /** Asked before each partition, and before each batch of a partition. False ends the flush. */
   readonly hasTime: () => boolean;
   /** Called for each partition, and for each group-window, that could not be moved. */
   readonly onFailure: (ref: PartitionRef, error: Error) => void;
 }
 
 /**
- * Flushes partitions. A partition that fails does not stop the others.
+ * Flushes partitions. Resolves wrong marks first, and counts what was written in the tenants' usage. A
+ * partition that fails does not stop the others.
  *
- * @returns a sum for each partition
+ * @returns a sum for each partition, in order
  */
 export async function flushPartitions(
   dependencies: PartitionsDependencies,
@@ -99,8 +108,8 @@ export async function flushPartitions(
     try {
       await losses.resolve(ref);
       const moved = await flushPartition(dependencies, ref, dueBeforeMs, hasTime, limit, spreadMs);
-      // The expired frames have made the partition's mark invalid. Resolve it now: otherwise the lane's
-      // watermark waits until the next round does.
+      // Expired frames have made the partition's mark wrong. Resolve it now, or `isWhole` below is false and
+      // the lane's lowest arrival time stays unknown until the next round.
       if (moved.expired > 0) await losses.resolve(ref);
       for (const error of moved.failures) onFailure(ref, error);
       await usage.add(ref.tenantId, dayOf(now()), {
@@ -114,7 +123,7 @@ export async function flushPartitions(
         failed: moved.failures.length,
         remaining: left.count,
         oldestMs: left.oldestMs ?? Infinity,
-        // If memory was wiped since `resolve`, it is empty although its samples were not flushed.
+        // If memory was wiped after `resolve`, it is empty although nobody has flushed its samples.
         lowestArrivalMs: isWhole ? lowestArrivalMs : 0,
       };
     } catch (error) {
@@ -124,7 +133,7 @@ export async function flushPartitions(
   });
 }
 
-/** Flushes the partition of a host. */
+/** Flushes the partitions that a host's samples are in. Used by an operator's command. */
 export async function flushHost(
   dependencies: PartitionsDependencies & { readonly tenants: Pick<Tenants, 'read'> },
   { tenant: name, id }: { readonly tenant: string; readonly id: string },

@@ -5,35 +5,42 @@ import { type Day, dayOf } from '../model/placement';
 import { MAX_ITEM_CHUNK_BYTES, revisionOf, type WarmItem } from '../warm/warm-tier';
 
 /**
- * The pure decisions of a flush; execute.ts does the reading and writing. A flush leases group-windows that
- * are due and announces their days. For each window it takes the first frames ({@link planTake}), merges them
- * with one layer of the existing warm items ({@link planLayer}) and puts the parts that changed ({@link
- * planParts}). Then it announces the days once more, and trims exactly the frames that it took.
+ * The decisions of a flush, without I/O; execute.ts reads and writes. A flush leases group-windows that are
+ * due, and announces their days. It takes the first frames of each window ({@link planTake}), and merges them
+ * with the warm items of one layer of the window ({@link planLayer}). It cuts the result into parts, one for
+ * each warm item, and puts those that changed ({@link planParts}). Then it announces the days again, and
+ * trims exactly the frames that it took.
+ *
+ * A layer is a set of warm items of one window whose chunks have the same layout. Nearly every window has one
+ * layer. It has more if all its series together would exceed the bounds of a layout.
  */
 
-/** Most series of a chunk's layout. A row of this size fits into an item; a row cannot be split by time. */
+/** Most series in a chunk's layout. A row cannot be split by time, and one of this size fits into an item. */
 export const MAX_UNION_SERIES = 8_192;
 
 /**
- * Returns the days to announce before the first put and again after the last. An archiver that reads in
- * between misses some puts, so it must find the day open afterwards (DESIGN.md, rule 12).
+ * Returns the days to announce as open before the first put, and again after the last. An archiver that reads
+ * the day in between may miss some puts. The second announcement opens the day again after its commit
+ * (DESIGN.md, rule 12).
  */
 export function announcedDays(leases: readonly { readonly windowStart: number }[]): Day[] {
   return [...new Set(leases.map(({ windowStart }) => dayOf(windowStart)))];
 }
 
+/** What to do next with the frames of a window. */
 export type TakePlan =
-  /** The plan needs to read this layout first. */
+  /** Read this layout, then plan again. */
   | { readonly act: 'read'; readonly layoutId: Id }
-  /** The first `count` frames, whose layouts are `layouts`, move now. The rest stay due. */
+  /** Move the first `count` frames, whose layouts are `layouts`. The other frames stay due. */
   | { readonly act: 'take'; readonly count: number; readonly layouts: readonly Layout[] };
 
 /**
- * Decides how many of a window's frames move together: as many as one layout can hold within its bounds, but
- * at least the frames before the second layout.
+ * Decides how many frames of a window move together. Their series go into one layout, so it takes frames
+ * until the next one would exceed the bounds of a layout. It takes at least the frames up to the second
+ * layout.
  *
- * @param frames each frame's layout, in the order of the list in memory
- * @param known layouts read so far
+ * @param frames the layout id of each frame, in the order of the list in memory
+ * @param known layouts read so far, by id
  */
 export function planTake(frames: readonly Id[], known: ReadonlyMap<Id, Layout>): TakePlan {
   const taken = new Map<Id, Layout>();
@@ -52,25 +59,27 @@ export function planTake(frames: readonly Id[], known: ReadonlyMap<Id, Layout>):
   return { act: 'take', count: frames.length, layouts: [...taken.values()] };
 }
 
-/** A warm item of the window, with the layout of its chunk. */
+/** A warm item of a window, with the layout of its chunk. */
 export interface StoredPart extends Pick<WarmItem, 'layer' | 'startMs' | 'revision'> {
   readonly layout: Layout;
 }
 
+/** The layer that the frames of a window go into. */
 export interface LayerPlan<Part> {
+  /** Number of the layer, from 0. */
   readonly layer: number;
-  /** The existing parts of the layer. The frames are merged with them. */
+  /** The existing parts of the layer, with which the frames are merged; none for a new layer. */
   readonly merged: readonly Part[];
   /** Layout of all series of the frames and of `merged`. */
   readonly union: Layout;
 }
 
 /**
- * Picks the layer for the frames: the first whose layout, joined with the frames' layouts, stays within
- * bounds; otherwise a new layer. Nearly every window has one layer.
+ * Picks the layer for the frames of a window: the first one whose layout still fits the bounds after it is
+ * joined with the layouts of the frames. If there is none, picks a new layer.
  *
- * @param layouts the frames' layouts
- * @param parts all parts of the window
+ * @param layouts the layouts of the frames
+ * @param parts all existing parts of the window
  */
 export function planLayer<Part extends Pick<StoredPart, 'layer' | 'layout'>>(
   layouts: readonly Layout[],
@@ -84,22 +93,24 @@ export function planLayer<Part extends Pick<StoredPart, 'layer' | 'layout'>>(
   }
 }
 
-/** A part to put. */
+/** A part to put, as one warm item. */
 export interface PartPut {
+  /** The part has the samples from this time up to the start of the layer's next part, ms. */
   readonly startMs: number;
   readonly chunk: Uint8Array;
   readonly revision: string;
-  /** Revision of the item it replaces; undefined when there must be none. */
+  /** Revision of the item that it replaces; undefined if there must be no item yet. */
   readonly replaces: string | undefined;
 }
 
 /**
- * Divides a layer's block into parts that each fit an item. It divides where the existing parts begin and
- * where a part has grown too large. Parts that did not change are left out.
+ * Divides the block of a layer into parts, each of which fits into a warm item. A part begins where an
+ * existing part begins, and where a part has grown too large. Leaves out the parts that did not change.
  *
- * @param block the whole layer: frames and existing parts
- * @returns the puts, the last part first. So the samples that a put removes from a part are already in a
- *   later part, both for a concurrent reader and after a crash between two puts
+ * @param block the whole layer: the frames merged with the existing parts
+ * @param existing the parts that the layer has so far
+ * @returns the parts to put, the latest first. A put may shorten an existing part. The samples that it
+ *   removes are then in a later part already, so neither a reader nor a crash between two puts can miss them
  */
 export function planParts(
   block: Block,
@@ -121,7 +132,11 @@ export function planParts(
     .filter(({ revision, replaces }) => revision !== replaces);
 }
 
-/** Whether a window has several items once the puts are done. */
+/**
+ * Whether a window has several items after the puts.
+ *
+ * @param existing all items of the window before
+ */
 export function isInSeveral(
   existing: readonly unknown[],
   puts: readonly Pick<PartPut, 'replaces'>[],
@@ -130,8 +145,8 @@ export function isInSeveral(
 }
 
 /**
- * Returns the part of the block that belongs to one start. The first part also takes everything before its
- * start.
+ * Returns the samples of a block from the `i`th start up to the next. The first part has all earlier ones
+ * too.
  */
 function sliceOf(block: Block, starts: readonly number[], i: number): Block {
   if (starts.length === 1) return block;
@@ -139,7 +154,7 @@ function sliceOf(block: Block, starts: readonly number[], i: number): Block {
   return sliceBlock(block, fromMs, starts[i + 1] ?? Infinity);
 }
 
-/** Halves a block in time until each chunk fits. A single row is never split. */
+/** Encodes a block as chunks of at most `maxChunkBytes`, by halving it in time. Never splits a single row. */
 function splitToFit(
   block: Block,
   startMs: number,

@@ -1,33 +1,38 @@
 import type { HotLoad } from '../hot/node-load';
 import type { Settings } from '../platform/settings';
 
-/** Above this share of memory, windows leave memory earlier. */
+/** Used share of a node's memory above which group-windows leave memory earlier. */
 const HIGH_MARK = 0.7;
-/** Above this share of memory, windows leave memory at once. */
+/** Used share of a node's memory above which group-windows leave memory at once. */
 const FULL_MARK = 0.85;
-/** A main thread this busy delays appends. */
+/** Share of time above which a node's busy main thread delays appends. */
 const BUSY_MARK = 0.8;
 /**
- * How long reads wait after a round that found a node short of memory or CPU, ms. Longer than the time until
- * the next round.
+ * How long reads let other work go first after a flusher's round that found a node short of memory or CPU,
+ * ms. It is longer than the minute until the next round.
  */
 export const PRESSED_MS = 150_000;
 
-/** Whether a node is so short of memory or CPU that reads should wait (query/read-governor.ts). */
+/**
+ * Whether a node is so short of memory or CPU that reads should let other work go first (read-governor.ts).
+ */
 export function isPressed({ memory, cpu }: HotLoad): boolean {
   return memory >= FULL_MARK || cpu >= BUSY_MARK;
 }
 
-/** How long group-windows stay in memory after their first write. */
+/** The residency: how long a group-window stays in memory after its first write. */
 export interface Residency {
-  /** Minimum residency, in ms. */
+  /** The shortest residency, ms. */
   readonly leastMs: number;
-  /** The longest delay that is added for a group-window (hot/due-score.ts), ms. */
+  /**
+   * The longest delay that is added to it, ms. Each group-window waits for a share of it (hot/due-score.ts).
+   */
   readonly spreadMs: number;
 }
 
 /**
- * Decides how long group-windows stay in memory: as configured, and shorter when memory fills up, down to 0.
+ * Decides the residency of group-windows. It is as configured up to 70 % of memory, and 0 from 85 % on. In
+ * between it falls linearly.
  *
  * @param fullness used share of the fullest node's memory, 0 to 1
  */
