@@ -36,10 +36,7 @@ export interface SourceCatalogue {
    * sources. Undefined if all series belong to the source.
    */
   readonly isOwn?: (labels: Labels) => boolean;
-  /**
-   * Every window length with which the source's samples were written, in ms, ascending. An operator can
-   * change the length, and samples in a store keep the one that they were written with.
-   */
+  /** Every length of windows, a setting, that the source's samples were written with, in ms, ascending. */
   readonly windowLengthsMs: readonly number[];
   /** Lower bound of the timestamps of the source's samples, in ms; Infinity if it has never posted. */
   readonly firstMs: number;
@@ -184,11 +181,7 @@ export class Catalogue {
     );
   }
 
-  /**
-   * Inserts layouts in batches, together with the index items of their sources.
-   *
-   * @returns an outcome for each layout that was inserted; the caller puts the others singly
-   */
+  /** Inserts layouts in batches, and their sources' index items. Returns the outcomes of inserted layouts. */
   private async insert(
     tenantId: Id,
     layouts: readonly GroupLayout[],
@@ -249,10 +242,7 @@ export class Catalogue {
     return Item?.layout?.B;
   }
 
-  /**
-   * Reads the lower bound of the timestamps of a layout's samples, in ms. Returns undefined if the catalogue
-   * lacks the layout, or has it without this bound.
-   */
+  /** Reads the lower bound of the timestamps of a layout's samples, in ms; undefined if it is unknown. */
   async layoutFirstMs(tenantId: Id, group: GroupId, layoutId: Id): Promise<number | undefined> {
     const { Item } = await this.table.client.send(
       new GetItemCommand({
@@ -278,10 +268,7 @@ export class Catalogue {
     for (const [sourceId] of open) this.written.set(`pool ${sourceId}`, turn(sourceId));
   }
 
-  /**
-   * Reads all that the catalogue has on a source, including the layouts of its pool. The result is empty for a
-   * source that has never posted.
-   */
+  /** Reads all that the catalogue has on a source and its pool; empty if the source has never posted. */
   async source(tenantId: Id, sourceId: Id): Promise<SourceCatalogue> {
     const { pool, ...own } = await this.entry(tenantId, sourceId);
     // A pool item with the source's own id means that the source is in no pool.

@@ -1,34 +1,34 @@
-/** Progress of a shard's reader, as the reader last recorded it. */
+/** How far the reader of a shard (the ingester) is, as it last noted in the recovery table. */
 export interface ReaderNote {
-  /** The shard's watermark, ms since epoch; 0 when unknown. */
+  /** The shard's watermark: every record that arrived earlier is in memory, ms since epoch; 0 if unknown. */
   readonly arrivedMs: number;
-  /**
-   * Age of the watermark's record when the note was written, ms; undefined in a note of an earlier release.
-   */
+  /** How old the watermark was when the note was written, ms; undefined in a note of an earlier release. */
   readonly lagMs: number | undefined;
 }
 
-/** How often every shard gets a heartbeat, so that shards without posts have records too. */
+/** How often the recovery function puts a heartbeat into every shard, so that all shards have new records. */
 const HEARTBEAT_MS = 60_000;
-/** A reader writes its note at most this often, unless it begins to fall behind or has caught up. */
+/**
+ * Shortest time between two notes of a reader, ms. It notes at once when it falls behind or has caught up.
+ */
 export const NOTE_EVERY_MS = 10_000;
-/** A reader that keeps up polls, gathers a batch and appends it within the batch window plus this time. */
+/** A reader that keeps up appends a record within the batch window plus this time, ms. */
 const POLL_MS = 3_000;
-/** How late schedules and deliveries may be. */
+/** How late a scheduled heartbeat and its delivery may be, ms. */
 const SLACK_MS = 20_000;
 
-/** Whether a reader is falling behind, judged by the lag of the last record that it appended. */
+/** Whether a reader is falling behind, judged by the age that the last record had when it was appended. */
 export function isBehind(lagMs: number, batchWindowMs: number): boolean {
   return lagMs > batchWindowMs + POLL_MS;
 }
 
 /**
- * Returns how far the slowest reader of the stream is behind. The age of a watermark alone is no lag, since
- * it also grows in shards without posts. So the lag is what the reader noted; only once a heartbeat is
- * overdue does the age of the watermark count.
+ * Returns how far the slowest reader of the stream is behind, ms. In a shard without posts, a watermark grows
+ * old although its reader keeps up. So the lag that the reader noted counts. Only if even the next heartbeat
+ * is overdue has the reader stopped, and the age of its watermark counts.
  *
  * @param notes one for each shard
- * @returns ms; 0 when no reader is behind; null when no reader has written a note yet
+ * @returns 0 if no reader is behind; null if no reader has written a note yet
  */
 export function consumerLagMs(
   notes: Iterable<ReaderNote>,

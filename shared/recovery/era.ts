@@ -2,13 +2,13 @@ import { EXPIRED } from '../hot/mark-script';
 import type { PrimaryState } from '../hot/topology';
 
 /**
- * A period in which no primary failed. A mark names the primary that wrote it and the era. When a reader
- * finds the mark on a different primary, it compares the mark's era with the present one. If they are equal,
- * the partition's slot was moved as planned; if the mark's is earlier, memory was lost (README.md, "Killed or
+ * A period in which no primary failed. The mark of a partition names the primary and the era that it was
+ * written in. If the mark is found on another primary, its era tells why. In the present era, the partition's
+ * hash slot was moved as planned. In an earlier era, memory may have lost samples (README.md, "Killed or
  * moved").
  */
 export interface Era {
-  /** Increases by one whenever a look at the primaries finds that one failed. */
+  /** Goes up by one whenever a look at the primaries finds that one has failed. */
   readonly number: number;
   /** The primaries at the last look, sorted by `run`. */
   readonly primaries: readonly EraPrimary[];
@@ -19,32 +19,33 @@ export interface EraPrimary extends PrimaryState {
   readonly hasServed: boolean;
 }
 
-/** The result of comparing a look at the primaries with the era. */
+/** The result of {@link nextEra}. */
 export interface EraStep {
-  /** The era after the look; the same object as before if nothing changed. */
+  /** The era after the look; the same object as before if nothing has changed. */
   readonly era: Era;
   /**
-   * Whether a primary failed while slots were moving. A partition may then have been on both primaries of a
-   * move, with its mark on the one that survived. The mark then proves nothing, so every partition counts as
-   * lost.
+   * Whether a primary failed while hash slots were moving. A partition may then have been on two primaries,
+   * and the one with its mark may have survived alone. So a good mark proves nothing, and every partition
+   * counts as lost.
    */
   readonly isLoss: boolean;
-  /** Whether slots are being moved, or have moved since the last look. */
+  /** Whether hash slots are moving between primaries, or have moved since the last look. */
   readonly areMoving: boolean;
 }
 
 /**
- * Computes the era after a look at the primaries.
+ * Computes the era after a look at the primaries: the same one, or the next one if a primary has failed.
  *
- * A primary may join if it has no slots and never was a replica. A primary may leave if it had served slots
- * and was last seen without any. It may also leave if no node counted a failure and no primary joined. Any
- * other change counts as a failure, since a lagging replica may have taken over.
+ * These changes are no failure. A primary may join that has no hash slots and never was a replica. A primary
+ * may leave that once served slots and was last seen without any. A primary may also leave if no node counted
+ * a failure and no primary joined. Any other change counts as a failure, since a replica that lacks samples
+ * may have taken over.
  *
- * @param era undefined before the first look
- * @param primaries all primaries at this look
- * @param isScaling whether a command is moving slots
- * @param first number of the first era. Pass the time: then no old mark has the number, even if the item of
- *   an earlier era was deleted
+ * @param era the era before; undefined before the first look
+ * @param primaries all primaries, as this look found them
+ * @param isScaling whether an operator's command is moving slots
+ * @param first number of the first era. Callers pass the time. If the stored era was ever deleted, no mark of
+ *   an old era can then have the number of the new one
  */
 export function nextEra(
   era: Era | undefined,
@@ -63,7 +64,7 @@ export function nextEra(
     ({ slots, isOpen, previous }) => slots === '' && !isOpen && previous === undefined,
   );
   const leftEmpty = left.every(({ slots, isOpen, hasServed }) => hasServed && slots === '' && !isOpen);
-  // A primary that joined may be the one that left, after a restart.
+  // If a primary joined, it may be the one that left, restarted without its samples.
   const leftInPeace = leftEmpty || (joined.length === 0 && nothingFailed(stayed));
   const hasFailed = era !== undefined && !(joinedEmpty && leftInPeace);
   const areMoving =
@@ -81,16 +82,16 @@ export function nextEra(
 }
 
 /**
- * Whether the node has been a primary without interruption. Its replication id alone does not tell: it also
- * changes when the first replica attaches.
+ * Whether a node has been a primary without interruption between two looks. Equal replication ids would say
+ * so, but an id also changes when the first replica attaches.
  */
 function isSame(then: PrimaryState, now: PrimaryState): boolean {
   return then.run === now.run && (then.id === now.id || now.previous === undefined);
 }
 
 /**
- * Whether no node failed and no replica took over since the last look. The cluster broadcasts both events,
- * and each node counts the messages. False when no node's counts are known.
+ * Whether no node has failed and no replica has taken over since the last look. The cluster broadcasts both
+ * events, and each node counts these messages. Returns false if the counts of no node are known.
  */
 function nothingFailed(
   stayed: readonly { readonly then: PrimaryState; readonly now: PrimaryState }[],
@@ -99,12 +100,12 @@ function nothingFailed(
   return known.length > 0 && known.every(({ then, now }) => then.failures === now.failures);
 }
 
-/** A partition's mark, and the primary that it was read from. */
+/** The mark of a partition, and the primary that it was read from. */
 export interface FoundMark {
-  /** Replication id of the primary that wrote the mark, or {@link EXPIRED}; undefined when there is no mark. */
+  /** Replication id of the primary that wrote the mark, or {@link EXPIRED}; undefined if there is no mark. */
   readonly markedBy: string | undefined;
   /**
-   * Number of the era in which the mark was written or a flusher last confirmed it; undefined when unknown.
+   * Number of the era in which the mark was written, or last confirmed by a flusher; undefined if unknown.
    */
   readonly era: number | undefined;
   /** Replication id of the primary that holds the mark now. */
@@ -112,7 +113,7 @@ export interface FoundMark {
 }
 
 /**
- * Whether a planned move brought a partition here from another primary, with all its samples.
+ * Whether a planned move has brought a partition from one primary to another, with all of its samples.
  *
  * @param now the present era, from a look at the primaries that began after the mark was read
  */

@@ -4,17 +4,18 @@ import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
 import { succeeds, type Table } from '../platform/table';
 
-/** How long a mark lasts. An import may put samples for this long after it marked its tenant. */
+/** How long an import may put samples after it has marked its tenant, ms. Then the mark ends. */
 const MARKED_MS = 15 * 60_000;
-/** A mark with less than this time left is renewed. */
+/** An import renews a mark that has less than this time left, ms. */
 const RENEWED_MS = 10 * 60_000;
-/** How long a mark's item is kept: longer than the retention of any stream. */
+/** How long the item of a mark is kept, ms: longer than any stream remembers. */
 const KEPT_MS = 400 * DAY_MS;
 
 /**
- * Records, for each tenant, the time until which samples that operators import may arrive. Imported samples
- * may be of any age. So if memory may have lost what arrived during an import, a query of any time range may
- * lack samples. Without an import, only ranges within the last `maxSampleAge` are affected.
+ * Records until when imported samples of a tenant may arrive. Imported samples may be of any age, while
+ * posted ones are at most `maxSampleAge` old. So if memory has lost what arrived during an import, queries of
+ * any range of time may lack samples. If it has lost what arrived without an import, only those of recent
+ * ranges may.
  *
  *     pk imports#tenant   sk until   untilMs: number   expiresAt: seconds
  */
@@ -23,7 +24,9 @@ export class Imports {
 
   constructor(private readonly table: Table) {}
 
-  /** Marks a tenant. Call it before putting imported samples into the stream. */
+  /**
+   * Marks a tenant for the next {@link MARKED_MS}. Call it before putting imported samples into the stream.
+   */
   async mark(tenantId: Id, nowMs: number): Promise<void> {
     if ((this.marked.get(tenantId) ?? 0) > nowMs + RENEWED_MS) return;
     const untilMs = nowMs + MARKED_MS;
@@ -42,10 +45,7 @@ export class Imports {
     this.marked.set(tenantId, untilMs);
   }
 
-  /**
-   * Returns the end of the time in which samples of any age may have arrived, ms since epoch; 0 without an
-   * import.
-   */
+  /** Returns the time until which imported samples may have arrived, ms since epoch; 0 without an import. */
   async untilMs(tenantId: Id): Promise<number> {
     const { Item } = await this.table.client.send(
       new GetItemCommand({

@@ -8,6 +8,7 @@ import { encodeHeartbeat } from '../stream/heartbeat';
 import type { ReplayStream } from './replay';
 import type { Shard } from './replay-plan';
 
+/** Most records in a call of PutRecords, a limit of Kinesis. */
 const MAX_CALL_RECORDS = 500;
 
 /** Lists the stream's shards and puts heartbeats into them. */
@@ -42,7 +43,7 @@ export class KinesisReplayStream implements ReplayStream {
       const Records = shards
         .slice(i, i + MAX_CALL_RECORDS)
         .map(({ hashKey }) => ({ PartitionKey: 'heartbeat', ExplicitHashKey: hashKey, Data }));
-      // A refused heartbeat is not retried: the next follows within a minute.
+      // Do not retry a heartbeat that Kinesis refused: the next one follows within a minute.
       await this.client.send(new PutRecordsCommand({ StreamName: this.stream, Records }));
     }
   }

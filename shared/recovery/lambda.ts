@@ -16,7 +16,8 @@ export interface ReplayMappingOptions {
 }
 
 /**
- * The replayer's event source mapping. It exists only while a replay runs, and there is never more than one.
+ * Creates and deletes the event source mapping that feeds the replayer function from the stream. The mapping
+ * exists only while a replay runs. There is never more than one.
  */
 export class LambdaReplayMappings implements ReplayMappings {
   constructor(
@@ -46,8 +47,8 @@ export class LambdaReplayMappings implements ReplayMappings {
           : { StartingPosition: 'AT_TIMESTAMP', StartingPositionTimestamp: new Date(fromMs) }),
         BatchSize: batchSize,
         MaximumBatchingWindowInSeconds: Math.round(batchWindowMs / 1000),
-        // Records are retried without limit while a store is down. The function itself puts poison records
-        // into quarantine.
+        // While a store is down, Lambda retries a record without limit. Records that cannot be decoded do not
+        // block the shard: the function puts them into quarantine.
         FunctionResponseTypes: ['ReportBatchItemFailures'],
       }),
     );
@@ -58,7 +59,8 @@ export class LambdaReplayMappings implements ReplayMappings {
     try {
       await this.client.send(new DeleteEventSourceMappingCommand({ UUID: uuid }));
     } catch (error) {
-      // The mapping is already deleted or in transition. The next step of recovery lists the mappings again.
+      // The mapping is deleted already, or Lambda is still changing it. The next step of recovery tries
+      // again.
       if (error instanceof ResourceNotFoundException || error instanceof ResourceInUseException) return;
       throw error;
     }

@@ -11,48 +11,57 @@ import type { RecoveryTable } from './recovery-table';
 export interface LossWatchDependencies {
   readonly hot: HotTier;
   readonly table: RecoveryTable;
-  /** Flusher lanes, as deployed. */
+  /** Number of flusher lanes, as deployed. */
   readonly lanes: number;
   readonly now: () => number;
 }
 
+/** Partitions that are inspected or marked at the same time. */
 const PARALLEL = 32;
-/** Kinesis' arrival times are approximate and may be slightly out of order. */
+/**
+ * A replay begins this much earlier than the computed time, ms. Kinesis' arrival times are approximate, and
+ * may be slightly out of order.
+ */
 const ARRIVAL_SLACK_MS = 60_000;
 /**
- * Number of look-ups of a missing mark, and the time between them. Another instance may have registered the
- * partition and be about to mark it.
+ * How often a missing mark is looked up again. Another instance may have registered the partition, and be
+ * about to mark it.
  */
 const MARK_LOOKS = 10;
+/** Time between two of these look-ups, ms. */
 const MARK_LOOK_MS = 100;
 /**
- * Longest time, ms, that a call waits until a slot has been moved, or until it is certain whether a partition
- * was moved. The call then fails.
+ * How long a call waits until a hash slot has been moved, or until it is certain whether a partition was
+ * moved, ms. After that, the call treats the partition as lost, or fails.
  */
 const UNSURE_MS = 2_000;
+/** Time between two looks while a call waits, ms. */
 const LOOK_AGAIN_MS = 100;
 
 /**
- * The partition's slot is being moved to the primary that has its mark. Appends wait until the move is done.
+ * The hash slot of the partition is being moved to another primary, and the move takes longer than a call
+ * waits. The caller should try again.
  */
 export class PartitionMovingError extends Error {
   override readonly name = 'PartitionMovingError';
 }
 
 /**
- * Notices that memory lost samples. The signs are: a registered partition has no mark (its node was wiped or
- * replaced); its mark is another primary's (after a failover, which may lose what was not replicated); or its
- * mark says that samples expired before a flusher moved them.
+ * Notices that memory has lost samples. There are three signs:
  *
- * LossWatch first records the loss, with the arrival time from which the recovery function must replay. Only
- * then does it mark the partitions, so that appends go on. After a crash in between, the loss is noticed once
- * more; an additional replay is harmless (DESIGN.md, rule 2).
+ * - A registered partition has no mark: its node was wiped or replaced.
+ * - The mark is that of another primary: a failover may have lost what was not replicated yet.
+ * - The mark says that samples expired before a flusher could move them.
  *
- * A partition that a planned move brought to another primary has lost nothing (era.ts): the new primary takes
- * over its mark.
+ * LossWatch first records the loss, with the arrival time from which the recovery function must replay the
+ * stream. Then it marks the partitions again, so that appends go on. After a crash in between, the loss is
+ * noticed once more, which costs at most another replay (DESIGN.md, rule 2).
+ *
+ * If a planned move has brought a partition to another primary, nothing is lost (era.ts). The new primary
+ * then takes over the mark.
  */
 export class LossWatch {
-  /** Ids of losses that a replay has repaired. */
+  /** Ids of losses that a replay has repaired, so that reads need not ask the table about them again. */
   private readonly closed = new Set<string>();
   private readonly primaries: PrimaryWatch;
 
@@ -61,19 +70,19 @@ export class LossWatch {
   }
 
   /**
-   * Looks at the primaries and records changes. If a primary failed while slots were moving, records a loss
-   * and marks every partition.
+   * Looks at the primaries, and records a change of the era. If a primary failed while hash slots were
+   * moving, records a loss of every partition, and marks all of them.
    */
   observe(): Promise<Observation> {
     return this.primaries.observe();
   }
 
   /**
-   * Makes a partition ready for appends: registers a new partition, takes over the mark of one that was
-   * moved, or records a loss.
+   * Makes a partition ready for appends if its mark is missing or wrong. Registers and marks a new partition,
+   * takes over the mark of one that was moved, or records a loss and marks the partition again.
    *
-   * @returns the id of the loss, if there was one
-   * @throws {PartitionMovingError}
+   * @returns the id of the loss; undefined if nothing was lost
+   * @throws {PartitionMovingError} when a move of the partition takes too long
    */
   async resolve(ref: PartitionRef): Promise<string | undefined> {
     const { hot, table } = this.dependencies;
@@ -107,10 +116,11 @@ export class LossWatch {
   }
 
   /**
-   * Finds out whether a partition may lack acknowledged samples.
+   * Tells a reader whether a partition may lack acknowledged samples.
    *
-   * @param read the mark's state, read before or together with the partition's data
-   * @returns the arrival time from which samples may be missing, ms (0 if unknown); undefined if none are
+   * @param read state of the partition's mark, read before its data or together with it
+   * @returns the arrival time, in the stream, from which on samples may be missing, ms; 0 if that is unknown.
+   *   Undefined if no sample is missing
    */
   async missingSince(
     ref: PartitionRef,
@@ -120,12 +130,11 @@ export class LossWatch {
     const { loss } = read;
     if (read.isWhole && (loss === '' || this.closed.has(loss!))) return undefined;
     if (loss === undefined) {
-      // A partition that was never in memory cannot lack samples there. Neither can one that was registered
-      // only after its data was read.
+      // A partition that was never in memory has lost nothing there.
       if (!(await table.isRegistered(ref))) return undefined;
       const now = await this.onceMarked(ref);
       if (now.isWhole && now.loss === '') return undefined;
-      // The loss has not been recorded yet, so its time is unknown.
+      // Memory has lost samples, and nobody has recorded it yet, so the time is unknown.
       return 0;
     }
     if (!read.isWhole) {
@@ -140,11 +149,11 @@ export class LossWatch {
   }
 
   /**
-   * Whether a planned move brought a partition here. The partition was read with the mark of another primary.
-   * Retries for up to {@link UNSURE_MS} while the answer is uncertain: a primary that leaves does not answer,
-   * and another instance may be about to record the change.
+   * Whether a planned move has brought a partition to its primary. Call it for a partition that was read with
+   * the mark of another primary. Looks again for up to {@link UNSURE_MS} while the answer is uncertain: a
+   * primary that is leaving may not answer, and another instance may be about to record the new era.
    *
-   * @param loss the loss in the mark that was read
+   * @param loss id of the loss that the mark named when it was read
    */
   private async cameByMove(ref: PartitionRef, loss: string): Promise<boolean> {
     const { hot, now } = this.dependencies;
@@ -161,7 +170,7 @@ export class LossWatch {
     }
   }
 
-  /** Waits at most a second for the mark of a registered partition. */
+  /** Returns the state of a registered partition once it has a mark, or after a second without one. */
   private async onceMarked(ref: PartitionRef): Promise<PartitionState> {
     const { hot } = this.dependencies;
     let state = await hot.marks.inspect(ref);
@@ -173,19 +182,27 @@ export class LossWatch {
   }
 
   /**
-   * Records that every partition may have lost the samples that had not left memory, and marks all
-   * partitions.
+   * Records a loss of every partition, and marks all of them. Whatever had not left memory may be lost.
+   *
+   * @param era number of the new era
    */
   private async noticeAll(era: number): Promise<void> {
     const { hot, table, lanes, now } = this.dependencies;
     const partitions = await table.registered();
     const fromMs = lostSinceMs(await table.flushedMs(lanes), []);
     const { id } = await table.notice(fromMs, 'a primary failed while slots moved', now());
-    // If a node does not answer, its partitions keep a mark of an earlier era, so that the loss is noticed
-    // again later.
+    // If a node does not answer, its partitions keep the marks of an earlier era. So the loss is noticed
+    // again when they are next used.
     await mapLimited(partitions, PARALLEL, (ref) => hot.marks.mark(ref, id, era).catch(() => {}));
   }
 
+  /**
+   * Records a loss of all partitions whose marks are missing or wrong, and marks them.
+   *
+   * @param noticed the partition at which the loss was noticed
+   * @param era the present era; undefined if it is unknown, and then every such partition counts as lost
+   * @returns the id of the loss; undefined if there is none
+   */
   private async notice(noticed: PartitionRef, era: Era | undefined): Promise<string | undefined> {
     const { hot, table, lanes, now } = this.dependencies;
     const isOther = ({ tenantId, partition }: PartitionRef) =>
@@ -195,13 +212,13 @@ export class LossWatch {
     const lost: { ref: PartitionRef; state: PartitionState }[] = [];
     await mapLimited(partitions, PARALLEL, async (ref, i) => {
       if (looks[i] !== undefined) return;
-      // A node that does not answer may not have lost anything. Its partitions are inspected when they are
-      // next used.
+      // A node that does not answer may have lost nothing. Its partitions are inspected when they are next
+      // used.
       const state = await hot.marks.inspect(ref).catch(() => undefined);
       if (state === undefined || state.isWhole || (era !== undefined && hasMoved(state, era))) return;
       lost.push({ ref, state });
     });
-    // Another instance has recorded the loss first.
+    // Another instance has recorded the loss and marked the partitions already.
     if (lost.length === 0) return (await table.loss())?.id;
     const wiped = lost.filter(({ state }) => state.loss === undefined).length;
     const expired = lost.filter(({ state }) => state.markedBy === EXPIRED).length;
@@ -219,11 +236,13 @@ export class LossWatch {
 }
 
 /**
- * Computes the stream arrival time from which a replay must read after a loss, ms; 0 if it is unknown.
- * Samples that had left memory are safe. So the time is the later of two: the flushers' watermark, and the
- * oldest unflushed arrival according to the marks of the lost partitions. A mark's arrival time counts only
- * if the direct successor of the primary that wrote it took over: a slot that moved may have lost earlier
- * samples.
+ * Computes the arrival time from which a replay must read the stream after a loss, ms; 0 means from its
+ * oldest record. Samples that had left memory are safe. So the replay begins at the later of two times: the
+ * flushers' watermark, and the oldest arrival time that the marks of the lost partitions name. A mark's time
+ * counts only if the replica of the primary that wrote it has taken over. In a slot that was moved, earlier
+ * samples may be lost.
+ *
+ * @param flushedMs the flushers' watermark: everything that arrived earlier has left memory, ms
  */
 export function lostSinceMs(
   flushedMs: number,

@@ -5,19 +5,19 @@ import { holdReads } from './read-hold';
 import type { RecoveryTable } from './recovery-table';
 
 /**
- * How long reads let other work go first after the primaries were found to be moving slots, ms. The flusher
- * looks at the primaries once a minute, so it can prolong the time before it ends.
+ * How long reads yield to other work after a look found hash slots moving between primaries, ms. The flusher
+ * looks once a minute, so it can prolong the time before it ends.
  */
 const MOVING_MS = 90_000;
-/** While slots keep moving, a look prolongs that time once less than this is left, ms. */
+/** A look that finds slots moving prolongs the time once less than this is left, ms. */
 const MOVING_LEFT_MS = 60_000;
 
-/** The primaries at one time, and the resulting era. */
+/** What a look at the primaries has found. */
 export interface Observation {
   readonly topology: Topology;
-  /** Undefined when a primary did not answer: then it is unknown what moved. */
+  /** The era after the look; undefined if a primary did not answer, since it is then unknown what moved. */
   readonly era: Era | undefined;
-  /** Whether every partition counts as lost ({@link nextEra}). */
+  /** See {@link EraStep.isLoss}. */
   readonly isLoss: boolean;
 }
 
@@ -27,26 +27,26 @@ interface PrimaryWatchDependencies {
   readonly now: () => number;
 }
 
-/** Looks at the primaries and keeps the era. */
+/** Looks at the primaries of the memory tier, and keeps the era in the recovery table. */
 export class PrimaryWatch {
   private readonly observing = new Shared(() => this.step(true));
   private readonly looking = new Shared(() => this.step(false));
 
   /**
-   * @param noticeAll called if every partition counts as lost, with the new era's number, before that era is
-   *   recorded
+   * @param noticeAll called with the number of the new era if every partition counts as lost. The era is
+   *   recorded after that, so that a crash in between cannot hide the loss
    */
   constructor(
     private readonly dependencies: PrimaryWatchDependencies,
     private readonly noticeAll: (era: number) => Promise<void>,
   ) {}
 
-  /** Looks at the primaries and records what changed. */
+  /** Looks at the primaries, and records a new era. Used by writers. */
   observe(): Promise<Observation> {
     return this.observing.run();
   }
 
-  /** Looks at the primaries and records nothing, for readers. */
+  /** Looks at the primaries, and records nothing. Used by readers. */
   look(): Promise<Observation> {
     return this.looking.run();
   }
@@ -54,8 +54,8 @@ export class PrimaryWatch {
   private async step(isRecorded: boolean): Promise<Observation> {
     const { hot, table, now } = this.dependencies;
     for (;;) {
-      // Read the recorded era before the primaries: if another instance records one in between,
-      // compare-and-set refuses this one.
+      // Read the recorded era before looking at the primaries. If another instance records a later look in
+      // between, the compare-and-set below refuses this one.
       const [recorded, holds] = await Promise.all([table.era(), table.holds()]);
       const topology = await hot.nodes.topology();
       if (topology.primaries === undefined) return { topology, era: undefined, isLoss: false };
@@ -72,8 +72,8 @@ export class PrimaryWatch {
 }
 
 /**
- * Makes one call at a time. Callers that arrive during a call share the next one, so that it begins after
- * they came.
+ * Runs one piece of work at a time for many callers. Callers that come during a run share the next run, since
+ * the present one may have looked before they came.
  */
 class Shared<T> {
   private running: Promise<T> | undefined;

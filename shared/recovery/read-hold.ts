@@ -1,12 +1,14 @@
 import { log } from '../platform/log';
 import type { RecoveryTable } from './recovery-table';
 
-/** Time limit, including retries. Without it, the SDK retries for 14 s if the table throttles. */
+/**
+ * Time limit of the write with its retries, ms. Without a limit, the SDK retries a throttled write for 14 s.
+ */
 const HINT_MS = 1_000;
 
 /**
- * Asks readers to let other work go first until `untilMs`, ms since epoch (query/read-governor.ts). This is
- * only a hint that ends by itself, so a failure is logged and not thrown.
+ * Asks all readers to yield to other work until `untilMs`, ms since epoch (query/read-governor.ts). This is
+ * only a hint, so a failure is logged and not thrown.
  */
 export async function holdReads(table: Pick<RecoveryTable, 'putPressed'>, untilMs: number): Promise<void> {
   await table

@@ -11,49 +11,47 @@ import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 import type { ReaderNote } from './consumer-lag';
 import type { Era } from './era';
 
-/**
- * A loss of acknowledged samples from memory. It stays open until a replay has read the samples from the
- * stream again.
- */
+/** A loss of acknowledged samples from memory; open until a replay has read the samples again. */
 export interface Loss {
   readonly id: string;
-  /** Everything lost arrived in the stream at this time or later, ms; 0 when the time is unknown. */
+  /** The lost samples arrived in the stream at this time or later, ms; 0 if the time is unknown. */
   readonly fromMs: number;
-  /** How often the loss was noticed. A replay that began before the last notice may have missed samples. */
+  /** Notices of losses so far. A replay that began before the last one may have missed lost samples. */
   readonly notices: number;
   readonly isOpen: boolean;
-  /** Time of the last notice, ms, by the clock of the instance that noticed. */
+  /** Time of the last notice by the clock of the instance that noticed, ms since epoch. */
   readonly noticedMs: number;
+  /** A sentence for operators: how the loss was first noticed. */
   readonly reason: string;
 }
 
-/** A second reading of a part of the stream. */
+/** A replay: records of the stream are read and appended to memory again. */
 export interface Replay {
   readonly id: string;
-  /** Half-open span of stream arrival times, ms. `fromMs` 0 means the oldest record in the stream. */
+  /** Arrival time of the first records that it reads, ms; 0 means the oldest record in the stream. */
   readonly fromMs: number;
-  /** Infinity means the end of the stream when the replay began. */
+  /** It ends before records that arrived at this time, ms. Infinity: before those that came after it began. */
   readonly toMs: number;
   readonly state: 'running' | 'done' | 'stopped';
   readonly startedMs: number;
   readonly endedMs: number | undefined;
-  /** UUID of its event source mapping; undefined until the mapping is created. */
+  /** UUID of its event source mapping; undefined until the mapping has been created. */
   readonly mapping: string | undefined;
-  /** The loss this replay repairs, and how many of its notices it covers. */
+  /** The loss that the replay repairs, and its notices when the replay began; undefined without a loss. */
   readonly loss: Pick<Loss, 'id' | 'notices'> | undefined;
 }
 
-/** A replay's progress in one shard. */
+/** How far a replay is in one shard. */
 export interface ShardProgress {
   readonly shardId: string;
-  /** Arrival time of the last record read again, ms. */
+  /** Arrival time of the last record that was read again, ms. */
   readonly arrivedMs: number;
-  /** Whether the replay has reached its end in this shard. */
+  /** Whether the replay has come to its end in this shard. */
   readonly isPassed: boolean;
 }
 
 /**
- * Recovery's state, in the meta table. Unless another `pk` is given, items have `pk recovery`:
+ * Stores the state of recovery in the meta table. Unless another `pk` is given, items have `pk recovery`:
  *
  *     sk loss                         the last loss
  *     sk replay                       the last replay
@@ -70,7 +68,7 @@ export interface ShardProgress {
 export class RecoveryTable {
   constructor(private readonly table: Table) {}
 
-  /** Registers a partition before it is first used in memory. @returns whether it is new */
+  /** Registers a partition before its first write to memory. Returns whether it is new. */
   async register(ref: PartitionRef): Promise<boolean> {
     const by = randomUUID();
     return succeeds(
@@ -78,8 +76,8 @@ export class RecoveryTable {
         new PutItemCommand({
           TableName: this.table.name,
           Item: { ...metaKeys.knownPartition(ref), by: { S: by } },
-          // A retry after a lost answer finds the item that the first attempt wrote. Without `by`, that item
-          // would look like another writer's, and the caller would report a loss.
+          // If an answer is lost, the SDK's retry finds the item that its first attempt wrote. `by` tells it
+          // from the item of another writer, for which the caller would report a loss.
           ConditionExpression: 'attribute_not_exists(pk) OR #by = :by',
           ExpressionAttributeNames: { '#by': 'by' },
           ExpressionAttributeValues: { ':by': { S: by } },
@@ -88,7 +86,9 @@ export class RecoveryTable {
     );
   }
 
-  /** Removes a partition from the register, so that its absence from memory is no loss. Safe to repeat. */
+  /**
+   * Removes a partition from the register, so that its absence from memory is no loss. It may be repeated.
+   */
   async unregister(ref: PartitionRef): Promise<void> {
     await this.table.client.send(
       new DeleteItemCommand({
@@ -105,7 +105,7 @@ export class RecoveryTable {
   /**
    * Reads the registered partitions.
    *
-   * @param range half-open range of tenant ids, ordered as text; all by default
+   * @param range half-open range of tenant ids, in the order of texts; all by default
    */
   async registered(range?: { readonly from: string; readonly to: string }): Promise<PartitionRef[]> {
     const refs: PartitionRef[] = [];
@@ -121,12 +121,13 @@ export class RecoveryTable {
     return refs;
   }
 
+  /** Reads the last loss, open or closed. */
   async loss(): Promise<Loss | undefined> {
     const item = await this.get(metaKeys.loss);
     return item && lossOf(item);
   }
 
-  /** Records a loss: opens a new one, or adds a notice to the open one. */
+  /** Records that a loss was noticed: opens a new loss, or adds a notice to the open one. */
   async notice(fromMs: number, reason: string, nowMs: number): Promise<Loss> {
     for (;;) {
       const last = await this.loss();
@@ -149,7 +150,7 @@ export class RecoveryTable {
     }
   }
 
-  /** Closes a loss. @returns false if the loss was noticed again since it was read; it then stays open */
+  /** Closes a loss. Returns false if it was noticed again after it was read; it then stays open. */
   async closeLoss(loss: Loss): Promise<boolean> {
     return this.replaceLoss({ ...loss, isOpen: false }, loss);
   }
@@ -159,10 +160,10 @@ export class RecoveryTable {
   }
 
   /**
-   * Replaces an item's body if it is still `last`. Also succeeds if the body is `body` already: the client
-   * repeats a write whose answer was lost. If two writers write the same body, both succeed.
+   * Replaces the body of an item if it is still `last`. Also succeeds if the item has the new body already,
+   * because the SDK repeats a write whose answer was lost. So two writers of the same body both succeed.
    *
-   * @param last undefined when there was no item
+   * @param last the body when it was read; undefined if there was no item
    * @returns false if another writer has written a different body
    */
   private async replaceBody(key: ItemKey, body: string, last: string | undefined): Promise<boolean> {
@@ -181,16 +182,13 @@ export class RecoveryTable {
     );
   }
 
+  /** Reads the last replay, running or not. */
   async replay(): Promise<Replay | undefined> {
     const item = await this.get(metaKeys.replay);
     return item && replayOf(item);
   }
 
-  /**
-   * Replaces the replay if it is still `last`.
-   *
-   * @returns false if another writer has changed it since `last` was read
-   */
+  /** Replaces the last replay if it is still `last`. Returns false if another writer has changed it. */
   async putReplay(replay: Replay, last: Replay | undefined): Promise<boolean> {
     return this.replaceBody(metaKeys.replay, replayText(replay), last && replayText(last));
   }
@@ -200,18 +198,15 @@ export class RecoveryTable {
     return item && (JSON.parse(item.body!.S!) as Era);
   }
 
-  /**
-   * Replaces the era if it is still `last`.
-   *
-   * @returns false if another writer has changed it since `last` was read
-   */
+  /** Replaces the era if it is still `last`. Returns false if another writer has changed it. */
   async putEra(era: Era, last: Era | undefined): Promise<boolean> {
     return this.replaceBody(metaKeys.era, JSON.stringify(era), last && JSON.stringify(last));
   }
 
   /**
-   * Returns the times until which reads let other work go first, ms since epoch: while a command moves slots,
-   * and while a node is short of memory or CPU. A time is 0 when there is no such reason.
+   * Returns the times until which reads yield to other work, ms since epoch: `scalingUntilMs` while a command
+   * moves hash slots, `pressedUntilMs` while a node is short of memory or CPU. A time is 0 or in the past if
+   * there is no such reason.
    */
   async holds(): Promise<{ readonly scalingUntilMs: number; readonly pressedUntilMs: number }> {
     const item = await this.get(metaKeys.scaling);
@@ -221,12 +216,12 @@ export class RecoveryTable {
     };
   }
 
-  /** Returns the end of a command's time to move slots, ms since epoch; 0 when no command is at work. */
+  /** Returns the time until which a command may move hash slots, ms since epoch; 0 if none is at work. */
   async scalingUntilMs(): Promise<number> {
     return (await this.holds()).scalingUntilMs;
   }
 
-  /** Records the end of a command's time to move slots, ms since epoch; 0 when the command has ended. */
+  /** Records the time until which a command may move hash slots, ms since epoch; 0 when it has ended. */
   async putScaling(untilMs: number): Promise<void> {
     await this.table.client.send(
       new UpdateItemCommand({
@@ -239,8 +234,8 @@ export class RecoveryTable {
   }
 
   /**
-   * Records the time until which reads let other work go first, ms since epoch, because a node is short of
-   * memory or CPU or slots are moving. Never shortens a time that was recorded before.
+   * Records the time until which reads yield to other work, ms since epoch, because a node is short of memory
+   * or CPU, or hash slots are moving. Never shortens a time that was recorded before.
    */
   async putPressed(untilMs: number, abortSignal?: AbortSignal): Promise<void> {
     await succeeds(
@@ -257,6 +252,7 @@ export class RecoveryTable {
     );
   }
 
+  /** Reads how far a replay is, for each shard in which it has begun. */
   async progress(replay: Pick<Replay, 'id'>): Promise<ShardProgress[]> {
     const prefix = metaKeys.progressPrefix(replay.id);
     return (await this.all(prefix)).map((item) => ({
@@ -274,7 +270,7 @@ export class RecoveryTable {
       new UpdateItemCommand({
         TableName: this.table.name,
         Key: metaKeys.progress(replay.id, shardId),
-        // Does not reset `passed`: an earlier write may have set it.
+        // Never removes `passed`, which an earlier write may have set.
         UpdateExpression: `SET arrivedMs = :arrived, expiresAt = :expires${isPassed ? ', passed = :yes' : ''}`,
         ExpressionAttributeValues: {
           ':arrived': { N: String(arrivedMs) },
@@ -286,15 +282,15 @@ export class RecoveryTable {
   }
 
   /**
-   * Reads each shard's watermark, ms: everything that arrived earlier in the shard has been appended. 0 when
-   * unknown.
+   * Reads the watermarks by shard id, ms since epoch. Every record of the shard that arrived earlier has been
+   * appended to memory. A watermark is 0 if unknown.
    */
   async watermarks(): Promise<Map<string, number>> {
     const notes = await this.readerNotes();
     return new Map(Array.from(notes, ([shardId, { arrivedMs }]) => [shardId, arrivedMs]));
   }
 
-  /** Reads the last note of each shard's reader, by shard id. */
+  /** Reads the last note of the reader of each shard, by shard id. */
   async readerNotes(): Promise<Map<string, ReaderNote>> {
     const prefix = metaKeys.watermarkPrefix;
     const items = await this.all(prefix);
@@ -317,7 +313,8 @@ export class RecoveryTable {
   }
 
   /**
-   * Starts a shard at watermark 0. That holds the flushers' watermarks back until the shard's reader writes.
+   * Gives a shard the watermark 0, unless it has one. Until the reader of the shard writes a higher one, the
+   * flushers' watermarks stay where they are.
    */
   async beginWatermark(shardId: string): Promise<void> {
     await succeeds(
@@ -340,11 +337,12 @@ export class RecoveryTable {
     );
   }
 
+  /** Writes a lane's watermark: all samples of its partitions that arrived earlier have left memory. */
   async putFlushed(lane: number, lanes: number, arrivedMs: number): Promise<void> {
     await this.put(metaKeys.flushed(lanes, lane), arrivedMs);
   }
 
-  /** Everything that arrived in the stream before this time, ms, has left memory. 0 unless every lane has written. */
+  /** Reads the flushers' watermark, the lowest of all lanes, ms; 0 unless every lane has written its own. */
   async flushedMs(lanes: number): Promise<number> {
     const items = await this.all(metaKeys.flushedPrefix(lanes));
     return items.length < lanes ? 0 : Math.min(...items.map((item) => Number(item.arrivedMs!.N)));
@@ -381,6 +379,7 @@ export class RecoveryTable {
   }
 }
 
+/** How long the progress of a replay is kept, in seconds. */
 const PROGRESS_TTL_S = 7 * 86_400;
 
 function lossOf(item: Item): Loss {

@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-s3';
 import type { RedrivePage, RedriveStore } from './redrive';
 
-/** {@link RedriveStore} in S3. */
+/** The {@link RedriveStore} in S3. */
 export class S3RedriveStore implements RedriveStore {
   constructor(
     private readonly client: S3Client,
@@ -28,7 +28,7 @@ export class S3RedriveStore implements RedriveStore {
       bytes: Size ?? 0,
       modifiedMs: LastModified?.getTime() ?? 0,
     }));
-    // S3 may return fewer keys than requested although more follow.
+    // Do not judge by the number of keys: S3 may return fewer than requested although more follow.
     return { objects, hasMore: IsTruncated };
   }
 

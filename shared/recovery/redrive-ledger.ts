@@ -4,16 +4,17 @@ import { queryAll, type Table } from '../platform/table';
 import type { RecoveryTable } from './recovery-table';
 import type { RedriveLedger, RedriveMark, RedriveProgress } from './redrive';
 
-/** Longer than the 90 days for which quarantine keeps its objects. */
+/** How long a mark is kept, in seconds: longer than the 90 days for which quarantine keeps an object. */
 const MARK_TTL_S = 100 * 86_400;
 
 /**
- * {@link RedriveLedger} in the meta table, next to recovery's state.
+ * The {@link RedriveLedger} in the meta table, next to the state of recovery. An item exists while the
+ * records of an object have been appended, and the object has not been removed:
  *
- *     pk recovery   sk redriven#object key   watermarkMs, notices: the object's records have been appended, and the object not yet removed
+ *     pk recovery   sk redriven#object key   watermarkMs, notices: see RedriveMark   expiresAt: seconds
  */
 export class TableRedriveLedger implements RedriveLedger {
-  /** @param lanes flusher lanes, as deployed */
+  /** @param lanes number of flusher lanes, as deployed */
   constructor(
     private readonly table: Table,
     private readonly recovery: RecoveryTable,

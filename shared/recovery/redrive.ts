@@ -2,58 +2,61 @@ import { bucketKeys } from '../platform/keys';
 import { BUCKET_PREFIX } from '../platform/names';
 import type { DeliveredRecord } from '../stream/delivered';
 
-/** An object in quarantine, or a dead letter. */
+/** An object of the bucket that can be redriven. */
 export interface RedriveObject {
   readonly key: string;
   readonly bytes: number;
   readonly modifiedMs: number;
 }
 
+/** A page of a list of objects. */
 export interface RedrivePage {
   readonly objects: readonly RedriveObject[];
   readonly hasMore: boolean;
 }
 
 /**
- * The objects in the bucket that can be redriven: quarantined records, and dead letters (batches that the
- * event source mapping gave up).
+ * The objects in the bucket that can be redriven, which means ingested again. These are quarantined records,
+ * which the ingester could not decode, and dead letters, which are batches that the event source mapping gave
+ * up.
  */
 export interface RedriveStore {
   /** Lists up to `most` objects in key order, starting after the key `after`. */
   list(prefix: string, after: string | undefined, most: number): Promise<RedrivePage>;
-  /** @returns undefined if the object is gone */
+  /** Reads an object. Returns undefined if it is gone. */
   read(key: string): Promise<{ body: Uint8Array; metadata: Readonly<Record<string, string>> } | undefined>;
   delete(key: string): Promise<void>;
 }
 
-/** Runs the ingester's code on records once more. Repeating an append changes nothing. */
+/** Runs the code of the ingester on records. Appending a record again changes nothing. */
 export type IngestAgain = (records: readonly DeliveredRecord[]) => Promise<{
-  /** Sequence numbers of records that a store refused. */
+  /** Sequence numbers of the records that a store refused. */
   readonly failed: readonly string[];
-  /** Sequence numbers of records that still cannot be decoded; they are in quarantine. */
+  /** Sequence numbers of the records that still cannot be decoded; they are in quarantine. */
   readonly quarantined: readonly string[];
 }>;
 
-/** Written once an object's records have been appended to memory. */
+/** A note that the records of an object have been appended to memory. */
 export interface RedriveMark {
   /** The highest watermark of any shard after the append, ms. */
   readonly watermarkMs: number;
-  /** How many losses had been noticed before the append. */
+  /** {@link Loss.notices} before the append. */
   readonly notices: number;
 }
 
-/** The progress of the flushers and of the ingester. */
+/** How far the flushers and the ingester are. */
 export interface RedriveProgress {
-  /** Everything that arrived in the stream earlier has left memory, ms; 0 when unknown. */
+  /** The flushers' watermark: every sample that arrived earlier has left memory, ms; 0 if unknown. */
   readonly flushedMs: number;
   /** The highest watermark of any shard, ms. */
   readonly watermarkMs: number;
-  /** How many losses have been noticed so far. */
+  /** {@link Loss.notices} now. */
   readonly notices: number;
 }
 
-/** Remembers the objects whose records have been appended to memory, and that have not been removed yet. */
+/** Remembers the objects whose records have been appended to memory, until the objects are removed. */
 export interface RedriveLedger {
+  /** Reads the mark of each object, by the object's key. */
   marks(): Promise<ReadonlyMap<string, RedriveMark>>;
   put(key: string, mark: RedriveMark): Promise<void>;
   delete(key: string): Promise<void>;
@@ -64,7 +67,7 @@ export interface RedriveDependencies {
   readonly store: RedriveStore;
   readonly ingest: IngestAgain;
   readonly ledger: RedriveLedger;
-  /** Whether there is time for another object. */
+  /** Asked before each object; false ends the redrive. */
   readonly hasTime: () => boolean;
 }
 
@@ -73,40 +76,45 @@ export interface RedriveResult {
   readonly records: number;
   /** Records that still cannot be decoded; they stay in quarantine. */
   readonly poison: number;
-  /** Objects that stay until the samples appended from them have left memory. */
+  /** Objects that stay until the samples that were appended from them have left memory. */
   readonly waiting: number;
   /** Objects that were removed. */
   readonly removed: number;
-  /** Objects that stay because a store refused their records or they are malformed. */
+  /** Objects that stay because a store refused their records, or because they are malformed. */
   readonly failed: number;
-  /** A sentence for each failed object; at most the first hundred. */
+  /** A sentence for each of the first hundred failed objects. */
   readonly errors: readonly string[];
-  /** The last key that was looked at; pass it as `after` to continue. Undefined when no object follows. */
+  /** The last key that was looked at, to pass as `after` to continue; undefined if no object follows. */
   readonly next: string | undefined;
 }
 
-/** An object is neither a quarantined record nor a dead letter. */
+/** An object in the bucket is neither a quarantined record nor a dead letter. */
 export class MalformedRedriveObjectError extends Error {
   override readonly name = 'MalformedRedriveObjectError';
 }
 
-/** Most data bytes of one replayer call: in base64 they stay below Lambda's limit of 6 MB. */
+/** Most bytes of records in one call of the replayer. In base64, they stay below Lambda's limit of 6 MB. */
 const MAX_CALL_DATA_BYTES = 3_000_000;
+/** Objects that are listed with one request. */
 const PAGE = 100;
 const MAX_ERRORS = 100;
 
 /**
- * Decides whether to ingest an object's records, to keep the object, or to remove it.
+ * Decides what to do with an object: `drive` means to ingest its records, `wait` to keep it, `remove` to
+ * delete it.
  *
- * After the append, the samples are only in memory, and the stream may have forgotten their records. If
- * memory then loses the samples, only the object can bring them back. So the object stays until the samples
- * have left memory.
+ * After its records have been ingested, their samples are only in memory, and the stream may have forgotten
+ * the records. If memory loses the samples, only the object can bring them back. So the object stays until
+ * the samples have left memory.
  *
- * That is certain once the flushers' watermark exceeds `mark.watermarkMs`, the highest shard watermark just
- * after the append. A flusher can write such a watermark only if it began after the append and found no
+ * They have left once the flushers' watermark exceeds `mark.watermarkMs`, the highest watermark of a shard
+ * just after the append. A flusher writes such a watermark only if it began after the append, and found no
  * sample in memory that arrived as early as those of the object.
  *
- * If a loss was noticed since the append, memory may have lost the samples, and the object is driven again.
+ * If a loss was noticed after the append, memory may have lost the samples, so the records are ingested
+ * again.
+ *
+ * @param mark undefined if the object's records have not been ingested yet
  */
 export function planRedrive(
   mark: RedriveMark | undefined,
@@ -117,13 +125,13 @@ export function planRedrive(
 }
 
 /**
- * Runs quarantined records or dead letters through the ingester's code again, with the versions that the
- * stream gave them (DESIGN.md, rule 9). An object that is malformed, or whose records a store refuses, stays
- * and does not stop the others. {@link planRedrive} decides when an object is removed. After a crash, an
- * object may be driven twice, which changes nothing.
+ * Ingests quarantined records or dead letters again, with the versions that the stream gave them (DESIGN.md,
+ * rule 9). Then removes the objects whose samples have left memory ({@link planRedrive}). An object that is
+ * malformed, or whose records a store refuses, stays and does not stop the others. After a crash, an object
+ * may be ingested twice, which changes nothing.
  *
- * @param prefix {@link BUCKET_PREFIX}'s `quarantine` or `onFailure`
- * @param after start after this key
+ * @param prefix which kind of object: `quarantine` or `onFailure` of {@link BUCKET_PREFIX}
+ * @param after begins after this key; undefined begins with the first object
  */
 export async function redrive(
   { store, ingest, ledger, hasTime }: RedriveDependencies,
@@ -140,8 +148,8 @@ export async function redrive(
   for (const [key, mark] of marks) {
     if (!hasTime()) break;
     if (planRedrive(mark, progress) !== 'remove') continue;
-    // Delete the mark first. An object without a mark is only driven again, but a mark without an object
-    // would never go away.
+    // Delete the mark first. After a crash in between, an object without a mark is only ingested again. A
+    // mark without an object would stay until it expires.
     await ledger.delete(key);
     await store.delete(key);
     removed++;
@@ -165,7 +173,8 @@ export async function redrive(
       }
       records += driven.records;
       poison += driven.poison;
-      // The ingester has just put a poison record into quarantine again, under the same key.
+      // A record that cannot be decoded stays: the ingester has just put it into quarantine under the same
+      // key.
       if (driven.poison > 0 && prefix === BUCKET_PREFIX.quarantine) continue;
       if (driven.records === 0) {
         await store.delete(key);
@@ -180,7 +189,11 @@ export async function redrive(
   }
 }
 
-/** Ingests an object's records. @returns undefined if the object is gone */
+/**
+ * Ingests the records of an object.
+ *
+ * @returns numbers of records, or an error; undefined if the object is gone
+ */
 async function driveObject(
   { store, ingest }: Pick<RedriveDependencies, 'store' | 'ingest'>,
   key: string,
@@ -204,7 +217,11 @@ async function driveObject(
   return { records: delivered.length - poison, poison };
 }
 
-/** Decodes an object's records; its key tells which kind of object it is. @throws {MalformedRedriveObjectError} */
+/**
+ * Decodes the records in an object. Its key tells whether it is a quarantined record or a dead letter.
+ *
+ * @throws {MalformedRedriveObjectError}
+ */
 export function recordsInObject(
   key: string,
   body: Uint8Array,
@@ -216,8 +233,8 @@ export function recordsInObject(
 }
 
 /**
- * Decodes a quarantined record. Its key is `quarantine/<shard>/<sequence number>`; its arrival time is in the
- * metadata.
+ * Decodes a quarantined record. The object's key is `quarantine/<shard>/<sequence number>`, and its metadata
+ * have the record's arrival time.
  */
 function quarantinedRecord(
   key: string,
@@ -265,7 +282,9 @@ function isTime(ms: number): boolean {
   return Number.isSafeInteger(ms) && ms >= 0;
 }
 
-/** Divides records into calls within the limit, in order. A single record always fits. */
+/**
+ * Divides records, in order, into calls of at most {@link MAX_CALL_DATA_BYTES}. A single record always fits.
+ */
 function cut(records: readonly DeliveredRecord[]): DeliveredRecord[][] {
   const parts: DeliveredRecord[][] = [];
   let bytes = Infinity;
@@ -275,7 +294,7 @@ function cut(records: readonly DeliveredRecord[]): DeliveredRecord[][] {
       bytes = 0;
     }
     parts.at(-1)!.push(record);
-    // 500 bytes for the sequence number, the shard id and the JSON around them.
+    // 500 bytes are for the sequence number, the shard id and the JSON around them.
     bytes += record.data.length + 500;
   }
   return parts;

@@ -3,39 +3,42 @@ import type { Loss, Replay, ShardProgress } from './recovery-table';
 /** A shard of the stream. */
 export interface Shard {
   readonly id: string;
+  /** Ids of the shards that it was split or merged from. The stream may have forgotten them. */
   readonly parents: readonly string[];
-  /** Whether the shard still takes records. */
+  /** Whether the shard takes new records. */
   readonly isOpen: boolean;
-  /** A hash key in the shard's range. */
+  /** The first hash key in the shard's range. A record with it as explicit hash key goes into the shard. */
   readonly hashKey: string;
 }
 
-/** Half-open span of arrival times to replay, ms; see {@link Replay}. */
+/** The half-open span of arrival times that a replay reads, ms; see {@link Replay}. */
 export type ReplaySpan = Pick<Replay, 'fromMs' | 'toMs'>;
 
-/** The facts from which a step of recovery decides whether to start a replay. */
+/** What {@link planReplay} needs to know. */
 export interface ReplaySituation {
+  /** The last loss, open or closed. */
   readonly loss: Loss | undefined;
   /** The last replay, running or not. */
   readonly replay: Replay | undefined;
-  /** The span that an operator requested. */
+  /** The span that an operator has asked for; undefined if nobody has. */
   readonly asked: ReplaySpan | undefined;
   readonly nowMs: number;
 }
 
 /**
- * A new loss within this time after a replay's end makes the next replay read its span again, ms. Memory may
- * have lost the samples that the replay appended. Samples of older replays have reached the warm tier.
+ * If a loss is noticed less than this after a replay has ended, the next replay also reads the span of the
+ * ended one, ms. Memory may have lost the samples that the ended replay appended. Samples of earlier replays
+ * have reached the warm tier.
  */
 const RECENT_MS = 4 * 3_600_000;
 
 /**
- * Decides which span a new replay must read.
+ * Decides whether a new replay is needed, and which span it must read.
  *
- * A new replay is needed for an open loss that was noticed after the running replay began, and for an
- * operator's span that the running replay does not cover. The new replay also covers the span of the running
- * replay that it replaces, or of one that ended recently, because memory may have lost the samples that it
- * appended.
+ * A new replay is needed if a loss is open that the running replay does not repair, or if an operator asks
+ * for a span that the running replay does not cover. The new replay replaces the running one, so it also
+ * reads the span of that one. If none is running, it may also have to read the span of the last replay: see
+ * {@link RECENT_MS}.
  *
  * @returns undefined if no new replay is needed
  */
@@ -53,30 +56,33 @@ export function planReplay({ loss, replay, asked, nowMs }: ReplaySituation): Rep
   return { fromMs: Math.min(...starts), toMs: loss?.isOpen ? Infinity : Math.max(...ends) };
 }
 
-/** Whether a replay began after the last notice of a loss, and so reads everything that was lost. */
+/** Whether a replay reads everything that was lost: it began after the last notice of the loss. */
 export function repairs(replay: Pick<Replay, 'loss'>, loss: Loss): boolean {
   return replay.loss?.id === loss.id && replay.loss.notices === loss.notices;
 }
 
-/** A replay has ended when it has reached its end in every open shard. */
+/** Whether a replay has come to its end in every open shard. */
 export function hasEnded(shards: readonly Shard[], progress: readonly ShardProgress[]): boolean {
   const passed = new Set(progress.filter(({ isPassed }) => isPassed).map(({ shardId }) => shardId));
   return shards.every(({ id, isOpen }) => !isOpen || passed.has(id));
 }
 
-/** Shard ids whose watermarks must be started at 0, and those whose watermarks must be deleted. */
+/** Which watermarks of shards must be added or deleted. */
 export interface WatermarkPlan {
+  /** Ids of shards that get the watermark 0. */
   readonly begin: readonly string[];
+  /** Ids of shards whose watermarks are deleted. */
   readonly delete: readonly string[];
 }
 
 /**
- * Decides which shards must have a watermark: those from which the reader still has to append.
+ * Decides which shards must have a watermark. These are the shards that may have records which are not in
+ * memory yet.
  *
- * Only records that arrived before the lowest watermark count as flushed. If a shard that is gone kept its
- * watermark, the lowest watermark would never advance. If a shard with unread records had none, those records
- * could count as flushed. So an open shard gets a watermark at once, unless a parent shard has one. A
- * parent's watermark stays until each of its children has one.
+ * The flushers' watermark never exceeds the lowest watermark of a shard. If a shard that is gone kept its
+ * watermark, the flushers' watermark would stop there for ever. If a shard with unread records had none,
+ * these records could count as flushed. So an open shard gets a watermark at once, unless one of its parents
+ * has one. The watermark of a parent stays until each of its children has one.
  */
 export function planWatermarks(
   watermarks: ReadonlyMap<string, number>,

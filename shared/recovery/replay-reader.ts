@@ -2,19 +2,19 @@ import type { DeliveredRecord } from '../stream/delivered';
 import { decodeHeartbeat } from '../stream/heartbeat';
 import type { RecoveryTable, Replay } from './recovery-table';
 
-/** Maximum age of the cached replay, in ms. */
+/** Longest time for which a batch uses a cached copy of the replay's item, in ms. */
 const MAX_AGE_MS = 2_000;
-/** Minimum time between two writes of progress, in ms. */
+/** Shortest time between two writes of a shard's progress, in ms. */
 const EVERY_MS = 1_000;
 
 /**
- * The replayer's part of a replay: appends those records of each batch that belong to the replay, and records
- * its progress.
+ * Used by the replayer function, which gets batches of the stream while a replay runs. Appends the records of
+ * each batch that belong to the replay, and writes the replay's progress.
  */
 export class ReplayReader {
   private copy: { readonly replay: Replay | undefined; readonly readMs: number } | undefined;
   private readonly writtenMs = new Map<string, number>();
-  /** Keys `replay shard` of shards in which the replay has reached its end. */
+  /** Texts of a replay's id, a space and a shard's id, where the replay has come to its end in the shard. */
   private readonly passed = new Set<string>();
 
   constructor(
@@ -26,7 +26,7 @@ export class ReplayReader {
    * Handles a batch.
    *
    * @param batch records of one shard, in order
-   * @param append returns the sequence numbers that failed
+   * @param append appends records to memory, and returns the sequence numbers of those that failed
    * @returns the sequence numbers that must be delivered again
    */
   async read(
@@ -38,7 +38,7 @@ export class ReplayReader {
     let replay = await this.running(MAX_AGE_MS);
     let end = this.endIn(replay, batch);
     if (end < batch.length) {
-      // Read the replay again before skipping records: the copy may be old, and another replay may have
+      // Before skipping records, read the replay again. The copy may be outdated, and a wider replay may have
       // begun.
       replay = await this.running(0);
       end = this.endIn(replay, batch);
@@ -58,10 +58,10 @@ export class ReplayReader {
     return [];
   }
 
-  /** Counts the records at the start of a batch that belong to the replay. */
+  /** Returns how many records at the start of a batch belong to the replay. */
   private endIn(replay: Replay | undefined, batch: readonly DeliveredRecord[]): number {
-    // The replay was stopped and its mapping is being deleted, or it has already reached its end in this
-    // shard.
+    // None does if the replay was stopped and its mapping is being deleted, or if it has come to its end in
+    // this shard before.
     if (replay === undefined || this.passed.has(`${replay.id} ${batch[0]!.shardId}`)) return 0;
     const end = batch.findIndex((record) => isBeyond(replay, record));
     return end < 0 ? batch.length : end;
@@ -74,7 +74,9 @@ export class ReplayReader {
   }
 }
 
-/** Whether the replay ends before this record in its shard. */
+/**
+ * Whether a replay ends before a record: it arrived after the replay's span, or is the replay's heartbeat.
+ */
 function isBeyond(replay: Replay, { arrivalMs, data }: DeliveredRecord): boolean {
   if (arrivalMs >= replay.toMs) return true;
   try {

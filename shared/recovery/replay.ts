@@ -2,29 +2,37 @@ import { randomUUID } from 'node:crypto';
 import type { Loss, RecoveryTable, Replay, ShardProgress } from './recovery-table';
 import { hasEnded, planReplay, planWatermarks, type ReplaySpan, repairs, type Shard } from './replay-plan';
 
+/** The stream, as recovery needs it. */
 export interface ReplayStream {
   shards(): Promise<Shard[]>;
-  /** Puts a heartbeat into each shard. @param replay id of the running replay, or '' */
+  /**
+   * Puts a heartbeat into each shard: a record without samples.
+   *
+   * @param replay id of the running replay, which ends at the heartbeat; '' if none is running
+   */
   beat(shards: readonly Shard[], replay: string): Promise<void>;
 }
 
 /** The event source mappings of the replayer. */
 export interface ReplayMappings {
-  /** UUIDs of all mappings, including those being deleted. */
+  /** Returns the UUIDs of all mappings, including those that are being deleted. */
   list(): Promise<string[]>;
   /**
-   * Creates a mapping. @param fromMs arrival time; 0 for the oldest record in the stream. @returns the
-   * mapping's UUID
+   * Creates a mapping.
+   *
+   * @param fromMs arrival time of the first records to read, ms; 0 for the oldest record in the stream
+   * @returns the mapping's UUID
    */
   create(fromMs: number): Promise<string>;
-  /** Begins to delete a mapping; AWS takes a while. */
+  /** Begins to delete a mapping. AWS completes that later. */
   delete(uuid: string): Promise<void>;
 }
 
+/** The last loss and the last replay, for the recovery function and for operators. */
 export interface RecoveryStatus {
   readonly loss: Loss | undefined;
   readonly replay: Replay | undefined;
-  /** The replay's progress in open shards. */
+  /** The progress of the replay in the open shards that it has begun to read. */
   readonly shards: readonly ShardProgress[];
 }
 
@@ -36,17 +44,16 @@ export interface RecoveryDependencies {
 }
 
 /**
- * Takes one step of recovery. The schedule takes one a minute, and an operator's command takes another. Every
- * step starts from the recovery table, so it also completes a previous step that was cut off.
+ * Takes one step of recovery. The schedule takes a step each minute, and an operator's command takes further
+ * ones. Every step starts from the recovery table, so it also completes an earlier step that was cut off.
  *
  * - It puts a heartbeat into every open shard.
- * - If {@link planReplay} wants a replay, it deletes the previous replay's event source mapping, records the
- *   new replay, and creates an event source mapping for it. From then on, heartbeats have the new replay's
- *   id.
- * - It ends the replay once the replay's reader has met such a heartbeat, or the end of the replay's span, in
- *   every open shard.
+ * - If {@link planReplay} wants a replay, it deletes the mapping of the last replay, records the new replay,
+ *   and creates a mapping for it. From then on, heartbeats have the id of the new replay.
+ * - It ends a replay once the replayer has come to the end in every open shard: to such a heartbeat, or to
+ *   the end of the replay's span.
  *
- * @param asked the span that an operator requested
+ * @param asked the span that an operator asks for
  */
 export async function advance(
   dependencies: RecoveryDependencies,
@@ -70,7 +77,7 @@ export async function advance(
   return recoveryStatus(dependencies);
 }
 
-/** Reads the last loss, the last replay and its progress. */
+/** Reads the last loss, the last replay, and the progress of the replay. */
 export async function recoveryStatus({ table, stream }: RecoveryDependencies): Promise<RecoveryStatus> {
   const [loss, replay, shards] = await Promise.all([table.loss(), table.replay(), stream.shards()]);
   const open = new Set(shards.filter(({ isOpen }) => isOpen).map(({ id }) => id));
@@ -79,9 +86,9 @@ export async function recoveryStatus({ table, stream }: RecoveryDependencies): P
 }
 
 /**
- * Ends the running replay.
+ * Stops the running replay.
  *
- * @param abandons also closes an open loss; an open loss would start another replay
+ * @param abandons also closes an open loss. The next step would otherwise start another replay for it
  */
 export async function stop(dependencies: RecoveryDependencies, abandons: boolean): Promise<RecoveryStatus> {
   const { table, now } = dependencies;
@@ -95,7 +102,10 @@ export async function stop(dependencies: RecoveryDependencies, abandons: boolean
 }
 
 /**
- * @returns the new replay; or the last one, if its mapping is still being deleted or another step was first
+ * Records a new replay, which replaces the last one.
+ *
+ * @returns the new replay; the last one if its mapping is still being deleted; or the one that another step
+ *   recorded first
  */
 async function restart(
   dependencies: RecoveryDependencies,
@@ -104,7 +114,8 @@ async function restart(
   loss: Loss | undefined,
 ): Promise<Replay | undefined> {
   const { table, now } = dependencies;
-  // Delete the old mapping first: it would meet the new replay's heartbeats without having read the new span.
+  // Delete the old mapping first. It would meet the heartbeats of the new replay without having read its
+  // span.
   if (!(await clear(dependencies))) return last;
   const replay: Replay = {
     id: randomUUID(),
@@ -118,22 +129,28 @@ async function restart(
   return (await table.putReplay(replay, last)) ? replay : table.replay();
 }
 
+/** Ensures that the running replay has an event source mapping. */
 async function withMapping(dependencies: RecoveryDependencies, replay: Replay): Promise<Replay | undefined> {
   const { table, mappings } = dependencies;
-  // Check that the mapping exists: another step may have deleted it as an old one.
+  // Check that the mapping exists, because another step may have deleted it.
   if (replay.mapping !== undefined && (await mappings.list()).includes(replay.mapping)) return replay;
-  // Delete mappings first: a step that was cut off may have created one without recording it.
+  // Delete all mappings first, because a step that was cut off may have created one without recording it.
   if (!(await clear(dependencies))) return replay;
   const made = { ...replay, mapping: await mappings.create(replay.fromMs) };
   return (await table.putReplay(made, replay)) ? made : table.replay();
 }
 
-/** Deletes the replayer's mappings. @returns whether none is left */
+/**
+ * Deletes all mappings of the replayer.
+ *
+ * @returns whether none is left; AWS may need more time to delete them
+ */
 async function clear({ mappings }: RecoveryDependencies): Promise<boolean> {
   for (const uuid of await mappings.list()) await mappings.delete(uuid);
   return (await mappings.list()).length === 0;
 }
 
+/** Ends a replay that has read everything, and closes the loss that it repairs. */
 async function finish(
   dependencies: RecoveryDependencies,
   replay: Replay,
@@ -145,6 +162,7 @@ async function finish(
   if (loss?.isOpen && repairs(replay, loss)) await table.closeLoss(loss);
 }
 
+/** Adds and deletes watermarks after shards were split or merged: see {@link planWatermarks}. */
 async function keepWatermarks(table: RecoveryTable, shards: readonly Shard[]): Promise<void> {
   const plan = planWatermarks(await table.watermarks(), shards);
   for (const id of plan.begin) await table.beginWatermark(id);

@@ -2,20 +2,20 @@ import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
 import type { DeliveredRecord } from '../stream/delivered';
 import type { IngestAgain } from './redrive';
 
-/** The replayer's event for a redrive. */
+/** The event with which recovery calls the replayer function to ingest records of a redrive. */
 export interface RedriveEvent {
   readonly redrive: readonly {
     readonly shardId: string;
     readonly sequenceNumber: string;
     readonly arrivalMs: number;
-    /** Base64. */
+    /** The record's bytes in base64. */
     readonly data: string;
   }[];
 }
 
 /**
- * Returns a function that has the replayer function ingest records. The hot tier is in the VPC, as the
- * replayer is; the recovery function is outside and cannot reach it.
+ * Returns a function that ingests records by calling the replayer function. The recovery function runs
+ * outside the VPC and cannot reach the memory tier; the replayer runs inside.
  */
 export function replayerIngest(client: LambdaClient, functionName: string): IngestAgain {
   return async (records) => {
@@ -31,7 +31,7 @@ export function replayerIngest(client: LambdaClient, functionName: string): Inge
       new InvokeCommand({ FunctionName: functionName, Payload: Buffer.from(JSON.stringify(event)) }),
     );
     const text = Buffer.from(Payload ?? []).toString('utf8');
-    // A function that was killed or timed out cannot report which records it appended, so all count as
+    // A function that was killed or timed out cannot say which records it has appended. So all count as
     // failed.
     if (FunctionError !== undefined)
       return { failed: records.map(({ sequenceNumber }) => sequenceNumber), quarantined: [] };

@@ -2,9 +2,9 @@ import { isBehind, NOTE_EVERY_MS } from './consumer-lag';
 import type { RecoveryTable } from './recovery-table';
 
 /**
- * Writes each shard's watermark: everything that arrived in the stream earlier has been appended. Writes at
- * most every ten seconds, since an older watermark only makes a replay begin earlier. Writes at once when the
- * reader falls behind or has caught up.
+ * Used by the ingester to write the watermark of each shard that it reads. Every record of the shard that
+ * arrived before its watermark is in memory. It writes at most every ten seconds, since an older watermark
+ * only makes a replay begin earlier. It writes at once when the reader falls behind or has caught up.
  */
 export class Watermarks {
   private readonly written = new Map<string, { readonly atMs: number; readonly isLate: boolean }>();
@@ -15,7 +15,11 @@ export class Watermarks {
     private readonly batchWindowMs: number,
   ) {}
 
-  /** Notes a watermark. @param arrivedMs everything that arrived earlier in the shard has been appended */
+  /**
+   * Notes a watermark, and writes it if that is due.
+   *
+   * @param arrivedMs arrival time; every record of the shard that arrived earlier has been appended, ms
+   */
   async note(shardId: string, arrivedMs: number): Promise<void> {
     const last = this.written.get(shardId);
     const lagMs = Math.max(0, this.now() - arrivedMs);
