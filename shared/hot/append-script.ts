@@ -4,8 +4,8 @@ import { EXPIRED, MARK_OF_THIS_NODE } from './mark-script';
 /**
  * Appends frames to the group-windows of one partition.
  *
- * KEYS     mark; due; arrived; one for each layout; then for each window: its frames, its group's windows
- *          (platform/keys.ts has each key's form)
+ * KEYS     mark; due; arrived; one key for each layout; then for each window: its frames, its group's windows
+ *          (platform/keys.ts has the form of each key)
  * ARGV     1  time to live of keys, ms
  *          2  lowest stream arrival time of the frames, ms
  *          3  1 for a replay, else 0
@@ -13,20 +13,19 @@ import { EXPIRED, MARK_OF_THIS_NODE } from './mark-script';
  *          5  number of windows
  *          then for each layout its bytes, or '' if this client sent them before;
  *          then for each window: its member of the due index, its start, its number of frames, the frames
- * Returns  {} when everything was appended; otherwise nothing was appended, and the reply is
- *          {-1} when the partition's mark is missing or another primary's: memory may have lost samples
- *          {i, ...} when the store lacks the layouts of these 1-based numbers: the caller sends them in a second call
- * Fails    with OOM when memory is full, before anything is written: the script does not have the flag
- * `allow-oom`
+ * Returns  {} when everything was appended. Otherwise nothing was appended, and the reply is
+ *          {-1} when the partition's mark is missing or names another primary: memory may have lost samples
+ *          {i, ...} when memory lacks the layouts with these numbers, from 1: the caller sends them in a second call
+ * Fails    with OOM when memory is full, before anything is written: the script lacks the flag `allow-oom`
  *
- * The script that appends a window's first frame also enters the window in the due index, with the time of
- * the store's clock (due-score.ts): a window without an entry would never be flushed (DESIGN.md, rule 4).
+ * The call that appends the first frame of a window also enters the window in the due index, with the time of
+ * the store's clock (due-score.ts). No flusher would find a window without an entry (DESIGN.md, rule 4).
  *
- * Layouts must outlive the frames that need them. Each append renews its layouts for twice the frames' time
- * to live, and a trim renews only the frames that remain.
+ * Layouts must outlive the frames that need them. Each append gives its layouts twice the time to live of
+ * frames. A trim renews the frames that remain, but no layouts.
  *
- * If a window has an entry but no frames, the frames have expired. The append goes on, and the mark records
- * that the partition lost samples.
+ * If a window has an entry in the due index but no frames, its frames have expired. The append goes on, and
+ * spoils the mark, so that the loss is noticed.
  */
 export const APPEND_SCRIPT = `#!lua
 if not (${MARK_OF_THIS_NODE}) then return {-1} end

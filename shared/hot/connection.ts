@@ -3,7 +3,7 @@ import { WORKING } from '../platform/call-time';
 import { iamToken } from './iam-token';
 
 /**
- * A client of the hot tier. It sends single commands only, because an ioredis pipeline fails during a
+ * A client of the memory tier. Callers send single commands only, because an ioredis pipeline fails during a
  * reshard.
  */
 export type HotClient = Redis | Cluster;
@@ -11,22 +11,23 @@ export type HotClient = Redis | Cluster;
 const COMMON = {
   connectTimeout: 2_000,
   maxRetriesPerRequest: 3,
-  // A command whose reply was lost is sent again. That is safe: appends are idempotent (DESIGN.md, rule 2),
-  // trims are fenced (rule 3).
+  // Send a command again if its reply was lost. That is safe: appending a frame twice changes nothing
+  // (DESIGN.md, rule 2), and the second of two equal trims does nothing (rule 3).
   autoResendUnfulfilledCommands: true,
 } satisfies RedisOptions;
 
-/** Time between two attempts to send a command while a slot moves or a replica takes over, ms. */
+/** Time between two attempts to send a command while a hash slot moves or a replica takes over, ms. */
 const RETRY_MS = 100;
 /**
- * How often the client refreshes its map of slots, ms. Nothing else tells it when a primary hangs and a
- * replica takes over.
+ * How often the client refreshes its map of hash slots, ms. If a primary hangs and a replica takes over,
+ * nothing else tells the client.
  */
 const SLOTS_REFRESH_MS = 2_000;
 
 /**
- * A cluster client whose command time-out starts when the command is given. ioredis starts it only once the
- * client knows a node to send the command to, so commands to an unreachable cluster would never time out.
+ * A cluster client whose command time-out starts when the caller gives the command. In ioredis, it starts
+ * when the client knows a node to send the command to. So commands to a cluster that cannot be reached would
+ * never time out.
  */
 class BoundedCluster extends Cluster {
   commandMs: number = WORKING.commandMs;
@@ -38,12 +39,11 @@ class BoundedCluster extends Cluster {
 }
 
 /**
- * Connects to the hot tier.
+ * Connects to the memory tier.
  *
  * @param url `redis://host:port`, or `rediss://user@host:port?cluster=true&iam=<replication group>` for TLS,
  *   cluster mode and IAM authentication with the credentials of the environment
- * @param commandMs time-out of a command, including its redirections, its retries and the wait for a
- *   connection
+ * @param commandMs time-out of a command, including redirections, retries and the wait for a connection, ms
  */
 export function connectHot(
   url: string,
@@ -86,7 +86,7 @@ export function connectHot(
       retryDelayOnFailover: RETRY_MS,
       retryDelayOnClusterDown: RETRY_MS,
       retryDelayOnTryAgain: RETRY_MS,
-      // High enough that a command always reaches its time-out before this limit.
+      // So many that a command always times out before.
       maxRedirections: commandMs / RETRY_MS,
       slotsRefreshTimeout: 1_000,
       slotsRefreshInterval: SLOTS_REFRESH_MS,
@@ -95,20 +95,20 @@ export function connectHot(
     client = cluster;
   } else {
     client = new Redis({ ...options, host, port, lazyConnect: true });
-    // Define the getter after construction: the client copies its options, which would keep only the first
-    // token.
+    // Define the getter after construction: the constructor copies the options, and the copy would have the
+    // first token for ever.
     if (replicationGroupId !== null) passwordFrom(client.options, token);
     client.connect().catch(() => {});
   }
-  // Without a listener, a lost connection ends the process. Each command reports its own failure anyway.
+  // Without a listener for errors, a lost connection would end the process. Each command reports its own
+  // failure.
   client.on('error', () => {});
   return client;
 }
 
 /**
  * Turns the option `password` into a getter that makes a fresh IAM token for each new connection. A token is
- * valid for 15 minutes, and an instance lives longer. Never spread these options: a copy would keep the first
- * token.
+ * valid for 15 minutes, and an instance lives longer. Never copy these options, because a copy has one token.
  */
 function passwordFrom(options: RedisOptions, token: () => string): void {
   Object.defineProperty(options, 'password', { enumerable: true, configurable: true, get: token });

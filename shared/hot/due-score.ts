@@ -1,23 +1,24 @@
 import { createHash } from 'node:crypto';
 
-/** The golden ratio: its multiples modulo 1 are spread evenly, however many there are. */
+/** The golden ratio. Its multiples modulo 1 are spread evenly over [0, 1), however many there are. */
 const STEP = 0.618034;
 
 /**
- * Spreads the times at which windows become due.
+ * Returns the share of the longest delay that a new group-window waits for, so that not all become due
+ * together.
  *
- * The windows of an hour are first written in the same minute, so they would all become due in the same
- * minute too. Each window therefore waits for an additional share of a longest delay. Shares of the windows
- * of one partition are spread evenly; shares from a hash of each window would leave some minutes a fifth more
- * work than others. The hash of the partition shifts all of its shares, so that partitions with only one
- * group differ from each other.
+ * All group-windows of an hour are first written in the same minute, and would become due in the same minute.
+ * So each waits for an additional share of a longest delay, a setting. The shares of a partition's
+ * group-windows are multiples of the golden ratio, which are spread evenly. (Hashes of the group-windows
+ * would give some minutes a fifth more work than others.) The hash of the partition shifts all of its shares,
+ * so that partitions with only one group differ from each other.
  *
- * A window's score in the due index is the time of its first write, ms by the store's clock; the score's
- * fraction is the share.
+ * In the due index, the score of a group-window is the time of its first write, in ms by the store's clock,
+ * plus the share as a fraction.
  *
  * @param dueKey key of the partition's due index
- * @param others number of windows that the index already has
- * @returns the share in thousandths, 0 to 0.999; a double of 2^41 still has room for such a fraction
+ * @param others number of group-windows that the index already has
+ * @returns a multiple of 0.001 from 0 to 0.999; a double of a present time has room for such a fraction
  */
 export function delayShare(dueKey: string, others: number): number {
   const phase = createHash('sha1').update(dueKey).digest().readUInt32BE(0) / 2 ** 32;
@@ -33,8 +34,8 @@ end
 `;
 
 /**
- * Lua: computes when a window becomes due from its score, excluding the residency that all windows have.
- * `spread` is the longest delay, ms.
+ * Lua: computes from a score when the group-window was first written plus its own delay, ms. It is due once
+ * this is as long ago as the residency. `spread` is the longest delay, ms.
  */
 export const DUE_TIME = `
 local function dueTime(score, spread)

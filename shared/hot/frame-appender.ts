@@ -7,16 +7,16 @@ import type { GroupId, PartitionRef } from '../model/placement';
 import { HotKeys, windowMember } from '../platform/keys';
 import type { ScriptedClient } from './scripts';
 
-/** Frames for one group-window. */
+/** Frames to append to one group-window. */
 export interface WindowAppend {
   readonly group: GroupId;
   readonly windowStart: number;
   readonly frames: readonly Uint8Array[];
 }
 
-/** Frames for one partition. */
+/** Frames to append to one partition. */
 export interface PartitionAppend {
-  /** Lowest stream arrival time of the frames, ms. */
+  /** The lowest arrival time, in the stream, of the records that the frames come from, ms. */
   readonly arrivalMs: number;
   /** Every layout that the frames refer to, by id. */
   readonly layouts: ReadonlyMap<Id, PackedLayout>;
@@ -24,24 +24,25 @@ export interface PartitionAppend {
 }
 
 /**
- * Nothing was appended, because the partition's mark is missing or another primary's: memory may have lost
- * samples.
+ * Nothing was appended, because the partition's mark is missing or names another primary. Memory may have
+ * lost samples of the partition.
  */
 export class UnmarkedPartitionError extends Error {
   override readonly name = 'UnmarkedPartitionError';
 }
 
-/** Bounds of one script call: Lua copies the call's bytes, and a call blocks its node. */
+/** Most bytes of frames and layouts in one script call. Lua copies them, and a call blocks its node. */
 const MAX_CALL_BYTES = 1024 * 1024;
+/** Most frames in one script call. */
 const MAX_CALL_FRAMES = 4_000;
-/** Most layouts one call may refer to. */
+/** Most layouts that the frames of one script call may refer to. */
 const MAX_CALL_LAYOUTS = 500;
 
 /**
  * Appends frames to memory, for the ingester.
  *
- * An append that fails has appended nothing of the failed script call, except after a time-out. Repeating an
- * append is always safe (DESIGN.md, rule 2):
+ * A script call appends all of its frames or none. Only after a time-out is it unknown which. Repeating an
+ * append is always safe (DESIGN.md, rule 2). An append can fail like this:
  *
  *     layouts missing            `append` repeats the call with the layouts, at most twice
  *     UnmarkedPartitionError     memory may have lost samples: the ingester lets LossWatch record the loss, then appends again
@@ -50,22 +51,24 @@ const MAX_CALL_LAYOUTS = 500;
  */
 export class FrameAppender {
   /**
-   * Keys of the layouts that this instance has sent. If the store has lost one since, the append script
-   * reports it as missing.
+   * Keys of the layouts that this instance has sent. If memory has lost one, the append script reports it.
    */
   private readonly sentLayouts = new CompactMap(CACHES.sentLayouts);
 
-  /** @param ttlMs time to live of a key that is never flushed: a safety net far beyond residency */
+  /**
+   * @param ttlMs time to live of frames that no flusher moves, ms: a safety net, far longer than the
+   *   residency
+   */
   constructor(
     private readonly redis: ScriptedClient,
     private readonly ttlMs: number,
   ) {}
 
   /**
-   * Appends to one partition, with as many script calls as the size limits require. Safe to repeat.
+   * Appends frames to one partition, with as many script calls as the bounds require. May be repeated.
    *
-   * @param isReplay whether the stream has delivered the frames before, as in a replay
-   * @throws {UnmarkedPartitionError}
+   * @param isReplay whether the frames come from records that the stream has delivered before
+   * @throws {UnmarkedPartitionError} after which earlier script calls may have appended their frames
    */
   async append(ref: PartitionRef, addition: PartitionAppend, isReplay = false): Promise<void> {
     for (const each of splitAppend(addition)) await this.appendOnce(new HotKeys(ref), each, isReplay);
@@ -102,7 +105,7 @@ export class FrameAppender {
     };
 
     let missing = await call((id) => this.sentLayouts.get(keys.layout(id)) === undefined);
-    // Twice, because the store may be emptied between two calls.
+    // Try twice, because memory may be wiped between two calls.
     for (let tries = 0; missing.length > 0 && tries < 2; tries++) missing = await call(() => true);
     if (missing.length > 0)
       throw new Error(`the hot tier refused ${missing.length} layouts of ${keys.tag} three times`);
@@ -111,7 +114,7 @@ export class FrameAppender {
 }
 
 /**
- * Divides an addition into script calls within the bounds, each with the layouts that its own frames need.
+ * Divides an addition into script calls within the bounds. Each call has the layouts that its frames need.
  */
 export function splitAppend(addition: PartitionAppend): PartitionAppend[] {
   const { arrivalMs } = addition;

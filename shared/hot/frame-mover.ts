@@ -3,19 +3,19 @@ import type { GroupId, PartitionRef } from '../model/placement';
 import { HotKeys, parseWindowMember, windowMember } from '../platform/keys';
 import type { ScriptedClient } from './scripts';
 
-/** A lease on a group-window. Only its holder can trim. */
+/** A lease of a group-window: the right of one flusher to trim it, for a limited time. */
 export interface Lease {
   readonly group: GroupId;
   readonly windowStart: number;
   readonly token: string;
 }
 
-/** The frames at the head of a window that have been written to the next tier. */
+/** The first frames of a group-window, which a flusher has written to the warm tier. */
 export interface MovedFrames {
   readonly count: number;
   /** Hex SHA-1 of the concatenated frames. */
   readonly sha1: string;
-  /** Whether these were all frames of the window when they were read. */
+  /** Whether the group-window had no other frames when they were read. */
   readonly isAll: boolean;
 }
 
@@ -25,20 +25,24 @@ export function movedFrames(frames: readonly Uint8Array[], isAll: boolean): Move
   return { count: frames.length, sha1: digest.digest('hex'), isAll };
 }
 
-/** Most frames moved from a group-window at a time. The remaining frames stay due. */
+/** Most frames of a group-window that are moved together. The remaining frames stay due. */
 const MAX_READ_FRAMES = 2_000;
 
-/** Leases due group-windows to a flusher, and removes the frames that the flusher has moved. */
+/** Leases due group-windows to a flusher, and removes the frames that it has moved. */
 export class FrameMover {
-  /** @param ttlMs time to live of a key that is never flushed: a safety net far beyond residency */
+  /**
+   * @param ttlMs time to live of frames that no flusher moves, ms: a safety net, far longer than the
+   *   residency
+   */
   constructor(
     private readonly redis: ScriptedClient,
     private readonly ttlMs: number,
   ) {}
 
   /**
-   * Counts a partition's group-windows that were first written at `timeMs` or before. `oldestMs` is the first
-   * write of the oldest one.
+   * Counts the group-windows of a partition that were first written at `timeMs` or before.
+   *
+   * @returns the number, and `oldestMs`, when the oldest group-window of the partition was first written, ms
    */
   async due(ref: PartitionRef, timeMs: number): Promise<{ count: number; oldestMs: number | undefined }> {
     const key = new HotKeys(ref).due;
@@ -50,12 +54,13 @@ export class FrameMover {
   }
 
   /**
-   * Leases due group-windows, the oldest first.
+   * Leases group-windows that are due, the oldest first. One is due if it was first written at `beforeMs` or
+   * before, and its own delay has passed too.
    *
-   * @param beforeMs latest first write of a window without a delay, ms by the store's clock ({@link
-   *   HotNodes.now})
-   * @param leaseMs how long the lease lasts; longer than a move takes
-   * @param spreadMs the longest delay that a window waits beyond `beforeMs` (due-score.ts)
+   * @param beforeMs by the store's clock ({@link HotNodes.now}), ms: the present less the residency
+   * @param most most group-windows to lease
+   * @param leaseMs how long the lease lasts, ms; longer than a move takes
+   * @param spreadMs the longest delay of a group-window, ms (due-score.ts)
    */
   async lease(
     ref: PartitionRef,
@@ -80,7 +85,7 @@ export class FrameMover {
     return members.map((member) => ({ ...parseWindowMember(member), token }));
   }
 
-  /** Reads the oldest frames of a group-window, at most as many as move at a time. */
+  /** Reads the first frames of a group-window, at most as many as are moved together. */
   async frames(
     ref: PartitionRef,
     group: GroupId,
@@ -92,10 +97,11 @@ export class FrameMover {
   }
 
   /**
-   * Removes the frames that were moved, and the window if no frames remain.
+   * Removes the frames that were moved, and the group-window if no frames remain.
    *
-   * @param moved the first frames that {@link frames} returned
-   * @returns how many frames remain, or undefined when the lease was lost and nothing was removed
+   * @param moved the first frames of those that {@link frames} returned
+   * @returns how many frames remain; undefined if nothing was removed, because the lease has ended or the
+   *   group-window no longer begins with these frames
    */
   async trim(ref: PartitionRef, lease: Lease, moved: MovedFrames): Promise<number | undefined> {
     const keys = new HotKeys(ref);

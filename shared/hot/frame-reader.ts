@@ -22,14 +22,14 @@ export interface LeftWindows {
   readonly starts: readonly number[];
 }
 
-/** Any window may have left memory. Used when the mark does not know which ones have. */
+/** Says that any window may have left memory. Used if the mark does not know which ones have. */
 export const ANY_LEFT: LeftWindows = { beforeMs: Infinity, starts: [] };
 
 /** The columns that a reader wants from frames of one layout. */
 export interface ColumnPick {
   /** The layout's id, 16 bytes. */
   readonly layout: Uint8Array;
-  /** Column numbers, ascending. */
+  /** Indexes of the wanted columns, ascending. */
   readonly columns: Uint32Array;
 }
 
@@ -42,23 +42,26 @@ export interface GroupQuery {
   readonly windows: readonly number[];
   /** The columns to return for each layout. Frames of layouts without a pick are returned whole. */
   readonly picks: readonly ColumnPick[];
-  /** Equal for queries with equal picks. */
+  /** A text that is equal for queries with equal picks: part of the key of cached frames. */
   readonly picksKey: string;
   /**
-   * Whether to read the windows whole and cache them, so that the next read need not fetch them again.
+   * Whether to read the windows whole, ignoring `range`, and to cache them, so that the next read need not
+   * fetch these frames again.
    * @default true
    */
   readonly keeps?: boolean;
 }
 
-/** The windows that a group has in memory, with the state of the mark that says whether they are complete. */
+/**
+ * The answer to a {@link GroupQuery}, with the state of the mark, which says whether memory has everything.
+ */
 export interface GroupWindows extends Pick<PartitionState, 'isWhole' | 'loss'> {
   readonly left: LeftWindows;
-  /** Window starts, ascending. */
+  /** Starts of all windows that the group has in memory, ascending, ms. */
   readonly starts: readonly number[];
   /**
-   * Frames of those requested windows that have any, by window start. Windows that exceeded the cost of the
-   * call are left out.
+   * The frames of requested windows, by window start. It lacks windows without frames, and those whose frames
+   * would have exceeded {@link MAX_CALL_COST}.
    */
   readonly frames: ReadonlyMap<number, WindowFrames>;
   /** How long the call waited for its turn (read-pace.ts), ms. */
@@ -66,36 +69,36 @@ export interface GroupWindows extends Pick<PartitionState, 'isWhole' | 'loss'> {
 }
 
 /**
- * Maximum cost of one call, which is the sum of the costs of its frames. A frame from which a query wants
- * fewer than {@link COLUMNS_A_COST} columns costs 1. A call of the maximum cost occupies its node for 10 to
- * 20 ms.
+ * Greatest cost of one call. The cost is the sum over its frames: 1 for each, and 1 more for each {@link
+ * COLUMNS_A_COST} columns that are wanted of it. A call of the greatest cost occupies its node for 10 to 20
+ * ms.
  */
 const MAX_CALL_COST = 20_000;
-/** The cost of a frame that is read whole, which is the maximum of any frame. */
+/** Greatest cost of one frame. A frame that is returned whole has this cost. */
 const MAX_FRAME_COST = 10;
-/** Each further 8 columns that a query wants from a frame add 1 to its cost. */
+/** Columns that add 1 to the cost of a frame. */
 const COLUMNS_A_COST = 8;
 /**
- * Most groups in one call. With a frame every 15 s and two windows a group, they just fit into the call's
- * cost. More groups are read by parallel calls.
+ * Most groups in one call; parallel calls read further groups. If each group has two windows and a frame
+ * every 15 s, this number of groups just stays within {@link MAX_CALL_COST}.
  */
 const MAX_CALL_GROUPS = 64;
-/**
- * Bytes of a cache entry besides its frames. The frames count twice, since their decoded form takes about as
- * much again.
- */
+/** Estimated bytes of a cache entry besides its frames. Frames count twice, since they are decoded too. */
 const ENTRY_BYTES = 600;
 const ANY_TIME: TimeRange = { fromMs: -9e15, toMs: 9e15 };
 
-/** Reads and caches group-windows, for queries. */
+/** Reads the frames of group-windows from memory, and caches them, for queries. */
 export class FrameReader {
-  /** Gathers queries that arrive together, by the partition's hash tag. */
+  /**
+   * Gathers the queries of one partition that arrive together, by its hash tag, to answer them by one call.
+   */
   private readonly queries = new Batches<GroupQuery, GroupWindows>();
   /**
-   * Windows that this instance has read, by group-window and picked columns.
+   * Frames that this instance has read, by group-window and picked columns.
    *
-   * Frames are appended at the end of a window and removed from its front. So while the partition's mark is
-   * the same and its `left` does not name the window, the window still begins with the cached frames.
+   * Writers append frames at the end of a window, and flushers remove them from its front. So as long as the
+   * partition's mark is the same and does not list the window as left, the window still begins with the
+   * cached frames.
    */
   private readonly cache = new Cache<CachedFrames>(
     CACHES.frames,
@@ -109,7 +112,7 @@ export class FrameReader {
   ) {}
 
   /**
-   * Reads a group's window starts, and the frames of the requested windows, as of one moment. Concurrent
+   * Reads the window starts of a group and the frames of the requested windows, all at one moment. Concurrent
    * queries of a partition share calls.
    */
   windows(ref: PartitionRef, query: GroupQuery): Promise<GroupWindows> {
@@ -120,7 +123,7 @@ export class FrameReader {
     });
   }
 
-  /** Reads groups in consecutive calls, each within the limit of cost. */
+  /** Reads groups by consecutive calls, each within {@link MAX_CALL_COST}. */
   private async readAll(ref: PartitionRef, keys: HotKeys, queries: readonly GroupQuery[]) {
     const found: GroupWindows[] = [];
     while (found.length < queries.length) {
@@ -206,7 +209,7 @@ export class FrameReader {
     return found;
   }
 
-  /** Reads all frames of a group-window, with all columns. */
+  /** Reads all frames of a group-window, whole. */
   async allFrames(ref: PartitionRef, group: GroupId, windowStart: number): Promise<WindowFrames> {
     const frames = await this.redis.lrangeBuffer(new HotKeys(ref).frames(group, windowStart), 0, -1);
     return new WindowFrames(
@@ -215,7 +218,7 @@ export class FrameReader {
     );
   }
 
-  /** Reads a layout from the partition; undefined when the store lacks it. */
+  /** Reads a layout from memory. Returns undefined if the partition lacks it. */
   async layout(ref: PartitionRef, id: Id): Promise<Layout | undefined> {
     const known = knownLayout(id);
     if (known !== undefined) return known;
@@ -230,7 +233,7 @@ function leftWindowsOf(text: string): LeftWindows {
   return { beforeMs: beforeMs!, starts };
 }
 
-/** Estimates the cost of each frame of a group, for the limit of a call. */
+/** Estimates the cost of each frame of a group: see {@link MAX_CALL_COST}. */
 function frameCost(picks: readonly ColumnPick[]): number {
   if (picks.length === 0) return MAX_FRAME_COST;
   const columns = Math.max(...picks.map((pick) => pick.columns.length));

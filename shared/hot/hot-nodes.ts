@@ -10,7 +10,7 @@ import { type PrimaryAnswer, primariesOf, type Topology } from './topology';
 /** Primaries asked at the same time. */
 const NODES_AT_ONCE = 4;
 
-/** Asks the nodes of the memory tier for their clock, load and roles. */
+/** Asks the nodes of the memory tier for their clock, their load and their roles. */
 export class HotNodes {
   /** Counters of each node at the last call of {@link load}. */
   private counters: ReadonlyMap<string, NodeCounters> = new Map();
@@ -24,7 +24,7 @@ export class HotNodes {
   }
 
   /**
-   * Returns how busy the busiest primaries have been since the last call. Skips primaries that do not answer.
+   * Returns how busy the busiest primary has been since the last call. Skips primaries that do not answer.
    */
   async load(): Promise<HotLoad> {
     const nodes = await this.primaries();
@@ -45,7 +45,8 @@ export class HotNodes {
       const info = await this.redis.info('replication', 'server').catch(() => '');
       return primariesOf([{ info, nodes: '' }]);
     }
-    // Ask every node for the counters first: a node that fails after this is then counted at the next call.
+    // Ask every node for its counters of failures first. A node that fails after that is counted at the next
+    // call.
     const clusters = await mapLimited(primaries, NODES_AT_ONCE, (node) =>
       (node.cluster('INFO') as Promise<string>).catch(() => ''),
     );
@@ -68,20 +69,22 @@ export class HotNodes {
     return primariesOf([...answers, ...more]);
   }
 
-  /** The cluster slot of a partition's keys. */
+  /** Returns the hash slot of a partition's keys, 0 to 16,383. */
   slotOf(ref: PartitionRef): number {
     return keySlot(new HotKeys(ref).tag);
   }
 
-  /** The node that serves a hash tag, as far as this client knows; '' when the store is not a cluster. */
+  /**
+   * Returns the node that serves a hash tag, as far as this client knows; '' if the store is not a cluster.
+   */
   nodeOf(tag: string): string {
     if (!('slots' in this.redis)) return '';
     return this.redis.slots[keySlot(tag)]?.[0] ?? '';
   }
 
   /**
-   * Returns every primary. A cluster client lists no node until one has answered, so this waits for an answer
-   * first.
+   * Returns a client of every primary. A cluster client knows no node until one has answered, so this waits
+   * for an answer first.
    */
   async primaries(): Promise<Redis[]> {
     await this.now();

@@ -4,7 +4,7 @@ import { HotKeys, parseWindowMember } from '../platform/keys';
 import type { HotNodes } from './hot-nodes';
 import type { ScriptedClient } from './scripts';
 
-/** Keys that one step of a scan visits. */
+/** Keys that one step of a scan visits, approximately. */
 const SCAN_COUNT = 1_000;
 
 /** Measures and frees the memory that keys take, for operator commands. */
@@ -15,8 +15,9 @@ export class HotSpace {
   ) {}
 
   /**
-   * Estimates the memory that a partition's frames take, in bytes, from at most `sampled` of its
-   * group-windows.
+   * Estimates the memory that the frames of a partition take, in bytes, from a sample of its group-windows.
+   *
+   * @param sampled most group-windows to measure
    */
   async bytes(ref: PartitionRef, sampled = 32): Promise<number> {
     const keys = new HotKeys(ref);
@@ -36,17 +37,17 @@ export class HotSpace {
     return new HotKeys(ref).frames(group, windowStart);
   }
 
-  /** Returns the bytes of memory that a key takes, overhead included; 0 when it does not exist. */
+  /** Returns the memory that a key takes in bytes, including Redis' overhead; 0 if it does not exist. */
   async memoryOf(key: string): Promise<number> {
     return (await this.redis.memory('USAGE', key, 'SAMPLES', 0)) ?? 0;
   }
 
   /**
-   * Removes every key of a tenant, whatever its kind: all its hash tags begin with the tenant's id
-   * (platform/keys.ts). Scans every primary in small steps. A later call goes on with the keys that remain.
+   * Removes every key of a tenant: their hash tags begin with the tenant's id (platform/keys.ts). Scans every
+   * primary in small steps. If time was up, a later call removes the keys that remain.
    *
-   * @param hasTime asked before each step
-   * @returns how many keys were removed; `isDone` is false when time was up before every primary was scanned
+   * @param hasTime asked before each step; false ends the call
+   * @returns how many keys were removed, and whether every primary was scanned to the end
    */
   async eraseTenant(tenantId: Id, hasTime: () => boolean): Promise<{ keys: number; isDone: boolean }> {
     let keys = 0;
@@ -62,7 +63,7 @@ export class HotSpace {
           SCAN_COUNT,
         );
         cursor = next;
-        // In cluster mode the keys of one command must share a slot.
+        // In a cluster, the keys of one command must lie in one hash slot.
         for (const slot of Map.groupBy(found, HotKeys.tagOf).values())
           keys += await this.redis.unlink(...slot);
       } while (cursor !== '0');

@@ -9,9 +9,9 @@ import { AT_ONCE, type ReadPace } from './read-pace';
 import { defineScripts } from './scripts';
 
 /**
- * The memory tier, in Redis or Valkey. There is one class for each user of the tier: ingester, flusher,
- * readers and so on. A call reaches the keys of only one partition, which share a cluster slot. Every
- * decision that must be atomic is one Lua script.
+ * The memory tier, in Redis or Valkey. It has one class for each kind of user: the ingester, the flusher,
+ * readers and so on. A call uses the keys of one partition, which lie in one hash slot. Every decision that
+ * must be atomic is one Lua script.
  */
 export class HotTier {
   readonly appender: FrameAppender;
@@ -22,8 +22,9 @@ export class HotTier {
   readonly space: HotSpace;
 
   /**
-   * @param ttlMs time to live of a key that is never flushed: a safety net far beyond residency
-   * @param pace decides when reads of windows may start
+   * @param ttlMs time to live of frames that no flusher moves, ms: a safety net, far longer than the
+   *   residency
+   * @param pace decides when a read may start; by default at once
    */
   constructor(
     private readonly client: HotClient,

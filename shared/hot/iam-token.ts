@@ -1,9 +1,11 @@
 import { type Credentials, presign } from '../platform/signature';
 
+/** How long a token is valid, in seconds. */
 const EXPIRES_SECONDS = 900;
 
 /**
- * Returns the password of an IAM-authenticated cache user: a presigned `connect` request, valid for 15 minutes.
+ * Returns the password of an ElastiCache user with IAM authentication: a presigned `connect` request, valid
+ * for 15 minutes.
  *
  * @see https://docs.aws.amazon.com/AmazonElastiCache/latest/dg/auth-iam.html
  */

@@ -2,18 +2,18 @@ import { DUE_TIME } from './due-score';
 import { NOW, seeLeft } from './mark-script';
 
 /**
- * Leases due group-windows. A leased window is skipped until its lease expires.
+ * Leases group-windows that are due. Skips those that are leased, until their lease expires.
  *
  * KEYS     due; leases; mark
- * ARGV     1  latest time of first write, ms, by the store's clock, of a window without a delay
+ * ARGV     1  latest time of the first write of a window without a delay, ms by the store's clock
  *          2  most windows to lease
  *          3  token
  *          4  length of the lease, ms
  *          5  longest delay of a window, ms (due-score.ts)
  * Returns  the leased members of the due index
  *
- * The mark notes that a flusher of this release has looked at the partition. Runs when memory is full
- * (`allow-oom`), since flushing frees memory.
+ * Also notes in the mark that a flusher has looked at the partition (`seeLeft`). Runs even when memory is
+ * full (`allow-oom`), since flushing frees memory.
  */
 export const LEASE_SCRIPT = `#!lua flags=allow-oom
 ${NOW}

@@ -1,33 +1,36 @@
-/** Lua: the replication id of the primary that runs the script. A replica that is promoted gets a new one. */
+/**
+ * Lua: the replication id of the primary that runs the script. A replica gets a new one when it is promoted.
+ */
 export const THIS_NODE = `string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')`;
 
 /** The replication id that Valkey reports for a node that has none. */
 export const NO_NODE = '0'.repeat(40);
 
 /**
- * Takes the place of a primary's replication id in a mark after frames of the partition expired before a
- * flusher moved them. The next append, flush or read then notices a loss.
+ * Takes the place of the replication id in a mark after frames of the partition expired before a flusher
+ * moved them. The mark then names no primary, so the next append, flush or read notices a loss.
  */
 export const EXPIRED = 'expired';
 
 /**
- * Lua: true when the partition's mark is this primary's. The primary then has every sample that was
- * acknowledged.
+ * Lua: whether the mark of the partition names the primary that runs the script. If so, the primary has every
+ * sample that was appended to it.
  */
 export const MARK_OF_THIS_NODE = `redis.call('HGET', KEYS[1], 'node') == ${THIS_NODE}`;
 
 /**
- * How long a mark's `left` is valid after a flusher last surveyed the partition, ms. After that, a flusher of
- * an earlier release, which does not write to `left`, may have moved windows.
+ * How long readers believe the field `left` of a mark after a flusher last looked at the partition, ms. The
+ * field lists the windows that have left memory. A flusher of an earlier release does not write it, so
+ * without a recent look windows may have left unlisted.
  */
 export const LEFT_BELIEVED_MS = 300_000;
 /**
- * A new partition's `left` is valid for this much longer, ms: flushers find new partitions within eight
- * rounds (flush/known-partitions.ts).
+ * How much longer readers believe the `left` of a new partition, ms: flushers find a new partition within
+ * eight rounds, which are minutes (flush/known-partitions.ts).
  */
 const NEW_BELIEVED_MS = 300_000;
 /**
- * Windows that hold samples begin less than this ahead of the clock, ms: post accepts samples up to a day
+ * No window with samples begins later than this after the present, ms: post accepts samples up to a day
  * ahead.
  */
 const AHEAD_MS = 2 * 86_400_000;
@@ -37,15 +40,16 @@ export const NOW = `local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
 /**
- * Marks a partition as this primary's, so that appends go on.
+ * Writes the mark of a partition, which names the primary that runs the script, so that appends go on.
  *
  * KEYS     mark
  * ARGV     1  id of the loss that was noticed, or '' when there was none
  *          2  the era's number (recovery/era.ts), or '' to leave it as it is
  * Returns  1
  *
- * Nothing has left a new partition. If there was a loss, it is unknown what has left, until a flusher looks
- * at the partition again. Runs when memory is full (`allow-oom`), since nothing is appended without a mark.
+ * After no loss, the partition is new, and nothing has left it. After a loss, it is unknown what has left
+ * until a flusher looks at the partition again. Runs even when memory is full (`allow-oom`), since nothing is
+ * appended without a mark.
  */
 export const MARK_SCRIPT = `#!lua flags=allow-oom
 ${NOW}
@@ -60,12 +64,12 @@ return 1
 `;
 
 /**
- * Makes this primary the owner of a mark that another primary wrote, after a planned move of its slot.
+ * Makes the mark of a partition name the primary that runs the script, after a planned move of its hash slot.
  *
  * KEYS     mark
  * ARGV     1  replication id of the primary that wrote the mark
  *          2  replication id of the primary that is expected to run this script
- * Returns  1; 0 when either has changed since, and nothing was changed
+ * Returns  1; 0 when the mark or the primary is another one, and nothing was changed
  */
 export const TAKE_OVER_SCRIPT = `#!lua flags=allow-oom
 local here = ${THIS_NODE}
@@ -75,12 +79,13 @@ return 1
 `;
 
 /**
- * Lua: notes in a mark that a flusher is watching the partition. While one does, windows that leave memory
- * are recorded. If no flusher has watched for longer than {@link LEFT_BELIEVED_MS}, windows may have left
- * memory without a record. The script then sets `left` so that it covers every window up to now. Needs `now`.
+ * Returns Lua that notes in a mark that a flusher has looked at the partition. While flushers look at it
+ * regularly, `left` lists the windows that leave memory. If none has looked for longer than {@link
+ * LEFT_BELIEVED_MS}, windows may have left unlisted. Then `left` is set to cover every window that may exist.
+ * Needs {@link NOW} before it.
  *
- * @param mark Lua: the mark's key
- * @param seen Lua: the mark's `node`, `left` and `leftSeen`
+ * @param mark Lua: the key of the mark
+ * @param seen Lua: the values of the mark's `node`, `left` and `leftSeen`
  */
 export const seeLeft = (mark: string, seen: string) => `
 if ${seen}[1] then
@@ -91,13 +96,13 @@ if ${seen}[1] then
 end
 `;
 
-/** Most windows that `left` lists. Beyond that, the earliest ones are covered by raising the bound. */
+/** Most windows that `left` lists. If there are more, its bound is raised to cover the earliest ones. */
 const MAX_LEFT = 64;
 
 /**
- * Lua: notes in the mark `KEYS[6]` that frames of the window `ARGV[2]` left memory. `left` is a bound and a
- * list of window starts: windows that begin before the bound may have left, and of later windows only those
- * that are listed.
+ * Lua: notes in the mark `KEYS[6]` that frames of the window with the start `ARGV[2]` have left memory. The
+ * field `left` is a bound and a list of window starts. Windows that begin before the bound may have left, and
+ * later ones only if they are listed.
  */
 export const NOTE_LEFT = `
 local left = redis.call('HGET', KEYS[6], 'left')
@@ -119,10 +124,10 @@ end
 `;
 
 /**
- * Reads a partition's mark.
+ * Reads the mark of a partition.
  *
  * KEYS     mark; arrived
- * Returns  1 when the mark is this primary's, else 0;
+ * Returns  1 when the mark names the primary that runs the script, else 0;
  *          the mark's `loss` and `arrived`, and the lowest arrival time of the partition's frames;
  *          the mark's `node` and `era`;
  *          the replication ids of this primary, and of the primary that it took over from.

@@ -1,30 +1,25 @@
-/** Counters of a node at one time. */
+/** The counters of a node at one time, from which the next call computes its load. */
 export interface NodeCounters {
   /** Id of the node's process. */
   readonly run: string;
-  /**
-   * CPU time that its main thread, which runs all commands, has used, s; undefined when the node does not
-   * report it.
-   */
+  /** CPU time of its main thread, which runs all commands, s; undefined if the node does not report it. */
   readonly cpuSeconds: number | undefined;
+  /** When they were read, ms by any clock that does not jump. */
   readonly atMs: number;
 }
 
 /** How busy the busiest nodes are. */
 export interface HotLoad {
-  /** Used share of the fullest node's memory, 0 to 1; 0 if it has no limit. */
+  /** Used share of memory of the fullest node, 0 to 1; 0 if nodes have no limit. */
   readonly memory: number;
-  /**
-   * Share of a core that the busiest node's main thread has used since the last call, 0 to 1; 0 at the first
-   * call.
-   */
+  /** Share of a core that the busiest main thread has used since the last call, 0 to 1; 0 at the first call. */
   readonly cpu: number;
 }
 
 /**
- * Computes the load from the nodes' replies to `INFO memory cpu server`.
+ * Computes the load from the replies of all nodes to `INFO memory cpu server`.
  *
- * @param before counters of the last call, by process
+ * @param before the counters that the last call returned, by {@link NodeCounters.run}
  */
 export function loadOf(
   infos: readonly string[],

@@ -6,53 +6,55 @@ import type { HotNodes } from './hot-nodes';
 import { NO_NODE } from './mark-script';
 import { numberOf, type ScriptedClient } from './scripts';
 
-/** The state of a partition's mark, and the lowest arrival time in the partition. */
+/** The state of a partition in memory, as its primary answers. */
 export interface PartitionState {
   /**
-   * True when the primary that answers also wrote the mark: then it has every sample that was acknowledged.
+   * Whether the mark names the primary that answers. If so, memory has every sample that was appended to it
+   * and has not left.
    */
   readonly isWhole: boolean;
-  /** Id of the last loss that was noticed, '' for none; undefined when there is no mark. */
+  /** Id of the last loss that was noticed, '' if there was none; undefined without a mark. */
   readonly loss: string | undefined;
   /**
-   * Everything that a failover may have lost arrived in the stream at this time or later, ms; undefined when
-   * unknown.
+   * Arrival time, in the stream, of the last append that the mark knows of, ms; undefined if unknown. What a
+   * failover may have lost arrived at this time or later.
    */
   readonly arrivedMs: number | undefined;
-  /** Lowest stream arrival time of the partition's frames, ms; undefined when it has none. */
+  /** The lowest arrival time, in the stream, of the partition's frames, ms; undefined if it has none. */
   readonly lowestArrivalMs: number | undefined;
-  /** Replication id of the primary that wrote the mark; undefined when there is no mark. */
+  /** Replication id of the primary that wrote the mark; undefined without a mark. */
   readonly markedBy: string | undefined;
-  /** The mark's era (recovery/era.ts); undefined when it has none. */
+  /** Number of the era in the mark (recovery/era.ts); undefined if it has none. */
   readonly era: number | undefined;
   /** Replication id of the primary that answers. */
   readonly here: string;
   /**
-   * Replication id of the primary that the answering one took over from; undefined if it never was a replica.
+   * Replication id of the primary that the present one took over from; undefined if it never was a replica.
    */
   readonly previous: string | undefined;
 }
 
-/** What {@link PartitionMarks.survey} finds in a partition whose mark is its primary's. */
+/** What {@link PartitionMarks.survey} finds in a partition whose mark names its primary. */
 export interface PartitionLook {
-  /** When the oldest group-window in memory was first written, by the store's clock, ms; undefined when there is none. */
+  /** When its oldest group-window was first written, ms by the store's clock; undefined if it has none. */
   readonly oldestMs: number | undefined;
   /**
-   * Lower bound of when the next group-window becomes due, from first writes and delays, ms by the store's
-   * clock; undefined when there is none.
+   * The lowest sum, over its group-windows, of first write and delay, or a lower bound of it, ms by the
+   * store's clock. The next group-window becomes due a residency later. Undefined if it has none.
    */
   readonly dueMs: number | undefined;
-  /** Lowest stream arrival time of the partition's frames, ms; undefined when it has none. */
+  /** The lowest arrival time, in the stream, of its frames, ms; undefined if it has none. */
   readonly lowestArrivalMs: number | undefined;
 }
 
-/** Most partitions in one survey call, which blocks its node for some 2 ms. */
+/** Most partitions in one call of a survey. With so many, a call blocks its node for some 2 ms. */
 const MAX_SURVEYED = 500;
 const SURVEYS_AT_ONCE = 4;
 
 /**
- * Reads and writes the marks of partitions. A mark names the primary that wrote it. A primary that finds
- * another's mark may have taken over without everything that was acknowledged (mark-script.ts).
+ * Reads and writes the marks of partitions. A mark names the primary that wrote it. If the primary that has
+ * the mark now is another one, it may have taken over without all acknowledged samples
+ * (recovery/loss-watch.ts).
  */
 export class PartitionMarks {
   constructor(
@@ -60,7 +62,7 @@ export class PartitionMarks {
     private readonly nodes: HotNodes,
   ) {}
 
-  /** Reads a partition's mark. */
+  /** Reads the mark of a partition. */
   async inspect(ref: PartitionRef): Promise<PartitionState> {
     const keys = new HotKeys(ref);
     const [mark, loss, arrived, lowest, markedBy, era, here, previous] = await this.redis.inspectPartition(
@@ -83,12 +85,13 @@ export class PartitionMarks {
   /**
    * Looks at many partitions with a few calls.
    *
-   * @param isFlusher true notes in the marks that a flusher has looked and records what leaves
-   *   (mark-script.ts); only flushers may pass it
-   * @param spreadMs the longest delay of a group-window (due-score.ts)
-   * @param era written to the marks that are their primaries'; undefined to leave them as they are
-   * @returns for each partition what was found; undefined where only {@link inspect} can tell: its mark is
-   *   missing or another primary's, its slot moves, or its node did not answer
+   * @param isFlusher notes in each mark that a flusher has looked (`seeLeft` in mark-script.ts). Only
+   *   flushers may pass true, since readers rely on it
+   * @param spreadMs the longest delay of a group-window, ms (due-score.ts)
+   * @param era number of the era to write into the marks that name their primary; undefined leaves them as
+   *   they are
+   * @returns what was found in each partition; undefined if only {@link inspect} can tell. That is so if its
+   *   mark is missing or names another primary, its hash slot is moving, or its node did not answer
    */
   async survey(
     refs: readonly PartitionRef[],
@@ -96,7 +99,7 @@ export class PartitionMarks {
     spreadMs = 0,
     era?: number,
   ): Promise<(PartitionLook | undefined)[]> {
-    // Wait for an answer: only then does a cluster client know its nodes.
+    // A cluster client knows no node until one has answered.
     await this.nodes.now();
     const places = refs.map((ref, index) => ({ index, keys: new HotKeys(ref) }));
     const calls = [...Map.groupBy(places, ({ keys }) => this.nodes.nodeOf(keys.tag)).values()].flatMap(
@@ -122,18 +125,20 @@ export class PartitionMarks {
   }
 
   /**
-   * Marks a partition as the present primary's, so that appends go on.
+   * Writes the mark of a partition, which then names its present primary, so that appends go on.
    *
-   * @param loss id of the loss that was noticed, which the recovery table holds; '' when there was none
-   * @param era era of the primaries, if it is known (recovery/era.ts)
+   * @param loss id of the loss that was noticed and recorded; '' if there was none
+   * @param era number of the present era (recovery/era.ts); undefined if it is unknown
    */
   async mark(ref: PartitionRef, loss: string, era?: number): Promise<void> {
     await this.redis.markPartition(1, new HotKeys(ref).mark, loss, String(era ?? ''));
   }
 
   /**
-   * Makes this primary the owner of another primary's mark, after a planned move. @returns false when either
-   * has changed since
+   * Makes the mark of a partition name its present primary, after a planned move.
+   *
+   * @param state what {@link inspect} has found
+   * @returns false if the mark or the primary has changed since, and nothing was changed
    */
   async takeOver(
     ref: PartitionRef,

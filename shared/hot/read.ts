@@ -21,45 +21,48 @@ import type { HotTier } from './hot-tier';
 import type { PartitionState } from './partition-marks';
 import type { WindowFrames } from './window-frames';
 
-/** The state of a partition's mark when the partition was read. */
+/** The state of a partition's mark when it was read. */
 export type PartitionMark = { readonly ref: PartitionRef } & Pick<PartitionState, 'isWhole' | 'loss'>;
 
 /** A partition, and which of its windows may have left memory before it was read. */
 export type PartitionLeft = { readonly ref: PartitionRef } & LeftWindows;
 
+/** What a read of memory has found. */
 export interface HotRead {
   readonly blocks: readonly LocatedBlock[];
-  /** Mark states of every partition. Partitions that needed a second command have two. */
+  /**
+   * The mark of each partition when it was read. A partition that was read by several commands has several.
+   */
   readonly marks: readonly PartitionMark[];
   /**
-   * Windows that may have left memory before or during the read. If a partition appears more than once, the
-   * windows of all its entries may have left.
+   * The windows that may have left memory before or during the read. If a partition has several entries, the
+   * windows of all of them may have left.
    */
   readonly left: readonly PartitionLeft[];
   /** The longest time that a call of this read waited for its turn (read-pace.ts), ms. */
   readonly waitedMs: number;
 }
 
-/** Commands in flight at a time. */
+/** Commands that one read sends at the same time. */
 const PARALLEL = 16;
 /**
- * Windows whose frames are requested with the first command. Each other window takes a command of its own.
+ * Most windows of a group whose frames the first command requests. Each other window needs one of its own.
  */
 const LIKELY_WINDOWS = 4;
 
-/** A read of whole frames is cached only if its range covers at least this share of its windows. */
+/** Least share of its windows' time that a read of whole frames must cover, for the frames to be cached. */
 const KEPT_SHARE = 0.25;
 
-/** Most layouts from which columns are picked. Frames of other layouts are returned whole. */
+/** Most layouts of which a read picks columns. Frames of other layouts are returned whole. */
 const MAX_PICKS = 16;
 
 /**
- * Reads series from memory, with one command a partition, which returns the frames of the newest windows.
- * Concurrent reads of several sources share commands.
+ * Reads series from memory. Mostly one command for each partition is enough: it returns the frames of the
+ * newest windows. Concurrent reads of several sources share commands.
  *
- * @param refs the partitions that the source has had in the range
- * @param longestWindowMs a window may begin this long before a sample in it
- * @param layoutOf finds a layout that memory no longer has
+ * @param refs the partitions that may have samples of the selection
+ * @param longestWindowMs the greatest length of a window, ms: how long before a sample its window may begin
+ * @param layoutOf finds a layout that memory lacks
  */
 export async function readHot(
   hot: HotTier,
@@ -73,7 +76,7 @@ export async function readHot(
   const targets = refs.flatMap((ref) => groups.map((group) => ({ ref, group })));
   const likely = likelyWindows(range, longestWindowMs, nowMs);
   const { picks, picksKey } = picksOf(selection);
-  // Whole frames take much of the cache, so a read of a narrow range does not cache them.
+  // Whole frames are large, so a read of a narrow range does not cache them.
   const keeps = picks.length > 0 || shareOf(range, likely, longestWindowMs, nowMs) >= KEPT_SHARE;
   const marks: PartitionMark[] = [];
   const lefts: PartitionLeft[] = [];
@@ -97,7 +100,7 @@ export async function readHot(
     const place = hot.space.keyOf(ref, group, windowStart);
     return block && { place, bytes: found.frameBytes, samples, block };
   });
-  // Inspect the mark again for frames that took a command of their own: they may have been lost in between.
+  // Frames that needed a second command may have been lost between the two. Inspect their marks again.
   const later = windows.flat().filter(({ frames }) => frames === undefined);
   for (const { ref, windowStart } of later) lefts.push({ ref, beforeMs: -Infinity, starts: [windowStart] });
   const askedTwice = new Map(later.map(({ ref }) => [ref.partition, ref]));
@@ -113,20 +116,22 @@ export async function readHot(
   };
 }
 
-/** The columns of a layout that are wanted, and their positions in the result. */
+/** The columns of a layout that a read wants, and their positions in its result. */
 interface WantedColumns extends ColumnPick, PickedColumns {
   readonly id: Id;
   readonly seriesCount: number;
 }
 
 interface Picks {
+  /** At most {@link MAX_PICKS}. */
   readonly picks: readonly WantedColumns[];
+  /** See {@link GroupQuery.picksKey}. */
   readonly picksKey: string;
 }
 
 /**
- * Chooses the columns to pick from each known layout. Layouts of which more than half is wanted are read
- * whole.
+ * Chooses the columns to pick of each known layout. Frames of a layout of which more than half is wanted are
+ * read whole.
  */
 function picksOf({ layouts, places, wanted }: Selection): Picks {
   const picks: WantedColumns[] = [];
@@ -135,17 +140,17 @@ function picksOf({ layouts, places, wanted }: Selection): Picks {
     if (columns.length === 0 || 2 * columns.length > seriesCount) continue;
     picks.push({ id: layout.id, layout: layout.idBytes, columns, positions, seriesCount });
   }
-  // If there are more layouts than picks, it does not matter which are picked: frames of the others are read
+  // If there are more layouts, it does not matter which of them are picked. Frames of the others are read
   // whole.
   const last = picks.slice(-MAX_PICKS);
   return { picks: last, picksKey: [wanted.id, ...last.map(({ id }) => id)].join(' ') };
 }
 
 /**
- * Decodes the frames of a window.
+ * Decodes the frames of a group-window.
  *
- * @returns one block of the wanted series, undefined when the frames have none of them; and the number of
- *   samples of all series
+ * @returns `block` with the wanted series, undefined if the frames have none of them; and the number of
+ *   samples of all series in the frames, wanted or not
  */
 async function pickWanted(
   { picked }: WindowFrames,
@@ -175,12 +180,16 @@ function nonEmpty(block: Block): Block | undefined {
   return block.timestamps.length === 0 ? undefined : block;
 }
 
-/** Counts the samples of all series of the picked frames. @param counts number of frames of each pick */
+/**
+ * Returns the number of samples in the frames of all picks, wanted or not.
+ *
+ * @param counts number of frames of each pick
+ */
 function samplesOf(counts: Uint32Array, picks: readonly WantedColumns[]): number {
   return picks.reduce((sum, { seriesCount }, i) => sum + counts[i]! * seriesCount, 0);
 }
 
-/** Finds the wanted columns of `layout`, ascending, and each one's column in `wanted`. */
+/** Finds the columns of `layout` that have wanted series, ascending, and the column of each in `wanted`. */
 function placesOf({ columns, series }: Layout, wanted: Layout): ColumnPlaces {
   const found: [column: number, position: number][] = [];
   for (const [key, position] of wanted.columns) {
@@ -195,7 +204,7 @@ function placesOf({ columns, series }: Layout, wanted: Layout): ColumnPlaces {
   };
 }
 
-/** The share of the windows' time, up to now, that a range covers, at most 1. */
+/** Returns the share of the time of windows, up to now, that a range covers, at most 1. */
 function shareOf({ fromMs, toMs }: TimeRange, starts: readonly number[], windowMs: number, nowMs: number) {
   if (starts.length === 0) return 1;
   const [firstMs, endMs] = [starts.at(-1)!, Math.min(starts[0]! + windowMs, nowMs)];

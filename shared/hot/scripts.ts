@@ -7,9 +7,9 @@ import { SURVEY_SCRIPT } from './survey-script';
 import { TRIM_SCRIPT } from './trim-script';
 
 /**
- * The reply of the read script. It begins with whether the answering primary wrote the mark, then the mark's
- * `loss`, `left` and id. For each group, the starts of its windows follow, and then four values for the list
- * of frames of each window.
+ * The reply of the read script. It begins with 1 if the mark names the primary that answers, then the mark's
+ * `loss`, `left` and id. For each group, the starts of its windows follow, and then four values for each
+ * requested window (read-script.ts).
  */
 export type GroupsReply = [
   number,
@@ -20,8 +20,8 @@ export type GroupsReply = [
 ];
 
 /**
- * The Lua scripts as client commands. The header of each `*-script.ts` lists KEYS, ARGV, results and
- * failures.
+ * The Lua scripts as commands of the client. The comment above each script, in `*-script.ts`, lists its KEYS,
+ * ARGV, results and failures.
  */
 interface Scripts {
   appendFrames(keys: number, ...args: (string | number | Buffer)[]): Promise<number[]>;

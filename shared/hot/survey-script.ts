@@ -1,11 +1,11 @@
 import { DUE_TIME } from './due-score';
 import { NOW, seeLeft, THIS_NODE } from './mark-script';
 
-/** Most group-windows of a partition whose delays a survey reads. */
+/** Most group-windows of a partition that a survey reads, the oldest first. */
 const MAX_WINDOWS = 16;
 
 /**
- * Looks at many partitions of one node at once: whether each mark is this primary's, when its oldest
+ * Looks at many partitions of one node at once: whether the mark of each names this primary, when its oldest
  * group-window was first written, and the lowest arrival time of its frames.
  *
  * KEYS     the mark of one of the partitions, which routes the call to their node
@@ -13,14 +13,14 @@ const MAX_WINDOWS = 16;
  *          2  longest delay of a window, ms (due-score.ts)
  *          3  the era that the flusher writes to marks (recovery/era.ts), or '' to leave them as they are
  *          then the hash tag of each partition
- * Returns  one text with an entry for each partition, separated by commas: `?` when its mark is not this
- * primary's or is on another node; else
- *          `oldest due arrival`: the first write of the oldest group-window; a time before which no window is due, delays included;
- *          the lowest arrival; all in ms, each empty when the partition holds nothing
+ * Returns  one text with an entry for each partition, separated by commas. It is `?` when the mark does not
+ *          name this primary, or is on another node; else `oldest due arrival`:
+ *          the first write of the oldest group-window; a lower bound of first write plus delay of all windows;
+ *          the lowest arrival time; all in ms, each empty when the partition has no frames
  *
- * The keys of the other partitions are not declared, since they are in other slots. A key in a slot that
- * another node serves is an error; a key in a slot that is being moved away may seem absent. Runs when memory
- * is full (`allow-oom`), as a lease does.
+ * The script does not declare the keys of the other partitions, since they lie in other hash slots. Reading a
+ * key in a slot that another node serves is an error. A key in a slot that is being moved away may seem
+ * absent. Runs even when memory is full (`allow-oom`), as a lease does.
  */
 export const SURVEY_SCRIPT = `#!lua flags=allow-oom,allow-cross-slot-keys
 ${NOW}

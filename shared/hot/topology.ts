@@ -1,48 +1,48 @@
 import { NO_NODE } from './mark-script';
 
-/** What a node reports about itself and the cluster. */
+/** What a node has answered about itself and the cluster. */
 export interface PrimaryAnswer {
-  /** Reply to `INFO`, with the sections `replication` and `server`; '' when the node did not answer. */
+  /** Reply to `INFO`, with the sections `replication` and `server`; '' if the node did not answer. */
   readonly info: string;
-  /** Reply to `CLUSTER NODES`; '' when the store is not a cluster. */
+  /** Reply to `CLUSTER NODES`; '' if the store is not a cluster. */
   readonly nodes: string;
-  /** Reply to `CLUSTER INFO`. Absent unless it was requested before all other replies. */
+  /**
+   * Reply to `CLUSTER INFO`; absent unless every node was asked for it before it was asked for the others.
+   */
   readonly cluster?: string;
 }
 
-/** What a primary reports about itself. Recovery decides on it whether a primary failed (recovery/era.ts). */
+/** The state of a primary. From it, recovery decides whether a primary has failed (recovery/era.ts). */
 export interface PrimaryState {
-  /** Replication id: changes at a restart or a promotion. */
+  /** Replication id, which changes at a restart and at a promotion. */
   readonly id: string;
-  /**
-   * Id of the process. Unlike the replication id, it does not change when a primary's first replica attaches.
-   */
+  /** Id of the process. Unlike the replication id, it does not change when the first replica attaches. */
   readonly run: string;
   /** Replication id of the primary that this one took over from; undefined if it never was a replica. */
   readonly previous: string | undefined;
-  /** Slot ranges that it serves, separated by spaces; '' for none, 'all' when the store is not a cluster. */
+  /** Ranges of the hash slots that it serves, separated by spaces; '' for none, 'all' without a cluster. */
   readonly slots: string;
-  /** Whether a slot is being moved to or from this primary. */
+  /** Whether a hash slot is being moved to or from this primary. */
   readonly isOpen: boolean;
   /**
-   * Number of cluster messages about failed nodes and votes for promotion that its process has sent and
-   * received. Undefined when the store is not a cluster, or when {@link PrimaryAnswer.cluster} is absent.
+   * How many messages about failed nodes and requests for votes its process has sent and received. Undefined
+   * if the store is not a cluster, or if {@link PrimaryAnswer.cluster} is absent.
    */
   readonly failures?: number;
 }
 
-/** Which primary serves which partitions. */
+/** The primaries of the memory tier at one time, and the hash slots that they serve. */
 export interface Topology {
   /**
-   * Changes whenever a primary that serves slots is wiped, restarted or replaced, and whenever a slot moves.
+   * A text to compare. It changes if a primary with slots is wiped, restarted or replaced, or a slot moves.
    */
   readonly text: string;
-  /** True while a slot is being moved to another primary. */
+  /** Whether any hash slot is being moved to another primary. */
   readonly isMoving: boolean;
-  /** The slots that are being moved. */
+  /** The hash slots that are being moved. */
   readonly openSlots: ReadonlySet<number>;
   /**
-   * Every primary, including those without slots. Undefined when one did not answer, unless the cluster has
+   * Every primary, including those without slots. Undefined if one did not answer, unless the cluster has
    * marked it as failed.
    */
   readonly primaries: readonly PrimaryState[] | undefined;
@@ -59,14 +59,14 @@ interface NodeLine {
   readonly node: string;
   readonly address: NodeAddress;
   readonly flags: readonly string[];
-  /** Such as `0-5460 5462 [93->-id]`: ranges, single slots and slots that are being moved. */
+  /** Words such as `0-5460`, `5462` and `[93->-id]`: ranges, single slots, and slots that are being moved. */
   readonly slots: readonly string[];
 }
 
 /**
- * Combines the nodes' replies.
+ * Combines the answers of nodes into a topology.
  *
- * @returns the topology, and the addresses of primaries that replies mention and that have not been asked
+ * @returns the topology, and in `unasked` the addresses of primaries that answers mention but that gave none
  */
 export function primariesOf(
   answers: readonly PrimaryAnswer[],
@@ -116,13 +116,13 @@ export function primariesOf(
   };
 }
 
-/** Parses `id host:port@bus,name flags primary sent received epoch state slots...`. */
+/** Parses a line `id host:port@bus,name flags primary sent received epoch state slots...`. */
 function lineOf(line: string): NodeLine {
   const [node, address = '', flags = '', , , , , , ...slots] = line.trim().split(' ');
   const [place = '', name] = address.split(',');
   const colon = place.lastIndexOf(':');
   const port = Number(place.slice(colon + 1).split('@')[0]);
-  // Prefer the name, where nodes have one, since certificates are made for it.
+  // Prefer the node's name, if it has one, since TLS certificates are made for names.
   return {
     node: node!,
     address: { host: name || place.slice(0, colon), port },

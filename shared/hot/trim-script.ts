@@ -11,15 +11,16 @@ import { EXPIRED, NOTE_LEFT } from './mark-script';
  *          5  hex SHA-1 of those frames, concatenated
  *          6  1 if the window held no other frames when they were read, else 0
  *          7  time to live of the frames that remain, ms
- * Returns  the number of frames that remain; -1 when nothing was removed, because the lease does not have
- * this token any more,
- *          or because the list does not begin with the frames that were moved. A failover to a lagging replica and a replay
- *          after it can fill a list with other frames, which a trim by count alone would remove
+ * Returns  the number of frames that remain; -1 when nothing was removed, because the lease no longer has
+ *          this token, or because the list does not begin with the frames that were moved. A failover to a
+ *          lagging replica and a replay after it can fill a list with other frames, which a trim by count
+ *          alone would remove
  *
- * If a window is due but has no frames, they have expired, and the mark records the loss. A window with
- * frames left stays in the due index; if all frames that it had when it was leased were moved, the time of
- * the lease counts as its first write. The mark notes that frames of the window left, so that reads ask the
- * warm table for them. Runs when memory is full (`allow-oom`), since a trim frees memory.
+ * If a window is due but has no frames, they have expired. The script then spoils the mark, so that the loss
+ * is noticed. A window with frames left stays in the due index. If all frames that it had when it was leased
+ * were moved, the time of the lease counts as its first write. The script notes in the mark that frames of
+ * the window have left ({@link NOTE_LEFT}), so that reads ask the warm table for them. Runs even when memory
+ * is full (`allow-oom`), since a trim frees memory.
  */
 export const TRIM_SCRIPT = `#!lua flags=allow-oom
 local lease = redis.call('HGET', KEYS[2], ARGV[1])

@@ -1,10 +1,10 @@
-/** The frames of a group-window, decoded once for all readers. */
+/** The frames of a group-window as they were read. They are decoded once for all readers. */
 export class WindowFrames {
   private decoding: Promise<unknown> | undefined;
 
   /**
-   * @param frameBytes size of all frames in memory
-   * @param picked the requested columns of each frame; see codec/FORMAT.md, "Picked frames"
+   * @param frameBytes bytes that all frames take in memory
+   * @param picked the picked columns of each frame, encoded as codec/FORMAT.md says under "Picked frames"
    */
   constructor(
     readonly frameBytes: number,
@@ -12,26 +12,27 @@ export class WindowFrames {
   ) {}
 
   /**
-   * Decodes the frames at the first call, and returns the same result afterwards. @param decode the same
-   * function at each call
+   * Decodes the frames at the first call. Later calls get the same result.
+   *
+   * @param decode must do the same at each call
    */
   decoded<T>(decode: () => Promise<T>): Promise<T> {
     if (this.decoding !== undefined) return this.decoding as Promise<T>;
     const decoding = decode();
     this.decoding = decoding;
     decoding.catch(() => {
-      // Retry at the next call: the failure may be that of a read of a layout.
+      // Decode again at the next call: this failure may have been that of a read of a layout.
       this.decoding = undefined;
     });
     return decoding;
   }
 }
 
-/** Frames of a group-window that were read from its first frame on, and can be cached. */
+/** Frames of a group-window that were read from its first frame on, so that they can be cached. */
 export class CachedFrames extends WindowFrames {
   /**
-   * @param markId the read script's id of the mark under which the frames were read
-   * @param count how many frames there are
+   * @param markId id of the partition's mark when they were read, as the read script returns it
+   * @param count number of frames
    */
   constructor(
     frameBytes: number,
