@@ -7,48 +7,43 @@ import { openLayout } from '../model/open-layouts';
 import { bytesOfPacked, type PackedLayout } from '../model/packed-layout';
 import type { GroupId } from '../model/placement';
 
-/** The part of a row that names the series of its values. */
+/** What says which series a row has values of. */
 interface RowSeries {
   readonly layout: PackedLayout;
   readonly presence?: Uint8Array;
 }
 
-/** A layout of a group into which the rows of other layouts are rewritten. */
+/** A layout of a group in which the ingester writes rows that came in smaller layouts. */
 interface CommonLayout {
   readonly layout: PackedLayout;
   /**
-   * For each other layout by id: the columns of its series in this layout; undefined if this layout lacks one
-   * of them.
+   * By the id of another layout: this layout's column for each of its series; undefined if one is missing.
    */
   readonly columns: Map<Id, Uint16Array | undefined>;
 }
 
 /**
- * Most common layouts of a group. A group may need several, such as one for each sending queue of a
- * Prometheus.
+ * Most common layouts of a group. A group may need several: for example, one for each queue of a Prometheus.
  */
 const MAX_COMMON = 16;
-/** Most other layouts whose columns are remembered for each common layout. */
+/** Most other layouts whose columns a common layout remembers. */
 const MAX_OTHERS = 64;
 
 /**
- * The common layouts of each group: those of its rows with presence maps, except layouts whose series another
- * one contains.
+ * The common layouts of each group, in which the ingester writes rows of other layouts.
  *
- * Each instance of post builds its own unions of the series of a source whose requests are cut at arbitrary
- * places (`dictionary/home.ts`), and begins with small ones. But all rows of a group come to one ingester at
- * a time. It rewrites them in one of a few common layouts that contain their series, so that a new instance
- * of post does not add new layouts. Groups without presence maps are left as they are.
+ * A sender may cut its requests at any place. Each instance of post then builds its own unions of the
+ * source's series (`dictionary/home.ts`), and begins with small ones. Without common layouts, every new
+ * instance would add layouts that all stores keep. All rows of a group come to one ingester at a time. It
+ * writes them in one of the group's largest layouts so far that has all of their series. Groups whose rows
+ * never had a presence map stay as they are.
  */
 export class CommonLayouts {
   private readonly groups = new Cache<readonly CommonLayout[]>(CACHES.commonLayouts, (all, group) =>
     all.reduce((sum, { columns }) => sum + 200 + 600 * columns.size, group.length + 100),
   );
 
-  /**
-   * @returns a function that rewrites rows of `layout` in a common layout of the group, or returns them
-   *   unchanged
-   */
+  /** Returns a function that writes rows of `layout` in a common layout of the group, if there is one. */
   of(group: GroupId, layout: PackedLayout): <Row extends RowSeries>(row: Row) => Row {
     return (row) => this.write(group, layout, row);
   }
@@ -75,7 +70,7 @@ export class CommonLayouts {
         common.layout.seriesCount >= layout.seriesCount ||
         this.columnsIn(layout, common.layout) === undefined,
     );
-    // Keep the largest: they are most likely to contain the series of other layouts.
+    // Keep the largest layouts: they are most likely to have the series of other layouts.
     return [...others, { layout, columns: new Map<Id, Uint16Array | undefined>() }]
       .sort((a, b) => b.layout.seriesCount - a.layout.seriesCount)
       .slice(0, MAX_COMMON);
@@ -92,7 +87,7 @@ export class CommonLayouts {
     const found = this.columnsIn(layout, other);
     if (columns.size === MAX_OTHERS) columns.clear();
     columns.set(other.id, found);
-    // Set the entry again, because its size has changed.
+    // Put the entry into the cache again, because its size has changed.
     this.groups.set(group, all);
     return found;
   }
@@ -106,7 +101,7 @@ export class CommonLayouts {
     let last = -1;
     for (const key of openLayout(other.id, other.packed).columns.keys()) {
       const column = columns.get(key);
-      // Both layouts must have their series in the same order, so that the values need not be reordered.
+      // Both layouts must have the series in the same order, since the values of a row keep theirs.
       if (column === undefined || column <= last) return undefined;
       found[i++] = column;
       last = column;

@@ -7,15 +7,15 @@ import { mapLimited } from '../platform/concurrency';
 import type { PartitionBatch } from './reduce';
 
 const PARALLEL = 16;
-/** The manifest's days are texts of ten characters, which limits the range of days. */
+/** First time of a day that the manifest can have: its days are texts of ten characters, ms. */
 const FIRST_DAY_MS = 0;
 const LAST_DAY_MS = Date.parse('9999-12-31T00:00:00Z');
 
 /**
- * Puts a batch's deletions into the catalogue; from then on no read returns the deleted samples, from any
- * tier. Then announces the archived days that may have such samples, so that the archiver removes them for
- * good. The order matters: otherwise the archiver could commit a day unchanged between the two steps. A
- * redelivered deletion announces nothing again.
+ * Puts the deletions of a batch into the catalogue. From then on, no read returns the deleted samples. Then
+ * announces the archived days that may have such samples as open, so that the archiver removes them from its
+ * objects. In the other order, the archiver could commit a day unchanged between the two steps. A deletion
+ * that is delivered again announces nothing if its days were announced before.
  */
 export async function putDeletions(
   { catalogue, manifest }: { readonly catalogue: Catalogue; readonly manifest: Manifest },
@@ -26,7 +26,8 @@ export async function putDeletions(
     const { sourceId, fromMs, toMs } = withinKnownEpochs(deletion);
     if (!(await catalogue.deletions.put(ref, sourceId, deletion))) return;
     const { firstMs } = await catalogue.source(ref.tenantId, sourceId);
-    // A source that never posted has no archived samples. The flush of later samples announces their days.
+    // A source that has never posted has no archived samples. If it has late samples later, their flush
+    // announces the days.
     const [first, last] = [dayWithin(Math.max(fromMs, firstMs)), dayWithin(toMs - 1)];
     const days = first > last ? [] : await manifest.days(ref, first, last);
     await mapLimited(days, PARALLEL, ({ day }) => manifest.announce(ref, day));

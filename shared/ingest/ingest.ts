@@ -17,7 +17,7 @@ import { putDeletions } from './deletions';
 import { type ArrivedRecord, byPartition, type PartitionBatch, reducePartition } from './reduce';
 import { contentRefusal } from './refusal';
 
-/** Stores poison records. */
+/** Stores records that cannot be decoded, or that a store refuses for their content. */
 export interface Quarantine {
   put(record: DeliveredRecord, reason: string): Promise<void>;
 }
@@ -31,7 +31,7 @@ export interface IngestDependencies {
   readonly newSeries: Pick<SeriesCounter, 'added'>;
   readonly deletedTenants: Pick<DeletedTenants, 'names'>;
   readonly windowMs: number;
-  /** Whether the stream delivered these records before. */
+  /** Whether the stream has delivered the records before, as in a replay. */
   readonly isReplay: boolean;
 }
 
@@ -44,24 +44,19 @@ export interface IngestResult {
   readonly quarantined: readonly string[];
 }
 
-/** Most partitions, and most catalogue writes, in progress at a time. */
+/** Partitions that are ingested at the same time. */
 const PARALLEL = 32;
-/**
- * Most layouts of a group that a batch puts into the catalogue unchanged. If there are more, they are merged
- * into unions.
- */
+/** Most layouts of a group that a batch puts into the catalogue as they are. More are merged into unions. */
 const MAX_LAYOUTS_EACH = 16;
 
 /**
- * Appends a batch to the hot tier.
+ * Ingests a batch of the stream: appends its samples to memory.
  *
- * A record that cannot be decoded, or that a store refuses because of its content, goes to quarantine, and
- * the rest of the batch goes on. If a store is down, the records of the affected partitions fail, and the
- * stream delivers them again (DESIGN.md, rule 9). An append neither waits for a flush nor starts one (rule
- * 4).
+ * A record that cannot be decoded, or that a store refuses for its content, goes to quarantine, and the rest
+ * of the batch goes on. If a store is down, the records of the affected partitions fail, and the stream
+ * delivers them again (DESIGN.md, rule 9). An append neither waits for a flush nor starts one (rule 4).
  *
- * @param hasTime asked before each partition; when it returns false, the stream delivers the partition's
- *   records again
+ * @param hasTime asked before each partition. If false, its records fail, and the stream delivers them again
  */
 export async function ingestBatch(
   dependencies: IngestDependencies,
@@ -73,7 +68,8 @@ export async function ingestBatch(
   const arrived: ArrivedRecord[] = [];
   const quarantined: string[] = [];
   let samples = 0;
-  // Read deleted tenants first: if that fails, the whole batch must be delivered again.
+  // Read the deleted tenants before anything is written. If this throws, the stream delivers the whole batch
+  // again.
   const deleted = await dependencies.deletedTenants.names();
 
   const setAside = async (index: number, reason: string) => {
@@ -101,14 +97,15 @@ export async function ingestBatch(
   }
 
   /**
-   * Ingests one partition's records together. If a store refuses them because of their content, ingests them
-   * one by one.
+   * Ingests the records of one partition together. If a store refuses them for their content, ingests them
+   * one by one, to find the record that is refused.
    */
   const ingest = async (records: readonly ArrivedRecord[]): Promise<void> => {
     try {
       if (!hasTime())
         throw new Error('the invocation has no time left; the stream delivers the record again');
-      // Await before adding: in one expression, `samples` would be read before other partitions add to it.
+      // Two statements: in one expression, `samples` would be read before the await, and the additions of
+      // other partitions would be lost.
       const appended = await ingestPartition(dependencies, records);
       samples += appended;
     } catch (cause) {
@@ -131,7 +128,7 @@ export async function ingestBatch(
   };
 }
 
-/** Ingests one partition's records. @returns the number of samples */
+/** Ingests the records of one partition. Returns the number of samples. */
 async function ingestPartition(
   dependencies: IngestDependencies,
   records: readonly ArrivedRecord[],
@@ -183,8 +180,8 @@ async function catalogueLayouts(
   }
   const puts = [...batch.groupLayouts].flatMap(([group, ids]) => {
     const all = [...ids].map((id) => batch.layouts.get(id)!);
-    // When many new names arrive at once, put a few unions that contain the same series into the catalogue,
-    // instead of every layout. The hot tier still gets the frames' own layouts.
+    // If many new names arrive at once, a group may have many layouts. The catalogue then gets a few unions,
+    // which have the same series, instead of every layout. Memory still gets the layouts of the frames.
     const few =
       all.length <= MAX_LAYOUTS_EACH
         ? all

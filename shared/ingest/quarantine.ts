@@ -3,7 +3,7 @@ import { bucketKeys } from '../platform/keys';
 import type { DeliveredRecord } from '../stream/delivered';
 import type { Quarantine } from './ingest';
 
-/** Keeps poison records in S3, with their bytes, by shard and sequence number. */
+/** The quarantine in S3. An object has the bytes of a record, and its key the shard and sequence number. */
 export class S3Quarantine implements Quarantine {
   constructor(
     private readonly client: S3Client,
@@ -14,7 +14,7 @@ export class S3Quarantine implements Quarantine {
     await this.client.send(
       new PutObjectCommand({
         Bucket: this.bucket,
-        // A redelivered record overwrites its own object.
+        // A record that is delivered again overwrites its own object.
         Key: bucketKeys.quarantine(shardId, sequenceNumber),
         Body: data,
         Metadata: { arrival: String(arrivalMs), reason: reason.replace(/[^\x20-\x7e]/g, '?').slice(0, 1000) },

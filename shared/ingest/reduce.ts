@@ -26,36 +26,40 @@ export interface ArrivedRecord {
   readonly index: number;
 }
 
-/** A batch's samples and deletions for one partition. */
+/** What a batch brings for one partition. */
 export interface PartitionBatch {
   readonly tenant: string;
   readonly partition: number;
-  /** Indexes in the batch of this partition's records; they fail together. */
+  /** The indexes, in the batch, of the partition's records. They fail together. */
   readonly records: readonly number[];
+  /** The layouts of all frames, by id. */
   readonly layouts: ReadonlyMap<Id, PackedLayout>;
   /** The layouts of each group's frames, for the catalogue. */
   readonly groupLayouts: ReadonlyMap<GroupId, ReadonlySet<Id>>;
   readonly windows: readonly WindowAppend[];
+  /** Number of samples in `windows`. */
   readonly samples: number;
-  /** Lowest arrival time of the records, ms. */
+  /** The lowest arrival time of the records, ms. */
   readonly arrivalMs: number;
   readonly deletions: readonly (SourceDeletion & VersionedDeletion)[];
 }
 
-/** A record's samples of one group and timestamp. */
+/** Values of one record for series of one group at one timestamp. */
 export interface VersionedRow extends Omit<RecordFrame, 'timestamp'> {
   readonly layout: PackedLayout;
   readonly version: Version;
 }
 
-/** Groups records by partition, in their order. */
+/** Groups records by tenant and partition. Records of a partition keep their order. */
 export function byPartition(records: readonly ArrivedRecord[]): ArrivedRecord[][] {
   return [...Map.groupBy(records, ({ record }) => `${record.partition} ${record.tenant}`).values()];
 }
 
 /**
- * Merges one partition's records, and keeps for each series and timestamp the value with the highest version.
- * So any number of samples of one series and timestamp reach the store as one.
+ * Merges the records of one partition into frames for each group-window. For each series and timestamp, only
+ * the value with the highest version is kept, so memory gets one sample however many arrive.
+ *
+ * @param windowMs length of windows, ms
  */
 export function reducePartition(records: readonly ArrivedRecord[], windowMs: number): PartitionBatch {
   const layouts = new Map<Id, PackedLayout>();
@@ -79,7 +83,7 @@ export function reducePartition(records: readonly ArrivedRecord[], windowMs: num
     }
   }
 
-  // Encode each version once: all rows of a record share it.
+  // All rows of a record have one version. Encode it once.
   const versionBytes = new Map(records.map(({ version }) => [version, encodeVersion(version)]));
   const windows: WindowAppend[] = [];
   let samples = 0;
@@ -120,10 +124,10 @@ export function reducePartition(records: readonly ArrivedRecord[], windowMs: num
 }
 
 /**
- * Keeps for each series the value with the highest version, in time linear in the number of values.
+ * Keeps the value with the highest version of each series, in time linear in the number of values.
  *
  * @param rows rows of one group and timestamp
- * @returns rows without common series; rows of the same version are joined
+ * @returns rows of which no two have a series in common; rows of equal versions may be joined
  */
 function distinctRows(rows: VersionedRow[]): VersionedRow[] {
   if (rows.length === 1) return rows;
@@ -139,7 +143,7 @@ function distinctRows(rows: VersionedRow[]): VersionedRow[] {
     const parts: VersionedRow[] = [];
     for (; at < rows.length && compareVersions(rows[at]!.version, version) === 0; at++) {
       const row = rows[at]!;
-      // Skip the row: its series already have values, from an equal row or from a redelivery.
+      // Skip the row if a row of the same layout, at least as high in version, has values of all its series.
       if (takenLayouts.has(row.layout.id)) continue;
       if (row.presence === undefined) takenLayouts.add(row.layout.id);
       const before = picked.length;
@@ -153,15 +157,15 @@ function distinctRows(rows: VersionedRow[]): VersionedRow[] {
   return distinct;
 }
 
-/** Most layouts whose hashes are compared with each other. Beyond that, the rows' series are compared. */
+/** If rows have more layouts than this, {@link distinctRows} compares series instead of hashes. */
 const MAX_COMPARED = 16;
 
-/** Whether layouts have no series in common. */
+/** Whether the layouts of rows certainly have no series in common. */
 function areDisjoint(byLayout: ReadonlyMap<Id, readonly VersionedRow[]>): boolean {
   if (byLayout.size === 1) return true;
   if (byLayout.size > MAX_COMPARED) return false;
-  // Equal series have equal hashes, so layouts without a common hash are disjoint. If hashes collide, the
-  // series are compared.
+  // Equal series have equal hashes, so layouts without a common hash have no common series. If hashes
+  // collide, the caller compares series, which is slower.
   const hashes = new Set<number>();
   let count = 0;
   for (const [row] of byLayout.values()) {
@@ -172,7 +176,7 @@ function areDisjoint(byLayout: ReadonlyMap<Id, readonly VersionedRow[]>): boolea
   return hashes.size === count;
 }
 
-/** The same as {@link distinctRows}, for rows of one layout, sorted by version, the highest first. */
+/** Does {@link distinctRows} for rows of one layout that are sorted by version, the highest first. */
 function distinctRowsOfLayout(rows: readonly VersionedRow[]): readonly VersionedRow[] {
   if (rows.length === 1) return rows;
   const { layout } = rows[0]!;
@@ -182,7 +186,7 @@ function distinctRowsOfLayout(rows: readonly VersionedRow[]): readonly Versioned
   const distinct: VersionedRow[] = [];
   for (let at = 0; at < rows.length && left > 0; ) {
     const { version } = rows[at]!;
-    /** The values of this version, 8 bytes for each column of the layout. */
+    /** The values of rows of this version: 8 bytes for each column of the layout. */
     const values = new Uint8Array(8 * seriesCount);
     const columns: number[] = [];
     const first = at;
@@ -214,13 +218,14 @@ function distinctRowsOfLayout(rows: readonly VersionedRow[]): readonly Versioned
   return distinct;
 }
 
-/** A value of a series for which no row of a higher version has a value. */
+/** A value that {@link distinctRows} keeps: no row of a higher version has one of this series. */
 interface PickedValue extends KeyedLabels {
   readonly row: VersionedRow;
-  /** Index among the row's values. */
+  /** Index of the value among those of the row. */
   readonly value: number;
 }
 
+/** Adds the values of a row whose series are not in `taken` to `picked`, and their keys to `taken`. */
 function pickNew(row: VersionedRow, taken: Set<string>, picked: PickedValue[]): void {
   const { columns, series } = openLayout(row.layout.id, row.layout.packed);
   let column = 0;
@@ -237,6 +242,7 @@ function pickNew(row: VersionedRow, taken: Set<string>, picked: PickedValue[]): 
   }
 }
 
+/** Makes rows of picked values, in new layouts of their series. */
 function rowsOfPicked(version: Version, picked: PickedValue[]): VersionedRow[] {
   return cutSeries(picked.sort(byKey), ({ key }) => Buffer.byteLength(key)).map((part) => {
     const values = new Uint8Array(part.length * 8);
@@ -247,7 +253,9 @@ function rowsOfPicked(version: Version, picked: PickedValue[]): VersionedRow[] {
   });
 }
 
-/** Kept between batches, since rows in the same layouts arrive every minute. */
+/**
+ * Common layouts of all groups. They are kept between batches, since the same layouts arrive every minute.
+ */
 const commonLayouts = new CommonLayouts();
 
 function frameOf(

@@ -3,15 +3,15 @@ import { MalformedBytesError } from '../model/bytes';
 
 /**
  * Matches DynamoDB's messages about an item or attribute that is too large. Other validation errors come from
- * a wrong deploy.
+ * a faulty deployment, and say nothing about the record.
  */
 const TOO_LARGE = /size|exceed|too (large|long)|maximum/i;
 
 /**
- * Finds out whether a store, or the code before it, refuses records because of their content, so that
- * repeating them would be useless.
+ * Tells whether an error means that a store, or the code before it, refuses records for their content.
+ * Sending such records again would be useless.
  *
- * @returns the reason; undefined for errors that pass, such as throttling, time-outs, denied access and
+ * @returns the reason; undefined for errors that may pass, such as throttling, time-outs, denied access and
  *   outages
  */
 export function contentRefusal(error: unknown): string | undefined {

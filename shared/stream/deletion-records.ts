@@ -6,9 +6,9 @@ import { type OutgoingRecord, partitionKeyOf } from './outgoing';
 import { encodeRecord } from './record';
 
 /**
- * Encodes a deletion as records, one for each partition that holds or held the source. The range of each
- * record covers only the days when the source was in that partition. Deletions travel through the stream so
- * that its sequence numbers order them among the samples.
+ * Encodes a deletion as records, one for each partition that has or had the source. The range of a record
+ * covers only the days on which the source is in that partition. Deletions go through the stream, so that its
+ * sequence numbers say which samples are older.
  */
 export function deletionRecords(tenant: Tenant, source: Labels, deletion: Deletion): OutgoingRecord[] {
   const sourceId = sourceIdOf(tenant.id, source);
@@ -26,6 +26,7 @@ export function deletionRecords(tenant: Tenant, source: Labels, deletion: Deleti
   });
 }
 
+/** A partition that a source is in, and the half-open range of sample time for which it is. */
 interface SourceDays {
   readonly partition: number;
   readonly startMs: number;
@@ -33,8 +34,8 @@ interface SourceDays {
 }
 
 /**
- * Lists the partitions of a source, and when it was in each, ascending by time. The last one has no end here: the
- * range of a deletion is cut later, when the deletion arrives (`withinKnownEpochs`).
+ * Lists the partitions that a source is in over time, ascending. The last one has no end here. A deletion
+ * gets an end when it arrives (`withinKnownEpochs`), since the source may be in another partition later.
  */
 function placesOf(epochs: readonly PlacementEpoch[], sourceId: string): SourceDays[] {
   const places: SourceDays[] = [];

@@ -1,7 +1,8 @@
 /** A record as the stream delivers it. */
 export interface DeliveredRecord {
+  /** Decimal digits. */
   readonly sequenceNumber: string;
-  /** The stream's approximate arrival time, ms since epoch. */
+  /** When the record arrived in the stream, as Kinesis says ("approximate"), ms since epoch. */
   readonly arrivalMs: number;
   readonly shardId: string;
   readonly data: Uint8Array;

@@ -1,13 +1,13 @@
 import { MalformedRecordError } from './record-decoder';
 
 /**
- * A record without samples. The recovery function puts one into every shard each minute, so that readers
- * advance in shards that nobody posts to, and their lag can be measured. A replay that meets a heartbeat with
- * its own id has read all records that existed when it began.
+ * A heartbeat is a record without samples. The recovery function puts one into every shard each minute. So
+ * readers advance in shards that nobody posts to, and their lag can be measured. A replay that meets a
+ * heartbeat with its own id has read all records of the shard that existed when it began.
  *
  *     'H' 'B'  magic
  *     byte     format version, 1
- *     text     id of the running replay, '' for none: UTF-8, the rest of the record
+ *     text     id of the running replay, '' if none is running: UTF-8, the rest of the record
  */
 const HEADER = Buffer.from([0x48, 0x42, 1]);
 
@@ -16,7 +16,9 @@ export function encodeHeartbeat(replay: string): Buffer {
 }
 
 /**
- * @returns the id of the running replay, '' for none; undefined for a record that is not a heartbeat
+ * Decodes a record, if it is a heartbeat.
+ *
+ * @returns the id of the running replay, '' if none is running; undefined if the record is no heartbeat
  * @throws {MalformedRecordError} when the heartbeat has a format version that this release does not read, or
  *   is too long
  */

@@ -6,7 +6,9 @@ export interface OutgoingRecord {
   readonly data: Buffer;
 }
 
-/** The Kinesis partition key: all records of a partition go to one shard, whose sequence numbers order them. */
+/**
+ * Returns the Kinesis partition key of a partition. One shard gets all of its records, and so orders them.
+ */
 export function partitionKeyOf({ tenantId, partition }: PartitionRef): string {
   return `${tenantId}:${partition}`;
 }

@@ -7,47 +7,46 @@ import { type Id, idText } from '../model/id';
 import type { Labels } from '../model/labels';
 import { poolIdBytesOf, sourceIdOf } from '../model/placement';
 
-/** A source joins a pool only if each of its rows has at most this many series. */
+/** A source joins a pool only if each of its rows in the request has at most this many series. */
 const MAX_SMALL_SERIES = 4;
 /** Most sources in a pool. */
 const MAX_POOL = 64;
-/** Fewer new sources than this in one request do not make a pool. */
+/** Least number of new sources in one request for which a pool is made. */
 const MIN_POOL = 8;
-/**
- * Sources with one of these labels never join a pool, since they may get more series, or be deleted by name.
- */
+/** Sources with one of these labels never join a pool: they may get more series, or be deleted by name. */
 const NEVER_POOLED: ReadonlySet<string> = new Set(['host', 'service', 'job', 'instance']);
 
-// Entry of `ids` for sources that are in no pool.
+/** The entry of {@link Pools.ids} for sources that are in no pool. */
 const OWN = 'own';
 
-/** Most pool ids in memory. When one more is needed, all are forgotten and looked up again. */
+/** Most pool ids that an instance remembers. If it needs another one, it forgets all of them. */
 const MAX_POOLS = 200_000;
 
 /**
- * Finds the pools of sources, and makes pools of new sources.
+ * Finds the pools of sources, and makes pools of new sources. A pool is a set of small sources whose samples
+ * lie in the same groups.
  *
  * A source of one series with a group of its own stores a version and a layout id with each sample, and a
  * chunk for each window. Sources that a gateway posts together share these costs in a pool: up to {@link
- * MAX_POOL} new sources of a request become a pool, in the order of the request. Several instances of the
- * post function may choose pools for the same source at the same time. The first instance to write its choice
- * decides for all of them, before any of them sends a sample.
+ * MAX_POOL} new sources of a request become a pool, in the order of the request. Several instances of post
+ * may choose pools for one source at the same time. The first one to write its choice decides for all, before
+ * any of them sends a sample.
  */
 export class Pools {
-  /** Each known source's index in `ids`; 0 means that the source is in no pool. */
+  /** For each known source, the index of its pool in `ids`; 0 if the source is in no pool. */
   private pools = new CompactMap(CACHES.pools);
   private ids: Id[] = [OWN];
   private numbers = new Map<Id, number>();
 
-  /** @param makesPools false: no new pools are made, but sources that are already in a pool stay there */
+  /** @param makesPools whether to make new pools; if not, sources that are in a pool stay there */
   constructor(
     private readonly table: Pick<PoolTable, 'find' | 'join'>,
     private readonly makesPools = true,
   ) {}
 
   /**
-   * Sets the home of each source of a request that may be in a pool: the groups that hold its series
-   * (dictionary/home.ts). New sources are put into new pools.
+   * Sets the home of each source of a request that may be in a pool. A home is the groups that its series lie
+   * in (dictionary/home.ts). Puts new small sources into new pools.
    */
   async settle(sources: readonly SourceRows[]): Promise<void> {
     const unknown = new Map<Id, SourceRows>();
@@ -67,8 +66,7 @@ export class Pools {
     const found = new Map<Id, PoolOfSource>(await this.table.find(tenantId, [...unknown.keys()]));
     const fresh = [...unknown].filter(([id]) => !found.has(id));
     const small = fresh.flatMap(([id, [, rows]]) => (this.makesPools && rows.every(isSmall) ? [id] : []));
-    // Also store which sources are in no pool, before another instance of the post function puts them into
-    // one.
+    // Also store that a source is in no pool, or another instance of post might put it into one later.
     const placed = new Map([...fresh.map(([id]) => [id, id] as const), ...poolsOf(tenantId, small)]);
     if (placed.size > 0)
       for (const [id, pool] of await this.table.join(tenantId, placed)) found.set(id, pool);
@@ -98,6 +96,7 @@ export class Pools {
   }
 }
 
+/** Sets the home of a source, unless it has one. */
 function settleIn(source: SeriesSource, pool: PoolOfSource): void {
   const { dictionary } = source;
   // Another request may have set the source's home first.
@@ -114,6 +113,7 @@ function settleIn(source: SeriesSource, pool: PoolOfSource): void {
   source.home = home;
 }
 
+/** Whether a source may be in a pool, judged by its labels. */
 function mayBePooled(source: Labels): boolean {
   return source.length > 0 && !source.some(([name]) => NEVER_POOLED.has(name));
 }
@@ -122,7 +122,7 @@ function isSmall({ values }: SourceRow): boolean {
   return values.length <= MAX_SMALL_SERIES;
 }
 
-/** Divides new sources into pools of nearly the same size. */
+/** Divides new sources into pools of nearly the same size. Returns the pool's id by source id. */
 function poolsOf(tenantId: Id, sourceIds: readonly Id[]): Map<Id, Id> {
   const pools = new Map<Id, Id>();
   if (sourceIds.length < MIN_POOL) return pools;

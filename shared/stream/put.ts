@@ -3,24 +3,28 @@ import { type KinesisClient, PutRecordsCommand } from '@aws-sdk/client-kinesis';
 import type { OutgoingRecord } from './outgoing';
 
 /**
- * The stream took only some of a request's records. Repeating the request is safe: records that were taken
- * merge with their repetition.
+ * The stream has not taken all records of a request. Repeating the request is safe: samples that the stream
+ * has taken twice merge into one.
  */
 export class StreamUnavailableError extends Error {
   override readonly name = 'StreamUnavailableError';
 }
 
-/** PutRecords takes 500 records and 10 MB; the margin is for partition keys. */
+/** Most records in a call of PutRecords, a limit of Kinesis. */
 const MAX_CALL_RECORDS = 500;
+/** Most bytes in a call. Kinesis takes 10 MB; the margin is for partition keys. */
 const MAX_CALL_BYTES = 9 * 1024 * 1024;
+/** How often a record is sent at most. */
 const MAX_TRIES = 6;
+/** Shortest wait before the second try, ms. The wait before each further try is twice as long. */
 const FIRST_DELAY_MS = 50;
 
 /**
- * Puts every record into the stream. Sends refused records again, with jittered backoff, for about 3 s at
- * most: senders give up after 30 s.
+ * Puts every record into the stream. Sends only the refused ones again, after random, growing waits, for
+ * about 3 s in total. Senders give up after 30 s.
  *
- * @throws {StreamUnavailableError} when the stream still refuses any (DESIGN.md, rule 1)
+ * @param random returns a number in [0, 1)
+ * @throws {StreamUnavailableError} when the stream still refuses some (DESIGN.md, rule 1)
  */
 export async function putRecords(
   client: KinesisClient,
@@ -39,7 +43,7 @@ export async function putRecords(
   }
 }
 
-/** Makes one call. @returns the records that the stream refused */
+/** Makes one call of PutRecords. Returns the records that the stream has refused. */
 async function putCall(client: KinesisClient, stream: string, records: readonly OutgoingRecord[]) {
   const { FailedRecordCount, Records } = await client.send(
     new PutRecordsCommand({
@@ -51,7 +55,7 @@ async function putCall(client: KinesisClient, stream: string, records: readonly 
   return records.filter((_, i) => Records?.[i]?.SequenceNumber === undefined);
 }
 
-/** Cuts records into calls within Kinesis' limits, in their order. */
+/** Divides records, in order, into calls within Kinesis' limits. */
 export function cutCalls(records: readonly OutgoingRecord[]): OutgoingRecord[][] {
   const calls: OutgoingRecord[][] = [];
   let bytes = 0;

@@ -9,16 +9,16 @@ import { noteUnpacked, type PackedLayout, unpackLayout } from '../model/packed-l
 import { MAX_PARTITIONS } from '../model/placement';
 import { CRC_BYTES, HEADER_BYTES, MAGIC, type StreamRecord, VERSION } from './record';
 
-/** This release cannot read a record, now or later. The ingester puts such a record into quarantine. */
+/** A record that this release can never read. The ingester puts it into quarantine. */
 export class MalformedRecordError extends Error {
   override readonly name = 'MalformedRecordError';
 }
 
-/** The smallest frame: a timestamp (8 bytes), a presence flag (1) and one value (8). */
+/** Bytes of the smallest frame: a timestamp (8), a presence flag (1) and one value (8). */
 const MIN_FRAME_BYTES = 17;
 
 /**
- * Decodes a record. The frames' values are views of `bytes`, not copies.
+ * Decodes a record. The values of its frames are views of `bytes`, not copies.
  *
  * @throws {MalformedRecordError} when the bytes are not a record of the format version that this release
  *   reads
@@ -40,6 +40,7 @@ export function decodeRecord(bytes: Uint8Array): StreamRecord {
   }
 }
 
+/** Returns a record's bytes after its CRC-32, which must match them. */
 function checkedBody(bytes: Uint8Array): Uint8Array {
   const reader = new ByteReader(bytes, HEADER_BYTES);
   const stored = reader.bytes(CRC_BYTES).readUInt32LE();
@@ -49,7 +50,9 @@ function checkedBody(bytes: Uint8Array): Uint8Array {
   return body;
 }
 
-/** Returns a record's layout. Verifies its bytes unless the cache has an equal layout. */
+/**
+ * Returns a layout in a record. Verifies its bytes, unless this instance has verified an equal layout before.
+ */
 function packedLayout(idBytes: Uint8Array, packed: Buffer): PackedLayout {
   const id = idText(idBytes);
   const cached = checkedLayout(id);
@@ -59,7 +62,7 @@ function packedLayout(idBytes: Uint8Array, packed: Buffer): PackedLayout {
   if (!found.equals(idBytes))
     throw new MalformedBytesError(`the record says layout ${id}, its bytes are layout ${idText(found)}`);
   const hashes = checkLayout(bytes);
-  // A copy, because a view would keep the whole record in memory.
+  // Copy the bytes, because a view would keep the whole record in memory.
   const layout = { id, idBytes: found, seriesCount: hashes.length, packed: new Uint8Array(packed) };
   noteUnpacked(id, bytes);
   noteChecked(layout, hashes);
@@ -91,7 +94,9 @@ function decodeBody(reader: ByteReader): StreamRecord {
   return deletions.length === 0 ? { tenant, partition, groups } : { tenant, partition, groups, deletions };
 }
 
-/** Reads a frame's presence map. @returns undefined when all series are present */
+/**
+ * Reads the presence map of a frame (codec/presence.ts). Returns undefined if it has values of all series.
+ */
 function decodePresence(reader: ByteReader, seriesCount: number): Uint8Array | undefined {
   const flag = reader.byte();
   if (flag === 0) return undefined;

@@ -4,8 +4,8 @@ import type { SourceDeletion } from '../model/deletion';
 import type { PackedLayout } from '../model/packed-layout';
 
 /**
- * A stream record holds everything that is needed to rebuild the later tiers, except the version, which the
- * stream adds (DESIGN.md, rule 6).
+ * The format of a record in the stream. A record has everything that is needed to rebuild the later tiers,
+ * except its version, which the stream adds (DESIGN.md, rule 6).
  *
  *     'H' 'R'  magic
  *     byte     format version, 1
@@ -21,25 +21,27 @@ import type { PackedLayout } from '../model/packed-layout';
  *       16 bytes source id, byte 0 for one name or 1 for a prefix of names, text name or prefix
  *       int64 from, int64 to: ms, half-open
  *
- * Only layouts are compressed. An instance packs and checks a layout once in its life. Compressing the values
- * of one timestamp would not reduce the number of 25 KB units that Kinesis bills.
+ * Only layouts are compressed. An instance of post compresses a layout once in its life, and an instance of
+ * the ingester checks it once. Compressing the values of one timestamp would not reduce the units of 25 KB
+ * that Kinesis bills.
  *
- * All groups of a record lie in its partition. No two frames have a value for the same series and timestamp.
- * The deletions of a record are older than its samples.
+ * All groups of a record lie in its partition. No two frames have a value of the same series and timestamp.
+ * The deletions of a record do not delete its own samples.
  */
 export interface RecordFrame {
+  /** ms since epoch. */
   readonly timestamp: number;
-  /**
-   * Presence map of the series that the frame has values of (codec/presence.ts). Absent: it has values of all
-   * series.
-   */
+  /** Map of the layout's series that the frame has values of (codec/presence.ts); absent if it has all. */
   readonly presence?: Uint8Array;
-  /** 8 raw little-endian bytes for each series that is present. */
+  /** 8 raw little-endian bytes for each series that the frame has a value of. */
   readonly values: Uint8Array;
 }
 
+/** Frames of one group, all in one layout. */
 export interface RecordGroup {
+  /** The 16 bytes of the id of the source, or of its pool. */
   readonly sourceIdBytes: Uint8Array;
+  /** The source is split into `2 ** splitBits` groups, of which this is the one numbered `splitIndex`. */
   readonly splitBits: number;
   readonly splitIndex: number;
   readonly layout: PackedLayout;
@@ -50,11 +52,11 @@ export interface StreamRecord {
   readonly tenant: string;
   readonly partition: number;
   readonly groups: readonly RecordGroup[];
-  /** Absent when there are none. */
+  /** Absent if the record has none. */
   readonly deletions?: readonly SourceDeletion[];
 }
 
-/** Most bytes of a record's body. Below Kinesis' limit of 1 MiB even when nothing compresses. */
+/** Most bytes of the groups in a record. With everything around them it stays below 1 MiB, Kinesis' limit. */
 export const MAX_BODY_BYTES = 900_000;
 export const MAGIC = Buffer.from('HR');
 export const VERSION = 1;
@@ -62,10 +64,10 @@ export const HEADER_BYTES = MAGIC.length + 1;
 export const CRC_BYTES = 4;
 
 /**
- * Encodes groups of one partition in one or more records, each below the stream's limit.
+ * Encodes groups of one partition as one or more records, each below the stream's limit.
  *
- * @throws {RangeError} when a single frame with its layout exceeds a record; the limits on groups are far
- *   below that
+ * @throws {RangeError} when a single frame with its layout exceeds a record, which the bounds of groups
+ *   exclude
  */
 export function encodeRecords(tenant: string, partition: number, groups: readonly RecordGroup[]): Buffer[] {
   const records: Buffer[] = [];
@@ -126,7 +128,9 @@ export function encodeRecord(record: StreamRecord): Buffer {
   return bytes;
 }
 
-/** Estimates a record's size. The result tends to be too high, so that the writer's buffer need not grow. */
+/**
+ * Estimates the size of a record, rather too high than too low, so that the writer need not grow its buffer.
+ */
 function estimatedBytes({ groups }: StreamRecord): number {
   let bytes = 1024;
   for (const { layout, frames } of groups)

@@ -7,10 +7,10 @@ import { type OutgoingRecord, partitionKeyOf } from './outgoing';
 import { encodeRecords, type RecordFrame, type RecordGroup } from './record';
 
 /**
- * Encodes a request's rows as records, split by partition and group.
+ * Encodes the rows of a request as records, each for one partition.
  *
- * @param sources must have gone through {@link Pools.settle}, which finds their pools; sources without a pool
- *   get groups of their own
+ * @param sources call {@link Pools.settle} with them before, to find their pools. A source without a home
+ *   gets groups of its own
  */
 export function rowRecords(tenant: Tenant, sources: Iterable<SourceRows>): OutgoingRecord[] {
   const byPartition = new Map<number, RecordGroup[]>();
@@ -43,7 +43,7 @@ export function rowRecords(tenant: Tenant, sources: Iterable<SourceRows>): Outgo
   );
 }
 
-/** Gathers the rows of the sources that share a home. */
+/** Gathers the rows of sources that share a home: the sources of one pool, or a single source. */
 function rowsByHome(sources: Iterable<SourceRows>): Map<Home, (readonly SourceRow[])[]> {
   const byHome = new Map<Home, (readonly SourceRow[])[]>();
   for (const [source, rows] of sources) {
@@ -55,7 +55,10 @@ function rowsByHome(sources: Iterable<SourceRows>): Map<Home, (readonly SourceRo
   return byHome;
 }
 
-/** Joins rows with equal timestamps into one row. A generator, because a request may have 65,536 rows. */
+/**
+ * Joins the rows of several sources that have equal timestamps. It is a generator, because a request may have
+ * 65,536 rows.
+ */
 function* joined(rowsOfSources: readonly (readonly SourceRow[])[]): Generator<SourceRow> {
   if (rowsOfSources.length === 1) {
     yield* rowsOfSources[0]!;
@@ -74,7 +77,7 @@ function* joined(rowsOfSources: readonly (readonly SourceRow[])[]): Generator<So
     const series = new Int32Array(count);
     const values = new BigUint64Array(count);
     let at = 0;
-    // Rows have few series each, so a loop is cheaper than copying through views.
+    // The rows have few series each, so a loop is faster than making views to copy them.
     for (const row of rows)
       for (let i = 0; i < row.series.length; i++, at++) {
         series[at] = row.series[i]!;

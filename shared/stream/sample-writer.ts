@@ -10,8 +10,8 @@ import { putRecords } from './put';
 import { rowRecords } from './row-records';
 
 /**
- * How long a sender whose tenant is at its limit of series is told to wait before it tries again, in ms. It
- * is an hour, because once an hour, series without samples for a day are removed from the count.
+ * How long a sender should wait if its tenant is at its limit of series, in ms. Once an hour, series without
+ * samples for a day are removed from the count.
  */
 const SERIES_RETRY_MS = 3_600_000;
 
@@ -24,17 +24,18 @@ export interface SampleWriterDependencies {
   readonly pools: Pools;
 }
 
-/** Writes rows into the stream, and counts them for their tenant. */
+/** Puts rows into the stream, within the tenant's limit of series, and counts them in the tenant's usage. */
 export class SampleWriter {
   constructor(private readonly dependencies: SampleWriterDependencies) {}
 
   /**
-   * Returns once every accepted sample is in the stream (DESIGN.md, rule 1). A tenant at its limit of series
-   * may only send samples of known series; the others are dropped.
+   * Puts rows into the stream. Returns once every accepted sample is there (DESIGN.md, rule 1). If the tenant
+   * is at its limit of series, drops the samples of new series.
    *
-   * @param samples the number of samples in `sources`
-   * @returns the number of samples dropped because of the limit of series
-   * @throws {SeriesLimitError} when the limit leaves no sample, or the look-ups of sources are used up
+   * @param samples number of samples in `sources`
+   * @returns number of samples that were dropped
+   * @throws {SeriesLimitError} when all samples would be dropped, or too many sources had to be looked up to
+   *   tell which series are new
    * @throws {StreamUnavailableError} when the stream does not take all records
    */
   async write(tenant: Tenant, sources: readonly SourceRows[], samples: number): Promise<number> {
@@ -54,10 +55,10 @@ export class SampleWriter {
   }
 
   /**
-   * Puts rows into the stream without checking the tenant's limits or counting usage, as an operator's import
-   * does.
+   * Puts rows into the stream, and neither checks the tenant's limits nor counts usage. Operators' imports
+   * use it.
    *
-   * @returns the number of bytes of each record
+   * @returns the bytes of each record
    * @throws {StreamUnavailableError} when the stream does not take all records
    */
   async put(tenant: Tenant, sources: readonly SourceRows[]): Promise<number[]> {
