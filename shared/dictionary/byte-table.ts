@@ -1,27 +1,29 @@
 import { randomInt } from 'node:crypto';
 
-/** How far an entry may be from its own slot in the hash table. */
+/** How many slots of the hash table, from the one that its hash gives, an entry may be away. */
 const MAX_PROBES = 64;
-/** Most entries with equal hashes. A tenant can make many, and each look-up would compare them all. */
+/**
+ * Most entries with equal hashes that the table finds again. A tenant could make many, and a look-up compares
+ * all of them.
+ */
 const MAX_EQUAL = 8;
+/** Slots of an empty table. */
 const FIRST_SLOTS = 64;
 
 /**
- * An entry is a number: the index of its chunk times CHUNK_WORDS, plus the index of its first word in the
- * chunk.
+ * An entry is addressed by a number: the index of its memory chunk times CHUNK_WORDS, plus the index of its
+ * first word in the chunk.
  */
 const CHUNK_BITS = 16;
 const CHUNK_WORDS = 2 ** CHUNK_BITS;
 const CHUNK_MASK = CHUNK_WORDS - 1;
-/**
- * Words of the first chunk. Each further chunk has twice as many as the one before, up to {@link
- * CHUNK_WORDS}.
- */
+/** 32-bit words of the first chunk. Each further chunk has twice as many, up to {@link CHUNK_WORDS}. */
 const FIRST_WORDS = 1_024;
 
-/** Indexes of an entry's words. The entry's bytes follow them. */
+// Indexes of the words with which an entry begins. The bytes of the key follow them.
+/** Number of bytes of the key. */
 const LENGTH = 0;
-/** The entry that was looked up after this one; 0 when there is none. */
+/** The entry that was looked up after this one the last time; 0 if there is none. */
 const SUCCESSOR = 1;
 const SCOPE = 2;
 const PART = 3;
@@ -32,33 +34,37 @@ const HEADER_WORDS = 5;
 const LONG_BYTES = 64;
 
 /**
- * Maps byte strings to numbers. It stores them outside of the JavaScript heap: with an object for each of a
- * million series, garbage collection took a third of post's CPU time.
+ * A hash table from keys to numbers. A key is a byte string with two numbers, `scope` and `part`. Keys lie
+ * outside of the JavaScript heap: with an object for each of a million series, garbage collection took a
+ * third of post's CPU time.
  *
- * Senders send the same series every minute in the same order. So each look-up first compares the entry that
- * followed the previous one last time, which is nearly always right. Bytes are always compared, never only
- * hashes, because a tenant could make two byte strings with equal hashes. A key may include two numbers,
- * `scope` and `part`, besides its bytes.
+ * Senders send the same series every minute in the same order. So a look-up first tries the entry that
+ * followed the previous one the last time, which is nearly always right. It always compares bytes, because a
+ * tenant could make two byte strings with equal hashes.
  */
 export class ByteTable {
   private readonly words: Int32Array[] = [];
   private readonly chunks: Buffer[] = [];
   /** Number of words in use in the last chunk. */
   private used = 0;
-  /** Pairs of a hash and its entry; entry 0 marks a free slot. At most half of the slots are taken. */
+  /** Pairs of a hash and an entry; entry 0 marks a free slot. At most half of the slots are taken. */
   private slots = new Int32Array(2 * FIRST_SLOTS);
   private count = 0;
   /** The entry that was last found or added. */
   private last = 0;
-  /** Hash of the bytes that {@link find} failed to find last. */
+  /** Hash of the last key that {@link find} did not find in its first guess. */
   private missed = 0;
 
-  /** @param use called with each increase of the table's memory, bytes */
+  /** @param use called with each increase of the table's memory, in bytes */
   constructor(private readonly use: (bytes: number) => void) {
     use(this.slots.byteLength + 500);
   }
 
-  /** @returns the entry expected next, if its bytes are in `bytes` at `at`; else 0 */
+  /**
+   * Guesses the next entry, without knowing where its bytes end.
+   *
+   * @returns the entry that followed the previous one the last time, if `bytes` has its bytes at `at`; else 0
+   */
   guess(bytes: Buffer, at: number): number {
     const expected = this.expected();
     if (expected === 0) return 0;
@@ -69,7 +75,9 @@ export class ByteTable {
   }
 
   /**
-   * @returns the entry of the bytes from `start` to `end` with this `scope` and `part`; 0 when there is none
+   * Looks up a key: the bytes from `start` to `end`, with `scope` and `part`.
+   *
+   * @returns its entry; 0 if there is none
    */
   find(bytes: Uint8Array, start: number, end: number, scope = 0, part = 0): number {
     const expected = this.expected();
@@ -96,7 +104,7 @@ export class ByteTable {
 
   /**
    * Adds the key that the preceding {@link find} did not find. If all slots near the key's own are taken,
-   * later look-ups do not find the entry.
+   * later look-ups do not find the entry, and callers add the key again.
    *
    * @returns the entry
    */
@@ -165,6 +173,7 @@ export class ByteTable {
     return chunk * CHUNK_WORDS + at;
   }
 
+  /** Whether an entry has this key. */
   private isNamedBy(
     entry: number,
     scope: number,
@@ -182,12 +191,13 @@ export class ByteTable {
     const own = this.chunks[chunk]!;
     const first = 4 * (at + HEADER_WORDS);
     if (length >= LONG_BYTES) return own.compare(bytes, start, end, first, first + length) === 0;
-    // Compare from the end: consecutive keys often begin with the same bytes.
+    // Compare from the end, because similar keys often begin with the same bytes.
     let i = length - 1;
     while (i >= 0 && own[first + i] === bytes[start + i]) i--;
     return i < 0;
   }
 
+  /** Returns the entry that was looked up after the last one before; 0 if there is none. */
   private expected(): number {
     return this.last === 0 ? 0 : this.field(this.last, SUCCESSOR);
   }
@@ -196,6 +206,7 @@ export class ByteTable {
     return this.words[entry >> CHUNK_BITS]![(entry & CHUNK_MASK) + word]!;
   }
 
+  /** Notes that an entry was looked up after the last one. */
   private follow(entry: number): void {
     const { last } = this;
     if (last !== 0) this.words[last >> CHUNK_BITS]![(last & CHUNK_MASK) + SUCCESSOR] = entry;
@@ -204,16 +215,18 @@ export class ByteTable {
 }
 
 /**
- * Returns the first slot for a hash. Uses its upper bits, because the lower bits of a product depend on lower
- * bits only.
+ * Returns the slot at which the search for a hash begins. Uses the upper bits of the hash, which depend on
+ * all bits of its factors. The lower bits depend on lower bits alone.
+ *
+ * @param mask number of slots, a power of two, less 1
  */
 export function firstSlot(hash: number, mask: number): number {
   return hash >>> Math.clz32(mask);
 }
 
 /**
- * @returns the index of a free slot for an entry of this hash; undefined when all near slots are taken, or
- *   too many have the same hash
+ * Returns the index of a free slot for an entry with a hash. Returns undefined if all slots within reach are
+ * taken, or {@link MAX_EQUAL} entries have the same hash.
  */
 function freeSlot(slots: Int32Array, hash: number): number | undefined {
   const mask = slots.length / 2 - 1;
@@ -227,7 +240,9 @@ function freeSlot(slots: Int32Array, hash: number): number | undefined {
   return undefined;
 }
 
-/** Doubles the slots. Entries without a free slot near their own are dropped. */
+/**
+ * Returns twice as many slots with the same entries. Drops entries for which there is no slot within reach.
+ */
 function twiceAsMany(old: Int32Array): Int32Array<ArrayBuffer> {
   const slots = new Int32Array(2 * old.length);
   for (let at = 0; at < old.length; at += 2) {
@@ -240,7 +255,9 @@ function twiceAsMany(old: Int32Array): Int32Array<ArrayBuffer> {
   return slots;
 }
 
-/** Random for each process, so that senders cannot choose bytes whose hashes collide. */
+/**
+ * An odd factor of hashes, random for each process, so that senders cannot choose bytes whose hashes collide.
+ */
 export const MULTIPLIER = randomInt(2 ** 32) | 1;
 
 function hashOf(bytes: Uint8Array, start: number, end: number, scope: number, part: number): number {
@@ -248,14 +265,14 @@ function hashOf(bytes: Uint8Array, start: number, end: number, scope: number, pa
   return Math.imul(byteHash(bytes, start, end) ^ numbers ^ (numbers >>> 15), MULTIPLIER);
 }
 
-/** Computes a 32-bit FNV-1a over four bytes at a time, from `start` to `end`. */
+/** Hashes the bytes from `start` to `end`: a 32-bit FNV-1a that takes four bytes at a time. */
 export function byteHash(bytes: Uint8Array, start: number, end: number): number {
   let hash = 0x811c9dc5 ^ (end - start);
   let at = start;
   for (; at + 4 <= end; at += 4) {
     const word = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
     hash = Math.imul(hash ^ word, 0x01000193);
-    // Mix upper bits into lower ones: the lower bits of a product depend on lower bits only.
+    // Mix upper bits into the lower ones. In the product, lower bits depend on lower bits alone.
     hash ^= hash >>> 15;
   }
   for (; at < end; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);

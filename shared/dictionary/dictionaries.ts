@@ -3,8 +3,8 @@ import type { Id } from '../model/id';
 import { SeriesDictionary } from './series-dictionary';
 
 /**
- * The dictionaries of an instance, one for each tenant, within one memory budget. To make room, the largest
- * is dropped, so that a tenant with few series does not suffer from others.
+ * The dictionaries of an instance of post, one for each tenant, within one budget of memory. To make room, it
+ * drops the largest one, so that tenants with few series keep theirs.
  */
 export class SeriesDictionaries {
   private readonly byTenant = new Map<Id, SeriesDictionary>();
@@ -12,14 +12,14 @@ export class SeriesDictionaries {
 
   constructor(private readonly budget: CacheBudget) {}
 
-  /** Approximate memory of all dictionaries. */
+  /** Approximate memory of all dictionaries, in bytes. */
   get bytes(): number {
     return this.usedBytes;
   }
 
   /**
-   * Returns the dictionary for a tenant's request. First drops dictionaries if earlier requests have exceeded
-   * the budget.
+   * Returns the dictionary for a request of a tenant. Drops dictionaries first, if all together exceed the
+   * budget.
    */
   of(tenantId: Id): SeriesDictionary {
     while (this.usedBytes > this.budget.bytes) this.forgetLargest();
@@ -42,7 +42,7 @@ export class SeriesDictionaries {
     if (largest === undefined) return;
     this.byTenant.delete(largest.tenantId);
     this.usedBytes -= largest.bytes;
-    // A request in progress may still add to the dropped dictionary.
+    // A request in progress may still use the dropped dictionary. Do not count what it adds.
     largest.onUse = undefined;
   }
 }

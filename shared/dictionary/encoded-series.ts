@@ -2,12 +2,16 @@ import type { Labels } from '../model/labels';
 import { ByteTable } from './byte-table';
 import type { SeriesDictionary, SeriesNames } from './series-dictionary';
 
-/** @throws {InvalidSeriesError} when the bytes name no valid series */
+/**
+ * A protocol's decoder: returns the labels of the series that a key names.
+ *
+ * @throws {InvalidSeriesError} when the key names no valid series
+ */
 type DecodeLabels = (bytes: Buffer, start: number, end: number, scope: number, part: number) => Labels;
 
 /**
- * Finds a protocol's series by the bytes with which senders name them. A key also has a `scope` and a `part`,
- * whose meaning the protocol defines.
+ * Finds series by the bytes with which senders of one protocol name them, so that post need not decode the
+ * bytes again. A key also has two numbers, `scope` and `part`, whose meaning the protocol defines.
  */
 export class EncodedSeries implements SeriesNames {
   private readonly table: ByteTable;
@@ -21,16 +25,17 @@ export class EncodedSeries implements SeriesNames {
     this.namer = dictionary.addNames(this);
   }
 
-  /** @returns the series' number; 0 when it is unknown */
+  /** Returns the number of the series that a key names; 0 if the key is unknown. */
   find(bytes: Buffer, start: number, end: number, scope = 0, part = 0): number {
     const entry = this.table.find(bytes, start, end, scope, part);
     return entry === 0 ? 0 : this.table.valueOf(entry);
   }
 
   /**
-   * Adds the series that the preceding {@link find} did not find.
+   * Adds the key that the preceding {@link find} did not find, and its series, if the dictionary lacks it.
    *
-   * @throws {InvalidSeriesError} when the bytes name no valid series, or its labels are too long
+   * @returns the number of the series
+   * @throws {InvalidSeriesError} when the key names no valid series, or its labels are too long
    */
   add(bytes: Buffer, start: number, end: number, scope = 0, part = 0): number {
     const { dictionary } = this;

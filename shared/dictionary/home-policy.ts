@@ -1,79 +1,82 @@
 /**
- * How a home (home.ts) makes and bounds its unions, and when it starts them again.
+ * How a home (home.ts) makes and bounds its unions, and when it starts again without unions. A union is a set
+ * of series that come in the same rows and share a layout.
  *
- * Every record of a row has the layout of the row's union. A union with many more series than its rows
- * therefore wastes bytes. Unions with too few series are also bad: each place where a sender cuts its
- * requests makes another union, with a layout that every store keeps.
+ * Every record of a row has the layout of its union. So a union that has many more series than its rows
+ * wastes bytes. Unions with too few series are bad too. Each place at which a sender cuts its requests then
+ * makes another union, with a layout that every store keeps.
  */
 export interface HomePolicy {
-  /** Bounds of one union. Growing a union costs as much as its size. */
+  /** Bounds of one union. Growing it makes new layouts of all its series. */
   readonly union: {
+    /** Most series. */
     readonly series: number;
-    /** Bytes of its series' label keys. */
+    /** Most bytes of the label keys of its series. */
     readonly keyBytes: number;
+    /** How often it may grow. */
     readonly growths: number;
   };
   /**
-   * Bounds of a home. A home that would exceed them drops its unions, and its rows have layouts of their own
-   * until `unionMs` ends.
+   * Bounds of a home. A home that would exceed them drops its unions. Until `unionMs` has passed, its rows
+   * have layouts of their own.
    */
   readonly home: { readonly unions: number; readonly groups: number };
   /**
-   * Span of sample timestamps after which all unions start again, ms. Series that are no longer sent then
-   * disappear from the unions. Starting again costs a new layout for each source, so the span is several
-   * hours.
+   * How much sample time may pass until a home drops all unions and starts again, ms. Series that are no
+   * longer sent then disappear from the unions. Starting again costs a new layout for each source, so it
+   * takes several hours.
    */
   readonly unionMs: number;
   /**
-   * When unions start again because their rows are sparse, as happens when a Prometheus adds sending queues.
+   * When a home starts again because its rows are sparse, as happens when a Prometheus adds sending queues.
    */
   readonly sparse: {
     /**
-     * A row is sparse when it has less than this share of its union's series. If four queues shared one
-     * union, each row would have a quarter.
+     * A row is sparse if it has less than this share of its union's series. If four queues shared one union,
+     * each row would have a quarter.
      */
     readonly share: number;
     /**
-     * Number of sparse rows, minus the other rows, after which the unions start again. Not at the first one,
-     * since a sender may change its series gradually.
+     * The home starts again once a union has had this many more sparse rows than other rows. It does not at
+     * the first one, since a sender may change its series gradually.
      */
     readonly rows: number;
     /**
-     * Each restart multiplies the number of sparse rows for the next one by this, so that a sender of small
-     * random rows does not cause restarts for ever.
+     * Factor by which `rows` grows with each start, so that a sender of small random rows does not cause
+     * starts for ever.
      */
     readonly patience: number;
-    /**
-     * After a restart, a union has at most this many times the series of the largest row, but `series` are
-     * always allowed.
-     */
+    /** After such a start, a union has at most this many times the series of the largest row before. */
     readonly rowsAUnion: number;
-    /** Number of series that a union may always have after a restart. */
+    /** Series that a union may have after such a start in any case. */
     readonly series: number;
   };
   /**
-   * When the groups of a home count as crowded: when they have on average this many times the series, or the
-   * bytes of labels, that `splitBitsFor` allows in one layout. Without this, many queues of one target could
-   * put tens of thousands of series into a group.
+   * When the groups of a home count as crowded, so that new unions are split into more groups. Without this,
+   * many queues of one target could put tens of thousands of series into a group.
    */
   readonly crowded: {
+    /**
+     * They are crowded with, on average, this many times the series that `splitBitsFor` allows in one layout.
+     */
     readonly series: number;
+    /** They are crowded with, on average, this many times the bytes of labels that `splitBitsFor` allows. */
     readonly keyBytes: number;
-    /** Most additional split bits for the unions of a crowded home. Each bit halves the series of a frame. */
+    /** Most split bits that crowded unions get in addition. Each bit doubles the number of groups. */
     readonly bits: number;
   };
   /** Bounds of what one request may cost: see {@link Allowance}. */
   readonly request: {
-    /** Rows with less than this share of their unions' series use up `bytes`. */
+    /** Rows with less than this share of their unions' series are small: they use up `bytes`. */
     readonly smallShare: number;
     /**
-     * Bytes of layouts that small rows may take. Without this bound, a hostile request could make megabytes
-     * of layouts for a few samples.
+     * Bytes of layouts that the small rows of a request may take in its records. Without this bound, a
+     * hostile request could cause megabytes of layouts for a few samples.
      */
     readonly bytes: number;
     /**
-     * Series that growing unions may encode again. Without this bound, 900 lines with 300 new fields each, of
-     * 16 hosts, took 30 s.
+     * Series that a request may cause to be encoded again, in unions that grow. Without this bound, 900 lines
+     * of 16 hosts with 300 new fields each took 30 s.
      */
     readonly series: number;
   };
@@ -88,15 +91,15 @@ export const HOME_POLICY: HomePolicy = {
   request: { smallShare: 1 / 4, bytes: 1_000_000, series: 100_000 },
 };
 
-/** What the unions of one request may still cost. Rows use it up. */
+/** What is left of the bounds of one request: see {@link HomePolicy.request}. Its rows use it up. */
 export interface Allowance {
-  /** Bytes left for layouts of rows that have a small share of their unions' series. */
+  /** Bytes left for layouts of small rows. */
   bytes: number;
-  /** Series left for growth: when a row's new series join a union, its old series are encoded again. */
+  /** Series left that may be encoded again. */
   series: number;
 }
 
-/** Returns a request's initial allowance. */
+/** Returns the whole allowance of a request. */
 export function allowanceOf({ request: { bytes, series } }: HomePolicy = HOME_POLICY): Allowance {
   return { bytes, series };
 }

@@ -7,7 +7,7 @@ import type { SeriesDictionary } from './series-dictionary';
 import { layoutsOf, type SeriesLayout } from './series-layouts';
 import type { SourceRow } from './series-source';
 
-/** The values of a row that belong to one group. */
+/** The part of a row that belongs to one group of a home. The fields are those of a record's frame. */
 export interface GroupRow {
   readonly splitBits: number;
   readonly splitIndex: number;
@@ -17,32 +17,35 @@ export interface GroupRow {
 }
 
 /**
- * A series' position is `group * COLUMNS + column + 1`, where `group` is the group's number in the home; 0
- * means that it is in no union.
+ * The position of a series is `group * COLUMNS + column + 1`, with the group's number in the home and the
+ * series' column in the group's layout. It is 0 if the series is in no union.
  */
 const COLUMN_BITS = 12;
 const COLUMNS = 2 ** COLUMN_BITS;
-/** Marks a series that is being added to a union. */
+/** Position of a series that is being added to a union. */
 const ADDED = -1;
 
-/** Approximate memory of a home, a union, and a group without its layout, in bytes. */
+// Approximate memory of a home, a union and a group in bytes, each without its unions, groups or layout.
 const HOME_BYTES = 250;
 const UNION_BYTES = 200;
 const GROUP_BYTES = 700;
 
+/** A group of the home, with the layout that one union has in it. */
 interface Group extends SeriesLayout {
   readonly union: Union;
 }
 
-/** Series that come in the same rows, and share layouts. */
+/** A set of series that come in the same rows, and share layouts. */
 interface Union {
   readonly splitBits: number;
   readonly seriesCount: number;
+  /** Bytes of the label keys of its series. */
   readonly keyBytes: number;
+  /** How often it has grown. */
   readonly growths: number;
-  /** Numbers of the union's groups in the home. */
+  /** The numbers of its groups in the home. */
   readonly groups: number[];
-  /** Number of sparse rows minus the other rows, at least 0. */
+  /** Number of sparse rows less the number of other rows, at least 0: see {@link HomePolicy.sparse}. */
   sparseRows: number;
 }
 
@@ -50,36 +53,38 @@ type Size = Pick<Union, 'seriesCount' | 'keyBytes'>;
 const NOTHING: Size = { seriesCount: 0, keyBytes: 0 };
 
 /**
- * The place where series live: the groups of a source, or of a pool of sources. It divides their series into
- * unions of those that come in the same rows.
+ * The home of series: the groups of a source, or of a pool of sources. It divides the series into unions, and
+ * so chooses the layouts in which rows are written. A union is a set of series that come in the same rows.
  *
  * Senders may cut their requests at any place, and a layout for each cut would cost more than the samples. So
- * a row is written in the layouts of its union, with a presence map unless the row has all series of the
- * layout. When a Prometheus distributes the series of a scrape over queues, each queue gets a union, because
- * its rows share no series with other queues. Its rows then need no presence map, except where a request ends
- * within a scrape. When any row may have any series, as in Telegraf's batches, all series are in one union
- * after a few requests. A row with series of two unions merges them.
+ * a row is written in the layouts of its union, with a presence map unless it has all of their series. If a
+ * row has series of two unions, they become one. If a Prometheus distributes the series of a scrape over
+ * queues, each queue gets a union, because its rows share no series with other queues. If any row may have
+ * any series, as in Telegraf's batches, all series are in one union after a few requests.
  *
- * When rows have become sparse, for example because a Prometheus has more queues than before, the unions
- * start again.
- *
- * Instances of post need not agree on unions, and unions are stored nowhere: an instance that knows fewer
- * series writes smaller layouts.
+ * If rows have become sparse, for example because a Prometheus has more queues than before, the home drops
+ * its unions and starts again. Instances of post need not agree on unions, and no store has them: an instance
+ * that knows fewer series writes smaller layouts.
  */
 export class Home {
+  /** Groups by number; undefined if the number is free. */
   private readonly groups: (Group | undefined)[] = [];
   private readonly freeGroups: number[] = [];
   private readonly unions = new Set<Union>();
+  /** The size of all unions together. */
   private total = NOTHING;
+  /** Whether the home has exceeded its bounds, so that rows have layouts of their own. */
   private isGivenUp = false;
+  /** Most series of a union. */
   private maxSeries: number;
-  /** Number of sparse rows after which the unions start again. */
+  /** Number of sparse rows at which the home starts again: see {@link HomePolicy.sparse}. */
   private maxSparseRows: number;
+  /** Number of samples in the largest row since the home last started again. */
   private largestRow = 0;
-  /** Timestamp of the first row since the unions last started. */
+  /** Timestamp of the first row since the home last started again, ms. */
   private beganMs: number | undefined;
 
-  /** @param id the source's or pool's id, from which the groups' ids are derived */
+  /** @param id id of the source or pool, from which the ids of its groups are derived */
   constructor(
     private readonly dictionary: SeriesDictionary,
     readonly id: Id,
@@ -91,8 +96,7 @@ export class Home {
   }
 
   /**
-   * Divides a row into the groups of its series' unions, after adding its new series to them; or, if that
-   * fails, into groups of its own.
+   * Divides a row into the groups of its series' unions or, if that is not allowed, into groups of its own.
    */
   split({ timestamp, series, values }: SourceRow, allowance: Allowance): GroupRow[] {
     this.beganMs ??= timestamp;
@@ -105,8 +109,9 @@ export class Home {
   }
 
   /**
-   * @returns undefined when the row must have layouts of its own: because the allowance is used up, and the
-   *   row is a small part of its unions or has new series; or because the home is too large
+   * Divides a row into the groups of its series' unions, after adding new series to them.
+   *
+   * @returns undefined if that is not allowed: the home has exceeded its bounds, or the allowance is used up
    */
   private splitByUnions(
     series: Int32Array,
@@ -126,10 +131,7 @@ export class Home {
     return finished;
   }
 
-  /**
-   * Puts a row's values into its series' groups, by the group's number. @returns undefined when a series is
-   * in no union
-   */
+  /** Divides a row's values by the number of their series' group. Undefined if a series is in no union. */
   private gather(series: Int32Array, values: BigUint64Array): Map<number, PartialRow> | undefined {
     const { positions } = this.dictionary;
     const rows = new Map<number, PartialRow>();
@@ -158,6 +160,7 @@ export class Home {
     return unions;
   }
 
+  /** Makes the groups' rows. Returns undefined if the row is small and the allowance is used up. */
   private finish(
     rows: ReadonlyMap<number, PartialRow>,
     unions: ReadonlySet<Union>,
@@ -179,10 +182,10 @@ export class Home {
   }
 
   /**
-   * Merges the unions of a row's series, and adds the row's new series. Unions that have grown too often, or
-   * would become too large, are left as they are.
+   * Merges the unions of a row's series, and adds the new series of the row. Leaves unions as they are that
+   * have grown too often, or would become too large.
    *
-   * @returns false when the allowance is used up, or there are too many unions
+   * @returns false if the allowance is used up, or the home would exceed its bounds
    */
   private learn(series: Int32Array, allowance: Allowance): boolean {
     const { positions } = this.dictionary;
@@ -193,7 +196,7 @@ export class Home {
       const each = series[i]!;
       const position = positions[each]!;
       if (position === 0) {
-        // Mark the series, because a row may contain it twice.
+        // Mark the series, because the row may have it twice.
         positions[each] = ADDED;
         addedRoom[count++] = each;
       } else if (position !== ADDED) together.add(this.groups[(position - 1) >> COLUMN_BITS]!.union);
@@ -205,9 +208,9 @@ export class Home {
   }
 
   /**
-   * Merges unions, and series that are in no union, into one union.
+   * Makes one union of several unions and of `added`, series that are in no union.
    *
-   * @returns false when the allowance is used up, or there are too many unions
+   * @returns false if the allowance is used up, or the home would exceed its bounds
    */
   private unite(together: ReadonlySet<Union>, added: Int32Array, allowance: Allowance): boolean {
     const { union: bounds, home: most, crowded } = this.policy;
@@ -286,6 +289,7 @@ export class Home {
     return bytes;
   }
 
+  /** Drops all unions. */
   private forget(): void {
     const { positions } = this.dictionary;
     for (const union of this.unions) {
@@ -295,7 +299,7 @@ export class Home {
     }
   }
 
-  /** Counts sparse rows, and starts the unions again when there are too many. */
+  /** Counts sparse rows, and starts again without unions if there are too many. */
   private watch(unions: ReadonlySet<Union>, samples: number): void {
     const { sparse, union: bounds } = this.policy;
     if (samples > this.largestRow) this.largestRow = samples;
@@ -312,7 +316,7 @@ export class Home {
     this.forget();
   }
 
-  /** Divides a row into groups whose layouts it shares with no other row. */
+  /** Divides a row into groups, in layouts that are made for this row alone. */
   private splitAlone(series: Int32Array, values: BigUint64Array): GroupRow[] {
     // If a series occurs twice, its last value counts.
     const bits = new Map<number, bigint>();
@@ -331,15 +335,20 @@ function sumOf(a: Size, b: Size): Size {
   return { seriesCount: a.seriesCount + b.seriesCount, keyBytes: a.keyBytes + b.keyBytes };
 }
 
-/** Gathers the values of a row that go into one group. */
+/** Collects the values of a row that go into one group. */
 class PartialRow {
   private readonly presence: Uint8Array;
-  /** Values by column. The buffer is reused: columns that are not present contain values of earlier rows. */
+  /**
+   * Values by column. Columns that are not present have values of earlier rows, since the buffer is reused.
+   */
   private readonly bits: BigUint64Array;
   /** Number of columns that are present. */
   private count = 0;
 
-  /** @param nth index among the partial rows that are in use at the same time; each has its own buffer */
+  /**
+   * @param columns number of series in the group's layout
+   * @param nth index among the partial rows that are in use at the same time; each index has a buffer
+   */
   constructor(
     private readonly columns: number,
     nth: number,
@@ -371,15 +380,12 @@ class PartialRow {
   }
 }
 
-/**
- * Reused buffer for a row's new series, since a new array for each row would be as much garbage as its
- * values.
- */
+/** Reused buffer for a row's new series. New arrays would be as much garbage as the values of rows. */
 let addedRoom = new Int32Array(1024);
 
 /**
- * Reused buffers for a row's values by column, one for each of its groups. New buffers for rows with few
- * values would take megabytes.
+ * Reused buffers for the values of a row by column, one for each of its groups. A row with few values may
+ * have large layouts, so new buffers for all rows would take megabytes.
  */
 const room: BigUint64Array[] = [];
 

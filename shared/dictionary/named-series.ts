@@ -7,43 +7,50 @@ import { ByteTable } from './byte-table';
 import type { SeriesDictionary, SeriesNames } from './series-dictionary';
 import type { SeriesSource } from './series-source';
 
-/** The labels of series other than their name: the tags of a line, or the host of a Mackerel metric. */
+/** Labels of series without their name: for example, the tags of a line, or the host of a Mackerel metric. */
 export interface LabelSet {
+  /** Number of the set in {@link NamedSeries}, from 0. */
   readonly number: number;
   readonly source: SeriesSource;
+  /** Its part of the hash of a series' labels: see `LabelsHash`, also for `keyBytes`. */
   readonly hash: number;
   readonly keyBytes: number;
   readonly labelCount: number;
+  /** Its entry in the table of label sets. */
   readonly entry: number;
 }
 
+/** A metric name. */
 interface Name {
+  /** The label `__name__` with this name. */
   readonly pair: Labels[number];
+  /** Its part of the hash of a series' labels: see `LabelsHash`, also for `keyBytes`. */
   readonly hash: number;
   readonly keyBytes: number;
 }
 
-/** The names of a layout's series, in the layout's order. */
+/** The names of the series of a layout, in the order of its columns. */
 interface NamesOfLayout {
   readonly encoded: EncodedNames;
-  /** For each column, the index of its series in the caller's order. */
+  /** For each column, the index of its series in the row. */
   readonly positions: Uint32Array;
-  /** Bytes that the names add to the {@link labelsKey} of all series. */
+  /** Bytes that the names take in the {@link labelsKey}s of all series. */
   readonly nameBytes: number;
 }
 
-/** Reused buffer for the names of one layout. {@link NamedSeries.layoutOf} makes no larger layouts. */
+/** Reused buffer for the names of one layout. {@link NamedSeries.layoutOf} makes no larger layout. */
 const namesRoom = new Int32Array(MAX_GROUP_SERIES);
 
-/** Approximate memory of a label set, and of a name, besides its bytes. */
+/** Approximate memory of a label set, in addition to its text, in bytes. */
 const SET_BYTES = 130;
+/** Approximate memory of a name, in addition to its text, in bytes. */
 const NAME_BYTES = 200;
-/** Bytes around a quoted name in a {@link labelsKey}: `["__name__",],`. */
+/** Bytes that a {@link labelsKey} has around a quoted name: `["__name__",],`. */
 const NAME_PAIR_BYTES = 14;
 
 /**
- * Series that are named by a label set and a metric name, each of which is stored once. All hosts of a fleet
- * have the same names, so their layouts share the encoding of the names.
+ * Series that a sender names by a label set and a metric name. Each set and each name is stored once. The
+ * hosts of a fleet have the same names, so the encoding of these names is shared by their layouts.
  */
 export class NamedSeries implements SeriesNames {
   private readonly namer: number;
@@ -51,9 +58,11 @@ export class NamedSeries implements SeriesNames {
   private readonly sets: LabelSet[] = [];
   private readonly nameTable: ByteTable;
   private readonly names: Name[] = [];
-  /** Layouts by the names' numbers, as bytes, in the order of a row. */
+  /** Names of layouts, by the numbers of the names in the order of a row, as a text of their bytes. */
   private readonly layouts = new Map<string, NamesOfLayout>();
+  /** The series that was looked up last. */
   private lastSeries = 0;
+  /** The label set whose labels were decoded last, and these labels. */
   private lastSet = -1;
   private lastLabels: Labels = [];
 
@@ -63,7 +72,11 @@ export class NamedSeries implements SeriesNames {
     this.nameTable = new ByteTable((bytes) => dictionary.use(bytes));
   }
 
-  /** @param labels sorted, without `__name__` */
+  /**
+   * Returns the label set with these labels, which the first call adds.
+   *
+   * @param labels sorted, without `__name__`
+   */
   setOf(labels: Labels): LabelSet {
     const key = Buffer.from(labelsKey(labels));
     const known = this.setTable.find(key, 0, key.length);
@@ -78,7 +91,10 @@ export class NamedSeries implements SeriesNames {
     return set;
   }
 
-  /** @returns the number of a metric name in UTF-8 */
+  /**
+   * Returns the number of a metric name, which the first call adds. The bytes from `start` to `end` are
+   * UTF-8.
+   */
   nameOf(bytes: Buffer, start: number, end: number): number {
     const known = this.nameTable.find(bytes, start, end);
     if (known !== 0) return this.nameTable.valueOf(known);
@@ -90,9 +106,14 @@ export class NamedSeries implements SeriesNames {
     return name;
   }
 
-  /** Returns the series' number in the dictionary. @param name result of {@link nameOf} */
+  /**
+   * Returns the number of a series in the dictionary, which the first call adds.
+   *
+   * @param name result of {@link nameOf}
+   */
   seriesOf(set: LabelSet, name: number): number {
-    // Try the next number first: senders repeat the order of their first request.
+    // Try the next number first: senders repeat the order of their first request, in which series were
+    // numbered.
     const next = this.lastSeries + 1;
     if (this.dictionary.isNamedBy(next, this.namer, set.number, name)) {
       this.lastSeries = next;
@@ -111,7 +132,12 @@ export class NamedSeries implements SeriesNames {
     return this.lastSeries;
   }
 
-  /** Numbers series of a label set. @param names numbers of names; the call replaces each with its series' number */
+  /**
+   * Numbers many series of one label set, like {@link seriesOf}.
+   *
+   * @param names numbers of names; the call replaces each by the number of its series
+   * @param areDistinct whether all names are known to differ, which makes the first series of a source faster
+   */
   numberAll(set: LabelSet, names: Int32Array, areDistinct: boolean): void {
     const areFirst = areDistinct && set.source.firstSeries === 0;
     for (let i = 0; i < names.length; i++)
@@ -147,10 +173,12 @@ export class NamedSeries implements SeriesNames {
   }
 
   /**
-   * Makes the layout of series, and returns it with the series in the order of its columns.
+   * Makes the layout of series, if they all have one label set, in which case the encoding of names can be
+   * shared.
    *
-   * @param series distinct
-   * @returns undefined unless there are at least two, all of one label set, that fit one group
+   * @param series numbers of distinct series
+   * @returns the layout, and the series in the order of its columns; undefined if there are fewer than two
+   *   series, if they have several label sets, or if they do not fit into one group
    */
   layoutOf(series: Int32Array): { readonly layout: PackedLayout; readonly series: Int32Array } | undefined {
     const { dictionary, namer } = this;
@@ -177,6 +205,7 @@ export class NamedSeries implements SeriesNames {
     return { layout: packLayout(encodeLayoutOf(labels, encoded)), series: ordered };
   }
 
+  /** Sorts and encodes the names of a layout. */
   private inOrder(names: Int32Array): NamesOfLayout {
     const all = Array.from(names, (name, i) => {
       const text = this.names[name]!.pair[1];

@@ -6,91 +6,91 @@ import { FreshLabels } from './fresh-labels';
 import type { Home } from './home';
 import { SeriesSource } from './series-source';
 
-/** The series cannot be stored, for the reason in the message. */
+/** A series cannot be stored. The message has the reason. */
 export class InvalidSeriesError extends Error {
   override readonly name = 'InvalidSeriesError';
 }
 
 /**
- * Most bytes of a series' label names and values. Together with `splitBitsFor`, this ensures that each layout
- * fits an item of the catalogue.
+ * Most bytes of the label names and values of a series. With this and `splitBitsFor`, each layout fits into
+ * an item of the catalogue.
  */
 export const MAX_SERIES_BYTES = 4_096;
 
 /**
- * Finds the labels of a series that it has added to a dictionary, by two numbers that it chose for the
- * series.
+ * A namer: adds series to a dictionary, and finds their labels again by two numbers that it has chosen for
+ * each. So the dictionary need not keep the labels.
  */
 export interface SeriesNames {
   labelsOf(first: number, second: number): Labels;
 }
 
-/** Index of a namer that no series has. A look-up with it compares labels only. */
+/** Index of a namer that no series has. A look-up with it finds series by their labels alone. */
 const UNNAMED = 255;
-/** There is no free slot for the series: {@link MAX_EQUAL} others have its hash. */
+/** Stands for a free slot if there is none for a series, because {@link MAX_EQUAL} others have its hash. */
 const CROWDED = -1;
+/** Number of series for which a new dictionary has room. */
 const FIRST_SERIES = 256;
 /**
- * Most series with the same hash that a look-up compares one by one. A tenant can construct many such series;
- * further ones are found by their label key in `crowded`.
+ * Most series with equal hashes that a look-up compares one by one. A tenant can construct many such series.
+ * Further ones are in `crowded`, by their label key.
  */
 const MAX_EQUAL = 8;
-/** Approximate memory of a source, or of an entry of a map, besides its text. */
+/** Approximate memory of a source, or of an entry of a map, in addition to its text, in bytes. */
 const OBJECT_BYTES = 150;
 
 const freshLabels = new FreshLabels();
 
 /**
- * Assigns numbers, from 1 on, to the series of a tenant that an instance of post knows. A label set has one
- * number, whatever protocol posts it and however it is encoded. Each protocol keeps tables in the dictionary
- * ({@link tables}) that map its encoding of a series to the number.
+ * The series of a tenant that an instance of post knows, numbered from 1 on. Equal labels have one number,
+ * whatever protocol they come by and however they are encoded. Each protocol keeps tables in the dictionary
+ * ({@link tables}), which map its encoding of a series to the number.
  *
- * A dictionary only grows, until the instance drops it as a whole. A request in progress keeps the dictionary
- * with which it began.
+ * A dictionary only grows. If it becomes too large, the instance drops it as a whole, and requests in
+ * progress go on with it.
  */
 export class SeriesDictionary {
-  /** Homes of pools, by the pool's id. */
+  /** The home of each pool, by the pool's id. */
   readonly homes = new Map<Id, Home>();
-  /** For each series, its position in its home (home.ts); 0 when it is in no union. */
+  /** For each series, its position in its home (home.ts); 0 if it is in no union. */
   positions = new Int32Array(FIRST_SERIES);
   private usedBytes = 0;
+  /** Number of series. */
   private count = 0;
+  /** Number of requests so far. */
   private requests = 0;
   /** For each series, the number of its source. */
   private sourceNumbers = new Int32Array(FIRST_SERIES);
-  /** For each series, its number of labels times 2^16, plus the number of bytes of their key. */
+  /** For each series, its number of labels times 2^16, plus the bytes of their key. */
   private sizes = new Int32Array(FIRST_SERIES);
-  /**
-   * For each series, the index of its namer in `names`, and the two numbers by which the namer finds its
-   * labels.
-   */
+  /** For each series, the index of its namer in `names`. */
   private namers = new Uint8Array(FIRST_SERIES);
+  /** For each series, the two numbers by which its namer finds its labels. */
   private firsts = new Int32Array(FIRST_SERIES);
   private seconds = new Int32Array(FIRST_SERIES);
-  /** For each series, the last request that contained it. */
+  /** For each series, the last request that had it. */
   private lastRequests = new Int32Array(FIRST_SERIES);
   /** For each series, the hash of its labels. */
   private hashes = new Int32Array(FIRST_SERIES);
-  /** Series in the order of their hashes; 0 marks a free slot. At most half of the slots are taken. */
+  /** Hash table of series, by the hash of their labels; 0 marks a free slot. At most half are taken. */
   private slots = new Int32Array(2 * FIRST_SERIES);
-  /**
-   * Series that did not fit into the slots because {@link MAX_EQUAL} others have their hash, by {@link
-   * labelsKey}.
-   */
+  /** Series for which there was no slot, because {@link MAX_EQUAL} others have their hash, by labels' key. */
   private readonly crowded = new Map<string, number>();
-  /** The free slot at which an unsuccessful {@link find} ended, or {@link CROWDED}. */
+  /** The free slot at which an unsuccessful {@link find} has ended, or {@link CROWDED}. */
   private freeSlot = CROWDED;
   private readonly names: SeriesNames[] = [];
-  /** Each protocol's tables, by class. */
+  /** The tables of each protocol, by their class. */
   private readonly ofProtocols = new Map<unknown, unknown>();
+  /** Sources by their number less 1. */
   private readonly sources: SeriesSource[] = [];
+  /** Numbers of sources, by the key of their labels. */
   private readonly sourceTable: ByteTable;
-  /** Entries in {@link sourceTable}, by source. */
+  /** The entry in {@link sourceTable} of each source, by its number less 1. */
   private readonly sourceEntries: number[] = [];
-  /** The source that was looked up last. Most series have the same source as the one before. */
+  /** The source that was looked up last. Most series have the same source as the series before. */
   private lastSource: readonly [labels: Labels, source: SeriesSource] | undefined;
 
-  /** Called with each change of the dictionary's memory, bytes; negative when it shrinks. */
+  /** Called with each change of the dictionary's memory, in bytes; negative if it shrinks. */
   onUse: ((bytes: number) => void) | undefined;
 
   constructor(readonly tenantId: Id) {
@@ -98,26 +98,23 @@ export class SeriesDictionary {
     this.use(FIRST_SERIES * BYTES_A_SERIES + 4_000);
   }
 
-  /** Approximate memory. */
+  /** Approximate memory, in bytes. */
   get bytes(): number {
     return this.usedBytes;
   }
 
-  /**
-   * Counts the memory of an object that lives no longer than the dictionary. @param bytes negative when
-   * memory is freed
-   */
+  /** Counts memory of an object that belongs to the dictionary; a negative number if it was freed. */
   use(bytes: number): void {
     this.usedBytes += bytes;
     this.onUse?.(bytes);
   }
 
-  /** Number of known series. */
+  /** Number of series, which is also the highest number of a series. */
   get size(): number {
     return this.count;
   }
 
-  /** Returns a protocol's tables, which the first call creates. */
+  /** Returns the tables of a protocol, which the first call creates. */
   tables<Tables>(Kind: new (dictionary: SeriesDictionary) => Tables): Tables {
     let tables = this.ofProtocols.get(Kind) as Tables | undefined;
     if (tables === undefined) {
@@ -127,17 +124,17 @@ export class SeriesDictionary {
     return tables;
   }
 
-  /** Adds a namer. @returns its index, for {@link nameBy} */
+  /** Adds a namer. Returns its index, for {@link nameBy}. */
   addNames(names: SeriesNames): number {
     return this.names.push(names) - 1;
   }
 
-  /** Begins a request, for {@link isFirstIn}. @returns the request's number */
+  /** Begins a request. Returns its number, for {@link isFirstIn}. */
   beginRequest(): number {
     return ++this.requests;
   }
 
-  /** Whether this is the first call for the series within the request. */
+  /** Whether this is the first call for a series within a request. */
   isFirstIn(request: number, series: number): boolean {
     if (this.lastRequests[series] === request) return false;
     this.lastRequests[series] = request;
@@ -145,8 +142,8 @@ export class SeriesDictionary {
   }
 
   /**
-   * Returns the number of a series. If it is greater than {@link size} before the call, the series is new,
-   * and the caller must set how its labels are found ({@link nameBy}).
+   * Returns the number of a series, which the first call adds. If the number is greater than {@link size} was
+   * before, the series is new, and the caller must call {@link nameBy}.
    *
    * @param labels sorted, with `__name__`
    * @throws {InvalidSeriesError} when they have more than {@link MAX_SERIES_BYTES}
@@ -168,10 +165,12 @@ export class SeriesDictionary {
   }
 
   /**
-   * The same as {@link numberOf}, for a series whose labels a {@link SeriesNames} finds by `first` and
-   * `second`. Builds the labels only when they must be compared.
+   * Does what {@link numberOf} does, for a series whose labels a namer finds by two numbers. Builds the
+   * labels only if they must be compared.
    *
-   * @param hash hash of the labels; see {@link LabelsHash}, also for `keyBytes`
+   * @param hash hash of the labels; see `LabelsHash`, also for `keyBytes`
+   * @param namer index of the namer
+   * @param first one of the numbers by which the namer finds the labels; `second` is the other
    */
   numberNamed(
     source: SeriesSource,
@@ -192,9 +191,9 @@ export class SeriesDictionary {
   }
 
   /**
-   * Assigns a number to one of a source's first series. The caller must make these calls consecutively and
-   * with different series. So the dictionary need not look up their hashes, which is most of the cost of a
-   * number. It indexes them later, when another method first adds a series to the source.
+   * Adds a series of a source that had none before these calls. The caller makes them one after the other,
+   * and each with another series. So the dictionary need not look whether it knows the series, which is most
+   * of the work. It puts them into the hash table later, when another method next looks for a series of it.
    */
   numberFirst(
     source: SeriesSource,
@@ -210,20 +209,20 @@ export class SeriesDictionary {
     return series;
   }
 
-  /** Indexes those series of a source that were added by {@link numberFirst}. */
+  /** Puts those series of a source into the hash table that {@link numberFirst} has added. */
   private index(source: SeriesSource): void {
     const { firstSeries, unindexed } = source;
     source.unindexed = 0;
     for (let series = firstSeries; series < firstSeries + unindexed; series++) {
       const labels = this.labelsOf(series);
       const { number: hash } = labelsHash.of(labels);
-      // This look-up fails, but finds a free slot.
+      // The look-up finds no series, but a free slot.
       this.find(hash, labels, UNNAMED, 0, 0);
       this.putIndex(hash, series, labels);
     }
   }
 
-  /** Indexes the series that the preceding {@link find} did not find. */
+  /** Puts the series into the hash table that the preceding {@link find} did not find. */
   private putIndex(hash: number, series: number, labels?: Labels): void {
     this.hashes[series] = hash;
     if (this.freeSlot !== CROWDED) {
@@ -235,14 +234,14 @@ export class SeriesDictionary {
     this.use(OBJECT_BYTES + key.length);
   }
 
-  /** Sets which namer finds the labels of a new series, and by which numbers. */
+  /** Sets the namer that finds the labels of a new series, and the two numbers for it. */
   nameBy(series: number, namer: number, first: number, second = 0): void {
     this.namers[series] = namer;
     this.firsts[series] = first;
     this.seconds[series] = second;
   }
 
-  /** Returns a series' labels, sorted, with `__name__`. */
+  /** Returns the labels of a series, sorted, with `__name__`. */
   labelsOf(series: number): Labels {
     return (
       freshLabels.get(this, series) ??
@@ -251,17 +250,18 @@ export class SeriesDictionary {
   }
 
   /**
-   * @returns the first of the two numbers by which `namer` finds a series' labels; -1 when another namer does
+   * Returns the first of the numbers by which `namer` finds the labels of a series; -1 if another namer does.
    */
   firstOf(series: number, namer: number): number {
     return this.namers[series] === namer ? this.firsts[series]! : -1;
   }
 
+  /** Returns the second of the numbers by which a namer finds the labels of a series. */
   secondOf(series: number): number {
     return this.seconds[series]!;
   }
 
-  /** Number of bytes of a series' {@link labelsKey}, without escape characters. */
+  /** Returns the bytes of a series' {@link labelsKey}, not counting escape characters. */
   keyBytesOf(series: number): number {
     return this.sizes[series]! & 0xffff;
   }
@@ -274,7 +274,7 @@ export class SeriesDictionary {
     return this.sources[this.sourceNumbers[series]! - 1]!;
   }
 
-  /** Returns the source of a series with these labels. @param labels with or without `__name__` */
+  /** Returns the source of series with these labels, which may lack `__name__`. The first call adds it. */
   sourceOf(labels: Labels): SeriesSource {
     const ofSource = sourceOf.labels(labels);
     const { lastSource } = this;
@@ -296,6 +296,7 @@ export class SeriesDictionary {
     return JSON.parse(this.sourceTable.bytesOf(this.sourceEntries[number - 1]!).toString()) as Labels;
   }
 
+  /** Whether a series has this namer and these numbers. */
   isNamedBy(series: number, namer: number, first: number, second: number): boolean {
     return (
       series <= this.count &&
@@ -306,8 +307,10 @@ export class SeriesDictionary {
   }
 
   /**
-   * @param labels undefined: the {@link SeriesNames} that added the series finds them.
-   * @returns the series' number; 0 when it is not indexed
+   * Looks a series up in the hash table, by its namer and numbers, or by its labels.
+   *
+   * @param labels if undefined, the namer finds them by its numbers
+   * @returns the number of the series; 0 if the table lacks it
    */
   private find(
     hash: number,
@@ -367,7 +370,7 @@ export class SeriesDictionary {
   }
 }
 
-/** Memory of one series in the arrays and in the slots, in bytes. */
+/** Memory of one series in the arrays and the hash table, in bytes. */
 const BYTES_A_SERIES = 7 * 4 + 1 + 8;
 
 function slotOf(hash: number, mask: number): number {

@@ -5,14 +5,21 @@ import { splitIndexOf } from '../model/placement';
 import { NamedSeries } from './named-series';
 import type { SeriesDictionary } from './series-dictionary';
 
-/** A layout, and the series of each of its columns. */
+/** A layout of one group, and the series of its columns. */
 export interface SeriesLayout {
+  /** Index of the group among the `2 ** splitBits` groups of the split. */
   readonly splitIndex: number;
   readonly layout: PackedLayout;
+  /** The number of each column's series. */
   readonly series: Int32Array;
 }
 
-/** Makes layouts of series, one for each group of the split. @param series distinct, in any order */
+/**
+ * Makes layouts of series: one for each group of the split, or several if they exceed the bounds of a layout.
+ *
+ * @param series numbers of distinct series, in any order
+ * @param splitBits the series are split by hash into `2 ** splitBits` groups
+ */
 export function layoutsOf(
   dictionary: SeriesDictionary,
   series: Int32Array,
@@ -26,7 +33,7 @@ export function layoutsOf(
       ? new Map([[0, ordered]])
       : Map.groupBy(ordered, ({ labels }) => splitIndexOf(labelsKey(labels), splitBits));
   return Array.from(bySplit).flatMap(([splitIndex, own]) =>
-    // Divide further: series that hash into one group may exceed the bounds of a layout.
+    // By chance, many series may hash into one group. Divide them further, into layouts within the bounds.
     cutSeries(own, ({ keyBytes }) => keyBytes).map((part) => ({
       splitIndex,
       layout: packSeries(part),
@@ -46,21 +53,22 @@ function labelledOf(dictionary: SeriesDictionary, series: number): LabelledSerie
 }
 
 /**
- * For each row length, the order into which the last row of this length was sorted. Targets of a fleet mostly
- * have the same order.
+ * For each number of series, the permutation that sorted the last list of this length. Targets of a fleet
+ * mostly send their series in the same order, so it often sorts the next list too.
  */
 const orders = new Map<number, Uint16Array>();
-/** These bounds limit the orders' memory to 8 MB. */
+/** Most permutations that are remembered. With {@link MAX_ORDERED}, they take at most 8 MB. */
 const MAX_ORDERS = 1_024;
+/** Most series of a list whose permutation is remembered. */
 const MAX_ORDERED = 4_096;
 
-/** Sorts series by {@link compareLabels}. First tries the order of the last row of the same length. */
+/** Sorts series by {@link compareLabels}. First tries the permutation of the last list of the same length. */
 function inOrder(all: readonly LabelledSeries[]): LabelledSeries[] {
   const order = orders.get(all.length);
   const guessed = order === undefined ? [] : Array.from(order, (at) => all[at]!);
   if (guessed.length > 0 && isOrdered(guessed)) return guessed;
-  // Sort a plain array: its sort, unlike that of a typed array, is fast on ordered runs, such as those from
-  // old unions.
+  // Sort a plain array. Unlike the sort of a typed array, its sort is fast if the list has ordered runs, as
+  // lists of old unions have.
   const at = Array.from(all, (_, i) => i).sort((a, b) => compareLabels(all[a]!.labels, all[b]!.labels));
   if (orders.size === MAX_ORDERS) orders.clear();
   if (at.length <= MAX_ORDERED) orders.set(at.length, Uint16Array.from(at));

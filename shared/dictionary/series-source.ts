@@ -3,43 +3,45 @@ import { sourceIdOf } from '../model/placement';
 import { Home } from './home';
 import type { SeriesDictionary } from './series-dictionary';
 
-/** A source of a tenant. A dictionary has one object for each source. */
+/** A source in a tenant's dictionary. There is one object for each source. */
 export class SeriesSource {
   /**
-   * Where the source's series live: in groups of its own, or in a pool's. Undefined until it is known; never
-   * changes afterwards.
+   * The home of the source's series: groups of its own, or those of a pool. Undefined until it is known; it
+   * never changes afterwards.
    */
   home: Home | undefined;
-  /** The source's first series; 0 when it has none. */
+  /** Number of the source's first series; 0 if it has none. */
   firstSeries = 0;
-  /** Number of series, counted from `firstSeries`, that are not in the dictionary's index yet. */
+  /** How many series, from `firstSeries` on, are not in the dictionary's hash table yet. */
   unindexed = 0;
 
   constructor(
     readonly dictionary: SeriesDictionary,
-    /** Counted from 1. */
+    /** Number of the source in the dictionary, from 1 on. */
     readonly number: number,
   ) {}
 
-  /** Decoded at each access. */
+  /** The labels that name the source. They are decoded at each access. */
   get labels(): Labels {
     return this.dictionary.labelsOfSource(this.number);
   }
 
-  /** Gives the source groups of its own, unless it has a home. */
+  /** Returns the source's home. If it has none, gives it groups of its own. */
   settle(): Home {
     this.home ??= new Home(this.dictionary, sourceIdOf(this.dictionary.tenantId, this.labels));
     return this.home;
   }
 }
 
-/** A row: some series of a source, by their numbers in the dictionary, and a value of each. */
+/** A row: values of some series of a source at one timestamp. */
 export interface SourceRow {
   /** ms since epoch. */
   readonly timestamp: number;
-  /** If a series occurs twice, its last value counts. */
+  /** Numbers of the series in the dictionary. If a series occurs twice, its last value counts. */
   readonly series: Int32Array;
-  /** The 8 bytes of each float64. As a JavaScript number, a NaN could lose its payload. */
+  /**
+   * The value of each series as the 8 bytes of a float64. A JavaScript number could change the bits of a NaN.
+   */
   readonly values: BigUint64Array;
 }
 
