@@ -3,20 +3,20 @@ import { DAY_MS } from './duration';
 import { type Cuts, SharedTimes } from './shared-times';
 
 /**
- * Aggregates a series by aligned steps of time.
+ * Aggregates the samples of a series by aligned steps of time.
  *
- * There is one definition, whatever a value is computed from. A step aggregates the longest of these grains
- * that divides it: days, which aggregate their hours; hours; minutes; otherwise its samples. Sums are sums of
- * sums in order of time, the minimum is the minimum of minima, the first value is the first of the first
- * values, and so on. So stored grains (rollups) give the same result, bit for bit, as the samples. Samples
- * must be ascending, with one for each timestamp.
+ * Stored rollups must give the same result, bit for bit, as the samples. Floating-point sums depend on the
+ * order of additions, so there is only one definition. A step aggregates grains, which are aligned days,
+ * hours or minutes: the longest ones that divide it. A day aggregates its hours; other grains aggregate their
+ * samples. A step that no grain divides aggregates its samples. Sums are sums of sums in order of time, the
+ * minimum is the minimum of minima, the first value is the first of the first values, and so on.
  *
  * Every sample counts, including stale markers, which are NaNs. A NaN makes its step's sum, average, minimum
  * and maximum NaN. Infinities are added according to IEEE 754. The minimum of 0 and -0 is -0; a sum is never
  * -0.
  */
 
-/** A series' samples, ascending in time. */
+/** The samples of a series, ascending in time, at most one for each timestamp. */
 export interface Samples {
   readonly timestamps: ArrayLike<number>;
   readonly values: ArrayLike<number>;
@@ -30,46 +30,42 @@ export const HOUR_MS = DAY_MS / 24;
 export const MINUTE_MS = HOUR_MS / 60;
 
 /**
- * Aggregates of each minute are stored only for groups whose series have, on average, a sample at shorter
- * intervals than this.
+ * Minute rollups are stored only for groups whose series have samples more often than this, on average, ms.
  */
 export const DENSE_INTERVAL_MS = 10_000;
 
 /**
- * Scales values so that their sum does not overflow. As a power of two, it changes nothing else, except
- * denormals.
+ * Factor for values, so that their sum does not overflow. It is a power of two, so it changes no other bits
+ * of a value, except of a denormal.
  */
 const SCALE = 2 ** -64;
 
-/** One aggregate of the grains of time that have samples, ascending. */
+/** One aggregate of a series, for each grain of time that has samples, ascending. */
 export interface Grains {
   /** The starts of the grains, ms since epoch. */
   readonly starts: ArrayLike<number>;
-  /** The aggregate of each grain; for `avg`, the sum. */
+  /** The aggregate of each grain; for `avg`, the sum of its samples. */
   readonly values: ArrayLike<number>;
   /**
-   * For `avg` and `sum`: the sums of values scaled by 2^-64. Undefined if every one is `values` times 2^-64,
-   * as it is for finite sums.
+   * For `avg` and `sum`, the sum of each grain's samples times 2^-64, which does not overflow. Undefined if
+   * all equal `values` times 2^-64, as they do if no sum overflows.
    */
   readonly scaled: ArrayLike<number> | undefined;
-  /** For `avg`: the number of samples in each grain. */
+  /** For `avg`, the number of samples in each grain; else empty. */
   readonly counts: ArrayLike<number>;
 }
 
-/**
- * Returns the length of the grains that a step is made of: a day, an hour, a minute, or undefined if it is
- * made of samples.
- */
+/** Returns the length of the grains that a step aggregates, ms; undefined if it aggregates samples. */
 export function storedGrainMs(stepMs: number): number | undefined {
   return [DAY_MS, HOUR_MS, MINUTE_MS].find((grainMs) => stepMs % grainMs === 0);
 }
 
 /**
- * Aggregates the samples of each aligned step, omitting steps without samples.
+ * Aggregates the samples of each aligned step. Leaves out steps without samples.
  *
- * @param stored further grains of length {@link storedGrainMs}; none may contain any of the samples
+ * @param stored grains from rollups, of length {@link storedGrainMs}, none of which may contain a sample
  * @param shared cache for the series of one answer
- * @returns samples at the starts of the steps
+ * @returns a sample at the start of each step
  */
 export function downsample(
   samples: Samples,
@@ -79,7 +75,7 @@ export function downsample(
   shared = new SharedTimes(),
 ): Samples {
   const grainMs = storedGrainMs(stepMs);
-  // With at most one sample a minute, aggregating into minutes would change nothing.
+  // If no minute has more than one sample, aggregating into minutes would change nothing.
   const isDirect =
     grainMs === MINUTE_MS && stored === undefined && shared.isSparse(samples.timestamps, MINUTE_MS);
   if (grainMs === undefined || isDirect)
@@ -89,7 +85,7 @@ export function downsample(
   return shownOf(stepMs === grainMs ? grains : foldGrains(grains, stepMs, aggregate, shared), aggregate);
 }
 
-/** Aggregates samples into minutes, hours or days, in the same way as for storing them. */
+/** Aggregates samples into minutes, hours or days, as rollups store them. */
 export function grainsIn(
   samples: Samples,
   grainMs: number,
@@ -100,7 +96,10 @@ export function grainsIn(
   return foldGrains(grainsOf(samples, HOUR_MS, aggregate, shared), grainMs, aggregate, shared);
 }
 
-/** Whether {@link storedGrains} can restore the sums. It cannot if the sum of finite values is infinite. */
+/**
+ * Whether a rollup can store grains, which has no `scaled` sums. It cannot if the sum of finite values is
+ * infinite.
+ */
 export function isStorable({ values, scaled }: Grains): boolean {
   if (scaled === undefined) return true;
   for (let i = 0; i < values.length; i++)
@@ -108,7 +107,7 @@ export function isStorable({ values, scaled }: Grains): boolean {
   return true;
 }
 
-/** Makes grains from the stored columns of an aggregate. */
+/** Makes grains from the columns that a rollup has of an aggregate. */
 export function storedGrains(
   aggregate: Aggregate,
   starts: ArrayLike<number>,
@@ -120,7 +119,7 @@ export function storedGrains(
 
 const NOTHING = new Float64Array(0);
 
-/** A list of grains that is being filled, up to the capacity it was created with. */
+/** A list of grains that is being filled. Its capacity is fixed. */
 class GrainList {
   private readonly startsOf: Float64Array;
   private readonly valuesOf: Float64Array;
@@ -143,7 +142,7 @@ class GrainList {
     if (this.scaledOf !== undefined) this.scaledOf[at] = value * SCALE;
   }
 
-  /** Sets the scaled sum of the last grain, where the sum given to {@link add} is not finite. */
+  /** Sets the scaled sum of the last grain, whose sum is not finite. */
   scaleLast(scaled: number): void {
     this.scaledOf ??= this.valuesOf.map((value) => value * SCALE);
     this.scaledOf[this.length - 1] = scaled;
@@ -161,7 +160,7 @@ class GrainList {
   }
 }
 
-/** Returns the sum of a grain's scaled values. */
+/** Returns the scaled sum of a grain. */
 function scaledOf({ values, scaled }: Grains, index: number): number {
   return scaled === undefined ? values[index]! * SCALE : scaled[index]!;
 }
@@ -203,10 +202,10 @@ function foldGrains(grains: Grains, grainMs: number, aggregate: Aggregate, share
 }
 
 /**
- * Aggregates the values within each cut.
+ * Aggregates the values of each grain.
  *
- * @param of returns the aggregate of values with indexes in `[first, end)`
- * @param scaledSum returns the sum of scaled values in such a range
+ * @param of returns the aggregate of the values with indexes in `[first, end)`
+ * @param scaledSum returns the scaled sum of such a range
  */
 function valuesIn(
   { starts, ends }: Cuts,
@@ -247,7 +246,7 @@ export function mergeGrains(a: Grains, b: Grains, aggregate: Aggregate, shared: 
   return merged.finish();
 }
 
-/** Joins grains of the same aggregate. Each part must begin after the previous one ends. */
+/** Joins lists of grains of one aggregate that follow one another in time. */
 export function joinGrains(parts: readonly Grains[], shared: SharedTimes): Grains {
   if (parts.length === 1) return parts[0]!;
   return {
@@ -262,10 +261,7 @@ export function joinGrains(parts: readonly Grains[], shared: SharedTimes): Grain
 
 const NO_GRAINS: Grains = { starts: NOTHING, values: NOTHING, scaled: undefined, counts: NOTHING };
 
-/**
- * One function for each aggregate. It aggregates the values with indexes in `[first, end)`, which must not be
- * empty.
- */
+/** How each aggregate is computed of the values with indexes in `[first, end)`, at least one. */
 const OF_SAMPLES: Readonly<
   Record<Aggregate, (values: ArrayLike<number>, first: number, end: number) => number>
 > = {
@@ -292,7 +288,7 @@ function sumOf(values: ArrayLike<number>, first: number, end: number): number {
   return sum;
 }
 
-/** Converts grains to samples at the grains' starts. */
+/** Returns grains as samples at their starts, with finite averages and sums. */
 function shownOf(grains: Grains, aggregate: Aggregate): Samples {
   const { starts, values, counts } = grains;
   if (aggregate !== 'avg' && aggregate !== 'sum') return { timestamps: starts, values };
@@ -300,11 +296,11 @@ function shownOf(grains: Grains, aggregate: Aggregate): Samples {
   for (let i = 0; i < shown.length; i++) {
     const sum = values[i]!;
     if (aggregate === 'avg')
-      // Use the scaled sum: a sum of huge values overflows, but their mean does not.
+      // If the sum of huge values overflows, use the scaled sum: their average need not overflow.
       shown[i] = Number.isFinite(sum) ? sum / counts[i]! : scaledOf(grains, i) / counts[i]! / SCALE;
     else {
       const finite = Number.isFinite(sum) ? sum : scaledOf(grains, i) / SCALE;
-      // Limit the value: JSON has no infinity.
+      // Return the largest number instead of an infinity, which JSON does not have.
       shown[i] = Math.max(-Number.MAX_VALUE, Math.min(finite, Number.MAX_VALUE));
     }
   }

@@ -1,17 +1,16 @@
-/** The bytes end too early, or contain an impossible length or number. */
+/** Bytes end too early, or have an impossible length or number. */
 export class MalformedBytesError extends Error {
   override readonly name = 'MalformedBytesError';
 }
 
-/** Freeing fewer bytes than this is not worth a call. */
+/** Fewest bytes that are worth a call to free them. */
 const MIN_FREED = 32 * 1024;
 
 /**
- * Frees the memory of bytes, which are empty afterwards. Does nothing for slices of larger buffers, such as
- * Node's pool. The caller must ensure that no other view of the buffer is in use.
+ * Frees the memory of bytes at once. They are empty afterwards. Does nothing if they are a slice of a larger
+ * buffer, such as Node's pool. The caller must ensure that nothing else uses the buffer.
  *
- * Without this, V8 collects the whole heap for every 64 MB of allocated buffers, even if most are
- * unreachable.
+ * Without this, V8 collects the whole heap for every 64 MB of buffers that are allocated.
  */
 export function freeBytes({ buffer, length }: Uint8Array): void {
   if (length < MIN_FREED || length !== buffer.byteLength || !(buffer instanceof ArrayBuffer)) return;
@@ -19,12 +18,12 @@ export function freeBytes({ buffer, length }: Uint8Array): void {
 }
 
 /**
- * Longest text, in characters, that is written faster by a loop than by the buffer's own writer. Its length
- * fits one byte.
+ * Longest text, in characters, that a loop writes faster than the buffer's own method. Its length fits one
+ * byte.
  */
 const SHORT_TEXT = 48;
 
-/** Writes the small binary formats (layouts, records) into a growing buffer. */
+/** Writes binary formats, such as layouts and records, into a growing buffer. */
 export class ByteWriter {
   private buffer: Buffer;
   private end = 0;
@@ -33,6 +32,7 @@ export class ByteWriter {
     this.buffer = Buffer.allocUnsafe(initialBytes);
   }
 
+  /** Bytes written so far. */
   get length(): number {
     return this.end;
   }
@@ -50,7 +50,7 @@ export class ByteWriter {
     return this;
   }
 
-  /** Unsigned LEB128, 0 to 2^53 - 1. */
+  /** Writes an integer from 0 to 2^53 - 1 in unsigned LEB128. */
   uvarint(value: number): this {
     this.reserve(8);
     let rest = value;
@@ -70,7 +70,7 @@ export class ByteWriter {
     return this;
   }
 
-  /** Writes length-prefixed UTF-8. */
+  /** Writes a text: its length in bytes as {@link uvarint}, then its bytes in UTF-8. */
   text(value: string): this {
     if (value.length <= SHORT_TEXT && this.ascii(value)) return this;
     const length = Buffer.byteLength(value);
@@ -79,9 +79,7 @@ export class ByteWriter {
     return this;
   }
 
-  /**
-   * Writes a short text if it is ASCII, as most labels are. @returns false, and writes nothing, if it is not
-   */
+  /** Writes a short text if it is ASCII, as most labels are. Otherwise writes nothing, and returns false. */
   private ascii(value: string): boolean {
     const { length } = value;
     this.reserve(1 + length);
@@ -111,18 +109,22 @@ export class ByteWriter {
     return this.buffer.subarray(this.end - count, this.end);
   }
 
+  /** Returns the bytes written, as a view of the buffer. */
   finish(): Buffer {
     return this.buffer.subarray(0, this.end);
   }
 
-  /** Starts again in the same buffer. Invalidates the bytes that {@link finish} returned. */
+  /** Begins again in the same buffer, which overwrites the bytes that {@link finish} has returned. */
   restart(): this {
     this.end = 0;
     return this;
   }
 }
 
-/** Reads what {@link ByteWriter} writes. Checks every length against the remaining bytes before using it. */
+/**
+ * Reads what {@link ByteWriter} writes. Checks every length against the remaining bytes before it allocates.
+ * All methods throw {@link MalformedBytesError} if the bytes are not as expected.
+ */
 export class ByteReader {
   private readonly buffer: Buffer;
 
@@ -133,10 +135,12 @@ export class ByteReader {
     this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   }
 
+  /** Index of the next byte. */
   get offset(): number {
     return this.at;
   }
 
+  /** Number of bytes that are left. */
   get left(): number {
     return this.buffer.length - this.at;
   }
@@ -163,8 +167,8 @@ export class ByteReader {
   }
 
   /**
-   * Reads a number of items of at least `minBytes` each. Throws if the remaining bytes cannot hold them,
-   * which bounds what the caller allocates.
+   * Reads how many items follow, each of at least `minBytes`. Throws if the remaining bytes cannot have so
+   * many. So corrupt bytes cannot make the caller allocate without bound.
    */
   count(minBytes: number): number {
     const count = this.uvarint();
@@ -188,7 +192,7 @@ export class ByteReader {
     this.at += length;
   }
 
-  /** Returns the bytes from `start` to {@link offset} as text, one character for each byte. */
+  /** Returns the bytes from `start` to {@link offset} as a text with a character for each byte. */
   latin1(start: number): string {
     return this.buffer.toString('latin1', start, this.at);
   }

@@ -1,9 +1,9 @@
 /**
- * Memory budgets of all caches and compact maps, in estimated bytes of their entries. A function has those of
- * the modules that it contains. A test (`infra/cache-budgets`) adds them to the needs of the function's worst
- * request, and compares the sum with its memory.
+ * The memory budget of each cache and compact map, in estimated bytes of its entries. A Lambda function has
+ * the caches of the modules that it includes. For each function, the test `infra/cache-budgets` adds their
+ * budgets to the memory that its worst request needs, and compares the sum with the function's memory.
  *
- * Smaller caches, such as those of days and placements, are bounded in their own modules.
+ * Smaller caches, such as those of days and placements, have their bounds in their own modules.
  */
 export const CACHES = {
   /** Used by all functions that answer requests. */
@@ -31,9 +31,7 @@ export const CACHES = {
   countedSeries: { name: 'hashes of counted series', bytes: 32_000_000 },
   /** Decoded layouts, from any store. */
   layouts: { name: 'layouts', bytes: 64_000_000 },
-  /**
-   * Large enough for 20,000 hosts with Telegraf: 240,000 layouts and their entries in the index of series.
-   */
+  /** Enough for 20,000 hosts with Telegraf: 240,000 layouts, and their entries in the index of series. */
   catalogued: { name: 'catalogue entries that this instance wrote', bytes: 48_000_000 },
   /** Used by the query function. */
   queryBudgets: { name: 'budgets of queries', bytes: 4_000_000 },

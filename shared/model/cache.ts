@@ -1,7 +1,4 @@
-/**
- * A cache's name, and the most bytes that its entries may take. The functions' budgets are in
- * cache-budgets.ts.
- */
+/** The name of a cache, and the most bytes that its entries may take. All budgets are in cache-budgets.ts. */
 export interface CacheBudget {
   readonly name: string;
   readonly bytes: number;
@@ -13,15 +10,14 @@ export interface CacheOptions {
 }
 
 /**
- * The project's cache, with texts as keys. It bounds the bytes of its entries, and counts hits and misses. It
- * is written by hand because of how it evicts.
+ * A cache with texts as keys. It bounds the estimated bytes of its entries, and counts hits and misses. It is
+ * written by hand because no library evicts like this:
  *
- * It evicts entries at random. Hosts post once a minute and dashboards poll in turns. If there are slightly
- * more of them than fit, the least recently used entry is always the one needed next, so an LRU cache would
- * never hit.
- *
- * It is fair to several owners, such as tenants: it evicts an entry of an owner that holds more than an equal
- * share. An owner that holds less never loses an entry to others.
+ * - It evicts entries at random. Hosts post and dashboards poll one after the other, once a minute. If there
+ *   are a few more than fit, the least recently used entry is always the one that is needed next. So an LRU
+ *   cache would never hit.
+ * - It is fair to several owners, such as tenants. It evicts an entry of an owner that has more than an equal
+ *   share of the memory. An owner that has less never loses an entry to others.
  */
 export class Cache<Value> {
   hits = 0;
@@ -30,14 +26,14 @@ export class Cache<Value> {
   private usedBytes = 0;
   private draws = 1;
 
-  /** @param bytesOf estimates an entry's memory, excluding the cache's own overhead */
+  /** @param bytesOf estimates the memory of an entry, in bytes, without the cache's own overhead */
   constructor(
     private readonly budget: CacheBudget,
     private readonly bytesOf: (value: Value, key: string) => number,
     private readonly options: CacheOptions = {},
   ) {}
 
-  /** Bytes of all entries. Expired entries count until they are looked up or evicted. */
+  /** Estimated bytes of all entries. An expired entry counts until it is looked up or evicted. */
   get bytes(): number {
     return this.usedBytes;
   }
@@ -59,9 +55,10 @@ export class Cache<Value> {
   }
 
   /**
-   * Sets an entry, or updates its size after it changed. An entry larger than the whole cache is not stored.
+   * Sets an entry. If its value has changed in size, set it again. Does not store an entry that is larger
+   * than the whole cache.
    *
-   * @param ttlMs time to live of this entry, ms. @default that of the cache
+   * @param ttlMs time to live of this entry, ms; by default that of the cache
    */
   set(key: string, value: Value, owner = NOBODY, ttlMs = this.options.ttlMs): void {
     this.delete(key, owner);
@@ -88,15 +85,15 @@ export class Cache<Value> {
   }
 
   /**
-   * Evicts an entry other than the new one: from its owner, if that holds more than an equal share; otherwise
-   * from the other owner that holds most.
+   * Evicts an entry other than the new one. Takes it from the new entry's owner, if that has more than an
+   * equal share; otherwise from the owner, among the others, that has most.
    */
   private makeRoom(owner: string, added: Entry<Value>): void {
     const share = this.budget.bytes / this.owners.size;
     const holdsMore = this.bytesOfOwner(owner) > share && this.owners.get(owner)!.drawn.length > 1;
     const from = holdsMore ? owner : this.largestBut(owner);
     const own = this.owners.get(from)!;
-    // Park and Miller's generator: evictions need not be unpredictable.
+    // Park and Miller's generator of random numbers, which are predictable. That does no harm here.
     this.draws = (this.draws * 48_271) % 2_147_483_647;
     const at = this.draws % own.drawn.length;
     const entry = own.drawn[at]!;
@@ -123,8 +120,9 @@ export class Cache<Value> {
   }
 }
 
+/** The owner of entries for which none was given. */
 const NOBODY = '';
-/** Memory of an entry's object, and of its places in the map and the array. */
+/** Memory of an entry's object, and of its places in the map and the array, in bytes. */
 const ENTRY_BYTES = 120;
 
 interface Entry<Value> {
@@ -132,13 +130,14 @@ interface Entry<Value> {
   readonly value: Value;
   readonly bytes: number;
   readonly endMs: number;
-  /** Index in `drawn`. */
+  /** Index of the entry in {@link OwnEntries.drawn}. */
   at: number;
 }
 
+/** The entries of one owner. */
 interface OwnEntries<Value> {
   readonly byKey: Map<string, Entry<Value>>;
-  /** The same entries in arbitrary order, for random eviction. */
+  /** The same entries in an array, from which evictions draw at random. */
   readonly drawn: Entry<Value>[];
   bytes: number;
 }

@@ -4,31 +4,37 @@ import type { Id } from './id';
 import { seriesHashes } from './layout-bytes';
 import { bytesOfPacked, type PackedLayout } from './packed-layout';
 
+/** A layout, and the {@link seriesHashes} of its bytes. */
 interface CheckedLayout {
   readonly layout: PackedLayout;
   readonly hashes: Float64Array;
 }
 
 /**
- * Layouts whose bytes were checked, with the hashes of their series, by id. Most records repeat the same few
- * layouts every minute. If the rows of a group have several layouts, each batch compares the layouts' hashes.
+ * Layouts whose bytes were checked, by id. Most records repeat the layouts of the minute before, so they need
+ * not be checked again. The hashes are kept because each batch compares them if the rows of a group have
+ * several layouts.
  */
 const checkedLayouts = new Cache<CheckedLayout>(
   CACHES.checkedLayouts,
   ({ layout, hashes }) => layout.packed.length + hashes.byteLength + 550,
 );
 
-/** Returns a layout if its bytes were checked and are in the cache. */
+/** Returns a layout if its bytes were checked before, and it is still in the cache. */
 export function checkedLayout(id: Id): PackedLayout | undefined {
   return checkedLayouts.get(id)?.layout;
 }
 
-/** @param hashes the {@link seriesHashes} of the layout, computed when its bytes were checked */
+/**
+ * Remembers a layout whose bytes were checked.
+ *
+ * @param hashes the {@link seriesHashes} of its bytes
+ */
 export function noteChecked(layout: PackedLayout, hashes: Float64Array): void {
   checkedLayouts.set(layout.id, { layout, hashes });
 }
 
-/** Returns the {@link seriesHashes} of a layout whose bytes were checked, or that this instance made. */
+/** Returns the {@link seriesHashes} of a layout that was checked, or that this instance has made. */
 export function hashesOfChecked(layout: PackedLayout): Float64Array {
   const cached = checkedLayouts.get(layout.id);
   if (cached !== undefined) return cached.hashes;

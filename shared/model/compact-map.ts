@@ -2,11 +2,11 @@ import type { CacheBudget } from './cache';
 import { TextHash } from './text-hash';
 
 /**
- * Maps texts to numbers in 32 bytes for each entry, however long the text is, because it stores only a 64-bit
- * hash of the text.
+ * A map from texts to numbers that takes 32 bytes for each entry, however long the text is. It stores only a
+ * 64-bit hash of the text. So for a text that was never set, it returns a number with the probability of its
+ * number of entries divided by 2^64.
  *
- * The probability of a wrong result for a text that was never set is (number of entries) / 2^64. Beyond its
- * capacity, new entries replace others at random, so that it forgets only some.
+ * Its capacity is fixed. Beyond it, a new entry replaces another one at random.
  */
 export class CompactMap {
   private hashes = new Uint32Array(2 * FIRST_SLOTS);
@@ -14,11 +14,11 @@ export class CompactMap {
   private count = 0;
   private draws = 1;
   private readonly hashed = new TextHash();
-  /** The hash of the text being looked up. */
+  /** The two halves of the hash of the text that is being looked up. */
   private low = 0;
   private high = 0;
 
-  /** Capacity: the number of entries that it holds before it forgets any. */
+  /** Capacity: the number of entries up to which it forgets none. */
   private readonly entries: number;
 
   constructor({ bytes }: CacheBudget) {
@@ -55,7 +55,7 @@ export class CompactMap {
     let slot = 0;
     for (let i = 0; ; i++) {
       if (i === PROBES) {
-        // Park and Miller's generator: which entry is forgotten need not be unpredictable.
+        // Park and Miller's generator of random numbers, which are predictable. That does no harm here.
         this.draws = (this.draws * 48_271) % 2_147_483_647;
         slot = (high + (this.draws % PROBES)) & mask;
         break;
@@ -87,9 +87,12 @@ export class CompactMap {
   }
 }
 
-/** Two slots for each entry, each with a hash and a value. */
+/** Bytes of an entry at full capacity: two slots of the hash table, of 16 bytes each. */
 const ENTRY_BYTES = 32;
-/** Must be a power of two. */
+/** Slots of an empty map; a power of two. */
 const FIRST_SLOTS = 1_024;
-/** Number of slots in which a text may be. At half load, one text in 100,000 needs more. */
+/**
+ * Number of slots, from the one that its hash gives, that a text may be in. If half are taken, 1 of 100,000
+ * needs more.
+ */
 const PROBES = 32;

@@ -4,8 +4,7 @@ import { type Labels, labelValue, METRIC_NAME } from './labels';
 import { endOfKnownEpochs } from './placement';
 
 /**
- * Selects series of a source by name: a single name, or all names with a prefix. The prefix '' selects every
- * name.
+ * Selects series of a source by name: one name, or all names with a prefix. The prefix '' selects every name.
  */
 export interface NameSelector {
   readonly name: string;
@@ -13,8 +12,8 @@ export interface NameSelector {
 }
 
 /**
- * Deletes those samples of a source in a half-open time range, ms since epoch, that are older than the
- * deletion. It travels through the stream like a sample and gets its version there (DESIGN.md, rule 2).
+ * A deletion of samples of a source, in a half-open range of time, ms since epoch. It goes through the stream
+ * like a sample, and gets a version there (DESIGN.md, rule 2). It deletes only samples of lower versions.
  */
 export interface Deletion {
   readonly selector: NameSelector;
@@ -22,44 +21,43 @@ export interface Deletion {
   readonly toMs: number;
 }
 
-/** A deletion in a record, which may also have deletions of other sources. */
+/** A deletion as a record has it. A record may have deletions of several sources. */
 export interface SourceDeletion extends Deletion {
   readonly sourceId: Id;
 }
 
-/**
- * A deletion with the version from the stream. It removes samples of lower versions from every tier, and
- * leaves samples of higher versions.
- */
+/** A deletion with the version that the stream has given it. */
 export interface VersionedDeletion extends Deletion {
   readonly version: Version;
 }
 
 /**
- * Limits a deletion to times when its source is in the same partition. Versions are only comparable within
- * one partition, and the source may be in another one from the next epoch on (DESIGN.md, "Versions").
+ * Limits the range of a deletion to times for which its source is in the deletion's partition. From a later
+ * epoch on, the source may be in another partition, and versions are comparable only within one (DESIGN.md,
+ * "Versions").
  */
 export function withinKnownEpochs<D extends VersionedDeletion>(deletion: D): D {
   return { ...deletion, toMs: Math.min(deletion.toMs, endOfKnownEpochs(deletion.version.arrivalMs)) };
 }
 
-/** An unbounded range. {@link withinKnownEpochs} limits the end of a deletion after it has arrived. */
+/** The range of a deletion without bounds. {@link withinKnownEpochs} limits its end after it has arrived. */
 export const ALL_TIME = { fromMs: Number.MIN_SAFE_INTEGER, toMs: Number.MAX_SAFE_INTEGER } as const;
 
 export const ALL_NAMES: NameSelector = { name: '', isPrefix: true };
 
-/** Parses `custom.foo.*`, `*` or a name. `*` is only allowed at the end; otherwise returns undefined. */
+/** Parses a name, or a prefix such as `custom.foo.*` or `*`. Returns undefined if `*` is not at the end. */
 export function selectorOf(text: string): NameSelector | undefined {
   const isPrefix = text.endsWith('*');
   const name = isPrefix ? text.slice(0, -1) : text;
   return name.includes('*') || (name === '' && !isPrefix) ? undefined : { name, isPrefix };
 }
 
+/** Whether a selector selects a metric name. */
 export function selects({ name, isPrefix }: NameSelector, metricName: string): boolean {
   return isPrefix ? metricName.startsWith(name) : metricName === name;
 }
 
-/** Translates deletions into erasures of the columns of a block with these series. */
+/** Returns deletions of a source as erasures of columns, for a block with these series. */
 export function erasuresOf(deletions: readonly VersionedDeletion[], series: readonly Labels[]): Erasure[] {
   if (deletions.length === 0) return [];
   return series.flatMap((labels, column) => {

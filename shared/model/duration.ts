@@ -1,10 +1,10 @@
 const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /**
- * Parses a duration such as `500ms`, `20s`, `15m`, `1h` or `460d`. The unit is required, since people who
- * write a bare number mean seconds or minutes, and never the ms that the code uses.
+ * Parses a duration such as `500ms`, `20s`, `15m`, `1h` or `460d`. The unit is required: people who write a
+ * bare number mean seconds or minutes, and not the ms that the code uses.
  *
- * @returns ms, or undefined when the text is not a duration
+ * @returns ms; undefined if the text is not a duration
  */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d{1,15})(ms|s|m|h|d)$/.exec(text.trim());
@@ -12,10 +12,7 @@ export function parseDuration(text: string): number | undefined {
   return Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS];
 }
 
-/**
- * Formats a whole number of ms in the largest unit that divides it: `90s`, `1h`, `35d`. The inverse of {@link
- * parseDuration}.
- */
+/** Formats a duration of whole ms in the largest unit that divides it, such as `90s`, `1h` or `35d`. */
 export function durationText(ms: number): string {
   if (ms === 0) return '0s';
   const unit = (['d', 'h', 'm', 's'] as const).find((each) => ms % UNIT_MS[each] === 0);

@@ -2,19 +2,19 @@ import { randomInt } from 'node:crypto';
 
 const FIRST_SLOTS = 64;
 
-/** Odd 32-bit numbers for the lower and upper half of a hash. */
+/** Odd 32-bit factors for the lower and the upper half of a hash. */
 export type Multipliers = readonly [low: number, high: number];
 
 /**
- * Random for each process. Senders choose labels, and so their hashes: with known multipliers, one request
- * could put 65,536 series into the same slot.
+ * The factors of this process, which are random. Senders choose labels, and so their hashes. If they knew the
+ * factors, one request could put 65,536 series into one slot.
  */
 const OF_PROCESS: Multipliers = [randomInt(2 ** 32) | 1, randomInt(2 ** 32) | 1];
 
 /**
- * Returns the first slot for a hash, among `2 ** (32 - shift)` slots, by multiply-shift. With random
- * multipliers, two hashes collide hardly more often than random numbers do, whichever bits they have in
- * common.
+ * Returns the slot at which the search for a hash begins, among `2 ** (32 - shift)` slots. The method is
+ * called multiply-shift. With random factors, two hashes collide hardly more often than random numbers do,
+ * whatever bits they have in common.
  *
  * @see Dietzfelbinger et al., A Reliable Randomized Algorithm for the Closest-Pair Problem, J. Algorithms 25
  *   (1997)
@@ -24,14 +24,14 @@ export function firstSlot(hash: number, [low, high]: Multipliers, shift: number)
 }
 
 /**
- * A set of 53-bit hashes that takes 16 to 32 bytes for each, without allocating objects. Treats 0 and 1 as
+ * A set of 53-bit hashes. It takes 16 to 32 bytes for each, and allocates no objects. It treats 0 and 1 as
  * equal.
  */
 export class HashSet {
   private slots: Float64Array;
   private count = 0;
 
-  /** @param expected expected number of hashes */
+  /** @param expected number of hashes to make room for */
   constructor(expected = 0) {
     let length = FIRST_SLOTS;
     while (length < 2 * expected) length *= 2;
@@ -42,7 +42,7 @@ export class HashSet {
     return this.count;
   }
 
-  /** Bytes of the slots. */
+  /** Memory of the slots, in bytes. */
   get bytes(): number {
     return this.slots.byteLength;
   }
@@ -51,7 +51,7 @@ export class HashSet {
     return this.slots[this.slotOf(hash || 1)] !== 0;
   }
 
-  /** @returns whether the hash is new */
+  /** Adds a hash. Returns whether it is new. */
   add(hash: number): boolean {
     const slot = this.slotOf(hash || 1);
     if (this.slots[slot] !== 0) return false;
@@ -60,7 +60,7 @@ export class HashSet {
     return true;
   }
 
-  /** Returns the slot that contains a hash, or the free slot for it. */
+  /** Returns the slot that has a hash, or the free slot for it. */
   private slotOf(hash: number): number {
     const { slots } = this;
     const mask = slots.length - 1;

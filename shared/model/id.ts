@@ -1,21 +1,20 @@
 import { hash } from 'node:crypto';
 
-/** An id as text: 128 bits in base64url, always 22 characters, never bytes a user chose. */
+/** An id as text: 128 bits in base64url, always 22 characters. It never has characters that a user chose. */
 export type Id = string;
 
 export const ID_BYTES = 16;
 
+/** Bytes of the length before each part of the hash input. */
 const LENGTH_BYTES = 4;
-/**
- * Reused buffer for hash input. Allocating buffers makes V8 collect the whole heap for every 64 MB of them.
- */
+/** Reused buffer for the hash input. V8 collects the whole heap for every 64 MB of new buffers. */
 const room = Buffer.allocUnsafeSlow(64 * 1024);
 
 /**
- * Returns the 128-bit id of some content: SHA-256 over length-prefixed parts, cut to 16 bytes. Every writer
- * derives the same id, so writers cannot disagree (DESIGN.md, rules 7 and 11).
+ * Returns the id of some content: the first 16 bytes of the SHA-256 of its parts, each with its length before
+ * it. All writers derive the same id, so they cannot disagree (DESIGN.md, rules 7 and 11).
  *
- * @param kind separates the ids of equal content of different kinds
+ * @param kind what the content is; equal parts of different kinds have different ids
  */
 export function idBytes(kind: string, ...parts: (string | Uint8Array)[]): Buffer {
   return hash('sha256', inputOf([kind, ...parts]), 'buffer').subarray(0, ID_BYTES);
@@ -26,10 +25,10 @@ export function idHead(kind: string, ...parts: (string | Uint8Array)[]): number 
   return Number.parseInt(hash('sha256', inputOf([kind, ...parts]), 'hex').slice(0, 8), 16);
 }
 
-/** Concatenates the parts, each after its length. The next call overwrites the result. */
+/** Concatenates parts, each after its length. The next call overwrites the result. */
 function inputOf(parts: readonly (string | Uint8Array)[]): Buffer {
   let most = 0;
-  // A UTF-16 unit takes at most three bytes of UTF-8.
+  // A code unit of UTF-16 takes at most three bytes of UTF-8.
   for (const part of parts) most += LENGTH_BYTES + (typeof part === 'string' ? 3 : 1) * part.length;
   const input = most <= room.length ? room : Buffer.allocUnsafe(most);
   let end = 0;
@@ -45,11 +44,12 @@ function inputOf(parts: readonly (string | Uint8Array)[]): Buffer {
   return input.subarray(0, end);
 }
 
+/** Returns {@link idBytes} as text. */
 export function idOf(kind: string, ...parts: (string | Uint8Array)[]): Id {
   return idBytes(kind, ...parts).toString('base64url');
 }
 
-/** The text form of an id's 16 bytes. */
+/** Returns the text of an id from its 16 bytes. */
 export function idText(bytes: Uint8Array): Id {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64url');
 }

@@ -1,21 +1,21 @@
 import type { Labels } from './labels';
 import { TextHash } from './text-hash';
 
-/** Most texts whose hashes are cached. Label names and values recur from series to series. */
+/** Most texts whose hashes are cached. Names and values of labels recur from series to series. */
 const MAX_TEXTS = 16_384;
 /** Longest text whose hash is cached, in characters. */
 const MAX_LENGTH = 256;
-/** Most positions at which a pair is compared with the previous series' pair, which is mostly the same. */
+/** Most labels of a series that are compared with those of the previous series, which are mostly the same. */
 const MAX_PLACES = 32;
-/** Bytes around a pair in a {@link labelsKey}: `["",""],`. */
+/** Bytes that a {@link labelsKey} has around the texts of a label: `["",""],`. */
 const PAIR_BYTES = 8;
-/** Bytes around all pairs: the brackets, minus the last comma. */
+/** Bytes that it has around all labels: two brackets, less the last comma. */
 const KEY_BYTES = 1;
 
 /**
- * Computes the hash of a label set: the sum of its pairs' hashes, so that their order does not matter. Each
- * call of {@link of} replaces the result. It allocates nothing for each series, and hashes recurring texts
- * and pairs only once.
+ * Computes the hash of labels. It is the sum of the hashes of each label, so their order does not matter, and
+ * the hashes of two sets add up. The result is in the fields of this object, and each call of {@link of}
+ * replaces it. So it allocates nothing. It hashes texts and labels that recur only once.
  */
 export class LabelsHash {
   private readonly textHash = new TextHash();
@@ -23,14 +23,14 @@ export class LabelsHash {
   private readonly indexes = new Map<string, number>();
   private readonly hashes = new Int32Array(MAX_TEXTS + 1);
   private readonly bytes = new Int32Array(MAX_TEXTS + 1);
-  /** The pairs of the previous series, by position. */
+  /** The labels of the previous series, by position. */
   private readonly pairs = new Array<Labels[number] | undefined>(MAX_PLACES + 1).fill(undefined);
   private readonly pairHashes = new Int32Array(MAX_PLACES + 1);
   private readonly pairBytes = new Int32Array(MAX_PLACES + 1);
 
-  /** The hash, 32 bits. */
+  /** The hash of the labels, 32 bits. */
   number = 0;
-  /** Bytes of the labels' {@link labelsKey}, without escape characters. */
+  /** Bytes of the {@link labelsKey} of the labels, not counting escape characters. */
   keyBytes = 0;
 
   of(labels: Labels): this {
@@ -51,7 +51,7 @@ export class LabelsHash {
 
   private read(place: number, pair: Labels[number]): void {
     const { hashes, bytes } = this;
-    // Read the name's hash first: looking up the value may clear the cache.
+    // Read the hash of the name before looking up the value, which may clear the cache.
     const name = this.indexOf(pair[0]);
     const nameHash = hashes[name]!;
     const nameBytes = bytes[name]!;
@@ -83,12 +83,16 @@ export class LabelsHash {
 
 export const labelsHash = new LabelsHash();
 
-/** Bytes of the labels' names and values only. @param keyBytes the labels' {@link LabelsHash.keyBytes} */
+/**
+ * Returns the bytes of the names and values of labels.
+ *
+ * @param keyBytes {@link LabelsHash.keyBytes} of the labels
+ */
 export function textBytesOf(keyBytes: number, labels: Labels): number {
   return keyBytes - KEY_BYTES - PAIR_BYTES * labels.length;
 }
 
-/** Returns the {@link LabelsHash.keyBytes} of two label sets together. */
+/** Returns the {@link LabelsHash.keyBytes} of two sets of labels together, from those of each. */
 export function keyBytesTogether(a: number, b: number): number {
   return a + b - KEY_BYTES;
 }

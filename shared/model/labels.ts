@@ -1,24 +1,24 @@
 /**
- * A series' labels, including its name: pairs sorted by label name, without duplicate names. An array, so
- * that a label may be named `__proto__`.
+ * The labels of a series, including its name `__name__`: pairs of name and value, sorted by name, without
+ * duplicate names. They are an array and no object, so that a label may be named `__proto__`.
  */
 export type Labels = readonly (readonly [name: string, value: string])[];
 
 export const METRIC_NAME = '__name__';
 
-/** Sorts pairs into canonical order. The pairs must have distinct names. */
+/** Makes labels of pairs in any order. Their names must differ. */
 export function labelsOf(...pairs: (readonly [string, string])[]): Labels {
   return pairs.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
 }
 
-/** Returns a text that is equal for two label sets exactly if they are equal. */
+/** Returns the key of labels: a text that is equal for two sets of labels exactly if the labels are equal. */
 export function labelsKey(labels: Labels): string {
   return JSON.stringify(labels);
 }
 
 const QUOTE = 0x22;
 
-/** Compares the {@link labelsKey}s of two label sets without building them. */
+/** Compares the {@link labelsKey}s of two sets of labels, without building the keys. */
 export function compareLabels(a: Labels, b: Labels): number {
   const shared = Math.min(a.length, b.length);
   for (let i = 0; i < shared; i++) {
@@ -32,34 +32,36 @@ export function compareLabels(a: Labels, b: Labels): number {
   return b.length - a.length;
 }
 
-/** Compares two texts by their JSON. */
+/** Compares two texts in the order of their JSON. */
 function compareInJson(a: string, b: string): number {
   if (a === b) return 0;
   const shared = Math.min(a.length, b.length);
   let at = 0;
   while (at < shared && a.charCodeAt(at) === b.charCodeAt(at)) at++;
   if (mayBeEscaped(a, at) || mayBeEscaped(b, at)) return JSON.stringify(a) < JSON.stringify(b) ? -1 : 1;
-  // Where one text ends, its JSON has the closing quote.
+  // At the end of a text, its JSON has the closing quote.
   return (at < a.length ? a.charCodeAt(at) : QUOTE) - (at < b.length ? b.charCodeAt(at) : QUOTE);
 }
 
+/** Whether JSON may write the character at an index differently from the text. */
 function mayBeEscaped(text: string, at: number): boolean {
   if (at === text.length) return false;
   const code = text.charCodeAt(at);
   return code < 0x20 || code === QUOTE || code === 0x5c || (code >= 0xd800 && code <= 0xdfff);
 }
 
+/** Returns the value of a label; undefined if the labels lack it. */
 export function labelValue(labels: Labels, name: string): string | undefined {
   return labels.find(([label]) => label === name)?.[1];
 }
 
-/** The labels that identify a source. */
+/** Functions that return the labels which name a source. */
 export const sourceOf = {
   host: (hostId: string): Labels => [['host', hostId]],
   service: (service: string): Labels => [['service', service]],
   /**
-   * Returns the source of a series, ignoring its name: its host; else its job and instance; else all of its
-   * labels. This applies to Mackerel's series too.
+   * Returns the labels of a series that name its source: its `host`; without one, its `job` and `instance`;
+   * without these, all of its labels except its name.
    */
   labels: (labels: Labels): Labels => {
     const host = labelValue(labels, 'host');
@@ -69,7 +71,7 @@ export const sourceOf = {
   },
 };
 
-/** Returns the labels of a source's metric. */
+/** Returns the labels of a series: those of its source, and its name. */
 export function metricOf(source: Labels, name: string): Labels {
   return labelsOf([METRIC_NAME, name], ...source);
 }

@@ -2,19 +2,19 @@ import { type Block, type ChunkReader, joinBlocks, LEFT_OUT, mergeBlocks, relayo
 import { inLayout } from './block-layout';
 import { type Layout, unionLayout } from './layout';
 
-/** A group's samples in columns, and the layout that names the columns. */
+/** A block, and the layout that says which series its columns are. */
 export interface LayoutBlock {
   readonly block: Block;
   readonly layout: Layout;
 }
 
-/** Up to this many series of a chunk are decoded singly. For more, the whole chunk is decoded. */
+/** Up to this many wanted series, they are decoded one by one. For more, the whole chunk is decoded. */
 const MAX_SINGLE_SERIES = 4;
 
 /**
  * Picks series from a block.
  *
- * @returns a block with the wanted layout; undefined when `block` has none of its series
+ * @returns a block with the layout `wanted`; undefined if `block` has none of its series
  */
 export function pickSeries({ block, layout }: LayoutBlock, wanted: Layout): Block | undefined {
   if (layout.id === wanted.id) return block;
@@ -22,7 +22,7 @@ export function pickSeries({ block, layout }: LayoutBlock, wanted: Layout): Bloc
   return positions && relayout(block, wanted.idBytes, wanted.series.length, positions);
 }
 
-/** Picks series from a chunk like {@link pickSeries}, decoding as little as possible. */
+/** Picks series from a chunk, like {@link pickSeries}. Decodes only the wanted series if they are few. */
 export function pickFromChunk(chunk: ChunkReader, layout: Layout, wanted: Layout): Block | undefined {
   if (layout.id === wanted.id) return chunk.block();
   if (wanted.series.length > MAX_SINGLE_SERIES) {
@@ -39,13 +39,16 @@ export function pickFromChunk(chunk: ChunkReader, layout: Layout, wanted: Layout
   return mergeAll(blocks);
 }
 
-/** Maps each column of `layout` to its column in `wanted`; undefined when they have no common series. */
+/** Returns the column in `wanted` of each column of `layout`; undefined if they have no series in common. */
 function positionsOf(layout: Layout, wanted: Layout): Uint32Array | undefined {
   const positions = Uint32Array.from(layout.columns.keys(), (key) => wanted.columns.get(key) ?? LEFT_OUT);
   return positions.every((position) => position === LEFT_OUT) ? undefined : positions;
 }
 
-/** Merges blocks of one layout. Only those that overlap in time are merged; the results are then joined. */
+/**
+ * Merges blocks of one layout. Merges those that overlap in time, which takes longer, and joins the results.
+ * Returns undefined if there is no block.
+ */
 export function mergeAll(blocks: readonly Block[]): Block | undefined {
   if (blocks.length <= 1) return blocks[0];
   const full = blocks.filter(({ timestamps }) => timestamps.length > 0);
@@ -60,14 +63,16 @@ export function mergeAll(blocks: readonly Block[]): Block | undefined {
   return joinBlocks(runs.map(mergePairs));
 }
 
-/** Merges at least one block pairwise, so that each sample is copied a logarithmic number of times. */
+/**
+ * Merges blocks, at least one, in pairs, so that a sample is copied log2(n) times for n blocks.
+ */
 function mergePairs(blocks: readonly Block[]): Block {
   if (blocks.length === 1) return blocks[0]!;
   const middle = blocks.length >> 1;
   return mergeBlocks(mergePairs(blocks.slice(0, middle)), mergePairs(blocks.slice(middle)));
 }
 
-/** Merges at least one block into the union of the layouts, pairwise. */
+/** Merges blocks of any layouts, at least one, into a block of the union of their layouts. */
 export function mergeLayoutBlocks(blocks: readonly LayoutBlock[]): LayoutBlock {
   if (blocks.length === 1) return blocks[0]!;
   const middle = blocks.length >> 1;

@@ -4,7 +4,7 @@ import { idBytes } from './id';
 import { type Labels, labelsOf, METRIC_NAME } from './labels';
 
 /**
- * The bytes of a layout:
+ * The format of a layout: a list of series, as labels. Labels that all series share are written once.
  *
  *     byte     format version, 1
  *     uvarint  number of series
@@ -12,16 +12,17 @@ import { type Labels, labelsOf, METRIC_NAME } from './labels';
  *     uvarint  number of label names the rest uses; each: text
  *     series   uvarint number of pairs; each: uvarint index of its name, text value
  *
- * Series are in the order of the text of their labels (see {@link labelsKey}).
+ * Series are sorted by their {@link labelsKey}. So equal series always have equal bytes, and the hash of the
+ * bytes can be the layout's id.
  */
 const FORMAT = 1;
 
-/** Returns the id of a layout's bytes without decoding them. */
+/** Returns the id of a layout, as bytes: the hash of the layout's bytes. */
 export function layoutIdOf(bytes: Uint8Array): Buffer {
   return idBytes('layout', bytes);
 }
 
-/** Reads the number of series from a layout's bytes, without decoding them. */
+/** Reads the number of series from the bytes of a layout, without decoding the series. */
 export function seriesCountOf(bytes: Uint8Array): number {
   const reader = new ByteReader(bytes);
   checkFormat(reader.byte());
@@ -29,7 +30,7 @@ export function seriesCountOf(bytes: Uint8Array): number {
 }
 
 /**
- * Checks that bytes are a layout of distinct series. Takes a fifth of the time of decoding.
+ * Checks that bytes are a layout of distinct series. It takes a fifth of the time of decoding them.
  *
  * @returns the {@link seriesHashes}
  * @throws {MalformedBytesError} when the bytes are not a layout, or the series are not distinct
@@ -40,12 +41,12 @@ export function checkLayout(bytes: Uint8Array): Float64Array {
   const distinct = new HashSet(hashes.length);
   let areDistinct = true;
   for (const each of hashes) areDistinct = distinct.add(each) && areDistinct;
-  // Check again without hashes: different series may have the same hash.
+  // Different series may have the same hash, so compare their bytes before refusing the layout.
   if (!areDistinct) checkDistinct(bytes);
   return hashes;
 }
 
-/** Checks that a layout's series are distinct, by comparing their bytes. */
+/** Throws if two series of a layout have the same bytes. */
 function checkDistinct(bytes: Uint8Array): void {
   const series = new SeriesBytes(bytes);
   const distinct = new Set<string>();
@@ -53,11 +54,12 @@ function checkDistinct(bytes: Uint8Array): void {
   if (distinct.size !== series.count) throw new MalformedBytesError('the layout names a series twice');
 }
 
-/** Encodes the layout of distinct series, at least one, which must be sorted {@link byKey}. */
+/** Encodes a layout of distinct series, at least one, sorted by {@link labelsKey}. */
 export function encodeLayout(ordered: readonly { readonly labels: Labels }[]): Buffer {
   return encodeSeries(new ByteWriter(4096), ordered);
 }
 
+/** Does what {@link encodeLayout} does, with a given writer. */
 export function encodeSeries(writer: ByteWriter, ordered: readonly { readonly labels: Labels }[]): Buffer {
   const first = ordered[0];
   if (first === undefined) throw new RangeError('a layout has at least one series');
@@ -80,9 +82,9 @@ export function encodeSeries(writer: ByteWriter, ordered: readonly { readonly la
 }
 
 /**
- * Returns the positions of labels that have several values.
+ * Finds the labels that differ between series.
  *
- * @returns undefined if the series do not all have the same label names
+ * @returns their positions in each series; undefined if the series do not all have the same label names
  */
 function varyingLabels(ordered: readonly { readonly labels: Labels }[]): number[] | undefined {
   const first = ordered[0]!.labels;
@@ -102,9 +104,7 @@ function varyingLabels(ordered: readonly { readonly labels: Labels }[]): number[
   return varying;
 }
 
-/**
- * Does the work of {@link encodeLayout} for series with the same label names, such as those of one exporter.
- */
+/** Does what {@link encodeLayout} does, faster, for series with the same label names, as of one exporter. */
 function encodeAlike(
   writer: ByteWriter,
   ordered: readonly { readonly labels: Labels }[],
@@ -122,17 +122,15 @@ function encodeAlike(
 }
 
 /**
- * The encoded names of a layout's series. Layouts that differ only in their shared labels have it in common.
+ * The end of a layout's bytes, if its series differ only in their names. Layouts of many hosts with the same
+ * names can share it.
  */
 export interface EncodedNames {
   readonly count: number;
   readonly bytes: Uint8Array;
 }
 
-/**
- * Encodes names. @param names at least two, distinct, sorted as {@link byKey} sorts series that differ only
- * in their names
- */
+/** Encodes the names of series that differ only in these: at least two, distinct, sorted as JSON. */
 export function encodeNames(names: readonly string[]): EncodedNames {
   const writer = new ByteWriter(4096).uvarint(1).text(METRIC_NAME);
   for (const name of names) writer.uvarint(1).uvarint(0).text(name);
@@ -140,8 +138,8 @@ export function encodeNames(names: readonly string[]): EncodedNames {
 }
 
 /**
- * Does the work of {@link encodeLayout} for series that differ only in their names, such as those of most
- * sources.
+ * Does what {@link encodeLayout} does, faster, for series that share `labels` and differ only in their names,
+ * as those of most sources do.
  */
 export function encodeLayoutOf(labels: Labels, { count, bytes }: EncodedNames): Buffer {
   const writer = new ByteWriter(bytes.length + 1024).byte(FORMAT).uvarint(count);
@@ -149,8 +147,8 @@ export function encodeLayoutOf(labels: Labels, { count, bytes }: EncodedNames): 
 }
 
 /**
- * Returns the pairs that two sorted lists have in common. Takes one pass: comparing all pairs of 1,000 series
- * with 256 labels would take 33 M comparisons.
+ * Returns the labels that two sorted lists have in common, in one pass. Comparing each with each would take
+ * 33 million comparisons for 1,000 series of 256 labels.
  */
 function inBoth(a: Labels, b: Labels): Labels {
   if (hasAll(b, a)) return a;
@@ -161,7 +159,7 @@ function inBoth(a: Labels, b: Labels): Labels {
   });
 }
 
-/** Whether the sorted list `labels` contains all pairs of the sorted list `wanted`. */
+/** Whether the sorted list `labels` has all labels of the sorted list `wanted`. */
 function hasAll(labels: Labels, wanted: Labels): boolean {
   let at = 0;
   for (const [name, value] of wanted) {
@@ -203,7 +201,7 @@ export function labelsInLayout(bytes: Uint8Array): Labels[] {
   return series;
 }
 
-/** Merges two lists of pairs by name. If a list is not sorted, as it should be, sorts the result. */
+/** Merges two lists of labels by name. They should be sorted; if one is not, sorts the result. */
 function merged(a: Labels, b: Labels): Labels {
   const pairs: Labels[number][] = [];
   let isOrdered = true;
@@ -217,11 +215,11 @@ function merged(a: Labels, b: Labels): Labels {
 }
 
 /**
- * Finds the columns in layout `whole` of all series of layout `part`, by comparing the bytes of both in one
- * pass.
+ * Finds the columns that the series of the layout `part` have in the layout `whole`. Compares the bytes of
+ * both in one pass, without decoding them.
  *
- * @returns undefined when `whole` lacks one of the series; 'unlike' when the layouts have different shared
- *   labels or label names, so that their bytes are not comparable
+ * @returns undefined if `whole` lacks one of the series; 'unlike' if the layouts have different shared labels
+ *   or label names, so that equal series have different bytes
  */
 export function columnsOfPart(whole: Uint8Array, part: Uint8Array): Uint16Array | undefined | 'unlike' {
   const [all, some] = [new SeriesBytes(whole), new SeriesBytes(part)];
@@ -230,7 +228,8 @@ export function columnsOfPart(whole: Uint8Array, part: Uint8Array): Uint16Array 
   let column = 0;
   for (let i = 0; i < some.count; i++) {
     some.next();
-    // Both layouts are in the order of keys.
+    // Both layouts are sorted by the key of labels, so `whole` has the series after the previous one, or not
+    // at all.
     for (; ; column++) {
       if (column === all.count) return undefined;
       all.next();
@@ -241,7 +240,7 @@ export function columnsOfPart(whole: Uint8Array, part: Uint8Array): Uint16Array 
   return columns;
 }
 
-/** Iterates over the series in a layout's bytes. */
+/** Goes through the series in the bytes of a layout, without decoding them. */
 class SeriesBytes {
   readonly count: number;
   private readonly reader: ByteReader;
@@ -269,6 +268,7 @@ class SeriesBytes {
     );
   }
 
+  /** Goes to the next series. */
   next(): this {
     const { reader } = this;
     this.start = reader.offset;
@@ -280,12 +280,12 @@ class SeriesBytes {
     return this;
   }
 
-  /** The bytes of the current series as text, one character for each byte. */
+  /** The bytes of the present series, as a text with a character for each byte. */
   get text(): string {
     return this.reader.latin1(this.start);
   }
 
-  /** Whether the current series of both are equal. */
+  /** Whether the present series of both have equal bytes. */
   isAt(other: SeriesBytes): boolean {
     return isEqual(this.bytes, this.start, this.end, other.bytes, other.start, other.end);
   }
@@ -305,8 +305,8 @@ function isEqual(
 }
 
 /**
- * Computes a 53-bit hash of each series in a layout's bytes: the sum of its labels' hashes, which is the same
- * in any layout. Takes a tenth of the time of decoding.
+ * Computes a 53-bit hash of each series in the bytes of a layout, in a tenth of the time of decoding it. The
+ * hash is the sum of the hashes of the series' labels, so a series has the same hash in every layout.
  *
  * @throws {MalformedBytesError} when the bytes are not a layout
  */
@@ -345,7 +345,7 @@ export function seriesHashes(bytes: Uint8Array): Float64Array {
   return hashes;
 }
 
-/** Hashes a label in a layout's bytes: first the name, to a seed, then the value. */
+/** Hashes a label in the bytes of a layout: first its name, which gives a seed, then its value. */
 class PairHash {
   seed = 0;
   /** The two halves of the hash, 32 bits each. */
@@ -377,7 +377,7 @@ class PairHash {
   }
 }
 
-/** Returns the end offset of the length-prefixed text at the reader. */
+/** Reads the length of a text. Returns the offset of the text's end. */
 function textEnd(reader: ByteReader): number {
   const length = reader.count(1);
   return reader.offset + length;

@@ -4,8 +4,8 @@ import { type Labels, labelsKey } from './labels';
 import { encodeLayout, labelsInLayout, layoutIdOf } from './layout-bytes';
 
 /**
- * An ordered list of series: the columns of a frame or chunk. Its id is the hash of its bytes
- * (layout-bytes.ts), which are canonical.
+ * A layout: the ordered list of series that a frame or chunk has columns for. Its id is the hash of its bytes
+ * (layout-bytes.ts). Equal lists have equal bytes.
  */
 export interface Layout {
   readonly id: Id;
@@ -13,29 +13,28 @@ export interface Layout {
   readonly idBytes: Uint8Array;
   readonly bytes: Uint8Array;
   readonly series: readonly Labels[];
-  /** The column of a series, by {@link labelsKey}. */
+  /** The column of each series, by its {@link labelsKey}. */
   readonly columns: ReadonlyMap<string, number>;
 }
 
 /**
- * Most bytes, uncompressed, of a layout that is a union of others. An item of the catalogue can hold it even
- * if it does not compress. Layouts of rows are much smaller, since the names in a group are bounded in number
- * and length.
+ * Most bytes, uncompressed, of a layout that is a union of others. Even if it does not compress, it fits into
+ * an item of the catalogue. Layouts of rows are much smaller.
  */
 export const MAX_UNION_BYTES = 256 * 1024;
 
-/** Most series, and most {@link labelsKey} bytes, of a row's layout: see {@link cutSeries}. */
+/** Most series of a row's layout. */
 const MAX_ROW_SERIES = 1024;
-
+/** Most bytes of the {@link labelsKey}s of a row's layout. */
 const MAX_ROW_KEY_BYTES = 192 * 1024;
 
-/** A series with its {@link labelsKey}, by which layouts sort their series. */
+/** A series with its {@link labelsKey}, by which layouts are sorted. */
 export interface KeyedLabels {
   readonly labels: Labels;
   readonly key: string;
 }
 
-/** Makes the layout of at least one series. They must be distinct. */
+/** Makes the layout of distinct series, at least one. */
 export function layoutOf(series: Iterable<Labels>): Layout {
   const keyed = Array.from(series, (labels) => ({ labels, key: labelsKey(labels) })).sort(byKey);
   return assemble(
@@ -46,10 +45,10 @@ export function layoutOf(series: Iterable<Labels>): Layout {
 }
 
 /**
- * Makes a layout whose id is known. Its other properties are computed when they are first used, since most
- * reads of many sources need only the id.
+ * Makes a layout whose id is known. Its other properties are computed when they are first used. Most reads of
+ * many sources need only the id.
  *
- * @param seriesOf returns the layout's series, in order
+ * @param seriesOf returns the series of the layout, in order
  */
 export function lazyLayout(id: Id, seriesOf: () => readonly Labels[]): Layout {
   let idBytes: Buffer | undefined;
@@ -75,14 +74,16 @@ export function lazyLayout(id: Id, seriesOf: () => readonly Labels[]): Layout {
   };
 }
 
+/** Compares two series in the order of layouts. */
 export function byKey(a: Pick<KeyedLabels, 'key'>, b: Pick<KeyedLabels, 'key'>): number {
   return a.key < b.key ? -1 : a.key > b.key ? 1 : 0;
 }
 
 /**
- * Divides a row's series into parts that are small enough for a layout, a script call and a record. Nearly
- * every row is one part, because the split of a source keeps groups at 256 series and 128 KB on average.
+ * Divides the series of a row into parts, each small enough for a layout, a script call and a record. Nearly
+ * every row is one part, because large sources are split into groups of about 256 series and 128 KB.
  *
+ * @param ordered sorted as in a layout
  * @param keyBytesOf returns the bytes of a series' {@link labelsKey}
  */
 export function cutSeries<Series>(
@@ -107,7 +108,7 @@ export function cutSeries<Series>(
 }
 
 /**
- * Reads a layout's bytes.
+ * Decodes the bytes of a layout.
  *
  * @throws {MalformedBytesError} when they are not a layout
  */
@@ -116,7 +117,11 @@ export function decodeLayout(bytes: Uint8Array): Layout {
   return assemble(bytes, series, series.map(labelsKey));
 }
 
-/** Returns each series' column in `to`, for the series of `from`. @throws {RangeError} when `to` lacks one */
+/**
+ * Returns the column in `to` of each series of `from`.
+ *
+ * @throws {RangeError} when `to` lacks one of them
+ */
 export function positionsIn(from: Layout, to: Layout): Uint32Array {
   return Uint32Array.from(from.columns.keys(), (key) => {
     const column = to.columns.get(key);
@@ -125,7 +130,7 @@ export function positionsIn(from: Layout, to: Layout): Uint32Array {
   });
 }
 
-/** Returns the layout of all series of `layouts`. */
+/** Returns the union of layouts: the layout of all their series. */
 export function unionLayout(layouts: readonly Layout[]): Layout {
   const distinct = [...new Map(layouts.map((layout) => [layout.id, layout])).values()];
   const only = distinct[0];
@@ -138,7 +143,7 @@ export function unionLayout(layouts: readonly Layout[]): Layout {
   return layoutOf(series.values());
 }
 
-/** Estimates the memory of a decoded layout, for the budgets of caches. */
+/** Estimates the memory of a decoded layout, in bytes, for budgets of caches. */
 export function decodedBytes({ series, columns }: Layout): number {
   let bytes = 500 * series.length;
   for (const key of columns.keys()) bytes += key.length;

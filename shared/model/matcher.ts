@@ -2,8 +2,8 @@ import { type Labels, labelValue } from './labels';
 import { type ValuePattern, valuePattern } from './value-pattern';
 
 /**
- * A condition on one label of a series, which may be its name (`__name__`). If a series lacks the label, its
- * value is ''. Regular expressions must match the whole value.
+ * A condition on one label of a series, which may be its name (`__name__`). A label that the series lacks has
+ * the value ''. A regular expression must match the whole value.
  *
  * @see https://prometheus.io/docs/prometheus/latest/querying/basics/#time-series-selectors
  */
@@ -12,15 +12,19 @@ export type Matcher =
   /** Accepts any of several values, like `=~"a|b"`. */
   | { readonly label: string; readonly op: 'in'; readonly values: readonly string[] };
 
+/** Returns a matcher for one value. */
 export function equals(label: string, value: string): Matcher {
   return { label, op: '=', value };
 }
 
+/** Returns a matcher for any of several values. */
 export function isIn(label: string, values: readonly string[]): Matcher {
   return { label, op: 'in', values };
 }
 
-/** Called with the number of steps of a test before it runs. It may throw to stop the matching. */
+/**
+ * Called before each test with its number of steps, to count the work. It may throw, to stop the matching.
+ */
 export type Spend = (steps: number) => void;
 
 /** A matcher prepared for testing values. */
@@ -30,7 +34,7 @@ export interface CompiledMatcher {
   readonly test: (value: string) => boolean;
   /** Approximate upper bound of a test's steps for each character of the value. */
   readonly stepsPerCharacter: number;
-  /** The only values that pass, unordered, possibly with ''; undefined if the matcher does not list them. */
+  /** The only values that pass, unordered, maybe with ''; undefined if the matcher does not list them. */
   readonly values: readonly string[] | undefined;
   /** A prefix of every value that passes; may be empty. */
   readonly prefix: string;
@@ -38,7 +42,11 @@ export interface CompiledMatcher {
   readonly acceptsEmpty: boolean;
 }
 
-/** @throws {InvalidPatternError} when a regular expression cannot be used */
+/**
+ * Prepares a matcher for testing values.
+ *
+ * @throws {InvalidPatternError} when its regular expression is invalid or too large
+ */
 export function compileMatcher(matcher: Matcher): CompiledMatcher {
   const condition = conditionOf(matcher);
   return { label: matcher.label, ...condition, acceptsEmpty: condition.test('') };
@@ -60,9 +68,9 @@ function conditionOf(matcher: Matcher): ValuePattern {
 }
 
 /**
- * Makes a test for series that satisfy all matchers.
+ * Returns a test of whether a series satisfies all matchers.
  *
- * @throws {InvalidPatternError} when a regular expression cannot be used
+ * @throws {InvalidPatternError} when a regular expression is invalid or too large
  */
 export function seriesTest(
   matchers: readonly Matcher[],
@@ -77,7 +85,7 @@ export function seriesTest(
     });
 }
 
-/** Formats matchers for messages, similar to PromQL: `{host="web1", __name__ in (a, b)}`. */
+/** Formats matchers for messages, much like PromQL: `{host="web1", __name__ in (a, b)}`. */
 export function matchersText(matchers: readonly Matcher[]): string {
   const texts = matchers.map((matcher) =>
     matcher.op === 'in'

@@ -7,12 +7,16 @@ import { bytesOfPacked } from './packed-layout';
 /** Decoded layouts of all tenants, by id. An id is the hash of a layout's bytes, so any copy is valid. */
 const layouts = new Cache<Layout>(CACHES.layouts, decodedBytes);
 
-/** Returns a layout if this instance has it in the cache. */
+/** Returns a layout from the cache; undefined if it is not there. */
 export function knownLayout(id: Id): Layout | undefined {
   return layouts.get(id);
 }
 
-/** Decodes a layout, unless it is cached. @param packed the layout's bytes, compressed with zstd */
+/**
+ * Decodes a layout, unless it is in the cache.
+ *
+ * @param packed the layout's bytes, compressed with zstd
+ */
 export function openLayout(id: Id, packed: Uint8Array): Layout {
   const known = layouts.get(id);
   if (known !== undefined) return known;

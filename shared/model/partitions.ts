@@ -1,37 +1,40 @@
 import type { Id } from './id';
 import { maxPartitions, type PartitionRef, type Placement, partitionOf } from './placement';
 
-/** A tenant with its placement. */
+/** What placement needs to know of a tenant. */
 export interface PlacedTenant {
   readonly id: Id;
   readonly placement: Placement;
 }
 
-/** Lists every partition of every tenant. */
+/** Lists every partition that a tenant has on any day. */
 export function allPartitions(tenants: readonly PlacedTenant[]): PartitionRef[] {
   return tenants.flatMap(({ id, placement }) =>
     Array.from({ length: maxPartitions(placement) }, (_, partition) => ({ tenantId: id, partition })),
   );
 }
 
-/** Lists the partitions that hold or held a tenant's source. */
+/** Lists the partitions that a source of a tenant is in, on any day. */
 export function partitionsOfSource({ id, placement }: PlacedTenant, sourceId: Id): PartitionRef[] {
   const partitions = new Set(placement.epochs.map((epoch) => partitionOf(sourceId, epoch.partitions)));
   return [...partitions].map((partition) => ({ tenantId: id, partition }));
 }
 
 /**
- * Returns a partition's flusher lane. It does not depend on other partitions. A tenant's partitions are in
- * different lanes.
+ * Returns the flusher lane of a partition: one of several flushers that work in parallel. It follows from the
+ * partition alone. Consecutive partitions of a tenant are in different lanes.
+ *
+ * @param lanes number of lanes
  */
 export function laneOf({ tenantId, partition }: PartitionRef, lanes: number): number {
   return (Buffer.from(tenantId.slice(0, 8), 'base64url').readUInt32BE(0) + partition) % lanes;
 }
 
 /**
- * Rotates a list of partitions, so that slow partitions do not always delay the same others.
+ * Rotates a list of partitions. Callers vary `at`, so that slow partitions do not always delay the same
+ * others.
  *
- * @param at where to start, as a fraction in [0, 1)
+ * @param at where to begin, as a fraction in [0, 1)
  */
 export function rotated(partitions: readonly PartitionRef[], at: number): PartitionRef[] {
   const first = Math.floor(at * partitions.length);

@@ -3,13 +3,14 @@ import { type Id, idBytes, idHead, idOf, idText } from './id';
 import { type Labels, labelsKey } from './labels';
 
 /**
- * Placement: the window, group, partition and day of a sample. All are derived from the sample's content, so
- * that writers and readers agree without communicating (DESIGN.md, rule 11).
+ * Placement says where a sample lies: in which window, group, partition and day. All of them follow from the
+ * sample itself, so writers and readers agree without communicating (DESIGN.md, rule 11).
  */
 
-/** A UTC day, `2026-11-21`. */
+/** A UTC day, such as `2026-11-21`. */
 export type Day = string;
 
+/** Returns the day of a timestamp. */
 export function dayOf(timestampMs: number): Day {
   const number = Math.floor(timestampMs / DAY_MS);
   if (number !== lastNumber) {
@@ -19,11 +20,11 @@ export function dayOf(timestampMs: number): Day {
   return lastDay;
 }
 
-/** Caches one day, since consecutive samples nearly always have the same one. */
+/** The last day of {@link dayOf}. Consecutive samples nearly always have the same one. */
 let lastNumber = 0;
 let lastDay: Day = '1970-01-01';
 
-/** Cached days by number since 1970, and start times by day. Reads of long ranges need hundreds of them. */
+/** Cached days, by number since 1970, and their start times, by day. Reads of long ranges need hundreds. */
 const knownDays = new Map<number, Day>();
 const knownStarts = new Map<Day, number>();
 const MAX_KNOWN_DAYS = 10_000;
@@ -52,8 +53,8 @@ export function daysIn(fromMs: number, toMs: number): Day[] {
 }
 
 /**
- * Returns the start of the window that contains a timestamp. Windows are aligned and divide a day, so none
- * spans two days.
+ * Returns the start of the window that has a timestamp, ms. Windows are aligned, and their length divides a
+ * day, so no window spans two days.
  */
 export function windowStartMs(timestampMs: number, windowMs: number): number {
   return Math.floor(timestampMs / windowMs) * windowMs;
@@ -63,6 +64,11 @@ export function tenantIdOf(tenant: string): Id {
   return idOf('tenant', tenant);
 }
 
+/**
+ * Derives the id of a source, as bytes.
+ *
+ * @param source the labels that name the source
+ */
 export function sourceIdBytesOf(tenantId: Id, source: Labels): Buffer {
   return idBytes('source', tenantId, labelsKey(source));
 }
@@ -72,28 +78,29 @@ export function sourceIdOf(tenantId: Id, source: Labels): Id {
 }
 
 /**
- * Derives the id of a pool: a set of small sources that were posted together, and whose samples lie in the
- * pool's groups instead of their own. A pool's id takes the place of a source's id in group ids, in records
- * and in placement. A source is permanently in one pool or none (catalogue/pool-table.ts).
+ * Derives the id of a pool, as bytes. A pool is a set of small sources that came in one request. Their
+ * samples lie in groups of the pool. The pool's id takes the place of a source's id in group ids, in records
+ * and in placement. A source is in one pool or in none for ever (catalogue/pool-table.ts).
  *
- * @param sourceIds the sources for which the pool is made
+ * @param sourceIds the sources for which the pool is made, in the order of the request
  */
 export function poolIdBytesOf(tenantId: Id, sourceIds: readonly Id[]): Buffer {
   return idBytes('pool', tenantId, ...sourceIds);
 }
 
-/** Approximate maximum of series in a group. A larger source is split. */
+/** Most series in a group, on average over the groups of a source. A larger source is split. */
 export const MAX_GROUP_SERIES = 256;
-/** Approximate maximum of bytes of names and labels in a group. 256 Mackerel metrics have fewer. */
+/** Most bytes of names and labels in a group, on average. 256 metrics of Mackerel have fewer. */
 export const MAX_GROUP_LABEL_BYTES = 128 * 1024;
 
 /**
- * Decides into how many groups a row is split: the smallest power of two that keeps groups within {@link
- * MAX_GROUP_SERIES} and {@link MAX_GROUP_LABEL_BYTES} on average. It depends only on the row. The catalogue
- * remembers the splits of a source, and readers look in all of them.
+ * Decides into how many groups series are split: the smallest power of two that keeps groups within {@link
+ * MAX_GROUP_SERIES} and {@link MAX_GROUP_LABEL_BYTES} on average. It depends only on the arguments, so a
+ * source may have several splits over time. The catalogue remembers them, and readers look in the groups of
+ * all.
  *
  * @param labelBytes bytes of all names and labels
- * @returns the exponent of two, 0 to 15
+ * @returns the split bits: the exponent of two, 0 to 15
  */
 export function splitBitsFor(seriesCount: number, labelBytes = 0): number {
   const groups = Math.max(seriesCount / MAX_GROUP_SERIES, labelBytes / MAX_GROUP_LABEL_BYTES);
@@ -103,15 +110,19 @@ export function splitBitsFor(seriesCount: number, labelBytes = 0): number {
 }
 
 /**
- * Returns the index of a series' group among the `2 ** splitBits` groups of its source. @param seriesKey its
- * {@link labelsKey}
+ * Returns the index of a series' group among the `2 ** splitBits` groups of its source.
+ *
+ * @param seriesKey {@link labelsKey} of the series
  */
 export function splitIndexOf(seriesKey: string, splitBits: number): number {
   if (splitBits === 0) return 0;
   return idHead('series', seriesKey) >>> (32 - splitBits);
 }
 
-/** The unit of placement in every tier: a source's or pool's id, then the split. Always 27 characters. */
+/**
+ * Id of a group, whose samples lie together in every tier: the id of its source or pool, one hexadecimal
+ * digit for the split bits, and four for the group's index. Always 27 characters.
+ */
 export type GroupId = string;
 
 export const GROUP_ID_LENGTH = 27;
@@ -120,6 +131,7 @@ export function groupIdOf(sourceId: Id, splitBits: number, splitIndex: number): 
   return `${sourceId}${splitBits.toString(16)}${splitIndex.toString(16).padStart(4, '0')}`;
 }
 
+/** Returns the id of the source or pool that a group belongs to. */
 export function sourceIdOfGroup(group: GroupId): Id {
   return group.slice(0, 22);
 }
@@ -128,38 +140,39 @@ export function splitBitsOfGroup(group: GroupId): number {
   return Number.parseInt(group[22]!, 16);
 }
 
-/** How far in the future a sample's timestamp may be, in every protocol, ms. Mackerel documents 24 hours. */
+/**
+ * How far ahead of the present a sample's timestamp may be, in every protocol, ms. Mackerel says 24 hours.
+ */
 export const MAX_AHEAD_MS = DAY_MS;
 
-/** Largest assumed difference between the clocks of writers, operators and the stream, ms. */
+/** Greatest difference that is assumed between the clocks of writers, operators and the stream, ms. */
 const MAX_CLOCK_GAP_MS = 3_600_000;
 
 /**
- * How long before its first day an epoch is published, ms, so that every writer knows the epoch in time.
- * Samples are at most {@link MAX_AHEAD_MS} ahead of a writer's clock. Three hours are added: one for clock
- * differences that affect samples, one for those that affect deletions ({@link endOfKnownEpochs}), and one
- * because a request may use a copy of the placement that is a minute old.
+ * How long before its first day an epoch is published, ms, so that every writer knows it before anybody can
+ * post a sample of that day. A sample may be {@link MAX_AHEAD_MS} ahead of a writer's clock. Three hours are
+ * added: one for differences of clocks that concern samples, one for those that concern deletions ({@link
+ * endOfKnownEpochs}), and one because a request may use a copy of the placement that is a minute old.
  */
 export const EPOCH_LEAD_MS = MAX_AHEAD_MS + 3 * MAX_CLOCK_GAP_MS;
 
 /**
- * Returns a midnight that is later than every sample posted before `arrivalMs`. If a record arrived at
- * `arrivalMs`, any epoch that its request did not know of begins at this midnight or later: see {@link
- * EPOCH_LEAD_MS}.
+ * Returns a midnight that no sample posted before `arrivalMs` can reach. If a record arrived at `arrivalMs`,
+ * all epochs that its writer did not know begin at this midnight or later: see {@link EPOCH_LEAD_MS}.
  *
- * @param arrivalMs by the stream's clock
+ * @param arrivalMs arrival time of the record, by the stream's clock
  */
 export function endOfKnownEpochs(arrivalMs: number): number {
   return Math.ceil((arrivalMs + MAX_AHEAD_MS + MAX_CLOCK_GAP_MS) / DAY_MS) * DAY_MS;
 }
 
-/** A tenant's number of partitions, from a UTC day on. */
+/** An epoch: days with one number of partitions of a tenant. It ends where the next one begins. */
 export interface PlacementEpoch {
   readonly fromDay: Day;
   readonly partitions: number;
 }
 
-/** A tenant's partition map. */
+/** The numbers of partitions of a tenant over time. */
 export interface Placement {
   /** Ascending by day. The first begins on `1970-01-01`. */
   readonly epochs: readonly PlacementEpoch[];
@@ -168,7 +181,7 @@ export interface Placement {
 /** Returns the number of partitions on a day. */
 export function partitionsOn(placement: Placement, day: Day): number {
   const { epochs } = placement;
-  // A loop without a closure, because a read of a long range calls this for each day.
+  // A loop allocates nothing. A read of a long range calls this for each day.
   let i = epochs.length - 1;
   while (i > 0 && epochs[i]!.fromDay > day) i--;
   return epochs[i]!.partitions;
@@ -179,12 +192,14 @@ export function maxPartitions(placement: Placement): number {
   return Math.max(...placement.epochs.map((epoch) => epoch.partitions));
 }
 
-/** Most partitions that a tenant may have. */
+/** Greatest number of partitions of a tenant. */
 export const MAX_PARTITIONS = 4096;
 
 /**
- * Returns a source's partition. Partitions are equal ranges of source ids, so the groups of a source are in
- * the same partition.
+ * Returns the partition of a source or pool. Partitions are equal ranges of ids, which are hashes. So all
+ * groups of a source are in one partition.
+ *
+ * @param partitions number of partitions on the day of the samples
  */
 export function partitionOf(sourceId: Id, partitions: number): number {
   if (sourceId !== lastHead.sourceId)
@@ -192,15 +207,16 @@ export function partitionOf(sourceId: Id, partitions: number): number {
   return Math.floor((lastHead.head * partitions) / 2 ** 32);
 }
 
-/** The last source that {@link partitionOf} was called for: a read calls it for each of its days. */
+/** The source of the last call of {@link partitionOf}. A read calls it once for each of its days. */
 let lastHead: { readonly sourceId: Id; readonly head: number } = { sourceId: '', head: 0 };
 
-/** A tenant's partition. Keys in Redis, DynamoDB, S3 and Kinesis are made from it. */
+/** A partition of a tenant. Keys in Redis, DynamoDB, S3 and Kinesis are made of it. */
 export interface PartitionRef {
   readonly tenantId: Id;
   readonly partition: number;
 }
 
+/** Formats a partition for keys: four digits. */
 export function partitionText(partition: number): string {
   return partition.toString().padStart(4, '0');
 }

@@ -9,23 +9,24 @@ export interface TimeRange {
   readonly toMs: number;
 }
 
-/** The series of one source that a read requests from a tier. */
+/** What a read asks a tier for: series of one source, in a range of time. */
 export interface Selection {
+  /** The series, as a layout. The results have it. */
   readonly wanted: Layout;
-  /** Groups that may contain the wanted series. */
+  /** Groups that may have samples of the series. */
   readonly groups: readonly GroupId[];
   readonly range: TimeRange;
-  /** Layouts that are already known. A layout is immutable, so any copy will do. */
+  /** Layouts of the groups that the reader knows already, by id. The tier reads others itself. */
   readonly layouts: ReadonlyMap<Id, Layout>;
-  /** The wanted columns of layouts, for those layouts where they are already known. */
+  /** The columns of layouts that have wanted series, by layout id, if the reader knows them already. */
   readonly places?: ReadonlyMap<Id, ColumnPlaces> | undefined;
 }
 
-/** The wanted columns of a layout. */
+/** The columns of a layout that have wanted series. */
 export interface ColumnPlaces {
-  /** Column numbers, ascending. */
+  /** Indexes of these columns, ascending. */
   readonly columns: Uint32Array;
-  /** Each column's position in the wanted layout. */
+  /** The column of each in {@link Selection.wanted}. */
   readonly positions: Uint32Array;
   /** Number of series of the layout. */
   readonly seriesCount: number;
@@ -34,14 +35,14 @@ export interface ColumnPlaces {
 /** Samples of the wanted series, from one place in a tier. */
 export interface LocatedBlock {
   /**
-   * A Redis key, a DynamoDB item as `table: partition key / sort key`, or a part of an object as `object key
-   * @ offset + length`.
+   * Where the samples lie, for people: a Redis key, a DynamoDB item as `table: partition key / sort key`, or
+   * a range of an object as `object key @ offset + length`.
    */
   readonly place: string;
   /** Size of the whole place, in bytes. */
   readonly bytes: number;
-  /** Number of samples of all series in the place. */
+  /** Number of samples of all series in the place, wanted or not. */
   readonly samples: number;
-  /** Has the wanted layout. May contain samples outside the range, and deleted samples. */
+  /** Samples in the wanted layout. Some may be outside the range, or deleted. */
   readonly block: Block;
 }

@@ -4,20 +4,23 @@ import type { Labels } from './labels';
 import { checkFormat } from './layout-bytes';
 
 /**
- * A layout without the labels that all of its series share. Hosts with the same agent have layouts of the
- * same shape. So a fleet's series need only a few shapes and, for each source, its shared labels and shape
- * ids.
+ * A shape: what remains of a layout without the labels that all of its series share. Hosts with the same
+ * agent have layouts of one shape. So the series of a fleet need only a few shapes and, for each source, its
+ * shared labels and the ids of its shapes.
  */
 export interface Shape {
   readonly id: Id;
   readonly seriesCount: number;
-  /** Names of the labels that not all series have with the same value. */
+  /** Names of the labels in which series differ. */
   readonly names: readonly string[];
-  /** Calls `visit` for each pair of each series: the series' column, the index in `names`, the value. */
+  /**
+   * Calls `visit` for each of these labels of each series: the series' column, the index in `names`, the
+   * value.
+   */
   readonly pairs: (visit: (column: number, name: number, value: string) => void) => void;
 }
 
-/** Reads the labels that all series of a layout share, from its bytes. */
+/** Reads the labels that all series of a layout share from the layout's bytes. */
 export function commonLabels(bytes: Uint8Array): Labels {
   return readCommon(new ByteReader(bytes)).common;
 }
@@ -29,7 +32,7 @@ function readCommon(reader: ByteReader): { readonly seriesCount: number; readonl
   return { seriesCount, common };
 }
 
-/** Splits a layout's bytes into the labels that all series share, and the rest. */
+/** Splits the bytes of a layout into the labels that all series share, and the shape. */
 export function splitLayout(bytes: Uint8Array): { readonly common: Labels; readonly shape: Shape } {
   const reader = new ByteReader(bytes);
   const { seriesCount, common } = readCommon(reader);

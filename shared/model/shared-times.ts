@@ -2,31 +2,31 @@ import { concat } from './columns';
 
 type Column = ArrayLike<number>;
 
-/** Ascending times, grouped by aligned grains. */
+/** Ascending times, divided by aligned grains: minutes, hours or days, or other steps. */
 export interface Cuts {
   /** Starts of the grains that have times. */
   readonly starts: Float64Array;
-  /** For each of these grains, the index after its last time. */
+  /** For each of these grains, the index just past its last time. */
   readonly ends: Uint32Array;
   /** Number of times in each of these grains. */
   readonly counts: Float64Array;
 }
 
 /**
- * Caches results that depend only on timestamps, because the series of a source mostly share one array of
- * them. Make one for each answer, block or read, and drop it afterwards.
+ * Caches what depends only on timestamps. The series of a source mostly share one array of timestamps, so
+ * this work is done once for all of them. Make one for each answer, block or read, and drop it afterwards.
  */
 export class SharedTimes {
   private readonly cuts = new Map<Column, { readonly grainMs: number; readonly cuts: Cuts }>();
   private readonly folded = new Map<Column, { readonly cuts: Cuts; readonly folded: Column }>();
   private readonly joined = new Map<Column, { readonly parts: readonly Column[]; readonly whole: Column }>();
 
-  /** Whether every grain has at most one of the times. */
+  /** Whether no grain has more than one of the times. */
   isSparse(times: Column, grainMs: number): boolean {
     return times.length === 0 || this.cut(times, grainMs).starts.length === times.length;
   }
 
-  /** Groups times by grain. There must be at least one time. */
+  /** Divides times, at least one, by grains. */
   cut(times: Column, grainMs: number): Cuts {
     const known = this.cuts.get(times);
     if (known?.grainMs === grainMs) return known.cuts;
@@ -35,7 +35,7 @@ export class SharedTimes {
     return cuts;
   }
 
-  /** Sums the counts of each grain. */
+  /** Returns the sum of the counts in each grain. */
   fold(cuts: Cuts, counts: Column): Column {
     const known = this.folded.get(counts);
     if (known?.cuts === cuts) return known.folded;
@@ -48,7 +48,7 @@ export class SharedTimes {
     return folded;
   }
 
-  /** Concatenates columns. Equal parts give the same array. */
+  /** Concatenates arrays. The same arrays always give the same result, by identity. */
   join(parts: readonly Column[]): Column {
     const [first] = parts;
     if (first === undefined || first.length === 0) return concat(parts);

@@ -1,9 +1,10 @@
 /**
- * Computes a text's 64-bit hash, for tables that need no secret hash: two lanes of multiply and xor, similar
- * to MurmurHash2A. Each call of {@link of} replaces the result, so nothing is allocated.
+ * Computes the 64-bit hash of a text, by two lanes of multiply and xor, much like MurmurHash2A. It is not
+ * secret, so do not use it where senders must not be able to cause collisions. The result is in the fields of
+ * this object, and each call of {@link of} replaces it. So it allocates nothing.
  */
 export class TextHash {
-  /** The halves of the hash, unsigned. */
+  /** The two halves of the hash, as unsigned integers. */
   low = 0;
   high = 0;
 

@@ -1,11 +1,11 @@
 import { RE2JS } from 're2js';
 
-/** A matcher's regular expression cannot be used: its syntax is wrong, or it exceeds a limit. */
+/** A regular expression cannot be used: its syntax is wrong, or it exceeds a limit. */
 export class InvalidPatternError extends Error {
   override readonly name = 'InvalidPatternError';
 }
 
-/** A regular expression that label values must match as a whole. */
+/** A compiled regular expression, which label values must match as a whole. */
 export interface ValuePattern {
   readonly test: (value: string) => boolean;
   /** Approximate upper bound of a test's steps for each character of the value. */
@@ -17,18 +17,20 @@ export interface ValuePattern {
 }
 
 /**
- * Most characters of an expression. It is large because dashboards join the values of a variable with `|`.
+ * Most characters of an expression. There may be many, because dashboards join all values of a variable by
+ * `|`.
  */
 const MAX_CHARACTERS = 128 * 1024;
 /**
- * Most instructions of a compiled expression, and so most steps of a test for each character: about 0.1 s for
- * 2,000 characters.
+ * Most instructions of a compiled expression, and so most steps that a test takes for each character. A test
+ * of 2,000 characters then takes about 0.1 s.
  */
 const MAX_INSTRUCTIONS = 2000;
 
 /**
- * Compiles a regular expression in RE2's syntax, fully anchored; `.` matches newlines. A test takes time linear in the
- * value's length. Lists of words and of globs (`web-.*|db`), as dashboards write them, are tested without an automaton.
+ * Compiles a regular expression in RE2's syntax, fully anchored; `.` matches newlines. A test takes time
+ * linear in the value's length. Lists of words and of globs (`web-.*|db`), as dashboards write them, are
+ * tested without an automaton.
  *
  * @throws {InvalidPatternError}
  * @see https://github.com/google/re2/wiki/Syntax
@@ -58,14 +60,14 @@ function automaton(expression: string): ValuePattern {
     test: (value) => compiled.testExact(value),
     stepsPerCharacter: compiled.programSize(),
     values: undefined,
-    // With alternatives, the literal would be a prefix of only the first.
+    // If there are alternatives, the literal is a prefix of only the first one.
     prefix: expression.includes('|') || expression.includes('(?') ? '' : literal,
   };
 }
 
 /**
- * Most characters of an expression that is compiled. A character takes at most about two instructions, and
- * compiling much longer expressions only to reject them would take seconds.
+ * Most characters of an expression that is compiled. A longer one would mostly exceed {@link
+ * MAX_INSTRUCTIONS}, and finding that out by compiling it would take seconds.
  */
 const MAX_COMPILED_CHARACTERS = 10 * MAX_INSTRUCTIONS;
 
@@ -90,8 +92,8 @@ function shown(expression: string): string {
 /**
  * Compiles an expression with capturing groups.
  *
- * @returns a function of a value. If the value matches as a whole, it returns a function that gives the text
- *   of a group by number or name, or undefined
+ * @returns a function that matches a value as a whole. If the value matches, it returns a function that gives
+ *   the text of a capturing group, by number or name; else undefined
  * @throws {InvalidPatternError}
  */
 export function capturePattern(
@@ -111,8 +113,8 @@ export function capturePattern(
 }
 
 /**
- * Literals with gaps between them. `gaps[i]` is the minimum number of characters in a gap: 0 for `.*`, 1 for
- * `.+`.
+ * A glob: literals with gaps between them, such as `web-.*`. `gaps[i]` is the least number of characters
+ * between literals `i` and `i + 1`: 0 for `.*`, 1 for `.+`.
  */
 interface Glob {
   readonly literals: readonly string[];
@@ -123,7 +125,7 @@ interface Glob {
 const GLOB_TOKEN = /\.([*+])(?![*+?{])|\\([!-/:-@[-^`{-~])|([^\\.+*?()[\]{}|^$])(?![*+?{])/uy;
 
 /**
- * Parses an expression that consists only of alternative globs, with or without a group around them;
+ * Parses an expression that is a list of globs, such as `a|b-.*`, maybe with parentheses around it. Returns
  * undefined for any other.
  */
 function globs(expression: string): ValuePattern | undefined {
@@ -146,7 +148,7 @@ function globs(expression: string): ValuePattern | undefined {
     const token = GLOB_TOKEN.exec(inner);
     if (token === null) return undefined;
     at = GLOB_TOKEN.lastIndex;
-    // An escape followed by a quantifier is not part of a glob.
+    // An escape before a quantifier, such as `\.+`, is no part of a glob.
     if (token[2] !== undefined && /[*+?{]/.test(inner[at] ?? '')) return undefined;
     if (token[1] === undefined) literal += token[2] ?? token[3]!;
     else {
@@ -166,10 +168,13 @@ function globs(expression: string): ValuePattern | undefined {
   };
 }
 
-/** Most alternatives with gaps, since they are tried one by one. */
+/** Most globs with gaps in a list. They are tried one by one. */
 const MAX_GLOBS = 200;
 
-/** Searches each literal at its first possible position. Later positions could not match more. */
+/**
+ * Whether a value matches a glob. Takes each literal at its first possible position, since no later position
+ * could leave more room for the next.
+ */
 function matchesGlob({ literals, gaps }: Glob, value: string): boolean {
   if (!value.startsWith(literals[0]!)) return false;
   let at = literals[0]!.length;
