@@ -18,6 +18,6 @@ export function apiUrlOf(options: { url: string; stack?: string; apiUrl?: string
   const name = options.apiUrl === undefined ? '--url' : '--api-url';
   const apiUrl = options.apiUrl ?? options.url;
   if (!/^https?:$/.test(URL.canParse(apiUrl) ? new URL(apiUrl).protocol : ''))
-    throw new OperatorError(`${name} ${apiUrl} is no address such as https://...`);
+    throw new OperatorError(`${name} ${apiUrl} is not an address such as https://...`);
   return apiUrl;
 }

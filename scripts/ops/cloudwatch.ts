@@ -97,9 +97,12 @@ export class CloudWatch {
       'x-amz-target': `GraniteServiceVersion20100801.${operation}`,
     };
     const refuse = (reason: string, cause?: unknown): never => {
-      throw new OperatorError(`no answer from CloudWatch: may you cloudwatch:${operation}? (${reason})`, {
-        cause,
-      });
+      throw new OperatorError(
+        `no answer from CloudWatch; does the caller have the right cloudwatch:${operation}? (${reason})`,
+        {
+          cause,
+        },
+      );
     };
     const response = await fetch(url, {
       method: 'POST',

@@ -92,18 +92,18 @@ export function importCommand(): Command {
     .addHelpText(
       'after',
       `
-Columns. time, name and value are found by the names that our archive, Prometheus and Timestream's UNLOAD give them; every
-other column is a label. --map says else:
-  time=COLUMN  name=COLUMN  value=COLUMN   where they are; a value may be in one of several columns
-  labels=COLUMN                            a JSON object of labels
-  metric:NAME=COLUMN                       a metric in a column of its own; repeated for wide rows
-  label:NAME=COLUMN                        a label of another name
-  const:NAME=TEXT                          a label that every sample has; const:__name__=TEXT is the metric
-  ignore=COLUMN                            no label
-Samples with the label host lie with that host, and a host's page shows them if it is the host's id.
+Columns. The command finds the columns time, name and value by the names that they have in our archive, in Prometheus
+and in Timestream's UNLOAD. Every other column becomes a label. --map overrides this:
+  time=COLUMN  name=COLUMN  value=COLUMN   the column with the time, name or value; value may be repeated
+  labels=COLUMN                            the column has a JSON object of labels
+  metric:NAME=COLUMN                       the column has the values of metric NAME; repeat it for wide rows
+  label:NAME=COLUMN                        the column becomes the label NAME
+  const:NAME=TEXT                          every sample gets the label NAME; const:__name__=TEXT sets the metric
+  ignore=COLUMN                            the column is not imported
+Samples with a label host belong to the source of that host. If the label is a host's id, the host's page shows them.
 
-Later wins: an imported value takes the place of what was posted for its series and time. The run notes how far it came in
-FILE.import.json; repeated, it goes on there. A batch that is sent twice changes nothing.`,
+An imported value replaces a value of the same series and time that was posted before. The command stores its progress in
+FILE.import.json, and resumes there when it is repeated. Sending a batch twice changes nothing.`,
     )
     .action((options: CommonOptions & ImportOptions) =>
       run(options, (functions) => importFile(functions, options, progress), importText),
@@ -262,7 +262,9 @@ function formatOf(file: string): Format {
     case 'prom':
       return 'openmetrics';
     default:
-      throw new OperatorError(`${file}: its name tells no format; give --format ${FORMATS.join(', ')}`);
+      throw new OperatorError(
+        `${file}: its extension is of no known format; give --format ${FORMATS.join(', ')}`,
+      );
   }
 }
 

@@ -106,6 +106,8 @@ const INPUT_ERROR = 'InvalidEventError';
 export function stageOf(stack: string): string {
   const stage = /^heterotsdb-([a-z]+)(-stateful|-stateless)?$/.exec(stack)?.[1];
   if (stage === undefined)
-    throw new OperatorError(`--stack ${stack} is no stack's name; give one such as heterotsdb-production`);
+    throw new OperatorError(
+      `--stack ${stack} is not the name of a stack; give one such as heterotsdb-production`,
+    );
   return stage;
 }

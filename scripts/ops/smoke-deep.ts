@@ -167,7 +167,7 @@ async function archiveSample(
   batch.add(seriesKey(labels), { labels, timestamp, value });
   const body = Buffer.from(batch.encode()).toString('base64');
   const { samples } = await sendImport(functions, { tenant: SMOKE_TENANT, body });
-  if (samples !== 1) throw new OperatorError('the importer has not taken the sample of yesterday');
+  if (samples !== 1) throw new OperatorError('the importer did not accept the sample of yesterday');
   const sample = { hostId, name: ARCHIVED_METRIC, time: timestamp / 1000, value };
   await api.until(sample, Date.now() + patience);
   await drain(functions, progress, { tenant: SMOKE_TENANT, id: hostId });
@@ -176,7 +176,8 @@ async function archiveSample(
     ...{ command: 'where', tenant: SMOKE_TENANT, host: hostId, name: ARCHIVED_METRIC },
     ...{ from: timestamp, to: timestamp + 60_000 },
   });
-  if (cold.samples === 0) throw new OperatorError('the sample of yesterday is in no object of the bucket');
+  if (cold.samples === 0)
+    throw new OperatorError('no archive object in the bucket has the sample of yesterday');
   await api.until(sample, Date.now() + patience);
   return `${archived} partition-days were archived, and ${cold.places[0]?.place} has the sample of yesterday`;
 }

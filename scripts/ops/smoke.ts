@@ -61,16 +61,16 @@ export function smokeCommand(): Command {
     .addHelpText(
       'after',
       `
-Steps of --deep. One that fails does not stop the others; the exit code is then 1.
-  functions  calls the functions that the other steps do not need
+Steps of --deep. If a step fails, the others run all the same, and the exit code is 1.
+  functions  calls the functions that no other step needs
   archive    imports a sample of yesterday, archives it, and finds it in the bucket
   replay     reads the stream again from the test's start
   failover   makes a replica of the cache's first shard its primary, and waits until the loss is repaired; readers
              may get 503 meanwhile
-  restore    restores the meta table to a new name, looks into it, and deletes it
+  restore    restores the meta table to a new table, reads an item of it, and deletes it
   removal    deletes the test's samples from every tier
-  alarms     compares each alarm's metrics with those that have values
-A local stack has no failover, restore and alarms: they are skipped. The tenant ${SMOKE_TENANT} and its host stay for the next test.`,
+  alarms     checks that the metrics which alarms watch have values
+On a local stack, failover, restore and alarms are skipped. The tenant ${SMOKE_TENANT} and its host stay for the next test.`,
     )
     .action(async (options: CommonOptions & Omit<SmokeOptions, 'apiUrl'> & { apiUrl?: string }) => {
       const apiUrl = apiUrlOf(options);

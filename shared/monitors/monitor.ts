@@ -164,7 +164,7 @@ const externalMonitor = z
     const judges = responseTimeWarning != null || responseTimeCritical != null;
     if (!judges && responseTimeDuration == null) return;
     if (service == null || service === '')
-      flaw(context, 'service', 'expected a service, which response times are posted to', service);
+      flaw(context, 'service', 'expected a service; response times are stored as a metric of it', service);
     if (responseTimeDuration == null)
       flaw(context, 'responseTimeDuration', 'expected a value beside a response time', responseTimeDuration);
     if (!judges)
@@ -201,7 +201,12 @@ const anomalyDetectionMonitor = z
   })
   .superRefine(({ warningSensitivity, criticalSensitivity }, context) => {
     if (warningSensitivity == null && criticalSensitivity == null)
-      flaw(context, 'warningSensitivity', 'expected it or criticalSensitivity', warningSensitivity);
+      flaw(
+        context,
+        'warningSensitivity',
+        'expected warningSensitivity or criticalSensitivity',
+        warningSensitivity,
+      );
   });
 
 const queryMonitor = z

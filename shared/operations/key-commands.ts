@@ -16,7 +16,7 @@ export async function createKey(
 ): Promise<CreatedKey> {
   const { name } = await requireTenant(tenants, tenant);
   if (expiresAt !== undefined && expiresAt <= now())
-    throw new InvalidEventError(`expiresAt: ${new Date(expiresAt).toISOString()} is past`);
+    throw new InvalidEventError(`expiresAt: ${new Date(expiresAt).toISOString()} is in the past`);
   return keys.create({ tenant: name, rights }, expiresAt).catch((error: unknown) => {
     throw error instanceof TooManyKeysError ? new InvalidEventError(error.message) : error;
   });

@@ -83,7 +83,9 @@ export async function setTenant(
   if (retentionMs !== undefined && retentionMs !== null) checkRetention(retentionMs, stage);
   const tenant = await requireTenant(tenants, name);
   if (partitions === undefined && from !== undefined)
-    throw new InvalidEventError('from: it is the first day of a new number of partitions, which is missing');
+    throw new InvalidEventError(
+      'from: it needs partitions, the number of partitions that begins on this day',
+    );
   try {
     if (partitions !== undefined)
       await tenants.setPlacement(tenant, planEpoch(tenant.placement, partitions, now(), from));

@@ -51,8 +51,8 @@ export function backfillCommand(): Command {
     .addHelpText(
       'after',
       `
-A result replaces a stored sample of the same series and time. A repeated run stores the same results again. Nothing is stored
-of alerting rules. Exits with 1 if a rule fails in a tick; the results of the other rules are stored.`,
+A result replaces a stored sample of the same series and time. A repeated run stores the same results again. Results of
+alerting rules are not stored. Exits with 1 if a rule fails in a tick; the results of the other rules are stored all the same.`,
     )
     .action((file: string, options: BackfillOptions) => {
       const groups = groupsOf(file, options);

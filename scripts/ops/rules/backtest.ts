@@ -48,8 +48,8 @@ export function backtestCommand(): Command {
     .addHelpText(
       'after',
       `
-The rules are evaluated at every tick of the range as if they had been stored at --from. Recording rules are evaluated too, and
-the rules after them read what they yield. Exits with 1 when a rule fails in a tick.`,
+The rules are evaluated at every tick of the range, as if they had been stored at --from. Recording rules are evaluated
+too, and rules after them read their results. Exits with 1 when a rule fails in a tick.`,
     )
     .action(async (file: string, options: CommonOptions & ApiKeyOptions & HistoryOptions) => {
       const groups = groupsOf(file, options);

@@ -150,7 +150,7 @@ describe('a monitor is refused', () => {
     [{ ...MINIMAL.external, maxCheckAttempts: 11 }, 'maxCheckAttempts: '],
     [
       { ...MINIMAL.external, responseTimeWarning: 1, responseTimeDuration: 1 },
-      'service: expected a service, which response times are posted to',
+      'service: expected a service; response times are stored as a metric of it',
     ],
     [
       { ...MINIMAL.external, responseTimeCritical: 1, service: 'shop' },
@@ -174,7 +174,7 @@ describe('a monitor is refused', () => {
     [{ ...MINIMAL.anomalyDetection, warningSensitivity: 'high' }, 'warningSensitivity: '],
     [
       { ...MINIMAL.anomalyDetection, warningSensitivity: undefined },
-      'warningSensitivity: expected it or criticalSensitivity',
+      'warningSensitivity: expected warningSensitivity or criticalSensitivity',
     ],
     [{ ...MINIMAL.query, query: '' }, 'query: 1 to 10000 characters'],
     [{ ...MINIMAL.query, warning: undefined }, 'warning: expected a number here or in critical'],

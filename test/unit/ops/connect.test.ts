@@ -75,14 +75,14 @@ describe('the key', () => {
     {
       name: 'an unknown stack',
       options: { ...aws, stack: 'other' },
-      says: /^--stack other is no stack's name/,
+      says: /^--stack other is not the name of a stack/,
     },
     {
       name: 'an address with a path',
       options: { url: `${url}/api`, key },
       says: /more than a host and a port: give http/,
     },
-    { name: 'no address', options: { url: 'nonsense', key }, says: /^--url nonsense is no address/ },
+    { name: 'no address', options: { url: 'nonsense', key }, says: /^--url nonsense is not an address/ },
   ])('is refused in one sentence: $name', ({ options, says }) => {
     expect(() => configurationFor('telegraf', options)).toThrow(says);
   });

@@ -271,6 +271,8 @@ describe('ops import', () => {
 
   test('names a file that is not there, or of no known format', async () => {
     await expect(load(join(folder, 'no.csv'))).rejects.toThrow(OperatorError);
-    await expect(load(write('x.docx', 'x'))).rejects.toThrow('its name tells no format; give --format');
+    await expect(load(write('x.docx', 'x'))).rejects.toThrow(
+      'its extension is of no known format; give --format',
+    );
   });
 });
