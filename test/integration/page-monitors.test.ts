@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import type { RunReport } from '../../shared/alerting/evaluator';
 import { Client } from '../support/client';
+import { evaluateAt } from '../support/evaluator';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
 import { Pages, PHONE, REQUEST_FAILED, violations } from '../support/pages';
@@ -79,21 +79,7 @@ describe('the views of hosts, monitors, downtimes and their alerts', () => {
   const field = (page: Page, name: string) => page.getByLabel(name, { exact: true });
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
-  /** Evaluates what is due at a time; a run of the stack's schedule may have to end first. */
-  const evaluate = (atS: number) =>
-    until(
-      'no other run goes on',
-      async () => {
-        const address = new URL('/2015-03-31/functions/heterotsdb-local-evaluator/invocations', stack.url);
-        const response = await fetch(address, {
-          method: 'POST',
-          headers: stack.operatorHeaders,
-          body: JSON.stringify({ atMs: atS * 1000 }),
-        });
-        return (await response.json()) as RunReport;
-      },
-      ({ began }) => began,
-    );
+  const evaluate = (atS: number) => evaluateAt(stack, atS * 1000);
 
   test('a monitor is created in a form that shows each refusal at its field', async () => {
     const page = await opened('view=monitors');

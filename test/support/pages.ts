@@ -9,6 +9,10 @@ export const PHONE = { width: 390, height: 844 };
 /** Chromium logs this text when a request fails or its answer is 4xx. Some tests cause that. */
 export const REQUEST_FAILED = /^Failed to load resource/;
 
+/** Longest wait for the content of a page whose test failed, in ms, and most characters of it that are shown. */
+const SEEN_MS = 30_000;
+const SEEN_CHARACTERS = 4_000;
+
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
 /** Pages of a browser, and what they wrote to their consoles. */
@@ -30,6 +34,26 @@ export class Pages {
   async close(): Promise<string[]> {
     for (const context of this.contexts.splice(0)) await context.close();
     return this.errors.splice(0);
+  }
+
+  /** Declares a test whose error also tells what the open pages show. */
+  test(name: string, body: () => Promise<void>): void {
+    test(name, async () => {
+      try {
+        await body();
+      } catch (error) {
+        throw new Error(`${(error as Error).message}\n${await this.seen()}`, { cause: error });
+      }
+    });
+  }
+
+  private async seen(): Promise<string> {
+    const pages = this.contexts.flatMap((context) => context.pages());
+    const texts = pages.map(async (page) => {
+      const text = await page.locator('body').ariaSnapshot({ timeout: SEEN_MS }).catch(String);
+      return `${new URL(page.url()).hash.replace(/&?key=[^&]*/, '')} shows:\n${text.slice(0, SEEN_CHARACTERS)}`;
+    });
+    return (await Promise.all(texts)).join('\n');
   }
 
   /** Opens a page in a browser context of its own, which shares no storage with others. */
