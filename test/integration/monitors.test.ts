@@ -9,7 +9,7 @@ import {
   SubscribeCommand,
 } from '@aws-sdk/client-sns';
 import { localAws } from '../../scripts/local/provision';
-import type { RunReport } from '../../shared/alerting/evaluator';
+import { endKilledRun, evaluateAt, retryNow } from '../support/evaluator';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { OpenApiChecker } from '../support/openapi-checker';
 import { until } from '../support/until';
@@ -86,18 +86,7 @@ describe('monitors and checks', () => {
     return JSON.parse(text);
   };
 
-  const evaluate = (atMs: number) =>
-    until(
-      'no other run goes on',
-      async () => {
-        const response = await fetch(
-          new URL('/2015-03-31/functions/heterotsdb-local-evaluator/invocations', stack.url),
-          { method: 'POST', headers: stack.operatorHeaders, body: JSON.stringify({ atMs }) },
-        );
-        return (await response.json()) as RunReport;
-      },
-      ({ began }) => began,
-    );
+  const evaluate = (atMs: number) => evaluateAt(stack, atMs);
 
   const postLoad = async (hostId: string, atMs: number, value: number) => {
     await call('POST', '/api/v0/tsdb', [{ hostId, name: 'loadavg5', time: atMs / 1000, value }]);
@@ -185,6 +174,7 @@ describe('monitors and checks', () => {
     const killed = evaluate(tick(2)).catch(() => undefined);
     await sleep(Math.random() * 200);
     await stack.killFunctions();
+    await endKilledRun(stack);
     await killed;
     await evaluate(tick(2));
     await postLoad(hostId, tick(3), 1);
@@ -192,6 +182,7 @@ describe('monitors and checks', () => {
     expect(await openAlerts()).toEqual([]);
     expect(statesOf(alertId)).toEqual(['warning']);
     failing = false;
+    await retryNow(stack);
     await until(
       'the receiver hears of both',
       async () => {

@@ -14,11 +14,11 @@ import { snappyCompress } from 'hysnappy';
 import { parse } from 'yaml';
 import { localAws } from '../../scripts/local/provision';
 import { physicalName } from '../../scripts/local/template';
-import type { RunReport } from '../../shared/alerting/evaluator';
 import { NO_RECEIVERS } from '../../shared/alerting/receivers';
 import { tenantIdOf } from '../../shared/model/placement';
 import type { Table } from '../../shared/platform/table';
 import { UsageTable } from '../../shared/tenancy/usage-table';
+import { endKilledRun, evaluateAt } from '../support/evaluator';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { OpenApiChecker } from '../support/openapi-checker';
 import { until } from '../support/until';
@@ -165,13 +165,7 @@ describe('rules', () => {
     return response.json();
   };
 
-  /** Evaluates what is due at a time; a run of the stack's schedule may have to end first. */
-  const evaluate = (atMs: number) =>
-    until(
-      'no other run goes on',
-      async () => (await invoke('evaluator', { atMs })) as RunReport,
-      ({ began }) => began,
-    );
+  const evaluate = (atMs: number) => evaluateAt(stack, atMs);
 
   /** Labels and value of each element. */
   const instant = async (query: string, atMs: number): Promise<[Record<string, string>, string][]> => {
@@ -325,6 +319,7 @@ describe('rules', () => {
     const killed = evaluate(tick(11)).catch(() => undefined);
     await sleep(Math.random() * 200);
     await stack.killFunctions();
+    await endKilledRun(stack);
     await killed;
     await evaluate(tick(11));
     const firing = async () =>
