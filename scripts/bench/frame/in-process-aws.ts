@@ -4,10 +4,8 @@
  * and an emulator are left out, because the benchmark would measure their speed.
  */
 
+import { type Given, holds, type Item, updated, type Value } from '../../simulate/expressions';
 import { writeUnitsOf } from './table-units';
-
-type Attribute = Record<string, unknown>;
-type Item = Record<string, Attribute>;
 
 interface Request {
   readonly headers: Readonly<Record<string, string>>;
@@ -68,7 +66,7 @@ function itemsOf(pk: string): Item[] {
   return all.map((json) => JSON.parse(json) as Item);
 }
 
-function text(attribute: Attribute | undefined): string {
+function text(attribute: Value | undefined): string {
   return attribute!.S as string;
 }
 
@@ -89,37 +87,19 @@ const OPERATIONS: Record<string, (input: never) => unknown> = {
       ]),
     ),
   }),
-  PutItem: ({ Item, ConditionExpression }: { Item: Item; ConditionExpression?: string }) => {
-    if (ConditionExpression !== undefined && ConditionExpression !== 'attribute_not_exists(pk)')
-      throw new Error(`the bench has no condition ${ConditionExpression}`);
-    if (ConditionExpression !== undefined && itemOf(Item) !== undefined)
-      throw new Refusal('ConditionalCheckFailedException');
-    putItem(Item);
+  PutItem: (input: { Item: Item } & Conditional) => {
+    check(input, itemOf(input.Item));
+    putItem(input.Item);
     return {};
   },
-  UpdateItem: (input: {
-    Key: Item;
-    UpdateExpression: string;
-    ConditionExpression?: string;
-    ExpressionAttributeValues: Item;
-  }) => {
-    if (input.ConditionExpression !== undefined)
-      throw new Error(`the bench has no condition ${input.ConditionExpression}`);
-    const item = itemOf(input.Key) ?? { ...input.Key };
-    const [set, add] = input.UpdateExpression.split(/ ?ADD /);
-    for (const [, name, once, value] of set!.matchAll(/(\w+) = (if_not_exists\(\w+, )?(:\w+)/g))
-      if (once === undefined || item[name!] === undefined)
-        item[name!] = input.ExpressionAttributeValues[value!]!;
-    for (const [, name, value] of (add ?? '').matchAll(/(\w+) (:\w+)/g))
-      item[name!] = added(item[name!], input.ExpressionAttributeValues[value!]!);
-    putItem(item);
-    return { Attributes: item };
+  UpdateItem: (input: { Key: Item; UpdateExpression: string } & Conditional) => {
+    const item = itemOf(input.Key);
+    check(input, item);
+    const result = updated(input.UpdateExpression, item ?? input.Key, input);
+    putItem(result);
+    return { Attributes: result };
   },
-  BatchExecuteStatement: ({
-    Statements,
-  }: {
-    Statements: { Statement: string; Parameters: Attribute[] }[];
-  }) => ({
+  BatchExecuteStatement: ({ Statements }: { Statements: { Statement: string; Parameters: Value[] }[] }) => ({
     Responses: Statements.map(({ Statement, Parameters }) => {
       const names = [...Statement.matchAll(/'(\w+)': ?\?/g)].map(([, name]) => name!);
       const item: Item = Object.fromEntries(names.map((name, i) => [name, Parameters[i]!]));
@@ -128,30 +108,37 @@ const OPERATIONS: Record<string, (input: never) => unknown> = {
       return {};
     }),
   }),
-  Query: (input: {
-    KeyConditionExpression: string;
-    FilterExpression?: string;
-    ExpressionAttributeValues: Item;
-  }) => {
-    if (input.KeyConditionExpression !== 'pk = :pk')
-      throw new Error(`the bench has no condition ${input.KeyConditionExpression}`);
-    const exists = /^attribute_exists\((\w+)\)$/.exec(input.FilterExpression ?? '')?.[1];
-    if (exists === undefined && input.FilterExpression !== undefined)
-      throw new Error(`the bench has no filter ${input.FilterExpression}`);
-    const collection = itemsOf(text(input.ExpressionAttributeValues[':pk']));
-    return { Items: collection.filter((item) => exists === undefined || item[exists] !== undefined) };
+  Query: (input: { KeyConditionExpression: string; FilterExpression?: string } & Given) => {
+    const { KeyConditionExpression: key, FilterExpression: filter } = input;
+    const collection = itemsOf(text(input.ExpressionAttributeValues![':pk']));
+    return {
+      Items: collection.filter(
+        (item) => holds(key, item, input) && (filter === undefined || holds(filter, item, input)),
+      ),
+    };
   },
 };
 
-function added(old: Attribute | undefined, value: Attribute): Attribute {
-  if (old === undefined) return value;
-  if ('N' in value) return { N: String(Number(old.N) + Number(value.N)) };
-  return { NS: [...new Set([...(old.NS as string[]), ...(value.NS as string[])])] };
+type Conditional = { readonly ConditionExpression?: string } & Given;
+
+/** @throws Refusal if the item that is stored does not fulfil the request's condition */
+function check(input: Conditional, stored: Item | undefined): void {
+  if (input.ConditionExpression !== undefined && !holds(input.ConditionExpression, stored ?? {}, input))
+    throw new Refusal('ConditionalCheckFailedException');
 }
 
 const DECODER = new TextDecoder();
 
 class Refusal extends Error {}
+
+/**
+ * Ends the process. The functions would take the error for an outage of AWS and retry for ever, so that the
+ * benchmark would never end.
+ */
+function abort(error: unknown): never {
+  console.error(error);
+  process.exit(1);
+}
 
 /**
  * The SDK's request handler.
@@ -171,7 +158,7 @@ export class NodeHttpHandler {
     const operation = headers['x-amz-target']!.split('.')[1]!;
     calls.set(operation, (calls.get(operation) ?? 0) + 1);
     const run = OPERATIONS[operation];
-    if (run === undefined) throw new Error(`the bench has no ${operation}`);
+    if (run === undefined) abort(new Error(`the bench has no ${operation}`));
     let statusCode = 200;
     let answer: unknown;
     try {
@@ -182,7 +169,7 @@ export class NodeHttpHandler {
       if (operation !== 'PutRecords') spent.writeUnits += writeUnitsOf(operation, input);
       answer = run(input as never);
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof Refusal)) abort(error);
       statusCode = 400;
       answer = { __type: error.message, message: error.message };
     }
