@@ -2,15 +2,13 @@ import type { HttpHandlerOptions } from '@smithy/core/protocols';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import type { CallTimes } from '../platform/call-time';
 
-/**
- * Makes the SDK's HTTP connections, with a time limit for each attempt. They use HTTP/1.1 for every service.
- */
+/** Makes what sends the requests of an SDK client, by HTTP/1.1, with a time limit for each attempt. */
 export function requestHandler({ connectMs, attemptMs, totalMs }: CallTimes): NodeHttpHandler {
   return new NodeHttpHandler({
     connectionTimeout: connectMs,
     requestTimeout: attemptMs,
     throwOnRequestTimeout: true,
-    // Ends a reply that stops arriving in the middle.
+    // A reply that stops arriving in the middle is given up.
     socketTimeout: totalMs,
   });
 }
@@ -20,8 +18,8 @@ interface Client {
 }
 
 /**
- * Ends every call of a client, including its retries, after `totalMs`, unless the caller passes an abort
- * signal of its own.
+ * Bounds every call of a client: it fails after `totalMs`, including its retries. A caller that passes an
+ * abort signal sets its own bound.
  */
 export function bounded<C extends Client>(client: C, { totalMs }: CallTimes): C {
   const send = client.send.bind(client) as unknown as (

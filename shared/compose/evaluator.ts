@@ -115,12 +115,12 @@ export function evaluatorDependencies(): EvaluatorDependencies {
   };
 }
 
-/** Number of tenants whose posts are sampled to decide whether ingest is nearly idle. */
+/** Number of tenants whose posts tell whether the whole stage is nearly idle. */
 const HEARD_TENANTS = 20;
 
 /**
- * Decides whether ingest is nearly idle, from the posts of some of the tenants with rules, and stores a
- * changed result.
+ * Decides whether nearly nobody posts, judging by some of the tenants that have rules. Stores the result if
+ * it has changed.
  */
 async function quietOf(
   usage: UsageTable,
@@ -143,7 +143,10 @@ async function quietOf(
   return next;
 }
 
-/** Loads the SNS client when the first message is sent, since most stages have no topic. */
+/**
+ * Returns a function that sends messages to SNS. Most stages send none, so it loads the client with the
+ * first.
+ */
 function publisher(): SendDependencies['publish'] {
   let client: Promise<SNSClient> | undefined;
   return async (topicArn, message) => {

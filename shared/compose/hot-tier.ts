@@ -7,8 +7,8 @@ import { ENV } from '../platform/names';
 import { meterRedis } from '../platform/units';
 
 /**
- * Makes the memory tier. Its keys live for as long as the stream keeps records: a sample that expires
- * unflushed can still be read again from the stream.
+ * Makes the client of the memory tier. A frame that no flusher moves lives there for as long as the stream
+ * keeps records.
  */
 export function hotTier({ commandMs }: CallTimes = WORKING, pace?: ReadPace): HotTier {
   const client = connectHot(variable(ENV.redis), process.env, commandMs);

@@ -31,8 +31,6 @@ export function ingestDependencies(
   const table = new RecoveryTable(meta);
   const tenants = new Tenants(meta);
   const catalogue = new Catalogue(meta, retention);
-  // A key of memory lives for as long as the stream keeps its records: a sample that expires unflushed can
-  // still be read again from the stream.
   const hot = hotTier();
   return {
     hot,
@@ -48,7 +46,7 @@ export function ingestDependencies(
   };
 }
 
-/** Converts the records of an event source mapping's batch, which all come from one shard. */
+/** Converts a batch of an event source mapping. All of its records come from one shard. */
 export function deliveredRecords(event: KinesisStreamEvent): DeliveredRecord[] {
   return event.Records.map(({ kinesis, eventID }) => ({
     sequenceNumber: kinesis.sequenceNumber,
@@ -58,7 +56,7 @@ export function deliveredRecords(event: KinesisStreamEvent): DeliveredRecord[] {
   }));
 }
 
-/** Appends a batch, logs failures and counts metrics. */
+/** Ingests a batch, logs failures and counts metrics. */
 export async function ingest(
   name: 'ingester' | 'replayer',
   dependencies: IngestDependencies,

@@ -5,12 +5,12 @@ import { getDirectly } from '../platform/direct-object';
 import { meterObjects } from '../platform/units';
 import { bounded, requestHandler } from './bounded';
 
-/** Path-style addresses if an endpoint is configured: emulators have only one host name. */
+/** Options of S3 clients. An emulator has one host name, so the bucket must be in the path. */
 const OPTIONS = { maxAttempts: 5, forcePathStyle: process.env.AWS_ENDPOINT_URL !== undefined };
 
 /**
- * Makes the S3 client of a function that writes objects of any size: a call has no total time limit, but
- * fails when its connection is idle.
+ * Makes the S3 client of a function that writes objects of any size. A call may take any time, but fails if
+ * nothing arrives for a while.
  */
 export function objectStore(): S3Client {
   const connections = new NodeHttpHandler({

@@ -11,7 +11,7 @@ import { TenantMeter } from '../tenancy/tenant-meter';
 import { UsageTable } from '../tenancy/usage-table';
 import { streamClient } from './stream';
 
-/** Makes the writer of a function that puts samples into the stream, with its usage meter. */
+/** Makes the writer of a function that puts samples into the stream, and the meter that counts usage. */
 export function sampleWriter(table: Table, stage: RuntimeSettings) {
   const meter = new TenantMeter(new UsageTable(table), stage);
   const writer = new SampleWriter({

@@ -21,8 +21,8 @@ interface TableClient {
 }
 
 /**
- * The clients of this instance, one for each set of time limits. Both tables use the same client, so that
- * they share connections.
+ * DynamoDB clients of this instance, one for each set of time limits. Both tables share it, and its
+ * connections.
  */
 const clients: TableClient[] = [];
 
@@ -47,12 +47,12 @@ function tableClient(times: CallTimes): DynamoDBClient {
   return client;
 }
 
-/** The table of everything except chunks. */
+/** Returns the meta table, which has everything except chunks. */
 export function metaTable(times: CallTimes = WORKING): Table {
   return { client: tableClient(times), name: variable(ENV.metaTable) };
 }
 
-/** The table of chunks. */
+/** Returns the warm table, which has chunks. */
 export function warmTable(times: CallTimes = WORKING): Table {
   return { client: tableClient(times), name: variable(ENV.warmTable) };
 }

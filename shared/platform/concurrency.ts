@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import pMap from 'p-map';
 
 /**
- * Runs `work` on every item, at most `most` at a time.
+ * Runs `work` on every item, on at most `most` at the same time.
  *
  * @returns the results in the order of the items
  * @throws the first error, after which no further item is started
@@ -12,20 +12,24 @@ export async function mapLimited<T, R>(
   most: number,
   work: (item: T, index: number) => Promise<R>,
 ): Promise<R[]> {
-  // Start all at once, without a queue: for short work, the queue would take longer than the work itself.
+  // If all may start at once, do so without a queue, which would take longer than short work itself.
   if (items.length <= most) return Promise.all(items.map(work));
   return pMap(items, work, { concurrency: most });
 }
 
-/** Runs work while fewer than a maximum number are running. Waiting work starts in the order of arrival. */
+/**
+ * Runs work once fewer than a fixed number of pieces of work are running. Work that waits starts in the order
+ * in which it came.
+ */
 export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** Makes a limiter that several callers can share. {@link mapLimited} limits the work on a single list. */
+/** Makes a limiter, which several callers can share. For the items of one list, use {@link mapLimited}. */
 export const limiter: (most: number) => Limiter = pLimit;
 
 /**
- * Runs work under one of several callers' limiters. Tries them in turn until one starts the work; a limiter
- * may refuse by throwing. Throws the last refusal, or the work's own error.
+ * Makes a limiter of several others, such as the budgets of callers who share the work. It tries one after
+ * the other until one starts the work. A limiter refuses by throwing. If all refuse, it throws the last
+ * refusal.
  */
 export function anyLimiter(bounds: readonly Limiter[]): Limiter {
   return async (work) => {
@@ -45,8 +49,8 @@ export function anyLimiter(bounds: readonly Limiter[]): Limiter {
 }
 
 /**
- * Batches concurrent calls by key, so that one request serves them. The request starts after all of its
- * calls.
+ * Gathers concurrent calls with the same key, so that one request serves all of them. It starts after they
+ * came.
  */
 export class Batches<Item, Result> {
   private readonly waiting = new Map<
@@ -54,7 +58,12 @@ export class Batches<Item, Result> {
     { readonly items: Item[]; readonly results: Promise<readonly Result[]> }
   >();
 
-  /** Returns the item's result. `run` must return one result for each item of the batch. */
+  /**
+   * Adds an item to the batch of a key.
+   *
+   * @param run makes the request of the batch; it must return a result for each item, in order
+   * @returns the result of the item
+   */
   async add(
     key: string,
     item: Item,
@@ -75,11 +84,17 @@ export class Batches<Item, Result> {
   }
 }
 
-/** Lets concurrent calls with the same key share one request. The request starts after all of its calls. */
+/**
+ * Lets concurrent calls with the same key share one request and its result. It starts after all of them came.
+ */
 export class SharedCalls<Result> {
   private readonly batches = new Batches<undefined, Result>();
 
-  /** @param run makes the request; called once for all calls with the key */
+  /**
+   * Returns the result of the request of a key.
+   *
+   * @param run makes the request; called once for all concurrent calls
+   */
   ask(key: string, run: () => Promise<Result>): Promise<Result> {
     return this.batches.add(key, undefined, async (items) => {
       const result = await run();

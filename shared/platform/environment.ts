@@ -1,19 +1,26 @@
 import { ENV } from './names';
 import type { RuntimeSettings } from './settings';
 
-/** A function's environment lacks a variable that synthesis should have set. */
+/** The function's environment lacks a variable, which the deployment should have set. */
 export class MissingVariableError extends Error {
   override readonly name = 'MissingVariableError';
 }
 
-/** @throws {MissingVariableError} */
+/**
+ * Returns an environment variable.
+ *
+ * @throws {MissingVariableError} when it is missing or empty
+ */
 export function variable(name: (typeof ENV)[keyof typeof ENV]): string {
   const value = process.env[name];
   if (value === undefined || value === '') throw new MissingVariableError(`the environment lacks ${name}`);
   return value;
 }
 
-/** Returns the stage's settings, which synthesis has checked and resolved. Durations are in ms. */
+/**
+ * Returns the settings of the stage. Synthesis has validated them and added the defaults. Durations are in
+ * ms.
+ */
 export function settings(): RuntimeSettings {
   return JSON.parse(variable(ENV.settings)) as RuntimeSettings;
 }

@@ -1,12 +1,12 @@
 import type * as z from 'zod';
 
-/** The event is invalid. */
+/** The event that a function was invoked with is invalid. The message says which field and why. */
 export class InvalidEventError extends Error {
   override readonly name = 'InvalidEventError';
 }
 
 /**
- * Validates a function's event.
+ * Validates the event that a function was invoked with.
  *
  * @throws {InvalidEventError} with the name of each invalid field, what is wrong, and its value
  */
@@ -20,7 +20,7 @@ export function parseEvent<Schema extends z.ZodType>(schema: Schema, event: unkn
   );
 }
 
-/** Formats the value at a path of an input, for a message. */
+/** Formats the value at a path of an input for a message: as JSON, at most 100 characters, or `missing`. */
 export function shown(event: unknown, path: readonly PropertyKey[]): string {
   let value: unknown = event;
   for (const part of path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[part];

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** A text of `min` to `max` code points. JSON Schema and Go count code points too, not UTF-16 units. */
+/** A text field of `min` to `max` characters. They are code points, as in JSON Schema and Go. */
 export function text(min: number, max: number) {
   return z
     .string()
@@ -12,17 +12,18 @@ export function text(min: number, max: number) {
 
 function hasLength(value: string, min: number, max: number): boolean {
   if (value.length <= max) return value.length >= min;
-  // Shortcut: a code point has at most two UTF-16 units.
+  // A code point is at most two code units of UTF-16, so a text this long has too many. It need not be
+  // counted.
   if (value.length > max * 2) return false;
   let characters = 0;
   for (const _ of value) characters++;
   return characters <= max;
 }
 
-/** Deepest nesting of stored JSON. Far below the depth at which JSON.stringify overflows the stack. */
+/** Deepest nesting of JSON that is stored. JSON.stringify overflows the stack only at a far greater depth. */
 const MAX_DEPTH = 100;
 
-/** Any JSON object, unchanged. A zod record would drop the key `__proto__`, which users may send. */
+/** A field with any JSON object, which is kept as it is. A zod record would drop the key `__proto__`. */
 export const anyObject = z
   .custom<Record<string, unknown>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -34,11 +35,12 @@ export const anyObject = z
   })
   .meta({ type: 'object', additionalProperties: true });
 
+/** Whether a value has at most `levels` levels of nested objects and arrays. */
 export function isNotDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (levels === 0) return false;
   return Object.values(value).every((inner) => isNotDeeper(inner, levels - 1));
 }
 
-/** Whole seconds since epoch. */
+/** A field with a time in whole seconds since epoch. */
 export const epochSeconds = z.int().min(0).meta({ description: 'Seconds since epoch.' });

@@ -10,10 +10,12 @@ import {
 import { BUCKET_PREFIX } from './names';
 
 /**
- * Every key of every store is made here. `tenant`, `source`, `layout` are 22-character ids, `group` is 27 characters,
- * `partition` four digits, times are ms since epoch: no key has bytes that a user chose (DESIGN.md, rule 7).
+ * Makes every key of every store. No key has bytes that a user chose (DESIGN.md, rule 7). `tenant`, `source`
+ * and `layout` are ids of 22 characters, `group` is an id of 27, `partition` has four digits, and times are
+ * ms since epoch.
  *
- * Redis. All keys of a partition share its hash tag, so they lie in one slot and one script call reaches them:
+ * Redis. All keys of a partition share its hash tag, so they lie in one hash slot, and one script call can
+ * use them:
  *
  *     {tenant:partition}:f:group:window   list of frames: a group's rows of one window, in order of arrival
  *     {tenant:partition}:w:group          set of the window starts a group has in memory
@@ -28,7 +30,8 @@ import { BUCKET_PREFIX } from './names';
  *     pk tenant#partition#day          sk group#window#layer#start      a chunk
  *                                      sk ~divided                      whether a window of the day has several chunks
  *
- * DynamoDB, the meta table. The second part of `pk` is the tenant, except under `key`, `tenants`, `retention`, `recovery` and `rule-` kinds without one:
+ * DynamoDB, the meta table. The second part of `pk` is the tenant, except under `key`, `tenants`,
+ * `retention`, `recovery` and `rule-` kinds without one:
  *
  *     pk layouts#tenant#source         sk group#layout                  a layout (catalogue)
  *                                      sk deletion#id                   a deletion
@@ -80,8 +83,9 @@ function itemKey(partition: string, sort: string): ItemKey {
   return { pk: { S: partition }, sk: { S: sort } };
 }
 
-/** The Redis keys of one partition. */
+/** The Redis keys of one partition. The comment above says what each key has. */
 export class HotKeys {
+  /** The hash tag of the keys, with braces. */
   readonly tag: string;
 
   constructor({ tenantId, partition }: PartitionRef) {
@@ -116,18 +120,18 @@ export class HotKeys {
     return `${this.tag}:arrived`;
   }
 
-  /** A SCAN pattern for all keys of a tenant. Ids contain no special characters of patterns. */
+  /** Returns a pattern of SCAN for all keys of a tenant. Ids have no special characters of patterns. */
   static patternOf(tenantId: Id): string {
     return `{${tenantId}:*`;
   }
 
-  /** The hash tag of a key, with braces. */
+  /** Returns the hash tag of a key, with braces. */
   static tagOf(key: string): string {
     return key.slice(0, key.indexOf('}') + 1);
   }
 }
 
-/** A group-window as a member of `due`, `leases` and `arrived`. */
+/** Returns the text that stands for a group-window in `due`, `leases` and `arrived`. */
 export function windowMember(group: GroupId, windowStart: number): string {
   return `${group}:${windowStart}`;
 }
@@ -137,7 +141,7 @@ export function parseWindowMember(member: string): { group: GroupId; windowStart
   return { group: member.slice(0, colon), windowStart: Number(member.slice(colon + 1)) };
 }
 
-/** Identifies a warm item within its partition-day. */
+/** What identifies a warm item among those of its partition and day. */
 export interface WarmPlace {
   readonly group: GroupId;
   readonly windowStart: number;
@@ -150,16 +154,17 @@ export const warmKeys = {
     `${tenantId}#${partitionText(partition)}#${day}`,
   sort: ({ group, windowStart, layer, startMs }: WarmPlace) =>
     `${group}#${timeText(windowStart)}#${layer.toString().padStart(4, '0')}#${timeText(startMs)}`,
-  /** Prefix of the sort keys of a group-window's items. */
+  /** Returns the prefix of the sort keys of a group-window's items. */
   windowPrefix: (group: GroupId, windowStart: number) => `${group}#${timeText(windowStart)}#`,
   /**
-   * Returns a sort key that comes before all items of the group's windows that start at `ms` or later, and
-   * after those of earlier windows.
+   * Returns a bound for sort keys: after all windows of the group that begin before `ms`, before the others.
    */
   groupFrom: (group: GroupId, ms: number) => `${group}#${timeText(ms)}`,
   item: (ref: PartitionRef, day: Day, place: WarmPlace) =>
     itemKey(warmKeys.partition(ref, day), warmKeys.sort(place)),
-  /** Sort key of the marker that windows of the day are divided among items. It sorts after every group. */
+  /**
+   * Sort key of the item that says that windows of the day have several items. It sorts after every group.
+   */
   dividedSort: '~divided',
   divided: (ref: PartitionRef, day: Day) => itemKey(warmKeys.partition(ref, day), warmKeys.dividedSort),
   parseSort: (sort: string): WarmPlace => {
@@ -173,17 +178,22 @@ export const warmKeys = {
   },
 } as const;
 
-/** 15 digits suffice until the year 33658. Times before 1970 become 0. */
+/**
+ * Formats a time with 15 digits, so that texts sort like times, up to the year 33658. Before 1970 it is 0.
+ */
 function timeText(ms: number): string {
   return Math.max(0, ms).toString().padStart(15, '0');
 }
 
+/** Number of partition keys among which a tenant's index of sources is divided. */
 export const SOURCE_BUCKETS = 16;
 
+/** Returns the bucket of a source: the first four bits of its id. */
 export function bucketOfSource(sourceId: Id): number {
   return Buffer.from(sourceId.slice(0, 2), 'base64url')[0]! >> 4;
 }
 
+/** Number of partition keys among which a period of the index of series is divided. */
 export const INDEX_BUCKETS = 16;
 
 const RECOVERY = 'recovery';
@@ -205,7 +215,7 @@ export const metaKeys = {
   budget: (tenantId: Id, budget: string, minute: number) =>
     itemKey(`minute#${tenantId}`, `${budget}#${minute}`),
 
-  /** `kind` is a DocumentKind of the registry. */
+  /** @param kind a DocumentKind of the registry */
   documents: (kind: string, tenantId: Id) => `${kind}#${tenantId}`,
   document: (kind: string, tenantId: Id, key: string): ItemKey =>
     itemKey(metaKeys.documents(kind, tenantId), key),
@@ -213,19 +223,13 @@ export const metaKeys = {
   source: (tenantId: Id, sourceId: Id): string => `${metaKeys.sourcesOf(tenantId)}${sourceId}`,
   pool: (tenantId: Id, sourceId: Id): ItemKey =>
     itemKey(metaKeys.source(tenantId, sourceId), metaKeys.poolSort),
-  /** Sort key of the item that names a source's pool. */
+  /** Sort key of the item with a source's pool. */
   poolSort: 'pool',
-  /**
-   * A tenant's index of sources is divided into {@link SOURCE_BUCKETS} buckets, for 16 times the write rate
-   * of a single `pk`.
-   */
+  /** Buckets allow 16 times the write rate that DynamoDB has for a single partition key. */
   sourceIndex: (tenantId: Id, bucket: number) => `sources#${tenantId}#${bucket.toString(16)}`,
   indexedSource: (tenantId: Id, sourceId: Id): ItemKey =>
     itemKey(metaKeys.sourceIndex(tenantId, bucketOfSource(sourceId)), sourceId),
-  /**
-   * Each period of the index of series is divided into {@link INDEX_BUCKETS} buckets, which are read in
-   * parallel.
-   */
+  /** A reader reads the {@link INDEX_BUCKETS} buckets of a period in parallel. */
   index: (tenantId: Id, period: string, bucket: number) =>
     `index#${tenantId}#${period}#${bucket.toString(16)}`,
   indexed: (tenantId: Id, period: string, group: GroupId, layoutId: Id, windowMs: number): ItemKey =>
@@ -244,14 +248,11 @@ export const metaKeys = {
     itemKey(metaKeys.source(tenantId, sourceId), `${DELETION}${id}`),
   changes: (tenantId: Id) => `changes#${tenantId}`,
   changedSource: (tenantId: Id, sourceId: Id): ItemKey => itemKey(metaKeys.changes(tenantId), sourceId),
-  /** The sort key `index` cannot be a source's id, because ids are longer. */
+  /** No source has the sort key `index`, because ids are longer. */
   indexChange: (tenantId: Id): ItemKey => itemKey(metaKeys.changes(tenantId), 'index'),
-  /**
-   * Prefix of deletions. Layouts' sort keys cannot begin with it, since the first 27 characters are a group
-   * id, without `#`.
-   */
+  /** Prefix of the sort keys of deletions. Those of layouts begin with a group id, which has no `#`. */
   deletionPrefix: DELETION,
-  /** Prefixes of the `pk` of every source, and of a tenant's sources. */
+  /** Prefix of the `pk` of every source. */
   sources: 'layouts#',
   sourcesOf: (tenantId: Id): string => `${metaKeys.sources}${tenantId}#`,
 
@@ -263,8 +264,9 @@ export const metaKeys = {
   minuteRollupsOf: ({ tenantId, partition }: PartitionRef) =>
     `minuterollups#${tenantId}#${partitionText(partition)}`,
   /**
-   * @param partition {@link metaKeys.rollupsOf} or, for minutes, {@link metaKeys.minuteRollupsOf}
-   * @param span a sort key of the rollup directory
+   * @param partition result of {@link metaKeys.rollupsOf} or, for minutes, of {@link
+   *   metaKeys.minuteRollupsOf}
+   * @param span sort key of a span, such as `hours#2026-11`
    */
   rollup: (partition: string, span: string): ItemKey => itemKey(partition, span),
   rolledOf: (tenantId: Id, sourceId: Id) => `rolled#${tenantId}#${sourceId}`,
@@ -278,7 +280,7 @@ export const metaKeys = {
 
   imports: (tenantId: Id): ItemKey => itemKey(`imports#${tenantId}`, 'until'),
 
-  /** In the following, `group` is the id of a rule group. */
+  // In the following keys, `group` is the id of a group of rules.
   ruleIndex: 'rule-index',
   ruleIndexOf: (tenantId: Id) => `${tenantId}#`,
   indexedRules: (tenantId: Id, group: Id): ItemKey =>
@@ -293,10 +295,10 @@ export const metaKeys = {
   monitorState: (tenantId: Id, monitorId: string): ItemKey =>
     itemKey(metaKeys.monitorStates(tenantId), monitorId),
   ruleOutbox: 'rule-outbox',
-  /** Batches are sorted by tick. */
+  /** The sort key begins with the tick, so that notifications are sent in the order of ticks. */
   outboxBatch: (tickMs: number, tenantId: Id, group: Id, part: number): ItemKey =>
     itemKey(metaKeys.ruleOutbox, `${timeText(tickMs)}#${tenantId}#${group}#${part}`),
-  /** Returns the id of the batch's tenant. */
+  /** Returns the tenant of a batch of notifications. */
   parseOutboxBatch: (sort: string): Id => sort.split('#')[1]!,
   undeliveredOf: (tenantId: Id) => `rule-undelivered#${tenantId}`,
   /** @param key the batch's sort key in the outbox */
@@ -330,9 +332,11 @@ export const metaKeys = {
     return { tenantId: tenantId!, partition: Number(partition) };
   },
 
-  /** Part of every `pk` with items of a tenant, except API keys under their own ids. */
+  /** A part of every `pk` with items of a tenant, except of API keys that are found by their id. */
   ofTenant: (tenantId: Id) => `#${tenantId}`,
-  /** Returns the kind of items under a `pk`, and its second part, which for most kinds is the tenant. */
+  /**
+   * Splits a `pk` into the kind of its items and its second part, which for most kinds is the tenant's id.
+   */
   parsePartition: (pk: string): { kind: string; owner: string | undefined } => {
     const [kind, owner] = pk.split('#');
     return { kind: kind!, owner };
@@ -340,37 +344,37 @@ export const metaKeys = {
 } as const;
 
 /**
- * Folder of rollup objects, indexed by the number of dashes in the span's name (`2026`, `2026-11`,
- * `2026-11-22`). Hive, Athena, Spark and DuckDB recognize partitions in this format.
+ * Folders of rollup objects, by the number of dashes in the name of the span (`2026`, `2026-11`,
+ * `2026-11-22`). Hive, Athena, Spark and DuckDB read partitions from this format.
  */
 const ROLLUP_FOLDERS = ['unit=day/year', 'unit=hour/month', 'unit=minute/date'];
 
 export const bucketKeys = {
-  /** Prefix of a tenant's archive objects. */
+  /** Returns the prefix of a tenant's archive objects. */
   archiveOf: (tenantId: Id) => `${BUCKET_PREFIX.archive}v1/tenant=${tenantId}/`,
-  /**
-   * Prefix of a partition-day's objects. Hive, Athena, Spark and DuckDB recognize partitions in this format.
-   */
+  /** Returns the prefix of a partition-day's objects, in the format of {@link ROLLUP_FOLDERS}. */
   archiveDay: ({ tenantId, partition }: PartitionRef, day: Day) =>
     `${bucketKeys.archiveOf(tenantId)}date=${day}/partition-${partitionText(partition)}`,
   /**
-   * @param changes the day's `changes` in the manifest when the archiver began to read it
-   * @param unique makes the key unique
+   * Returns the key of a new archive object.
+   *
+   * @param changes the day's count of changes in the manifest when the archiver began to read it
+   * @param unique a text that makes the key unique
    */
   archive: (ref: PartitionRef, day: Day, changes: number, unique: string) =>
     bucketKeys.archiveNamed(ref, day, `${changes}-${unique}`),
-  /** @param name the part of an object's key that does not follow from its partition-day: `changes-unique` */
+  /** @param name the part of the key that does not follow from the partition-day: `changes-unique` */
   archiveNamed: (ref: PartitionRef, day: Day, name: string) =>
     `${bucketKeys.archiveDay(ref, day)}-${name}.parquet`,
-  /** The inverse of `archiveNamed`. */
+  /** Returns the name in a key that `archiveNamed` has made. */
   parseArchiveName: (ref: PartitionRef, day: Day, key: string): string =>
     key.slice(bucketKeys.archiveDay(ref, day).length + 1, -'.parquet'.length),
-  /** Returns the `changes` in an object's key. */
+  /** Returns the count of changes in the key of an archive object. */
   parseArchiveChanges: (key: string): number => Number(/-(\d+)-[A-Za-z0-9]+\.parquet$/.exec(key)?.[1]),
-  /** Prefix of a tenant's rollup objects. */
+  /** Returns the prefix of a tenant's rollup objects. */
   rollupsOf: (tenantId: Id) => `${BUCKET_PREFIX.rollups}v1/tenant=${tenantId}/`,
   /**
-   * Prefix of the rollup objects of a partition's span.
+   * Returns the prefix of the rollup objects of a span of a partition.
    *
    * @param span `2026-11-22` for minutes of a day, `2026-11` for hours of a month, `2026` for days of a year
    */
@@ -380,12 +384,12 @@ export const bucketKeys = {
   /** @param revision increases with each rewrite, so that a committed key is never written again */
   rollup: (ref: PartitionRef, span: string, revision: number, part: number) =>
     `${bucketKeys.rollupsOfSpan(ref, span)}${revision}-p${part}.parquet`,
-  /** Returns the `revision` in a rollup object's key. */
+  /** Returns the revision in the key of a rollup object. */
   parseRollupRevision: (key: string): number => Number(/-r(\d+)-p\d+\.parquet$/.exec(key)?.[1]),
-  /** A record that is delivered twice has the same key. */
+  /** Returns the key of a quarantined record. If the record is delivered again, its key is the same. */
   quarantine: (shardId: string, sequenceNumber: string) =>
     `${BUCKET_PREFIX.quarantine}${shardId}/${sequenceNumber}`,
-  /** @returns undefined when the key is not one of a quarantined record */
+  /** Returns the shard and the record of such a key; undefined for any other key. */
   parseQuarantine: (key: string): { shardId: string; sequenceNumber: string } | undefined => {
     if (!key.startsWith(BUCKET_PREFIX.quarantine)) return undefined;
     const [, shardId, sequenceNumber] =

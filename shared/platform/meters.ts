@@ -13,7 +13,7 @@ import {
 import type { RuntimeSettings } from './settings';
 import { takeUnits } from './units';
 
-/** The dimension is the function's full name with the stage, since two stages may share an account. */
+/** The dimension is the function's name with the stage, since two stages may be in one account. */
 const metrics = new Metrics({
   namespace: METRIC_NAMESPACE,
   serviceName: METRIC_SERVICE,
@@ -22,7 +22,7 @@ const metrics = new Metrics({
 const { monitoring } = JSON.parse(process.env[ENV.settings] ?? '{}') as Partial<RuntimeSettings>;
 const MEMORY_MB = Number(process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE ?? 0);
 
-/** Adds to a function's metrics, which {@link withMetrics} publishes. */
+/** Counts metrics of a function. {@link withMetrics} publishes them. */
 export function count<F extends MeteredFunction>(
   _name: F,
   counts: Readonly<Partial<Record<Exclude<MetricName<F>, CountedUse>, number>>>,
@@ -32,13 +32,12 @@ export function count<F extends MeteredFunction>(
 }
 
 /**
- * Wraps a function's handler so that it publishes its metrics, and the units that AWS bills for the
- * invocation, in CloudWatch's embedded metric format: as a log line, without a call. Units that are not
- * metrics are additional fields of the line.
+ * Wraps a function's handler, so that it publishes the function's metrics, and the units that AWS bills for
+ * the invocation. It writes them as a log line in CloudWatch's embedded metric format, which needs no call.
+ * Units that are no metrics of the function are additional fields of the line.
  *
- * @param everyMs 0 for a line for each invocation. Otherwise one line for the invocations within this many
- *   ms, or for a hundred of them; each remains a separate value. An instance that ends loses what it has not
- *   published
+ * @param everyMs 0 writes a line for each invocation. Otherwise a line has all invocations within this many
+ *   ms, at most a hundred, each with values of its own. An instance that ends loses what it has not written
  */
 export function withMetrics<F extends MeteredFunction, Args extends unknown[], Result>(
   name: F,
@@ -62,8 +61,8 @@ export function withMetrics<F extends MeteredFunction, Args extends unknown[], R
 }
 
 /**
- * Adds a metric; or a mere field, if monitoring is `essential` and no alarm needs the metric, since
- * CloudWatch charges for each published metric.
+ * Adds a metric to the log line. CloudWatch charges for each metric. So if monitoring is `essential` and no
+ * alarm needs the metric, adds a mere field.
  */
 function add(metric: string, value: number): void {
   if (monitoring === 'essential' && !ESSENTIAL_METRICS.includes(metric)) note(metric, value);
@@ -75,12 +74,13 @@ function note(name: string, value: number): void {
   metrics.addMetadata(name, String(value));
 }
 
+/** When metrics were last published, ms. */
 let publishedMs = -Infinity;
 let timer: NodeJS.Timeout | undefined;
 
 /**
- * Publishes at once if the last time is long enough ago, so that an instance invoked once a minute delays
- * nothing.
+ * Publishes now, if the last time was at least `everyMs` ago, else later. So an instance that is invoked once
+ * a minute delays nothing.
  */
 function publishWithin(everyMs: number): void {
   const waitMs = publishedMs + everyMs - performance.now();

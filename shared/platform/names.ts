@@ -1,21 +1,21 @@
 /** Names that synthesis and run time share, so that they cannot drift. */
 
-/** The release: /openapi.json, the page's footer, the stacks' outputs and every archive object show it. */
+/** The version of this release, which /openapi.json, the page, outputs of stacks and archive objects show. */
 export { version as RELEASE } from '../../package.json';
 
 /** Environment variables of the functions. */
 export const ENV = {
   /** JSON of {@link RuntimeSettings}, with durations in ms. */
   settings: 'SETTINGS',
-  /** Kinesis stream that acknowledges samples. */
+  /** Name of the Kinesis stream. */
   stream: 'STREAM_NAME',
-  /** DynamoDB table of chunks. */
+  /** Name of the DynamoDB table of chunks. */
   warmTable: 'WARM_TABLE',
-  /** DynamoDB table of everything except chunks. */
+  /** Name of the DynamoDB table of everything except chunks. */
   metaTable: 'META_TABLE',
-  /** S3 bucket of the archive, quarantine and dead letters. */
+  /** Name of the S3 bucket of the archive, rollups, quarantine and dead letters. */
   bucket: 'BUCKET',
-  /** `redis://` or `rediss://` URL of the hot tier; `?cluster=true` for cluster mode. */
+  /** URL of the memory tier, `redis://` or `rediss://`; with `?cluster=true` for cluster mode. */
   redis: 'REDIS_URL',
   /** ARN of the stream, from which a replay's mapping reads. */
   streamArn: 'STREAM_ARN',
@@ -82,12 +82,12 @@ export const META_KINDS = [
 ] as const;
 export type MetaKind = (typeof META_KINDS)[number];
 
-/** Prefixes of the bucket. */
+/** Prefixes of keys in the bucket. */
 export const BUCKET_PREFIX = {
   archive: 'archive/',
   rollups: 'rollups/',
   quarantine: 'quarantine/',
-  /** Dead letters. Lambda chooses this prefix: an on-failure destination is a bucket without a prefix. */
+  /** Dead letters. Lambda chooses this prefix, since an on-failure destination is a whole bucket. */
   onFailure: 'aws/lambda/',
 } as const;
 
@@ -126,7 +126,7 @@ export function functionName(stage: string, name: FunctionName): string {
 /** Namespace of the metrics in CloudWatch. */
 export const METRIC_NAMESPACE = 'HeteroTSDB';
 
-/** Dimension of metrics that identifies function and stage. Its value is a {@link functionName}. */
+/** Dimension of metrics that names the function and the stage. Its value is a {@link functionName}. */
 export const METRIC_DIMENSION = 'Function';
 /** Value of the dimension `service`, the same for every metric. */
 export const METRIC_SERVICE = 'heterotsdb';
@@ -138,9 +138,9 @@ const INGEST_METRICS = [
   'SamplesAppended',
 ] as const;
 
-/** Units that AWS bills, and calls to the hot tier, which AWS bills by the hour. */
+/** Units that AWS bills, and calls of the memory tier, which AWS bills by the hour. */
 export const UNITS = [
-  /** The function's memory (MB) times its run time, rounded up to ms. */
+  /** The function's memory in MB times its run time in ms, rounded up. */
   'FunctionMbMs',
   /** Put units of the stream, 25 KB each. */
   'PutUnits',
@@ -148,7 +148,7 @@ export const UNITS = [
   'WriteUnits',
   /** Read units of DynamoDB, 4 KB each. An eventually consistent read takes half a unit. */
   'ReadUnits',
-  /** S3 requests at the price of PUT, which include lists. */
+  /** Requests of S3 at the price of PUT, which include lists. */
   'ObjectPuts',
   'ObjectGets',
   'RedisCalls',
@@ -156,18 +156,18 @@ export const UNITS = [
 export type Unit = (typeof UNITS)[number];
 
 /**
- * Direct calls to AWS that failed, so that the SDK made them again. A function publishes this metric only
- * when the count is not 0, so a stage without failures does not pay for it.
+ * Direct calls of AWS (direct-call.ts) that have failed, so that the SDK made them again. A function
+ * publishes this metric only if there are any, so a stage without failures does not pay for it.
  */
 export const CALLS_REPEATED = 'CallsRepeated';
 
-/** What a function counts about its calls to AWS. */
+/** What a function counts of its calls of AWS. */
 export type CountedUse = Unit | typeof CALLS_REPEATED;
 
 /**
- * The metrics of each function. Code, alarms and the dashboard use no other names. A custom metric costs
- * $0.30 a month, so only functions that handle samples have metrics of the units that AWS bills. The
- * SampleCount of FunctionMbMs is the number of invocations.
+ * The metrics of each function. Code, alarms and the dashboard use no other names. A metric costs $0.30 a
+ * month, so only functions that handle samples have metrics of the units that AWS bills. FunctionMbMs also
+ * tells the number of invocations, by its statistic SampleCount.
  */
 export const METRICS = {
   post: [
@@ -241,7 +241,7 @@ export const METRICS = {
 } as const satisfies Partial<Record<FunctionName, readonly string[]>>;
 
 /**
- * The metrics that the essential alarms need. A stage with the setting `monitoring=essential` publishes only
+ * The metrics that essential alarms need. A stage with the setting `monitoring=essential` publishes only
  * these.
  */
 export const ESSENTIAL_METRICS: readonly string[] = [

@@ -7,35 +7,35 @@ import { publicLookup, requirePublicHost } from './public-address';
 export interface OutsideExchange {
   readonly url: URL;
   readonly method: string;
-  /** Values by header name. A name with several values is sent as several headers. */
+  /** Values of headers, by name. A name with several values is sent as several headers. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: Buffer;
   /** Aborts the exchange and closes its connection. */
   readonly signal: AbortSignal;
-  /** Whether private addresses are allowed, for a stack on the user's own machine. */
+  /** Whether the URL may have a private address, as it may for a stack on the user's own machine. */
   readonly allowsPrivate: boolean;
-  /** Most bytes of the answer's body that are read. The connection is closed when a body is longer. */
+  /** Most bytes of the answer's body to read. If the body is longer, the connection is closed. */
   readonly maxBytes: number;
-  /** Address family of the connection: 4, 6, or 0 for any. @default 0 */
+  /** IP version of the connection: 4, 6, or 0 for either. @default 0 */
   readonly family?: 0 | 4 | 6;
-  /** @default true */
+  /** Whether the server's certificate must be valid. @default true */
   readonly verifiesCertificate?: boolean;
 }
 
 export interface OutsideAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** The body, cut at `maxBytes`. */
+  /** The body, up to `maxBytes`. */
   readonly body: Buffer;
-  /** Whether the body was read to its end or to `maxBytes`; false if the connection broke. */
+  /** Whether the body was read to its end or up to `maxBytes`; false if the connection broke before. */
   readonly isWhole: boolean;
-  /** Expiry of the server's certificate, in ms since epoch. Absent without TLS. */
+  /** When the server's certificate expires, in ms since epoch; absent without TLS. */
   readonly certificateEndsMs?: number;
 }
 
 /**
- * Sends one request and returns its answer. Redirects are not followed. Unless private addresses are allowed, the connection uses only
- * addresses that are checked after the host name is resolved.
+ * Sends a request, and returns its answer. Does not follow redirects. Unless private addresses are allowed,
+ * it resolves the host name, checks the addresses, and connects to one that it has checked.
  *
  * @throws {Error} if there is no answer, or the address is not public
  */
@@ -79,7 +79,7 @@ export async function exchangeOutside(exchange: OutsideExchange): Promise<Outsid
     request.on('error', (error) => {
       failure = error;
     });
-    // An answer that changes the protocol ends the connection without an error.
+    // If the server switches to another protocol, the connection ends without an error and without an answer.
     request.on('close', () => {
       if (answer === undefined) reject(failure ?? new Error('no answer'));
       else resolve({ ...answer, body: Buffer.concat(chunks), isWhole });

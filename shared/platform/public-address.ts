@@ -2,11 +2,10 @@ import { lookup as resolve } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
 /**
- * Addresses outside the public internet: this machine, private and link-local networks, metadata services,
- * test networks.
+ * Addresses that are not on the public internet: this machine, private and link-local networks, metadata
+ * services and test networks. IPv4 and IPv6 have lists of their own: a BlockList looks an IPv4 address up in
+ * its IPv6 form too, and the range `::ffff:0:0/96` would match all of them.
  */
-// Each family has a list of its own: a BlockList also finds an IPv4 address in the range of its IPv6 form,
-// and `::ffff:0:0/96` would match every one.
 const SPECIAL = { ipv4: new BlockList(), ipv6: new BlockList() };
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
@@ -27,7 +26,7 @@ for (const [network, prefix] of [
 ] as const)
   SPECIAL.ipv4.addSubnet(network, prefix, 'ipv4');
 for (const [network, prefix] of [
-  // Loopback, unspecified, and all forms of IPv4 addresses in IPv6.
+  // The first ranges are loopback, the unspecified address, and all forms of IPv4 addresses in IPv6.
   ['::', 96],
   ['::ffff:0:0', 96],
   ['::ffff:0:0:0', 96],
@@ -44,12 +43,16 @@ for (const [network, prefix] of [
 ] as const)
   SPECIAL.ipv6.addSubnet(network, prefix, 'ipv6');
 
-/** The address is not on the public internet, so requests to it are refused. */
+/** A URL's address is not on the public internet, so no request is sent to it. */
 export class PrivateAddressError extends Error {
   override readonly name = 'PrivateAddressError';
 }
 
-/** @see https://www.iana.org/assignments/iana-ipv4-special-registry/ and iana-ipv6-special-registry */
+/**
+ * Whether an IP address is on the public internet.
+ *
+ * @see https://www.iana.org/assignments/iana-ipv4-special-registry/ and iana-ipv6-special-registry
+ */
 export function isPublicAddress(address: string): boolean {
   const version = isIP(address);
   if (version === 0) return false;
@@ -58,21 +61,20 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /**
- * Refuses a URL whose host is a non-public IP address. Host names are checked by {@link publicLookup} when
- * they are resolved.
+ * Throws if the host of a URL is an IP address that is not public. {@link publicLookup} checks host names.
  *
  * @throws {PrivateAddressError}
  */
 export function requirePublicHost({ hostname }: URL): void {
-  // URL parsing has already normalized decimal, octal and hexadecimal addresses.
+  // The URL parser has turned decimal, octal and hexadecimal forms of addresses into the usual one.
   const host = hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0 && !isPublicAddress(host))
     throw new PrivateAddressError(`${host} is not an address of the public internet`);
 }
 
 /**
- * Resolves a host name for a connection and checks its addresses. The connection uses a checked address, so
- * changing the DNS record between check and connection does not bypass the check.
+ * Resolves a host name for a connection, and fails unless all of its addresses are public. The connection
+ * uses an address that was checked. So a DNS record that changes in between does not get around the check.
  */
 export const publicLookup: LookupFunction = (hostname, options, callback) => {
   resolve(hostname, { ...options, all: true }, (error, addresses) => {

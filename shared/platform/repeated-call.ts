@@ -3,15 +3,16 @@ import { isThrottlingError } from '@smithy/core/retry';
 import { CALLS_REPEATED } from './names';
 import { use } from './units';
 
-/** Longest wait after a throttled call, ms. The SDK's own retries wait up to the same time. */
+/** Longest wait after a direct call that was throttled, ms. Retries of the SDK wait as long at most. */
 const MAX_WAIT_MS = 1_000;
 
 /**
- * Counts a direct call that failed and that the SDK will make again. If the service was throttling, waits
- * first: the SDK does not know of the direct call, and would make its first attempt at once.
+ * Counts a direct call that has failed, and that the SDK will make again. If the service was throttling,
+ * waits for a random time first. The SDK does not know of the direct call, so it would make its first attempt
+ * at once.
  *
- * @param status HTTP status of the reply; undefined when there was none
- * @returns undefined, which means that there is no reply
+ * @param status HTTP status of the reply; undefined if there was none
+ * @returns undefined, which stands for a call without an output
  */
 export async function failed(status?: number, body?: Uint8Array): Promise<undefined> {
   use(CALLS_REPEATED, 1);
@@ -20,8 +21,8 @@ export async function failed(status?: number, body?: Uint8Array): Promise<undefi
 }
 
 /**
- * Whether an error reply means throttling. DynamoDB and Kinesis reply `{"__type":"prefix#Name"}`, S3
- * `<Code>Name</Code>`.
+ * Whether an error reply means throttling. DynamoDB and Kinesis name the error by `{"__type":"prefix#Name"}`,
+ * S3 by `<Code>Name</Code>`.
  */
 function isThrottled(status: number, body: Uint8Array = new Uint8Array(0)): boolean {
   const text = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, 1_000)).toString('latin1');

@@ -5,10 +5,10 @@ import { INGEST_MARGIN_MS, MAX_CALL_MS } from './call-time';
 import { shown } from './event';
 
 /**
- * The settings of a stage, which an operator may choose. Each is given as `--set key=value` to `npm start`
- * and `-c key=value` to `cdk`. The template passes them to the functions as JSON.
+ * The settings of a stage. An operator gives them as `--set key=value` to `npm start`, or as `-c key=value`
+ * to `cdk`. The template passes them to the functions as JSON.
  *
- * Durations are written with a unit, such as `500ms`, `20s`, `15m`, `1h` or `460d`; parsed, they are in ms.
+ * Durations are written with a unit, such as `500ms`, `20s`, `15m`, `1h` or `460d`. Parsed, they are in ms.
  */
 
 const duration = (fallback: string) =>
@@ -42,157 +42,160 @@ const HOUR_MS = DAY_MS / 24;
 
 const text = () => z.string().default('');
 
-/** Node families with durable writes in ElastiCache, for Valkey 9 and later. */
+/** Node types for which ElastiCache has durable writes, with Valkey 9 and later. */
 const DURABLE_NODE = /^cache\.(r8g|r7g|r6g|m8g|m7g|m6g|c8gn|c7gn)\./;
 
 const TOPIC_ARN = /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w-]{1,256}$/;
 
-/** With a shorter time-out, an ingester would never begin a partition. */
+/** Shortest time-out of the ingester, ms. With a shorter one, it would never begin a partition. */
 const LEAST_INGESTER_MS = INGEST_MARGIN_MS + MAX_CALL_MS;
 
 /**
- * Settings that only synthesis uses. Functions do not get them, so a change does not update the functions.
+ * Settings that only synthesis uses. Functions do not get them, so changing one does not deploy functions.
  */
 const deployment = {
-  /** Number of availability zones for the VPC's subnets, the functions and the hot tier's nodes. */
+  /** Number of availability zones for the VPC's subnets, the functions and the nodes of the memory tier. */
   zones: count(2, 1, 3),
   /**
-   * `sync`: a write to the hot tier is stored in several zones before it is acknowledged; `async`: shortly
-   * after. A cache created with `disabled` must keep it; one created with `sync` or `async` can switch
-   * between these two.
+   * When ElastiCache stores a write to memory in several zones: `sync`, before it acknowledges the write;
+   * `async`, shortly after; `disabled`, never. A cache that was created with `disabled` must keep it. Any
+   * other can switch between `sync` and `async`.
    */
   cacheDurability: z.enum(['disabled', 'async', 'sync']).default('disabled'),
   /**
-   * How long the event source mapping retries a record. 0s: as long as {@link longestRecordAgeMs} allows, at
-   * most Lambda's 7d.
+   * Age up to which the event source mapping retries a record. With 0s, it is what {@link longestRecordAgeMs}
+   * allows, at most Lambda's 7d.
    */
   recordAge: duration('0s'),
   /**
-   * `provisioned`: `streamShards` shards, billed by the hour; `on-demand`: Kinesis adds and removes shards
-   * itself, billed by the byte. A stream can switch while in use, at most twice a day.
+   * `provisioned`: the stream has `streamShards` shards, billed by the hour. `on-demand`: Kinesis adds and
+   * removes shards itself, billed by the byte. A stream in use can switch, at most twice a day.
    */
   streamMode: z.enum(['provisioned', 'on-demand']).default('provisioned'),
-  /** Time-out of the ingester. A batch that exceeds it is split in halves and retried. */
+  /** Time-out of the ingester. Lambda halves a batch that exceeds it, and tries both halves. */
   ingesterTimeout: duration('2m'),
-  /**
-   * Reserved concurrency of the query function, which is also its maximum. If 0, none is reserved and there
-   * is no maximum.
-   */
+  /** Reserved concurrency of the query function, which is also its maximum. 0: none reserved, no maximum. */
   queryConcurrency: count(0, 0, 10_000),
   /**
    * Reserved concurrency of the flusher, for scheduled invocations and drains together, which is also its
-   * maximum. If 0, none is reserved and there is no maximum.
+   * maximum. 0: none reserved, no maximum.
    */
   flusherConcurrency: count(0, 0, 1000),
   /**
-   * Where clients may post. `api`: at the API. `url`: at the API, and at the URL of the post function, whose
-   * requests AWS does not charge for. The URL redirects all other requests to the API.
+   * Where clients may post. `api`: to the API. `url`: to the API, or to the URL of the post function, at
+   * which AWS does not charge for requests. The URL redirects all other requests to the API.
    */
   postEndpoint: z.enum(['api', 'url']).default('api'),
-  /**
-   * Reserved concurrency of the post function, which is also its maximum. If 0, none is reserved and there is
-   * no maximum.
-   */
+  /** Reserved concurrency of the post function, which is also its maximum. 0: none reserved, no maximum. */
   postConcurrency: count(0, 0, 10_000),
   /**
-   * Which functions send traces to X-Ray. `rare`: all except post and ingester, which are invoked so often
+   * Which functions send traces to X-Ray. `rare`: all except post and ingester. These are invoked so often
    * that their traces would be a ninth of the bill.
    */
   tracing: z.enum(['none', 'rare', 'all']).default('rare'),
-  /** An additional host name for the API; empty for none. */
+  /** A host name for the API, in addition to the one that AWS gives it; empty for none. */
   domainName: text(),
   /** ARN of the host name's certificate in AWS Certificate Manager, in the stack's region. */
   certificateArn: text(),
   /**
-   * E-mail address that alarms notify. If empty, nobody is notified until something subscribes to the topic.
+   * E-mail address that alarms notify. If empty, nobody is notified until somebody subscribes to their topic.
    */
   alarmEmail: text(),
   /**
-   * Monthly budget in dollars for everything tagged `application=heterotsdb`; an alarm notifies when it is
-   * exceeded. 0: no budget.
+   * Monthly budget in dollars for everything with the tag `application=heterotsdb`. An alarm notifies if it
+   * is exceeded. 0: no budget.
    */
   monthlyBudget: z.coerce.number().min(0).max(10_000_000).default(0),
 };
 
 export const settingsSchema = z
   .strictObject({
-    /** Length of a window, the unit in which a group's samples move through the tiers. Must divide a day. */
+    /**
+     * Length of a window: the samples of a group in one window move through the tiers together. Must divide a
+     * day.
+     */
     window: duration('1h'),
     /**
-     * Longest additional delay of a group-window in memory: it stays for `window` plus a delay of up to this,
-     * counted from its first write. Delays differ, so that windows that begin together are not flushed
+     * Longest delay of a group-window. It stays in memory for `window` plus a delay of up to this, counted
+     * from its first write. Delays differ, so that group-windows that begin together are not flushed
      * together.
      */
     flushDelay: duration('31m'),
     /** How long after its end a UTC day is archived. */
     archiveAfter: duration('2d'),
-    /** How long warm items stay after they are in the archive; longer than the longest query. */
+    /**
+     * How long after a day was archived its warm items may be purged. Must be longer than the longest query.
+     */
     purgeAfter: duration('15m'),
     /**
-     * Time to live of a warm item, extended while its day is not archived. Only for cleaning up, since days
-     * are archived long before.
+     * Time to live of a warm item. The flusher extends it while the item's day is not archived, which mostly
+     * takes only `archiveAfter`. So it only cleans up.
      */
     warmTtl: duration('35d'),
-    /** Maximum age of posted samples; post drops older ones. */
+    /** Greatest age of posted samples. Post drops older ones. */
     maxSampleAge: duration('24h'),
     /**
-     * Timestamps posted to the Mackerel endpoints are rounded down to a multiple of this; 1ms keeps them
-     * unchanged.
+     * Post rounds the timestamps of samples that come by Mackerel's API down to a multiple of this. 1ms
+     * leaves them as they are.
      */
     resolution: duration('60s'),
     /** How long samples can be read. */
     retention: duration('460d'),
     /**
-     * How long the stream keeps records: longer than samples stay in memory, plus the time that a person
-     * needs to act.
+     * How long the stream keeps records. Must be 12h longer than samples stay in memory, so that people can
+     * act.
      */
     streamRetention: duration('72h'),
-    /** Kinesis shards of a provisioned stream. */
+    /** Number of shards of a provisioned stream. */
     streamShards: count(1, 1, 500),
-    /** Most records of one ingester batch. */
+    /** Most records in a batch of the ingester. */
     batchSize: count(500, 1, 10_000),
-    /** How long the mapping waits to fill a batch. */
+    /** How long the event source mapping waits to fill a batch. */
     batchWindow: duration('1s'),
     /**
-     * `pooled`: small sources that are posted together share groups; `apart`: each new source has its own.
-     * Sources stay where they were first placed, also if the setting changes.
+     * `pooled`: small sources that are posted together share groups. `apart`: each new source has groups of
+     * its own. A source stays where it was placed first, even if the setting changes.
      */
     smallSources: z.enum(['pooled', 'apart']).default('pooled'),
     /**
-     * `on`: archived days are rolled up to hours and days, for reads with such steps; `minutes`: groups with
-     * more than a sample in ten seconds also to minutes; `off`: no rollups, reads use samples.
+     * `on`: the archiver rolls archived days up to hours and days, for reads with such steps. `minutes`: it
+     * also rolls groups with more than a sample in ten seconds up to minutes. `off`: it makes no rollups, and
+     * reads use samples.
      */
     rollups: z.enum(['on', 'minutes', 'off']).default('on'),
-    /** Size of an archive object, in bytes, after which a day continues in another one. */
+    /** Bytes of an archive object after which the archiver continues the day in another object. */
     archivePartBytes: count(256_000_000, 1000, 4_000_000_000),
-    /** Partitions of a new tenant. */
+    /** Number of partitions of a new tenant. */
     partitions: count(8, 1, MAX_PARTITIONS),
     /** Number of flushers that run in parallel. */
     flusherLanes: count(2, 1, 32),
-    /** Cache engine. */
+    /** Engine of the memory tier in ElastiCache. */
     engine: z.enum(['valkey', 'redis']).default('valkey'),
+    /** ElastiCache's type of the nodes. */
     cacheNodeType: z.string().default('cache.t4g.small'),
+    /** Number of shards of the memory tier, each with a primary. */
     cacheShards: count(1, 1, 500),
+    /** Number of replicas of each primary. */
     cacheReplicas: count(1, 0, 5),
     /**
-     * `full`: all alarms, metrics and the dashboard. `essential`: only the alarms about lost, wrong or stuck
-     * samples, and their metrics; for a stage that is not monitored closely.
+     * `full`: all alarms, all metrics and the dashboard. `essential`: only alarms about lost, wrong or stuck
+     * samples, and their metrics, for a stage that nobody watches closely.
      */
     monitoring: z.enum(['full', 'essential']).default('full'),
-    /** How long logs are kept; one of CloudWatch Logs' values. */
+    /** How long logs are kept: one of the durations that CloudWatch Logs has. */
     logRetention: duration('30d'),
     /**
-     * The account's quota of concurrent executions in the region. The alarm `concurrency` fires at four
-     * fifths of it.
+     * The account's quota of concurrent executions of Lambda in the region. The alarm `concurrency` fires at
+     * four fifths of it.
      */
     accountConcurrency: count(1000, 10, 1_000_000),
-    /** Steady rate of requests that the API accepts. It answers 429 to requests beyond it. */
+    /** Steady rate of requests that the API accepts. It answers those beyond with 429. */
     requestsPerSecond: count(1000, 1, 1_000_000),
     /** Number of requests that the API accepts at once, before the steady rate applies. */
     requestBurst: count(2000, 1, 1_000_000),
     /**
-     * Samples that a tenant may post in a minute of the clock. A tenant's own limit overrides this and the
-     * next fourteen settings.
+     * Samples that a tenant may post in a minute of the clock. This and the next fourteen settings are
+     * defaults, which a tenant's own limits override.
      */
     maxSamplesPerMinute: count(5_000_000, 1, 1_000_000_000_000),
     /** Series with samples in the last day that a tenant may have. Post drops further new series. */
@@ -203,42 +206,38 @@ export const settingsSchema = z
     maxBodyBytes: count(4_000_000, 1000, 4_000_000),
     /** Posts of service metrics that a tenant may send in a minute of the clock. */
     maxServicePostsPerMinute: count(6_000, 1, 1_000_000_000),
-    /**
-     * What one PromQL query of a tenant may select. Each sample takes some 20 bytes of the function's memory.
-     */
+    /** Series that one PromQL query may select. */
     maxQuerySeries: count(50_000, 1, 1_000_000),
+    /** Sources that one PromQL query may select. */
     maxQuerySources: count(10_000, 1, 100_000),
+    /** Samples that one PromQL query may select. Each takes some 20 bytes of the function's memory. */
     maxQuerySamples: count(10_000_000, 1, 40_000_000),
     /** How long one query may take, in seconds. The API's own limit is 30. */
     maxQuerySeconds: count(25, 1, 25),
     /** Queries that a tenant may run at the same time, each on an instance of its own. */
     maxQueriesAtOnce: count(50, 1, 10_000),
-    /**
-     * Run time of the query function, in seconds, that a tenant's queries may use in a minute of the clock.
-     */
+    /** Seconds that a tenant's queries may run in a minute of the clock, all of them together. */
     maxQuerySecondsPerMinute: count(600, 1, 1_000_000),
-    /** Recording and alerting rules that a tenant may have, and rule groups. */
+    /** Recording and alerting rules that a tenant may have. */
     maxRules: count(2_000, 1, 1_000_000),
+    /** Groups of rules that a tenant may have. */
     maxRuleGroups: count(1_000, 1, 100_000),
     /** Rules in one group, which are evaluated one after the other. */
     maxRulesPerGroup: count(100, 1, 1_000),
     /** Pending and firing alerts of one rule. */
     maxAlertsPerRule: count(1_000, 1, 10_000),
     /**
-     * Default `query_offset` of rule groups: how far before its tick a rule reads, so that samples have time
-     * to arrive.
+     * Default `query_offset` of groups: how long before its tick a rule reads, so that samples can arrive.
      */
     ruleQueryOffset: duration('30s'),
     /**
-     * `on`: notifications may go to private addresses, and without TLS. `off`: only to `https://` on the
-     * public internet.
+     * `on`: notifications may go to private addresses, and without TLS. `off`: only to public `https://`
+     * URLs.
      */
     privateReceivers: z.enum(['on', 'off']).default('off'),
-    /** ARNs of SNS topics to which tenants may send alerts. Every tenant may use every topic. */
+    /** ARNs of SNS topics that alerts may go to. Every tenant may use every topic. */
     alertTopics: names,
-    /**
-     * ARN of the SNS topic that mails of Mackerel's channels of type `email` go to. If empty, they are not sent.
-     */
+    /** ARN of the SNS topic for mails of Mackerel's channels of type `email`. If empty, none are sent. */
     mailTopic: text(),
     /** Services that `npm start` creates. */
     services: names,
@@ -352,9 +351,9 @@ export type RuntimeSettings = Omit<Settings, keyof typeof deployment>;
 export type SettingsInput = z.input<typeof settingsSchema>;
 
 /**
- * Returns the greatest age at which the event source mapping may give up a record, in ms. If the record is
- * redriven within an hour after that, it stays in memory for window and flush delay. The stream must have it
- * until then, in case memory is lost.
+ * Returns the greatest age at which the event source mapping may give up a record, in ms. Recovery then
+ * ingests the record within an hour, and its samples stay in memory for window and flush delay. The stream
+ * must keep the record until then, because memory may be lost.
  */
 export function longestRecordAgeMs(
   settings: Pick<Settings, 'streamRetention' | 'window' | 'flushDelay'>,
@@ -384,7 +383,7 @@ export function parseSettings(input: unknown): Settings {
   throw new InvalidSettingError(
     result.error.issues
       .map(({ path, code, message }) => {
-        // Our own messages already contain the value.
+        // Messages of this module have the value already.
         const value = code === 'custom' || code === 'unrecognized_keys' ? '' : ` (${shown(input, path)})`;
         return `${path.join('.') || 'settings'}: ${message}${value}`;
       })

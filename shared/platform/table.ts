@@ -16,7 +16,7 @@ import { partsOf } from '../model/parts';
 import { mapLimited } from './concurrency';
 import type { ItemKey } from './keys';
 
-/** One of the two DynamoDB tables, with the client that reaches it. */
+/** One of the two DynamoDB tables, with its client. */
 export interface Table {
   readonly client: DynamoDBClient;
   readonly name: string;
@@ -30,13 +30,14 @@ function pagesOf({ client, name }: Table, input: QueryInput) {
   return paginateQuery({ client }, { ...input, TableName: name, ConsistentRead: true });
 }
 
-/** Reads every item of a query, over all pages. Reads are always consistent (DESIGN.md, rule 5). */
+/** Yields every item of a query, from all of its pages. Reads are always consistent (DESIGN.md, rule 5). */
 export async function* queryAll(table: Table, input: QueryInput): AsyncGenerator<Item> {
   for await (const page of pagesOf(table, input)) yield* page.Items ?? [];
 }
 
 /**
- * The same as {@link queryAll}, as an array. A generator costs a turn of the microtask queue for each item.
+ * Does what {@link queryAll} does, but returns an array. That is faster, since a generator awaits for each
+ * item.
  */
 export async function queryItems(table: Table, input: QueryInput): Promise<Item[]> {
   const items: Item[] = [];
@@ -44,14 +45,17 @@ export async function queryItems(table: Table, input: QueryInput): Promise<Item[
   return items;
 }
 
-/** Most keys of one BatchGetItem, by DynamoDB's limit. */
+/** Most keys in a BatchGetItem, a limit of DynamoDB. */
 const MAX_KEYS = 100;
+/** BatchGetItems that are sent at the same time. */
 const GET_PARALLEL = 16;
 
 /**
- * Reads items by key, consistently and unordered. Keys must be distinct; items that do not exist are omitted.
+ * Reads items by their keys, with consistent reads. Returns them in any order, without those that do not
+ * exist.
  *
- * @param ProjectionExpression the wanted attributes; undefined: all
+ * @param keys distinct keys
+ * @param ProjectionExpression the attributes to read; undefined reads all
  */
 export async function getItems(
   { client, name }: Table,
@@ -73,11 +77,12 @@ export async function getItems(
   return found.flat();
 }
 
-/** Most statements of one batch, by DynamoDB's limit. */
+/** Most statements in a batch, a limit of DynamoDB. */
 const MAX_STATEMENTS = 25;
+/** Batches of statements that are sent at the same time. */
 const INSERT_PARALLEL = 32;
 
-/** Outcome of inserting an item. A refused item can be put singly, to learn the reason. */
+/** What became of an item. If DynamoDB has `refused` it, putting it alone tells the reason. */
 export type Insertion = 'inserted' | 'exists' | 'refused';
 
 /**
@@ -108,15 +113,17 @@ export async function insertItems(table: Table, items: readonly Item[]): Promise
   return outcomes.flat();
 }
 
+/** Items that are deleted between two questions for time. */
 const DELETE_BATCH = 500;
+/** Deletions that are sent at the same time. */
 const DELETE_PARALLEL = 32;
 
 /**
  * Deletes items.
  *
- * @param items keys of the items: `pk` and `sk`
- * @param hasTime asked before each batch
- * @returns the number of deleted items; `isDone` is false when time was up first
+ * @param items the items to delete, of which only `pk` and `sk` are needed
+ * @param hasTime asked before each batch; false ends the call
+ * @returns number of deleted items, and whether all are deleted
  */
 export async function deleteItems(
   table: Table,
@@ -145,7 +152,7 @@ export async function deleteItems(
   return { items: deleted, isDone: true };
 }
 
-/** Awaits a conditional write. Returns false if its condition did not hold; throws any other failure. */
+/** Awaits a conditional write. Returns false if its condition did not hold. Throws any other error. */
 export async function succeeds(write: Promise<unknown>): Promise<boolean> {
   try {
     await write;
@@ -157,8 +164,9 @@ export async function succeeds(write: Promise<unknown>): Promise<boolean> {
 }
 
 /**
- * Awaits a conditional write, or a transaction of such writes. Returns false if a condition did not hold, or
- * another transaction was changing one of the items: then nothing was written. Throws any other failure.
+ * Awaits a conditional write, or a transaction of such writes. Returns false if nothing was written because a
+ * condition did not hold, or because another transaction was changing one of the items. Throws any other
+ * error.
  */
 export async function wins(write: Promise<unknown>): Promise<boolean> {
   try {

@@ -4,7 +4,7 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import type { Redis } from 'ioredis';
 import type { CountedUse } from './names';
 
-/** Size of a put unit of the stream, in bytes. */
+/** Bytes in a put unit, by which Kinesis bills records. */
 export const STREAM_UNIT_BYTES = 25_000;
 const WRITE_UNIT_BYTES = 1024;
 const READ_UNIT_BYTES = 4096;
@@ -12,26 +12,26 @@ const READ_UNIT_BYTES = 4096;
 export type StoreUnit = Exclude<CountedUse, 'FunctionMbMs'>;
 
 /**
- * Units used and calls repeated since they were last taken. One counter for each process, as an instance
- * handles one invocation at a time.
+ * Units that this process has used, and calls that it has repeated, since {@link takeUnits}. A single counter
+ * is enough, because an instance handles one invocation at a time.
  */
 const used = new Map<StoreUnit, number>();
 
+/** Counts used units, or repeated calls. */
 export function use(unit: StoreUnit, amount: number): void {
   used.set(unit, (used.get(unit) ?? 0) + amount);
 }
 
 /**
- * Starts a separate count, which does not affect {@link takeUnits}.
- *
- * @returns a function that returns the units used since the start
+ * Begins to count units. Returns a function that returns those used since then. Does not change what
+ * takeUnits does.
  */
 export function countUnits(): () => ReadonlyMap<StoreUnit, number> {
   const before = new Map(used);
   return () => new Map(Array.from(used, ([unit, amount]) => [unit, amount - (before.get(unit) ?? 0)]));
 }
 
-/** Returns the units used since the last call, and resets them. */
+/** Returns the units that were used since the last call. */
 export function takeUnits(): ReadonlyMap<StoreUnit, number> {
   const taken = new Map(used);
   used.clear();
@@ -39,9 +39,9 @@ export function takeUnits(): ReadonlyMap<StoreUnit, number> {
 }
 
 /**
- * Counts the units of a DynamoDB client. Each call counts the larger of two numbers: what the service
- * reports, and what follows from the sizes. Emulators report 1 for any size; and sizes do not show what a
- * deletion, a projection or a partial update touches.
+ * Makes a DynamoDB client count its read and write units. Each call counts the larger of two numbers: what
+ * DynamoDB reports, and what follows from the sizes of items. Emulators report 1 whatever the size. Sizes do
+ * not show what a deletion, a projection or a partial update touches.
  */
 export function meterTables(client: DynamoDBClient): DynamoDBClient {
   client.middlewareStack.add(
@@ -54,7 +54,7 @@ export function meterTables(client: DynamoDBClient): DynamoDBClient {
           chargeTables(commandName, sizes, result.output as TableOutput);
           return result;
         } catch (error) {
-          // DynamoDB charges for a write whose condition fails as for any other.
+          // DynamoDB bills a write whose condition fails like any other.
           if ((error as Error).name === 'ConditionalCheckFailedException')
             chargeTables(commandName, sizes, {});
           throw error;
@@ -65,7 +65,7 @@ export function meterTables(client: DynamoDBClient): DynamoDBClient {
   return client;
 }
 
-/** Counts the put units of a Kinesis client, including retried records. */
+/** Makes a Kinesis client count its put units, including those of records that it sends again. */
 export function meterStream(client: KinesisClient): KinesisClient {
   client.middlewareStack.add(
     (next, { commandName }) =>
@@ -78,14 +78,14 @@ export function meterStream(client: KinesisClient): KinesisClient {
   return client;
 }
 
-/** Counts the put units of a call that bypassed the middleware of {@link meterStream}. */
+/** Counts the put units of a call, for calls that do not go through the client of {@link meterStream}. */
 export function chargeStream(_commandName: string | undefined, input: object): void {
   if (!('Records' in input)) return;
   for (const { Data, PartitionKey } of (input as PutRecordsInput).Records ?? [])
     use('PutUnits', putUnitsOf(Data!.length + PartitionKey!.length));
 }
 
-/** Counts the requests of an S3 client. Deletions are free. */
+/** Makes an S3 client count its requests, except deletions, which are free. */
 export function meterObjects(client: S3Client): S3Client {
   client.middlewareStack.add(
     (next, { commandName = '' }) =>
@@ -99,7 +99,7 @@ export function meterObjects(client: S3Client): S3Client {
   return client;
 }
 
-/** Counts the commands of a Redis client, including each attempt to send one. */
+/** Makes a Redis client count its commands, each as often as it is sent. */
 export function meterRedis<C extends Pick<Redis, 'sendCommand'>>(client: C): C {
   const send = client.sendCommand.bind(client);
   client.sendCommand = (...args) => {
@@ -109,13 +109,14 @@ export function meterRedis<C extends Pick<Redis, 'sendCommand'>>(client: C): C {
   return client;
 }
 
+/** Returns the put units of a record of this many bytes. */
 export function putUnitsOf(bytes: number): number {
   return Math.ceil(bytes / STREAM_UNIT_BYTES);
 }
 
 type Item = Readonly<Record<string, AttributeValue>>;
 
-/** The fields of a call's input that determine the size of a write. */
+/** The fields of a call's input from which its units follow. */
 interface TableInput {
   readonly Item?: Item;
   readonly Key?: Item;
@@ -135,7 +136,7 @@ interface TableOutput {
   readonly ConsumedCapacity?: Capacity | readonly Capacity[];
 }
 
-/** Counts the units of a call that bypassed the middleware of {@link meterTables}. */
+/** Counts the units of a call, for calls that do not go through the client of {@link meterTables}. */
 export function chargeTables(commandName: string | undefined, input: TableInput, output: TableOutput): void {
   const said = [output.ConsumedCapacity ?? []]
     .flat()
@@ -147,7 +148,7 @@ export function chargeTables(commandName: string | undefined, input: TableInput,
       use('ReadUnits', Math.max(said, readUnitsOf(input, output)));
       break;
     case 'BatchGetItemCommand':
-      // Each key takes at least one unit, whether it exists or not.
+      // Each key takes at least one unit, whether its item exists or not.
       for (const { Keys = [] } of Object.values(input.RequestItems ?? {}))
         use('ReadUnits', Math.max(said, Keys.length));
       break;
@@ -159,7 +160,7 @@ export function chargeTables(commandName: string | undefined, input: TableInput,
   }
 }
 
-/** Computes read units from sizes: one for each 4 KB, and half of that for an eventually consistent read. */
+/** Computes read units from sizes: one for each 4 KB, rounded up; half of that without consistent reads. */
 export function readUnitsOf(
   { ConsistentRead = false }: TableInput,
   { Item, Items = [] }: TableOutput,
@@ -176,7 +177,11 @@ export function writeUnitsOf({ Item, Key, ExpressionAttributeValues, Statements 
   return items.reduce((sum, item) => sum + Math.max(1, Math.ceil(itemBytes(item) / WRITE_UNIT_BYTES)), 0);
 }
 
-/** @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html */
+/**
+ * Returns the size by which DynamoDB bills an item, approximately.
+ *
+ * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
+ */
 function itemBytes(item: Item): number {
   let bytes = 0;
   for (const [name, value] of Object.entries(item)) bytes += name.length + valueBytes(value);
@@ -192,7 +197,7 @@ function valueBytes(value: AttributeValue): number {
   return 1;
 }
 
-/** Size of a number: one byte for two digits, plus one. */
+/** Returns the size of a number in an item: a byte for two digits, plus one. */
 function numberBytes(digits: string): number {
   return Math.ceil(digits.length / 2) + 1;
 }
