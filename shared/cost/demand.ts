@@ -139,7 +139,7 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
   const coldMs = load.retentionMs + REPLACED_DAYS * DAY_MS;
   const archivedBytes = (samples * tiers.coldBytes) / tiers.samples;
   const layouts = load.series / measured.load.metrics;
-  // An empty sweep is counted among the scheduled invocations already.
+  // The scheduled invocations already include an empty sweep.
   const sweep = (unit: Unit) =>
     (HOURS_OF_MONTH *
       layouts *

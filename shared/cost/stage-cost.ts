@@ -122,7 +122,7 @@ export function upkeep({ idle, reads }: MeasuredUnits, shape: StageShape): CostL
     ),
     ({ perMonth }) => perMonth,
   );
-  // Not counted are metrics published rarely: the replayer's, and those of repeated calls.
+  // Metrics that are rarely published do not count: the replayer's, and those of repeated calls.
   const metrics = sum(
     Object.entries(METRICS).filter(([name]) => name !== 'replayer'),
     ([, names]) =>

@@ -16,8 +16,8 @@ export interface ExposedSample {
 export type NameEscaping = 'allow-utf-8' | 'underscores';
 
 /**
- * Writes samples in Prometheus' text format. Samples of one metric stand together, below a `TYPE` line that
- * says `untyped`.
+ * Writes samples in Prometheus' text format. Samples of one metric follow each other, below a `TYPE` line
+ * with the type `untyped`.
  *
  * @see https://prometheus.io/docs/instrumenting/exposition_formats/
  */

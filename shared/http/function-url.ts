@@ -10,8 +10,8 @@ type Answer = (event: APIGatewayProxyEventV2) => Promise<APIGatewayProxyStructur
 const NO_ROUTE = '$default';
 
 /**
- * Wraps a function's HTTP handler so that it also answers at the function's own URL. AWS does not match
- * requests there to routes, so this does. It redirects a request of any other route to the API.
+ * Wraps a function's HTTP handler so that it also answers at the function's own URL. There AWS does not match
+ * requests to routes, so the wrapper does. It redirects a request for a route of another function to the API.
  *
  * @param apiUrl base URL of the API; undefined if the function has no URL
  * @see https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html
@@ -53,7 +53,7 @@ function decoded(segment: string): string {
 /** Redirects with 307, which keeps the method and the body. */
 function redirect(apiUrl: string, { rawPath, rawQueryString }: APIGatewayProxyEventV2) {
   const location = new URL(apiUrl);
-  // The setters encode what a header may not contain, and cannot change the host.
+  // The setters of URL encode characters that a header may not contain, and cannot change the host.
   location.pathname = rawPath;
   location.search = rawQueryString;
   return { statusCode: 307, headers: { location: location.href } };

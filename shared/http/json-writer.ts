@@ -1,6 +1,6 @@
 /**
- * Numbers are scaled by this factor: those with up to three decimals are written by this module, all others
- * by the runtime.
+ * Numbers are multiplied by this factor. If the product is an integer, this module writes the number;
+ * otherwise the runtime converts it.
  */
 const DECIMALS = 1000;
 /**
@@ -39,8 +39,8 @@ export class JsonWriter {
   private bytes = takeSpare();
   private end = 0;
   /**
-   * The last number that the runtime converted, and where its text stands. Metrics often repeat a value, so
-   * its text is copied.
+   * The last number that the runtime converted, and the range of its text in the buffer. Metrics often repeat
+   * a value, so the text is copied.
    */
   private last = Number.NaN;
   private lastStart = 0;

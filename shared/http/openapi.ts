@@ -38,7 +38,7 @@ const ERRORS: Record<number, { readonly description: string; readonly isOf: (rou
   503: { description: 'A store did not answer; see Retry-After.', isOf: needsKey },
 };
 
-/** Names of the error schemas that differ from Mackerel's. */
+/** Names of the schemas of errors whose shape differs from Mackerel's. */
 const OTHER_ERRORS = { prometheus: 'PrometheusError', alertmanager: 'AlertmanagerError' } as const;
 
 function needsKey({ right }: Route): boolean {

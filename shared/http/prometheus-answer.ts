@@ -52,7 +52,7 @@ export interface QueryDurations {
 /**
  * Builds the answer to a query.
  *
- * @param atMs evaluation time of an instant query; stands beside a scalar or string
+ * @param atMs evaluation time of an instant query; answered together with a scalar or string
  * @param times durations for the field `stats`; undefined if the client did not ask for it
  * @param explanation the field `explain`; undefined if the client did not ask for it
  */

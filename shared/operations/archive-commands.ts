@@ -30,7 +30,7 @@ export interface VerifySlice {
   readonly next: ArchiveCursor | null;
 }
 
-/** Where a tenant's archive lies, for SQL tools. */
+/** Location of a tenant's archive, for SQL tools. */
 export interface ArchivePlace {
   readonly bucket: string;
   /** Prefix of the keys of the Parquet objects, up to `tenant=`. */

@@ -10,7 +10,7 @@ export interface ReadBack {
   readonly tier: 'hot' | 'warm' | 'cold';
   readonly fromMs: number;
   readonly toMs: number;
-  /** True if the canary was posting by then, so an empty range is a gap. */
+  /** Whether the canary posted during the range. If it did, an empty range is a gap. */
   readonly isExpected: boolean;
 }
 

@@ -26,8 +26,8 @@ export async function rebuildIndex(
   hasTime: () => boolean,
 ): Promise<IndexSlice> {
   const { id: tenantId } = await requireTenant(tenants, tenant);
-  // The expiry of a layout tells until when it was in use; it is too early while a raise of the retention is
-  // under way.
+  // A layout's expiry shows until when the layout was in use. While a raise of the retention is in progress,
+  // expiries are too early.
   if ((await lifetimes.retentionMs()) < stage.retention)
     throw new InvalidEventError(
       'the retention was raised, and the hourly sweep has not extended the expiry of all items yet; try again in two hours',

@@ -30,10 +30,10 @@ interface Raise {
 /**
  * Keeps the expiry of items in step with the stage's retention. Items of the catalogue and of the archive's
  * directories get their expiry when they are written. Once the retention is raised, that is too early for the
- * samples they describe, so {@link renew} extends it. It has 30 days, because items outlive the retention by
- * that long.
+ * samples they describe, so {@link renew} extends it. It has 30 days for that, because items are kept for the
+ * retention and 30 days more.
  *
- *     pk retention   sk stage   retentionMs: number, on which expiries are based   raise: JSON, while one is under way
+ *     pk retention   sk stage   retentionMs: number, on which expiries are based   raise: JSON, while one is in progress
  */
 export class Lifetimes {
   constructor(
@@ -76,7 +76,7 @@ export class Lifetimes {
     hasTime: () => boolean,
   ): Promise<number> {
     let count = 0;
-    // No item needs a later expiry, because it describes samples of today at the latest.
+    // No item needs a later expiry than this, because items describe samples of today at the latest.
     const lastSeconds = expiresAtOf(this.now(), this.stageRetentionMs);
     const pages = paginateScan(
       { client: this.meta.client, startingToken: after },

@@ -25,7 +25,8 @@ export async function watchMemory(
 ): Promise<MemoryWatch> {
   if (scalingForMs > 0) await recovery.putScaling(now() + scalingForMs);
   const { topology } = await losses.observe();
-  // Clear the mark after observing, so that slots moved until now are judged with it.
+  // Clear the record of scaling after observing, so that moves of slots up to now are judged as moves of a
+  // scaling cluster.
   if (scalingForMs === 0) await recovery.putScaling(0);
   const loss: Loss | undefined = await recovery.loss();
   return {

@@ -21,7 +21,7 @@ export interface OperatorDependencies {
   readonly status: Status;
   readonly hosts: Hosts;
   readonly services: Services;
-  /** The table of everything but chunks. */
+  /** The meta table, which holds everything but chunks. */
   readonly meta: Table;
   readonly read: ReadDependencies;
   readonly recovery: RecoveryTable;

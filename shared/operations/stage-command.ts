@@ -4,7 +4,7 @@ import type { OperatorDependencies } from './operator-dependencies';
 export interface StageDescription {
   /** Quota of concurrent executions assumed when the stage was deployed. */
   readonly accountConcurrency: number;
-  /** Name of the table of everything but chunks. */
+  /** Name of the meta table, which holds everything but chunks. */
   readonly metaTable: string;
 }
 

@@ -46,7 +46,7 @@ const MAX_USAGE_AGE_MS = 15_000;
 const MAX_PARTITIONS_ASKED = 256;
 /** Group-windows sampled per partition to estimate its memory. */
 const WINDOWS_LOOKED_AT = 8;
-/** Time span of the days listed. Four weeks lie in at most two months. */
+/** Span of the days that are listed, in ms. Four weeks lie in at most two months. */
 const HISTORY_MS = 28 * DAY_MS;
 /** Most tenants cached. One function instance serves few at a time. */
 const MAX_TENANTS_KEPT = 1_000;

@@ -3,7 +3,7 @@ import { byteHash } from '../dictionary/byte-table';
 type Decode<T> = (bytes: Uint8Array, start: number, end: number) => T;
 
 const SLOTS = 4_096;
-/** Number of positions whose last pair is remembered; a power of two. */
+/** Number of positions in a series for which the last pair is cached; a power of two. */
 const PLACES = 32;
 /** Most bytes of a cached pair. Longer ones are decoded each time. */
 const MAX_BYTES = 128;

@@ -72,6 +72,6 @@ export interface ParsedBody<Dropped> {
   readonly sources: readonly SourceRows[];
   /** Samples in `sources`. */
   readonly samples: number;
-  /** What was left out, and why, in the protocol's own terms. */
+  /** The samples that were not stored, and why, in the protocol's own terms. */
   readonly dropped: Dropped;
 }

@@ -84,8 +84,8 @@ export class RequestRows {
   }
 
   /**
-   * Whether there is no room for more labels or sources. The parser then skips unknown series without
-   * decoding them.
+   * Whether the request has reached a bound of labels or sources. The parser then skips unknown series
+   * without decoding them.
    */
   get isFull(): boolean {
     return this.labelBytes > MAX_LABEL_BYTES || this.isFullOfSources;

@@ -146,7 +146,7 @@ export class WireReader {
   skipShort(tag: number): void {
     const { bytes, end } = this;
     let at = this.at;
-    // A missing length, or one of several bytes, is left to the general path.
+    // The general path handles a missing length and a length of several bytes.
     while (at + 1 < end && bytes[at] === tag) {
       const length = bytes[at + 1]!;
       if (length > 127 || length > end - at - 2) break;

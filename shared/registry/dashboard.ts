@@ -101,7 +101,10 @@ const widget = z.discriminatedUnion(
       ...widgetFields,
       graph,
       range: range.nullish(),
-      /** Whether the present values of a query are shown as a table. Mackerel shows its graph. */
+      /**
+       * Whether the widget shows the latest values of its query as a table. Mackerel, which ignores this
+       * field, shows the graph.
+       */
       showsTable: z.boolean().nullish(),
       valueRange: z.looseObject({ min: z.number().nullish(), max: z.number().nullish() }).nullish(),
       referenceLines: z.array(referenceLine).max(1).nullish(),
@@ -140,7 +143,10 @@ const variable = z.looseObject({
   isMultiple: z.boolean().nullish(),
   /** Whether all values may be chosen at once. */
   hasAll: z.boolean().nullish(),
-  /** What queries have for all values. @default every listed value, or any value of the label */
+  /**
+   * Text that stands for the variable in queries when all values are chosen. @default every listed value, or
+   * any value of the label
+   */
   allValue: text(0, MAX_TEXT).nullish(),
   /** Values chosen at first. Absent: all if `hasAll`, else the first value. */
   chosen: z.array(text(0, MAX_NAME)).max(MAX_VALUES).nullish(),

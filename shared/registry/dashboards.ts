@@ -34,7 +34,7 @@ export class TakenPathError extends Error {
   }
 }
 
-/** A dashboard is not the version that a change expects. */
+/** The stored dashboard is not the version that a change expects, because somebody else changed it. */
 export class ChangedMeanwhileError extends Error {
   override readonly name = 'ChangedMeanwhileError';
 

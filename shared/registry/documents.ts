@@ -134,7 +134,8 @@ export class Documents<T> {
     let written: string | undefined;
     for (let waitMs = 5; ; waitMs = Math.min(MAX_WAIT_MS, waitMs * 2)) {
       const found = await this.read(tenantId, key);
-      // The write has succeeded and its answer was lost, so that the SDK's retry met the written document.
+      // The first attempt wrote this document and its answer was lost. The SDK's retry then failed on the
+      // condition.
       if (found !== undefined && found.revision === written) return found.value;
       const next = decide(found?.value);
       if (next === undefined) return found?.value;

@@ -35,7 +35,7 @@ export interface HostNames {
   readonly of: (host: string) => Labels | undefined;
   /** Hosts that have labels, sorted by id. */
   readonly hosts: readonly RegisteredHost[];
-  /** Number that changes whenever the hosts were read again. */
+  /** Number that changes each time the hosts are read again. */
   readonly version: number;
 }
 
@@ -94,7 +94,7 @@ type HostFacts = Omit<RegisteredHost, 'roles'> & Pick<Host, 'roleIds'>;
 
 interface HostCopy {
   readonly reading: Promise<HostNames>;
-  /** Number of hosts; 0 until the reading has finished. */
+  /** Number of hosts read; 0 until all have been read. */
   readonly hosts: number;
 }
 

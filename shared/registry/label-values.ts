@@ -1,6 +1,6 @@
 /** A query for the values of a label. */
 export interface LabelValues {
-  /** Only series that it selects count; undefined: all series. */
+  /** Selector of the series whose label values are wanted; undefined for all series. */
   readonly selector?: string;
   readonly label: string;
 }

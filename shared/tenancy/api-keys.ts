@@ -59,8 +59,8 @@ export const MAX_ACTIVE_KEYS = 2;
  */
 export class ApiKeys {
   /**
-   * Entries are owned by `found` or `unknown`, so that invented ids, which are cheap to send, cannot evict
-   * keys in use.
+   * Cache of look-ups. Entries belong to one of two owners, `found` and `unknown`. So ids that a sender
+   * invents can only evict each other, and never keys in use.
    */
   private readonly copies = new Cache<KeyCopy>(CACHES.apiKeys, () => 1_000);
 

@@ -9,7 +9,7 @@ const CLOSE_MS = 2_000;
 /** Share of the limit above which instances exchange more often. */
 const CLOSE_SHARE = 0.5;
 
-/** Use that this instance has not yet added to the table. */
+/** The part of a budget's use that this instance has not yet added to the table. */
 export interface UnsentUse {
   /** Minutes since epoch. */
   readonly minute: number;

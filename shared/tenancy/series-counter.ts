@@ -26,8 +26,8 @@ const PARALLEL = 16;
  */
 export class SeriesCounter {
   /**
-   * 53-bit hashes of the series of sources that recently had new layouts. A collision is rare (one in 10^10
-   * sources of 1,000 series), and the hourly count corrects collisions that somebody provoked.
+   * 53-bit hashes of the series of sources that recently had new layouts. By chance, hashes collide in one of
+   * 10^10 sources of 1,000 series. The hourly count corrects collisions that somebody provokes.
    */
   private readonly cache = new Cache<HashSet>(CACHES.countedSeries, (series) => 100 + series.bytes);
 
@@ -64,7 +64,7 @@ export class SeriesCounter {
         : await this.olderThan(tenantId, sourceId, fresh));
     const before = known.size;
     for (const layout of fresh) for (const series of hashesOfChecked(layout)) known.add(series);
-    // Set it again, so that the cache learns its new size.
+    // Set the entry again, so that the cache learns the entry's new size.
     this.cache.set(sourceId, known, tenantId);
     return known.size - before;
   }

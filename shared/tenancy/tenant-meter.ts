@@ -9,7 +9,7 @@ import { MinuteBudget } from './minute-budget';
 import type { Tenant } from './tenants';
 import type { UsageTable } from './usage-table';
 
-/** Limits per minute, and the counter that uses each up. */
+/** The budgets of a minute: their limits, and the counter that counts towards each. */
 const BUDGETS = {
   samplesPerMinute: 'samplesCharged',
   servicePostsPerMinute: 'servicePosts',

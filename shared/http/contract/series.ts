@@ -32,7 +32,8 @@ export const MAX_SERIES = 10_000;
 const seriesCount = integerParameter.pipe(z.int().min(1).max(MAX_SERIES)).optional();
 
 /**
- * Where a page of series ended, `sourceId.count`: the next page starts after that many series of the source.
+ * Position after a page of series, `sourceId.count`: the next page starts after the first `count` series of
+ * the source.
  */
 const cursor = z
   .string()

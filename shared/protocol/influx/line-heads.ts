@@ -5,8 +5,8 @@ import { labelsOf, METRIC_NAME } from '../../model/labels';
 import { type ExpectedKeys, type HeadLookup, type LineReader, parseHead, unescapeName } from './line-reader';
 
 /**
- * Most fields of a head, unless a single line has more. Look-ups search the keys one by one, and adding a
- * field copies them all.
+ * Most fields of a head (a measurement with its tags), unless a single line has more. Look-ups compare the
+ * keys one by one, and adding a field copies all of them.
  */
 const MAX_FIELDS = 256;
 /** Approximate memory of a head, and of its fields besides their bytes. */
@@ -14,8 +14,8 @@ const HEAD_BYTES = 130;
 const FIELDS_BYTES = 400;
 
 /**
- * Field keys of a head in the order of its lines, and their series' names. Heads with equal fields share the
- * object.
+ * Field keys of a head, in the order in which its lines have them, and the names of their series. Heads with
+ * equal fields share one object.
  */
 interface Fields {
   readonly measurement: string;
@@ -36,7 +36,7 @@ interface Fields {
 /** A key of a line that its head does not have yet. */
 interface AddedKey {
   readonly key: Buffer;
-  /** Index of the last key before it in its line that the head has; -1 for none. */
+  /** Index of the last key before this one in the line that the head already has; -1 for none. */
   readonly after: number;
 }
 
@@ -212,8 +212,8 @@ export class LineHeads implements HeadLookup<LineHead> {
   }
 
   /**
-   * Creates the head's fields anew, with the `added` fields included. Each added field is placed after the
-   * known field that precedes it in its line.
+   * Creates a new list of the head's fields that includes the `added` ones. Each added field is placed after
+   * the known field that precedes it in its line.
    *
    * @param areFirst whether `added` has all fields of a line, in the line's order. Then other heads may share
    *   the result.
@@ -237,7 +237,7 @@ export class LineHeads implements HeadLookup<LineHead> {
     return {
       measurement,
       keyEnds: Int32Array.from(keys, ({ length }) => (end += length)),
-      // Copied, because small buffers are views of a larger one.
+      // Copy, because small buffers are views of a larger one.
       keys: Uint8Array.from(Buffer.concat(keys)),
       names: Int32Array.from(names),
       longestKey: added.reduce((most, { key }) => Math.max(most, key.length), longestKey),

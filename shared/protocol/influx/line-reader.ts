@@ -88,7 +88,7 @@ export interface ExpectedKeys {
   readonly keyEnds: Int32Array;
 }
 
-/** Finds what is known of a line's measurement and tags, including the field keys to expect. */
+/** Finds the known head of a line (its measurement and tags), which has the field keys to expect. */
 export interface HeadLookup<Expected extends ExpectedKeys> {
   /** Returns the head expected next, if its bytes stand at `at`. No head ends in a backslash. */
   guess(body: Buffer, at: number): Expected | undefined;
@@ -133,7 +133,7 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
   private keyEnd = 0;
   private readonly unit: (typeof UNITS)[Precision];
 
-  /** Whether exactly one line end was passed since {@link next} was called. */
+  /** Whether the reader has passed exactly one line end since {@link next} was called. */
   private isOneLine = false;
 
   /**
@@ -415,7 +415,7 @@ function isValueEnd(byte: number | undefined): boolean {
   return byte === COMMA || byte === SPACE || byte === NEWLINE || byte === RETURN || byte === undefined;
 }
 
-/** Parses values that the fast path leaves: exponents, more than 15 digits, integers and booleans. */
+/** Parses values that the fast path cannot parse: exponents, more than 15 digits, integers and booleans. */
 function slowValue(text: string): number {
   if (/^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(text)) {
     const value = Number(text);

@@ -36,8 +36,8 @@ const HOST_ID_PATTERN = /^[A-Za-z0-9]{1,64}$/;
 type SamplesByTime = Map<number, Map<string, number>>;
 
 /**
- * Mackerel's JSON, already parsed: an array of `{hostId, name, time, value}`, or null, which mkr posts when
- * it has no samples.
+ * Reads a post of Mackerel's JSON that was parsed already: an array of `{hostId, name, time, value}`, or
+ * null, which mkr posts when it has no samples.
  *
  * An invalid element is dropped and counted, and the others are stored, because mackerel-agent resends a
  * refused batch for an hour.
@@ -120,7 +120,7 @@ function unitHint(elements: readonly unknown[] | null): string | undefined {
   return undefined;
 }
 
-/** A valid element. */
+/** A valid element of the posted array. */
 interface Sample {
   /** Absent if the request is for a service. */
   readonly hostId: string;

@@ -11,7 +11,10 @@ import { MAX_LABELS, RequestTooLargeError } from '../protocol';
  */
 export type ReadMetrics = (sink: MetricsSink) => void;
 
-/** Receives a request's parts in order. Arguments are valid only during the call; decoders stay valid. */
+/**
+ * Receives a request's parts in order. Encoded arguments are valid only during the call, because the reader
+ * reuses their buffers. Decoders stay valid.
+ */
 export interface MetricsSink {
   /** Starts a resource. Its metrics follow. */
   resource(attributes: Encoded, decode: DecodeAttributes): void;
@@ -83,14 +86,17 @@ export class ObjectCount {
 export interface Attribute {
   readonly name: string;
   readonly value: AttributeValue;
-  /** The label made of the attribute; undefined when it makes none. */
+  /** The label that the attribute becomes; undefined if it becomes none. */
   readonly label: Labels[number] | undefined;
 }
 
 /** An attribute's value. Arrays and maps are JSON text, bytes are base64. An int64 beyond 2^53 is rounded. */
 export type AttributeValue = string | number | boolean | undefined;
 
-/** 0 is unspecified, 1 delta, 2 cumulative. Other numbers belong to later versions of OTLP. */
+/**
+ * Temporality of a metric's points: 0 is unspecified, 1 delta, 2 cumulative. Other numbers belong to later
+ * versions of OTLP.
+ */
 export type Temporality = number;
 export const CUMULATIVE = 2;
 
@@ -106,7 +112,7 @@ export interface HistogramPoint extends PointBase {
   readonly count: number;
   /** Bits of the sum as float64; undefined when the sender gives no sum. */
   readonly sumBits: bigint | undefined;
-  /** One more count than there are bounds, or none. */
+  /** Counts of the buckets: one more than there are bounds, or none at all. */
   readonly bucketCounts: readonly number[];
   readonly bounds: readonly number[];
 }

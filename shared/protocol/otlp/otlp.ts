@@ -57,8 +57,8 @@ const MAX_ATTRIBUTE_BYTES = 16_384;
 type Pairs = readonly (readonly [string, string])[];
 
 /**
- * The name and the extra label (`le` or `quantile`) of series that differ only in their resource and in their
- * points' attributes.
+ * The parts of a series that come from its metric: the name and, for some series, the label `le` or
+ * `quantile`. The other labels come from the resource and from the point's attributes.
  */
 interface Scope {
   readonly id: number;
@@ -83,7 +83,7 @@ interface Target {
 
 type Member = 'sum' | 'count' | number;
 
-/** A metric that was seen before. */
+/** A metric that an earlier request or point had. */
 interface KnownMetric {
   readonly traits: Pick<MetricTraits, 'kind' | 'isMonotonic'>;
   /** Bytes of the encoded header, and their decoder. */
@@ -306,7 +306,7 @@ class Translation implements MetricsSink {
   private rejected = 0;
   private droppedSamples = 0;
   private exemplarCount = 0;
-  /** Samples refused because a bound of the request was exceeded. */
+  /** Number of samples refused because a bound of the request was exceeded. */
   private beyond = 0;
   /** The current resource. */
   private target: Target | InvalidSeriesError | undefined;
@@ -410,7 +410,8 @@ class Translation implements MetricsSink {
   finish() {
     this.endResource();
     const { sources, samples } = this.rows.finish();
-    // The rows left out at the end cannot be told apart by points, so each sample counts as one.
+    // At the end it is not known which points the dropped rows came from, so each of their samples counts as
+    // a point.
     const late = this.rows.beyond - this.beyond;
     if (this.rows.exceeded !== undefined) this.note(this.rows.exceeded);
     if (this.exemplarCount > 0)

@@ -37,7 +37,7 @@ export interface DroppedWrite extends OutOfTime {
 const MAX_REASONS = 5;
 /** Bytes of unknown series' labels decoded for one request. */
 const MAX_DECODED_BYTES = 2 * MAX_LABEL_BYTES;
-/** Bytes that an invalid series counts as. */
+/** Number of bytes by which an invalid series counts towards {@link MAX_DECODED_BYTES}. */
 const INVALID_BYTES = 16_384;
 
 /**
@@ -198,7 +198,7 @@ class Recognizer {
     const byName = new Map<number, SeriesMetadata>();
     for (const metadata of this.request.seriesMetadata) {
       const { series } = metadata;
-      // A series without samples was not recognized yet.
+      // A series without samples has not been looked up yet.
       if (this.names[series] === 0) this.recognize(series);
       const name = this.names[series]!;
       if (name <= 0) continue;

@@ -52,7 +52,7 @@ function isValid(pairs: Pairs): boolean {
 }
 
 const knownLabels = new KnownPairs(decodeLabel);
-/** Reused array for the labels of one series, because a growing array takes twice the time. */
+/** Array that is reused for the labels of each series, because a growing array takes twice the time. */
 const room: Pairs = [];
 
 /**

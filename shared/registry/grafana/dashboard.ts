@@ -6,7 +6,7 @@ import { convertPanel } from './panel';
 import { dataSourcesOf } from './queries';
 import { convertVariables } from './variables';
 
-/** The text is no dashboard of Grafana that can be converted. */
+/** The text is not a dashboard of Grafana, or it cannot be converted. */
 export class GrafanaError extends Error {
   override readonly name = 'GrafanaError';
 }
@@ -90,7 +90,10 @@ function parsed(text: string): Fields {
   throw new GrafanaError('the file has no panels, so it is no dashboard of Grafana');
 }
 
-/** Counts the brackets outside of strings, so that a text is not parsed that is nested too deep. */
+/**
+ * Returns whether a JSON text is nested deeper than `levels`, by counting the brackets outside of strings.
+ * Such a text must not be parsed.
+ */
 function isDeeper(text: string, levels: number): boolean {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
@@ -118,7 +121,7 @@ function placedPanels(dashboard: Fields): Placed[] {
     ? listOf(dashboard.panels)
     : panelsOfRows(listOf(dashboard.rows));
   const found: Placed[] = [];
-  /** How much lower a panel is than in Grafana. */
+  /** Number of rows by which a panel is lower than in Grafana. */
   let shift = 0;
   for (const panel of inOrder(panels.map(fieldsOf))) {
     const layout = layoutOf(panel, shift);
@@ -164,10 +167,13 @@ function within(value: number, min: number, max: number): number {
   return Math.max(min, Math.min(max, Math.round(value)));
 }
 
-/** Columns of a row in files of before 2017. */
+/** Width of a row in grid columns, in files from before 2017. */
 const OLD_COLUMNS = 12;
 
-/** Returns the panels of rows as files of before 2017 have them: each with a width, next to each other. */
+/**
+ * Returns the panels of a file from before 2017, in which each row lists panels with widths, next to each
+ * other.
+ */
 function panelsOfRows(rows: readonly unknown[]): Fields[] {
   const found: Fields[] = [];
   let y = 0;

@@ -1,4 +1,6 @@
-/** Reading of JSON whose shape is unknown. A field of another type counts as absent. */
+/**
+ * A JSON object whose shape is unknown. The functions below treat a field of an unexpected type as absent.
+ */
 
 export type Fields = Readonly<Record<string, unknown>>;
 

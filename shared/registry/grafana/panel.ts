@@ -32,7 +32,7 @@ export function convertPanel(panel: Fields, layout: Layout, sources: DataSources
   return { widgets: found.widgets, reasons: [...reasons, ...found.reasons, ...partsLeftOut(panel)] };
 }
 
-/** Types of panels, among them names that earlier releases of Grafana used. */
+/** Types of panels that are converted, including names that earlier releases of Grafana used. */
 const CONVERTED: ReadonlySet<string> = new Set([
   'timeseries',
   'graph',
@@ -88,7 +88,10 @@ function graphOf(
   };
 }
 
-/** Functions of PromQL for Grafana's ways to reduce a range to a value; undefined: the last value. */
+/**
+ * PromQL functions for Grafana's calculations, which reduce a range to one value. Undefined stands for the
+ * last value.
+ */
 const REDUCTIONS: Readonly<Record<string, string | undefined>> = {
   last: undefined,
   lastNotNull: undefined,
@@ -135,7 +138,7 @@ function valuesOf(
   return { widgets, reasons };
 }
 
-/** Columns that a value needs at least. */
+/** Least width of a value widget, in grid columns. */
 const MIN_VALUE_WIDTH = 2;
 const DECIMALS = 2;
 
@@ -149,7 +152,7 @@ function reducedQuery(query: string, reduction: string | undefined, factor: numb
   return reduction === undefined ? scaled : `${reduction}((${innerQuery(scaled)})[$__range:])`;
 }
 
-/** Suffixes of Grafana's units; of others there is none. */
+/** Suffixes of values by Grafana's units. Other units have none. */
 const SUFFIXES: Readonly<Record<string, string>> = {
   ...{ percent: '%', percentunit: '%', bytes: 'B', decbytes: 'B', bits: 'b', Bps: 'B/s', bps: 'b/s' },
   ...{ binBps: 'B/s', s: 's', ms: 'ms', µs: 'µs', ns: 'ns', m: 'min', h: 'h', d: 'd', reqps: 'req/s' },
@@ -161,7 +164,7 @@ function unitOf(unit: string): { readonly suffix: string; readonly factor: numbe
   return { suffix, factor: unit === 'percentunit' ? 100 : 1 };
 }
 
-/** Returns the highest threshold, unless values above it are good. */
+/** Returns the highest threshold; undefined if values above it are good. */
 function highestStep(defaults: Fields): { readonly value: number } | undefined {
   const { mode, steps } = fieldsOf(defaults.thresholds);
   if (mode === 'percentage') return undefined;

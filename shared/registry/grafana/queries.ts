@@ -8,7 +8,7 @@ export interface PanelQuery {
   readonly legend: string;
 }
 
-/** Types of data sources by how panels refer to them: by an input, a variable or a uid. */
+/** Types of data sources by the reference that panels use: the name of an input, of a variable, or a uid. */
 export type DataSources = ReadonlyMap<string, string>;
 
 /** Reads the types of data sources that a dashboard declares. */
@@ -63,7 +63,7 @@ function shownType(type: string): string {
   return type.slice(0, 50);
 }
 
-/** Returns the type of a data source; undefined if the dashboard does not tell it. */
+/** Returns the type of a data source; undefined if the dashboard does not name it. */
 function typeOf(source: unknown, sources: DataSources): string | undefined {
   const { type, uid } = fieldsOf(source);
   if (uid === '__expr__') return '__expr__';
@@ -78,7 +78,7 @@ function legendOf({ legendFormat }: Fields): string {
   return legend === '__auto' || legend.length > MAX_TEXT ? '' : legend;
 }
 
-/** The label that names a series in a query that unites several. */
+/** Label that has the legend of each series in a united query. */
 const LEGEND = 'legend';
 
 /** Unites queries as one, in which a label has each query's legend. */
@@ -118,7 +118,10 @@ function named({ query, legend }: PanelQuery, at: number): string {
   }
 }
 
-/** Returns a query as a part of another one. A comment at its end must not take the rest. */
+/**
+ * Returns a query's text for use inside another query. A comment at its end must not swallow the text that
+ * follows.
+ */
 export function innerQuery(query: string): string {
   return query.includes('#') ? `${query}\n` : query;
 }

@@ -12,7 +12,9 @@ export interface ConvertedVariables {
 /** Grafana's value of a variable for which all values are chosen. */
 const ALL = '$__all';
 
-/** Converts the variables of a dashboard. Those that choose a data source are not needed. */
+/**
+ * Converts the variables of a dashboard. Variables that choose a data source are not needed and are left out.
+ */
 export function convertVariables(dashboard: Fields): ConvertedVariables {
   const variables: Variable[] = [];
   const leftOut: LeftOut[] = [];
