@@ -1,0 +1,32 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const ROOT = join(__dirname, '..', '..');
+const SMALL_INGEST = ['--hosts', '20', '--metrics', '10', '--minutes', '2', '--warm-up', '0', '--no-paper'];
+
+/** Runs a benchmark in a process of its own. Returns its JSON, the last line. */
+async function bench(...args: string[]): Promise<Record<string, unknown>> {
+  const command = ['--import', 'tsx', join(ROOT, 'scripts', 'bench.ts'), ...args, '--json'];
+  const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: ROOT });
+  return JSON.parse(stdout.trim().split('\n').at(-1)!) as Record<string, unknown>;
+}
+
+// These benchmarks replace the SDK's HTTP by maps, which know only some of DynamoDB's calls. A new call of the
+// functions must not make them fail. The figures of so small a load mean nothing, so none is checked.
+
+test.each(['mackerel', 'otlp'])('the benchmark of ingest ends with its figures for %s', async (protocol) => {
+  const result = await bench('ingest', '--protocol', protocol, '--workers', '1', ...SMALL_INGEST);
+  expect(result).toMatchObject({ protocol, series: 200 });
+  expect(result.coldPointsPerSecond).toBeGreaterThan(0);
+});
+
+test('the benchmark of flushes moves everything that it put into memory', async () => {
+  const load = ['--hosts', '20', '--metrics', '10', '--minutes', '3', '--rate', '1000'];
+  expect((await bench('flush', ...load)).pointsPerSecond).toBeGreaterThan(0);
+});
+
+test('the benchmark of the index finds the series that it wrote', async () => {
+  const result = await bench('index', '--series', '2000', '--sources', '50', '--shapes', '5');
+  expect(result).toMatchObject({ series: 2000, sources: 50 });
+});
