@@ -15,23 +15,25 @@ const { archiveAfter, purgeAfter, maxSampleAge, retention, archivePartBytes } = 
 const dependencies = archiveDependencies();
 
 /**
- * Remaining time of the invocation, ms. With less than MARGIN_MS, no further day is begun. With less than
- * STOP_MS, the archiver stops within a day: it completes the parts in progress and saves the attempt.
+ * Times left of the invocation, ms. With less than MARGIN_MS, the archiver begins no further day. With less
+ * than STOP_MS, it stops within a day: it completes the parts in progress, and saves its attempt for the next
+ * invocation.
  */
 const [MARGIN_MS, STOP_MS] = [120_000, 60_000];
 
 const eventSchema = z.object({
   /**
-   * Archive the UTC days that end at this time or earlier, ms; by default those that ended `archiveAfter`
+   * Archives the UTC days that end at this time or earlier, ms; by default those that ended `archiveAfter`
    * ago.
    */
   before: z.number().int().optional(),
-  /** Also remove warm items whose samples have been verified in the archive. */
+  /** Also purges: removes warm items whose samples have been read back from the archive. */
   purge: z.boolean().default(false),
 });
 
 export type ArchiveResult = Omit<ArchiveCount, 'lagMs'>;
 
+/** Archives, rolls up and removes expired days. The schedule invokes it each hour, `ops archive` at once. */
 export const handler = withMetrics('archiver', archive);
 
 async function archive(event: unknown, context: Context): Promise<ArchiveResult> {

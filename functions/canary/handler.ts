@@ -12,12 +12,12 @@ const stores = canaryDependencies();
 const startedAtMs = Date.now();
 
 let api: CanaryApi | undefined;
-/** Time of the newest sample read back, ms. */
+/** Timestamp of the newest sample that was read back from memory, ms; undefined if none was yet. */
 let newestMs: number | undefined;
 
 /**
- * Posts a sample as an agent does, and reads earlier ones back from all three tiers, through the same address
- * as clients. It never fails: its metrics show what went wrong, and an alarm also fires when they are
+ * Posts a sample as an agent does, and reads earlier samples back from all three tiers, at the address that
+ * clients use. The invocation never fails. Its metrics show what went wrong, and an alarm fires if they are
  * missing.
  */
 export const handler = withMetrics('canary', look);
@@ -44,7 +44,7 @@ async function look(): Promise<void> {
       }
     }
   } catch (error) {
-    // The key may have been revoked: the next invocation creates another.
+    // Its API key may have been revoked. The next invocation creates another.
     if (error instanceof CanaryRefusedError) api = undefined;
     log.error('the canary failed to post or to read', { error: error as Error });
   }

@@ -9,10 +9,11 @@ export const deletionEvent = z
     service: z.string().optional(),
     /** A metric name, or a prefix of names followed by `*`. */
     name: z.string(),
-    /** Half-open range, ms since epoch. */
+    /** Start of the half-open range of time, ms since epoch; by default all time. */
     from: z.number().int().default(ALL_TIME.fromMs),
+    /** End of the range, ms since epoch. */
     to: z.number().int().default(ALL_TIME.toMs),
-    /** Most series that may be deleted. */
+    /** If the name selects more series than this, nothing is deleted. */
     mostSeries: z.number().int().min(0),
   })
   .refine(({ host, service }) => (host === undefined) !== (service === undefined), {

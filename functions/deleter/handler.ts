@@ -13,28 +13,29 @@ import { deletionEvent } from './deletion-event';
 
 const { tenants, catalogue, kinesis, stream } = deleterDependencies();
 
-/** Most distinct deletions of a source, since every read of the source applies them all. */
+/** Most different deletions of a source. Every read of the source applies all of them. */
 const MAX_DELETIONS = 1_000;
 /** Most names in a result. */
 const MAX_NAMES = 1_000;
+/** Time between two looks whether the deletion has arrived, ms. */
 const POLL_MS = 100;
-/** How long to wait for the ingester, ms. */
+/** How long to wait until the ingester has put the deletion into the catalogue, ms. */
 const MAX_WAIT_MS = 60_000;
-/** Remaining time of the invocation that is reserved for returning the result, ms. */
+/** Time left of the invocation that is reserved for returning the result, ms. */
 const MARGIN_MS = 5_000;
 
 export interface DeletionResult {
-  /** Series in the catalogue that the name or prefix selects. */
+  /** Number of series in the catalogue that the name or prefix selects. */
   readonly series: number;
-  /** The names of these series, at most the first thousand. */
+  /** The names of the first thousand of these series. */
   readonly names: readonly string[];
-  /** False when more series are selected than `mostSeries`: then nothing was deleted. */
+  /** Whether they were deleted; false if there are more than `mostSeries`. */
   readonly isDeleted: boolean;
-  /** Whether reads apply the deletion. False while it waits in the stream because the ingester is behind. */
+  /** Whether reads apply the deletion already. They do not while it waits in the stream for the ingester. */
   readonly isVisible: boolean;
 }
 
-/** Puts a deletion into the stream and waits for it to arrive. Invoked by `ops delete`. */
+/** Puts a deletion into the stream, and waits until reads apply it. `ops delete` invokes it. */
 export async function handler(event: unknown, context: Context): Promise<DeletionResult> {
   const { tenant: tenantName, host, service, name, from, to, mostSeries } = parseEvent(deletionEvent, event);
   const tenant = await tenants.read(tenantName);

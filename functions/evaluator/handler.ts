@@ -8,17 +8,18 @@ import { count, withMetrics } from '../../shared/platform/meters';
 
 const dependencies = evaluatorDependencies();
 
-/** Age of an undelivered notification at which the alarm fires, ms. */
+/** Age of a notification that waits to be sent at which the alarm fires, ms. */
 const MAX_OUTBOX_MS = 15 * 60_000;
 
 const eventSchema = z.object({
-  /** Evaluate what is due at this time, ms since epoch, instead of now. */
+  /** Evaluates what is due at this time instead of now, ms since epoch. */
   atMs: z.number().int().min(0).optional(),
 });
 
 /**
- * Evaluates the rules of all tenants, every minute. It runs outside the VPC, where it can reach Lambda's API,
- * the stream and the receivers of notifications. The query function, inside the VPC, reads the samples.
+ * Evaluates the rules and monitors of all tenants; the schedule invokes it each minute. It runs outside the
+ * VPC, where it reaches Lambda's API, the stream and the receivers of notifications. The query function,
+ * inside the VPC, reads the samples for it.
  */
 export const handler = withMetrics('evaluator', answer);
 

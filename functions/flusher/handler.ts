@@ -15,28 +15,31 @@ const dependencies = flusherDependencies();
 const { hot, recovery, stage, warmTtlMs } = dependencies;
 const laneOf = flushLanes(dependencies);
 
-/** Remaining time of the invocation that is reserved for completing batches in progress, ms. */
+/** Time left of the invocation that is reserved for completing batches in progress, ms. */
 const MARGIN_MS = 60_000;
 
 const eventSchema = z.object({
+  /** Number of the lane to flush, from 0: one of `lanes` flushers that work in parallel. */
   lane: z.number().int().min(0).default(0),
   lanes: z.number().int().min(1).default(1),
-  /** Move everything, not only what is due. */
+  /** Moves everything out of memory, not only what is due. */
   drain: z.boolean().default(false),
-  /** With `drain`: move only the partition of this host. Default: all partitions. */
+  /** With `drain`: moves only the partitions of this host; by default all partitions. */
   host: z.object({ tenant: z.string(), id: z.string() }).optional(),
   /**
-   * With `drain`: move only what was first written at this time or earlier, ms by the store's clock. Default:
-   * now.
+   * With `drain`: moves only what was first written at this time or earlier, ms by the store's clock; now by
+   * default.
    */
   before: z.number().int().optional(),
 });
 
-/** Result of a slice of flushing. Operator commands repeat a drain until nothing remains. */
+/** What one invocation has done. Operator commands repeat a drain until nothing remains. */
 export interface FlushResult extends Omit<FlushSum, 'oldestMs' | 'lowestArrivalMs'> {
+  /** The `before` that was used, to pass to the next invocation of the same drain. */
   readonly before: number;
 }
 
+/** Moves samples from memory to the warm tier. The schedule invokes it each minute for each lane. */
 export const handler = withMetrics('flusher', flush);
 
 async function flush(event: unknown, context: Context): Promise<FlushResult> {
@@ -45,9 +48,9 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
   const nowMs = await hot.nodes.now();
   const before = asked ?? nowMs;
   const load = await hot.nodes.load();
-  // Not awaited here: the flush must not wait for the hint.
+  // The flush does not wait for this hint to readers, which is awaited at the end.
   const hint = isPressed(load) ? holdReads(recovery, Date.now() + PRESSED_MS) : undefined;
-  // While slots move, flush everything at once, so that there is little to move.
+  // While a command moves hash slots, flush everything at once, so that there is little to move.
   const isScaling = (await recovery.scalingUntilMs()) > Date.now();
   const { leastMs, spreadMs } = residencyOf(stage, isScaling ? 1 : load.memory);
   const round = {
@@ -58,14 +61,15 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
     onFailure: ({ partition }: PartitionRef, error: Error) =>
       log.error('part of a partition stays due', { partition, error }),
   };
-  // Read the watermarks before the partitions: what is appended in between arrived at these times or later.
+  // Read the watermarks before the partitions. What is appended in between arrived in the stream later than
+  // them.
   const watermarks = await recovery.watermarks();
   const watermarkMs = watermarks.size === 0 ? 0 : Math.min(...watermarks.values());
   const { oldestMs, lowestArrivalMs, ...moved } =
     host === undefined
       ? await own.round({ ...round, nowMs, watermarkMs, isAll: drain })
       : await flushHost(dependencies, host, round);
-  // After a loss, a replay begins here. Not written by a drain, which has no lane of its own.
+  // After a loss of memory, a replay begins at this time. A drain does not write it, because it has no lane.
   if (!drain && lowestArrivalMs > 0) await recovery.putFlushed(lane, lanes, lowestArrivalMs);
   count('flusher', {
     WindowsFlushed: moved.windows,

@@ -7,8 +7,8 @@ import { type ImportResult, importEvent } from './import-event';
 const { tenants, imports, dictionaries, writer, stageRetentionMs } = importerDependencies();
 
 /**
- * Puts samples of any age within the retention into the stream; post only accepts samples up to
- * `maxSampleAge` old. Only operators may invoke it; API keys do not permit it.
+ * Puts samples into the stream that may be as old as the retention. Post accepts samples only up to
+ * `maxSampleAge`. Only operators may invoke it, by `ops import`; no API key permits it.
  */
 export async function handler(event: unknown): Promise<ImportResult> {
   const { tenant: name, body } = parseEvent(importEvent, event);
@@ -25,8 +25,8 @@ export async function handler(event: unknown): Promise<ImportResult> {
     accepts,
     { version: 1 },
   );
-  // Mark first: a read that may be missing samples checks this mark to see whether imports are affected
-  // (DESIGN.md, rule 13).
+  // Mark the tenant before putting samples. If memory loses them, a read checks the mark to know that samples
+  // of any age may be missing (DESIGN.md, rule 13).
   await imports.mark(tenant.id, nowMs);
   await writer.put(tenant, sources);
   const { invalid, tooOld, tooNew, beyond, reasons } = dropped;

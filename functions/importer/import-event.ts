@@ -1,27 +1,27 @@
 import * as z from 'zod';
 
-/** The events that `ops import` sends. */
+/** The event that `ops import` sends. */
 export const importEvent = z.object({
   tenant: z.string(),
   /**
-   * A `prometheus.WriteRequest` of remote write 1.0, uncompressed, in base64. Without it, the result only
-   * tells which times are accepted.
+   * A `prometheus.WriteRequest` of remote write 1.0, uncompressed, in base64. Without it, nothing is
+   * imported, and the result says which times would be accepted.
    */
   body: z.base64().optional(),
 });
 
-/** The result of an event. */
+/** What an import has done. */
 export interface ImportResult {
-  /** Range of accepted times, ms since epoch, both inclusive. It follows from the tenant's retention. */
+  /** Earliest timestamp that is accepted, ms since epoch. It follows from the tenant's retention. */
   readonly fromMs: number;
+  /** Latest timestamp that is accepted, ms since epoch. */
   readonly toMs: number;
-  /** Number of samples put into the stream. */
+  /** Number of samples that were put into the stream. */
   readonly samples: number;
   /**
-   * Number of samples left out: of invalid series, outside the accepted times, or beyond the limits of one
-   * request.
+   * Number of samples left out: of invalid series, outside the accepted times, or too many for one request.
    */
   readonly refused: number;
-  /** The first reasons for leaving out samples. */
+  /** Reasons why samples were left out; the first ones. */
   readonly reasons: readonly string[];
 }

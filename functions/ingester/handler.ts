@@ -8,6 +8,9 @@ import { Watermarks } from '../../shared/recovery/watermarks';
 const dependencies = ingestDependencies(false);
 const watermarks = new Watermarks(dependencies.table, Date.now, settings().batchWindow);
 
+/**
+ * Ingests batches of the stream. Reports the records that failed, and notes how far each shard has been read.
+ */
 export const handler = withMetrics('ingester', deliver);
 
 async function deliver(event: KinesisStreamEvent, context: Context): Promise<KinesisStreamBatchResponse> {

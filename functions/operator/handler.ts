@@ -23,10 +23,10 @@ import { withMetrics } from '../../shared/platform/meters';
 const dependencies = operatorDependencies();
 const eventSchema = operatorEventSchema(dependencies.stage.partitions);
 
-/** Remaining time of the invocation that is reserved for completing a step in progress, ms. */
+/** Time left of the invocation that is reserved for completing a step in progress, ms. */
 const MARGIN_MS = 60_000;
 
-/** Runs operator commands, and the scheduled sweep. Only operators may invoke it. */
+/** Runs commands of operators, and the sweep, which the schedule invokes. API keys do not permit it. */
 export const handler = withMetrics('operator', answer);
 
 async function answer(event: unknown, context: Context): Promise<unknown> {

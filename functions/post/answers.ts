@@ -6,10 +6,12 @@ import type { DropReason } from '../../shared/protocol/mackerel/json';
 import { timeBoundText } from '../../shared/protocol/protocol';
 
 /**
- * Counts and answers a Mackerel post: 200, with the dropped samples by reason if there are any.
+ * Counts the samples of a post by Mackerel's API, and answers it: 200, with the numbers of dropped samples by
+ * reason, if there are any.
  *
- * @param samples number of samples that were to be written
+ * @param samples number of valid samples in the request
  * @param beyond how many of them were dropped because of the tenant's limit of series
+ * @param dropped numbers of samples that were dropped before, by reason
  * @param hint the probable cause of the dropped samples
  */
 export function answerSamples(
@@ -28,12 +30,12 @@ export function answerSamples(
   return reply(200, { success: true, dropped: Object.fromEntries(reasons), ...(hint && { hint }) });
 }
 
-/** Makes the body of an answer to bad lines, in the format of InfluxDB 1, 2 or 3. */
+/** Makes the body of an answer to invalid lines, as InfluxDB 1, 2 or 3 has it. */
 export type LineError = (refused: { readonly message: string } & Pick<DroppedLines, 'problems'>) => unknown;
 
 /**
- * Counts and answers a post of lines: 204; or 400 with the reasons, if anything other than string fields was
- * dropped.
+ * Counts the samples of a post in line protocol, and answers it: 204, or 400 with the reasons if samples were
+ * dropped. String fields, which are never stored, are no reason for 400.
  */
 export function answerLines(
   samples: number,
@@ -56,8 +58,7 @@ export function answerLines(
   if (tooNew > 0) reasons.push(`${tooNew} points ${timeBoundText('tooNew', maxAgeMs)} dropped`);
   if (hint !== undefined) reasons.push(hint);
   if (beyond > 0) reasons.push(`max-series limit exceeded dropped=${beyond}`);
-  // Like InfluxDB's answers: the words `partial write` or `unable to parse` make Telegraf drop the batch and
-  // go on.
+  // Use InfluxDB's words: `partial write` or `unable to parse` makes Telegraf drop the batch and go on.
   const isPartial = samples > beyond || outOfTime > 0;
   const message = `${isPartial ? 'partial write: ' : ''}${reasons.join('; ')}`;
   return reply(400, error({ message, problems }));

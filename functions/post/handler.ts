@@ -19,8 +19,8 @@ const { dictionaries, meter, writer, resolutionMs, maxSampleAgeMs } = dependenci
 const known = new RegisteredSources(dependencies.hosts, dependencies.services);
 
 /**
- * Metrics are published at most this often, ms: a log line for each request would cost more than the
- * function's run time.
+ * Shortest time between two log lines with metrics, ms. A line for each request would cost more than its run
+ * time.
  */
 const METRICS_MS = 10_000;
 
@@ -72,7 +72,7 @@ const answer = httpHandler(dependencies, {
   'POST /api/v3/write_lp': ({ event, tenant, query, charge }) =>
     takeLines(event, tenant, query.precision, taking(tenant, charge), ({ message, problems }) => ({
       error: message,
-      // Do not quote lines: request bodies must not appear in logs or answers.
+      // Leave the field for the line empty: neither logs nor answers may quote request bodies.
       data: problems.map(({ line, reason }) => ({
         original_line: '',
         line_number: line,

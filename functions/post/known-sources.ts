@@ -7,18 +7,18 @@ import type { ParsedBody } from '../../shared/protocol/protocol';
 import type { Hosts } from '../../shared/registry/hosts';
 import type { Services } from '../../shared/registry/services';
 
-/** Most look-ups in the registry in progress for one request. */
+/** Look-ups in the registry that one request makes at the same time. */
 const PARALLEL = 16;
 /**
- * How long a found source is cached, ms. mackerel-agent posts once a minute: with a shorter time, nearly
- * every post would look its host up.
+ * How long a host or service that was found stays in the cache, ms. mackerel-agent posts once a minute. With
+ * a much shorter time, nearly every post would look its host up.
  */
 const FOUND_MS = 600_000;
 
 /**
- * Caches for ten minutes which hosts and services the registry has. Their absence is never cached, since
- * another instance may have created them a moment ago; a look-up is one consistent read. Tenants share the
- * cache fairly.
+ * Tells which hosts and services the registry has. It caches those that it has found for ten minutes. It
+ * never caches that one is missing, since another instance may create it at any moment. A look-up is one
+ * consistent read. Tenants share the cache fairly.
  */
 export class RegisteredSources {
   private readonly cache = new Cache<true>(CACHES.knownSources, (_, key) => key.length, { ttlMs: FOUND_MS });
@@ -29,8 +29,10 @@ export class RegisteredSources {
   ) {}
 
   /**
-   * Selects the sources of registered hosts that are not retired. Also returns the number of samples of all
-   * other sources.
+   * Selects the sources of hosts that are registered and not retired.
+   *
+   * @returns these sources, the number of their samples, and `unknown`, the number of samples of other
+   *   sources
    */
   async keepHosts(
     tenantId: Id,

@@ -7,18 +7,21 @@ import type { Tenant } from '../../shared/tenancy/tenants';
 import { answerLines, type LineError } from './answers';
 import type { Taking } from './taking';
 
-/** The first timestamp is searched in this many characters of a body. */
+/** Number of characters, at the start of a body, in which {@link precisionOf} looks for a timestamp. */
 const MAX_LOOKED_AT = 65_536;
 
-/** Guesses the unit of the first line's timestamp, as InfluxDB 3 does; ns if no line has a timestamp. */
+/** Guesses the unit of timestamps from the first one, as InfluxDB 3 does. Returns ns if there is none. */
 function precisionOf(body: Buffer): Precision {
   const first = /^[^#\n].* (\d{1,19})\s*$/m.exec(body.toString('latin1', 0, MAX_LOOKED_AT))?.[1];
   return (first === undefined ? undefined : likelyUnit(Number(first))?.precision) ?? 'ns';
 }
 
 /**
- * Takes line protocol. Like InfluxDB, writes the valid lines even if others are invalid, and then reports
- * those.
+ * Takes a request in line protocol. Like InfluxDB, it writes the valid lines even if others are invalid, and
+ * then reports the invalid ones.
+ *
+ * @param precision unit of the timestamps
+ * @param error makes the body of an answer to invalid lines
  */
 export async function takeLines(
   event: APIGatewayProxyEventV2,

@@ -17,7 +17,7 @@ const JSON_TYPE = 'application/json';
 type Encoding = typeof PROTOBUF | typeof JSON_TYPE;
 
 /**
- * Takes OTLP metrics. Writes what can be stored, and reports the rest as a partial success.
+ * Takes a request with OTLP metrics. Writes what can be stored, and reports the rest as a partial success.
  *
  * @see https://opentelemetry.io/docs/specs/otlp/#otlphttp
  */
@@ -42,7 +42,11 @@ export async function takeOtlp(
   return answer(encoding, dropped.rejected + beyond, reasons.join('; '));
 }
 
-/** @throws {HttpError} 415 */
+/**
+ * Returns the encoding of a request.
+ *
+ * @throws {HttpError} 415 for any other content type
+ */
 function encodingOf(contentType = ''): Encoding {
   const type = contentType.split(';')[0]!.trim().toLowerCase();
   if (type === PROTOBUF || type === JSON_TYPE) return type;
@@ -52,7 +56,11 @@ function encodingOf(contentType = ''): Encoding {
   );
 }
 
-/** @throws {HttpError} 400 or 413 */
+/**
+ * Parses a request's body.
+ *
+ * @throws {HttpError} 400 if it is malformed, 413 if it is too large
+ */
 function parse(dictionary: SeriesDictionary, bytes: Buffer, encoding: Encoding, accepts: AcceptedTimes) {
   try {
     return otlpMetrics.parse(dictionary, readerOf(bytes, encoding), accepts, undefined);
@@ -71,8 +79,8 @@ function readerOf(bytes: Buffer, encoding: Encoding): ReadMetrics {
 }
 
 /**
- * Answers in the encoding of the request. Its type has no parameters, since the Collector compares it
- * literally.
+ * Answers in the encoding of the request. The answer's content type has no parameters, since the
+ * OpenTelemetry Collector compares it literally.
  */
 function answer(encoding: Encoding, rejected: number, message: string): APIGatewayProxyStructuredResultV2 {
   const headers = { 'content-type': encoding, 'cache-control': 'no-store' };

@@ -13,7 +13,7 @@ const VERSION_1 = 'prometheus.WriteRequest';
 const VERSION_2 = 'io.prometheus.write.v2.Request';
 
 /**
- * Takes a remote-write request. Writes what is valid, then reports what is not.
+ * Takes a remote-write request. Writes what is valid, and then reports what is not.
  *
  * @see https://prometheus.io/docs/specs/prw/remote_write_spec_2_0/
  */
@@ -24,8 +24,8 @@ export async function takeRemoteWrite(
 ): Promise<APIGatewayProxyStructuredResultV2> {
   const { writer, metadata, accepts, maxBytes, charge } = taking;
   const version = versionOf(event.headers['content-type']);
-  // A body without the header is also a snappy block: Prometheus accepts it, and some senders omit the
-  // header.
+  // Without the header, the body is a snappy block too. Some senders omit the header, and Prometheus accepts
+  // that.
   const encoding = encodingOf(event, 'snappy');
   if (encoding !== 'snappy') throw unsupportedEncoding('snappy', encoding);
   const { sources, samples, dropped } = parse(rawBytes(event, maxBytes), version, taking);
@@ -36,7 +36,11 @@ export async function takeRemoteWrite(
   return answer(version, samples - beyond, beyond, dropped, accepts.maxAgeMs);
 }
 
-/** @throws {HttpError} 415 */
+/**
+ * Returns the version of the protocol that a content type names.
+ *
+ * @throws {HttpError} 415 for any other content type
+ */
 function versionOf(contentType = ''): RemoteWriteVersion {
   const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim());
   if (type === '') return 1;
@@ -64,16 +68,16 @@ function parse(bytes: Uint8Array, version: RemoteWriteVersion, { dictionary, acc
     if (error instanceof MalformedBytesError) throw new HttpError(400, error.message);
     throw error;
   } finally {
-    // The bytes are no longer needed: rows have copies of their values.
+    // Rows have copies of their values, so the bytes are not needed any more.
     freeBytes(body);
     freeBytes(bytes);
   }
 }
 
 /**
- * Answers 204; or 400 if anything was left out, which the sender logs without sending the request again.
- * According to 2.0, a receiver must not report success if it stored only a part, and unsupported data counts
- * as not stored.
+ * Answers 204, or 400 if anything was left out. A sender logs a 400, and does not send the request again.
+ * Version 2 of the protocol forbids reporting success if only a part was stored. Data that the receiver does
+ * not support counts as not stored.
  */
 function answer(
   version: RemoteWriteVersion,
@@ -95,13 +99,13 @@ function answer(
     [beyond, 'samples beyond what one request may have'],
     [newSeries, "samples of new series beyond the tenant's limit"],
     [empty, 'series without a sample'],
-    // Remote write 1 specifies no answer to histograms and exemplars. A 400 would make its senders log an
-    // error for each batch.
+    // Version 1 does not say how to answer histograms and exemplars. A 400 would make senders log an error
+    // for each batch, so only senders of version 2 get it.
     [version === 2 ? histograms : 0, 'native histograms, which are not stored'],
     [version === 2 ? exemplars : 0, 'exemplars, which are not stored'],
   ] as const;
   const named = refused.filter(([times]) => times > 0).map(([times, what]) => `${times} ${what}`);
-  // Version 1 does not specify these headers. With a 400, they keep Prometheus from counting the whole batch
+  // Version 1 does not have these headers. But with a 400, they keep Prometheus from counting the whole batch
   // as failed.
   const headers = {
     'x-prometheus-remote-write-samples-written': String(written),

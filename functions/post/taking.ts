@@ -4,15 +4,18 @@ import type { MetricMetadataStore } from '../../shared/registry/metric-metadata'
 import type { SampleWriter } from '../../shared/stream/sample-writer';
 import type { SampleCharge } from '../../shared/tenancy/sample-charge';
 
-/** What is needed to take a request's body: adapters and limits. */
+/** What a protocol needs to take the body of a request: adapters, limits and the tenant's dictionary. */
 export interface Taking {
   readonly writer: SampleWriter;
   /** The tenant's dictionary. */
   readonly dictionary: SeriesDictionary;
   readonly metadata: MetricMetadataStore;
+  /** The range of timestamps that are accepted. */
   readonly accepts: AcceptedTimes;
-  /** Longest body in bytes, by the tenant's limit. */
+  /** Longest body, by the tenant's limit, in bytes. */
   readonly maxBytes: number;
-  /** Charges the body's bytes before it is parsed, and its samples before any store is called. */
+  /**
+   * Charges the tenant for the body's bytes before they are parsed, and for samples before a store is called.
+   */
   readonly charge: SampleCharge;
 }

@@ -11,12 +11,16 @@ import { advance, recoveryStatus, stop } from '../../shared/recovery/replay';
 
 const dependencies = recoveryDependencies();
 
-/** An object is redriven only if the invocation has at least the replayer's time-out left, ms. */
+/**
+ * Time that must be left of the invocation to redrive another object, ms: longer than the replayer's
+ * time-out.
+ */
 const MARGIN_MS = 130_000;
 
 /**
- * Replays the stream after a loss, redrives dead letters on schedule, and runs operators' replay and
- * quarantine commands. It runs outside the VPC, where it can reach Lambda's API.
+ * Takes a step of recovery each minute, which replays the stream after a loss. Redrives dead letters on
+ * schedule. Runs operators' commands for replays and quarantine. It runs outside the VPC, where it reaches
+ * Lambda's API.
  */
 export const handler = withMetrics('recovery', answer);
 

@@ -16,7 +16,7 @@ import type { Tenant } from '../../shared/tenancy/tenants';
 import { alerts, checks, closing, downtimes, hosts, monitorStates, requireHost, services } from './stores';
 
 const MAX_MEMO_BYTES = 80 * 1024;
-/** Checks written at the same time. */
+/** Checks that are updated, or hosts that are read, at the same time. */
 const PARALLEL = 8;
 
 /** Alerts of monitors and checks. */
@@ -106,8 +106,8 @@ function requireId(field: string, text: string): string {
 }
 
 /**
- * Takes the valid reports. An invalid report, or one of an unknown host, does not affect the others, because
- * agents drop a batch that is refused.
+ * Takes the valid reports of checks. Skips invalid ones, and those of unknown hosts. Refusing the request
+ * would lose the valid ones too, because agents drop a batch that is refused.
  */
 async function takeReports(tenant: Tenant, given: readonly unknown[]): Promise<void> {
   const reports = given.flatMap((each) => checkReport.safeParse(each).data ?? []);
@@ -122,7 +122,7 @@ async function takeReports(tenant: Tenant, given: readonly unknown[]): Promise<v
     downtimes.list(tenant.id),
   ]);
   const current = allDowntimes.filter((downtime) => holdsAt(downtime, Date.now()));
-  // Take reports of the same check in their order.
+  // Take the reports of one check one after the other, in their order.
   const byCheck = Map.groupBy(reports, ({ source, name }) => checkIdOf(source.hostId, name));
   await mapLimited([...byCheck], PARALLEL, async ([monitorId, ofCheck]) => {
     const host = known.get(ofCheck[0]!.source.hostId);
@@ -143,7 +143,7 @@ function byTime(a: CheckReport, b: CheckReport): number {
   return a.occurredAt - b.occurredAt;
 }
 
-/** Reads the hosts with these ids. Omits unknown and retired hosts. */
+/** Reads the hosts with these ids, by id. Leaves out unknown and retired hosts. */
 async function hostsOf(tenantId: Id, ids: ReadonlySet<string>): Promise<Map<string, RegisteredHost>> {
   const rolesOf = rolesByService(await services.list(tenantId));
   const found = await mapLimited([...ids], PARALLEL, async (id) => hosts.get(tenantId, id));

@@ -15,7 +15,7 @@ export const dashboardHandlers: RouteHandlers = {
   'GET /api/v0/dashboards/{dashboardId}': async ({ tenant, path: { dashboardId } }) =>
     replyVersion(found('dashboard', dashboardId, await dashboards.get(tenant.id, dashboardId))),
 
-  // With `If-Match`, only the version that the client has read is replaced.
+  // With `If-Match`, replaces the dashboard only if it is still the version that the client has read.
   'PUT /api/v0/dashboards/{dashboardId}': async ({ tenant, path: { dashboardId }, body, event }) => {
     const expectedAt = expectedVersion(event.headers['if-match']);
     const replaced = await conflicting(dashboards.replace(tenant.id, dashboardId, body, expectedAt));
@@ -30,7 +30,11 @@ function replyVersion(dashboard: Dashboard) {
   return reply(200, dashboard, { etag: `"${dashboard.updatedAt}"` });
 }
 
-/** @throws {HttpError} 400 for a header that is no version of a dashboard */
+/**
+ * Returns the version in a header `If-Match`; undefined if any version may be replaced.
+ *
+ * @throws {HttpError} 400 if the header is no version of a dashboard
+ */
 function expectedVersion(ifMatch: string | undefined): number | undefined {
   if (ifMatch === undefined || ifMatch.trim() === '*') return undefined;
   const [, updatedAt] = /^\s*"(\d{1,15})"\s*$/.exec(ifMatch) ?? [];

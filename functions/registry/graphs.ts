@@ -3,7 +3,7 @@ import { found, HttpError, reply } from '../../shared/http/http';
 import { mapLimited } from '../../shared/platform/concurrency';
 import { annotations, graphDefinitions, requireService } from './stores';
 
-/** Definitions written at the same time. */
+/** Definitions that are written at the same time. */
 const LANES = 16;
 
 export const graphHandlers: RouteHandlers = {
@@ -19,14 +19,14 @@ export const graphHandlers: RouteHandlers = {
   'GET /api/v1/graph-definitions': async ({ tenant }) =>
     reply(200, { graphDefinitions: await graphDefinitions.list(tenant.id) }),
 
-  // Mackerel answers 400 to an unknown name here, not 404.
+  // Mackerel answers an unknown name with 400 here, and not with 404.
   'DELETE /api/v0/graph-defs': async ({ tenant, body: { name } }) => {
     if ((await graphDefinitions.remove(tenant.id, name)) === undefined)
       throw new HttpError(400, `name: there is no graph ${JSON.stringify(name.slice(0, 100))}`);
     return reply(200, { success: true });
   },
 
-  // There is no call that defines graphs of a service's metrics, so there is never one to delete.
+  // No call defines graphs of a service's metrics, so there is never one to delete.
   'DELETE /api/v0/services/{serviceName}/graph-defs/{graphName}': async ({ tenant, path }) => {
     await requireService(tenant, path.serviceName);
     return reply(200, found('graph', path.graphName, undefined));

@@ -18,7 +18,7 @@ import { gatekeeper } from './stores';
 
 const startedAt = new Date();
 
-/** Generated on first use. */
+/** JSON of the OpenAPI document. It is generated at the first request. */
 let document: string | undefined;
 
 const emptyLists = Object.fromEntries(
@@ -65,7 +65,7 @@ export const handler = httpHandler(gatekeeper, {
   },
 });
 
-/** Redirects to a view of the page. The part of the address after `#` says which. */
+/** Redirects to a view of the page, which the part of the address after `#` names. */
 function toPage(fields: Readonly<Record<string, string | undefined>>) {
   const given = Object.entries(fields).flatMap(([name, value]) =>
     value ? [[name, value] as [string, string]] : [],

@@ -8,7 +8,7 @@ import { type Host, requireActive } from '../../shared/registry/hosts';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { alerts, checks, gatekeeper, hosts, registration, requireHost, services } from './stores';
 
-/** Hosts read or written at the same time. */
+/** Hosts that are read or written at the same time. */
 const LANES = 16;
 
 export const hostHandlers: RouteHandlers = {
@@ -51,7 +51,7 @@ export const hostHandlers: RouteHandlers = {
     return reply(200, { success: true });
   },
 
-  // Check all ids before changing any host.
+  // Check all ids before changing any host, so that a wrong id changes nothing.
   'POST /api/v0/hosts/bulk-update-statuses': async ({ tenant, body: { ids, status } }) => {
     await mapLimited(ids, LANES, async (id) => requireActive(await requireHost(tenant, id)));
     await mapLimited(ids, LANES, (id) => hosts.change(tenant.id, id, (host) => ({ ...host, status })));
@@ -72,8 +72,8 @@ export const hostHandlers: RouteHandlers = {
 };
 
 /**
- * Retires a host. Removes its checks and closes their alerts. Alerts of its monitors close at their next
- * evaluation.
+ * Retires a host: removes its checks, and closes their alerts. The evaluator closes alerts of monitors about
+ * the host at its next tick.
  */
 async function retire(tenant: Tenant, hostId: string): Promise<boolean> {
   if (!(await registration.retire(tenant.id, hostId))) return false;

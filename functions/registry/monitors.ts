@@ -69,8 +69,9 @@ export const monitorHandlers: RouteHandlers = {
 };
 
 /**
- * Puts a monitor into the evaluator's index. @param rules is 0 if the monitor was removed; the evaluator then
- * closes its alerts
+ * Puts a monitor into the index of what the evaluator evaluates.
+ *
+ * @param rules 1; or 0 if the monitor was removed, so that the evaluator closes its alerts
  */
 async function index(tenant: Tenant, monitor: Monitor, rules: 0 | 1): Promise<void> {
   const intervalMs = intervalOf(monitor);

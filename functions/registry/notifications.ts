@@ -30,13 +30,13 @@ export const notificationHandlers: RouteHandlers = {
     if (addToDefaultNotificationGroup)
       await notificationGroups.change(tenant.id, defaultGroupId(tenant.id), (group) => ({
         ...group,
-        // A set: the change may be made twice, after an answer of the table was lost.
+        // A set, because the change may be made twice, if an answer of the table is lost.
         childChannelIds: [...new Set([...(group.childChannelIds ?? []), channel.id])],
       }));
     return reply(200, channelView(channel));
   },
 
-  // Replacing a suspended channel resumes sending: presumably the new settings fix it.
+  // Replacing a suspended channel resumes sending, since its new settings probably fix it.
   'PUT /api/v0/channels/{channelId}': async ({ tenant, path: { channelId }, body }) => {
     const { addToDefaultNotificationGroup: _, ...spec } = body;
     checkChannel(spec);
@@ -115,7 +115,10 @@ export const notificationHandlers: RouteHandlers = {
   },
 };
 
-/** Returns a channel for clients. If the stage has no topic for mails, channels of type `email` are shown as suspended since time 0. */
+/**
+ * Returns a channel for clients. If the stage has no topic for mails, channels of type `email` are shown as
+ * suspended since time 0.
+ */
 function channelView(channel: Channel) {
   const isUnsent = channel.type === 'email' && !sendsMail;
   return { ...channel, suspendedAt: channel.suspendedAt ?? (isUnsent ? 0 : null) };
@@ -125,7 +128,11 @@ function checkChannel(spec: ChannelSpec): void {
   if ('url' in spec) requirePublicUrl('url', spec.url);
 }
 
-/** @param id id of the group that is being replaced */
+/**
+ * Throws if a notification group names unknown objects.
+ *
+ * @param id id of the group that is being replaced; undefined for a new one
+ */
 async function checkGroup(tenant: Tenant, spec: NotificationGroupSpec, id: string | undefined) {
   const [groups, knownChannels, knownMonitors, knownServices] = await Promise.all([
     notificationGroups.list(tenant.id),

@@ -15,17 +15,14 @@ export const receiverHandlers: RouteHandlers = {
   'GET /api/v1/alert-receivers/undelivered': async ({ tenant }) => undelivered(tenant),
 };
 
-/** In an answer, replaces a stored secret. In a request, means to keep the stored secret. */
+/** Stands for a secret in answers. In a request, it means that the stored secret stays. */
 const MASK = '***';
 
 function maskedReceiver<T extends Receiver>(each: T): T {
   return each.authorization === undefined ? each : { ...each, authorization: MASK };
 }
 
-/**
- * Hides the path of a Slack URL, which is secret, except for its last characters, which distinguish it from
- * others.
- */
+/** Hides the path of a Slack URL, which is secret. Shows its last characters, to tell it from others. */
 function maskedUrl(text: string): string {
   return `${new URL(text).origin}/${MASK}${text.slice(-4)}`;
 }
@@ -86,7 +83,7 @@ function batchView({ namespace, group, notifications }: NotificationBatch) {
   return { namespace, group, alerts };
 }
 
-/** Formats a monitor's events like those of a rule group. */
+/** Formats the events of a monitor like the alerts of a group of rules. */
 function eventView({ monitorId, events }: EventBatch) {
   const alerts = events.map(({ id, alertId, status }) => ({
     id,
@@ -96,10 +93,15 @@ function eventView({ monitorId, events }: EventBatch) {
   return { namespace: 'monitors', group: monitorId, alerts };
 }
 
-/** @throws {HttpError} 400 */
+/**
+ * Checks the URL of a receiver.
+ *
+ * @throws {HttpError} 400
+ */
 function checkUrl(field: string, text: string): void {
-  if (text.includes(MASK)) throw new HttpError(400, `${field}: ${JSON.stringify(text)} is not stored`);
+  if (text.includes(MASK))
+    throw new HttpError(400, `${field}: no stored URL is ${JSON.stringify(text)}; give the whole URL`);
   if (!allowsPrivateReceivers && new URL(text).protocol !== 'https:')
-    throw new HttpError(400, `${field}: ${JSON.stringify(text)} is not https://...`);
+    throw new HttpError(400, `${field}: ${JSON.stringify(text)} must begin with https://`);
   requirePublicUrl(field, text);
 }

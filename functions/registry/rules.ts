@@ -8,7 +8,7 @@ import { mapLimited } from '../../shared/platform/concurrency';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { gatekeeper, ruleGroups } from './stores';
 
-/** Groups removed at the same time. */
+/** Groups that are removed at the same time. */
 const PARALLEL = 8;
 /** Most errors in an answer. */
 const MAX_FAULTS = 20;
@@ -56,7 +56,11 @@ export const ruleHandlers: RouteHandlers = {
   },
 };
 
-/** @throws {HttpError} 404 when there are none */
+/**
+ * Reads the groups of rules in a namespace.
+ *
+ * @throws {HttpError} 404 if there are none
+ */
 async function groupsOf(tenant: Tenant, namespace: string): Promise<StoredGroup[]> {
   const groups = (await ruleGroups.list(tenant.id)).filter((each) => each.namespace === namespace);
   if (groups.length === 0) throw new HttpError(404, 'no rule groups found');

@@ -26,11 +26,12 @@ export const serviceHandlers: RouteHandlers = {
   },
 
   'DELETE /api/v0/services/{serviceName}': async ({ tenant, path: { serviceName } }) => {
-    // Delete samples first: if this fails, the service still exists, and the call can be repeated.
+    // Delete the samples first. If this fails, the service still exists, and the client can repeat the call.
     await requireService(tenant, serviceName);
     await deleteSamples(tenant, serviceName);
     const service = found('service', serviceName, await services.remove(tenant.id, serviceName));
-    // A crash here leaves metadata that is unreachable, because ids of services and roles are never reused.
+    // A crash here leaves metadata that nobody can reach, because ids of services and roles are never used
+    // again.
     for (const { id } of [service, ...service.roles]) await metadata.removeOwner(tenant.id, id);
     return reply(200, viewOf(service));
   },
@@ -59,7 +60,7 @@ export const serviceHandlers: RouteHandlers = {
   'GET /api/v0/org': async ({ tenant }) => reply(200, { name: tenant.name, displayName: null }),
 };
 
-/** Deletes all of the service's samples, so that a later service with the same name begins empty. */
+/** Deletes all samples of a service, so that a later service with the same name begins without samples. */
 async function deleteSamples(tenant: Tenant, serviceName: string): Promise<void> {
   const deletion = { selector: ALL_NAMES, ...ALL_TIME };
   const records = deletionRecords(tenant, sourceOf.service(serviceName), deletion);

@@ -13,7 +13,7 @@ import { InvalidPatternError } from '../../shared/model/value-pattern';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { ruleStates, silences } from './stores';
 
-/** The Alertmanager release with the same API. amtool compares it with its own version. */
+/** The release of Alertmanager whose API this is. amtool compares it with its own version. */
 const VERSION = { version: '0.34.0', revision: '', branch: '', buildUser: '', buildDate: '', goVersion: '' };
 
 const startedAt = new Date().toISOString();
@@ -104,7 +104,11 @@ function alertView(
   };
 }
 
-/** @throws {HttpError} 400 */
+/**
+ * Returns a test of labels by the matchers of a request's filter.
+ *
+ * @throws {HttpError} 400
+ */
 function filterTest(texts: readonly string[] = []): (labels: Labels) => boolean {
   try {
     return seriesTest(texts.map(parseLabelMatcher));

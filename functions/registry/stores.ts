@@ -32,19 +32,29 @@ export const {
   sendsMail,
 } = registryDependencies();
 
-/** @throws {HttpError} 404 */
+/**
+ * Reads a host.
+ *
+ * @throws {HttpError} 404 if it is unknown
+ */
 export async function requireHost(tenant: Tenant, hostId: string): Promise<Host> {
   return found('host', hostId, await hosts.get(tenant.id, hostId));
 }
 
-/** @throws {HttpError} 404 */
+/**
+ * Reads a service.
+ *
+ * @throws {HttpError} 404 if it is unknown
+ */
 export async function requireService(tenant: Tenant, name: string): Promise<Service> {
   return found('service', name, await services.get(tenant.id, name));
 }
 
 /**
- * Refuses a URL with a private address, unless the stage allows them. Host names are checked later, when
- * requests are sent. @throws {HttpError} 400
+ * Refuses a URL with a private IP address, unless the stage allows them. Host names are checked when requests
+ * are sent.
+ *
+ * @throws {HttpError} 400
  */
 export function requirePublicUrl(field: string, text: string): void {
   if (allowsPrivateReceivers) return;

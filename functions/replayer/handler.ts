@@ -9,9 +9,9 @@ const dependencies = ingestDependencies(true);
 const reader = new ReplayReader(dependencies.table, Date.now);
 
 /**
- * Ingests records of the stream a second time, with the same versions, so that nothing changes where they had
- * been appended. A temporary event source mapping invokes it for a replay, and the recovery function invokes
- * it for a redrive.
+ * Ingests records of the stream again, with the same versions. Samples that are still in a store do not
+ * change. For a replay, a temporary event source mapping invokes it. For a redrive, the recovery function
+ * invokes it.
  */
 export const handler = withMetrics('replayer', replay);
 
