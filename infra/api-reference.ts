@@ -33,8 +33,8 @@ interface Document {
 }
 
 /**
- * Renders the OpenAPI document as an HTML page for people: each call with its parameters, body, answers, and an
- * example for curl. The page needs no script, and its style is `/assets/reference.css`.
+ * Renders the OpenAPI document as an HTML page. The page shows each call with its parameters, body, answers,
+ * and an example for curl. The page needs no script, and its style is `/assets/reference.css`.
  */
 export function apiReference(document = openApiDocument() as unknown as Document): string {
   const { info, paths, components } = document;
@@ -81,7 +81,7 @@ ${Object.entries(components.schemas)
 `;
 }
 
-/** Returns the area of a path: `/api/v0/hosts/{hostId}` gives `hosts`. */
+/** Returns the section of the page to which a path belongs: `/api/v0/hosts/{hostId}` gives `hosts`. */
 function areaOf(path: string): string {
   return path.replace(/^\/api\/v\d+\//, '/').split(/[/.]/)[1]!;
 }

@@ -48,7 +48,7 @@ function builtFrom(folder: string): string {
   if (existsSync(kept)) return kept;
   const built = `${kept}.${process.pid}`;
   buildFunctions(folder, built);
-  // Renamed when complete, because several processes may synthesize at once.
+  // Rename the folder only when it is complete, because several processes may synthesize at the same time.
   try {
     renameSync(built, kept);
   } catch (error) {

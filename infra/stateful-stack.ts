@@ -46,7 +46,7 @@ export class StatefulStack extends Stack implements Stores {
     this.tables = new Tables(this, 'Tables', { deletionProtection: retain });
     this.bucket = new Bucket(this, 'Storage', { emptyOnDestroy: isDisposable });
 
-    // Both policies delete the resources of a first deployment that fails.
+    // If a stack's first deployment fails, both removal policies still delete its resources.
     if (retain) RemovalPolicies.of(this).retainOnUpdateOrDelete();
     else RemovalPolicies.of(this).destroy();
 

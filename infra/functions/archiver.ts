@@ -9,7 +9,9 @@ import { ITEM_ACTIONS } from '../stores/tables';
 import { addFunction, addSchedule, type FunctionProps, LONGEST_TIMEOUT } from './pipeline-function';
 
 const HOUR = Duration.hours(1);
-/** How late a day may be archived, counted from `archiveAfter`, in s. */
+/**
+ * Lag of the archive above which the alarm goes off, in s, counted from `archiveAfter` after the day's end.
+ */
 const MAX_LAG_S = 86_400;
 
 /** Moves days with new samples from the warm tier to the archive every hour. */

@@ -95,7 +95,7 @@ function grantMappings(grantee: lambda.Function, target: lambda.Function): void 
     conditions: { ArnEquals: { 'lambda:FunctionArn': target.functionArn } },
   });
   Grant.addToPrincipal({ grantee, actions: ['lambda:ListEventSourceMappings'], resourceArns: ['*'] });
-  // Needed even without tracing, which acknowledges this finding for all other roles.
+  // Acknowledge this finding even without tracing. For all other roles, tracing acknowledges it.
   Validations.of(grantee.role!).acknowledge({
     id: 'AwsSolutions-IAM5[Resource::*]',
     reason:

@@ -12,8 +12,8 @@ interface AlarmText {
 }
 
 /**
- * Texts of all alarms, in the order of the dashboard. A test keeps the sections below "Alarms" in
- * infra/README.md equal to them. An alarm that exists per function or table has one text here.
+ * Texts of all alarms, in the order of the dashboard. A test compares them with the sections below "Alarms"
+ * in infra/README.md. An alarm that exists per function or table has one text here.
  */
 export const ALARM_TEXTS = {
   'api-errors': {

@@ -127,7 +127,7 @@ export class AwsProxy {
 
   private forward({ method, path, headers, body }: AwsRequest): Promise<StoreAnswer> {
     const target = path.startsWith(LAMBDA_PATH) ? this.targets.lambda : this.targets.aws;
-    // Drop headers of the function's connection; the body is complete by now.
+    // Drop the headers that concern the function's connection. The body has been received as a whole.
     const { connection: _, expect: __, 'transfer-encoding': ___, ...kept } = headers;
     return new Promise((resolve, reject) => {
       const forwarded = request(

@@ -8,8 +8,8 @@ import type { Random } from './random';
 export interface Freedom {
   readonly name: string;
   /**
-   * Where it occurs: always in both stand-ins, in the stand-in for AWS, in the local host, or in dedicated
-   * tests.
+   * Where the behaviour occurs: always in both stand-ins, in the stand-in for AWS, in the local host of
+   * functions, or only in dedicated tests.
    */
   readonly where: 'always' | 'stand-in' | 'host' | 'tests';
   readonly does: string;
@@ -96,7 +96,7 @@ export class Freedoms {
     return this.byName.get(name)!;
   }
 
-  /** Draws also while calm, so that the numbers drawn later do not depend on it. */
+  /** Draw a number even while calm, so that the numbers drawn later do not depend on calm periods. */
   protected draws(name: string, share: number): boolean {
     const isTaken = this.random.chance(share) && !this.isCalm;
     if (isTaken) this.used.set(name, (this.used.get(name) ?? 0) + 1);

@@ -57,10 +57,10 @@ const LEAST_POST_CONCURRENCY = 100;
 const ACCOUNT_CONCURRENCY = 1000;
 
 interface Alternative {
-  /** Such as `window=4h`. */
+  /** The changed setting, such as `window=4h`. */
   readonly setting: string;
   readonly deploy: string;
-  /** For batched requests. */
+  /** Monthly cost in dollars, for batched requests. */
   readonly dollars: number;
   readonly dollarsPerBillion: number;
   /** If each host posts its own samples. */

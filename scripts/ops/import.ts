@@ -201,7 +201,7 @@ class Totals {
       this.samples++;
       if (timestamp < this.fromMs) this.fromMs = timestamp;
       if (timestamp > this.toMs) this.toMs = timestamp;
-      // Store hashes, which take less memory than the keys of a large file.
+      // Remember hashes of the series' keys, which take less memory than the keys themselves.
       if (this.series.size < MAX_COUNTED) this.series.add(hash('sha1', key, 'base64').slice(0, 12));
       return true;
     }

@@ -32,7 +32,7 @@ export interface Finding {
   readonly what: string;
   readonly state: 'ready' | 'wrong' | 'unknown';
   readonly saw: string;
-  /** What to do; undefined if nothing. */
+  /** What the operator must do; undefined if nothing. */
   readonly todo: string | undefined;
 }
 
@@ -94,7 +94,7 @@ export function preflightFindings(
     ),
     judge('names of functions', facts.functions, 'allow your credentials lambda:ListFunctions', (taken) => ({
       saw: taken.length === 0 ? 'free' : taken.join(', '),
-      // If a stack exists, the functions are its own.
+      // If a stack of the stage exists, the existing functions belong to it.
       todo:
         taken.length > 0 && !hasStack
           ? 'another application uses these names: delete its functions, or choose another stage'

@@ -33,7 +33,7 @@ export interface DeepStep {
   readonly name: DeepStepName;
   readonly state: 'passed' | 'failed' | 'skipped';
   readonly ms: number;
-  /** What the step saw, why it was skipped, or how it failed. */
+  /** The step's result, the reason why it was skipped, or its error. */
   readonly saw: string;
 }
 
@@ -137,7 +137,7 @@ export async function deepSteps(
   return steps;
 }
 
-/** Calls the functions that the other steps do not need. */
+/** Calls the functions that no other step needs. */
 async function callFunctions(functions: Functions, api: SmokeApi): Promise<string> {
   const { text } = await api.request('GET', '/', undefined);
   if (!/<html/i.test(text)) throw new OperatorError(`GET / is no page: ${text.slice(0, 300)}`);

@@ -12,7 +12,7 @@ import { table } from './table';
 /** The output of `ops usage --json`. */
 export interface UsageReport {
   readonly tenant: string;
-  /** Such as `2026-11`. */
+  /** UTC month, such as `2026-11`. */
   readonly month: string;
   /** Totals of the month. */
   readonly counts: Readonly<Record<Counter, number>>;

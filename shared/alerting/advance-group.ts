@@ -32,7 +32,7 @@ export interface AdvancedGroup {
 export interface AdvanceOptions {
   /** Identifies the group among the groups of all tenants. */
   readonly id: string;
-  /** Reads stored samples. */
+  /** Reads the tenant's stored samples. */
   readonly reads: SampleStore;
   readonly query: QueryOptions;
   readonly externalUrl: string;
@@ -224,9 +224,10 @@ async function evaluateTick(
 }
 
 /**
- * Returns the series that newly pending alerts will have once they fire. A reader learns of a new series a
- * second or more after its samples, but of a series' end at once, so it could miss a short alert entirely. A
- * stale marker creates the series in advance.
+ * Returns the series that newly pending alerts will have once they fire. The evaluator writes a stale marker
+ * to each, which creates the series in advance. A reader may learn of a new series a second after its first
+ * samples, but sees the stale marker at its end at once. Without the series in advance it could miss a short
+ * alert entirely.
  */
 function firingSeriesToCome(rules: readonly RuleState[], tickMs: number): Labels[] {
   const series = rules.flatMap(({ alerts }) =>

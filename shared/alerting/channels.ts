@@ -23,7 +23,7 @@ export interface Channel {
   readonly isWanted: (labels: Labels) => boolean;
 }
 
-/** The same as an Alertmanager's default. */
+/** Default interval between repeated notifications; an Alertmanager has the same. */
 const DEFAULT_REPEAT = '4h';
 
 export function channelsOf({ webhooks, slack, topics }: Receivers): Channel[] {

@@ -1,14 +1,14 @@
 import { OPERATIONS } from '../promql/operators';
 import { type Binary, COMPARISONS, type Expr, SET_OPERATORS } from '../promql/syntax';
 
-/** What raises the alerts of a rule, where its expression says it plainly enough for a graph to show it. */
+/** The condition under which a rule raises alerts, in a form that a graph can show. */
 export type Condition =
   /** Values of `query` compared with a number, as in `load > 10`. */
   | { readonly kind: 'threshold'; readonly query: string; readonly op: string; readonly threshold: number }
   /** Missing series, as in `absent(up{job="api"})`. */
   | { readonly kind: 'absence'; readonly query: string };
 
-/** The comparison that is equivalent after its sides are swapped. */
+/** For each comparison, the equivalent one after its sides are swapped. */
 const MIRRORED: Readonly<Record<string, string>> = { '>': '<', '<': '>', '>=': '<=', '<=': '>=' };
 
 /**

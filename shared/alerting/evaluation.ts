@@ -2,7 +2,7 @@ import type { Id } from '../model/id';
 import { log } from '../platform/log';
 import type { EvaluationTime } from './due-ticks';
 
-/** What defines a group: a file of rules, or one of Mackerel's monitors, of samples or of an external URL. */
+/** The origin of a group: a rule group, a monitor of samples, or a monitor of an external URL. */
 export type GroupKind = 'rule' | 'monitor' | 'external';
 
 /**
@@ -59,7 +59,7 @@ export interface EvaluatedGroup {
   readonly tickMs: number;
   /** Encoded state, in base64; absent for a removed group. */
   readonly state?: string;
-  /** Bodies of remote write with the samples of all ticks, compressed with zstd, in base64. */
+  /** Samples of all ticks, as bodies of remote write, compressed with zstd and encoded in base64. */
   readonly samples: readonly string[];
   /** Encoded batches of notifications, in base64. */
   readonly batches: readonly string[];

@@ -74,15 +74,18 @@ export interface RunReport {
   /** Age of the oldest batch that waits for a channel, in ms. */
   readonly outboxAgeMs: number;
   /**
-   * Delay of the group that is furthest behind, in ms: by its newest tick, or because samples have not
-   * reached the tiers.
+   * Delay of the group that is furthest behind, in ms. A group is behind if its newest completed tick is old,
+   * or if samples have not reached the tiers.
    */
   readonly lagMs: number;
 }
 
 /** Time after which a run starts no group, in ms. Lambda ends the run after a minute. */
 const BEGIN_MS = 50_000;
-/** Time after which a run waits for no evaluation, in ms. The rest is for committing the answers. */
+/**
+ * Time after which a run no longer waits for evaluations, in ms. The remaining time is for committing the
+ * answers.
+ */
 const WAIT_MS = 54_000;
 /** Time for which a killed run blocks others, in ms after its start. */
 const RUN_MS = 58_000;
@@ -146,7 +149,7 @@ export async function runEvaluator(
     // URLs that hang must not delay other alerts.
     await Promise.all([
       evaluate(external),
-      // Reports of checks create batches without a group, so send even if no group is due.
+      // Reports of checks create batches that belong to no group. So send even if no group is due.
       evaluate(others).then(() => pass.send(indexed)),
     ]);
     if (external.length > 0) await pass.send(external);

@@ -8,7 +8,7 @@ import type { Rule, RuleGroup } from './rule-file';
 /** Interval of groups that do not set one, in ms. */
 export const DEFAULT_INTERVAL_MS = 60_000;
 
-/** Returns warnings about what is valid in a group but most likely a mistake. */
+/** Returns warnings about parts of a group that are valid but most likely mistakes. */
 export function lintGroup(group: RuleGroup): string[] {
   const warnings: string[] = [];
   const intervalMs = group.intervalMs ?? DEFAULT_INTERVAL_MS;
@@ -59,10 +59,13 @@ function rangesOf(expr: Expr, intervalMs: number): number[] {
   }
 }
 
-/** Series that evaluations write. */
+/** Names of the series that alerting rules write. */
 const WRITTEN = ['ALERTS', 'ALERTS_FOR_STATE'];
 
-/** Returns what the rules of groups select, as text, without what rules of these groups record. */
+/**
+ * Returns the selectors in the rules of the groups, as text, except those of series that rules of these
+ * groups record.
+ */
 export function selectorsOf(groups: readonly RuleGroup[]): Set<string> {
   const rules = groups.flatMap((group) => group.rules);
   const recorded = new Set([

@@ -37,8 +37,8 @@ export interface TopicMessage {
 }
 
 /**
- * Returns the messages that tell a topic of a batch. A batch too long for one SNS message is split; an alert
- * too long for a message loses its annotations.
+ * Returns the messages about a batch for an SNS topic. A batch too long for one SNS message is split; an
+ * alert too long for a message loses its annotations.
  *
  * @see
  *   https://docs.aws.amazon.com/sns/latest/dg/sns-send-custom-platform-specific-payloads-mobile-devices.html

@@ -69,19 +69,19 @@ export interface Telling {
   readonly repeatsMs: readonly number[];
 }
 
-/** Settings without silences and repeats. */
+/** Settings that have no silences and no repeats. */
 export const PLAIN_TELLING: Telling = { isSilenced: () => false, repeatsMs: [] };
 
 export interface Transitions {
   readonly notifications: readonly Notification[];
-  /** What receivers know after these notifications. */
+  /** The firing alerts that receivers know after these notifications. */
   readonly told: readonly ToldAlert[];
 }
 
 /**
  * Compares what receivers were told with the present state, and returns the notifications they need. An alert
- * that fired and ended in between is not reported. A silenced change is reported after the silence has ended,
- * if it still holds.
+ * that fired and ended in between is not reported. A change during a silence is reported after the silence
+ * has ended, if the alert is still in the new state.
  *
  * @param rule its id identifies the rule among those of all tenants
  * @param alerts undefined when the rule was removed

@@ -58,7 +58,7 @@ export async function postOutside(
   throw new DeliveryError(`${url.host} answered ${status}`, isFinal);
 }
 
-/** The status decides, however the body ends. */
+/** Sends the request. Once the status has arrived, an error in the rest of the answer is ignored. */
 async function exchange(
   url: URL,
   json: string,

@@ -27,9 +27,9 @@ export interface RecordingRule extends RuleBase {
 export interface AlertingRule extends RuleBase {
   readonly kind: 'alerting';
   readonly alert: string;
-  /** How long an element must be present before its alert fires. */
+  /** How long an element must be present before its alert fires, in ms. */
   readonly forMs: number;
-  /** How long an alert keeps firing after its element is gone. */
+  /** How long an alert keeps firing after its element is gone, in ms. */
   readonly keepFiringForMs: number;
   readonly annotations: Labels;
 }

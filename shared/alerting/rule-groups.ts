@@ -201,7 +201,7 @@ function requireWithin(limit: keyof RuleLimits, most: number, count: number): vo
     );
 }
 
-/** Names of the limited things, as in the messages of Mimir's ruler. */
+/** Names of the limits in messages, as Mimir's ruler has them. */
 const LIMITED: Readonly<Record<keyof RuleLimits, string>> = {
   rules: 'rules',
   ruleGroups: 'rule groups',

@@ -307,7 +307,10 @@ export class RuleStates {
   }
 }
 
-/** Returns the attributes of an item that attempts change. A set of DynamoDB holds no string twice. */
+/**
+ * Returns the attributes of an outbox item that change with each attempt. DynamoDB refuses a set that holds a
+ * string twice.
+ */
 function attemptsOf({ attempts, taken, refused }: OutboxItem): Item {
   return {
     attempts: { N: String(attempts) },

@@ -68,8 +68,8 @@ export const MAX_ATTEMPTS = 12;
 const FIRST_WAIT_MS = 30_000;
 const LONGEST_WAIT_MS = 3_600_000;
 /**
- * Minimum time between two reports of an alert to an Alertmanager, in ms. Like Prometheus, we resend about
- * once a minute. Without this limit, runs of the evaluator that have half-minute groups would send up to
+ * Minimum time between two reports of an alert to an Alertmanager, in ms. Like Prometheus, the evaluator
+ * resends alerts about once a minute. Without this limit, runs with groups of half a minute would send up to
  * three times a minute. The limit is a little under a minute, because the sends of two runs may be slightly
  * less than a minute apart.
  */

@@ -22,7 +22,7 @@ export interface MonitorDocuments {
   readonly downtimes: { list(tenantId: Id): Promise<readonly Downtime[]> };
 }
 
-/** Data that a tenant's monitors share during an evaluation. */
+/** Data that all monitors of a tenant share during an evaluation. */
 export interface AlertingView extends SubjectSources {
   /** Downtimes that are in effect now. */
   readonly downtimes: readonly Downtime[];

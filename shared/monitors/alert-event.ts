@@ -6,7 +6,7 @@ import type { AlertTransition } from './tracks';
 /** The types of alerts: those of monitors, and of checks that agents report. */
 export type AlertType = MonitorType | 'check';
 
-/** What an alert is about. Notifications describe it. */
+/** The subject of an alert, as notifications describe it. */
 export interface AlertSubject {
   readonly type: AlertType;
   readonly monitorId: string;
@@ -23,7 +23,7 @@ export interface AlertSubject {
   readonly warning?: number;
   readonly critical?: number;
   readonly duration?: number;
-  /** Names of the services concerned, for matching notification groups. */
+  /** Names of the services that the alert concerns, for matching notification groups. */
   readonly services: readonly string[];
 }
 

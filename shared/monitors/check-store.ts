@@ -21,7 +21,7 @@ import { closedByHand, closing } from './tracks';
 
 type Owner = Pick<Tenant, 'id' | 'name'>;
 
-/** Checks of a host changed in parallel. */
+/** Number of a host's checks that are changed in parallel. */
 const PARALLEL = 8;
 
 /**
@@ -96,7 +96,7 @@ export class CheckStore {
     for await (const { value } of this.checks.list(tenant.id, { prefix: hostId })) all.push(value);
     const events = await mapLimited(all, PARALLEL, async ({ id }) => {
       const closed: AlertEvent[] = [];
-      // A report that came before the host was retired may open another alert meanwhile.
+      // A report that was received before the host was retired may open another alert during this loop.
       do {
         const event = await this.advance(tenant, id, undefined, (stored) => {
           const alert = stored?.track?.alert;

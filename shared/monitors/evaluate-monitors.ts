@@ -38,8 +38,8 @@ export interface MonitorStores extends MonitorDocuments {
   /** Returns whether a host has ever posted a metric. */
   readonly hasPosted: (tenant: Tenant, hostId: string) => Promise<boolean>;
   /**
-   * Returns, for a tenant, a function that creates a store for reads of at most `timeMs`. Reads with common
-   * requests share them.
+   * Returns, for a tenant, a function that creates a store for reads of at most `timeMs`. Reads that need the
+   * same requests share them.
    */
   readonly samplesOf: (tenant: Tenant) => (timeMs: number) => SampleStore;
   readonly queryLimitsOf: (tenant: Tenant) => QueryOptions['limits'];
@@ -163,9 +163,9 @@ async function judge(
 }
 
 /**
- * Returns why a monitor cannot be judged.
+ * Returns the reason why a monitor cannot be judged.
  *
- * @returns undefined when the error is the store's
+ * @returns undefined when a store failed
  */
 export function errorText(error: unknown): string | undefined {
   return error instanceof MonitorError || error instanceof RuleError || error instanceof ExpressionError

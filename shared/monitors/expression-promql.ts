@@ -27,7 +27,10 @@ interface Context {
 interface Compiled {
   /** PromQL that can be an operand: outside of brackets it has no operators. */
   readonly text: string;
-  /** What distinguishes the series that the expression returns; `one` if it returns at most one. */
+  /**
+   * The label that distinguishes the series which the expression returns; `one` if it returns at most one
+   * series.
+   */
   readonly lines: 'one' | 'by host' | 'by label';
   /** Set if the text is a selector, to which a range may be appended. */
   readonly selector?: { readonly text: string; readonly offset: string };
@@ -35,7 +38,10 @@ interface Compiled {
   readonly groups: number;
 }
 
-/** Step at which a window over anything but a selector is sampled: the resolution of Mackerel's metrics. */
+/**
+ * Step of a subquery, which is a window over anything but a selector. It is the resolution of Mackerel's
+ * metrics.
+ */
 const WINDOW_STEP = '1m';
 
 const NOTHING = '(vector(0) < 0)';

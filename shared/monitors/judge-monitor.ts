@@ -39,7 +39,9 @@ export interface MonitorInputs {
 
 /** State that a monitor keeps besides its alerts. */
 export interface MonitorMemory {
-  /** Further metrics to read for connectivity, posted by hosts that post none of {@link USUAL_METRICS}. */
+  /**
+   * Further metrics by which a monitor of connectivity sees hosts that post none of {@link USUAL_METRICS}.
+   */
   readonly witnesses?: readonly string[];
   /** The newest point of a service's metric, ms since epoch. */
   readonly newestMs?: number;
@@ -226,7 +228,7 @@ function longestMissingMs({ missingDurationWarning, missingDurationCritical }: M
   return Math.max(missingDurationWarning ?? 0, missingDurationCritical ?? 0) * 60_000;
 }
 
-/** Without thresholds, any recent point closes the alert. */
+/** Judges a metric without thresholds: any recent point closes the alert. */
 function presence(points: Points, nowMs: number): Judgement | undefined {
   const latest = latestAverage(points, 1, nowMs);
   return latest && { status: 'OK', ...latest };

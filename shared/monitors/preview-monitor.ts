@@ -15,7 +15,10 @@ import { intervalOf } from './monitor-state';
 import { subjectOf } from './subject';
 import type { AlertTransition, Track } from './tracks';
 
-/** What a line or an alert of a preview is about. Both are absent if a monitor has a single subject. */
+/**
+ * The host or series that a line or an alert of a preview is about. Both are absent if the monitor has only
+ * one subject.
+ */
 export type PreviewSubject = Pick<AlertSubject, 'hostId' | 'series'>;
 
 /** An alert that would have been open. Times are ticks, in seconds since epoch. */
@@ -207,7 +210,7 @@ const never = async () => false;
  * takes a few reads.
  */
 class AheadStore implements SampleStore {
-  /** How far ahead to read, in ms. */
+  /** How far beyond the requested time a selection is read, in ms. */
   aheadMs = 0;
   private readonly reads = new Map<
     string,

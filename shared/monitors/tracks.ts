@@ -50,7 +50,7 @@ export interface AlertTransition {
   readonly value?: number;
   readonly message?: string;
   readonly trigger: Trigger;
-  /** Reason given by a person who closed the alert. */
+  /** The reason that the person who closed the alert gave. */
   readonly reason?: string;
 }
 

@@ -11,7 +11,8 @@ export function App() {
   const [key, setKey] = useState(() => takeKeyFromAddress() ?? storedKey());
   const [reason, setReason] = useState<string>();
   useEffect(() => {
-    // Check for a new key: someone may paste a printed address into a tab that shows the page already.
+    // Check for a new key, because a user may paste an address with a key into a tab that shows the page
+    // already.
     const moved = () => {
       const given = takeKeyFromAddress();
       if (given !== undefined) setKey(given);

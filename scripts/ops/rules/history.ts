@@ -19,7 +19,7 @@ export interface HistoryOptions {
   /** Half-open range in ms since epoch. */
   readonly from: number;
   readonly to: number;
-  /** In ms. */
+  /** Query offset of groups that do not set one, in ms. */
   readonly queryOffset: number;
 }
 
@@ -28,7 +28,7 @@ const QUERY: BacktestOptions['query'] = {
   limits: { maxSeries: 50_000, maxSamples: 10_000_000, maxPoints: 5_000_000 },
   isLate: () => false,
 };
-/** Default of the tenant's limit alertsPerRule. */
+/** Most alerts of one rule; the default of the tenant's limit `alertsPerRule`. */
 const MAX_ALERTS = 1_000;
 const PROGRESS_MS = 5_000;
 

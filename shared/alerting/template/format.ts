@@ -3,7 +3,10 @@ import { AnyMap, TemplateData, TemplateSample, type TemplateValue, typeName } fr
 
 /** The parts of Go's `fmt` that templates use. */
 
-/** Largest width and precision. Larger ones become an error in the text, as in Go beyond a million. */
+/**
+ * Largest width and precision of a verb. A larger one becomes an error in the text, as Go does beyond a
+ * million.
+ */
 const MAX_WIDTH = 1000;
 
 /** Decimal digits of a positive number, and the position of the decimal point relative to the first digit. */

@@ -72,7 +72,8 @@ const PROMETHEUS_FUNCTIONS: readonly (readonly [name: string, run: TemplateFunct
   ['pathPrefix', fixed(0, (_, { externalUrl }) => pathOf(externalUrl))],
   ['urlQueryEscape', fixed(1, ([text]) => queryEscape(stringOf(text!)))],
   ['safeHtml', fixed(1, ([text]) => stringOf(text!))],
-  // Exists only in Prometheus' console templates. Defined here so that rule files mentioning it load.
+  // `tmpl` exists only in Prometheus' console templates. It is defined here so that rule files that mention
+  // it can be loaded.
   ['tmpl', () => ''],
 ];
 

@@ -26,7 +26,7 @@ export function parseTemplate(
   return parser.whole();
 }
 
-/** What ended a list of nodes. */
+/** The action, or the end of the text, that ended a list of nodes. */
 type Ending = 'end' | 'else' | 'text';
 
 class TemplateParser {

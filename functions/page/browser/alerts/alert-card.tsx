@@ -14,7 +14,7 @@ import { SilenceNote } from './silence-note';
 export interface AlertCardProps extends Pick<ViewProps, 'api' | 'state' | 'returns' | 'onAnswer'> {
   readonly listed: ListedAlert;
   readonly silence: Silence | undefined;
-  /** Undefined until it has been read. */
+  /** Metadata of metrics; undefined until they have been read. */
   readonly metadata: Metadata | undefined;
   readonly nowS: number;
   readonly isOpen: boolean;
@@ -23,8 +23,8 @@ export interface AlertCardProps extends Pick<ViewProps, 'api' | 'state' | 'retur
 }
 
 /**
- * An alert: its labels, since when, and why. When opened, also a graph, its annotations and a form for
- * silencing it.
+ * The card of a rule's alert: its labels, the time since when it is active, and its cause. An opened card
+ * also has a graph, the annotations and a form for silencing the alert.
  */
 export function AlertCard(props: AlertCardProps) {
   const { api, state, listed, silence, metadata, nowS, isOpen, onToggle, onSilenced } = props;

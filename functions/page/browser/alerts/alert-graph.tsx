@@ -11,7 +11,8 @@ import { activeSpan, graphSpan, queryOfAlert } from './alert-query';
 const HEIGHT = 160;
 
 /**
- * A graph of what an alert is about, with the threshold. The time in which the alert was active is shaded.
+ * A graph of the series that an alert is about, with the threshold. The time in which the alert was active is
+ * shaded.
  */
 export function AlertGraph(props: AlertCardProps & { readonly unit: Unit }) {
   const { api, state, listed, nowS, unit, returns, onAnswer } = props;
@@ -67,7 +68,7 @@ export function AlertGraph(props: AlertCardProps & { readonly unit: Unit }) {
 }
 
 /**
- * Stands for any range that follows the present. It is always the same object, so it never causes another
- * read.
+ * A range that follows the present. The constant stands for all such ranges, because another object would
+ * cause another read.
  */
 const FOLLOWS: TimeRange = { lastS: 3600 };

@@ -72,7 +72,10 @@ const SECTIONS: readonly (readonly [SectionName, string])[] = [
 ];
 type SectionName = Alert['state'] | 'linked';
 
-/** How long alerts of monitors are listed after their end, in seconds, as those of rules. */
+/**
+ * How long an alert of a monitor is listed after its end, in seconds. Alerts of rules are listed for the same
+ * time.
+ */
 const RESOLVED_S = 900;
 /** Most alerts of one state that are shown, since nobody reads a list of thousands. */
 const MAX_SHOWN = 100;
@@ -134,8 +137,8 @@ function Overview(props: OverviewProps) {
   const nowS = useNow(CLOCK_S);
   const metadata = useMetadata(api);
   const listed = sectionsOf(alerting, state.alerts ?? [], nowS);
-  // If the address names no alert, open the one that was first when the view opened. Opening each new first
-  // alert would push the one that is being read away.
+  // If the address names no alert, open the alert that was first when the view opened. If each new first
+  // alert opened, it would push away the one that the user is reading.
   const [first] = useState(() => (listed.firing[0] ?? listed.pending[0])?.id);
   const open = state.alerts ?? (first === undefined ? [] : [first]);
   const toggle = (id: string) =>
@@ -202,7 +205,7 @@ function Overview(props: OverviewProps) {
   );
 }
 
-/** Returns the first entries, and those that are open, such as one that a link opened. */
+/** Returns the first entries of a list, and all opened entries, such as one that a link opened. */
 function shownOf(entries: readonly Entry[], open: readonly string[]): readonly Entry[] {
   return entries.filter(({ id }, i) => i < MAX_SHOWN || open.includes(id));
 }

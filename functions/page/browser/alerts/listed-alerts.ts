@@ -53,8 +53,8 @@ export function evaluatedAtS(lastEvaluation: string): number | undefined {
 }
 
 /**
- * A group is late after this many intervals without an evaluation. That is one more than are skipped while
- * the evaluator is redeployed.
+ * A group is late after this number of intervals without an evaluation. While the evaluator is redeployed,
+ * one interval less may be skipped.
  */
 const LATE_INTERVALS = 3;
 

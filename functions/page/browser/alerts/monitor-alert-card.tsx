@@ -17,7 +17,7 @@ import { queryOfMonitorAlert } from './monitor-alert-query';
 
 export interface MonitorAlertCardProps extends Pick<ViewProps, 'api' | 'state' | 'returns' | 'onAnswer'> {
   readonly alert: MonitorAlert;
-  /** Undefined for a check, and for a monitor that was deleted. */
+  /** The alert's monitor; undefined for a check, and for a deleted monitor. */
   readonly monitor: Monitor | undefined;
   readonly hosts: readonly Host[];
   readonly nowS: number;
@@ -26,7 +26,10 @@ export interface MonitorAlertCardProps extends Pick<ViewProps, 'api' | 'state' |
   readonly onClosed: () => void;
 }
 
-/** An alert of a monitor or a check. When opened, also a graph, its log and a form that closes it. */
+/**
+ * The card of an alert of a monitor or a check. An opened card also has a graph, the alert's log and a form
+ * that closes the alert.
+ */
 export function MonitorAlertCard(props: MonitorAlertCardProps) {
   const { api, state, alert, monitor, hosts, nowS, isOpen, onToggle, onClosed } = props;
   const [titleId, detailsId] = [useId(), useId()];
@@ -112,11 +115,13 @@ function whyText({ value, message }: MonitorAlert, monitor: Monitor | undefined)
   return [found, judged].filter((text) => text !== '').join(' – ');
 }
 
-/** Reads the name of an alert's check. Returns undefined for other alerts, and until it is known. */
+/**
+ * Reads the name of an alert's check. Returns undefined for other alerts, and until the name has been read.
+ */
 function useCheckName({ api, alert: { type, monitorId } }: MonitorAlertCardProps): string | undefined {
   const [name, setName] = useState<string>();
   useEffect(() => {
-    // Without the name, the card has the check's id.
+    // If the name cannot be read, the card shows the check's id.
     if (type === 'check') readCheckName(api, monitorId).then(setName, () => {});
   }, [api, type, monitorId]);
   return name;
@@ -125,8 +130,8 @@ function useCheckName({ api, alert: { type, monitorId } }: MonitorAlertCardProps
 /** Height of the plot, in pixels. */
 const HEIGHT = 160;
 /**
- * Stands for any range that follows the present. It is always the same object, so it never causes another
- * read.
+ * A range that follows the present. The constant stands for all such ranges, because another object would
+ * cause another read.
  */
 const FOLLOWS: TimeRange = { lastS: 3600 };
 
@@ -193,7 +198,7 @@ interface LogProps extends Pick<MonitorAlertCardProps, 'api' | 'alert'> {
 function Log({ api, alert, utc }: LogProps) {
   const [log, setLog] = useState<readonly AlertLog[]>();
   useEffect(() => {
-    // Without an answer, the log is left out. The next change reads it again.
+    // If the log cannot be read, the card does not show it. The next change of the alert reads it again.
     readAlertLog(api, alert.id).then(setLog, () => {});
   }, [api, alert.id, alert.status]);
   if (log === undefined || log.length === 0) return null;

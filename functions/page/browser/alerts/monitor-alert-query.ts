@@ -37,7 +37,7 @@ function expressionQuery(expression: string, hosts: readonly Host[]): string | u
   try {
     return expressionQueries(expression, hosts)[0]?.query;
   } catch {
-    // The alert says why the expression cannot be evaluated.
+    // Show no graph. The alert's message says why the expression cannot be evaluated.
     return undefined;
   }
 }

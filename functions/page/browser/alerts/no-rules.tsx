@@ -8,7 +8,7 @@ const FILE = `groups:
           summary: "{{ $labels.hostname }}: load {{ $value }}"
 `;
 
-/** Explains how to add the first rule. */
+/** Tells a user who has no rules how to add the first one. */
 export function NoRules() {
   return (
     <div class="empty-page">

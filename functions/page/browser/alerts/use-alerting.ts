@@ -71,7 +71,10 @@ export function useAlerting(
   return alerting;
 }
 
-/** Returns whether an id is of an alert of a monitor or a check. Those of rules consist of labels. */
+/**
+ * Returns whether an id belongs to an alert of a monitor or a check. The id of a rule's alert consists of
+ * labels.
+ */
 export function isMonitorAlertId(id: string): boolean {
   return /^[0-9A-Za-z]{1,64}$/.test(id);
 }

@@ -186,7 +186,7 @@ export class Api {
   }
 
   /**
-   * Calls a path below `/prometheus/api/v1`. The answer's warnings tell if samples are missing.
+   * Calls a path below `/prometheus/api/v1`. If samples are missing, the answer's warnings say so.
    *
    * @throws {ApiError}
    */
@@ -284,7 +284,7 @@ export class Api {
   }
 
   /**
-   * Calls a path with a small answer.
+   * Calls a path whose answer is small.
    *
    * @param posted body of a POST; without it, the method is GET
    * @throws {ApiError}

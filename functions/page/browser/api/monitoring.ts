@@ -6,7 +6,7 @@ import type { LabelMap } from './promql-answers';
 
 export type AlertStatus = 'OK' | 'CRITICAL' | 'WARNING' | 'UNKNOWN';
 
-/** What an alert is about: a host, a series, or the only subject of a monitor. */
+/** The subject of an alert: a host or a series. Both are absent if the monitor has only one subject. */
 export interface Subject {
   readonly hostId?: string;
   readonly series?: { readonly name: string; readonly labels: LabelMap };
@@ -37,13 +37,16 @@ export interface AlertLog {
   readonly statusDetail: null | { readonly detail: { readonly message: string } };
 }
 
-/** Where a monitor would have fired. Times are in seconds since epoch. */
+/**
+ * The alerts that a monitor would have opened, and the values that it judged. Times are in seconds since
+ * epoch.
+ */
 export interface MonitorPreview {
   /** The first tick, and the seconds between ticks. */
   readonly from: number;
   readonly step: number;
   readonly ticks: number;
-  /** A value for each tick, of some of the subjects. */
+  /** Lines of some of the subjects, with a value for each tick. */
   readonly lines: readonly (Subject & { readonly values: readonly (number | null)[] })[];
   /** Number of subjects that had a value. */
   readonly subjects: number;
@@ -123,7 +126,7 @@ export async function readServices(api: Api): Promise<readonly ServiceRoles[]> {
   return (await api.json<{ services: ServiceRoles[] }>('/api/v0/services')).services;
 }
 
-/** Kinds of objects that are edited in forms, with the path of their lists. */
+/** The kinds of objects that forms edit, with the paths of their lists. */
 const PATHS = {
   monitors: '/api/v0/monitors',
   downtimes: '/api/v0/downtimes',

@@ -10,7 +10,7 @@ export interface Reading extends SeriesData {
   readonly tiers: readonly TierShare[];
   /** Duration of the longest request, as seen by the page. */
   readonly durationMs: number;
-  /** Whether memory lost samples that have not been read again from the stream yet. */
+  /** Whether memory lost samples that no replay has restored yet. */
   readonly isIncomplete: boolean;
 }
 

@@ -54,7 +54,7 @@ export function readingOrder(widgets: readonly Widget[]): number[] {
     .map(({ i }) => i);
 }
 
-/** Returns the widget in another place. Fields of the layout that are not known here stay. */
+/** Returns the widget in another place. Fields of the layout that this page does not know stay. */
 function withLayout(widget: Widget, { x, y, width, height }: Place): Widget {
   const { layout } = widget;
   const isSame = layout.x === x && layout.y === y && layout.width === width && layout.height === height;

@@ -55,7 +55,8 @@ export function DashboardEditor(props: DashboardEditorProps) {
     try {
       onSaved(await write());
     } catch (error) {
-      // Somebody changed or deleted the dashboard, which is said once the stored one has been read.
+      // Somebody changed or deleted the dashboard. The editor says so once the stored dashboard has been
+      // read.
       const { status } = error as ApiError;
       if (status === 412 || status === 404) onStale();
       else setProblem((error as Error).message);
@@ -88,7 +89,7 @@ export function DashboardEditor(props: DashboardEditorProps) {
           event.preventDefault();
           void saveOver(draft.base);
         }}
-        // The page's shortcuts are not for text that is typed here.
+        // Keys that are typed here must not act as the page's shortcuts.
         onKeyDown={(event) => event.stopPropagation()}
       >
         <h1 class="heading">Edit {dashboard.title}</h1>
@@ -181,13 +182,13 @@ export function DashboardEditor(props: DashboardEditorProps) {
 
 interface ConflictProps extends DashboardEditorProps {
   readonly isSaving: boolean;
-  /** Saves the draft over a version. */
+  /** Saves the draft in place of another version. */
   readonly onOver: (version: Dashboard) => void;
   /** Saves the draft as a new dashboard. */
   readonly onAgain: () => void;
 }
 
-/** Says that somebody else changed or deleted the dashboard, and what can be done. */
+/** Tells the user that somebody else changed or deleted the dashboard, and what the user can do. */
 function Conflict({ state, draft, stored, isSaving, onDraft, onOver, onAgain }: ConflictProps) {
   if (stored?.updatedAt === draft.base.updatedAt) return null;
   return (

@@ -17,7 +17,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     shown.showModal();
     return () => {
       shown.close();
-      // The dialog is gone by then, and the rest of the page takes the focus again.
+      // Wait until the dialog is gone, because only then can the rest of the page take the focus.
       setTimeout(() => opener instanceof HTMLElement && opener.focus());
     };
   }, []);
@@ -29,7 +29,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
         event.preventDefault();
         onClose();
       }}
-      // The page's shortcuts are not for text that is typed here.
+      // Keys that are typed here must not act as the page's shortcuts.
       onKeyDown={(event) => event.stopPropagation()}
     >
       <h2 id={titleId}>{title}</h2>

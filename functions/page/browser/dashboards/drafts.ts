@@ -28,12 +28,12 @@ export function undone(draft: Draft): Draft {
   return { ...draft, steps: draft.steps.slice(0, -1) };
 }
 
-/** Returns what is saved of a dashboard. */
+/** Returns the part of a dashboard that is saved. */
 export function specOf({ id: _, createdAt: _c, updatedAt: _u, ...spec }: Dashboard): DashboardSpec {
   return spec;
 }
 
-/** Drafts by dashboard. They outlive the view, so a look at another view loses nothing. */
+/** Drafts by dashboard. They outlive the view, so a user who opens another view loses no changes. */
 const drafts = new Map<string, Draft>();
 
 addEventListener('beforeunload', (event) => {

@@ -33,8 +33,8 @@ const STEPS: Readonly<Record<string, readonly [columns: number, rows: number]>> 
 };
 
 /**
- * Widgets that are moved and resized by pointer or by arrow keys. In a single column, where there is no room
- * to move, a widget's form has its place.
+ * Widgets that are moved and resized by pointer or by arrow keys. On a narrow screen with a single column,
+ * widgets cannot be dragged; a widget's form then has its place.
  */
 export function EditedGrid({ widgets, isWide, render, onArrange, onChange, onRemove }: EditedGridProps) {
   const list = useRef<HTMLUListElement>(null);

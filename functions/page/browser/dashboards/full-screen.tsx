@@ -5,7 +5,7 @@ interface FullScreenProps {
   readonly onFail: (message: string) => void;
 }
 
-/** Shows an element on the whole screen, where a browser can do that. */
+/** A button that shows an element on the whole screen. It is absent if the browser does not support that. */
 export function FullScreen({ element, onFail }: FullScreenProps) {
   const [isFull, setFull] = useState(document.fullscreenElement !== null);
   useEffect(() => {

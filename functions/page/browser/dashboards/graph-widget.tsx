@@ -85,8 +85,8 @@ function useGraphProps({
 }
 
 /**
- * Stands for any range that follows the present. It is always the same object, so it never causes another
- * read.
+ * A range that follows the present. The constant stands for all such ranges, because another object would
+ * cause another read.
  */
 const FOLLOWS: TimeRange = { lastS: 3600 };
 
@@ -112,7 +112,7 @@ function SourceGraph(props: Of<'host' | 'service'>) {
   }, [names, definitions, named.name, widget.legendList]);
   const host = lists?.hosts.find(({ id }) => id === source.id);
   const title = widget.title || `${host?.name ?? source.id} ${graph?.title ?? named.name}`;
-  // Memoized, because a new object causes another read.
+  // Keep the same object, because a new one would cause another read.
   const titled = useMemo(() => graph && { ...graph, title }, [graph, title]);
   if (titled === undefined || titled.lines.length === 0)
     return (
@@ -200,7 +200,7 @@ function DrawnGraph(props: Of<'expression' | 'query'>) {
   return (
     <QueryGraph
       {...common}
-      // A graph with other queries, because of another text or other hosts of the role, is another graph.
+      // If the queries change, because of another text or other hosts of the role, show a new graph.
       key={queries.map(({ query }) => query).join('\n')}
       name={text}
       title={title}

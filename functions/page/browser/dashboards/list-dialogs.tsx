@@ -18,7 +18,7 @@ interface ListDialogProps {
   readonly onClose: () => void;
 }
 
-/** Runs a request of a form: whether it is under way, and the message of its failure. */
+/** Runs a form's request. Returns whether it is in progress, and the message if it failed. */
 function useRequest() {
   const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string>();
@@ -82,7 +82,7 @@ export function DeleteDashboard({
   );
 }
 
-/** A dialog that imports a dashboard of Grafana, after it has said what will be left out. */
+/** A dialog that imports a dashboard of Grafana. Before the import it lists what will be left out. */
 export function ImportDashboard({
   api,
   onClose,
@@ -135,7 +135,7 @@ function sentence(message: string): string {
   return `${message.slice(0, 1).toUpperCase()}${message.slice(1)}.`;
 }
 
-/** Most entries of the list of what is left out. */
+/** Most panels and variables in the list of those that are left out. */
 const MAX_ENTRIES = 200;
 
 function Outcome({ dashboard, leftOut }: ConvertedDashboard) {

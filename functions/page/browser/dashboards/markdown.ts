@@ -44,7 +44,7 @@ function blocksOf(lines: readonly string[], depth = 0): MarkdownElement[] {
   const blocks: MarkdownElement[] = [];
   for (let i = 0; i < lines.length; ) {
     const line = lines[i]!;
-    /** Takes the lines from the present one on that satisfy a test, and moves past them. */
+    /** Returns the lines from the current one on that satisfy a test, and moves past them. */
     const take = (test: (each: string) => boolean): string[] => {
       const from = i;
       while (i < lines.length && test(lines[i]!)) i++;
@@ -95,7 +95,7 @@ function withoutClosing(text: string): string {
   return text.slice(0, end).trimEnd();
 }
 
-/** Divides the lines of a list into its items. Lines below an item's first lose their indent. */
+/** Divides the lines of a list into its items. In each item, all lines but the first lose their indent. */
 function itemsOf(lines: readonly string[]): string[][] {
   const items: string[][] = [];
   for (const line of lines) {

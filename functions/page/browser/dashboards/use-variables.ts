@@ -8,7 +8,7 @@ import { byNature } from '../view/natural-order';
 import type { Span } from '../view/time-range';
 import { ALL, type Chosen, type ChosenValues, chosenOf, namesIn, queryText } from './variables';
 
-/** A variable, and what its reader may choose. */
+/** A variable, and the values that a reader of the dashboard may choose. */
 export interface VariableChoice {
   readonly variable: Variable;
   /** Values to choose from. Undefined: the values are being read, or are free text. */
@@ -54,12 +54,12 @@ export function useVariables(
       );
     }
   }, [api, wanted.join('\n')]);
-  // After the server was gone, what failed is read again.
+  // When the server answers again, repeat the reads that failed.
   useEffect(
     () => setAnswers((old) => new Map([...old].filter(([, answer]) => !('problem' in answer)))),
     [returns],
   );
-  // The same object while the values are equal, so that widgets are not read again.
+  // Keep the same object while the values are equal, so that widgets are not read again.
   const key = JSON.stringify([...values].map(([name, { chosen }]) => [name, chosen]));
   const stable = useMemo(() => values, [key, variables]);
   return { choices, values: stable, isComplete: values.size === variables.length };
@@ -87,7 +87,8 @@ function resolved(
           ? (answer as readonly string[])
           : [];
     const chosen = chosenOf(variable, listed ?? (query == null ? [''] : undefined), picked[variable.name]);
-    // Without any value, a query would be read with the variable's name in it.
+    // If there is no value, use an empty text. Otherwise the query would be sent with the variable's name in
+    // it.
     const settled = chosen !== ALL && chosen?.length === 0 ? [''] : chosen;
     if (settled !== undefined) values.set(variable.name, { variable, chosen: settled });
     return { variable, options: listed, chosen: settled, ...(problem !== undefined && { problem }) };

@@ -50,7 +50,7 @@ function OneVariable({
     );
   const listed = options ?? [];
   const picked = chosen === ALL || chosen === undefined ? [] : chosen;
-  // A link may choose a value that no series has any more.
+  // Offer the chosen values too: a link may choose a value that no series has any more.
   const offered = [...picked.filter((each) => each !== '' && !listed.includes(each)), ...listed];
   if (variable.isMultiple !== true)
     return (

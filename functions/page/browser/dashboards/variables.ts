@@ -3,18 +3,18 @@ import type { Variable, Widget } from '../../../../shared/registry/dashboard';
 /** Values that a variable has: a list, or all. */
 export type Chosen = readonly string[] | typeof ALL;
 
-/** The choice of all values, as it stands in an address. */
+/** The text in an address that stands for the choice of all values. */
 export const ALL = '$__all';
 
 /** The values of variables by name. A variable whose values are not known yet is absent. */
 export type ChosenValues = ReadonlyMap<string, { readonly variable: Variable; readonly chosen: Chosen }>;
 
 /**
- * Returns the values that a variable has.
+ * Returns the chosen values of a variable.
  *
- * @param known values to choose from; undefined: not known yet
+ * @param known values to choose from; undefined until they have been read
  * @param picked values in the address
- * @returns undefined while it is not known
+ * @returns undefined until the values to choose from have been read
  */
 export function chosenOf(
   variable: Variable,
@@ -69,7 +69,7 @@ export function queryText(query: string, values: ChosenValues): string {
   });
 }
 
-/** Returns a pattern for all values, or a list of them. */
+/** Returns a pattern that matches all values of a variable, or the list of these values. */
 function allOf({ allValue, values }: Variable): string | readonly string[] {
   if (allValue != null && allValue !== '') return allValue;
   return values != null && values.length > 0 ? values : '.+';

@@ -53,7 +53,7 @@ export function attempt<T>(compute: () => T): { readonly value?: T; readonly pro
   }
 }
 
-/** Wraps `onAnswer` to ignore refused requests, which only concern the widget. */
+/** Wraps `onAnswer` so that it ignores refused requests, because these concern only the widget. */
 export function unlessRefused(onAnswer: ViewProps['onAnswer']): ViewProps['onAnswer'] {
   return (error) => error?.kind !== 'refused' && onAnswer(error);
 }

@@ -3,7 +3,7 @@ import { within } from './arrangement';
 
 export type Source = 'host' | 'role' | 'service' | 'expression' | 'query' | 'unknown';
 
-/** What a form shows of a widget. */
+/** The fields that a form shows of a widget. */
 export interface WidgetFields {
   readonly type: Widget['type'];
   readonly title: string;
@@ -19,13 +19,13 @@ export interface WidgetFields {
   readonly legend: string;
   readonly isStacked: boolean;
   readonly showsTable: boolean;
-  /** A line across the graph; empty: none. */
+  /** Value at which a line is drawn across the graph; empty for no line. */
   readonly lineValue: string;
   readonly lineLabel: string;
   readonly fractionSize: string;
   readonly suffix: string;
   readonly operator: '>' | '<';
-  /** The value is emphasised beyond it; empty: never. */
+  /** A value above this one is emphasised; empty for never. */
   readonly threshold: string;
   readonly markdown: string;
   readonly x: string;
@@ -115,10 +115,10 @@ const SOURCE_FIELDS: Readonly<Record<Source, readonly (keyof WidgetFields)[]>> =
 };
 
 /**
- * Returns a widget with what was changed in its form. All else stays as it is: fields that are not known here,
- * and null where a client has written null.
+ * Returns a widget with the changes that were made in its form. Everything else stays as it is: fields that
+ * the page does not know, and null where a client has written null.
  *
- * @param before what the form showed at first
+ * @param before the fields that the form showed at first
  */
 export function widgetWith(widget: Widget, before: WidgetFields, after: WidgetFields): Widget {
   const isChanged = (...names: readonly (keyof WidgetFields)[]) =>

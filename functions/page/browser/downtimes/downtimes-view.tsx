@@ -139,7 +139,7 @@ function DowntimeList({ state, downtimes, monitors }: DowntimeListProps) {
   );
 }
 
-/** A new downtime of an hour from now on. */
+/** Returns a new downtime of an hour that begins now. */
 function newDowntime() {
   return { name: '', memo: '', start: Math.floor(Date.now() / 60_000) * 60, duration: 60 };
 }

@@ -52,7 +52,7 @@ export function spansOf(result: Result, stepS: number): readonly AlertSpan[] {
   return spans.sort((a, b) => a.from - b.from);
 }
 
-/** Labels that do not tell what an alert or a series is about. */
+/** Labels that do not say which object an alert or a series is about. */
 const NAMES: ReadonlySet<string> = new Set(['__name__', 'alertname']);
 
 /**

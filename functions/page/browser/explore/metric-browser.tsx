@@ -7,7 +7,7 @@ import { type FoundMetric, findMetrics } from './metric-search';
 
 export interface MetricBrowserProps {
   readonly api: Api;
-  /** Undefined until it has been read. */
+  /** Metadata of metrics; undefined until they have been read. */
   readonly metadata: Metadata | undefined;
   /** Called with an expression for the chosen metric. */
   readonly onExplore: (query: string) => void;

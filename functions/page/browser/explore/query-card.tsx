@@ -26,7 +26,7 @@ export interface QueryCardProps extends ReadingProps, GraphPanelView {
   readonly query: string;
   readonly asTable: boolean;
   readonly showsTiers: boolean;
-  /** Undefined until it has been read. */
+  /** Metadata of metrics; undefined until they have been read. */
   readonly metadata: Metadata | undefined;
   /** How a counter or histogram is shown; undefined: the default. */
   readonly way: string | undefined;
