@@ -5,7 +5,7 @@ import type { GroupId } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import type { ClosedDay } from './rollup-plan';
 
-/** Groups whose layouts are read at the same time, and layouts of one group. */
+/** Groups that are looked at at the same time, and layouts of each that are read at the same time. */
 const PARALLEL = 8;
 
 /**

@@ -40,14 +40,16 @@ export interface ArchiveLimits {
 }
 
 const DEFAULT_LIMITS: ArchiveLimits = { partBytes: 256 * 1024 * 1024, mustStop: () => false };
-/** Most warm items in one object. The writer holds their revisions in memory, some 100 MB for so many items. */
+/**
+ * Most warm items in one object. The writer holds their revisions in memory, some 100 MB for so many items.
+ */
 const MAX_PART_ITEMS = 500_000;
 
 /**
  * Archives a day of a partition, if it is open. A day is stored as parts, one object each. The archiver
- * rewrites the parts that lack warm items or still have deleted samples, and commits all parts to the manifest
- * at once. Calling it again does no harm. After a crash or a stop, the next call continues with the parts that
- * the attempt has finished, which are listed in a table next to the manifest.
+ * rewrites the parts that lack warm items or still have deleted samples, and commits all parts to the
+ * manifest at once. Calling it again does no harm. After a crash or a stop, the next call continues with the
+ * parts that the attempt has finished, which are listed in a table next to the manifest.
  *
  * @returns false if the day is still open, because the archiver was stopped or another one committed first
  * @throws {FewerSamplesError} when the new objects lack samples that nobody deleted
@@ -118,15 +120,15 @@ async function sweepDay(
 /** Sort keys and revisions of warm items, ordered by sort key. */
 type RevisionList = readonly (readonly [sortKey: string, revision: string])[];
 
-/** The input for writing a range of groups. */
+/** What a range of groups is written from. */
 interface Source {
   readonly works: Iterable<GroupWork> | AsyncIterable<GroupWork>;
   readonly deletionsOf: DeletionsOf;
   /** The archived object that is being replaced; undefined if the range was never archived. */
   readonly object?: OpenArchive;
   /**
-   * The warm items that the replaced object lists and that still exist. The new object lists them too, so that
-   * a purge finds them.
+   * The warm items that the replaced object lists and that still exist. The new object lists them too, so
+   * that a purge finds them.
    */
   readonly held?: RevisionList;
 }
@@ -134,7 +136,7 @@ interface Source {
 /** The work of one call on a day: archives range after range of groups, and collects the parts. */
 class DayArchiving {
   private readonly parts: ArchivedPart[];
-  /** Whether the stored attempt names every part of this one. */
+  /** Whether the attempt in the table names every part that was written. */
   private isSaved = true;
 
   constructor(
@@ -203,9 +205,9 @@ class DayArchiving {
   }
 
   /**
-   * Removes the objects of this attempt after a conditional write failed. Keeps those that the manifest or the
-   * stored attempt names: the write may have succeeded although its reply was lost, and another archiver may
-   * have continued from it.
+   * Removes the objects of this attempt after a conditional write failed. Keeps those that the manifest or
+   * the stored attempt names: the write may have succeeded although its reply was lost, and another archiver
+   * may have continued from it.
    */
   async discard(): Promise<void> {
     const { cold, manifest } = this.dependencies;

@@ -20,8 +20,8 @@ export interface ArchiveCount {
   /** Partition-days that are still open. */
   readonly remaining: number;
   /**
-   * Partition-days of which warm items remain after the purge: the archive does not hold them, or has held them
-   * for too short a time. 0 if nothing was to be purged.
+   * Partition-days of which warm items remain after the purge: the archive does not hold them, or has held
+   * them for too short a time. 0 if nothing was to be purged.
    */
   readonly unpurged: number;
   /** Partition-days removed because their retention has ended. */
@@ -39,15 +39,15 @@ export interface ArchiveTask {
   /** Archives only days that end at this time or earlier, in ms since epoch. */
   readonly beforeMs: number;
   /**
-   * The first day of a partition to check; undefined checks all days. If an open day is long overdue, all days
-   * of the partition are checked anyway.
+   * The first day of a partition to check; undefined checks all days. If an open day is long overdue, all
+   * days of the partition are checked anyway.
    */
   readonly fromDay: (ref: PartitionRef) => Day | undefined;
   /** How long the samples of a partition can be read, in ms. Older days are removed. */
   readonly retentionMs: (ref: PartitionRef) => number;
   /** How long after its end a day should be archived, in ms. */
   readonly archiveAfterMs: number;
-  /** See {@link ArchiveLimits.partBytes}. */
+  /** Size at which the archiver ends an object and begins another, in bytes. */
   readonly partBytes: number;
   /** Age from which an archived day is purged of its warm items, in ms; undefined purges nothing. */
   readonly purgeAgeMs: number | undefined;

@@ -6,7 +6,7 @@ import { DENSE_INTERVAL_MS, MINUTE_MS } from '../model/aggregates';
 import { DAY_MS } from '../model/duration';
 import type { Day } from '../model/placement';
 
-/** A group with more samples than this a series and day is dense. Only dense groups get minute rollups. */
+/** A group is dense if its series have more samples a day than this. Only dense groups get minute rollups. */
 export const DENSE_SAMPLES = DAY_MS / DENSE_INTERVAL_MS;
 
 /** An archived day that is not open, so the archive has all of its samples. */
@@ -20,17 +20,17 @@ export interface SpanPlan {
   readonly span: RollupSpan;
   /** The span's state as the text that the table has; the commit compares it. Undefined if there is none. */
   readonly previous: string | undefined;
-  /** The decoded `previous`, or {@link NO_STATE}. */
+  /** What `previous` says, decoded; {@link NO_STATE} if there is none. */
   readonly state: SpanState;
   /**
-   * The state from whose objects the aggregates of unchanged days are copied. It is `state`, except that minute
-   * rollups have {@link NO_STATE}: their span is a single day, which is always made from samples.
+   * The state from whose objects the aggregates of unchanged days are copied. It is `state`, except that
+   * minute rollups have {@link NO_STATE}: their span is a single day, which is always made from samples.
    */
   readonly copied: SpanState;
   readonly closed: readonly ClosedDay[];
   /**
-   * Open days. Their aggregates are copied from the old objects. A read uses them only while the day's archived
-   * state is the one that they were made from.
+   * Open days. Their aggregates are copied from the old objects. A read uses them only while the day's
+   * archived state is the one that they were made from.
    */
   readonly open: readonly Day[];
 }

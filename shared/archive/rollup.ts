@@ -34,11 +34,11 @@ export interface RollupTask {
   /** Asked before each partition and span, and within a span before each group. False ends the run. */
   readonly hasTime: () => boolean;
   /**
-   * Called for every failure. `subject` is the span's name, or `plan` if planning failed for the partition. The
-   * run goes on with the other spans.
+   * Called for every failure. `subject` is the span's name, or `plan` if planning failed for the partition.
+   * The run goes on with the other spans.
    */
   readonly onFailure: (ref: PartitionRef, subject: string, error: Error) => void;
-  /** @default DENSE_SAMPLES */
+  /** Samples of a series a day beyond which a group is dense. @default DENSE_SAMPLES */
   readonly denseSamples?: number;
 }
 
@@ -60,8 +60,8 @@ const LOOKS = 16;
 /** Groups that are aggregated at the same time. */
 const PARALLEL = 8;
 /**
- * Groups in a batch, which is held in memory until it is written. Batches of minute rollups are smaller: those
- * of one group of 256 series take 20 MB.
+ * Groups in a batch, which is held in memory until it is written. Batches of minute rollups are smaller:
+ * those of one group of 256 series take 20 MB.
  */
 const BATCH = 4 * PARALLEL;
 const MINUTES_BATCH = 4;
@@ -199,8 +199,8 @@ async function rewriteSpan(
 
 /**
  * Removes the objects of a span that its state does not name: those that a commit replaced, and those that
- * earlier attempts left. Keeps objects of a higher revision than the state's. They belong to attempts that may
- * still be committed. If this crashes, the next rewrite or removal of the span removes the rest.
+ * earlier attempts left. Keeps objects of a higher revision than the state's. They belong to attempts that
+ * may still be committed. If this crashes, the next rewrite or removal of the span removes the rest.
  */
 async function sweepSpan(
   cold: ColdTier,
@@ -234,7 +234,9 @@ async function* groupsOf(
   for (const day of changed) for (const group of await days.groups(day)) inDays.add(group);
   const excluded = new Set([...copied.excluded, ...sparse]);
   const batch = span.grainMs === MINUTE_MS ? MINUTES_BATCH : BATCH;
-  /** Reads from an old object. If it is missing or corrupt, the next run makes the span from samples alone. */
+  /**
+   * Reads from an old object. If it is missing or corrupt, the next run makes the span from samples alone.
+   */
   const readOld = async <T>(read: () => Promise<T | undefined>): Promise<T | undefined> => {
     const found = await read().catch((error) => {
       if (error instanceof CorruptArchiveError) return undefined;

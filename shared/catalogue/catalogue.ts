@@ -36,7 +36,7 @@ export interface SourceCatalogue {
    * sources. Undefined if all series belong to the source.
    */
   readonly isOwn?: (labels: Labels) => boolean;
-  /** Every length of windows, a setting, that the source's samples were written with, in ms, ascending. */
+  /** Lengths of the windows that the source's samples lie in, in ms, ascending; several if it was changed. */
   readonly windowLengthsMs: readonly number[];
   /** Lower bound of the timestamps of the source's samples, in ms; Infinity if it has never posted. */
   readonly firstMs: number;
@@ -217,8 +217,8 @@ export class Catalogue {
   }
 
   /**
-   * Reads a layout of a group, from this instance's cache or the table. Layouts never change, so a cached copy
-   * is always valid.
+   * Reads a layout of a group, from this instance's cache or the table. Layouts never change, so a cached
+   * copy is always valid.
    *
    * @throws {Error} when the catalogue lacks the layout
    */
@@ -332,9 +332,9 @@ export class Catalogue {
   }
 
   /**
-   * Reads the layouts of a source, each with the days on which it may have samples. They reach from the day of
-   * its first sample to the day after an ingester last put it, since samples may be sent a day ahead. Used to
-   * rebuild the index of series.
+   * Reads the layouts of a source, each with the days on which it may have samples. They reach from the day
+   * of its first sample to the day after an ingester last put it, since samples may be sent a day ahead. Used
+   * to rebuild the index of series.
    *
    * @returns the layouts by the length of the windows that their samples were written in, in ms
    */
@@ -359,7 +359,7 @@ export class Catalogue {
     return layouts;
   }
 
-  /** When an item that is written now expires, in seconds since epoch: after every sample written today. */
+  /** Returns when an item that is written now expires, in seconds since epoch: after today's samples. */
   private expiresAt(): number {
     return expiresAtOf(this.now(), this.retentionMs);
   }

@@ -5,9 +5,11 @@ import { type ItemKey, metaKeys } from '../platform/keys';
 import { queryItems, type Table } from '../platform/table';
 import { expiresAtOf } from './lifetimes';
 
-/** What a reader learns from a tenant's list of changes. */
+/** What a tenant's list of changes tells a reader, so that it need not reread what has not changed. */
 export interface Changes {
-  /** For each source with deletions, how often one was put. A reader whose number is equal need not reread. */
+  /**
+   * For each source with deletions, how often one was put. A reader whose number is equal need not reread.
+   */
   readonly deletions: ReadonlyMap<Id, number>;
   /**
    * Change token of the index of series. It differs after every change, and is compared only for equality.

@@ -97,8 +97,8 @@ export class IndexTable {
 
   private async insert(items: readonly Item[]): Promise<void> {
     const outcomes = await insertItems(this.table, items);
-    // Leave entries that exist as they are. Put the others that DynamoDB refused one by one; an error of such a
-    // put reaches the caller.
+    // Leave entries that exist as they are. Put the others that DynamoDB refused one by one; an error of such
+    // a put reaches the caller.
     const refused = items.filter((_, i) => outcomes[i] === 'refused');
     for (const item of refused)
       await this.table.client.send(new PutItemCommand({ TableName: this.table.name, Item: item }));
@@ -144,9 +144,10 @@ function monthOf(day: Day): Period {
 }
 
 /**
- * Returns a range that ends where the last period of `range` begins. A layout with samples in it began before
- * that period, so its first sample need not be looked up. The result begins with the previous day or month, or
- * with `range` if that begins earlier.
+ * Returns a range before the last period of `range`. The index does not say when in a period a layout has its
+ * first sample. If it has samples in the returned range, it began before the last period, and its first
+ * sample need not be looked up. The returned range begins with the period before, or with `range` if that is
+ * earlier.
  */
 export function rangeBeforeLastPeriod(range: TimeRange): TimeRange {
   const last = periodsOf(range).at(-1);
@@ -163,7 +164,7 @@ export function periodStartMs(period: Period): number {
   return Date.UTC(year!, month! - 1, 1);
 }
 
-/** Returns the first ms after a period. */
+/** Returns the time at which a period ends and the next begins, in ms since epoch. */
 export function periodEndMs(period: Period): number {
   if (period.length === 10) return dayStartMs(period) + DAY_MS;
   const [year, month] = period.split('-').map(Number);

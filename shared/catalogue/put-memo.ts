@@ -27,7 +27,7 @@ export function isPutOn(day: number, firstMs: number, memo: PutMemo): boolean {
   return Math.floor(memo / MEMO_SECONDS) === day && (memo % MEMO_SECONDS) * 1000 <= firstMs;
 }
 
-/** Returns the key under which an instance remembers a layout's {@link PutMemo}. */
+/** Returns the key of a layout's {@link PutMemo} in the map of what the instance has written. */
 export function writtenAs(group: GroupId, layoutId: Id, windowMs: number): string {
   return `${group}#${layoutId}#${windowMs}`;
 }

@@ -12,7 +12,7 @@
 export const MAX_TABLE_LOG = 11;
 
 const symbolOfState = new Uint8Array(1 << MAX_TABLE_LOG);
-/** For each symbol, the number of its next state while tables are filled; reused by all calls. */
+/** A counter for each symbol, for filling tables. All calls reuse it. */
 const nextOfSymbol = new Uint16Array(256);
 
 /** Fills `symbolOfState`: gives each symbol as many states as its weight, spread far apart. */

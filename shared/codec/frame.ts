@@ -18,7 +18,7 @@ const PARTIAL = 2;
 const NO_VALUE = 15;
 
 const LAYOUT_BYTES = 16;
-/** Bytes of the flags, the layout id and the timestamp. The version follows. */
+/** Bytes of the first byte, the layout id and the timestamp. The version follows. */
 const HEAD_BYTES = 1 + LAYOUT_BYTES + 8;
 /** Most bytes of a presence map, whose length is stored in two bytes. */
 const MAX_PRESENCE_BYTES = 0xffff;

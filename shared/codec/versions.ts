@@ -23,7 +23,7 @@ interface Scheme {
   readonly clock?: { readonly part: number; expected(arrivalMs: number): number };
 }
 
-/** Returns the sizes of parts of the given numbers of bits. */
+/** Returns the sizes of parts that have these numbers of bits. */
 const bitsEach = (...counts: number[]) => counts.map((count) => 1n << BigInt(count));
 
 /** The schemes by their number in chunks. The encoder uses the first one if no other fits. */

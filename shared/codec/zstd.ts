@@ -1,4 +1,4 @@
-/** The codec's only calls of the platform: zstd and CRC-32. */
+/** The only functions of Node that the codec calls: zstd and CRC-32. */
 import { constants, crc32 as zlibCrc32, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
 /**

@@ -61,7 +61,7 @@ const TENANTS_ASKED_AT_ONCE = 16;
  */
 export class FlushLane {
   private readonly known = new KnownPartitions();
-  /** The primaries at the last round, as a text. */
+  /** {@link Topology.text} at the last round, to notice that a primary was replaced. */
   private topology: string | undefined;
   /** Id of the last replay that had ended before the last round. */
   private replay: string | undefined;

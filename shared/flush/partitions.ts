@@ -34,7 +34,8 @@ export interface FlushSum {
    */
   readonly remaining: number;
   /**
-   * When the oldest group-window left in memory was first written, by the store's clock, ms; else Infinity.
+   * First write of the oldest group-window left in memory, ms by the store's clock; Infinity if there is
+   * none.
    */
   readonly oldestMs: number;
   /**
@@ -44,7 +45,7 @@ export interface FlushSum {
   readonly lowestArrivalMs: number;
 }
 
-/** The sum of a partition about which nothing is known. */
+/** The sum of a partition that was not flushed, so that nothing is known about it. */
 const NOT_LOOKED_AT: FlushSum = {
   windows: 0,
   samples: 0,
@@ -80,9 +81,9 @@ const PARTITIONS_AT_ONCE = 8;
 
 /** What a flush should do. */
 export interface FlushTask {
-  /** `beforeMs` of {@link FrameMover.lease}. */
+  /** Latest first write of a group-window that is due without its delay, ms by the store's clock. */
   readonly dueBeforeMs: number;
-  /** `spreadMs` of {@link FrameMover.lease}; 0 moves group-windows without their delays. */
+  /** The longest delay of a group-window, ms (hot/due-score.ts); 0 moves group-windows without delays. */
   readonly spreadMs: number;
   /** Asked before each partition, and before each batch of a partition. False ends the flush. */
   readonly hasTime: () => boolean;

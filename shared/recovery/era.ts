@@ -15,7 +15,7 @@ export interface Era {
 }
 
 export interface EraPrimary extends PrimaryState {
-  /** Whether this primary was ever seen with a slot. */
+  /** Whether any look has found this primary with hash slots. */
   readonly hasServed: boolean;
 }
 

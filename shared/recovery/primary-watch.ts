@@ -17,7 +17,7 @@ export interface Observation {
   readonly topology: Topology;
   /** The era after the look; undefined if a primary did not answer, since it is then unknown what moved. */
   readonly era: Era | undefined;
-  /** See {@link EraStep.isLoss}. */
+  /** Whether every partition counts as lost: see {@link EraStep.isLoss}. */
   readonly isLoss: boolean;
 }
 

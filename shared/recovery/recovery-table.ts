@@ -16,7 +16,7 @@ export interface Loss {
   readonly id: string;
   /** The lost samples arrived in the stream at this time or later, ms; 0 if the time is unknown. */
   readonly fromMs: number;
-  /** Notices of losses so far. A replay that began before the last one may have missed lost samples. */
+  /** How many notices of losses there have been. A replay begun before the last may have missed samples. */
   readonly notices: number;
   readonly isOpen: boolean;
   /** Time of the last notice by the clock of the instance that noticed, ms since epoch. */
@@ -30,7 +30,9 @@ export interface Replay {
   readonly id: string;
   /** Arrival time of the first records that it reads, ms; 0 means the oldest record in the stream. */
   readonly fromMs: number;
-  /** It ends before records that arrived at this time, ms. Infinity: before those that came after it began. */
+  /**
+   * It ends before records that arrived at this time, ms. Infinity: before those that came after it began.
+   */
   readonly toMs: number;
   readonly state: 'running' | 'done' | 'stopped';
   readonly startedMs: number;

@@ -40,7 +40,7 @@ export type IngestAgain = (records: readonly DeliveredRecord[]) => Promise<{
 export interface RedriveMark {
   /** The highest watermark of any shard after the append, ms. */
   readonly watermarkMs: number;
-  /** {@link Loss.notices} before the append. */
+  /** How many notices of losses there had been before the append (recovery-table.ts). */
   readonly notices: number;
 }
 
@@ -50,7 +50,7 @@ export interface RedriveProgress {
   readonly flushedMs: number;
   /** The highest watermark of any shard, ms. */
   readonly watermarkMs: number;
-  /** {@link Loss.notices} now. */
+  /** How many notices of losses there have been so far (recovery-table.ts). */
   readonly notices: number;
 }
 

@@ -14,7 +14,7 @@ const EVERY_MS = 1_000;
 export class ReplayReader {
   private copy: { readonly replay: Replay | undefined; readonly readMs: number } | undefined;
   private readonly writtenMs = new Map<string, number>();
-  /** Texts of a replay's id, a space and a shard's id, where the replay has come to its end in the shard. */
+  /** Where replays have come to their end: the replay's id, a space, the shard's id. */
   private readonly passed = new Set<string>();
 
   constructor(
