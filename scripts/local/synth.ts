@@ -1,6 +1,16 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { context } from '../../cdk.json';
 import { Problem } from './problem';
@@ -23,6 +33,28 @@ const CONTEXT = {
   'aws:cdk:enable-asset-metadata': true,
 };
 
+/** Number of cached folders that are never removed: about 13 MB each. */
+const KEPT_FOLDERS = 20;
+/** A process that uses a folder touches it once in this time, in ms. */
+const TOUCH_MS = 3_600_000;
+/** Further folders are removed when nothing has used them for this time, in ms. */
+const UNUSED_MS = 24 * TOUCH_MS;
+
+interface CachedFolder {
+  readonly name: string;
+  /** When a process last used it, ms since epoch. */
+  readonly usedMs: number;
+}
+
+/** Returns the cached folders to remove, so that each version of the sources does not leave its own for ever. */
+export function unusedFolders(folders: readonly CachedFolder[], nowMs: number): string[] {
+  return folders
+    .toSorted((a, b) => b.usedMs - a.usedMs)
+    .slice(KEPT_FOLDERS)
+    .filter(({ usedMs }) => nowMs - usedMs > UNUSED_MS)
+    .map(({ name }) => name);
+}
+
 /**
  * Synthesizes the local stage, unless an earlier start did so from the same sources and settings. Runs the app
  * as the CDK CLI does, without the CLI, which takes as long to start as the app. Other settings of the same
@@ -43,7 +75,7 @@ export async function synthesize(
   const bundles = join(cacheDir, `bundles-${digest.copy().digest('hex').slice(0, 16)}`);
   const settingsJson = JSON.stringify(settings);
   const assembly = join(cacheDir, digest.update(settingsJson).digest('hex').slice(0, 16));
-  if (existsSync(assembly)) return assembly;
+  if (existsSync(assembly)) return used(assembly);
   // Written under another name first, so that the folder is always complete and two stacks may synthesize
   // concurrently.
   const output = `${assembly}.${process.pid}`;
@@ -73,5 +105,25 @@ export async function synthesize(
     if (!existsSync(assembly)) throw error;
     rmSync(output, { recursive: true, force: true });
   }
+  touch(bundles);
+  const folders = readdirSync(cacheDir).map((name) => ({ name, usedMs: lastUse(join(cacheDir, name)) }));
+  for (const name of unusedFolders(folders, Date.now()))
+    rmSync(join(cacheDir, name), { recursive: true, force: true });
+  return used(assembly);
+}
+
+/** Marks an assembly as used for as long as this process runs: its functions start from there. */
+function used(assembly: string): string {
+  touch(assembly);
+  setInterval(() => touch(assembly), TOUCH_MS).unref();
   return assembly;
+}
+
+function touch(folder: string): void {
+  if (existsSync(folder)) utimesSync(folder, new Date(), new Date());
+}
+
+/** Another process may remove the folder at the same time. */
+function lastUse(folder: string): number {
+  return statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
 }
