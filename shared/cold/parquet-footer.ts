@@ -153,7 +153,7 @@ export function encodeFooter(
       3: i64(rows),
       4: list(rowGroups.map(encoded)),
       5: list(Object.entries(metadata).map(([key, value]) => struct({ 1: text(key), 2: text(value) }))),
-      6: text('heterotsdb version 2'),
+      6: text('heterotsdb version 1'),
       // Column orders: statistics use the order that each type defines.
       7: list(columns.map(() => struct({ 1: struct({}) }))),
     }),
