@@ -112,6 +112,6 @@ function answerOf(
 }
 
 async function namesOf({ tenant, labels, mustExist }: RegisteredSource) {
-  await mustExist();
-  return reply(200, { names: metricNames(await catalogueOf(tenant, labels), labels) });
+  const [catalogue] = await Promise.all([catalogueOf(tenant, labels), mustExist()]);
+  return reply(200, { names: metricNames(catalogue, labels) });
 }

@@ -1,8 +1,6 @@
 import type { SourceCatalogue } from '../../shared/catalogue/catalogue';
 import { queryDependencies } from '../../shared/compose/query';
 import { found } from '../../shared/http/http';
-import { Cache } from '../../shared/model/cache';
-import { CACHES } from '../../shared/model/cache-budgets';
 import { type Labels, sourceOf } from '../../shared/model/labels';
 import { sourceIdOf } from '../../shared/model/placement';
 import type { Tenant } from '../../shared/tenancy/tenants';
@@ -37,12 +35,10 @@ export interface RegisteredSource {
 }
 
 export function hostSource(tenant: Tenant, hostId: string): RegisteredSource {
-  return {
-    tenant,
-    labels: sourceOf.host(hostId),
-    text: `host ${quoted(hostId)}`,
-    mustExist: () => requireHost(tenant, hostId),
+  const mustExist = async () => {
+    found('host', hostId, await hosts.get(tenant.id, hostId));
   };
+  return { tenant, labels: sourceOf.host(hostId), text: `host ${quoted(hostId)}`, mustExist };
 }
 
 export function serviceSource(tenant: Tenant, name: string): RegisteredSource {
@@ -55,15 +51,6 @@ export function serviceSource(tenant: Tenant, name: string): RegisteredSource {
 /** Quotes a text of a request, cut to a length that is enough for messages. */
 export function quoted(text: string): string {
   return JSON.stringify(text.slice(0, 255));
-}
-
-/** Cache of hosts that exist. Hosts are never deleted: retired ones can still be read. */
-const knownHosts = new Cache<true>(CACHES.knownHosts, (_, key) => key.length);
-
-async function requireHost(tenant: Tenant, hostId: string): Promise<void> {
-  if (knownHosts.get(hostId, tenant.id) === true) return;
-  found('host', hostId, await hosts.get(tenant.id, hostId));
-  knownHosts.set(hostId, true, tenant.id);
 }
 
 export function catalogueOf(tenant: Tenant, source: Labels): Promise<SourceCatalogue> {

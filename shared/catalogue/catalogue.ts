@@ -7,7 +7,7 @@ import type { Id } from '../model/id';
 import { type Labels, labelsKey, sourceOf } from '../model/labels';
 import { decodeLayout, type Layout } from '../model/layout';
 import { knownLayout, openLayout } from '../model/open-layouts';
-import { bytesOfPacked } from '../model/packed-layout';
+import { bytesOfPacked, type PackedLayout } from '../model/packed-layout';
 import { daysIn, type GroupId, sourceIdOf, sourceIdOfGroup, splitBitsOfGroup } from '../model/placement';
 import { commonLabels } from '../model/shape';
 import { mapLimited } from '../platform/concurrency';
@@ -44,11 +44,8 @@ export interface SourceCatalogue {
 }
 
 /** A layout to put into the catalogue before samples are written in it. */
-export interface GroupLayout {
+export interface GroupLayout extends Pick<PackedLayout, 'id' | 'packed' | 'bytes'> {
   readonly group: GroupId;
-  readonly id: Id;
-  /** The layout's bytes, compressed with zstd. */
-  readonly packed: Uint8Array;
   /** Lower bound of the timestamps of the samples about to be written, in ms. */
   readonly firstMs: number;
 }
@@ -111,11 +108,8 @@ export class Catalogue {
    * @param windowMs length of the windows that the layout's samples are written in, in ms
    * @returns whether the layout was new to the catalogue
    */
-  async put(
-    tenantId: Id,
-    { group, id: layoutId, packed, firstMs }: GroupLayout,
-    windowMs: number,
-  ): Promise<boolean> {
+  async put(tenantId: Id, layout: GroupLayout, windowMs: number): Promise<boolean> {
+    const { group, id: layoutId, packed, firstMs } = layout;
     const day = dayNumber(this.now());
     const known = writtenAs(group, layoutId, windowMs);
     const written = this.written.get(known);
@@ -152,7 +146,7 @@ export class Catalogue {
       );
     const owner = sourceIdOfGroup(group);
     await this.sources.renew(tenantId, owner);
-    await this.keepPools(tenantId, poolOfMembers(tenantId, owner, { id: layoutId, packed }));
+    await this.keepPools(tenantId, poolOfMembers(tenantId, owner, layout));
     this.written.set(known, memoOf(day, lowestMs));
     return isNew;
   }
@@ -382,7 +376,7 @@ function splitsOf(groups: Iterable<GroupId>): Map<Id, number[]> {
  * @param owner the source or pool that the layout belongs to
  * @returns an empty map if `owner` is a source
  */
-function poolOfMembers(tenantId: Id, owner: Id, layout: Pick<GroupLayout, 'id' | 'packed'>): Map<Id, Id> {
+function poolOfMembers(tenantId: Id, owner: Id, layout: Pick<GroupLayout, 'packed' | 'bytes'>): Map<Id, Id> {
   const bytes = bytesOfPacked(layout);
   // All series of a source's layout share the labels that name the source. Those of a pool's layout do not.
   if (sourceIdOf(tenantId, sourceOf.labels(commonLabels(bytes))) === owner) return new Map();

@@ -3,7 +3,7 @@ import type { CompactMap } from '../model/compact-map';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import type { Labels } from '../model/labels';
-import { bytesOfPacked } from '../model/packed-layout';
+import { bytesOfPacked, type PackedLayout } from '../model/packed-layout';
 import { type Day, dayStartMs, daysIn, type GroupId } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import { splitLayout } from '../model/shape';
@@ -31,11 +31,8 @@ export interface IndexedLayout {
 }
 
 /** A layout in which samples of `days` are about to be written. */
-export interface LayoutOfDays {
+export interface LayoutOfDays extends Pick<PackedLayout, 'id' | 'packed' | 'bytes'> {
   readonly group: GroupId;
-  readonly id: Id;
-  /** The layout's bytes, compressed with zstd. */
-  readonly packed: Uint8Array;
   readonly days: readonly Day[];
 }
 

@@ -11,7 +11,7 @@ import { EXPIRED, MARK_OF_THIS_NODE } from './mark-script';
  *          3  1 for a replay, else 0
  *          4  number of layouts
  *          5  number of windows
- *          then for each layout its bytes, or '' if this client sent them before;
+ *          then for each layout its bytes, or '' if the store probably has them;
  *          then for each window: its member of the due index, its start, its number of frames, the frames
  * Returns  {} when everything was appended. Otherwise nothing was appended, and the reply is
  *          {-1} when the partition's mark is missing or names another primary: memory may have lost samples

@@ -1,6 +1,4 @@
 import { layoutOfFrame } from '../codec';
-import { CACHES } from '../model/cache-budgets';
-import { CompactMap } from '../model/compact-map';
 import { type Id, idText } from '../model/id';
 import type { PackedLayout } from '../model/packed-layout';
 import type { GroupId, PartitionRef } from '../model/placement';
@@ -20,6 +18,8 @@ export interface PartitionAppend {
   readonly arrivalMs: number;
   /** Every layout that the frames refer to, by id. */
   readonly layouts: ReadonlyMap<Id, PackedLayout>;
+  /** Layouts that are new to the catalogue, so that memory cannot have them yet. @default none */
+  readonly newLayouts?: ReadonlySet<Id>;
   readonly windows: readonly WindowAppend[];
 }
 
@@ -51,11 +51,6 @@ const MAX_CALL_LAYOUTS = 500;
  */
 export class FrameAppender {
   /**
-   * Keys of the layouts that this instance has sent. If memory has lost one, the append script reports it.
-   */
-  private readonly sentLayouts = new CompactMap(CACHES.sentLayouts);
-
-  /**
    * @param ttlMs time to live of frames that no flusher moves, ms: a safety net, far longer than the
    *   residency
    */
@@ -71,12 +66,15 @@ export class FrameAppender {
    * @throws {UnmarkedPartitionError} after which earlier script calls may have appended their frames
    */
   async append(ref: PartitionRef, addition: PartitionAppend, isReplay = false): Promise<void> {
-    for (const each of splitAppend(addition)) await this.appendOnce(new HotKeys(ref), each, isReplay);
+    for (const each of splitAppend(addition))
+      await this.appendOnce(new HotKeys(ref), each, new Set(addition.newLayouts), isReplay);
   }
 
+  /** @param sent ids of the layouts to send. The script reports those that it lacks besides, which are then added. */
   private async appendOnce(
     keys: HotKeys,
     { arrivalMs, layouts, windows }: PartitionAppend,
+    sent: Set<Id>,
     isReplay: boolean,
   ): Promise<void> {
     const layoutIds = [...layouts.keys()];
@@ -84,7 +82,7 @@ export class FrameAppender {
     for (const { group, windowStart } of windows)
       names.push(keys.frames(group, windowStart), keys.windows(group));
 
-    const call = async (send: (id: Id, index: number) => boolean) => {
+    const call = async () => {
       const args: (string | number | Buffer)[] = [
         this.ttlMs,
         arrivalMs,
@@ -92,9 +90,7 @@ export class FrameAppender {
         layoutIds.length,
         windows.length,
       ];
-      layoutIds.forEach((id, i) => {
-        args.push(send(id, i) ? Buffer.from(layouts.get(id)!.packed) : '');
-      });
+      for (const id of layoutIds) args.push(sent.has(id) ? Buffer.from(layouts.get(id)!.packed) : '');
       for (const { group, windowStart, frames } of windows) {
         args.push(windowMember(group, windowStart), windowStart, frames.length);
         for (const frame of frames) args.push(Buffer.from(frame.buffer, frame.byteOffset, frame.length));
@@ -104,12 +100,14 @@ export class FrameAppender {
       return missing;
     };
 
-    let missing = await call((id) => this.sentLayouts.get(keys.layout(id)) === undefined);
+    let missing = await call();
     // Try twice, because memory may be wiped between two calls.
-    for (let tries = 0; missing.length > 0 && tries < 2; tries++) missing = await call(() => true);
+    for (let tries = 0; missing.length > 0 && tries < 2; tries++) {
+      for (const number of missing) sent.add(layoutIds[number - 1]!);
+      missing = await call();
+    }
     if (missing.length > 0)
       throw new Error(`the hot tier refused ${missing.length} layouts of ${keys.tag} three times`);
-    for (const id of layoutIds) this.sentLayouts.set(keys.layout(id), 1);
   }
 }
 

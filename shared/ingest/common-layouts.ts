@@ -4,7 +4,7 @@ import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
 import { columnsOfPart } from '../model/layout-bytes';
 import { openLayout } from '../model/open-layouts';
-import { bytesOfPacked, type PackedLayout } from '../model/packed-layout';
+import { bytesOfPacked, type PackedLayout, withoutBytes } from '../model/packed-layout';
 import type { GroupId } from '../model/placement';
 
 /** What says which series a row has values of. */
@@ -71,7 +71,7 @@ export class CommonLayouts {
         this.columnsIn(layout, common.layout) === undefined,
     );
     // Keep the largest layouts: they are most likely to have the series of other layouts.
-    return [...others, { layout, columns: new Map<Id, Uint16Array | undefined>() }]
+    return [...others, { layout: withoutBytes(layout), columns: new Map<Id, Uint16Array | undefined>() }]
       .sort((a, b) => b.layout.seriesCount - a.layout.seriesCount)
       .slice(0, MAX_COMMON);
   }

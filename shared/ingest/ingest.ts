@@ -1,7 +1,7 @@
 import type { Catalogue } from '../catalogue/catalogue';
 import type { Version } from '../codec';
 import type { Manifest } from '../cold/manifest';
-import { UnmarkedPartitionError } from '../hot/frame-appender';
+import { type PartitionAppend, UnmarkedPartitionError } from '../hot/frame-appender';
 import type { HotTier } from '../hot/hot-tier';
 import { decodeLayout, type Layout, MAX_UNION_BYTES, unionLayout } from '../model/layout';
 import { bytesOfPacked, packLayout } from '../model/packed-layout';
@@ -138,7 +138,8 @@ async function ingestPartition(
   const fresh = await catalogueLayouts(catalogue, batch, windowMs);
   const ref = { tenantId: tenantIdOf(batch.tenant), partition: batch.partition };
   await putDeletions(dependencies, ref, batch.deletions);
-  await append(dependencies, ref, batch);
+  const newLayouts = new Set(fresh.map(({ id }) => id));
+  await append(dependencies, ref, { ...batch, newLayouts });
   await dependencies.newSeries.added(ref.tenantId, fresh);
   return batch.samples;
 }
@@ -149,14 +150,14 @@ async function ingestPartition(
 async function append(
   { hot, losses, isReplay }: IngestDependencies,
   ref: PartitionRef,
-  batch: PartitionBatch,
+  addition: PartitionAppend,
 ): Promise<void> {
   try {
-    await hot.appender.append(ref, batch, isReplay);
+    await hot.appender.append(ref, addition, isReplay);
   } catch (error) {
     if (!(error instanceof UnmarkedPartitionError)) throw error;
     await losses.resolve(ref);
-    await hot.appender.append(ref, batch, isReplay);
+    await hot.appender.append(ref, addition, isReplay);
   }
 }
 

@@ -100,7 +100,7 @@ export function reducePartition(records: readonly ArrivedRecord[], windowMs: num
       for (const row of distinctRows(all)) {
         frames.push(frameOf(row, timestamp, versionBytes.get(row.version)!));
         samples += row.values.length / 8;
-        layouts.set(row.layout.id, row.layout);
+        if (layouts.get(row.layout.id)?.bytes === undefined) layouts.set(row.layout.id, row.layout);
         used.add(row.layout.id);
       }
     }

@@ -18,15 +18,12 @@ export const CACHES = {
   knownSources: { name: 'registered hosts and services', bytes: 16_000_000 },
   knownSeries: { name: 'series of tenants at their limit', bytes: 60_000_000 },
   metricMetadata: { name: 'metadata of metrics', bytes: 16_000_000 },
-  pools: { name: 'pools of sources', bytes: 24_000_000 },
   /** Used by functions that read the stream. */
   checkedLayouts: {
     name: 'well-formed layouts of records, and the hashes of their series',
     bytes: 208_000_000,
   },
-  unpackedLayouts: { name: 'bytes of layouts that were just checked', bytes: 10_000_000 },
   /** Used by functions that write to memory. */
-  sentLayouts: { name: 'layouts that memory was sent', bytes: 64_000_000 },
   commonLayouts: { name: 'layouts that rows are written in', bytes: 64_000_000 },
   countedSeries: { name: 'hashes of counted series', bytes: 32_000_000 },
   /** Decoded layouts, from any store. */
@@ -35,7 +32,6 @@ export const CACHES = {
   catalogued: { name: 'catalogue entries that this instance wrote', bytes: 48_000_000 },
   /** Used by the query function. */
   queryBudgets: { name: 'budgets of queries', bytes: 4_000_000 },
-  knownHosts: { name: 'registered hosts', bytes: 16_000_000 },
   hostLabels: { name: 'labels of hosts', bytes: 64_000_000 },
   indexes: { name: 'indexes of series', bytes: 200_000_000 },
   selections: { name: 'selected series', bytes: 64_000_000 },
@@ -43,6 +39,5 @@ export const CACHES = {
   frames: { name: 'windows of the hot tier', bytes: 128_000_000 },
   warmItems: { name: 'items of the warm tier', bytes: 64_000_000 },
   warmChunks: { name: 'decoded chunks of the warm tier', bytes: 64_000_000 },
-  announcements: { name: 'announcements of days', bytes: 10_000_000 },
   rollups: { name: 'decoded rollups', bytes: 64_000_000 },
 } as const;

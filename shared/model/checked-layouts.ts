@@ -2,7 +2,7 @@ import { Cache } from './cache';
 import { CACHES } from './cache-budgets';
 import type { Id } from './id';
 import { seriesHashes } from './layout-bytes';
-import { bytesOfPacked, type PackedLayout } from './packed-layout';
+import { bytesOfPacked, type PackedLayout, withoutBytes } from './packed-layout';
 
 /** A layout, and the {@link seriesHashes} of its bytes. */
 interface CheckedLayout {
@@ -31,7 +31,7 @@ export function checkedLayout(id: Id): PackedLayout | undefined {
  * @param hashes the {@link seriesHashes} of its bytes
  */
 export function noteChecked(layout: PackedLayout, hashes: Float64Array): void {
-  checkedLayouts.set(layout.id, { layout, hashes });
+  checkedLayouts.set(layout.id, { layout: withoutBytes(layout), hashes });
 }
 
 /** Returns the {@link seriesHashes} of a layout that was checked, or that this instance has made. */

@@ -2,7 +2,7 @@ import { Cache } from './cache';
 import { CACHES } from './cache-budgets';
 import type { Id } from './id';
 import { decodedBytes, decodeLayout, type Layout } from './layout';
-import { bytesOfPacked } from './packed-layout';
+import { unpackLayout } from './packed-layout';
 
 /** Decoded layouts of all tenants, by id. An id is the hash of a layout's bytes, so any copy is valid. */
 const layouts = new Cache<Layout>(CACHES.layouts, decodedBytes);
@@ -20,7 +20,7 @@ export function knownLayout(id: Id): Layout | undefined {
 export function openLayout(id: Id, packed: Uint8Array): Layout {
   const known = layouts.get(id);
   if (known !== undefined) return known;
-  const layout = decodeLayout(bytesOfPacked({ id, packed }));
+  const layout = decodeLayout(unpackLayout(packed));
   layouts.set(id, layout);
   return layout;
 }

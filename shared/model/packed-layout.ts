@@ -1,7 +1,5 @@
 import { constants as zlib, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { ByteWriter } from './bytes';
-import { Cache } from './cache';
-import { CACHES } from './cache-budgets';
 import { type Id, idText } from './id';
 import type { Labels } from './labels';
 import { encodeSeries, layoutIdOf, seriesCountOf } from './layout-bytes';
@@ -17,6 +15,11 @@ export interface PackedLayout {
   readonly seriesCount: number;
   /** The layout's bytes, compressed with zstd. */
   readonly packed: Uint8Array;
+  /**
+   * The layout's bytes, if it has just arrived in a record. Storing a new layout uses them twice, and unpacking takes
+   * longer than the rest. Caches do not keep them.
+   */
+  readonly bytes?: Buffer;
 }
 
 /** Most bytes that a layout may unpack to. Layouts made by this release are much smaller. */
@@ -57,20 +60,14 @@ export function unpackLayout(packed: Uint8Array): Buffer {
   return 2 * bytes.length < bytes.buffer.byteLength ? Buffer.from(bytes) : bytes;
 }
 
-/**
- * Unpacked bytes of layouts that have just arrived in records, by id. Storing a new layout needs them three
- * times, so the ingester keeps them for a moment.
- */
-const unpackedBytes = new Cache<Buffer>(CACHES.unpackedLayouts, ({ length }) => length + 200);
-
-/** Remembers the unpacked bytes of a layout. */
-export function noteUnpacked(id: Id, bytes: Buffer): void {
-  unpackedBytes.set(id, bytes);
+/** Returns the bytes of a layout: its own, or else by unpacking them. */
+export function bytesOfPacked({ packed, bytes }: Pick<PackedLayout, 'packed' | 'bytes'>): Buffer {
+  return bytes ?? unpackLayout(packed);
 }
 
-/** Returns the bytes of a layout, from the cache or by unpacking them. */
-export function bytesOfPacked({ id, packed }: Pick<PackedLayout, 'id' | 'packed'>): Buffer {
-  return unpackedBytes.get(id) ?? unpackLayout(packed);
+/** Returns the layout as caches keep it. */
+export function withoutBytes({ bytes, ...layout }: PackedLayout): PackedLayout {
+  return layout;
 }
 
 /** If a layout is larger than this, {@link packSeries} replaces the buffer afterwards, to free its memory. */

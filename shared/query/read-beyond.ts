@@ -1,6 +1,6 @@
 /** Sends the requests that beyond-memory.ts plans, round by round, and combines the answers. */
 import type { ListedSource } from '../cold/directory';
-import { isOpen, type ManifestDay } from '../cold/manifest';
+import type { ManifestDay } from '../cold/manifest';
 import { readCold } from '../cold/read';
 import { type RolledReading, readRollups } from '../cold/rollup-read';
 import { MINUTE_MS, storedGrainMs } from '../model/aggregates';
@@ -190,7 +190,6 @@ async function timed<T>(work: () => Promise<T>): Promise<{ readonly result: T; r
   return { result, tookMs: performance.now() - beganMs };
 }
 
-/** Reads manifest entries, and stores the change counts of the days for which the warm table may be read. */
 async function manifestDays(read: ReadContext, days: readonly DayPlan[]): Promise<Map<Day, ManifestDay>> {
   const [first, last] = [days[0], days.at(-1)];
   if (first === undefined || last === undefined) return new Map();
@@ -201,15 +200,7 @@ async function manifestDays(read: ReadContext, days: readonly DayPlan[]): Promis
       ? all
       : all.filter(({ day }) => partitionOn(read, day).partition === ref.partition);
   });
-  const listed = new Map(found.flat().map((entry) => [entry.day, entry]));
-  const isLong = days.length > MAX_UNPRUNED_DAYS;
-  for (const { day } of days) {
-    const entry = listed.get(day);
-    // Skip closed days of a long range: the warm table is not read for them.
-    if (isLong && entry !== undefined && !isOpen(entry)) continue;
-    read.warm.memo.count(partitionOn(read, day), day, entry?.changes ?? 0);
-  }
-  return listed;
+  return new Map(found.flat().map((entry) => [entry.day, entry]));
 }
 
 function warmBlocks(read: ReadContext, { days, listed }: NonNullable<Asks['warm']>): Promise<LocatedBlock[]> {

@@ -1,8 +1,6 @@
 import type { PoolOfSource, PoolTable } from '../catalogue/pool-table';
 import { Home } from '../dictionary/home';
 import type { SeriesSource, SourceRow, SourceRows } from '../dictionary/series-source';
-import { CACHES } from '../model/cache-budgets';
-import { CompactMap } from '../model/compact-map';
 import { type Id, idText } from '../model/id';
 import type { Labels } from '../model/labels';
 import { poolIdBytesOf, sourceIdOf } from '../model/placement';
@@ -16,11 +14,8 @@ const MIN_POOL = 8;
 /** Sources with one of these labels never join a pool: they may get more series, or be deleted by name. */
 const NEVER_POOLED: ReadonlySet<string> = new Set(['host', 'service', 'job', 'instance']);
 
-/** The entry of {@link Pools.ids} for sources that are in no pool. */
+/** Stands in the table for sources that are in no pool. */
 const OWN = 'own';
-
-/** Most pool ids that an instance remembers. If it needs another one, it forgets all of them. */
-const MAX_POOLS = 200_000;
 
 /**
  * Finds the pools of sources, and makes pools of new sources. A pool is a set of small sources whose samples
@@ -33,11 +28,6 @@ const MAX_POOLS = 200_000;
  * any of them sends a sample.
  */
 export class Pools {
-  /** For each known source, the index of its pool in `ids`; 0 if the source is in no pool. */
-  private pools = new CompactMap(CACHES.pools);
-  private ids: Id[] = [OWN];
-  private numbers = new Map<Id, number>();
-
   /** @param makesPools whether to make new pools; if not, sources that are in a pool stay there */
   constructor(
     private readonly table: Pick<PoolTable, 'find' | 'join'>,
@@ -55,10 +45,7 @@ export class Pools {
       if (source.home !== undefined) continue;
       const { labels } = source;
       if (!mayBePooled(labels)) continue;
-      const id = sourceIdOf(source.dictionary.tenantId, labels);
-      const pool = this.poolOf(id);
-      if (pool === undefined) unknown.set(id, rows);
-      else settleIn(source, pool);
+      unknown.set(sourceIdOf(source.dictionary.tenantId, labels), rows);
     }
     const [first] = unknown.values();
     if (first === undefined) return;
@@ -70,29 +57,7 @@ export class Pools {
     const placed = new Map([...fresh.map(([id]) => [id, id] as const), ...poolsOf(tenantId, small)]);
     if (placed.size > 0)
       for (const [id, pool] of await this.table.join(tenantId, placed)) found.set(id, pool);
-    for (const [id, [source]] of unknown) {
-      this.remember(id, found.get(id)!);
-      settleIn(source, found.get(id)!);
-    }
-  }
-
-  private remember(sourceId: Id, pool: PoolOfSource): void {
-    if (this.ids.length === MAX_POOLS) {
-      this.pools = new CompactMap(CACHES.pools);
-      this.ids = [OWN];
-      this.numbers.clear();
-    }
-    let number = pool === OWN ? 0 : this.numbers.get(pool);
-    if (number === undefined) {
-      number = this.ids.push(pool) - 1;
-      this.numbers.set(pool, number);
-    }
-    this.pools.set(sourceId, number);
-  }
-
-  private poolOf(sourceId: Id): PoolOfSource | undefined {
-    const number = this.pools.get(sourceId);
-    return number === undefined ? undefined : this.ids[number];
+    for (const [id, [source]] of unknown) settleIn(source, found.get(id)!);
   }
 }
 

@@ -5,7 +5,7 @@ import { checkedLayout, noteChecked } from '../model/checked-layouts';
 import type { SourceDeletion } from '../model/deletion';
 import { ID_BYTES, idText } from '../model/id';
 import { checkLayout, layoutIdOf } from '../model/layout-bytes';
-import { noteUnpacked, type PackedLayout, unpackLayout } from '../model/packed-layout';
+import { type PackedLayout, unpackLayout } from '../model/packed-layout';
 import { MAX_PARTITIONS } from '../model/placement';
 import { CRC_BYTES, HEADER_BYTES, MAGIC, type StreamRecord, VERSION } from './record';
 
@@ -63,8 +63,7 @@ function packedLayout(idBytes: Uint8Array, packed: Buffer): PackedLayout {
     throw new MalformedBytesError(`the record says layout ${id}, its bytes are layout ${idText(found)}`);
   const hashes = checkLayout(bytes);
   // Copy the bytes, because a view would keep the whole record in memory.
-  const layout = { id, idBytes: found, seriesCount: hashes.length, packed: new Uint8Array(packed) };
-  noteUnpacked(id, bytes);
+  const layout = { id, idBytes: found, seriesCount: hashes.length, packed: new Uint8Array(packed), bytes };
   noteChecked(layout, hashes);
   return layout;
 }

@@ -7,8 +7,11 @@ import type { WarmItem } from './warm-tier';
 
 /** The warm items of a group's day that a reader has cached. */
 interface CachedItems {
-  /** How often flushes had announced the day, counted before the table was read. */
-  readonly changes: number;
+  /**
+   * How often flushes had announced the day, counted before the table was read. Undefined when not counted: then there
+   * are no items, and the entry only tells that the day was read.
+   */
+  readonly changes: number | undefined;
   /** Windows that begin in `[fromMs, toMs)`. */
   readonly fromMs: number;
   readonly toMs: number;
@@ -49,18 +52,6 @@ export class ItemMemo {
     ({ block }) =>
       BLOCK_BYTES + SAMPLE_BYTES * (block?.columns.reduce((sum, { values }) => sum + values.length, 0) ?? 0),
   );
-  /** How often flushes had announced each partition's day, as last counted. */
-  private readonly counted = new Cache<number>(CACHES.announcements, (_, key) => key.length);
-
-  /** Stores how often flushes have announced a day. */
-  count(ref: PartitionRef, day: Day, changes: number): void {
-    this.counted.set(dayKey(ref, day), changes);
-  }
-
-  /** Returns how often flushes had announced a day, as last counted. */
-  lastCount(ref: PartitionRef, day: Day): number | undefined {
-    return this.counted.get(dayKey(ref, day));
-  }
 
   /**
    * Returns the cached items of the windows that begin in `[fromMs, toMs)`, or undefined when the cache does

@@ -71,10 +71,9 @@ async function itemsOf(
   const { ref, day, group, windowsFromMs: fromMs, windowsToMs: toMs, changes } = target;
   const known = changes === undefined ? undefined : memo.items(ref, day, group, fromMs, toMs, changes);
   if (known !== undefined) return known;
-  // Count before reading the table: every flush that the count includes has already written its items.
-  const counted = changes ?? memo.lastCount(ref, day);
   const items = await warm.groupTogether(ref, day, { ...target, limit });
-  if (counted !== undefined) memo.keep(ref, day, group, { changes: counted, fromMs, toMs, items });
+  // Only counted items can be used again. The next read of the day counts first, because this one was noted.
+  memo.keep(ref, day, group, { changes, fromMs, toMs, items: changes === undefined ? [] : items });
   return items;
 }
 
