@@ -17,7 +17,7 @@ export interface SteppedAnswer {
   readonly rolledDays: number;
 }
 
-/** HTTP API client, like agents and dashboards, that records every post in a ledger. */
+/** A client of the HTTP API, as agents and dashboards are. It records every post in a ledger. */
 export class ApiClient {
   private readonly hosts = new Set<string>();
 

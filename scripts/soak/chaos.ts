@@ -12,7 +12,7 @@ export interface ChaosDependencies {
   readonly redis: Redis;
   /** Kills the hot tier's server with SIGKILL. */
   readonly killHot: () => void;
-  /** Clock errors of functions while no fault changes them, in ms. */
+  /** Returns the clock error of a function while no fault changes it, in ms. */
   readonly usualSkewMs: Faults['clockSkewMs'];
   /** Flushes all of memory; resolves on success and on failure. */
   readonly drain: () => Promise<unknown>;
@@ -98,7 +98,7 @@ const STARTS: Record<FaultKind, Start> = {
     await redis.config('SET', 'maxmemory', used);
     return {
       hits: () => 1,
-      // A server that was killed in the meantime has no limit.
+      // Ignore errors: a server that was killed during the fault has no limit any more.
       end: () => void redis.config('SET', 'maxmemory', 0).catch(() => {}),
     };
   },

@@ -151,13 +151,13 @@ export class Ledger {
     }
   }
 
-  /** A moment in the sequence of requests, for {@link verifySeries}. */
+  /** The current position in the sequence of requests, for {@link verifySeries}. */
   get moment(): number {
     return this.clock;
   }
 
   /**
-   * Reads one series back. What was acknowledged after a moment may not have arrived yet.
+   * Reads one series back. Samples that were acknowledged after `moment` may not have arrived yet.
    *
    * @param isPatient asked before each further round, while there are flaws
    */

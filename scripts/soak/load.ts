@@ -27,7 +27,7 @@ export interface Imports {
   readonly history: readonly number[];
 }
 
-/** An hour, and enough to reach the previous UTC day. */
+/** Lags of late samples, in s: an hour, and 20 hours to reach the previous UTC day. */
 const LAGS_S = [3_600, 20 * 3_600];
 const RETRY_MS = 500;
 /** Values are multiples of this, so that sums are exact in any order. */
@@ -52,8 +52,8 @@ export async function importHistory(
 }
 
 /**
- * Posts as agents do, and as they should not. Each post has all series of a sender at the next second. Some
- * posts are late by hours or weeks, some repeat samples with other values, some are repeated unchanged.
+ * Posts as agents do, and also as agents should not. Each post has all series of a sender at the next second.
+ * Some posts are late by hours or weeks, some repeat samples with other values, some are repeated unchanged.
  * Corrections of the history are imported. Unacknowledged samples are posted again.
  */
 export async function runLoad(

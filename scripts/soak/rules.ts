@@ -119,7 +119,7 @@ function tickAt(timeS: number): number {
   return (timeS * 1000 + OFFSET_MS) / TICK_MS;
 }
 
-/** Reads the stored samples of the last hours, without stale markers. */
+/** Reads the series of a metric over the last hours, without stale markers. */
 async function seriesOf(client: HttpClient, metric: string): Promise<readonly Matrix[]> {
   const query = new URLSearchParams({ query: `${metric}[12h]`, time: String(Date.now() / 1000 + 3600) });
   for (;;) {

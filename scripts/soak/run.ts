@@ -63,7 +63,7 @@ export interface SoakResult {
   readonly compared: number;
   readonly differences: number;
   readonly rolledDays: number;
-  /** Samples removed by retention, and items of them that remain in a store. */
+  /** Number of samples that retention removed, and of items of them that remain in a store. */
   readonly expired: number;
   readonly outlived: number;
   /** Number of objects that differ from the manifest. */

@@ -27,7 +27,7 @@ export const LAGS_S: readonly number[] = [
 ];
 /** Days before today whose samples can only be imported, because post refuses them as too old. */
 const IMPORTED_DAYS = [26, 28, 31];
-/** On days with late samples: how long before these imported samples lie, in s. */
+/** On days with late samples, some samples are imported before them: by these times, in s. */
 const BEFORE_LATE_S = [20, 1_900, 5_500];
 /**
  * Times of imported samples relative to the boundary, in s. Samples before it expire during the load. The

@@ -22,7 +22,7 @@ export interface Aging {
   readonly history: readonly number[];
   readonly times: SoakTimes;
   readonly comparison: Comparison;
-  /** Returns whether the clock of queries is correct. */
+  /** Returns whether the clock of the query function is correct. */
   readonly isClockRight: () => boolean;
 }
 
@@ -55,7 +55,7 @@ export async function watch(
     ...(aging === undefined ? [] : [() => watcher.steps(aging), () => watcher.oldest(aging)]),
   ];
   for (let i = 0; !isOver(); i++) {
-    // A check fails with an error if the load ends during it.
+    // Ignore errors: a check fails if the load ends during it.
     await looks[i % looks.length]!().catch(() => {});
     await sleep(EVERY_MS);
   }

@@ -18,8 +18,8 @@ import { type AlertSpan, alertsOfSeries } from './alert-spans';
 import { Explanation } from './explanation';
 
 /**
- * A card is for one query only: give another query another `key`, so that a card never shows the previous
- * answer.
+ * Give cards of different queries different values of `key`. Otherwise a card could show the answer to an
+ * earlier query.
  */
 export interface QueryCardProps extends ReadingProps, GraphPanelView {
   readonly api: Api;
@@ -28,7 +28,7 @@ export interface QueryCardProps extends ReadingProps, GraphPanelView {
   readonly showsTiers: boolean;
   /** Metadata of metrics; undefined until they have been read. */
   readonly metadata: Metadata | undefined;
-  /** How a counter or histogram is shown; undefined: the default. */
+  /** How a counter or histogram is shown; undefined for the default way. */
   readonly way: string | undefined;
   readonly onWay: (way: Way) => void;
   /** When alerts fired; undefined until it has been read. */

@@ -1,6 +1,6 @@
 /** One field of a JSON object, as a form shows it. */
 export interface Field {
-  /** Name in the object. A dot leads into an object within: `recurrence.type`. */
+  /** Name in the object. A dot leads into a nested object: `recurrence.type`. */
   readonly name: string;
   /**
    * `several`: an array of options. `headers`: an array of names and values, each a line `Name: value`.
@@ -25,7 +25,7 @@ export function fieldValue(draft: Draft, name: string): unknown {
   return typeof value === 'object' && value !== null ? fieldValue(value as Draft, rest.join('.')) : undefined;
 }
 
-/** Sets a field; undefined removes it, and the object within that it leaves empty. */
+/** Sets a field. Undefined removes the field, and also a nested object that becomes empty. */
 export function draftWith(draft: Draft, name: string, value: unknown): Draft {
   const [first, ...rest] = name.split('.');
   let next = value;
@@ -68,7 +68,10 @@ export function parseText({ kind }: Field, text: string): unknown {
   return text;
 }
 
-/** The reasons why the server refused an object: by field, and the reason that concerns no single field. */
+/**
+ * The reasons why the server refused an object: those of single fields by field, and a reason for the whole
+ * object.
+ */
 export interface Problems {
   readonly byField: ReadonlyMap<string, string>;
   readonly other: string | undefined;
@@ -85,7 +88,7 @@ export function problemsOf(message: string, fields: readonly Field[]): Problems 
   const byField = new Map<string, string>();
   const other: string[] = [];
   let last: string | undefined;
-  // A semicolon in a quoted value ends no clause.
+  // A semicolon inside a quoted value does not end a clause.
   for (const given of message.match(/(?:"(?:[^"\\]|\\.)*"|(?!; ).)+/gs) ?? []) {
     const clause = given.trim();
     const match = /^(?:monitor\.)?([A-Za-z][\w.]*)(: | is missing$)/.exec(clause);

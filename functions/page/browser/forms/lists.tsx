@@ -20,7 +20,7 @@ export function hasWords(text: string, search: string | undefined): boolean {
     .every((word) => lower.includes(word));
 }
 
-/** The number of open alerts, which leads to the alerts. */
+/** The number of open alerts, as a link to the view of alerts. */
 export function OpenCount({ count, state }: { readonly count: number; readonly state: ViewState }) {
   if (count === 0) return null;
   return (

@@ -11,7 +11,7 @@ export interface ObjectEditorProps {
   readonly api: Api;
   readonly kind: ObjectKind;
   readonly title: string;
-  /** The stored object without its id, or the fields with which a new one begins. */
+  /** The stored object without its id; for a new object, the fields that it begins with. */
   readonly object: Draft;
   /** Undefined for a new object. */
   readonly id: string | undefined;
@@ -23,7 +23,7 @@ export interface ObjectEditorProps {
   readonly deleteQuestion: string;
   /** Called after the object was saved or deleted. */
   readonly onDone: () => void;
-  /** Content below the form for what is being edited. */
+  /** Returns content below the form for the edited object. */
   readonly children?: (draft: Draft) => ComponentChildren;
 }
 
@@ -81,7 +81,7 @@ export function ObjectEditor(props: ObjectEditorProps) {
   );
 }
 
-/** Removes the id of a stored object, which is not part of what is saved. */
+/** Returns the fields of a stored object without its id. The id is not part of the saved object. */
 export function withoutId({ id: _, ...object }: { readonly id: string }): Draft {
   return object;
 }

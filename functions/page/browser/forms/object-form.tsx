@@ -16,7 +16,7 @@ export interface ObjectFormProps {
   readonly onSave: () => void;
 }
 
-/** A form for a JSON object. Each reason for which the server refused it stands at its field. */
+/** A form for a JSON object. If the server refuses the object, each reason is shown at its field. */
 export function ObjectForm(props: ObjectFormProps) {
   const { name, fields, draft, problems, utc, isSending, actions, onDraft, onSave } = props;
   const formId = useId();
@@ -190,7 +190,10 @@ function TextInput({ field, value, common, onValue }: InputProps) {
   );
 }
 
-/** A list of options of which any number can be checked. It also shows chosen ones that no longer exist. */
+/**
+ * A list of options of which any number can be checked. The list also shows chosen values that no longer
+ * exist.
+ */
 function Several({ field, value, common, onValue }: InputProps) {
   const chosen = Array.isArray(value) ? (value as string[]) : [];
   const normal = (text: string) => text.replace(/\s*:\s*/, ':');

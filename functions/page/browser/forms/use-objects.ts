@@ -3,7 +3,10 @@ import type { Api } from '../api/api';
 import { type ObjectKind, type Objects, readObjects } from '../api/monitoring';
 import { type OnAnswer, usePolling } from '../frame/polling';
 
-/** Interval of reads, ms. Objects change rarely, and are read again after each change here. */
+/**
+ * Interval of reads, ms. Objects change rarely, and this page reads them again after each change that it
+ * makes.
+ */
 const EVERY_MS = 60_000;
 
 /**

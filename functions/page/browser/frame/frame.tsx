@@ -89,7 +89,8 @@ function Header({ state, firing, onSignOut }: HeaderProps) {
         {VIEWS.map((view) => (
           <a
             key={view}
-            // With its path, since axe takes a fragment's link that is scrolled out of sight for a skip link.
+            // The address has a path, because the accessibility checker axe takes a link to a fragment that
+            // is out of sight for a skip link.
             href={`./#${encodeState({ ...state, view, item: undefined })}`}
             aria-current={state.view === view ? 'page' : undefined}
           >

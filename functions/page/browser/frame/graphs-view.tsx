@@ -73,7 +73,7 @@ export function GraphsView(props: GraphsViewProps) {
   );
 }
 
-/** Explains why there are no graphs, if so. */
+/** If there are no graphs, explains why. */
 function Notice({
   isEmpty,
   source,

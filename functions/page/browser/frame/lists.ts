@@ -19,7 +19,7 @@ export const NO_LISTS: Lists = { hosts: [], services: [], labelled: [], definiti
 
 /** @param change a different number causes another read */
 export function useLists(api: Api, change: number, onAnswer: OnAnswer): Lists | undefined {
-  // undefined until the first answer.
+  // Undefined until the first answer.
   const [lists, setLists] = useState<Lists>();
   usePolling(
     [api, change],

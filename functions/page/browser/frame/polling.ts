@@ -7,7 +7,7 @@ export const RETRY_S = 5;
 const EVERY_MS = 15_000;
 /** The interval while nothing has been found yet, ms. */
 const EMPTY_MS = 3_000;
-/** Reading a list may take at most this share of the time, so long lists are read less often. */
+/** Reads of a list may take at most this share of the time, so long lists are read less often. */
 const MAX_SHARE = 1 / 20;
 
 export type OnAnswer = (error: ApiError | undefined) => void;

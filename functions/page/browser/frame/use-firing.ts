@@ -3,8 +3,8 @@ import { ALERTMANAGER_PATH, type Api } from '../api/api';
 import { type OnAnswer, usePolling } from './polling';
 
 /**
- * Returns the number of firing alerts of rules that are not silenced, and of open alerts of monitors and
- * checks, of these at most 100.
+ * Returns the number of alerts: firing ones of rules that are not silenced, and open ones of monitors and
+ * checks. At most 100 of the latter are counted.
  *
  * @param change a different number causes another read
  */
@@ -13,7 +13,7 @@ export function useFiring(api: Api, change: number, onAnswer: OnAnswer): number 
   usePolling(
     [api, change],
     async () => {
-      // One after the other, which leaves the other turns to the graphs.
+      // Make the two requests one after the other, so that the graphs can use the other connections.
       const ofRules = await api.json<unknown[]>(`${ALERTMANAGER_PATH}/alerts?silenced=false`);
       const { alerts } = await api.json<{ alerts: unknown[] }>('/api/v0/alerts');
       return ofRules.length + alerts.length;
@@ -22,7 +22,7 @@ export function useFiring(api: Api, change: number, onAnswer: OnAnswer): number 
       setCount(found);
       return true;
     },
-    // If this is refused, the page is shown without the count.
+    // If a request is refused, the page is shown without the count.
     (error) => error?.kind !== 'refused' && onAnswer(error),
   );
   return count;

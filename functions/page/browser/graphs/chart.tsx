@@ -19,7 +19,7 @@ export interface DrawnAnnotation {
   readonly to: number;
   /** Whether the span is one of an active alert. */
   readonly isAlert?: boolean;
-  /** Whether that alert is only a warning. */
+  /** Whether the alert is only a warning. */
   readonly isWarning?: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface ChartProps {
   readonly annotations: readonly DrawnAnnotation[];
   /** A number with which the values are compared, shown as a line. */
   readonly threshold?: number | undefined;
-  /** Another such number, of warnings. */
+  /** The threshold of warnings, also shown as a line. */
   readonly warning?: number | undefined;
   /** Height of the plot, in pixels. */
   readonly height: number;
@@ -149,7 +149,7 @@ function targetOf(key: string, cursor: number | undefined, last: number): number
   return targets[key];
 }
 
-/** Formats a time and its values for screen readers. */
+/** Returns a time and its values as text for screen readers. */
 function spoken({ graph, drawing, utc }: ChartProps, at: number): string {
   const { lines, data } = drawing;
   const spread = spreadOf(data);

@@ -26,7 +26,7 @@ export const MAX_LINES = 60;
 const COMMON_STEP_S = 60;
 
 /**
- * Combines a graph with what was read for it.
+ * Combines a graph with the samples that were read for it.
  *
  * @param graph its lines must be the series that were read, in the same order
  * @param earlier what was read for a time `earlierS` before; its samples are moved to the times of `reading`

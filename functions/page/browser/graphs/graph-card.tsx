@@ -22,7 +22,7 @@ export interface GraphCardProps extends ReadingProps, GraphPanelView {
   readonly over: OverHosts;
   readonly annotations: readonly Annotation[];
   readonly showsTiers: boolean;
-  /** How a counter or histogram is shown; undefined: the default. */
+  /** How a counter or histogram is shown; undefined for the default way. */
   readonly way: string | undefined;
   readonly onWay: (way: Way) => void;
   /** Height of the plot, in pixels. */
@@ -32,7 +32,7 @@ export interface GraphCardProps extends ReadingProps, GraphPanelView {
 /** Default height of a plot, in pixels. */
 const HEIGHT = 190;
 
-/** Shown until there is an answer, to take as much room as the answer will. */
+/** Tiers without samples, shown until there is an answer. They take the same room as those of the answer. */
 const NO_TIERS: readonly TierShare[] = TIERS.map((tier) => ({ tier, samples: 0, spans: [] }));
 
 /** A graph of a source: stored samples, or the result of PromQL on a counter or histogram. */

@@ -38,7 +38,7 @@ export interface GraphPanelProps extends GraphPanelView {
   readonly annotations: readonly DrawnAnnotation[];
   /** A number with which the values are compared. */
   readonly threshold?: number | undefined;
-  /** Another such number, of warnings. */
+  /** The threshold of warnings. */
   readonly warning?: number | undefined;
   /** Height of the plot, in pixels. */
   readonly height: number;

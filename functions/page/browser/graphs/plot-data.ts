@@ -5,8 +5,8 @@ export interface SeriesData {
 }
 
 /**
- * A line's value at a time: a number is a sample, null interrupts the line, and at undefined, which is a time
- * of another series, it continues.
+ * A line's value at a time. A number is a sample. Null interrupts the line. Undefined means that only other
+ * series have a sample at this time; the line continues.
  */
 export type Drawn = number | null | undefined;
 

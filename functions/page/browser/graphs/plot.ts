@@ -13,9 +13,12 @@ import { shareOf, type Ticks, ticksOf, type ValueRange, valueRange } from './tic
 const AXIS_WIDTH = 64;
 const AXIS_CHAR_WIDTH = 6.4;
 const MAX_TICKS = 5;
-/** Room for the part of a time label, such as `08:00:00`, that extends beyond the end of the axis. */
+/**
+ * Padding at the right, in pixels, for the part of a time label, such as `08:00:00`, that extends beyond the
+ * end of the axis.
+ */
 const RIGHT_PADDING = 24;
-/** Dragging over fewer pixels is a click. */
+/** Least distance of a drag, in pixels. A shorter one is a click. */
 const MIN_DRAG = 6;
 const SYNC_KEY = 'time';
 /** Distance at which a sample counts as being at the crosshair, in pixels. */

@@ -12,8 +12,8 @@ import { type ReadingProps, useReading } from './use-reading';
 import type { DrawnQuery } from './ways';
 
 /**
- * A graph is for the same queries only: give others another `key`, so that a graph never shows another's
- * answer.
+ * Give graphs of different queries different values of `key`. Otherwise a graph could show the answer to
+ * earlier queries.
  */
 export interface QueryGraphProps extends ReadingProps, GraphPanelView {
   readonly api: Api;
@@ -23,14 +23,14 @@ export interface QueryGraphProps extends ReadingProps, GraphPanelView {
   readonly unit: Unit;
   /** Returns the queries for a step length in seconds. */
   readonly queriesAt: (stepS: number) => readonly DrawnQuery[];
-  /** Name of a single line; undefined: its labels name it. */
+  /** Name of a single line; undefined if its labels are the name. */
   readonly loneLabel?: string;
   readonly annotations: readonly DrawnAnnotation[];
   /** Returns further annotations that depend on the drawn series. */
   readonly annotationsOf?: ((series: readonly LabelMap[]) => readonly DrawnAnnotation[]) | undefined;
   /** A number with which the values are compared. */
   readonly threshold?: number | undefined;
-  /** Another such number, of warnings. */
+  /** The threshold of warnings. */
   readonly warning?: number | undefined;
   readonly height: number;
   readonly showsTiers: boolean;

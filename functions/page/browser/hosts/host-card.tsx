@@ -12,14 +12,17 @@ export interface HostCardProps {
   readonly host: Host;
   readonly name: string;
   readonly state: ViewState;
-  /** When the host last posted, in seconds since epoch; null: not lately; undefined: not known yet. */
+  /**
+   * Time of the host's last post, in seconds since epoch; null if it has not posted lately, undefined until
+   * it is known.
+   */
   readonly seenS: number | null | undefined;
   readonly nowS: number;
   readonly alertCount: number;
   readonly onChanged: () => void;
 }
 
-/** A host: its graphs, status, roles, last post and open alerts. */
+/** The card of a host: links to its graphs, its status, roles, last post and open alerts. */
 export function HostCard(props: HostCardProps) {
   const { api, host, name, state, alertCount, onChanged } = props;
   const [chosen, setChosen] = useState<string>();

@@ -68,7 +68,7 @@ function pointsText(monitor: {
     : average;
 }
 
-/** Describes where a monitor applies. */
+/** Describes the hosts, services or URL that a monitor watches. */
 export function whereText(monitor: Monitor): string {
   switch (monitor.type) {
     case 'connectivity':

@@ -28,7 +28,10 @@ interface Previewed {
   readonly monitor: Draft;
 }
 
-/** Shows where a monitor would have fired in the last day, as the evaluator would have judged it. */
+/**
+ * Shows the alerts that a monitor would have opened in the last day. The server judges it by the evaluator's
+ * code.
+ */
 export function Preview(props: PreviewProps) {
   const { api, monitor, id } = props;
   const [previewed, setPreviewed] = useState<Previewed>();

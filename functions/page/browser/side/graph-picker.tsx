@@ -5,7 +5,7 @@ import { type TreeNode, treeOf } from './graph-tree';
 
 export interface GraphPickerProps {
   readonly graphs: readonly Graph[];
-  /** Names of the picked graphs; undefined: all are shown. */
+  /** Names of the picked graphs; undefined if all are shown. */
   readonly picked: readonly string[] | undefined;
   readonly find: string;
   readonly onPick: (graphs: readonly string[] | undefined) => void;

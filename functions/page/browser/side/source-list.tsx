@@ -18,7 +18,8 @@ const MARGIN_ROWS = 10;
 type Row = SourceEntry | { readonly title: string };
 
 /**
- * The list of sources as links. Only visible rows are rendered, so that thousands cost no more than a few.
+ * The list of sources as links. It renders only visible rows, so that a list of thousands costs no more than
+ * a short one.
  */
 export function SourceList({ sections, current, hrefOf, onFollow }: SourceListProps) {
   const rows: Row[] = sections.flatMap(({ title, entries }) => [

@@ -43,7 +43,7 @@ export function withStatus(history: History, { atMs, usage, stream }: Status): H
   return { samples, reads, observations };
 }
 
-/** Returns one of the figures, at the times when it was known. */
+/** Returns the series of one figure, with the times at which it was known. */
 export function figureOverTime(
   { observations }: History,
   figure: Exclude<keyof Observation, 'timeS'>,

@@ -1,4 +1,4 @@
-/** How much had been counted in the month at a time. */
+/** The month's count of samples at a time. */
 export interface Count {
   /** ms since epoch. */
   readonly atMs: number;

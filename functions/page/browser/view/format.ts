@@ -50,8 +50,8 @@ export function symbolOf(unit: Unit): string {
 /** Values that differ by at least this share are distinguished by three or four digits. */
 const TOLD_APART = 1e-3;
 /**
- * Number of digits to which a sum of doubles is exact. Values that differ only in later digits are shown as
- * equal.
+ * Number of digits to which sums of float64 numbers are exact. Values that differ only in later digits are
+ * shown as equal.
  */
 const SURE_DIGITS = 15;
 /**

@@ -32,16 +32,16 @@ export type View = (typeof VIEWS)[number];
  */
 export interface ViewState {
   readonly view: View;
-  /** Undefined: the first source in the lists. */
+  /** The shown source; undefined for the first source in the lists. */
   readonly source: SourceRef | undefined;
-  /** Names of the picked graphs; undefined: all are shown. */
+  /** Names of the picked graphs; undefined if all are shown. */
   readonly graphs: readonly string[] | undefined;
   /** Words that a graph or one of its lines must contain; empty: all graphs are shown. */
   readonly find: string;
   /** Ids of the lines that are hidden in every graph. */
   readonly hidden: readonly string[];
   readonly range: TimeRange;
-  /** Seconds between reads; 0: never; undefined: the default for the range. */
+  /** Seconds between reads; 0 for never, undefined for the default of the range. */
   readonly refreshS: number | undefined;
   /**
    * How much earlier the samples are with which graphs are compared, in seconds; undefined: no comparison.
@@ -57,11 +57,13 @@ export interface ViewState {
   readonly queries: readonly string[];
   /** Whether the explore view shows values at the end of the range, instead of graphs. */
   readonly asTable: boolean;
-  /** Ids of the alerts whose details are shown; undefined: only the first alert's. */
+  /** Ids of the alerts whose details are shown; undefined if only the first alert's are. */
   readonly alerts: readonly string[] | undefined;
-  /** Id of the dashboard that is shown; undefined: the list of dashboards. */
+  /** Id of the shown dashboard; undefined if the list of dashboards is shown. */
   readonly dashboard: string | undefined;
-  /** Id of the monitor, downtime or setting that is edited, or `new` with its kind; undefined: the lists. */
+  /**
+   * Id of the edited monitor, downtime or setting, or `new` with its kind; undefined if the lists are shown.
+   */
   readonly item: string | undefined;
   /** Filters of lists by name, such as `status` of hosts. */
   readonly filters: Readonly<Record<string, string>>;
