@@ -1,6 +1,5 @@
 import {
   DeleteObjectCommand,
-  GetObjectCommand,
   ListObjectVersionsCommand,
   NoSuchKey,
   PutObjectCommand,
@@ -14,6 +13,7 @@ import { randomId } from '../model/random-id';
 import type { LocatedBlock, Selection } from '../model/selection';
 import { anyLimiter, Batches, type Limiter, mapLimited } from '../platform/concurrency';
 import { bucketKeys } from '../platform/keys';
+import { getObject } from '../platform/object-body';
 import { type ArchiveReader, type ByteRange, CorruptArchiveError, isAsked } from './archive-format';
 import type { ListedSource } from './directory';
 import { mergeRanges } from './merged-ranges';
@@ -237,11 +237,9 @@ export class ColdTier {
 
   private async get(key: string, range: string, etag: string | undefined) {
     try {
-      const { Body, ETag, ContentRange, ContentLength } = await this.client.send(
-        new GetObjectCommand({ Bucket: this.bucket, Key: key, Range: range, IfMatch: etag }),
-      );
-      const body = await Body!.transformToByteArray();
-      return { body, etag: ETag!, objectBytes: Number(ContentRange?.split('/')[1] ?? ContentLength) };
+      const input = { Bucket: this.bucket, Key: key, Range: range, IfMatch: etag };
+      const { bytes, ETag, ContentRange, ContentLength } = await getObject(this.client, input);
+      return { body: bytes, etag: ETag!, objectBytes: Number(ContentRange?.split('/')[1] ?? ContentLength) };
     } catch (error) {
       if (statusOf(error) === 412) throw new ObjectChangedError(`${key} was replaced while it was read`);
       if (error instanceof NoSuchKey) {

@@ -1,10 +1,5 @@
-import {
-  DeleteObjectCommand,
-  GetObjectCommand,
-  ListObjectsV2Command,
-  NoSuchKey,
-  type S3Client,
-} from '@aws-sdk/client-s3';
+import { DeleteObjectCommand, ListObjectsV2Command, NoSuchKey, type S3Client } from '@aws-sdk/client-s3';
+import { getObject } from '../platform/object-body';
 import type { RedrivePage, RedriveStore } from './redrive';
 
 /** The {@link RedriveStore} in S3. */
@@ -34,10 +29,8 @@ export class S3RedriveStore implements RedriveStore {
 
   async read(key: string) {
     try {
-      const { Body, Metadata = {} } = await this.client.send(
-        new GetObjectCommand({ Bucket: this.bucket, Key: key }),
-      );
-      return { body: await Body!.transformToByteArray(), metadata: Metadata };
+      const { bytes, Metadata = {} } = await getObject(this.client, { Bucket: this.bucket, Key: key });
+      return { body: bytes, metadata: Metadata };
     } catch (error) {
       if (error instanceof NoSuchKey) return undefined;
       throw error;

@@ -1,0 +1,29 @@
+import {
+  GetObjectCommand,
+  type GetObjectCommandInput,
+  type GetObjectCommandOutput,
+  type S3Client,
+} from '@aws-sdk/client-s3';
+
+/** As many as the SDK makes until an answer begins. */
+const ATTEMPTS = 5;
+
+/**
+ * Gets an object, or a range of it, with its whole body. Asks again if the connection is cut in the middle of the
+ * body: the SDK makes a call again only until its answer begins.
+ *
+ * @see https://docs.aws.amazon.com/AmazonS3/latest/userguide/optimizing-performance-guidelines.html
+ */
+export async function getObject(
+  client: S3Client,
+  input: GetObjectCommandInput,
+): Promise<GetObjectCommandOutput & { readonly bytes: Uint8Array }> {
+  for (let attempt = 1; ; attempt++) {
+    const output = await client.send(new GetObjectCommand(input));
+    try {
+      return { ...output, bytes: await output.Body!.transformToByteArray() };
+    } catch (error) {
+      if (attempt === ATTEMPTS) throw error;
+    }
+  }
+}
