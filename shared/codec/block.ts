@@ -4,7 +4,7 @@
  * share arrays with its arguments.
  */
 import { bitsOf, type Cells, canonicalBlock } from './canonical';
-import { distinctVersions, lazyVersions, unionOfVersions } from './lazy-versions';
+import { distinctVersions, lazyVersions, unionOfVersions, versionsByRow } from './lazy-versions';
 import { type Block, type Column, CorruptChunkError, type Frame, type Version } from './model';
 import { isPresenceOf, presentSeries } from './presence';
 
@@ -343,9 +343,7 @@ function joinRows(blocks: readonly Block[], rowCount: number): Block {
     }
     return rows === undefined ? { values } : { rows, values };
   });
-  return lazyVersions({ layout, timestamps, columns }, () =>
-    blocks.flatMap(({ versions, rowVersions }) => Array.from(rowVersions, (index) => versions[index]!)),
-  );
+  return lazyVersions({ layout, timestamps, columns }, () => blocks.flatMap(versionsByRow));
 }
 
 function unionOfTimestamps(a: Float64Array, b: Float64Array) {
@@ -393,7 +391,16 @@ export function relayout(
     isTaken[position] = 1;
     cells[position] = block.columns[i]!;
   }
-  return canonicalBlock({ ...block, layout, cells });
+  const { timestamps } = block;
+  // If a column has a value in every row, no row becomes empty.
+  if (timestamps.length > 0 && hasVersionsByRow(block) && cells.some(({ rows }) => rows === undefined)) {
+    const columns = cells.map(
+      ({ rows, values }): Column => (rows === undefined ? { values } : { rows, values }),
+    );
+    return lazyVersions({ layout, timestamps, columns }, () => versionsByRow(block));
+  }
+  const { versions, rowVersions } = block;
+  return canonicalBlock({ layout, timestamps, versions, rowVersions, cells });
 }
 
 /** Returns the samples of a block in the half-open range `[fromMs, toMs)`. */
@@ -413,10 +420,11 @@ export function sliceBlock(block: Block, fromMs: number, toMs: number): Block {
           return rows === undefined || rows.length === end - first ? { values } : { rows, values };
         }),
       },
-      () => Array.from(block.rowVersions.subarray(first, end), (index) => block.versions[index]!),
+      () => versionsByRow(block).slice(first, end),
     );
   return canonicalBlock({
-    ...block,
+    layout: block.layout,
+    versions: block.versions,
     timestamps: timestamps.subarray(first, end),
     rowVersions: block.rowVersions.subarray(first, end),
     cells: block.columns.map((column) => cutColumn(column, first, end)),

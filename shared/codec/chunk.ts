@@ -10,11 +10,19 @@ import { BitReader, BitWriter } from './bits';
 import { type Cells, canonicalBlock } from './canonical';
 import { readColumns, readDirectory, writeColumns } from './columns';
 import { readIntegers, writeIntegers } from './integers';
+import { lazyVersions, versionsByRow } from './lazy-versions';
 import { type Block, type Column, CorruptChunkError, type Version } from './model';
 import { type Overrides, readOverrides, writeOverrides } from './overrides';
 import { isWithinBound, readPoints, writePoints } from './points';
 import { readRowSets, writeRowSets } from './row-sets';
-import { inDecidingOrder, inStoredOrder, isIndex, readVersions, writeVersions } from './versions';
+import {
+  inDecidingOrder,
+  inStoredOrder,
+  isIndex,
+  readVersions,
+  type StoredVersions,
+  writeVersions,
+} from './versions';
 import { readWideIntegers, writeWideIntegers } from './wide-integers';
 import { crc32, zstdCompress, zstdDecompress } from './zstd';
 
@@ -252,6 +260,12 @@ function decompress(bytes: Uint8Array, size: number): Uint8Array {
   return points;
 }
 
+/** The tail as it is stored: its versions are not built yet. */
+interface StoredTail {
+  readonly versions: StoredVersions;
+  readonly overrides: ReadonlyMap<number, Overrides>;
+}
+
 /** The decoded tail, with its versions sorted by {@link compareVersions}. */
 interface Tail {
   readonly versions: readonly Version[];
@@ -272,7 +286,8 @@ class OpenChunk implements ChunkReader {
   private readonly tailStart: number;
   /** Index of the checksum's first byte. */
   private readonly end: number;
-  private readTail: Tail | undefined;
+  private storedTail: StoredTail | undefined;
+  private sortedTail: Tail | undefined;
 
   constructor(
     readonly layout: Uint8Array,
@@ -291,16 +306,17 @@ class OpenChunk implements ChunkReader {
   series(index: number): Block {
     if (!isIndex(index, this.seriesCount)) throw new RangeError(`series ${index} of ${this.seriesCount}`);
     const { layout, body } = this;
-    const { versions, rowVersions, overrides } = this.tail;
-    const [values] = body.values(index, index + 1);
-    const column = this.column(index, values!);
+    const { overrides } = this.stored;
+    const values = body.values(index, index + 1)[0]!;
     const { timestamps } = body;
     // The series has all rows, and all values have the version of their row. So the block is canonical as it
     // is.
-    if (column.rows === undefined && overrides.size === 0) {
-      return { layout, timestamps, versions, rowVersions, columns: [column] };
+    if (body.rowsOf[index] === undefined && overrides.size === 0) {
+      return lazyVersions({ layout, timestamps, columns: [{ values }] }, () => versionsByRow(this.tail));
     }
-    return canonicalBlock({ layout, timestamps, versions, rowVersions, cells: [column as Cells] });
+    const { versions, rowVersions } = this.tail;
+    const cells = [this.column(index, values) as Cells];
+    return canonicalBlock({ layout, timestamps, versions, rowVersions, cells });
   }
 
   block(): Block {
@@ -321,16 +337,16 @@ class OpenChunk implements ChunkReader {
     return rows === undefined ? { values, versions } : { rows, values, versions };
   }
 
-  private get tail(): Tail {
-    if (this.readTail !== undefined) return this.readTail;
+  private get stored(): StoredTail {
+    if (this.storedTail !== undefined) return this.storedTail;
     const { reader, body, maxWeight } = this;
     reader.moveTo(this.tailStart, this.end);
     const maxObjects = maxWeight / OBJECT_WEIGHT;
-    const { versions, rowVersions } = readVersions(reader, body.timestamps, maxObjects);
-    const overrides = readOverrides(reader, body.valueCounts, versions.length);
+    const versions = readVersions(reader, body.timestamps, maxObjects);
+    const overrides = readOverrides(reader, body.valueCounts, versions.count);
     reader.align();
     const end = reader.position / 8;
-    const objects = this.seriesCount + versions.length;
+    const objects = this.seriesCount + versions.count;
     const leastBytes = Math.ceil((this.sampleCount + OBJECT_WEIGHT * objects) / MAX_WEIGHT_PER_BYTE);
     if (this.end !== Math.max(end, leastBytes - CRC_BYTES)) {
       throw new CorruptChunkError(`chunk ends at byte ${end}, its checksum is at ${this.end}`);
@@ -338,14 +354,21 @@ class OpenChunk implements ChunkReader {
     for (let i = end; i < this.end; i++) {
       if (reader.bytes[i] !== 0) throw new CorruptChunkError(`padding at byte ${i} is not 0`);
     }
-    const stored = { versions, rowVersions };
-    const ordered = inDecidingOrder(stored);
-    this.readTail = {
-      ...(ordered?.part ?? stored),
+    this.storedTail = { versions, overrides };
+    return this.storedTail;
+  }
+
+  private get tail(): Tail {
+    if (this.sortedTail !== undefined) return this.sortedTail;
+    const { versions: stored, overrides } = this.stored;
+    const built = { versions: stored.build(), rowVersions: stored.rowVersions };
+    const ordered = inDecidingOrder(built);
+    this.sortedTail = {
+      ...(ordered?.part ?? built),
       overrides: ordered === undefined ? overrides : renumbered(overrides, ordered.renumber),
       isReordered: ordered !== undefined,
     };
-    return this.readTail;
+    return this.sortedTail;
   }
 }
 

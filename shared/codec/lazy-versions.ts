@@ -1,4 +1,4 @@
-import { type Block, compareVersions, type Version } from './model';
+import { type Block, type Column, compareVersions, type Version } from './model';
 
 /**
  * Makes a block whose versions are decoded when they are first used. Many reads never use them: only
@@ -8,23 +8,40 @@ import { type Block, compareVersions, type Version } from './model';
  * @param decode returns the version of each row
  */
 export function lazyVersions(
-  block: Omit<Block, 'versions' | 'rowVersions'>,
+  { layout, timestamps, columns }: Omit<Block, 'versions' | 'rowVersions'>,
   decode: () => readonly Version[],
 ): Block {
-  let decoded: ReturnType<typeof distinctVersions> | undefined;
-  const all = () => {
-    decoded ??= distinctVersions(decode());
-    return decoded;
-  };
-  return {
-    ...block,
-    get versions() {
-      return all().versions;
-    },
-    get rowVersions() {
-      return all().indexes;
-    },
-  };
+  return new LazyBlock(layout, timestamps, columns, decode);
+}
+
+/** Returns each row's version. */
+export function versionsByRow({ versions, rowVersions }: Pick<Block, 'versions' | 'rowVersions'>): Version[] {
+  return Array.from(rowVersions, (index) => versions[index]!);
+}
+
+/** Copies made with `...` lack the versions: name each property instead. */
+class LazyBlock implements Block {
+  private decoded: ReturnType<typeof distinctVersions> | undefined;
+
+  constructor(
+    readonly layout: Uint8Array,
+    readonly timestamps: Float64Array,
+    readonly columns: readonly Column[],
+    private readonly decode: () => readonly Version[],
+  ) {}
+
+  get versions() {
+    return this.all().versions;
+  }
+
+  get rowVersions() {
+    return this.all().indexes;
+  }
+
+  private all() {
+    this.decoded ??= distinctVersions(this.decode());
+    return this.decoded;
+  }
 }
 
 /** Returns the distinct versions of a list, ascending, and for each element of the list its index in them. */

@@ -87,43 +87,37 @@ export function blockFromPicked(
   picks: readonly PickedColumns[],
 ): { readonly block: Block; readonly counts: Uint32Array } | undefined {
   const view = viewOf(bytes);
+  // All frames of each pick, and those of them in the wanted range.
   const counts = new Uint32Array(picks.length);
-  const room = new Uint32Array(seriesCount);
+  const rowCounts = new Uint32Array(picks.length);
   let rowCount = 0;
-  let previousMs = -Infinity;
   for (let at = 0; at < bytes.length; ) {
     const number = bytes[at++]!;
-    if (number === WHOLE) return undefined;
     const pick = picks[number & ~OUTSIDE];
-    if (pick === undefined) return undefined;
+    if (number === WHOLE || pick === undefined) return undefined;
     counts[number & ~OUTSIDE]!++;
     if (number >= OUTSIDE) continue;
-    const ms = timestampAt(view, at);
-    if (ms <= previousMs) return undefined;
-    previousMs = ms;
+    rowCounts[number]!++;
     rowCount++;
-    for (const position of pick.positions) room[position]!++;
     at = endOf(bytes, at, pick);
   }
+  const columns = growingColumns(seriesCount, picks, rowCounts, rowCount);
   const timestamps = new Float64Array(rowCount);
-  const columns = Array.from(room, (count) => ({
-    rows: count === rowCount ? undefined : new Uint32Array(count),
-    bits: new Uint32Array(2 * count),
-    length: 0,
-  }));
   let row = 0;
   for (let at = 0; at < bytes.length; ) {
     const number = bytes[at++]!;
     if (number >= OUTSIDE) continue;
     const { positions } = picks[number]!;
     timestamps[row] = timestampAt(view, at);
+    if (row > 0 && timestamps[row]! <= timestamps[row - 1]!) return undefined;
     at += HEAD_BYTES + bytes[at + HEAD_BYTES - 1]!;
     for (let i = 0; i < positions.length; i++, at += 8) {
       const column = columns[positions[i]!]!;
-      if (column.rows !== undefined) column.rows[column.length] = row;
-      column.bits[2 * column.length] = view.getUint32(at, true);
-      column.bits[2 * column.length + 1] = view.getUint32(at + 4, true);
-      column.length++;
+      const { rows, bits, length } = column;
+      if (rows !== undefined) rows[length] = row;
+      bits[2 * length] = view.getUint32(at, true);
+      bits[2 * length + 1] = view.getUint32(at + 4, true);
+      column.length = length + 1;
     }
     row++;
   }
@@ -139,6 +133,33 @@ export function blockFromPicked(
     () => pickedFrames(bytes, picks).frames.map(({ frame }) => frame.version),
   );
   return { block, counts };
+}
+
+/** A column that is being filled. */
+interface GrowingColumn {
+  readonly rows: Uint32Array | undefined;
+  /** Two numbers for each value. */
+  readonly bits: Uint32Array;
+  /** Number of values so far. */
+  length: number;
+}
+
+/** Makes a block's columns without values. Each has room for the rows whose pick includes the column. */
+function growingColumns(
+  seriesCount: number,
+  picks: readonly PickedColumns[],
+  rowCounts: Uint32Array,
+  rowCount: number,
+): GrowingColumn[] {
+  const lengths = new Uint32Array(seriesCount);
+  picks.forEach(({ positions }, pick) => {
+    for (let i = 0; i < positions.length; i++) lengths[positions[i]!]! += rowCounts[pick]!;
+  });
+  return Array.from(lengths, (length) => ({
+    rows: length === rowCount ? undefined : new Uint32Array(length),
+    bits: new Uint32Array(2 * length),
+    length: 0,
+  }));
 }
 
 /** Returns the index just past a frame with picked columns, whose timestamp is at `from`. */

@@ -199,8 +199,21 @@ function writeBigint(writer: BitWriter, value: bigint): void {
   }
 }
 
+/** Versions that were read, and each row's index among them. */
+export interface StoredVersions {
+  readonly count: number;
+  readonly rowVersions: Uint32Array;
+  /**
+   * Builds the versions, in the order in which a chunk stores them ({@link compareStored}). Most readers do
+   * not need them, and a sequence number takes several times as long to build as its parts to read.
+   *
+   * @throws {CorruptChunkError}
+   */
+  build(): Version[];
+}
+
 /**
- * Reads what {@link writeVersions} writes. The versions are in the order in which the chunk stores them.
+ * Reads what {@link writeVersions} writes.
  *
  * @param timestamps the times of the rows
  * @param maxVersions most versions that the chunk may have; checked before allocating
@@ -210,15 +223,18 @@ export function readVersions(
   reader: BitReader,
   timestamps: Float64Array,
   maxVersions: number,
-): { versions: Version[]; rowVersions: Uint32Array } {
+): StoredVersions {
   const rowCount = timestamps.length;
   const count = reader.readUnsigned();
   if (count > maxVersions || (count === 0 && rowCount > 0)) {
     throw new CorruptChunkError(`${count} versions for ${rowCount} rows`);
   }
   const rowVersions = new Uint32Array(rowCount);
-  if (count === 0) return { versions: [], rowVersions };
-  if (count === 1) return { versions: [readOneVersion(reader)], rowVersions };
+  if (count === 0) return { count, rowVersions, build: () => [] };
+  if (count === 1) {
+    const only = readOneVersion(reader);
+    return { count, rowVersions, build: () => [only] };
+  }
   const integers = new Float64Array(rowCount);
   readIntegers(reader, integers, 0, rowCount);
   for (let row = 0; row < rowCount; row++) {
@@ -238,13 +254,17 @@ export function readVersions(
       throw new CorruptChunkError(`arrival time ${arrivals[i]}`);
   }
   const sequences = readSequences(reader, arrivals);
+  return { count, rowVersions, build: () => versionsOf(arrivals, sequences()) };
+}
+
+function versionsOf(arrivals: Float64Array, sequences: readonly bigint[]): Version[] {
   const versions = sequences.map((sequence, i): Version => ({ arrivalMs: arrivals[i]!, sequence }));
-  for (let i = 1; i < count; i++) {
+  for (let i = 1; i < versions.length; i++) {
     if (compareStored(versions[i - 1]!, versions[i]!) >= 0) {
-      throw new CorruptChunkError(`version ${i} of ${count} is not above the one before`);
+      throw new CorruptChunkError(`version ${i} of ${versions.length} is not above the one before`);
     }
   }
-  return { versions, rowVersions };
+  return versions;
 }
 
 function readOneVersion(reader: BitReader): Version {
@@ -258,37 +278,45 @@ export function isIndex(value: number, end: number): boolean {
   return value >= 0 && value < end && Math.floor(value) === value;
 }
 
-function readSequences(reader: BitReader, arrivals: Float64Array): bigint[] {
+/**
+ * Reads the parts of sequence numbers.
+ *
+ * @returns a function that builds the numbers
+ */
+function readSequences(reader: BitReader, arrivals: Float64Array): () => bigint[] {
   const count = arrivals.length;
-  if (reader.read(1) === 0) return new Array(count).fill(readBigint(reader));
+  if (reader.read(1) === 0) {
+    const same = readBigint(reader);
+    return () => new Array(count).fill(same);
+  }
   const scheme = SCHEMES[reader.read(2)];
   if (scheme === undefined) throw new CorruptChunkError('scheme of sequence numbers is unknown');
   const { sizes, clock } = scheme;
-  const sequences: bigint[] = new Array(count).fill(0n);
-  const integers = new Float64Array(count);
+  const parts: { readonly values: Float64Array; readonly unit: bigint }[] = [];
   let unit = 1n;
   for (let part = 0; reader.read(1) === 1; part++) {
     if (part === MAX_PARTS) throw new CorruptChunkError(`sequence numbers of more than ${MAX_PARTS} parts`);
     const size = sizes[Math.min(part, sizes.length - 1)]!;
     const limit = Number(size);
-    readIntegers(reader, integers, 0, count);
+    const values = new Float64Array(count);
+    readIntegers(reader, values, 0, count);
     for (let i = 0; i < count; i++) {
-      const value = integers[i]! + (clock?.part === part ? clock.expected(arrivals[i]!) : 0);
-      if (!isIndex(value, limit))
-        throw new CorruptChunkError(`part ${part} of a sequence number is ${value}`);
-      sequences[i] = sequences[i]! + BigInt(value) * unit;
+      if (clock?.part === part) values[i]! += clock.expected(arrivals[i]!);
+      if (!isIndex(values[i]!, limit))
+        throw new CorruptChunkError(`part ${part} of a sequence number is ${values[i]}`);
     }
+    parts.push({ values, unit });
     unit *= size;
   }
   const rest = readBigint(reader) * unit;
-  for (let i = 0; i < count; i++) {
-    const sequence = sequences[i]! + rest;
-    if (sequence >> BigInt(MAX_SEQUENCE_BITS) !== 0n) {
-      throw new CorruptChunkError(`sequence number has more than ${MAX_SEQUENCE_BITS} bits`);
-    }
-    sequences[i] = sequence;
-  }
-  return sequences;
+  return () =>
+    Array.from({ length: count }, (_, i) => {
+      let sequence = rest;
+      for (const { values, unit } of parts) sequence += BigInt(values[i]!) * unit;
+      if (sequence >> BigInt(MAX_SEQUENCE_BITS) !== 0n)
+        throw new CorruptChunkError(`sequence number has more than ${MAX_SEQUENCE_BITS} bits`);
+      return sequence;
+    });
 }
 
 /** Most parts of a sequence number: 448 bits in the smallest parts, of ten decimal digits. */

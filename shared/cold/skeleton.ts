@@ -51,7 +51,8 @@ export function decodeRowSets(bytes: Uint8Array): RowSets {
 /** Encodes everything of a block except its values. */
 export function encodeSkeleton(block: Block): Uint8Array {
   const columns = hasOwnVersions(block) ? block.columns.map(withZeros) : rowSetsOf(block).columns;
-  return encodeChunk({ ...block, columns });
+  const { layout, timestamps, versions, rowVersions } = block;
+  return encodeChunk({ layout, timestamps, versions, rowVersions, columns });
 }
 
 /**

@@ -14,7 +14,7 @@ import { LEFT_BELIEVED_MS, MARK_OF_THIS_NODE, NOW } from './mark-script';
  *            number of its lists
  *            cost of a frame; additional cost of a frame in the wanted range
  *            number of its picks
- *            for each pick: the layout's 16 bytes; the wanted columns, ascending numbers from 0 separated by spaces
+ *            for each pick: the layout's id in hexadecimal; the wanted columns, ascending numbers from 0 separated by spaces
  *            for each list: its window's start, ms; how many of its frames the reader has cached
  * Returns  1 if the mark is this primary's, else 0
  *          loss, or false
@@ -73,6 +73,10 @@ local function columnsOf(text)
   return columns
 end
 
+local function bytesOf(hex)
+  return (string.gsub(hex, '..', function(pair) return char(tonumber(pair, 16)) end))
+end
+
 local function plain(frame, at, columns, out)
   for i = 1, #columns do
     local from = at + 8 * columns[i]
@@ -119,7 +123,7 @@ while key <= #KEYS do
   found[groupAt + 1] = redis.call('SMEMBERS', KEYS[key])
   local numbers, outside, wanted = {}, {}, {}
   for i = 1, picks do
-    local layout = ARGV[arg + 4 + 2 * i]
+    local layout = bytesOf(ARGV[arg + 4 + 2 * i])
     numbers[layout], outside[layout] = char(i - 1), char(127 + i)
     wanted[layout] = columnsOf(ARGV[arg + 5 + 2 * i])
   end

@@ -12,9 +12,9 @@ import {
 import { gather } from '../model/block-layout';
 import { type Id, idText } from '../model/id';
 import { type Layout, unionLayout } from '../model/layout';
-import { pickSeries } from '../model/layout-block';
+import { pickSeries, placesOf } from '../model/layout-block';
 import { type GroupId, type PartitionRef, windowStartMs } from '../model/placement';
-import type { ColumnPlaces, LocatedBlock, Selection, TimeRange } from '../model/selection';
+import type { LocatedBlock, Selection, TimeRange } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
 import type { ColumnPick, LeftWindows } from './frame-reader';
 import type { HotTier } from './hot-tier';
@@ -91,7 +91,8 @@ export async function readHot(
       .filter((start) => start < range.toMs && start > range.fromMs - longestWindowMs)
       .map((windowStart) => ({ ref, group, windowStart, frames: frames.get(windowStart) }));
   });
-  const blocks = await mapLimited(windows.flat(), PARALLEL, async ({ ref, group, windowStart, frames }) => {
+  const all = windows.flat();
+  const blocks = await mapLimited(all, PARALLEL, async ({ ref, group, windowStart, frames }) => {
     const found = frames ?? (await hot.reader.allFrames(ref, group, windowStart));
     if (found.picked.length === 0) return undefined;
     const findLayout = async (id: Id) =>
@@ -100,20 +101,17 @@ export async function readHot(
     const place = hot.space.keyOf(ref, group, windowStart);
     return block && { place, bytes: found.frameBytes, samples, block };
   });
+  const read = { blocks: blocks.filter((block) => block !== undefined), marks, left: lefts, waitedMs };
+  const later = all.filter(({ frames }) => frames === undefined);
+  if (later.length === 0) return read;
   // Frames that needed a second command may have been lost between the two. Inspect their marks again.
-  const later = windows.flat().filter(({ frames }) => frames === undefined);
   for (const { ref, windowStart } of later) lefts.push({ ref, beforeMs: -Infinity, starts: [windowStart] });
   const askedTwice = new Map(later.map(({ ref }) => [ref.partition, ref]));
   const after = await mapLimited([...askedTwice.values()], PARALLEL, async (ref) => ({
     ref,
     ...(await hot.marks.inspect(ref)),
   }));
-  return {
-    blocks: blocks.filter((block) => block !== undefined),
-    marks: [...marks, ...after],
-    left: lefts,
-    waitedMs,
-  };
+  return { ...read, marks: [...marks, ...after] };
 }
 
 /** The columns of a layout that a read wants, and their positions in its result. */
@@ -143,7 +141,9 @@ function picksOf({ layouts, places, wanted }: Selection): Picks {
   // If there are more layouts, it does not matter which of them are picked. Frames of the others are read
   // whole.
   const last = picks.slice(-MAX_PICKS);
-  return { picks: last, picksKey: [wanted.id, ...last.map(({ id }) => id)].join(' ') };
+  let picksKey = wanted.id;
+  for (const { id } of last) picksKey += ` ${id}`;
+  return { picks: last, picksKey };
 }
 
 /**
@@ -187,21 +187,6 @@ function nonEmpty(block: Block): Block | undefined {
  */
 function samplesOf(counts: Uint32Array, picks: readonly WantedColumns[]): number {
   return picks.reduce((sum, { seriesCount }, i) => sum + counts[i]! * seriesCount, 0);
-}
-
-/** Finds the columns of `layout` that have wanted series, ascending, and the column of each in `wanted`. */
-function placesOf({ columns, series }: Layout, wanted: Layout): ColumnPlaces {
-  const found: [column: number, position: number][] = [];
-  for (const [key, position] of wanted.columns) {
-    const column = columns.get(key);
-    if (column !== undefined) found.push([column, position]);
-  }
-  found.sort(([a], [b]) => a - b);
-  return {
-    columns: Uint32Array.from(found, ([column]) => column),
-    positions: Uint32Array.from(found, ([, position]) => position),
-    seriesCount: series.length,
-  };
 }
 
 /** Returns the share of the time of windows, up to now, that a range covers, at most 1. */

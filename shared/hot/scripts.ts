@@ -31,7 +31,7 @@ interface Scripts {
   markPartition(keys: number, ...args: string[]): Promise<number>;
   surveyPartitions(keys: number, ...args: (string | number)[]): Promise<string>;
   inspectPartition(keys: number, ...args: string[]): Promise<[number, ...(string | null)[]]>;
-  readGroupsBuffer(keys: number, ...args: (string | number | Buffer)[]): Promise<GroupsReply>;
+  readGroupsBuffer(keys: number, ...args: (string | number)[]): Promise<GroupsReply>;
 }
 
 /** A client with the commands of {@link defineScripts}. */

@@ -1,6 +1,7 @@
 import { type Block, type ChunkReader, joinBlocks, LEFT_OUT, mergeBlocks, relayout } from '../codec';
 import { inLayout } from './block-layout';
 import { type Layout, unionLayout } from './layout';
+import type { ColumnPlaces } from './selection';
 
 /** A block, and the layout that says which series its columns are. */
 export interface LayoutBlock {
@@ -22,21 +23,44 @@ export function pickSeries({ block, layout }: LayoutBlock, wanted: Layout): Bloc
   return positions && relayout(block, wanted.idBytes, wanted.series.length, positions);
 }
 
-/** Picks series from a chunk, like {@link pickSeries}. Decodes only the wanted series if they are few. */
-export function pickFromChunk(chunk: ChunkReader, layout: Layout, wanted: Layout): Block | undefined {
-  if (layout.id === wanted.id) return chunk.block();
-  if (wanted.series.length > MAX_SINGLE_SERIES) {
-    const positions = positionsOf(layout, wanted);
-    return positions && relayout(chunk.block(), wanted.idBytes, wanted.series.length, positions);
+/**
+ * Picks series from a chunk, like {@link pickSeries}. Decodes only the wanted series if they are few.
+ *
+ * @param places the wanted columns of the chunk's layout
+ */
+export function pickFromChunk(
+  chunk: ChunkReader,
+  { columns, positions }: ColumnPlaces,
+  wanted: Layout,
+): Block | undefined {
+  if (columns.length === 0) return undefined;
+  const seriesCount = wanted.series.length;
+  if (columns.length <= MAX_SINGLE_SERIES) {
+    const blocks: Block[] = [];
+    for (let i = 0; i < columns.length; i++)
+      blocks.push(
+        relayout(chunk.series(columns[i]!), wanted.idBytes, seriesCount, positions.subarray(i, i + 1)),
+      );
+    return mergeAll(blocks);
   }
-  const blocks: Block[] = [];
-  for (const [key, column] of wanted.columns) {
-    const index = layout.columns.get(key);
-    if (index === undefined) continue;
-    const single = chunk.series(index);
-    blocks.push(relayout(single, wanted.idBytes, wanted.series.length, Uint32Array.of(column)));
+  const places = new Uint32Array(chunk.seriesCount).fill(LEFT_OUT);
+  for (let i = 0; i < columns.length; i++) places[columns[i]!] = positions[i]!;
+  return relayout(chunk.block(), wanted.idBytes, seriesCount, places);
+}
+
+/** Finds the wanted columns of `layout`, ascending, and each one's column in `wanted`. */
+export function placesOf({ columns, series }: Layout, wanted: Layout): ColumnPlaces {
+  const found: [column: number, position: number][] = [];
+  for (const [key, position] of wanted.columns) {
+    const column = columns.get(key);
+    if (column !== undefined) found.push([column, position]);
   }
-  return mergeAll(blocks);
+  found.sort(([a], [b]) => a - b);
+  return {
+    columns: Uint32Array.from(found, ([column]) => column),
+    positions: Uint32Array.from(found, ([, position]) => position),
+    seriesCount: series.length,
+  };
 }
 
 /** Returns the column in `wanted` of each column of `layout`; undefined if they have no series in common. */

@@ -51,27 +51,37 @@ export function layoutOf(series: Iterable<Labels>): Layout {
  * @param seriesOf returns the series of the layout, in order
  */
 export function lazyLayout(id: Id, seriesOf: () => readonly Labels[]): Layout {
-  let idBytes: Buffer | undefined;
-  let series: readonly Labels[] | undefined;
-  let columns: ReadonlyMap<string, number> | undefined;
-  return {
-    id,
-    get idBytes() {
-      idBytes ??= Buffer.from(id, 'base64url');
-      return idBytes;
-    },
-    get bytes() {
-      return encodeLayout(this.series.map((labels) => ({ labels })));
-    },
-    get series() {
-      series ??= seriesOf();
-      return series;
-    },
-    get columns() {
-      columns ??= new Map(this.series.map((labels, i) => [labelsKey(labels), i]));
-      return columns;
-    },
-  };
+  return new LazyLayout(id, seriesOf);
+}
+
+class LazyLayout implements Layout {
+  private ownBytes: Buffer | undefined;
+  private ownSeries: readonly Labels[] | undefined;
+  private ownColumns: ReadonlyMap<string, number> | undefined;
+
+  constructor(
+    readonly id: Id,
+    private readonly seriesOf: () => readonly Labels[],
+  ) {}
+
+  get idBytes() {
+    this.ownBytes ??= Buffer.from(this.id, 'base64url');
+    return this.ownBytes;
+  }
+
+  get bytes() {
+    return encodeLayout(this.series.map((labels) => ({ labels })));
+  }
+
+  get series() {
+    this.ownSeries ??= this.seriesOf();
+    return this.ownSeries;
+  }
+
+  get columns() {
+    this.ownColumns ??= new Map(this.series.map((labels, i) => [labelsKey(labels), i]));
+    return this.ownColumns;
+  }
 }
 
 /** Compares two series in the order of layouts. */

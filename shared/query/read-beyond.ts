@@ -54,6 +54,7 @@ export async function readBeyond(
   days: readonly DayPlan[],
   fromMemory: readonly LocatedBlock[],
 ): Promise<Fetched> {
+  if (days.length === 0) return {};
   const notes = { ...read, partitionOn: (day: Day) => partitionOn(read, day) };
   return readRounds((asks) => fetchRound(read, asks), notes, factsOf(read, days, fromMemory));
 }

@@ -64,9 +64,8 @@ export function contextsOf(dependencies: ReadDependencies, tenant: Tenant, asked
   const { homes } = asked;
   // Do not use rollups if there are several homes, because the rollups of each may have a part of the same
   // hour.
-  const each = homes.length === 1 ? asked : { ...asked, steps: undefined };
-  const maxSamples = asked.steps?.maxSamples ?? Infinity;
-  return homes.map((home) => ({ ...contextOf(dependencies, tenant, home, each), maxSamples }));
+  const steps = homes.length === 1 ? asked.steps : undefined;
+  return homes.map((home) => contextOf(dependencies, tenant, home, asked, steps));
 }
 
 function contextOf(
@@ -74,8 +73,9 @@ function contextOf(
   tenant: Tenant,
   { id: homeId, groups, layouts, places }: Home,
   asked: SourceRead,
-): Omit<ReadContext, 'maxSamples'> {
-  const { wanted, range: whole, deletions, windowLengthsMs, steps, beyondMemory = (work) => work() } = asked;
+  steps: ReadSteps | undefined,
+): ReadContext {
+  const { wanted, range: whole, deletions, windowLengthsMs, beyondMemory = (work) => work() } = asked;
   // Clients may ask from time 0. Skip the days before the source's first sample.
   const fromMs = Math.min(Math.max(whole.fromMs, asked.firstMs), whole.toMs);
   const range = { fromMs, toMs: whole.toMs };
@@ -92,6 +92,7 @@ function contextOf(
     expect: asked.expect,
     wholeRange: whole,
     steps,
+    maxSamples: asked.steps?.maxSamples ?? Infinity,
     windowLengthsMs,
     longestWindowMs: windowLengthsMs.at(-1) ?? 0,
     days: planDays(range, windowLengthsMs),

@@ -91,14 +91,14 @@ export async function readSeries(
   range: TimeRange,
   known: SourceCatalogue,
   allowsMissing = false,
-): Promise<Reading> {
+): Promise<Omit<Reading, 'block'> & { readonly block: Pick<Block, 'timestamps' | 'columns'> }> {
   const wanted = layoutOf(series);
   const whereabouts = whereaboutsIn(known, sourceIdOf(tenant.id, source), wanted);
   const asked = { wanted, range, deletions: known.deletions, ...whereabouts };
   const reading = await readLayout(dependencies, tenant, asked, allowsMissing);
-  const { block } = reading;
-  const columns = series.map((labels) => block.columns[wanted.columns.get(labelsKey(labels))!]!);
-  return { ...reading, block: { ...block, columns } };
+  const { timestamps, columns } = reading.block;
+  const inOrder = series.map((labels) => columns[wanted.columns.get(labelsKey(labels))!]!);
+  return { ...reading, block: { timestamps, columns: inOrder } };
 }
 
 /**
@@ -197,7 +197,10 @@ async function missingSince(
   { losses, imports, tenant, selection: { range }, maxSampleAgeMs }: ReadContext,
   marks: readonly PartitionMark[],
 ): Promise<number | undefined> {
-  const since = await mapLimited(marks, PARALLEL, ({ ref, ...mark }) => losses.missingSince(ref, mark));
+  // Nearly every partition has its primary's own mark, with the empty text as its loss: nothing is missing.
+  const doubtful = marks.filter(({ isWhole, loss }) => !isWhole || loss !== '');
+  if (doubtful.length === 0) return undefined;
+  const since = await mapLimited(doubtful, PARALLEL, ({ ref, ...mark }) => losses.missingSince(ref, mark));
   const all = since.filter((ms) => ms !== undefined);
   if (all.length === 0) return undefined;
   // Read only if memory lacks samples. Matters because imported samples may be of any age.

@@ -13,13 +13,18 @@ const NOTHING_READ: Reading['tiers'] = {
   cold: { durationMs: 0, samples: 0, places: [] },
 };
 
+interface AskedSource {
+  readonly sourceId: Id;
+  readonly asked: SourceRead;
+}
+
 /**
  * Reads series of a tenant's sources. Concurrent reads of the same source and range are combined into one
  * read of all their series: a tenant's rules, and the selectors of a query, often want different metrics of
  * the same sources.
  */
 export class SourceReads {
-  private readonly together = new Batches<SourceRead, Reading>();
+  private readonly together = new Batches<AskedSource, Promise<Reading>>();
 
   constructor(
     private readonly dependencies: ReadDependencies,
@@ -30,18 +35,43 @@ export class SourceReads {
    * Reads series: see {@link readLayout}. Combined reads share a result. Only the first one's `tiers` has
    * figures, so that sums count them once.
    */
-  read(sourceId: Id, asked: SourceRead, allowsMissing = false): Promise<Reading> {
+  async read(sourceId: Id, asked: SourceRead, allowsMissing = false): Promise<Reading> {
     // Do not combine reads in steps: grains of rollups are by column, and cannot be picked by series.
-    if (asked.steps !== undefined) return readLayout(this.dependencies, this.tenant, asked, allowsMissing);
+    if (asked.steps !== undefined) return this.readOne(asked, allowsMissing);
     const { range } = asked;
-    const key = `${range.fromMs} ${range.toMs} ${allowsMissing} ${sourceId}`;
-    return this.together.add(key, asked, (all) => this.readAll(all, allowsMissing));
+    const key = `${range.fromMs} ${range.toMs} ${allowsMissing}`;
+    return this.together.add(key, { sourceId, asked }, async (all) => this.readSources(all, allowsMissing));
+  }
+
+  private readOne(asked: SourceRead, allowsMissing: boolean): Promise<Reading> {
+    return readLayout(this.dependencies, this.tenant, asked, allowsMissing);
+  }
+
+  /** Reads sources of one range. The result of each request is a promise of its own, so that it fails alone. */
+  private readSources(all: readonly AskedSource[], allowsMissing: boolean): Promise<Reading>[] {
+    const bySource = Map.groupBy(all, ({ sourceId }) => sourceId);
+    // Nearly always each source is requested once.
+    if (bySource.size === all.length) return all.map(({ asked }) => this.readOne(asked, allowsMissing));
+    const combined = new Map(
+      Array.from(bySource, ([sourceId, own]) => [
+        sourceId,
+        this.readCombined(
+          own.map(({ asked }) => asked),
+          allowsMissing,
+        ),
+      ]),
+    );
+    return all.map(async ({ sourceId, asked }) => (await combined.get(sourceId)!).get(asked)!);
   }
 
   /**
-   * Reads the series of combined requests. Only requests with the same deletions of the source are combined.
+   * Reads the series of combined requests for a source. Only requests with the same deletions of the source
+   * are combined.
    */
-  private async readAll(all: readonly SourceRead[], allowsMissing: boolean): Promise<Reading[]> {
+  private async readCombined(
+    all: readonly SourceRead[],
+    allowsMissing: boolean,
+  ): Promise<Map<SourceRead, Reading>> {
     const readings = new Map<SourceRead, Reading>();
     await Promise.all(
       [...Map.groupBy(all, ({ deletions }) => deletions).values()].map(async (same) => {
@@ -56,14 +86,14 @@ export class SourceReads {
           beyondMemory: anyLimiter(bounds),
           expect,
         };
-        const whole = await readLayout(this.dependencies, this.tenant, asked, allowsMissing);
+        const whole = await this.readOne(asked, allowsMissing);
         same.forEach((each, i) => {
           const block = pickSeries({ block: whole.block, layout: union }, each.wanted)!;
           readings.set(each, { ...whole, block, tiers: i === 0 ? whole.tiers : NOTHING_READ });
         });
       }),
     );
-    return all.map((each) => readings.get(each)!);
+    return readings;
   }
 }
 

@@ -1,7 +1,7 @@
 import { openChunk } from '../codec';
 import { type Id, idText } from '../model/id';
 import type { Layout } from '../model/layout';
-import { pickFromChunk } from '../model/layout-block';
+import { pickFromChunk, placesOf } from '../model/layout-block';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
 import type { LocatedBlock, Selection } from '../model/selection';
 import { type Limiter, mapLimited } from '../platform/concurrency';
@@ -36,7 +36,7 @@ const PARALLEL = 16;
 export async function readWarm(
   warm: WarmTier,
   days: readonly WarmDay[],
-  { wanted, groups }: Pick<Selection, 'wanted' | 'groups'>,
+  { wanted, groups, places }: Pick<Selection, 'wanted' | 'groups' | 'places'>,
   limit: Limiter,
   layoutOf: (group: GroupId, id: Id) => Promise<Layout>,
 ): Promise<LocatedBlock[]> {
@@ -54,7 +54,7 @@ export async function readWarm(
     return mapLimited([...items.entries()], PARALLEL, async ([i, item]) => {
       const seen = known[i];
       if (seen !== undefined) return located(item, seen);
-      const picked = await pickWanted(item, wanted, (id) => layoutOf(group, id));
+      const picked = await pickWanted(item, wanted, places, (id) => layoutOf(group, id));
       warm.memo.picked.set(keyOf(item), picked);
       return located(item, picked);
     });
@@ -80,9 +80,13 @@ async function itemsOf(
 async function pickWanted(
   { chunk: bytes }: WarmItem,
   wanted: Layout,
+  places: Selection['places'],
   layoutOf: (id: Id) => Promise<Layout>,
 ): Promise<PickedChunk> {
   const chunk = openChunk(bytes);
-  const layout = await layoutOf(idText(chunk.layout));
-  return { block: pickFromChunk(chunk, layout, wanted), samples: chunk.sampleCount };
+  const samples = chunk.sampleCount;
+  const id = idText(chunk.layout);
+  if (id === wanted.id) return { block: chunk.block(), samples };
+  const own = places?.get(id) ?? placesOf(await layoutOf(id), wanted);
+  return { block: pickFromChunk(chunk, own, wanted), samples };
 }

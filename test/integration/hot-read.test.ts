@@ -135,7 +135,9 @@ describe('a read of memory', () => {
   const plain = (whole: Block | undefined) => {
     if (whole === undefined) return undefined;
     const block = sliceBlock(whole, range.fromMs, range.toMs);
-    return block.timestamps.length === 0 ? undefined : { ...block, layout: [...block.layout] };
+    const { timestamps, versions, rowVersions, columns } = block;
+    if (timestamps.length === 0) return undefined;
+    return { layout: [...block.layout], timestamps, versions, rowVersions, columns };
   };
 
   test('gives the wanted columns of whole frames, of several groups in one call', async () => {
