@@ -7,7 +7,8 @@ import type { CountedUse } from './names';
 /** Bytes in a put unit, by which Kinesis bills records. */
 export const STREAM_UNIT_BYTES = 25_000;
 const WRITE_UNIT_BYTES = 1024;
-const READ_UNIT_BYTES = 4096;
+/** Size of a read unit of DynamoDB, for consistent reads, in bytes. */
+export const READ_UNIT_BYTES = 4096;
 
 export type StoreUnit = Exclude<CountedUse, 'FunctionMbMs'>;
 

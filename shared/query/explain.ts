@@ -2,7 +2,7 @@ import { PRICE } from '../cost/prices';
 import { DAY_MS } from '../model/duration';
 import { matchersText } from '../model/matcher';
 import { TIERS, type Tier } from '../model/tier';
-import type { StoreUnit } from '../platform/units';
+import { READ_UNIT_BYTES, type StoreUnit } from '../platform/units';
 import type { AllowedRollups } from '../promql/plan';
 import type { ExplainedRead, Explanation } from './explanation';
 import type { SelectorReading } from './tier-samples';
@@ -25,8 +25,12 @@ export function explain(
     memoryCalls: used.get('RedisCalls') ?? 0,
     readUnits,
     objectGets,
-    dollars: readUnits * PRICE.warmReadUnit + objectGets * PRICE.objectGet,
+    dollars: dollarsOf(readUnits, objectGets),
   };
+}
+
+function dollarsOf(readUnits: number, objectGets: number): number {
+  return readUnits * PRICE.warmReadUnit + objectGets * PRICE.objectGet;
 }
 
 function explained(
@@ -35,8 +39,11 @@ function explained(
 ): ExplainedRead {
   const ofTier = (tier: Tier) => {
     const { samples, places } = tiers[tier];
-    return { samples, places: places.length, bytes: places.reduce((sum, { bytes }) => sum + bytes, 0) };
+    const bytes = places.reduce((sum, { bytes }) => sum + bytes, 0);
+    return { samples, places: places.length, bytes, why: whyTier(tier, places.length > 0, rounds) };
   };
+  const readUnits = tiers.warm.places.reduce((sum, { bytes }) => sum + Math.ceil(bytes / READ_UNIT_BYTES), 0);
+  const objectGets = tiers.cold.places.length;
   return {
     selector: matchersText(matchers),
     from: range.fromMs / 1000,
@@ -47,7 +54,23 @@ function explained(
     rounds,
     rollupDays: rolledDays,
     tiers: Object.fromEntries(TIERS.map((tier) => [tier, ofTier(tier)])) as ExplainedRead['tiers'],
+    readUnits,
+    objectGets,
+    dollars: dollarsOf(readUnits, objectGets),
   };
+}
+
+/**
+ * Tells why a tier was read, or not.
+ *
+ * @param rounds rounds behind memory; 0 when memory had everything
+ */
+function whyTier(tier: Tier, hasPlaces: boolean, rounds: number): string {
+  if (tier === 'hot')
+    return hasPlaces ? 'memory is always asked first' : 'memory has no samples of the range';
+  if (rounds === 0) return 'not asked: nothing of the range has left memory';
+  if (tier === 'warm') return hasPlaces ? 'windows have left memory' : 'no window is in the warm table';
+  return hasPlaces ? 'days are archived' : 'no day of the series is archived';
 }
 
 function whyOf(isGrains: boolean, lengthMs: number, allowed: AllowedRollups | undefined): string {

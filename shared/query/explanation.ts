@@ -14,9 +14,24 @@ export interface ExplainedRead {
   readonly rounds: number;
   /** Number of days read from rollups, summed over all sources. */
   readonly rollupDays: number;
-  readonly tiers: Readonly<
-    Record<Tier, { readonly samples: number; readonly places: number; readonly bytes: number }>
-  >;
+  readonly tiers: Readonly<Record<Tier, ExplainedTier>>;
+  /**
+   * What the items and byte ranges of this selector cost when it is read alone and nothing is cached. The
+   * whole query can cost less: selectors share requests, and an instance caches items.
+   */
+  readonly readUnits: number;
+  readonly objectGets: number;
+  readonly dollars: number;
+}
+
+/** What a selector read from one tier. */
+export interface ExplainedTier {
+  readonly samples: number;
+  /** Number of windows in memory, of items in the warm table, or of byte ranges in the archive. */
+  readonly places: number;
+  readonly bytes: number;
+  /** Why the tier was read, or not. */
+  readonly why: string;
 }
 
 /** The field `explain` of a query's answer. */

@@ -14,7 +14,11 @@ const reading: SelectorReading = {
   rounds: 2,
   tiers: {
     hot: nothing,
-    warm: nothing,
+    warm: {
+      ...nothing,
+      samples: 7,
+      places: [4096, 4097].map((bytes) => ({ ...place, tier: 'warm' as const, bytes })),
+    },
     cold: { durationMs: 1, samples: 80, places: [1000, 24].map((bytes) => ({ ...place, bytes })) },
   },
 };
@@ -32,10 +36,14 @@ test('the explanation has what each selector read from each tier, and what the q
         ...{ selector: '{job="shop"}', from: 0, to: 345_600, series: 2, rounds: 2, rollupDays: 0 },
         ...{ read: 'samples', why: 'max_source_resolution allows no stored rollup' },
         tiers: {
-          hot: { samples: 0, places: 0, bytes: 0 },
-          warm: { samples: 0, places: 0, bytes: 0 },
-          cold: { samples: 80, places: 2, bytes: 1024 },
+          hot: { samples: 0, places: 0, bytes: 0, why: 'memory has no samples of the range' },
+          warm: { samples: 7, places: 2, bytes: 8193, why: 'windows have left memory' },
+          cold: { samples: 80, places: 2, bytes: 1024, why: 'days are archived' },
         },
+        // One unit for 4,096 bytes, two for 4,097.
+        readUnits: 3,
+        objectGets: 2,
+        dollars: expect.closeTo(1.175e-6, 12),
       },
     ],
     memoryCalls: 1,
@@ -44,6 +52,14 @@ test('the explanation has what each selector read from each tier, and what the q
     // 8 read units at $0.125 and 2 requests at $0.40 a million.
     dollars: expect.closeTo(1.8e-6, 12),
   });
+});
+
+test('tiers behind memory are not asked when nothing has left it', () => {
+  const tiers = { ...reading.tiers, warm: nothing, cold: nothing };
+  const [read] = explain([{ ...reading, tiers, rounds: 0 }], undefined, new Map()).reads;
+  const why = 'not asked: nothing of the range has left memory';
+  expect(read!.tiers).toMatchObject({ warm: { why }, cold: { why } });
+  expect(read).toMatchObject({ readUnits: 0, objectGets: 0, dollars: 0 });
 });
 
 test.each([

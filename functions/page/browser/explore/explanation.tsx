@@ -41,16 +41,21 @@ export function Explanation({ api, query, asTable, span, utc }: ExplanationProps
       {typeof shown === 'string' && <p role="status">{shown}</p>}
       {typeof shown === 'object' && (
         <ul aria-label={`What ${query} reads`}>
-          {shown.reads.map(({ selector, from, to, series, read, why, rounds, rollupDays, tiers }, i) => (
-            <li key={`${i} ${selector}`}>
-              <code>{selector}</code>, {formatTime(from, utc)} to {formatTime(to, utc)}:{' '}
-              {counted(series, 'series', 'series')}, {read} ({why}), {counted(rollupDays, 'day')} of rollups,{' '}
-              {counted(rounds, 'round')} behind memory;{' '}
-              {TIERS.map(
-                (tier) => `${tier} ${tiers[tier].samples} samples in ${tiers[tier].bytes} bytes`,
-              ).join(', ')}
-            </li>
-          ))}
+          {shown.reads.map(
+            ({ selector, from, to, series, read, why, rounds, rollupDays, tiers, ...cost }, i) => (
+              <li key={`${i} ${selector}`}>
+                <code>{selector}</code>, {formatTime(from, utc)} to {formatTime(to, utc)}:{' '}
+                {counted(series, 'series', 'series')}, {read} ({why}), {counted(rollupDays, 'day')} of
+                rollups, {counted(rounds, 'round')} behind memory;{' '}
+                {TIERS.map(
+                  (tier) =>
+                    `${tier} ${tiers[tier].samples} samples in ${tiers[tier].bytes} bytes (${tiers[tier].why})`,
+                ).join(', ')}
+                ; alone {counted(cost.readUnits, 'read unit')} and {counted(cost.objectGets, 'request')} of
+                S3: ${Number(cost.dollars.toPrecision(2))}
+              </li>
+            ),
+          )}
           <li>
             {counted(shown.memoryCalls, 'call')} of memory, {counted(shown.readUnits, 'read unit')},{' '}
             {counted(shown.objectGets, 'request')} of S3: ${Number(shown.dollars.toPrecision(2))}
