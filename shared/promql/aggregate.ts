@@ -236,9 +236,9 @@ export function selectTop(
       const k = Math.trunc(params[step]!);
       if (k < 1) continue;
       const at = (row: number) => values[row * steps + step]!;
-      let best = Array.from(rows).filter((row) => present[row * steps + step] === 1);
-      best.sort((a, b) => (isBetter(at(a), at(b)) ? -1 : isBetter(at(b), at(a)) ? 1 : 0));
-      best = best.slice(0, k);
+      const found: number[] = [];
+      for (let i = 0; i < rows.length; i++) if (present[rows[i]! * steps + step] === 1) found.push(rows[i]!);
+      const best = bestOf(found, k, (a, b) => isBetter(at(a), at(b)));
       for (const row of best) kept[row * steps + step] = 1;
       if (steps === 1) order.push(...best);
     }
@@ -285,6 +285,30 @@ export function countValues(label: string, by: Grouped, input: Vectors, budget: 
       output.present[row * steps + step] = 1;
     }
   return output;
+}
+
+/**
+ * Returns the best `k` rows, the best first. Among equal rows, the earlier ones come first.
+ *
+ * @param isBetter whether row `a` is better than row `b`
+ */
+function bestOf(rows: number[], k: number, isBetter: (a: number, b: number) => boolean): number[] {
+  // To keep many rows in order costs more than to sort all once.
+  if (4 * k > rows.length)
+    return rows.sort((a, b) => (isBetter(a, b) ? -1 : isBetter(b, a) ? 1 : 0)).slice(0, k);
+  const best: number[] = [];
+  for (const row of rows) {
+    if (best.length === k && !isBetter(row, best[k - 1]!)) continue;
+    let [first, end] = [0, best.length];
+    while (first < end) {
+      const middle = (first + end) >> 1;
+      if (isBetter(row, best[middle]!)) end = middle;
+      else first = middle + 1;
+    }
+    best.splice(first, 0, row);
+    if (best.length > k) best.pop();
+  }
+  return best;
 }
 
 /** Sorts an instant vector by value, NaN last. */
