@@ -256,7 +256,7 @@ describe('a read of memory', () => {
       const source = sourceOf.host(`many${i}`);
       const layout = layoutOf(Array.from({ length: 3 }, (_, m) => metricOf(source, `m${m}`)));
       // The first group alone has more frames than a call may look at.
-      const frames = Array.from({ length: i === 0 ? 20_001 : 5_000 }, (_, n) =>
+      const frames = Array.from({ length: i === 0 ? 24_001 : 6_000 }, (_, n) =>
         encodeFrame({
           layout: layout.idBytes,
           timestamp: range.fromMs + n,
