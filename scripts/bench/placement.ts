@@ -16,7 +16,10 @@ export interface PlacementOptions {
 }
 
 interface Row {
-  /** `born`: 8 partitions per tenant; `advised`: the numbers that `ops tenants advise` recommends. */
+  /**
+   * The number of partitions of each tenant. `born`: 8, as a new tenant has; `advised`: as `ops tenants
+   * advise` recommends.
+   */
   readonly partitions: 'born' | 'advised';
   readonly partitionCount: number;
   readonly over: 'stream shards' | 'cache shards';

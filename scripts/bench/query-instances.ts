@@ -130,7 +130,7 @@ export class QueryInstances {
     return { ...answers[0]!, cpuMs, ...(await this.passed()) };
   }
 
-  /** Returns what the instances asked of AWS since the last call. */
+  /** Returns the requests that the instances made to AWS since the last call. */
   private passed(): Promise<Passed> {
     return this.keeper.ask<Passed>({ isKeeping: false } satisfies Keeping);
   }
@@ -231,7 +231,7 @@ export class QueryInstances {
     const beganMs = performance.now();
     const { response, body } = await this.fetch(i, path, apiKey);
     const totalMs = performance.now() - beganMs;
-    // An empty answer would look fast.
+    // Refuse an empty answer, which would look fast.
     if (response.statusCode !== 200 || body.length < 200)
       throw new Error(`${path.slice(0, 200)}: ${response.statusCode} ${body.toString().slice(0, 500)}`);
     const asked = JSON.parse(response.headers[ASKED_HEADER] as string) as Asked;

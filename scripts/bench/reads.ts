@@ -107,11 +107,11 @@ export const history = bench({
 interface ReadOptions {
   readonly clients: number;
   readonly seconds: number;
-  /** Mean pause in ms. */
+  /** Mean pause of a client between two queries, in ms. */
   readonly pause: number;
-  /** Samples per second. */
+  /** Samples per second that are ingested during the second measurement. */
   readonly ingest: number;
-  /** Delay in ms. */
+  /** Delay of each store's answer, in ms. */
   readonly hold?: number;
   readonly cpuProf: string | undefined;
 }

@@ -211,7 +211,7 @@ class Run {
         await kinds[kind]();
         times[kind].push(performance.now() - startedMs);
       }
-      // A tenant sends requests only now and then.
+      // Wait, because a real tenant pauses between two requests.
       await sleep(20);
     };
     const sendBeside = async (times: ReturnType<typeof timesOf>) => {

@@ -7,7 +7,7 @@ import { count } from './frame/options';
 import { textOf } from './frame/report';
 
 interface Delays {
-  /** Delay from one window's length after the first write, in min. */
+  /** Shortest delay, in min, counted from one window's length after the first write. */
   readonly leastMin: number;
   readonly spreadMin: number;
 }

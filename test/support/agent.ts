@@ -81,8 +81,8 @@ export class ScriptedAgent {
   }
 
   /**
-   * Lets a minute pass. Queues the minute's batch, then sends the queue, two batches at a time. While posts
-   * fail, tries one batch.
+   * Acts as the agent does when a minute has passed. Queues the minute's batch, then sends the queue, two
+   * batches at a time. While posts fail, tries only one batch.
    */
   async minute(batch: Batch): Promise<void> {
     this.queue.push(batch);

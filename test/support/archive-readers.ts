@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 const REPOSITORY = join(__dirname, '..', '..');
 const run = promisify(execFile);
 
-/** Tenant, date, name, host, labels, time in ms, bits of the value. */
+/** A row of the archive: tenant, date, name, host, labels, time in ms, bits of the value. */
 export type ArchiveRow = readonly [string, string, string, string, string, number, string];
 
 /** Reads a folder of archive objects with readers of other projects. */
@@ -18,7 +18,7 @@ export async function readAsOthers(
   return JSON.parse(stdout);
 }
 
-/** The eight bytes of a float64, in hexadecimal. */
+/** Returns the eight bytes of a float64, in hexadecimal digits. */
 export function bitsOf(value: number): string {
   return new BigUint64Array(Float64Array.of(value).buffer)[0]!.toString(16).padStart(16, '0');
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A call that broke AWS's contract, as scripts/local/contract.py writes it down. */
+/** A call that broke AWS's contract, in the form in which scripts/local/contract.py records it. */
 interface Break {
   /** `model`, `rights`, `refused`, or the name of a limit in scripts/local/aws-limits.json. */
   readonly rule: string;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 import { PATIENCE_MS } from './until';
 
-/** Where `scripts/setup.mjs --browser` puts Chromium if the PATH has none. */
+/** Path at which `scripts/setup.mjs --browser` installs Chromium if the PATH has none. */
 const OWN = join(__dirname, '..', '..', '.local', 'browser', 'chromium');
 
 /** Starts a headless Chromium: the one on the PATH, or else the one that set-up fetched. */

@@ -3,8 +3,8 @@ import { until } from './until';
 /** A client of the HTTP API with plain fetch, like a dashboard's. */
 export class Client {
   /**
-   * @param isPatient whether it sends a request again that is answered with 503, as agents do. A stack that uses
-   *   the freedoms of AWS gives such answers
+   * @param isPatient whether the client repeats a request that is answered 503, as agents do. A stack that
+   * uses the freedoms of AWS gives such answers
    */
   constructor(
     private readonly url: string,

@@ -81,7 +81,7 @@ export class ClusterFeed {
     this.noteAppended(hosts, at);
   }
 
-  /** Notes that the hosts' samples of time `at` were appended, so that reads must find them from now on. */
+  /** Records that the hosts' samples of time `at` were appended. Reads must find them from now on. */
   noteAppended(hosts: readonly string[], at: number): void {
     for (const host of hosts) this.appended.set(host, (this.appended.get(host) ?? new Set()).add(at));
   }
@@ -121,7 +121,7 @@ export class ClusterFeed {
     return before.filter((at) => !seen.has(at)).length;
   }
 
-  /** Compares what was appended with what is read, over all tiers. */
+  /** Reads all appended samples back over all tiers, and compares. */
   async check(): Promise<{ lost: number; doubled: number; wrong: number; read: number }> {
     const { tiers, tenant, names, startMs } = this;
     let [lost, doubled, wrong, read] = [0, 0, 0, 0];

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { FeedTenant } from './cluster-feed';
 
-/** What the cluster does when a read begins. */
+/** The activity of the cluster when a read begins. */
 export type Phase = 'rest' | 'drain' | 'move';
 
 export interface ReadersTask {
@@ -25,7 +25,7 @@ export type ReadersCommand =
   | { readonly kind: 'stop' };
 
 export interface ReadersFindings {
-  /** Reads that were refused or lacked something. */
+  /** Descriptions of reads that were refused or lacked samples. */
   readonly errors: string[];
   readonly readMs: Record<Phase, number[]>;
   /** How often the governor made a call wait. */
@@ -52,7 +52,7 @@ export class ClusterReaders {
     this.send({ kind: 'begin', startMs });
   }
 
-  /** From now on reads must find the round `at`. */
+  /** Tells the readers that round `at` was appended, so that reads must find it from now on. */
   appended(at: number): void {
     this.send({ kind: 'appended', at });
   }

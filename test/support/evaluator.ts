@@ -8,7 +8,10 @@ import type { Table } from '../../shared/platform/table';
 import type { LocalStack } from './local-stack';
 import { until } from './until';
 
-/** Evaluates what is due at a time, in ms. A run of the stack's schedule may have to end first. */
+/**
+ * Runs the evaluator for a time, in ms. If a run of the stack's own schedule is in progress, waits for its
+ * end.
+ */
 export function evaluateAt(stack: LocalStack, atMs: number): Promise<RunReport> {
   const address = new URL('/2015-03-31/functions/heterotsdb-local-evaluator/invocations', stack.url);
   return until(

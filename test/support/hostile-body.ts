@@ -40,7 +40,7 @@ const NEW_SOURCES = {
 };
 
 export interface TakenBody {
-  /** A sentence about what happened to the body. */
+  /** A sentence that says whether the body was accepted or refused, and why. */
   readonly outcome: string;
   readonly records: readonly Uint8Array[];
 }

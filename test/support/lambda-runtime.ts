@@ -20,7 +20,7 @@ const API = '/2018-06-01/runtime';
  */
 const [OLD_SPACE, SEMI_SPACE] = [0.9, 0.05];
 
-/** The answer of a function, or its error. */
+/** A function's answer, or its error. */
 export interface RuntimeAnswer {
   readonly payload: unknown;
   readonly isError: boolean;
@@ -33,7 +33,7 @@ export interface RuntimeInstance {
   invoke(event: unknown): Promise<RuntimeAnswer>;
   /** Returns the peak memory of the process, MB. */
   peakMb(): number;
-  /** What the function has printed, line by line. */
+  /** The lines that the function has printed. */
   readonly lines: readonly string[];
   stop(): Promise<void>;
 }

@@ -151,6 +151,6 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // The process has ended.
+    // Ignore the error: the process has ended already.
   }
 }

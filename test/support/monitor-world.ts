@@ -80,7 +80,7 @@ export class MonitorWorld {
     };
   }
 
-  /** Evaluates the present minute. @returns what happened, as `key kind status` */
+  /** Evaluates the monitors for the present minute. @returns the events, as `key kind status` */
   async evaluate(): Promise<string[]> {
     const [outcome] = await evaluateMonitors(this.stores, {
       evaluateRules: {

@@ -144,7 +144,7 @@ function isNear(a: number, b: number): boolean {
   return Math.abs(a - b) <= TOLERANCE * Math.max(Math.abs(a), Math.abs(b));
 }
 
-/** How our answer differs from Prometheus'; undefined when it does not. */
+/** Describes how our answer differs from Prometheus'; undefined if it does not. */
 export function differenceFrom(theirs: Theirs, ours: QueryResult | Error): string | undefined {
   if (ours instanceof Error)
     return theirs.status === 'error'

@@ -1,5 +1,6 @@
 /**
- * Generates PromQL by its grammar. Types fit. Names and values are few, so that series are found and matched.
+ * Generates PromQL by its grammar, with arguments of the right types. It uses few names and values, so that
+ * expressions find and match series.
  */
 
 const NAMES = ['x', 'y_total', 'h_bucket', 'q'];
@@ -55,7 +56,7 @@ export class PromqlExpressions {
     return from.filter(() => this.chance(0.5)).join(', ');
   }
 
-  /** An expression of an instant query. Most are vectors. */
+  /** Returns an expression for an instant query. Most expressions are vectors. */
   expression(depth = 4): string {
     if (this.isExact && this.chance(0.05))
       return this.chance(0.5)
@@ -103,7 +104,10 @@ export class PromqlExpressions {
     }
   }
 
-  /** A vector in parentheses, which binary operators and subqueries can take without a change of meaning. */
+  /**
+   * Returns a vector in parentheses, so that a binary operator or a subquery can follow without a change of
+   * meaning.
+   */
   private primary(depth: number): string {
     return `(${this.vector(depth)})`;
   }
@@ -185,7 +189,7 @@ export class PromqlExpressions {
   }
 }
 
-/** A text with a few characters added, removed or replaced. */
+/** Returns a text with a few characters added, removed or replaced. */
 export function mutated(text: string, random: () => number): string {
   const characters = [...text];
   const alphabet = '()[]{},"\'`=!~<>+-*/%^@:.#0159eExmsabyon \n\\_😀';

@@ -31,9 +31,9 @@ import {
 export interface EvalOutcome {
   readonly line: number;
   readonly text: string;
-  /** Why the case was not judged; undefined when it was. */
+  /** The reason why the case was skipped; undefined if it was run. */
   readonly skipped?: string;
-  /** How the answer differs; undefined when it does not. */
+  /** Describes how the answer differs from the expected one; undefined if it does not. */
   readonly failure?: string;
 }
 
@@ -55,8 +55,8 @@ const OPTIONS: QueryOptions = {
 };
 
 /**
- * Errors and reasons of features that are behind flags, need data that is not stored, or have another default
- * here.
+ * Patterns of errors that features cause which are behind flags, need data that is not stored, or have
+ * another default here, each with the reason for skipping the case.
  */
 const UNSUPPORTED: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/experimental and not supported/, 'experimental feature'],
@@ -171,7 +171,7 @@ function expectationOf(mode: string | undefined, body: readonly string[]): Expec
   return expected;
 }
 
-/** Why a case cannot pass here; undefined when it can. */
+/** Returns the reason why a case cannot pass here; undefined if it can. */
 function skipReason(store: Histograms, expected: Expectation, error: unknown): string | undefined {
   if (error instanceof PromqlError && !(expected.fails && failureOf(error, expected) === undefined))
     for (const [pattern, reason] of UNSUPPORTED) if (pattern.test(error.message)) return reason;

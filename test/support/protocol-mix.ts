@@ -101,7 +101,7 @@ export class ProtocolMix {
     this.posted += samples.length;
   }
 
-  /** Some or all series of a source, at some times. */
+  /** Returns samples of some or all series of a source, at some of the times. */
   private samplesOf(source: SourceOfMix, size: number): PlacedSample[] {
     const { random } = this;
     const { series } = source.source;

@@ -1,7 +1,7 @@
 /** Measures the AWS SDK's requests in this process, at its sockets. */
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 
-/** Header in which an instance of query reports what a query asked of the stores. */
+/** Header in which an instance of query reports the requests that a query made to stores. */
 export const ASKED_HEADER = 'x-bench-asked';
 
 export interface AwsCall {
@@ -11,8 +11,8 @@ export interface AwsCall {
   /** Bytes of the bodies of request and answer. */
   readonly bytes: number;
   /**
-   * From sending the request to its answer, in ms. Includes the emulator's time, and our own work in that
-   * time.
+   * Times at which the request was sent and answered, in ms. The time between them includes the emulator's
+   * work, and our own work at the same time.
    */
   readonly startMs: number;
   readonly endMs: number;

@@ -50,7 +50,8 @@ function unitsOf(bytes: number): number {
 
 /**
  * Counts a request's write units: one per KB of each item, rounded up. A refused conditional write counts,
- * too. For an update, only its key and the values it sets are known here.
+ * too. Of an update, only its key and the values it sets are counted, because the rest of the item is not
+ * known here.
  *
  * @param input the request's JSON, with `B` in base64
  */

@@ -71,7 +71,7 @@ export const kudu = bench({
 interface Options {
   readonly devices: number;
   readonly seconds: number;
-  /** In percent. */
+  /** Share of late samples, in percent. */
   readonly late: number;
   readonly window: string;
   readonly flushDelay: string;
