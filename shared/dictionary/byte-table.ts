@@ -197,7 +197,7 @@ export class ByteTable {
     return i < 0;
   }
 
-  /** Returns the entry that was looked up after the last one before; 0 if there is none. */
+  /** Returns the entry that followed the last one when that was looked up before; 0 if there is none. */
   private expected(): number {
     return this.last === 0 ? 0 : this.field(this.last, SUCCESSOR);
   }

@@ -36,8 +36,8 @@ export class HotNodes {
   }
 
   /**
-   * Asks every primary for its identity and slots, including primaries without slots, which a cluster client
-   * does not know.
+   * Asks every primary for its identity and hash slots, including primaries without slots, which a cluster
+   * client does not know.
    */
   async topology(): Promise<Topology> {
     const primaries = await this.primaries();

@@ -10,9 +10,11 @@ export interface NodeCounters {
 
 /** How busy the busiest nodes are. */
 export interface HotLoad {
-  /** Used share of memory of the fullest node, 0 to 1; 0 if nodes have no limit. */
+  /** Used share of memory of the fullest node, 0 to 1. A node without a limit (`maxmemory`) counts as 0. */
   readonly memory: number;
-  /** Share of a core that the busiest main thread has used since the last call, 0 to 1; 0 at the first call. */
+  /**
+   * Share of a core that the busiest main thread has used since the last call, 0 to 1; 0 at the first call.
+   */
   readonly cpu: number;
 }
 

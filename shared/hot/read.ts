@@ -120,10 +120,11 @@ interface WantedColumns extends ColumnPick, PickedColumns {
   readonly seriesCount: number;
 }
 
+/** The columns that a read picks, by layout. */
 interface Picks {
-  /** At most {@link MAX_PICKS}. */
+  /** The columns of each layout that columns are picked of: at most {@link MAX_PICKS} layouts. */
   readonly picks: readonly WantedColumns[];
-  /** See {@link GroupQuery.picksKey}. */
+  /** A text that is equal for equal picks: see {@link GroupQuery.picksKey}. */
   readonly picksKey: string;
 }
 

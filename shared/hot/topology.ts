@@ -59,7 +59,7 @@ interface NodeLine {
   readonly node: string;
   readonly address: NodeAddress;
   readonly flags: readonly string[];
-  /** Words such as `0-5460`, `5462` and `[93->-id]`: ranges, single slots, and slots that are being moved. */
+  /** Words such as `0-5460`, `5462` and `[93->-id]`: ranges, single hash slots, and ones being moved. */
   readonly slots: readonly string[];
 }
 

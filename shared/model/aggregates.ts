@@ -97,8 +97,8 @@ export function grainsIn(
 }
 
 /**
- * Whether a rollup can store grains, which has no `scaled` sums. It cannot if the sum of finite values is
- * infinite.
+ * Whether a rollup can store these grains. A rollup has no `scaled` sums, so it cannot if a sum of finite
+ * values is infinite.
  */
 export function isStorable({ values, scaled }: Grains): boolean {
   if (scaled === undefined) return true;

@@ -6,31 +6,31 @@
  * Smaller caches, such as those of days and placements, have their bounds in their own modules.
  */
 export const CACHES = {
-  /** Used by all functions that answer requests. */
+  // Caches of all functions that answer requests:
   apiKeys: { name: 'API keys', bytes: 4_000_000 },
   tenants: { name: 'tenants', bytes: 10_000_000 },
   tenantMeters: { name: 'counts of tenants', bytes: 10_000_000 },
-  /** Used by the evaluator of rules. */
+  // Caches of the evaluator of rules:
   ruleDictionaries: { name: 'series that rules record', bytes: 64_000_000 },
-  /** Used by post and the importer. */
+  // Caches of post and the importer:
   seriesDictionaries: { name: 'series by the names that senders give them', bytes: 360_000_000 },
-  /** Used by post. */
+  // Caches of post:
   knownSources: { name: 'registered hosts and services', bytes: 16_000_000 },
   knownSeries: { name: 'series of tenants at their limit', bytes: 60_000_000 },
   metricMetadata: { name: 'metadata of metrics', bytes: 16_000_000 },
-  /** Used by functions that read the stream. */
+  // Caches of functions that read the stream:
   checkedLayouts: {
     name: 'well-formed layouts of records, and the hashes of their series',
     bytes: 208_000_000,
   },
-  /** Used by functions that write to memory. */
+  // Caches of functions that write to memory:
   commonLayouts: { name: 'layouts that rows are written in', bytes: 64_000_000 },
   countedSeries: { name: 'hashes of counted series', bytes: 32_000_000 },
   /** Decoded layouts, from any store. */
   layouts: { name: 'layouts', bytes: 64_000_000 },
   /** Enough for 20,000 hosts with Telegraf: 240,000 layouts, and their entries in the index of series. */
   catalogued: { name: 'catalogue entries that this instance wrote', bytes: 48_000_000 },
-  /** Used by the query function. */
+  // Caches of the query function:
   queryBudgets: { name: 'budgets of queries', bytes: 4_000_000 },
   hostLabels: { name: 'labels of hosts', bytes: 64_000_000 },
   indexes: { name: 'indexes of series', bytes: 200_000_000 },

@@ -92,7 +92,7 @@ const ENTRY_BYTES = 32;
 /** Slots of an empty map; a power of two. */
 const FIRST_SLOTS = 1_024;
 /**
- * Number of slots, from the one that its hash gives, that a text may be in. If half are taken, 1 of 100,000
- * needs more.
+ * Number of slots that a text may be in: the one that its hash gives, and those after it. If half of all
+ * slots are taken, 1 text of 100,000 needs more.
  */
 const PROBES = 32;

@@ -14,8 +14,7 @@ const KEPT_MS = 400 * DAY_MS;
 /**
  * Records until when imported samples of a tenant may arrive. Imported samples may be of any age, while
  * posted ones are at most `maxSampleAge` old. So if memory has lost what arrived during an import, queries of
- * any range of time may lack samples. Otherwise, only
- * queries of recent ranges may lack some.
+ * any range of time may lack samples. After any other loss, only queries of recent ranges may.
  *
  *     pk imports#tenant   sk until   untilMs: number   expiresAt: seconds
  */
