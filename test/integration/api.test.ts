@@ -62,7 +62,7 @@ describe('the HTTP API', () => {
     );
   });
 
-  test('several metrics in one read: those that exist, side by side, and none when none does', async () => {
+  test('answers a read of several metrics with those that exist, side by side', async () => {
     await client.post([
       point({ name: 'custom.side.a', value: 1 }),
       point({ name: 'custom.side.b', time: now - 60, value: 2 }),

@@ -526,7 +526,7 @@ describe('the objects of the Mackerel API', () => {
     ]);
   });
 
-  test('a notification group does not contain itself, and a deleted one is no child any more', async () => {
+  test('a notification group cannot contain itself, and a deleted group is removed from its parents', async () => {
     const group = (name: string, children: string[]) => ({
       name,
       notificationLevel: 'all',
@@ -599,7 +599,7 @@ describe('the objects of the Mackerel API', () => {
     await send('DELETE', `/api/v0/dashboards/${id}`);
   });
 
-  test('a dashboard, and all of a tenant, have a greatest size', async () => {
+  test('the size of a dashboard, and of all dashboards of a tenant together, is limited', async () => {
     const markdown = (bytes: number) => 'x'.repeat(bytes);
     const of = (urlPath: string, parts: number) => ({
       title: 'big',

@@ -102,7 +102,7 @@ describe('300,000 samples of 100 hosts through every tier', () => {
     });
   });
 
-  test('and the same from the warm tier, after a drain', async () => {
+  test('come back complete and exact from the warm tier, after a drain', async () => {
     let drained = 0;
     // A batch may be delivered again, and appended again, after a drain.
     await until(
@@ -124,7 +124,7 @@ describe('300,000 samples of 100 hosts through every tier', () => {
     });
   });
 
-  test('and from the cold tier, after archive and purge', async () => {
+  test('come back complete and exact from the cold tier, after archive and purge', async () => {
     await ops(stack.url, 'archive', '--purge');
     expect(await stores.warm()).toEqual({ items: 0, bytes: 0 });
     expect((await stores.cold()).objects).toBeGreaterThanOrEqual(1);
@@ -136,7 +136,7 @@ describe('300,000 samples of 100 hosts through every tier', () => {
     });
   });
 
-  test('the commands change nothing when they are run again', async () => {
+  test('do not change when the commands are run again', async () => {
     expect(await ops(stack.url, 'drain')).toEqual({ windows: 0, samples: 0, bytes: 0 });
     expect(await ops(stack.url, 'archive', '--purge')).toEqual({
       archived: 0,

@@ -298,7 +298,7 @@ describe('monitors and checks', () => {
     await call('POST', '/api/v0/monitoring/checks/report', { reports: Array(101).fill({}) }, 400);
   });
 
-  test('the check of a host goes with the host, and its alert ends untold', async () => {
+  test('the check of a retired host is removed, and its alert ends without a notification', async () => {
     const retiring = await host('app02');
     await call('POST', '/api/v0/monitoring/checks/report', {
       reports: [

@@ -111,7 +111,7 @@ describe('the alerts view', () => {
     await page.screenshot({ path: join(SCREENSHOTS, 'alerts-none.png') });
   });
 
-  pages.test('shows what fires, since when and why, with its graph; and which rules fail', async () => {
+  pages.test('shows firing alerts, since when and why, with a graph; and which rules fail', async () => {
     tickS = Math.ceil(Date.now() / 60_000) * 60 + 1800;
     const minutes = Array.from({ length: 40 }, (_, i) => tickS - 10 - (39 - i) * 60);
     await post(minutes.map((timeS, i) => [timeS, i < 39 ? 6 + 2 * Math.sin(i / 3) : 32]));
@@ -190,7 +190,7 @@ describe('the alerts view', () => {
     await alert(page, 'High').getByRole('slider').waitFor();
   });
 
-  pages.test('silences an alert with a reason, shows it, and ends that', async () => {
+  pages.test('silences an alert with a reason, shows the silence, and ends it', async () => {
     const page = await opened('view=alerts&alert=alertname=High,job=shop,severity=page');
     const high = alert(page, 'High');
     await high.getByRole('button', { name: 'Silence', exact: true }).click();
@@ -262,7 +262,7 @@ describe('the alerts view', () => {
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(options.viewport.width);
     });
 
-  pages.test('shows what ended', async () => {
+  pages.test('shows alerts that ended', async () => {
     const page = await pages.open('about:blank');
     await page.clock.install();
     await page.goto(`${stack.url}/#view=alerts&time=utc&key=${stack.apiKey}`);

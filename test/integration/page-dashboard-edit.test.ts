@@ -263,7 +263,7 @@ describe('editing of dashboards', () => {
     ]);
   });
 
-  test('what mkr has pushed is saved as it was, except for what was changed', async () => {
+  test('a dashboard that mkr pushed is saved as it was, except for changed fields', async () => {
     const pushed = {
       ...{ title: 'From mkr', memo: 'm', urlPath: 'from/mkr' },
       widgets: [
@@ -322,7 +322,7 @@ describe('editing of dashboards', () => {
     expect(now.updatedAt).toBeGreaterThan(updatedAt);
   });
 
-  test('who saves second is told so, and decides', async () => {
+  test('a user who saves second is told so, and decides which version stays', async () => {
     const { id } = await made({ title: 'Shared', widgets: [text('A', 0, 0)] });
     const page = await edited(id);
     await page.getByLabel('Title').fill('Mine');
@@ -349,7 +349,7 @@ describe('editing of dashboards', () => {
     for (const error of pages.errors.splice(0)) expect(error).toMatch(REQUEST_FAILED);
   });
 
-  test('a draft outlives a look at another view, and Cancel asks before it discards it', async () => {
+  test('a draft stays when another view is opened, and Cancel asks before it discards the draft', async () => {
     const { id } = await made({ title: 'Left', widgets: [] });
     const page = await edited(id);
     await page.getByLabel('Title').fill('Left and found');
@@ -616,7 +616,7 @@ describe('editing of dashboards', () => {
     },
   );
 
-  test('dashboards are not public: without a key nothing of them is answered', async () => {
+  test('dashboards are not public: a request without a key is refused', async () => {
     const [{ id }] = (await client.json<{ dashboards: Stored[] }>('GET', '/api/v0/dashboards'))
       .dashboards as [Stored];
     for (const path of ['/api/v0/dashboards', `/api/v0/dashboards/${id}`])

@@ -268,7 +268,7 @@ describe('the dashboards view', () => {
     await card(page, 'Alerts').getByText('1 CRITICAL').waitFor();
   });
 
-  test('a refused read of the open alerts is said', async () => {
+  test('the page says that a read of the open alerts was refused', async () => {
     const page = await openedAfter(async (each) => {
       await each.route('**/api/v0/alerts*', (route) =>
         route.fulfill({ status: 400, json: { error: { message: 'Alerts are out of order.' } } }),

@@ -425,7 +425,7 @@ describe('the page', () => {
         link: () => `host=${host}&last=9999d`,
         says: 'The link asks for an impossible time range: last=9999d',
       },
-    ])('in a link to what is not there: $says', async ({ link, says }) => {
+    ])('in a link to something that does not exist: $says', async ({ link, says }) => {
       const page = await opened(link());
       await page.getByText(says).waitFor();
       expect(errors.splice(0).filter((text) => !REQUEST_FAILED.test(text))).toEqual([]);
@@ -487,7 +487,7 @@ describe('the page', () => {
     expect(await load.locator('.at').textContent()).not.toBe(utc(now - 600));
   });
 
-  test('moves nothing but the graphs when one zooms', async () => {
+  test('moves nothing but the graphs when the user zooms', async () => {
     for (const viewport of [DESKTOP, { width: 900, height: 800 }]) {
       const page = await opened(`host=${host}&last=3h&graph=loadavg`, { viewport });
       await plot(page, 'Load average').waitFor();
@@ -504,7 +504,7 @@ describe('the page', () => {
     }
   });
 
-  test('closes the form of dates when one presses elsewhere or leaves it', async () => {
+  test('closes the form of dates when the user clicks elsewhere or leaves it', async () => {
     const page = await opened(`host=${host}&graph=loadavg`);
     await plot(page, 'Load average').waitFor();
     const form = page.locator('.dates form');
@@ -590,7 +590,7 @@ describe('the page', () => {
     expect(entered).toBe('2026-11-20T10:00');
   });
 
-  test('reads as often as one chooses', async () => {
+  test('reads as often as the user chooses', async () => {
     const page = await opened(`host=${host}&graph=loadavg&last=30m`);
     await plot(page, 'Load average').waitFor();
     await page.getByLabel('Refresh').selectOption('off');
@@ -673,7 +673,7 @@ describe('the page', () => {
     expect(errors.splice(0)).toEqual([expect.stringMatching(REQUEST_FAILED)]);
   });
 
-  test('draws what no Mackerel host posted, by its labels', async () => {
+  test('draws series that no Mackerel host posted, by their labels', async () => {
     const lines = ['cpu0', 'cpu1'].map(
       (cpu, i) => `cpu,host=tele1,cpu=${cpu} usage_user=${30 + i},usage_idle=${70 - i} ${now - 60}`,
     );
@@ -712,7 +712,7 @@ describe('the page', () => {
     expect(titles).toEqual(Array.from({ length: 20 }, (_, i) => `flow${i + 1}`));
   });
 
-  test('keeps the key for another tab only where one wants it, until one signs out', async () => {
+  test('keeps the key for other tabs only if the user chooses so, until sign-out', async () => {
     const page = await open(`${stack.url}/#host=${host}&graph=loadavg`);
     expect(await page.getByLabel('Remember on this device').isChecked()).toBe(false);
     await page.getByText('The key stays in this tab').waitFor();
@@ -783,7 +783,7 @@ describe('the page', () => {
     expect((await page.locator('.menu').boundingBox())!.height).toBeLessThan(60);
   });
 
-  test('says that a query matches nothing, and keeps the axis for what may come', async () => {
+  test('says that a query matches nothing, and keeps the time axis for later samples', async () => {
     const page = await opened('view=explore&query=nothing_here');
     await card(page, 'nothing_here').getByText('The query matches nothing in this range.').waitFor();
   });
@@ -842,7 +842,7 @@ describe('the page', () => {
     await titled(page, 'Explore · HeteroTSDB');
   });
 
-  test('draws counters as rates, histograms as quantiles and bytes as bytes, says so, and lets one choose', async () => {
+  test('draws counters as rates, histograms as quantiles and bytes as bytes, says so, and lets the user choose', async () => {
     const attributes = [
       { key: 'service.name', value: { stringValue: 'checkout' } },
       { key: 'service.instance.id', value: { stringValue: 'a:1' } },
@@ -1050,7 +1050,7 @@ describe('the page', () => {
     expect(errors.splice(0).filter((text) => !REQUEST_FAILED.test(text))).toEqual([]);
   });
 
-  test('draws each answer of 20 graphs of 24 h once, though the lists come last', async () => {
+  test('draws each answer of 20 graphs of 24 h once, although the lists come last', async () => {
     const page = await open('about:blank', { viewport: { width: 1400, height: 5200 } });
     await page.addInitScript(COUNT_DRAWINGS);
     const drawings = () => page.evaluate<number>('drawings');

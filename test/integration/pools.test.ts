@@ -70,7 +70,7 @@ describe('small sources that share a pool', () => {
   const shows = (value: number) =>
     until(`the value ${value}`, values, (seen) => seen.join() === String(value));
 
-  test('keep the value that came last, whether it was posted or imported, with pools or apart', async () => {
+  test('keep the value that came last, whether it was posted or imported, with pools or without', async () => {
     await post(1);
     await shows(1);
     await importAll(2);

@@ -146,7 +146,7 @@ describe('wiped or full memory', () => {
     await expectAll(host, names, rounds);
   });
 
-  test('full memory evicts nothing: the stream holds what is posted until a drain makes room', async () => {
+  test('full memory evicts nothing: the stream keeps posted samples until a drain makes room', async () => {
     const host = await client.createHost('full');
     const names = namesOf('full');
     const used = async () => Number(/used_memory:(\d+)/.exec(await stores.redis.info('memory'))![1]);

@@ -442,7 +442,7 @@ describe('rules', () => {
     expect((await json('GET', '/status')).body.cluster.status).toBe('disabled');
   });
 
-  test('an outage of the evaluator for 25 minutes leaves no hole, and what is true after it is told', async () => {
+  test('an outage of the evaluator for 25 minutes leaves no hole, and receivers are told the state after it', async () => {
     const tick = (n: number) => startMs + n * 60_000;
     const at = (n: number) => tick(n) - offsetMs;
     told.length = 0;

@@ -99,7 +99,7 @@ describe('what a tenant has posted', () => {
     },
   );
 
-  test("is not listed to another tenant, whatever page of this one's it asks for", async () => {
+  test('is not listed to another tenant, whichever page of this tenant it asks for', async () => {
     await ops(stack.url, 'tenants', 'create', 'other');
     const { key } = await ops<{ key: string }>(
       stack.url,

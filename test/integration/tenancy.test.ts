@@ -515,7 +515,7 @@ describe('limits', () => {
 });
 
 describe('usage', () => {
-  test('says what was used, what is there, what it costs, and who has the most series', async () => {
+  test("shows the tenant's use, its stored bytes, their cost, and which sources have the most series", async () => {
     await createTenant('used');
     const client = new Client(stack.url, (await createKey('used', 'read,write')).key);
     const hosts = [await client.createHost('large'), await client.createHost('small')];

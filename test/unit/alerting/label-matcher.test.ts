@@ -15,7 +15,7 @@ test.each([
   expect(parseLabelMatcher(text)).toEqual(matcher);
 });
 
-test.each(['', 'a', '="x"', 'a="x', 'a="x"y', 'a b="x"', '{a="x"}'])('%j is no matcher', (text) => {
+test.each(['', 'a', '="x"', 'a="x', 'a="x"y', 'a b="x"', '{a="x"}'])('%j is refused as a matcher', (text) => {
   expect(() => parseLabelMatcher(text)).toThrow(MatcherError);
 });
 

@@ -21,7 +21,7 @@ function begin(work: readonly (readonly string[])[], lanes: number) {
 }
 
 describe('a fair queue', () => {
-  test('begins with one piece of each owner', () => {
+  test('begins with one piece of work of each owner', () => {
     expect(begin([['a1', 'a2', 'a3'], ['b1'], ['c1']], 3).begun).toEqual(['a1', 'b1', 'c1']);
   });
 
@@ -39,7 +39,7 @@ describe('a fair queue', () => {
     expect(queue.begun).toEqual(['a1', 'b1', 'c1', 'b2', 'b3', 'a2']);
   });
 
-  test('does everything once', async () => {
+  test('does every piece of work once', async () => {
     const done: number[] = [];
     await new FairQueue([[1, 2, 3], [], [4]]).drain(8, async (item) => {
       done.push(item);

@@ -126,7 +126,7 @@ describe('a block from frames', () => {
     expect(() => gather(placed)).toThrow(error);
   });
 
-  test('is rule 2 by the letter', () => {
+  test('gives the block that rule 2 asks for', () => {
     fc.assert(
       fc.property(anyFrames(SERIES), (frames) => {
         expect(cellsOf(blockFromFrames(LAYOUT, SERIES, frames))).toEqual(byTheLetter(SERIES, frames));
@@ -180,7 +180,7 @@ describe('merging', () => {
     );
   });
 
-  test('of parts one after the other is joining them', () => {
+  test('of consecutive parts is the same as joining them', () => {
     fc.assert(
       fc.property(
         anyBlock(SERIES),
@@ -227,7 +227,7 @@ describe('cutting', () => {
 });
 
 describe('another layout', () => {
-  test('moved there and back, a block is itself', () => {
+  test('a block that is moved there and back is unchanged', () => {
     fc.assert(
       fc.property(anyBlock(SERIES), (block) => {
         const there = relayout(block, new Uint8Array(16), 5, Uint32Array.of(4, 0, 2));
@@ -250,7 +250,7 @@ describe('another layout', () => {
 });
 
 describe('erasing samples', () => {
-  test('takes older samples of the series and range, and leaves equal, newer and other ones', () => {
+  test('removes older samples of the series and range, and leaves equal, newer and other ones', () => {
     const block = gather(samples(0, 1, 10, 20), samples(5, 1, 11, 21), samples(6, 3, 12, 22));
     const left = eraseSamples(block, [erasure(1, 5, 7, 3)]);
     expect(left.columns.map(({ values }) => [...values])).toEqual([

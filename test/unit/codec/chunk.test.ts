@@ -147,19 +147,19 @@ describe('a chunk', () => {
     expect(() => chunk.series(0.5)).toThrow(RangeError);
   });
 
-  test('is the same for the same block', () => {
+  test('has the same bytes for the same block', () => {
     const block = blockOf([1, 2.5, 3]);
     expect(encodeChunk(block)).toEqual(encodeChunk(block));
   });
 
-  test('is read from any address', () => {
+  test('is read at any byte offset', () => {
     const bytes = encodeChunk(exampleBlocks.solid!());
     const moved = new Uint8Array(bytes.length + 3).subarray(3);
     moved.set(bytes);
     expect(bitwise(openChunk(moved).block())).toEqual(bitwise(openChunk(bytes).block()));
   });
 
-  test('has a series read although another one is broken', () => {
+  test('gives a series although another series is broken', () => {
     const random = noise(1);
     const block = blockOf(...sequence(3, () => 0).map(() => sequence(60, () => Math.floor(random() * 100))));
     const bytes = encodeChunk(block);
@@ -174,7 +174,7 @@ describe('a chunk', () => {
     expect(bitwise(broken.series(2))).toEqual(expected[2]);
   });
 
-  test('of more values than the limit is not made', () => {
+  test('of more values than the limit is refused by the encoder', () => {
     const column = { values: new Float64Array(2 ** 23 + 1) };
     expect(() => encodeChunk({ ...blockOf([]), columns: [column, column] })).toThrow(RangeError);
   });

@@ -12,7 +12,7 @@ const query = (schema: Parameters<typeof parseQuery>[0], search: string) =>
 
 describe('a query string', () => {
   test.each(['60.0', '6e1', '', ' 1', '0x10', '9007199254740993', 'NaN', '1;2', '99999999999999999999'])(
-    'has no integer %j',
+    'refuses %j as an integer',
     (value) => {
       const search = new URLSearchParams({ name: 'a', from: value, to: '1' }).toString();
       expect(() => query(metricsQuery, search)).toThrow(
@@ -21,11 +21,11 @@ describe('a query string', () => {
     },
   );
 
-  test('may have a negative integer, and of several the first counts', () => {
+  test('accepts a negative integer, and uses the first of several', () => {
     expect(query(metricsQuery, 'name=a&from=-5&from=7&to=1&more=x')).toEqual({ name: 'a', from: -5, to: 1 });
   });
 
-  test('has a step as seconds or as a duration', () => {
+  test('accepts a step in seconds or as a duration', () => {
     expect(query(metricsQuery, 'name=a&from=0&to=1&step=300')).toMatchObject({ step: 300_000 });
     expect(query(metricsQuery, 'name=a&from=0&to=1&step=5m')).toMatchObject({ step: 300_000 });
     expect(() => query(metricsQuery, 'name=a&from=0&to=1&step=x')).toThrow(
@@ -34,7 +34,7 @@ describe('a query string', () => {
     expect(() => query(metricsQuery, 'name=a&from=0&to=1&step=10ms')).toThrow('got "10ms"');
   });
 
-  test('keeps every value of what may repeat', () => {
+  test('keeps every value of a parameter that may repeat', () => {
     expect(query(latestQuery, 'hostId=a&hostId=b&name=c')).toEqual({ hostId: ['a', 'b'], name: ['c'] });
     expect(() => query(latestQuery, 'name=c')).toThrow('hostId is missing');
     expect(() => query(hostQuery, 'status=working&status=idle')).toThrow(/^status.1: .*got "idle"$/);

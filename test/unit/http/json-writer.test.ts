@@ -61,7 +61,7 @@ describe('numbers in JSON', () => {
     );
   });
 
-  test('as many as there are, beside other text', () => {
+  test('are written in lists of any length, next to other text', () => {
     const values = Array.from({ length: 20_000 }, (_, i) => i / 7);
     const text = new JsonWriter()
       .raw('{"é":')

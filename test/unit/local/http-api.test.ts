@@ -61,7 +61,7 @@ describe('a route is matched as API Gateway does', () => {
     expect(match?.pathParameters).toEqual(parameters);
   });
 
-  test('and nothing is when there is no default', () => {
+  test('and no route matches if there is no default route', () => {
     expect(matchRoute(routes.slice(0, -1), 'GET', '/nowhere')).toBeUndefined();
   });
 });

@@ -41,7 +41,7 @@ describe('downsampling', () => {
     expect(listed(downsample(samples, 60_000, aggregate))).toEqual({ timestamps: [0, 60_000], values });
   });
 
-  test('gives a sum that JSON can say', () => {
+  test('gives the largest finite number for a sum that overflows, because JSON has no infinity', () => {
     const samples = { timestamps: [0, 1], values: [-1.5e308, -1.5e308] };
     expect(listed(downsample(samples, 1000, 'sum')).values).toEqual([-Number.MAX_VALUE]);
   });
@@ -52,7 +52,7 @@ describe('downsampling', () => {
     expect(listed(downsample(samples, DAY, 'sum')).values).toEqual([Number.MAX_VALUE]);
   });
 
-  test('of nothing is nothing', () => {
+  test('of no samples gives no points', () => {
     expect(listed(downsample({ timestamps: [], values: [] }, 1000))).toEqual({ timestamps: [], values: [] });
   });
 });

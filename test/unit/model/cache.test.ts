@@ -14,7 +14,7 @@ const held = (cache: Cache<number>, owner: string, count: number) =>
     .length;
 
 describe('a cache', () => {
-  test('is a map that forgets, and never holds more than its bytes', () => {
+  test('acts as a map that may forget entries, and never holds more than its bytes', () => {
     const step = fc.record({
       what: fc.constantFrom('set', 'delete'),
       owner: fc.constantFrom('a', 'b', 'c'),
@@ -60,18 +60,21 @@ describe('a cache', () => {
   test.each([
     { share: 1.2, hits: 0.65 },
     { share: 2, hits: 0.18 },
-  ])('asked in turns for $share times what fits, hits for $hits of it', ({ share, hits }) => {
-    const cache = ofEntries(1_000);
-    const keys = Array.from({ length: 1_000 * share }, (_, i) => `host${i}`);
-    const turn = () => {
-      for (const key of keys) if (cache.get(key) === undefined) cache.set(key, 1);
-    };
-    for (let i = 0; i < 9; i++) turn();
-    const before = cache.hits;
-    turn();
-    expect((cache.hits - before) / keys.length).toBeGreaterThan(hits);
-    expect(cache.hits + cache.misses).toBe(10 * keys.length);
-  });
+  ])(
+    'hits for $hits of the look-ups when $share times what fits is asked for in turns',
+    ({ share, hits }) => {
+      const cache = ofEntries(1_000);
+      const keys = Array.from({ length: 1_000 * share }, (_, i) => `host${i}`);
+      const turn = () => {
+        for (const key of keys) if (cache.get(key) === undefined) cache.set(key, 1);
+      };
+      for (let i = 0; i < 9; i++) turn();
+      const before = cache.hits;
+      turn();
+      expect((cache.hits - before) / keys.length).toBeGreaterThan(hits);
+      expect(cache.hits + cache.misses).toBe(10 * keys.length);
+    },
+  );
 
   test('an owner that sets new entries without end takes no entry of an owner below its share', () => {
     const cache = ofEntries(100);
@@ -90,7 +93,7 @@ describe('a cache', () => {
     expect(['a', 'b', 'c'].map((owner) => held(cache, owner, 200))).toEqual([40, 40, 20]);
   });
 
-  test('an entry ends with its life, that of the cache or its own', async () => {
+  test("forgets an entry after a lifetime, the cache's or the entry's own", async () => {
     const cache = ofEntries(10, 1);
     cache.set('short', 1);
     cache.set('long', 1, undefined, 1e9);

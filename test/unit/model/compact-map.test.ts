@@ -34,7 +34,7 @@ describe('a compact map', () => {
     { entries: 2, hits: 0.75 },
     { entries: 4, hits: 0.15 },
   ])(
-    'asked in turns for $entries times the entries it is made for, hits for $hits of them',
+    'hits for $hits of the look-ups when $entries times the entries it is made for are asked for in turns',
     ({ entries, hits }) => {
       const compact = new CompactMap(budget(8_192));
       const texts = Array.from({ length: 8_192 * entries }, (_, i) => `group${i}`);

@@ -19,7 +19,7 @@ describe('a name selector', () => {
     expect(selectorOf(text)).toBeUndefined();
   });
 
-  test('are those of the columns that a read has', () => {
+  test('becomes an erasure for each selected column of a read, and none for an empty range', () => {
     const series = ['a', 'b', 'ab'].map((name) => metricOf(sourceOf.host('h'), name));
     const version = { arrivalMs: 1, sequence: 2n };
     const deletion = { selector: { name: 'a', isPrefix: true }, fromMs: 5, toMs: 7, version };

@@ -265,7 +265,7 @@ describe('an expression monitor', () => {
     expect(await world.evaluate()).toEqual(['- opened UNKNOWN']);
   });
 
-  test('of several lines is UNKNOWN', async () => {
+  test('whose expression gives several lines is UNKNOWN', async () => {
     world.monitor = expression('group(host(h1, loadavg5), host(h2, loadavg5))');
     world.load('h1', 1, 2);
     world.load('h2', 1, 2);
@@ -298,7 +298,7 @@ describe('a query monitor', () => {
     expect(await world.evaluate()).toEqual(['a changed UNKNOWN']);
   });
 
-  test('of nothing is UNKNOWN', async () => {
+  test('whose query has no result is UNKNOWN', async () => {
     expect(await world.evaluate()).toEqual(['- opened UNKNOWN']);
     world.post({ __name__: 'errors', job: 'a' }, 1);
     expect(await world.next()).toEqual(['- closed OK']);

@@ -94,7 +94,7 @@ describe.each(MONITOR_TYPES)('a monitor of type %s', (type) => {
     expect(check(nulls)).toEqual(nulls);
   });
 
-  test('loses the id that a client sends, and what is no field of its type', () => {
+  test('loses an id that a client sends, and fields that its type does not have', () => {
     expect(check({ ...MINIMAL[type], id: '2cSZzK3XfmG', color: 'red' })).toEqual(MINIMAL[type]);
   });
 

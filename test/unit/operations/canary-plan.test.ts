@@ -31,7 +31,7 @@ test.each(['00:05:00', '03:05:00', '04:05:00', '23:05:00'])(
   },
 );
 
-test('a canary misses nothing of before it was made', () => {
+test('a canary expects no samples from before it was created', () => {
   const now = at('10:10:00');
   expect(looks(now, now - HOUR_MS, settings).map(({ isExpected }) => isExpected)).toEqual([true, false]);
 });

@@ -102,7 +102,7 @@ describe('a row of an imported file', () => {
     expect(parseValue(text)).toBe(expected);
   });
 
-  test('is mapped by what is allowed alone', () => {
+  test('is refused a mapping of an unknown form', () => {
     expect(() => parseMapping(['colour=red'])).toThrow('colour=red: give time=COLUMN');
     expect(() => parseMapping(['metric=red'])).toThrow('metric=red: give time=COLUMN');
   });

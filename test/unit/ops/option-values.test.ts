@@ -26,7 +26,7 @@ describe('a time', () => {
 });
 
 test.each(['2026-13-01', '2026-02-30', '2026-2-3', 'today', '2026-11-21T00:00:00Z', ''])(
-  '%j is no day',
+  '%j is refused as a day',
   (text) => {
     expect(parseDay('2024-02-29')).toBe('2024-02-29');
     expect(() => parseDay(text)).toThrow('Give a day such as 2026-11-21.');

@@ -54,13 +54,13 @@ describe('ops scale', () => {
     expect(calls).toEqual([WATCH, 'drain', WATCH, 'begin 5', WATCH, END]);
   });
 
-  test('goes back, too', async () => {
+  test('also reduces the number of shards', async () => {
     const { run, calls } = world(5);
     expect(await run(3)).toMatchObject({ from: 5, to: 3 });
     expect(calls).toContain('begin 3');
   });
 
-  test('moves slots with all they hold when asked to', async () => {
+  test('does not drain memory before it moves slots if told so', async () => {
     const { run, calls } = world(3);
     expect(await run(4, false)).toMatchObject({ drainedSamples: 0 });
     expect(calls).not.toContain('drain');

@@ -216,7 +216,7 @@ describe('variables', () => {
     ['all by a value', { ...several, allValue: 'x.*' }, ALL, 'up{job=~"$job"}', 'up{job=~"x.*"}'],
     ['a format', several, ['a.b', 'c'], '${job:raw} ${job:regex}', 'a.b,c (a\\\\.b|c)'],
     ['other names', one, ['api'], '$jobs $__interval ${1} $ $$', '$jobs $__interval ${1} $ $$'],
-  ])('%s stands in a query', (_, variable, chosen, query, expected) => {
+  ])('%s replaces its variable in a query', (_, variable, chosen, query, expected) => {
     expect(queryText(query, valuesOf(variable, chosen))).toBe(expected);
   });
 
@@ -234,7 +234,7 @@ describe('variables', () => {
     expect(chosenOf(variable, known, picked)).toEqual(chosen);
   });
 
-  test('texts have what people read, and names are found in each notation', () => {
+  test('are replaced in texts by what people read, and are found in each notation', () => {
     expect(shownText('Jobs $job', valuesOf(several, ['a', 'b']))).toBe('Jobs a, b');
     expect(shownText('Jobs ${job}', valuesOf(several, ALL))).toBe('Jobs all');
     expect(namesIn('$a ${b:csv} [[c]] $1')).toEqual(['a', 'b', 'c']);

@@ -15,7 +15,7 @@ import { MONITOR_TYPES, type Monitor, monitorSpec } from '../../../shared/monito
 const number: Field = { name: 'warning', kind: 'number' };
 
 describe('a draft', () => {
-  test('loses a field that is emptied, and the object within that is left empty', () => {
+  test('loses a field that is emptied, and a nested object that becomes empty', () => {
     const draft = { name: 'a', recurrence: { type: 'daily' }, memo: '' };
     expect(draftWith(draft, 'recurrence.type', undefined)).toEqual({ name: 'a', memo: '' });
     expect(draftWith(draft, 'recurrence.interval', 2)).toEqual({

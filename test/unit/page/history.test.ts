@@ -25,7 +25,7 @@ test('the history has each status once, and an hour of them at most', () => {
   expect(history.observations.at(-1)!.timeS).toBe(4995);
 });
 
-test('days stand at their beginning', () => {
+test('the figure of a day is drawn at the beginning of the day', () => {
   expect(daysOverTime([{ day: '1970-01-02', samples: 5, reads: 3 }], 'reads')).toEqual({
     times: [86_400],
     values: [[3]],

@@ -117,7 +117,7 @@ test.each([
   { row: [null, 1, _, null], lonely: [1] },
   { row: [1], lonely: [0] },
   { row: [], lonely: [] },
-])('samples with nothing beside them: $row', ({ row, lonely }) => {
+])('samples without a neighbour are found: $row', ({ row, lonely }) => {
   expect(lonelySamples(row)).toEqual(lonely);
 });
 

@@ -97,11 +97,11 @@ describe('an impossible range in a link', () => {
     { hash: '#last=soon', says: 'last=soon' },
     { hash: '#from=5&to=1', says: 'from=5 to=1' },
     { hash: '#host=a&from=100', says: 'from=100' },
-  ])('$hash is said, with what is allowed', ({ hash, says }) => {
+  ])('$hash is reported, with what is allowed', ({ hash, says }) => {
     expect(rangeProblem(hash)).toContain(`an impossible time range: ${says}. A range is 1 min to 460 d long`);
   });
 
-  test.each(['', '#last=6h', '#from=0&to=3600', '#host=a'])('%j has none', (hash) => {
+  test.each(['', '#last=6h', '#from=0&to=3600', '#host=a'])('is not reported for %j', (hash) => {
     expect(rangeProblem(hash)).toBeUndefined();
   });
 });

@@ -29,7 +29,7 @@ test('a limiter runs as many as it may at a time, in order, and goes on after a 
   ]);
 });
 
-test('calls of one moment share a request, by key; later ones have their own', async () => {
+test('calls of the same moment share one request by key; a later call has a request of its own', async () => {
   const requests: (readonly number[])[] = [];
   const batches = new Batches<number, number>();
   const add = (key: string, item: number) =>
@@ -44,7 +44,7 @@ test('calls of one moment share a request, by key; later ones have their own', a
   expect(requests).toEqual([[1, 3], [2], [4]]);
 });
 
-test('a call fails with its request', async () => {
+test('a call fails if its request fails', async () => {
   const batches = new Batches<number, number>();
   const fail = () => Promise.reject(new Error('no'));
   const outcomes = await Promise.allSettled([batches.add('a', 1, fail), batches.add('a', 2, fail)]);
@@ -57,15 +57,15 @@ describe('a bound that several callers share', () => {
   };
   const allowing: Limiter = (work) => work();
 
-  test('lets work begin while one of them may', async () => {
+  test('starts work as long as one of the callers allows it', async () => {
     await expect(anyLimiter([refusing, allowing])(async () => 1)).resolves.toBe(1);
   });
 
-  test('refuses it as the last of them does', async () => {
+  test("refuses work with the last caller's reason once all refuse", async () => {
     await expect(anyLimiter([refusing, refusing])(async () => 1)).rejects.toThrow('late');
   });
 
-  test('does work that fails once', async () => {
+  test('runs failing work only once', async () => {
     let begun = 0;
     const work = async () => {
       begun++;

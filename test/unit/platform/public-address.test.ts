@@ -34,7 +34,7 @@ test.each([
 });
 
 test.each(['8.8.8.8', '172.32.0.1', '100.128.0.1', '169.253.0.1', '2606:4700::1111', '2a00:1450::1'])(
-  '%s is one',
+  '%s is an address of the public internet',
   (address) => {
     expect(isPublicAddress(address)).toBe(true);
   },

@@ -123,7 +123,7 @@ describe(`grains that replace samples (FUZZ_SEED=${SEED})`, () => {
   });
 });
 
-describe('the selectors that read units', () => {
+describe('the selectors that read grains', () => {
   const from = { startMs: FROM, endMs: FROM + 2 * DAY, stepMs: HOUR };
   const readsOf = async (query: string, options = widened) => {
     const store = new GrainStore();
@@ -146,7 +146,7 @@ describe('the selectors that read units', () => {
     expect(await readsOf(query)).toEqual(reads);
   });
 
-  test('none unless the query allows it', async () => {
+  test('are none unless the query allows it', async () => {
     expect(await readsOf('x', exact)).toEqual([{ fromMs: FROM - 5 * MINUTE + 1, toMs: FROM + 2 * DAY + 1 }]);
   });
 });
@@ -163,7 +163,7 @@ test('a grain with a NaN is left out of averages, and a series that ended has no
   expect(textsOf(await rangeQuery(store, 'x', range, widened))).toEqual([`__name__=x ${FROM + DAY}:23`]);
 });
 
-test("a counter's reset between grains is counted in", async () => {
+test('an increase includes the reset of a counter between two grains', async () => {
   const store = new GrainStore();
   const labels = labelsOf(['__name__', 'x_total']);
   for (const [hour, value] of [10, 20, 5, 15].entries())

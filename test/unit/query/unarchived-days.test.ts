@@ -14,14 +14,14 @@ test('a day counts as unarchived for half of purgeAfter, in its partition alone'
   expect(days.has(REF, '2026-11-21', 1_000)).toBe(false);
 });
 
-test('asking again prolongs it', () => {
+test('a day that is found unarchived again counts for longer', () => {
   const days = new UnarchivedDays(PURGE_AFTER_MS);
   days.add(REF, DAY, 1_000);
   days.add(REF, DAY, 60_000);
   expect(days.has(REF, DAY, 1_000 + PURGE_AFTER_MS / 2)).toBe(true);
 });
 
-test('beyond 100,000 days of partitions all but the last are forgotten', () => {
+test('beyond 100,000 days of partitions, all days but the last are forgotten', () => {
   const days = new UnarchivedDays(PURGE_AFTER_MS);
   const refOf = (partition: number) => ({ ...REF, partition });
   for (let partition = 0; partition < 100_000; partition++) days.add(refOf(partition), DAY, 1_000);

@@ -285,7 +285,7 @@ describe('places', () => {
     ]);
   });
 
-  test('impossible places are mended', () => {
+  test('places that are not possible are corrected', () => {
     expect(
       placesOf({
         panels: [
@@ -369,7 +369,7 @@ describe('variables', () => {
     expect(leftOut.map((each) => each.reason)).toEqual(reason === undefined ? [] : [reason]);
   });
 
-  test('a name stands once, and data sources are no variables', () => {
+  test('a name occurs once, and variables for data sources are left out', () => {
     const list = [
       { type: 'datasource', name: 'ds', query: 'prometheus' },
       { type: 'custom', name: 'a', query: 'x' },
@@ -414,7 +414,7 @@ describe('a file', () => {
     expect(() => convertGrafana(text)).toThrow(message);
   });
 
-  test('brackets in texts are no nesting', () => {
+  test('brackets inside texts do not count as nesting', () => {
     const title = `\\"${'['.repeat(100)}`;
     expect(convert({ title, panels: [] }).dashboard.title).toBe(title);
   });

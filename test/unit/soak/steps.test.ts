@@ -21,7 +21,7 @@ describe("a soak's own aggregates", () => {
     expect(stepsOf(points, 3_600, aggregate)).toEqual(times.map((time, i) => ({ time, value: values[i] })));
   });
 
-  test('tell the first difference, and a sample too many or too few', () => {
+  test('report the first difference, also an additional or a missing sample', () => {
     expect(differenceOf(points, points)).toBeUndefined();
     expect(differenceOf(points, points.slice(0, 3))).toBe('-1 at 90000 instead of nothing');
     expect(differenceOf(points.slice(1), points)).toBe('4 at 3600 instead of 1.5 at 3599');

@@ -90,14 +90,14 @@ describe('putting records into the stream', () => {
     expect(stream.refused).toHaveLength(5 * (1 + 2 + 3));
   });
 
-  test('fails in bounded time when the stream goes on refusing one, and says how many', async () => {
+  test('fails in bounded time when the stream keeps refusing a record, and says how many are missing', async () => {
     stream.takes = (data) => data !== 'r7';
     await expect(put()).rejects.toThrow(new StreamUnavailableError('the stream refused 1 of 20 records'));
     expect(stream.calls).toBe(6);
     expect(stream.taken).toHaveLength(19);
   });
 
-  test('repeats calls that fail as a whole, and fails when they go on failing', async () => {
+  test('repeats a call that fails as a whole, and fails if it keeps failing', async () => {
     let failures = 2;
     stream.takes = () => (failures-- > 0 ? undefined : true);
     await put();

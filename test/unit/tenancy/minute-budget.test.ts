@@ -4,7 +4,7 @@ import { MinuteBudget } from '../../../shared/tenancy/minute-budget';
 const NOON = Date.UTC(2026, 10, 21, 12);
 
 describe('the budget of a minute', () => {
-  test('lets in what comes while less than the limit is used, and then says how long to wait', () => {
+  test('admits requests while less than the limit is used, and then says how long to wait', () => {
     const budget = new MinuteBudget();
     expect(budget.waitMs(NOON + 15_000, 100)).toBe(0);
     budget.use(NOON + 15_000, 99);
@@ -15,7 +15,7 @@ describe('the budget of a minute', () => {
     expect(budget.waitMs(NOON + 60_000, 100)).toBe(0);
   });
 
-  test('lets in nothing where the limit is 0', () => {
+  test('admits nothing if the limit is 0', () => {
     expect(new MinuteBudget().waitMs(NOON, 0)).toBe(60_000);
   });
 
@@ -43,7 +43,7 @@ describe('the budget of a minute', () => {
     expect(budget.due(NOON + 61_000, 100)).toBeDefined();
   });
 
-  test('an answer that comes in the next minute counts for nothing', () => {
+  test('an answer that comes in the next minute is ignored', () => {
     const budget = new MinuteBudget();
     budget.use(NOON, 10);
     const unsent = budget.due(NOON, 100)!;
@@ -52,7 +52,7 @@ describe('the budget of a minute', () => {
     expect(budget.waitMs(NOON + 60_000, 100)).toBe(0);
   });
 
-  test('many instances let in at least the limit, and beyond it at most what comes between two exchanges', () => {
+  test('many instances admit at least the limit, and exceed it by at most what comes between two exchanges', () => {
     const LIMIT = 1000;
     const request = fc.record({ instance: fc.nat({ max: 4 }), gapMs: fc.nat({ max: 40 }) });
     fc.assert(

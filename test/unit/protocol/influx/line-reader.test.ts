@@ -87,7 +87,7 @@ describe('a line', () => {
     expect((read(`m f=1 ${text}`, precision)[0] as Line).timestampMs).toBe(ms);
   });
 
-  test('may lack a timestamp, end in CR LF, and have spaces too many', () => {
+  test('may lack a timestamp, end in CR LF, and have extra spaces', () => {
     expect(read('  m   f=1  \r\nm f=2   5 \r\n')).toMatchObject([
       { fields: [['f', 1]], timestampMs: undefined },
       { fields: [['f', 2]], timestampMs: 5 },
@@ -163,7 +163,7 @@ describe('by property', () => {
     .filter((text) => !/\\([,= \\]|$)/.test(text) && !text.startsWith('#'));
   const escaped = (text: string) => text.replace(/[,= ]/g, '\\$&');
 
-  test('what is written is read', () => {
+  test('every line that is written is read back', () => {
     void fc.assert(
       fc.property(
         fc.array(
@@ -221,7 +221,7 @@ describe('by property', () => {
     );
   });
 
-  test('a guess of the keys, right or wrong, changes nothing but the places that it tells', () => {
+  test('a guess of the keys, right or wrong, changes only the reported places', () => {
     const field = fc.constantFrom('a=1', 'b=2i', 'ab=3', 'a\\=b=4', 'c="x"', 'a=', '=1', 'b\\ =t', 'é=5');
     const line = fc.tuple(fc.array(field, { minLength: 1, maxLength: 40 }), fc.constantFrom('', ' 7', ' x'));
     const readAll = (bytes: Buffer, guess?: (lineNumber: number) => ExpectedKeys | undefined) => {
