@@ -260,7 +260,7 @@ function decompress(bytes: Uint8Array, size: number): Uint8Array {
   return points;
 }
 
-/** The tail as it is stored: its versions are not built yet. */
+/** The tail as the chunk stores it. Its versions are built from their parts when they are first used. */
 interface StoredTail {
   readonly versions: StoredVersions;
   readonly overrides: ReadonlyMap<number, Overrides>;

@@ -19,7 +19,10 @@ export function versionsByRow({ versions, rowVersions }: Pick<Block, 'versions' 
   return Array.from(rowVersions, (index) => versions[index]!);
 }
 
-/** Copies made with `...` lack the versions: name each property instead. */
+/**
+ * A block that decodes its versions when they are first used. A copy with spread syntax (`{ ...block }`)
+ * lacks them, because getters of a class are not copied. Name each property instead.
+ */
 class LazyBlock implements Block {
   private decoded: ReturnType<typeof distinctVersions> | undefined;
 

@@ -87,7 +87,7 @@ export function blockFromPicked(
   picks: readonly PickedColumns[],
 ): { readonly block: Block; readonly counts: Uint32Array } | undefined {
   const view = viewOf(bytes);
-  // All frames of each pick, and those of them in the wanted range.
+  // Count, for each pick, all its frames, and those of them in the wanted range, which become rows.
   const counts = new Uint32Array(picks.length);
   const rowCounts = new Uint32Array(picks.length);
   let rowCount = 0;
@@ -135,16 +135,22 @@ export function blockFromPicked(
   return { block, counts };
 }
 
-/** A column that is being filled. */
+/** A column of the result, while it is being filled. */
 interface GrowingColumn {
+  /** The rows in which the column has a value; undefined if it has one in every row. */
   readonly rows: Uint32Array | undefined;
-  /** Two numbers for each value. */
+  /** The 64 bits of each value as two words, the lower one first. */
   readonly bits: Uint32Array;
   /** Number of values so far. */
   length: number;
 }
 
-/** Makes a block's columns without values. Each has room for the rows whose pick includes the column. */
+/**
+ * Makes a block's columns without values. Each has room for the rows whose pick includes the column.
+ *
+ * @param rowCounts number of rows of each pick
+ * @param rowCount number of rows of all picks
+ */
 function growingColumns(
   seriesCount: number,
   picks: readonly PickedColumns[],

@@ -199,13 +199,15 @@ function writeBigint(writer: BitWriter, value: bigint): void {
   }
 }
 
-/** Versions that were read, and each row's index among them. */
+/** The versions of a chunk as it stores them. */
 export interface StoredVersions {
+  /** Number of versions. */
   readonly count: number;
+  /** For each row, the index of its version. */
   readonly rowVersions: Uint32Array;
   /**
    * Builds the versions, in the order in which a chunk stores them ({@link compareStored}). Most readers do
-   * not need them, and a sequence number takes several times as long to build as its parts to read.
+   * not need them, and building a sequence number takes several times as long as reading its parts.
    *
    * @throws {CorruptChunkError}
    */

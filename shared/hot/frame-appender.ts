@@ -18,7 +18,7 @@ export interface PartitionAppend {
   readonly arrivalMs: number;
   /** Every layout that the frames refer to, by id. */
   readonly layouts: ReadonlyMap<Id, PackedLayout>;
-  /** Layouts that are new to the catalogue, so that memory cannot have them yet. @default none */
+  /** Ids of layouts that are new to the catalogue. Memory cannot have them yet. @default none */
   readonly newLayouts?: ReadonlySet<Id>;
   readonly windows: readonly WindowAppend[];
 }
@@ -70,7 +70,10 @@ export class FrameAppender {
       await this.appendOnce(new HotKeys(ref), each, new Set(addition.newLayouts), isReplay);
   }
 
-  /** @param sent ids of the layouts to send. The script reports those that it lacks besides, which are then added. */
+  /**
+   * @param sent ids of the layouts whose bytes the first script call sends. If the script reports that memory
+   *   lacks others, their ids are added for the next call
+   */
   private async appendOnce(
     keys: HotKeys,
     { arrivalMs, layouts, windows }: PartitionAppend,

@@ -69,7 +69,6 @@ export interface GroupWindows extends Pick<PartitionState, 'isWhole' | 'loss'> {
 }
 
 /**
-/**
  * Greatest cost of one call. The cost is the sum over its frames: 1 for each, and 1 more for each {@link
  * COLUMNS_A_COST} columns that are wanted of it. A call of the greatest cost occupies its node for 12 to 24
  * ms.
@@ -79,7 +78,6 @@ const MAX_CALL_COST = 24_000;
 const MAX_FRAME_COST = 10;
 /** Columns that add 1 to the cost of a frame. */
 const COLUMNS_A_COST = 8;
-/**
 /**
  * Most groups in one call; parallel calls read further groups. If each group has two windows of an hour and a
  * frame every 15 s, this number of groups just stays within {@link MAX_CALL_COST}.

@@ -16,8 +16,8 @@ export interface PackedLayout {
   /** The layout's bytes, compressed with zstd. */
   readonly packed: Uint8Array;
   /**
-   * The layout's bytes, if it has just arrived in a record. Storing a new layout uses them twice, and unpacking takes
-   * longer than the rest. Caches do not keep them.
+   * The layout's bytes, unpacked; undefined unless it has just arrived in a record. Storing a new layout uses
+   * them twice, and unpacking takes longer than the rest. Caches do not keep them.
    */
   readonly bytes?: Buffer;
 }
@@ -65,7 +65,7 @@ export function bytesOfPacked({ packed, bytes }: Pick<PackedLayout, 'packed' | '
   return bytes ?? unpackLayout(packed);
 }
 
-/** Returns the layout as caches keep it. */
+/** Returns a layout without its unpacked bytes, as caches keep it. */
 export function withoutBytes({ bytes, ...layout }: PackedLayout): PackedLayout {
   return layout;
 }

@@ -5,12 +5,15 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 
-/** As many as the SDK makes until an answer begins. */
+/**
+ * Most requests for one object whose body is cut each time: as many as the SDK's own `maxAttempts`
+ * (compose/object-store.ts).
+ */
 const ATTEMPTS = 5;
 
 /**
- * Gets an object, or a range of it, with its whole body. Asks again if the connection is cut in the middle of the
- * body: the SDK makes a call again only until its answer begins.
+ * Gets an object, or a range of it, with its whole body. Asks again if the connection is cut in the middle of
+ * the body, because the SDK repeats a call only until its answer begins.
  *
  * @see https://docs.aws.amazon.com/AmazonS3/latest/userguide/optimizing-performance-guidelines.html
  */

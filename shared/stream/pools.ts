@@ -14,7 +14,7 @@ const MIN_POOL = 8;
 /** Sources with one of these labels never join a pool: they may get more series, or be deleted by name. */
 const NEVER_POOLED: ReadonlySet<string> = new Set(['host', 'service', 'job', 'instance']);
 
-/** Stands in the table for sources that are in no pool. */
+/** The {@link PoolOfSource} of a source that is in no pool. */
 const OWN = 'own';
 
 /**
