@@ -1,6 +1,5 @@
 import { archive } from './archive';
 import { archiveDay } from './archive-day';
-import { caches } from './caches';
 import { codec } from './codec';
 import { coldStart } from './cold-start';
 import { flush } from './flush';
@@ -28,7 +27,7 @@ import { units } from './units';
 export const BENCHMARKS: readonly Benchmark[] = [
   ...[codec, archive, archiveDay, minutes],
   ...[ingest, flush, query, history, promql, http],
-  ...[index, caches, placement, spread, tenants, noisy, rules, monitors, coldStart, units],
+  ...[index, placement, spread, tenants, noisy, rules, monitors, coldStart, units],
   // Reproductions of published studies.
   ...[paper, kudu, elastic, tiers, layout],
 ];

@@ -22,7 +22,6 @@ test.each(BENCHMARKS.map(({ name }) => name))(
 );
 
 test.each([
-  { name: 'caches', args: ['--entries', '100'], first: { pairs: 10, hits: 1 } },
   { name: 'spread', args: ['--series', '1000'], first: { leastMin: 10, spreadMin: 0 } },
   {
     name: 'placement',
