@@ -10,7 +10,7 @@ import { packLayout } from '../model/packed-layout';
 import { dayOf, type GroupId, type PartitionRef } from '../model/placement';
 import { type Limiter, limiter, mapLimited } from '../platform/concurrency';
 import type { WarmTier } from '../warm/warm-tier';
-import { announcedDays, isInSeveral, planLayer, planParts, planTake, type TakePlan } from './plan';
+import { announcedDays, isInSeveral, planItems, planLayer, planTake, type TakePlan } from './plan';
 
 export interface FlushDependencies {
   readonly hot: HotTier;
@@ -132,7 +132,7 @@ async function moveWindow(
   const day = dayOf(windowStart);
 
   for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts++) {
-    const parts = await mapLimited(
+    const items = await mapLimited(
       await warm.window(ref, day, group, windowStart),
       PARALLEL,
       async (item) => {
@@ -140,7 +140,7 @@ async function moveWindow(
         return { ...item, opened: chunk, layout: await layoutOf(idText(chunk.layout)) };
       },
     );
-    const { layer, merged, union } = planLayer(layouts, parts);
+    const { layer, merged, union } = planLayer(layouts, items);
     let block = gather(union, layouts, frames);
     for (const { opened, layout } of merged)
       block = mergeBlocks(block, inLayout(opened.block(), layout, union));
@@ -150,13 +150,13 @@ async function moveWindow(
     await catalogue.put(ref.tenantId, { group, id: union.id, packed, firstMs: windowStart }, windowMs);
     let bytes = 0;
     let isFirst = true;
-    const puts = planParts(block, windowStart, merged);
-    const isDivided = isInSeveral(parts, puts);
+    const puts = planItems(block, windowStart, merged);
+    const isDivided = isInSeveral(items, puts);
     if (isDivided) await warm.noteDivided(ref, day);
-    for (const { replaces, ...part } of puts) {
-      isFirst = await warm.put(ref, day, { group, windowStart, layer, ...part, isDivided }, replaces);
+    for (const { replaces, ...item } of puts) {
+      isFirst = await warm.put(ref, day, { group, windowStart, layer, ...item, isDivided }, replaces);
       if (!isFirst) break;
-      bytes += part.chunk.length;
+      bytes += item.chunk.length;
     }
     if (isFirst)
       return {

@@ -7,8 +7,8 @@ import { MAX_ITEM_CHUNK_BYTES, revisionOf, type WarmItem } from '../warm/warm-ti
 /**
  * The decisions of a flush, without I/O; execute.ts reads and writes. A flush leases group-windows that are
  * due, and announces their days. It takes the first frames of each window ({@link planTake}), and merges them
- * with the warm items of one layer of the window ({@link planLayer}). It cuts the result into parts, one for
- * each warm item, and puts those that changed ({@link planParts}). Then it announces the days again, and
+ * with the warm items of one layer of the window ({@link planLayer}). It cuts the result into items, and
+ * puts those that changed ({@link planItems}). Then it announces the days again, and
  * trims exactly the frames that it took.
  *
  * A layer is a set of warm items of one window whose chunks have the same layout. Nearly every window has one
@@ -60,16 +60,16 @@ export function planTake(frames: readonly Id[], known: ReadonlyMap<Id, Layout>):
 }
 
 /** A warm item of a window, with the layout of its chunk. */
-export interface StoredPart extends Pick<WarmItem, 'layer' | 'startMs' | 'revision'> {
+export interface StoredItem extends Pick<WarmItem, 'layer' | 'startMs' | 'revision'> {
   readonly layout: Layout;
 }
 
 /** The layer that the frames of a window go into. */
-export interface LayerPlan<Part> {
+export interface LayerPlan<Item> {
   /** Number of the layer, from 0. */
   readonly layer: number;
-  /** The existing parts of the layer, with which the frames are merged; none for a new layer. */
-  readonly merged: readonly Part[];
+  /** The existing items of the layer, with which the frames are merged; none for a new layer. */
+  readonly merged: readonly Item[];
   /** Layout of all series of the frames and of `merged`. */
   readonly union: Layout;
 }
@@ -79,23 +79,23 @@ export interface LayerPlan<Part> {
  * joined with the layouts of the frames. If there is none, picks a new layer.
  *
  * @param layouts the layouts of the frames
- * @param parts all existing parts of the window
+ * @param items all existing items of the window
  */
-export function planLayer<Part extends Pick<StoredPart, 'layer' | 'layout'>>(
+export function planLayer<Item extends Pick<StoredItem, 'layer' | 'layout'>>(
   layouts: readonly Layout[],
-  parts: readonly Part[],
-): LayerPlan<Part> {
+  items: readonly Item[],
+): LayerPlan<Item> {
   for (let layer = 0; ; layer++) {
-    const merged = parts.filter((part) => part.layer === layer);
+    const merged = items.filter((item) => item.layer === layer);
     const union = unionLayout([...layouts, ...merged.map(({ layout }) => layout)]);
     const fits = union.bytes.length <= MAX_UNION_BYTES && union.series.length <= MAX_UNION_SERIES;
     if (merged.length === 0 || fits) return { layer, merged, union };
   }
 }
 
-/** A part to put, as one warm item. */
-export interface PartPut {
-  /** The part has the samples from this time up to the start of the layer's next part, ms. */
+/** A warm item to put. */
+export interface ItemPut {
+  /** The item has the samples from this time up to the start of the layer's next item, ms. */
   readonly startMs: number;
   readonly chunk: Uint8Array;
   readonly revision: string;
@@ -104,20 +104,20 @@ export interface PartPut {
 }
 
 /**
- * Divides the block of a layer into parts, each of which fits into a warm item. A part begins where an
- * existing part begins, and where a part has grown too large. Leaves out the parts that did not change.
+ * Divides the block of a layer into warm items. An item begins where an existing one begins, and where one
+ * has grown too large. Leaves out the items that did not change.
  *
- * @param block the whole layer: the frames merged with the existing parts
- * @param existing the parts that the layer has so far
- * @returns the parts to put, the latest first. A put may shorten an existing part. The samples that it
- *   removes are then in a later part already, so neither a reader nor a crash between two puts can miss them
+ * @param block the whole layer: the frames merged with the existing items
+ * @param existing the items that the layer has so far
+ * @returns the items to put, the latest first. A put may shorten an existing item. The samples that it
+ *   removes are then in a later item already, so neither a reader nor a crash between two puts can miss them
  */
-export function planParts(
+export function planItems(
   block: Block,
   windowStart: number,
-  existing: readonly Pick<StoredPart, 'startMs' | 'revision'>[],
+  existing: readonly Pick<StoredItem, 'startMs' | 'revision'>[],
   maxChunkBytes = MAX_ITEM_CHUNK_BYTES,
-): PartPut[] {
+): ItemPut[] {
   const revisions = new Map(existing.map(({ startMs, revision }) => [startMs, revision]));
   const starts = [...new Set([windowStart, ...revisions.keys()])].sort((a, b) => a - b);
   return starts
@@ -139,13 +139,13 @@ export function planParts(
  */
 export function isInSeveral(
   existing: readonly unknown[],
-  puts: readonly Pick<PartPut, 'replaces'>[],
+  puts: readonly Pick<ItemPut, 'replaces'>[],
 ): boolean {
   return existing.length + puts.filter(({ replaces }) => replaces === undefined).length > 1;
 }
 
 /**
- * Returns the samples of a block from the `i`th start up to the next. The first part has all earlier ones
+ * Returns the samples of a block from the `i`th start up to the next. The first item has all earlier ones
  * too.
  */
 function sliceOf(block: Block, starts: readonly number[], i: number): Block {

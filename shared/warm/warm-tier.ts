@@ -17,8 +17,8 @@ import { ItemMemo } from './known-items';
 import { planKeys, type WantedWindows } from './plan';
 
 /**
- * One chunk in DynamoDB: the samples of a group's window, or a part of them when the whole exceeds the size
- * of an item. Parts are ranges of time. A window with more series than one layout can name has several
+ * One chunk in DynamoDB: the samples of a group's window, or of a range of its time when the whole exceeds
+ * the size of an item. A window with more series than one layout can name has several
  * layers.
  */
 export interface WarmItem {
@@ -26,7 +26,7 @@ export interface WarmItem {
   readonly windowStart: number;
   /** 0 for the first layer, which is nearly always the only one. */
   readonly layer: number;
-  /** Start of the part, ms; a window's first part starts with the window. */
+  /** Start of the item's range, ms; a window's first item starts with the window. */
   readonly startMs: number;
   /**
    * Hash of the chunk. Conditional writes compare it, and so does the manifest's record of what was archived.

@@ -1,7 +1,7 @@
 import type { Block } from '../../../shared/codec';
 import { openChunk } from '../../../shared/codec';
 import { sumFlushes } from '../../../shared/flush/partitions';
-import { announcedDays, MAX_UNION_SERIES, planLayer, planParts, planTake } from '../../../shared/flush/plan';
+import { announcedDays, MAX_UNION_SERIES, planItems, planLayer, planTake } from '../../../shared/flush/plan';
 import { gather } from '../../../shared/model/block-layout';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
 import { type Layout, layoutOf } from '../../../shared/model/layout';
@@ -93,7 +93,7 @@ describe('which layer takes the frames', () => {
     {
       name: 'a window without items begins with layer 0',
       frames: [a],
-      parts: [],
+      items: [],
       layer: 0,
       merged: [],
       series: 1,
@@ -101,7 +101,7 @@ describe('which layer takes the frames', () => {
     {
       name: 'the same layout again: its layer, its layout',
       frames: [ab],
-      parts: [[0, ab]],
+      items: [[0, ab]],
       layer: 0,
       merged: ['ab'],
       series: 2,
@@ -109,7 +109,7 @@ describe('which layer takes the frames', () => {
     {
       name: 'a subset of the layer adds no series',
       frames: [a],
-      parts: [[0, ab]],
+      items: [[0, ab]],
       layer: 0,
       merged: ['ab'],
       series: 2,
@@ -117,15 +117,15 @@ describe('which layer takes the frames', () => {
     {
       name: 'a new series makes a union',
       frames: [c],
-      parts: [[0, ab]],
+      items: [[0, ab]],
       layer: 0,
       merged: ['ab'],
       series: 3,
     },
     {
-      name: 'every part of a layer is merged',
+      name: 'every item of a layer is merged',
       frames: [c],
-      parts: [
+      items: [
         [0, a],
         [0, ab],
       ],
@@ -136,7 +136,7 @@ describe('which layer takes the frames', () => {
     {
       name: 'a full layer is passed over for a new one',
       frames: [a],
-      parts: [[0, most]],
+      items: [[0, most]],
       layer: 1,
       merged: [],
       series: 1,
@@ -144,7 +144,7 @@ describe('which layer takes the frames', () => {
     {
       name: 'the first layer with room takes them',
       frames: [a],
-      parts: [
+      items: [
         [0, most],
         [1, ab],
         [2, c],
@@ -156,7 +156,7 @@ describe('which layer takes the frames', () => {
     {
       name: 'a full layer takes what it has already',
       frames: [most],
-      parts: [[0, most]],
+      items: [[0, most]],
       layer: 0,
       merged: ['most'],
       series: MAX_UNION_SERIES,
@@ -164,14 +164,14 @@ describe('which layer takes the frames', () => {
   ] as {
     name: string;
     frames: Layout[];
-    parts: [number, Layout][];
+    items: [number, Layout][];
     layer: number;
     merged: string[];
     series: number;
-  }[])('$name', ({ frames, parts, layer, merged, series }) => {
+  }[])('$name', ({ frames, items, layer, merged, series }) => {
     const plan = planLayer(
       frames,
-      parts.map(([layer, layout]) => ({ layer, layout })),
+      items.map(([layer, layout]) => ({ layer, layout })),
     );
     expect({ layer: plan.layer, merged: plan.merged.map(({ layout }) => named(layout)) }).toEqual({
       layer,
@@ -181,7 +181,7 @@ describe('which layer takes the frames', () => {
   });
 });
 
-describe('which parts are put', () => {
+describe('which items are put', () => {
   /**
    * A block of one series with a row each second, from second `from` to before `to`. Its values do not
    * compress.
@@ -199,30 +199,30 @@ describe('which parts are put', () => {
     );
   const MAX_BYTES = 400;
   const plan = (block: Block, existing: readonly { startMs: number; revision: string }[] = []) =>
-    planParts(block, 0, existing, MAX_BYTES);
+    planItems(block, 0, existing, MAX_BYTES);
   const secondsOf = (chunk: Uint8Array) => [...openChunk(chunk).block().timestamps].map((ms) => ms / 1000);
 
-  test('a window that fits an item is one part, which begins with the window', () => {
-    const [part, ...others] = plan(blockOf(10, 20));
+  test('a window that fits an item is one item, which begins with the window', () => {
+    const [item, ...others] = plan(blockOf(10, 20));
     expect(others).toEqual([]);
-    expect(part).toMatchObject({ startMs: 0, replaces: undefined });
-    expect(secondsOf(part!.chunk)).toEqual([10, 11, 12, 13, 14, 15, 16, 17, 18, 19]);
+    expect(item).toMatchObject({ startMs: 0, replaces: undefined });
+    expect(secondsOf(item!.chunk)).toEqual([10, 11, 12, 13, 14, 15, 16, 17, 18, 19]);
   });
 
-  test('a larger one is halved in time until each part fits, and the last part is put first', () => {
-    const parts = plan(blockOf(0, 100));
-    expect(parts.length).toBeGreaterThan(2);
-    for (const { chunk } of parts) expect(chunk.length).toBeLessThanOrEqual(MAX_BYTES);
-    expect(parts.map(({ startMs }) => startMs)).toEqual(
-      parts.map(({ startMs }) => startMs).sort((x, y) => y - x),
+  test('a larger one is halved in time until each item fits, and the last item is put first', () => {
+    const items = plan(blockOf(0, 100));
+    expect(items.length).toBeGreaterThan(2);
+    for (const { chunk } of items) expect(chunk.length).toBeLessThanOrEqual(MAX_BYTES);
+    expect(items.map(({ startMs }) => startMs)).toEqual(
+      items.map(({ startMs }) => startMs).sort((x, y) => y - x),
     );
-    expect(parts.at(-1)!.startMs).toBe(0);
-    expect(parts.toReversed().flatMap(({ chunk }) => secondsOf(chunk))).toEqual(
+    expect(items.at(-1)!.startMs).toBe(0);
+    expect(items.toReversed().flatMap(({ chunk }) => secondsOf(chunk))).toEqual(
       Array.from({ length: 100 }, (_, i) => i),
     );
   });
 
-  test('parts that did not change are not put; the one that did replaces its revision', () => {
+  test('items that did not change are not put; the one that did replaces its revision', () => {
     const existing = plan(blockOf(0, 100));
     expect(plan(blockOf(0, 100), existing)).toEqual([]);
     const [changed, ...others] = plan(blockOf(0, 100, { 99: -1 }), existing);
@@ -230,7 +230,7 @@ describe('which parts are put', () => {
     expect(changed).toMatchObject({ startMs: existing[0]!.startMs, replaces: existing[0]!.revision });
   });
 
-  test('a part that grew too large is cut: its tail is a new item, its head replaces it', () => {
+  test('an item that grew too large is cut: its tail is a new item, its head replaces it', () => {
     const existing = [
       { startMs: 0, revision: 'old' },
       { startMs: 90_000, revision: 'tail' },
