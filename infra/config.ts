@@ -217,17 +217,17 @@ function deploymentLimits(stage: Stage, s: Settings): (readonly [keyof Settings,
     [
       'cacheReplicas',
       stage === 'production' && s.cacheReplicas === 0,
-      'production needs at least 1, or a lost node leaves a gap until the stream is read again',
+      'production needs at least 1; otherwise a lost node leaves a gap until the stream is replayed',
     ],
     [
       'zones',
       stage === 'production' && s.zones < 2,
-      'production needs at least 2, or one zone that fails takes everything with it',
+      'production needs at least 2; otherwise the failure of one zone stops everything',
     ],
     [
       'purgeAfter',
       stage !== 'local' && s.purgeAfter < 60_000,
-      `${durationText(s.purgeAfter)} is below 1m, or a query that runs (30 s) looks for what was just removed`,
+      `${durationText(s.purgeAfter)} is below 1m; a running query (up to 30 s) would miss items that were just removed`,
     ],
     [
       'logRetention',

@@ -20,7 +20,7 @@ export const ALARM_TEXTS = {
     meaning:
       'More than 1 % of requests get a 5xx. Agents keep their samples and send them again. Readers see errors.',
     action:
-      'Is `stream-throttled` or `loss-open` on too? Start there. Else run `logs post`, `logs query` and `logs registry`, and look for "request failed". If you see `AccessDenied`, a deploy lacks a right: [roll back](#upgrade-and-rollback). If you see `OOM`, see [Memory is full](#memory-is-full). If you see a time-out or a refused connection, the store that it names is down: wait for it, and look at the AWS Health Dashboard.',
+      'If `stream-throttled` or `loss-open` is on too, start there. Else run `logs post`, `logs query` and `logs registry`, and look for "request failed". If you see `AccessDenied`, a deploy lacks a right: [roll back](#upgrade-and-rollback). If you see `OOM`, see [Memory is full](#memory-is-full). If you see a time-out or a refused connection, the store that it names is down: wait for it, and look at the AWS Health Dashboard.',
   },
   'api-latency': {
     meaning: 'One request in a hundred takes more than 5 s. Pages and dashboards are slow; nothing is lost.',
@@ -51,9 +51,9 @@ export const ALARM_TEXTS = {
   },
   'gave-up': {
     meaning:
-      'Batches grew older than `recordAge`. They are dead letters in the bucket, whole; their samples cannot be read yet.',
+      'A store refused batches until they were older than `recordAge`. The bucket keeps them as dead letters; their samples cannot be read yet.',
     action:
-      'Run `logs ingester 6h` and mend the store that it names, as `records-failed` says. Recovery ingests the batches again each 15 minutes. If you cannot wait, run `npm run ops -- quarantine redrive --dead-letters --stack $STACK`: [Quarantine and dead letters](#quarantine-and-dead-letters).',
+      'Run `logs ingester 6h` and repair the store that it names, as `records-failed` says. Recovery ingests the batches again each 15 minutes. If you cannot wait, run `npm run ops -- quarantine redrive --dead-letters --stack $STACK`: [Quarantine and dead letters](#quarantine-and-dead-letters).',
   },
   quarantine: {
     meaning:
@@ -119,7 +119,7 @@ export const ALARM_TEXTS = {
   },
   'archive-lag': {
     meaning:
-      'A day waits for the archive a day beyond its time, or the archiver is silent. Its samples can be read from the warm tier.',
+      'A day is archived more than a day late, or the archiver is silent. The day can be read from the warm tier.',
     action:
       'Run `npm run ops -- archive --stack $STACK`, which archives everything warm now. If it fails, do what `archive-failures` says. If it works but is slow, give the tenant more partitions: [The archive is late](#the-archive-is-late).',
   },
@@ -135,15 +135,15 @@ export const ALARM_TEXTS = {
   },
   'rules-late': {
     meaning:
-      'Rules are evaluated more than 3 minutes late, or not at all: alerts come late. Missed ticks of the last hour are evaluated later. Or tenants post less than a tenth of what they did: then rules are suspended.',
+      'Rules are evaluated more than 3 minutes late, or not at all: alerts come late. Missed ticks of the last hour are evaluated later. All rules are suspended while tenants post less than a tenth of the usual samples.',
     action:
-      'Run `logs evaluator`. If you see "were not evaluated", run `logs query`: a store is slow, or `query` has no concurrency left. If you see nothing, see `function-throttled` and `function-errors`. If there is no error, samples come late: see `stream-lag` and `loss-open`; rules wait for late samples, or they would count series as absent. If `ops status` shows no lag of the stream, clients do not post: see `api-errors` and `canary-stale`, and ask the tenants. Rules go on in the first minute with posts; alerts stay as they were, and ticks in between are left out.',
+      'Run `logs evaluator`. If you see "were not evaluated", run `logs query`: a store is slow, or `query` has no concurrency left. If you see nothing, see `function-throttled` and `function-errors`. If there is no error, samples come late: see `stream-lag` and `loss-open`; rules wait for late samples, because series without them would look absent. If `ops status` shows no lag of the stream, clients do not post: see `api-errors` and `canary-stale`, and ask the tenants. Rules go on in the first minute with posts; alerts stay as they were, and ticks in between are left out.',
   },
   'alerts-undelivered': {
     meaning:
       "Somebody was not notified of an alert: a tenant's receiver refused it, twelve attempts failed, or it has waited for 15 minutes.",
     action:
-      'Run `logs evaluator`, which names tenant and host. If one tenant is named, tell it: `GET /api/v1/alert-receivers/undelivered` with its key lists what was given up and why, for a week. If the host answered 4xx, its address or credentials are wrong. If all tenants are named, the function does not reach the internet. What waits is sent by itself, with growing waits, for some hours.',
+      'Run `logs evaluator`, which names tenant and host. If one tenant is named, tell it: `GET /api/v1/alert-receivers/undelivered` with its key lists what was given up and why, for a week. If the host answered 4xx, its address or credentials are wrong. If all tenants are named, the function does not reach the internet. The evaluator retries waiting notifications for some hours, with growing waits.',
   },
   'rules-failing': {
     meaning:
@@ -172,7 +172,7 @@ export const ALARM_TEXTS = {
     meaning:
       'Recovery fails to ingest dead letters again. Their samples still cannot be read; the bucket keeps them.',
     action:
-      'Run `npm run ops -- quarantine redrive --dead-letters --stack $STACK`, which says why. If a store is down, mend it as `records-failed` says. If records cannot be decoded, see `quarantine`: [Quarantine and dead letters](#quarantine-and-dead-letters).',
+      'Run `npm run ops -- quarantine redrive --dead-letters --stack $STACK`, which says why. If a store is down, repair it as `records-failed` says. If records cannot be decoded, see `quarantine`: [Quarantine and dead letters](#quarantine-and-dead-letters).',
   },
   'loss-open': {
     meaning:
