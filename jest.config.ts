@@ -41,7 +41,7 @@ const config: Config = {
   testTimeout: TEST_TIMEOUT_MS,
   testSequencer: '<rootDir>/test/support/longest-first.cjs',
   projects: [
-    ...['unit', 'infra', 'deploy'].map(project),
+    ...['checks', 'unit', 'infra', 'deploy'].map(project),
     onServers('integration'),
     // Lambda's own runtime, which `npm run test:aws` installs.
     ...(process.env.OTHER_SERVERS === undefined ? [] : [onServers('runtime')]),

@@ -1,21 +1,20 @@
 const { default: Sequencer } = require('@jest/test-sequencer');
 
 /**
- * The ten files that took longest in a run of all tests (306 s to 104 s, with other work on the machine),
- * longest first. If one of them began last, it would keep one core busy while the other has nothing left to
- * do.
+ * The ten files that take longest, longest first. If one of them began last, it would keep one core busy
+ * while the other has nothing left to do.
  */
 const LONGEST = [
   'integration/soak',
   'integration/page',
   'integration/faults',
-  'integration/tenancy',
-  'integration/rules',
-  'integration/flush',
+  'checks/checks',
   'deploy/deploy',
-  'integration/metrics',
-  'integration/redeploy',
-  'integration/deleted-service',
+  'integration/flush',
+  'integration/simulate',
+  'integration/tenancy',
+  'integration/stream',
+  'integration/cluster-growth',
 ];
 
 /**
