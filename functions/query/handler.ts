@@ -54,6 +54,6 @@ const evaluate = (event: EvaluationRequest) =>
     : evaluateRules(ruleInputs, event);
 
 export const handler = withMetrics('query', (event: APIGatewayProxyEventV2) =>
-  // The evaluator's events do not come through the API, and neither do their answers.
+  // The evaluator invokes this function directly. Its answer is not a reply of the API.
   isEvaluation(event) ? (evaluate(event) as Promise<never>) : answer(event),
 );

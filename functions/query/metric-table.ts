@@ -84,7 +84,7 @@ async function readTable(
 }
 
 /**
- * Reads a range at once if rollups leave few samples to hold; otherwise in consecutive slices.
+ * Reads a range at once if, thanks to rollups, few samples must be held. Otherwise reads it in consecutive slices.
  *
  * @param read returns undefined when none of the series exists
  */

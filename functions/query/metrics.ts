@@ -60,7 +60,7 @@ async function registeredMetric(source: RegisteredSource, query: MetricsQuery) {
 
 /**
  * @param labels all labels of the series except its name
- * @param absent first sentence of a 404
+ * @param absent first sentence of the message when the series does not exist
  * @param mustExist awaited before samples are read
  */
 async function readMetric(

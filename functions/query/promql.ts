@@ -141,12 +141,11 @@ function selectorsOf({ 'match[]': texts = [] }: Pick<Browsing, 'match[]'>): Matc
 }
 
 /**
- * If `end` is within this time of now, ms, series that began after `end` are still listed, because clients
- * round times.
+ * If `end` is at most this long ago, ms, series that began after `end` are listed too: clients round the present time.
  */
 const PRESENT_MS = 60_000;
 
-/** Answers from the index with the series that may have samples between `start` and `end`. */
+/** Answers from the index of series. The view has the series that may have samples between `start` and `end`. */
 function browsed(
   tenant: Tenant,
   { start, end }: Pick<Browsing, 'start' | 'end'>,

@@ -8,7 +8,7 @@ import { retentionMs } from './stores';
 
 /** Most values in an answer: Lambda's answers are limited to 6 MB. */
 const MAX_VALUES = 100_000;
-/** Most samples in a compressed answer that returns them as stored: 32 MB of text, which compress to 6 MB. */
+/** Most samples as stored in a compressed answer. They are 32 MB of text, which compress to 6 MB. */
 const MAX_SAMPLES = 2_000_000;
 
 /**
@@ -60,9 +60,9 @@ export function requireFewSamples(series: number, { fromMs, toMs }: TimeRange, f
 }
 
 /**
- * Formats a `Server-Timing` header for consecutive reads: for each tier its duration, its number of samples
- * and, in `spans`, the first and last times between which they are, in seconds; then the number of days from
- * rollups, and how long the governor delayed the reads, if at all.
+ * Formats a `Server-Timing` header for consecutive reads. Each tier has its duration, its number of samples, and in `spans`
+ * the ranges of time, in seconds, in which these samples are. The number of days from rollups follows, and the time for
+ * which the governor delayed the reads, if it did.
  *
  * @see https://www.w3.org/TR/server-timing/
  */

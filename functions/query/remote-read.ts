@@ -17,7 +17,7 @@ import { RequestTooLargeError } from '../../shared/protocol/protocol';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { samplesOf } from './tenant-samples';
 
-/** Queries of a request that are read at the same time. */
+/** Number of queries of a request that are read at the same time. */
 const PARALLEL = 4;
 
 /**

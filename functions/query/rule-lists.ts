@@ -111,7 +111,7 @@ function ruleTest({ type, 'rule_name[]': names, 'match[]': matches, state, healt
     (health === undefined || view.health === health);
 }
 
-/** @param viewOf undefined: alerts are omitted */
+/** @param viewOf makes the answer's form of an alert; undefined omits the alerts of the rule */
 function groupView(
   { namespace, document }: StoredGroup,
   state: GroupState | undefined,

@@ -11,12 +11,12 @@ import {
   withJoined,
 } from './find-series';
 
-/** Matchers that a series must all satisfy. If there are several sets, a series must satisfy one of them. */
+/** The matchers of one selector. A series must satisfy all of them. */
 export type MatcherSet = readonly Matcher[];
 
 /**
- * Finds the series that any of the selectors selects, without duplicates. Their labels include those of the
- * registry.
+ * Finds the series that at least one of the selectors selects, without duplicates. The labels of a series include the
+ * labels that the registry adds.
  *
  * @throws {SelectLimitError}
  * @throws {InvalidPatternError}
@@ -54,7 +54,7 @@ export interface NameCount {
   readonly count: number;
 }
 
-/** Statistics of a tenant's series. Each list is in descending order of counts. */
+/** Statistics of a tenant's series. Each list has the greatest counts first. */
 export interface Cardinality {
   readonly series: number;
   readonly sources: number;
@@ -69,9 +69,9 @@ export interface Cardinality {
 }
 
 /**
- * Counts series by name, label, pair and source. Considers only stored labels.
+ * Counts series by name, by label, by pair of label and value, and by source. Ignores labels that the registry adds.
  *
- * @param most longest list
+ * @param most maximum length of each list
  */
 export function cardinality(view: IndexView, most: number): Cardinality {
   const pairs: PairCounts = new Map();

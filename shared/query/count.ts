@@ -8,11 +8,11 @@ import type { Tenant } from '../tenancy/tenants';
 import { readSeries } from './read';
 import type { ReadDependencies } from './read-context';
 
-/** Days read at the same time, each with every series. */
+/** Number of days that are read at the same time. Each read has every series of the source. */
 const PARALLEL = 4;
 
 /**
- * Counts the samples of each of a source's metrics in a range, as a read would return them.
+ * Counts the samples that a read of a source's metrics returns in a range, by metric.
  *
  * @param isCounted selects metrics by name
  * @returns counts, sorted by name

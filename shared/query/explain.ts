@@ -11,7 +11,7 @@ import type { SelectorReading } from './tier-samples';
  * Builds the field `explain` of a query's answer.
  *
  * @param allowed grains that might have replaced samples; undefined if there were none
- * @param used grains that the stores' clients counted during the query
+ * @param used billing units that the clients of the stores counted during the query
  */
 export function explain(
   readings: readonly SelectorReading[],
@@ -61,9 +61,10 @@ function explained(
 }
 
 /**
- * Tells why a tier was read, or not.
+ * Tells why a selector read a tier, or did not.
  *
- * @param rounds rounds behind memory; 0 when memory had everything
+ * @param hasPlaces whether the tier had any of the selector's windows, items or byte ranges
+ * @param rounds number of rounds of requests beyond memory; 0 when memory had everything
  */
 function whyTier(tier: Tier, hasPlaces: boolean, rounds: number): string {
   if (tier === 'hot')

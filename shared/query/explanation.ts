@@ -10,7 +10,7 @@ export interface ExplainedRead {
   /** `samples`, or the length of the rollups that replaced them. */
   readonly read: string;
   readonly why: string;
-  /** Number of rounds of requests behind memory, each of which waited for the one before. */
+  /** Number of rounds of requests beyond memory. A round begins when the round before it is answered. */
   readonly rounds: number;
   /** Number of days read from rollups, summed over all sources. */
   readonly rollupDays: number;

@@ -3,7 +3,7 @@ import type { JoinedLabels, LayoutMatch } from '../catalogue/shape-columns';
 import { type Labels, labelsKey, labelsOf, labelValue } from '../model/labels';
 import { compileMatcher, type Matcher, matchersText, type Spend } from '../model/matcher';
 
-/** A query would exceed one of its limits, its time, or the memory for a tenant's index. */
+/** A query would exceed one of its limits or its time, or a tenant's index would exceed its memory. */
 export class SelectLimitError extends Error {
   override readonly name = 'SelectLimitError';
 
@@ -15,7 +15,13 @@ export class SelectLimitError extends Error {
   }
 }
 
-/** Makes the error of an exceeded limit. @param isAlone whether the query has only this selector */
+/**
+ * Makes the error for an exceeded limit.
+ *
+ * @param most the limit
+ * @param matchers the selector that exceeded it
+ * @param isAlone whether the query has only this selector
+ */
 export function tooMany(
   limit: keyof SelectLimits,
   most: number,
@@ -30,9 +36,10 @@ export function tooMany(
 }
 
 /**
- * Refuses a query before its samples are read.
+ * Makes the error for a query that is refused before its samples are read.
  *
- * @param estimate samples of all selectors that are planned
+ * @param estimate estimated number of samples of the selectors whose reads are planned so far
+ * @param most the limit
  */
 export function tooManyExpected(
   estimate: number,
@@ -63,7 +70,7 @@ export const DEFAULT_LIMITS: SelectLimits = { series: 100_000, sources: 10_000, 
 export interface SourceSeries {
   readonly source: Labels;
   readonly series: readonly Labels[];
-  /** Matches of the source's series, one for each layout that has some of them. */
+  /** The index's matches. Each has those of the series that one layout names. */
   readonly matches: readonly LayoutMatch[];
 }
 
@@ -88,8 +95,8 @@ export function matchesOf(
 }
 
 /**
- * Groups matches by source. A series may be in several matches, if the source has had several layouts; it is
- * counted once.
+ * Groups matches by source. If a source has had several layouts, several matches can have the same series. The result
+ * has it once.
  *
  * @throws {SelectLimitError}
  */
@@ -124,7 +131,7 @@ function seriesOfAll(matches: readonly LayoutMatch[], most: number): Labels[] | 
   return [...series.values()];
 }
 
-/** Groups matches by source. Divides the match of a layout whose series have several sources. */
+/** Groups matches by source. If the series of a layout have several sources, divides the layout's match. */
 export function matchesBySource(
   matches: Iterable<LayoutMatch>,
 ): Iterable<{ readonly source: Labels; readonly matches: LayoutMatch[] }> {

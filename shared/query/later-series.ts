@@ -14,16 +14,16 @@ interface LaterSeriesStores {
 }
 
 /**
- * Most layouts whose first sample is looked up, with a request each. If there are more, all of them stay in
- * the view.
+ * Most layouts whose first sample is looked up. Each look-up is a request. If there are more layouts, none is looked
+ * up, and all stay in the view.
  */
 const MAX_LAYOUTS = 1_000;
 const PARALLEL = 32;
 
 /**
- * Removes layouts from a view that began after its range. The index only knows days and months; the catalogue
- * knows the window of a layout's first sample. A layout with samples before the last period of the range
- * cannot have begun after it, so the catalogue is asked only about other layouts.
+ * Removes from a view the layouts that began after the range. The index knows only the days and months of a layout. The
+ * catalogue knows the window of its first sample. A layout that has samples before the last period of the range did not
+ * begin after the range, so the catalogue is asked about the other layouts only.
  *
  * @param view layouts that may have samples in `range`
  * @param selectors the requested series; without any, all series

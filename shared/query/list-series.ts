@@ -9,7 +9,7 @@ import { matchesBySource } from './find-series';
 import type { TenantIndexes } from './tenant-index';
 
 export interface SeriesFilter {
-  /** Labels that a series must have, possibly along with others; may be empty. */
+  /** Labels that a series must have. It may have others too. Empty: any series. */
   readonly labels: Labels;
   /** Prefix of the series' names. */
   readonly prefix: string;
@@ -18,8 +18,8 @@ export interface SeriesFilter {
 }
 
 /**
- * Where a page ends: all sources up to this one are listed, and of this one the first `listed` matching
- * series.
+ * The end of a page. Pages so far have all sources before this one, and the first `listed` matching series of this
+ * one.
  */
 export interface SeriesCursor {
   readonly sourceId: Id;

@@ -3,9 +3,9 @@ import { type Aggregate, type Grains, grainsIn, joinGrains, mergeGrains } from '
 import { DAY_MS } from '../model/duration';
 import { SharedTimes } from '../model/shared-times';
 
-/** Blocks of one layout, divided by whether they must be merged before they are aggregated. */
+/** Blocks of one layout, divided into those that can be aggregated as they are, and those that must be merged first. */
 export interface LoneDays {
-  /** Blocks whose samples are all in one UTC day, in which no other block has any. In order of time. */
+  /** Blocks that are the only ones with samples of their UTC day, in order of time. */
   readonly lone: readonly Block[];
   readonly others: readonly Block[];
 }

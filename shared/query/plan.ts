@@ -46,7 +46,7 @@ export function planDays({ fromMs, toMs }: TimeRange, windowLengthsMs: readonly 
   });
 }
 
-/** The range to read, and the step in which to show it; `stepMs` is undefined for samples as stored. */
+/** The range to read, and the length of the answer's steps. `stepMs` is undefined when samples are shown as stored. */
 export interface ShownRange {
   readonly range: TimeRange;
   readonly stepMs: number | undefined;
@@ -75,7 +75,8 @@ export function planShown(
 }
 
 /**
- * Most samples that a read in steps holds at a time, assuming one a minute: some 200 MB with their copies.
+ * Most samples that a read in steps holds at a time, assuming a sample a minute. With their copies, they take some 200
+ * MB.
  */
 export const MAX_HELD_SAMPLES = 5_000_000;
 

@@ -32,7 +32,7 @@ export interface RollupPlan {
   readonly source: RolledSource;
   /** Half-open, ascending, and not adjacent. */
   readonly ranges: readonly TimeRange[];
-  /** Number of days in the ranges. Some may be partial. */
+  /** Number of days that the ranges touch. The read may want only a part of a day. */
   readonly days: number;
 }
 

@@ -13,7 +13,7 @@ export interface SeriesTable {
 }
 
 /**
- * Makes a table of series, as charts need it.
+ * Makes a table of series for a chart.
  *
  * @param stepMs length of the steps, with one value each; undefined for samples as stored
  */

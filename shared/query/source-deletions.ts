@@ -10,14 +10,14 @@ const PARALLEL = 32;
 const DELETION_BYTES = 300;
 
 interface CachedDeletions {
-  /** Number of puts listed before the deletions were read. */
+  /** How many puts of deletions the list of changes counted before the deletions were read. */
   readonly puts: number;
   readonly deletions: readonly VersionedDeletion[];
 }
 
 /**
- * Reads the deletions of many sources. The list of changes tells which sources have any, which few do.
- * Deletions are cached until the next put.
+ * Reads the deletions of many sources. The list of changes names the few sources that have any. The deletions of a
+ * source are cached until the list counts another put.
  */
 export class SourceDeletions {
   private readonly cache = new Cache<CachedDeletions>(
@@ -28,7 +28,7 @@ export class SourceDeletions {
   constructor(private readonly table: Pick<DeletionTable, 'of'>) {}
 
   /**
-   * Returns the deletions of those sources that have any.
+   * Returns the deletions by source. Sources without deletions are left out.
    *
    * @param listed for each source with deletions, how many were put: see {@link Changes}
    */

@@ -7,7 +7,7 @@ export interface Span {
 /** Most spans of one tier in an answer. */
 const MAX_SPANS = 24;
 
-/** Gaps below this share of the whole are closed, since a chart would not show them. */
+/** Gaps that are shorter than this share of the whole are closed, since a chart would not show them. */
 const SMALLEST_GAP = 1 / 500;
 
 /**

@@ -1,15 +1,14 @@
 import { type Day, type PartitionRef, partitionText } from '../model/placement';
 
-/** If a purge waits for less time than this, it may happen in the middle of a query. */
+/** Longest time that a query takes, ms. A purge that waits for less time can happen in the middle of a query. */
 const LEAST_PURGE_MS = 60_000;
 /** Most days of partitions that are remembered. */
 const MAX_REMEMBERED = 100_000;
 
 /**
- * Remembers days for which the manifest recently had no object. The warm table still has all that it had of
- * them at that time, because a purge waits until a day's object has been in the manifest for the setting
- * `purgeAfter` (DESIGN.md, rule 5). So a read need neither read the manifest again, nor wait for the warm
- * table before it does.
+ * Remembers the days for which the manifest had no archive object a short time ago. The warm table still has all items
+ * of such a day: a purge removes them only after the manifest has had the day's object for the time of the setting
+ * `purgeAfter` (DESIGN.md, rule 5). So a read can go to the warm table without asking the manifest about these days.
  */
 export class UnarchivedDays {
   /**
@@ -21,7 +20,7 @@ export class UnarchivedDays {
 
   constructor(private readonly purgeAfterMs: number) {}
 
-  /** Whether the manifest as of `sinceMs` still tells, at `nowMs`, what the warm table lacks. */
+  /** Whether a manifest that was read at `sinceMs` is recent enough at `nowMs`: no purge can have followed it. */
   isFresh(sinceMs: number, nowMs: number): boolean {
     return this.purgeAfterMs >= LEAST_PURGE_MS && nowMs >= sinceMs && nowMs - sinceMs < this.purgeAfterMs / 2;
   }

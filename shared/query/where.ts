@@ -9,7 +9,7 @@ import type { ReadDependencies } from './read-context';
 export interface TierPlaces {
   /** Number of samples of the series in the range. */
   readonly samples: number;
-  /** The series' share of the places' bytes, by number of samples. For memory, the bytes that keys take. */
+  /** Bytes of the places, times the series' share of their samples. For memory, the bytes of the keys. */
   readonly bytes: number;
   readonly bytesPerSample: number;
   readonly places: readonly Place[];

@@ -25,14 +25,14 @@ export interface PickedChunk {
   readonly samples: number;
 }
 
-// Estimates of what cached values take in memory.
+// Estimated sizes of cached values in memory.
 const ITEM_BYTES = 500;
 const BLOCK_BYTES = 1_000;
 /** Bytes of a sample, with its share of a timestamp and a version. */
 const SAMPLE_BYTES = 24;
 
 /**
- * Caches what readers of this instance have read from the warm table.
+ * Caches the items that readers of this instance have read from the warm table.
  *
  * Cached items stay complete as long as the number of the day's announcements does not change. A flush
  * announces the day before it writes to the warm table, and once more before it trims memory (DESIGN.md, rule

@@ -23,12 +23,12 @@ export interface WarmDay {
   readonly changes: number | undefined;
 }
 
-/** Requests in flight at a time. */
+/** Most requests that are waiting for their answers. */
 const PARALLEL = 16;
 
 /**
- * Reads series from the warm table. Groups' days that are cached and have not changed since are not read
- * again. Concurrent reads of several sources share requests.
+ * Reads series from the warm table. If this instance has cached the items of a group's day, and the day has not changed
+ * since, the table is not asked. Concurrent reads of several sources share requests.
  *
  * @param limit bounds the concurrent queries of several reads
  * @param layoutOf finds a chunk's layout

@@ -33,7 +33,7 @@ export interface WarmItem {
    */
   readonly revision: string;
   readonly chunk: Uint8Array;
-  /** Whether the window had other items when this one was written. */
+  /** Whether the window had several items when this one was written. */
   readonly isDivided?: boolean;
 }
 
@@ -79,7 +79,7 @@ export function revisionOf(chunk: Uint8Array): string {
 export class WarmTier {
   /** Cache of what this instance's readers have read. */
   readonly memo = new ItemMemo();
-  /** Gathers concurrent reads of a partition's day. */
+  /** Concurrent reads of a partition's day, which share requests. */
   private readonly asked = new Batches<GroupAsk, readonly WarmItem[]>();
 
   constructor(
@@ -118,7 +118,7 @@ export class WarmTier {
     return this.group(ref, day, group, windowsFromMs, windowsToMs);
   }
 
-  /** @returns each ask's items, read by key; undefined for an ask whose windows may have further items */
+  /** @returns the items of each ask, read by key; undefined for an ask that must be queried, since its windows may be divided */
   private async byKeys(
     ref: PartitionRef,
     day: Day,
