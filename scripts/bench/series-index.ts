@@ -32,7 +32,7 @@ import { itemBytes } from './frame/table-units';
 const TENANT = tenantIdOf('bench');
 const HOUR_MS = 3_600_000;
 const RETENTION_MS = 460 * DAY_MS;
-/** Sources put together, like a batch of the ingester. */
+/** Sources that are put into the index in one call, like a batch of the ingester. */
 const BATCH = 500;
 /** Sources of one job, which a look-up of one metric selects. */
 const JOB_SOURCES = 1_000;

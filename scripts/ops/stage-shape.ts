@@ -13,7 +13,7 @@ export type ContextSettings = Readonly<Record<string, string>>;
 /** A stage as one command deploys it. Every price and limit is computed for it. */
 export interface DeployedStage {
   readonly stage: string;
-  /** The preset of its settings; undefined without one. */
+  /** Name of the preset behind the stage's settings; undefined if there is none. */
   readonly size: Size | undefined;
   readonly shape: StageShape;
   /** The command that deploys the stage. */

@@ -18,7 +18,7 @@ export class RuleError extends Error {
 
 /** Circumstances of a rule's evaluation. */
 export interface RuleContext {
-  /** ms since epoch. */
+  /** The time for which the rule is evaluated, in ms since epoch. */
   readonly tickMs: number;
   /** How far before the tick the rule reads samples, in ms. */
   readonly queryOffsetMs: number;

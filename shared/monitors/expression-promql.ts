@@ -25,7 +25,7 @@ interface Context {
 }
 
 interface Compiled {
-  /** PromQL that can be an operand: outside of brackets it has no operators. */
+  /** PromQL that can be an operand as it is, because it has no operators outside of brackets. */
   readonly text: string;
   /**
    * The label that distinguishes the series which the expression returns; `one` if it returns at most one

@@ -125,7 +125,7 @@ async function selectWhole(
   afterMs: number,
   untilMs: number,
 ): Promise<readonly SampleColumns[]> {
-  // Ranges are half-open: from, and before.
+  // The store includes `fromMs` and excludes `toMs`. Here, `afterMs` is excluded and `untilMs` included.
   const { series } = await wholeOf(store).select(matchers, { fromMs: afterMs + 1, toMs: untilMs + 1 });
   return series;
 }

@@ -87,7 +87,7 @@ const oddNumber = fc.constantFrom(
   4e9,
 );
 
-/** Any JSON, unlike what the document describes. */
+/** Any JSON value; as a rule, it does not fit the schema in the API document. */
 const oddJson: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(null, true, false, [], {}, [[]], [null]) },
   { weight: 3, arbitrary: oddText },
@@ -276,7 +276,7 @@ const ruleGroup = fc
     [name, ...fields, 'rules:', ...rules.map((each) => `- ${each}`)].join('\n'),
   );
 
-/** Draws requests for a document's operations. Most are as the document describes. */
+/** Draws requests for the operations of an API document. Most conform to the document. */
 export function requestArbitrary(
   operations: readonly Operation[],
   known: KnownValues,

@@ -61,7 +61,7 @@ export interface Tiers {
   readonly selections: Selections;
   readonly deletions: SourceDeletions;
   readonly recovery: RecoveryTable;
-  /** The table of everything except chunks. */
+  /** The meta table, which holds everything except chunks. */
   readonly meta: Table;
   readonly tenants: Tenants;
   readonly losses: LossWatch;
@@ -146,7 +146,7 @@ export async function startTiers({ redisUrl, hasFreedoms = true }: TiersOptions 
 /**
  * Connects to the tiers that another process started.
  *
- * @param pace decides when a read of memory may go
+ * @param pace decides when a call that reads memory may start
  */
 export function connectTiers(redisUrl: string, awsPort: number, pace?: ReadPace): Tiers {
   const aws = localAws(awsPort);

@@ -157,7 +157,7 @@ interface Verb {
   readonly verb: string;
   readonly flags: string;
   readonly width: number;
-  /** -1 if the format has no precision. */
+  /** The number after the point in the verb, as 2 in `%.2f`; -1 if the verb has no point. */
   readonly precision: number;
 }
 

@@ -4,7 +4,7 @@ import { type Fields, fieldsOf, listOf, textOf } from './fields';
 /** A PromQL query of a panel. */
 export interface PanelQuery {
   readonly query: string;
-  /** Text in which `{{label}}` stands for a label's value; empty: the labels name the series. */
+  /** Text in which `{{label}}` stands for a label's value. If it is empty, labels name the series. */
   readonly legend: string;
 }
 

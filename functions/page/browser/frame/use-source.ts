@@ -10,7 +10,7 @@ import { membersOf } from './use-graphs';
 export interface ShownSource {
   readonly ref: SourceRef;
   readonly name: string;
-  /** Set if the source is a host that exists, retired or not. */
+  /** The host, from the lists or the registry. Set if the source is a host that exists, retired or not. */
   readonly host?: Host;
   /** `unknown`: the tenant has no source with this name or id. `pending`: not known yet. */
   readonly existence: 'known' | 'retired' | 'unknown' | 'pending';

@@ -29,7 +29,8 @@ const COMMON_STEP_S = 60;
  * Combines a graph with the samples that were read for it.
  *
  * @param graph its lines must be the series that were read, in the same order
- * @param earlier what was read for a time `earlierS` before; its samples are moved to the times of `reading`
+ * @param earlier the samples of the same series from `earlierS` seconds before `reading`; they are moved to
+ * the times of `reading`
  * @param over how to combine the lines of several hosts into one
  */
 export function drawingOf(

@@ -78,7 +78,7 @@ export function alignedData({ times, values }: SeriesData, stepS: number): Serie
 /** A sample up to this far from a time can represent it, even if samples are usually closer; in seconds. */
 const NEAR_S = 60;
 
-/** How far from a time a sample may be to represent it, in seconds. */
+/** Returns how many seconds a sample may be away from a time and still represent that time. */
 export function reachOf(times: readonly number[]): number {
   return Math.max(NEAR_S, median(times.slice(1).map((time, i) => time - times[i]!)));
 }

@@ -5,7 +5,7 @@ import { type OnAnswer, usePolling } from '../frame/polling';
 
 /** Metrics of which nearly every agent posts one. */
 const USUAL_METRICS = 'loadavg5|processor_queue_length';
-/** How far back posts are looked for, in seconds. Memory has the last hour, so that is cheap. */
+/** How far back the page looks for posts, in seconds. Memory has the last hour, so the read is cheap. */
 export const LOOKBACK_S = 3600;
 /** Hosts without usual metrics whose other metrics are read. */
 const MAX_OTHERS = 50;
