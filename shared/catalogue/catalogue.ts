@@ -175,7 +175,10 @@ export class Catalogue {
     );
   }
 
-  /** Inserts layouts in batches, and their sources' index items. Returns the outcomes of inserted layouts. */
+  /**
+   * Inserts layouts in batches, and their sources' index items. Returns the layouts that it inserted. A
+   * layout that exists already is missing, and the caller updates it alone.
+   */
   private async insert(
     tenantId: Id,
     layouts: readonly GroupLayout[],

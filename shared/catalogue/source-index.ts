@@ -27,7 +27,7 @@ export class SourceIndex {
     return { ...metaKeys.indexedSource(tenantId, sourceId), expiresAt: this.expiresAt() };
   }
 
-  /** Remembers that this instance has renewed or inserted a source's item in the present turn. */
+  /** Remembers that this instance has renewed or inserted a source's item in the present 16-day turn. */
   noteRenewed(sourceId: Id): void {
     this.written.set(keyOf(sourceId), turnOf(sourceId, this.now()));
   }

@@ -23,7 +23,10 @@ export interface PickedColumns {
   readonly positions: Uint32Array;
 }
 
-/** Encodes whole frames as in a reply: each after the byte that marks it as whole, and its length. */
+/**
+ * Encodes whole frames as the read script's reply has them. Before each frame stand a byte that marks it as
+ * whole, and its length.
+ */
 export function markedWhole(frames: readonly Uint8Array[]): Buffer {
   return Buffer.concat(
     frames.flatMap((frame) => {

@@ -6,7 +6,7 @@ import { MAX_ITEM_CHUNK_BYTES, revisionOf, type WarmItem } from '../warm/warm-ti
 
 /**
  * The decisions of a flush, without I/O; execute.ts reads and writes. A flush leases group-windows that are
- * due, and announces their days. It takes the first frames of each window ({@link planTake}), and merges them
+ * due, and announces their days: it sets them open in the manifest. It takes the first frames of each window ({@link planTake}), and merges them
  * with the warm items of one layer of the window ({@link planLayer}). It cuts the result into items, and
  * puts those that changed ({@link planItems}). Then it announces the days again, and
  * trims exactly the frames that it took.

@@ -4,9 +4,9 @@ import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
 import { succeeds, type Table } from '../platform/table';
 
-/** How long an import may put samples after it has marked its tenant, ms. Then the mark ends. */
+/** How long an import may put samples after it has recorded itself in the tenant's item, ms. */
 const MARKED_MS = 15 * 60_000;
-/** An import renews a mark that has less than this time left, ms. */
+/** An import renews the tenant's item if less than this is left of {@link MARKED_MS}, ms. */
 const RENEWED_MS = 10 * 60_000;
 /** How long the item of a mark is kept, ms: longer than any stream remembers. */
 const KEPT_MS = 400 * DAY_MS;

@@ -9,7 +9,7 @@ import type { RecoveryTable } from './recovery-table';
  * looks once a minute, so it can prolong the time before it ends.
  */
 const MOVING_MS = 90_000;
-/** A look that finds slots moving prolongs the time once less than this is left, ms. */
+/** A look that finds slots moving renews {@link MOVING_MS} if less than this is left of it, ms. */
 const MOVING_LEFT_MS = 60_000;
 
 /** What a look at the primaries has found. */
