@@ -1,0 +1,52 @@
+import { labelsOf } from '../../../shared/model/labels';
+import { layoutOf } from '../../../shared/model/layout';
+import { limiter } from '../../../shared/platform/concurrency';
+import { ItemMemo } from '../../../shared/warm/known-items';
+import { readWarm } from '../../../shared/warm/read';
+import type { WarmTier } from '../../../shared/warm/warm-tier';
+
+const REF = { tenantId: 'tenant', partition: 0 };
+const DAY = '2026-11-25';
+const SELECTION = { wanted: layoutOf([labelsOf(['__name__', 'up'])]), groups: ['group'] };
+
+/** Reads a day each time with a count of its announcements. @returns how often the table was asked */
+async function asked(counts: readonly (number | undefined)[]): Promise<number> {
+  const memo = new ItemMemo();
+  let reads = 0;
+  const groupTogether = async () => {
+    reads++;
+    return [];
+  };
+  const warm = { memo, groupTogether } as unknown as WarmTier;
+  for (const changes of counts) {
+    const day = { ref: REF, day: DAY, windowsFromMs: 0, windowsToMs: 10, windowLengthsMs: [1], changes };
+    await readWarm(warm, [day], SELECTION, limiter(1), async () => SELECTION.wanted);
+  }
+  return reads;
+}
+
+test.each([
+  { name: 'items read with a count are kept while it is the same', counts: [3, 3, 3], reads: 1 },
+  { name: 'a flush announces the day: its items are read again', counts: [3, 4, 4], reads: 2 },
+  { name: 'items read without a count are not kept', counts: [undefined, 3, 3], reads: 2 },
+  { name: 'a read without a count asks the table', counts: [3, undefined], reads: 2 },
+])('$name', async ({ counts, reads }) => {
+  expect(await asked(counts)).toBe(reads);
+});
+
+test('a read without a count notes the day, so that the next read counts first', async () => {
+  const memo = new ItemMemo();
+  const isSeen = () => memo.items(REF, DAY, 'group', 0, 10, undefined) !== undefined;
+  expect(isSeen()).toBe(false);
+  const warm = { memo, groupTogether: async () => [] } as unknown as WarmTier;
+  const day = {
+    ref: REF,
+    day: DAY,
+    windowsFromMs: 0,
+    windowsToMs: 10,
+    windowLengthsMs: [1],
+    changes: undefined,
+  };
+  await readWarm(warm, [day], SELECTION, limiter(1), async () => SELECTION.wanted);
+  expect(isSeen()).toBe(true);
+});
