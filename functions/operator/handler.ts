@@ -26,7 +26,10 @@ const eventSchema = operatorEventSchema(dependencies.stage.partitions);
 /** Time left of the invocation that is reserved for completing a step in progress, ms. */
 const MARGIN_MS = 60_000;
 
-/** Runs commands of operators, and the sweep, which the schedule invokes. API keys do not permit it. */
+/**
+ * Runs commands of operators. An hourly schedule invokes the command `sweep`, which erases deleted tenants and
+ * counts series. No API key permits an invocation.
+ */
 export const handler = withMetrics('operator', answer);
 
 async function answer(event: unknown, context: Context): Promise<unknown> {

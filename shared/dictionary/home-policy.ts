@@ -11,9 +11,9 @@ export interface HomePolicy {
   readonly union: {
     /** Most series. */
     readonly series: number;
-    /** Most bytes of the label keys of its series. */
+    /** Most bytes of the label keys of a union's series. */
     readonly keyBytes: number;
-    /** How often it may grow. */
+    /** How often a union may grow. */
     readonly growths: number;
   };
   /**
@@ -46,9 +46,12 @@ export interface HomePolicy {
      * starts for ever.
      */
     readonly patience: number;
-    /** After such a start, a union has at most this many times the series of the largest row before. */
+    /**
+     * After a home has started again for sparse rows, a union has at most this many times the series of the
+     * largest row that the home had seen.
+     */
     readonly rowsAUnion: number;
-    /** Series that a union may have after such a start in any case. */
+    /** Series that a union may always have after such a start, however small the rows were. */
     readonly series: number;
   };
   /**
@@ -57,10 +60,10 @@ export interface HomePolicy {
    */
   readonly crowded: {
     /**
-     * They are crowded with, on average, this many times the series that `splitBitsFor` allows in one layout.
+     * Groups are crowded if they have on average this many times the series that `splitBitsFor` allows in one layout.
      */
     readonly series: number;
-    /** They are crowded with, on average, this many times the bytes of labels that `splitBitsFor` allows. */
+    /** Groups are also crowded if they have on average this many times the bytes of labels that it allows. */
     readonly keyBytes: number;
     /** Most split bits that crowded unions get in addition. Each bit doubles the number of groups. */
     readonly bits: number;

@@ -7,7 +7,7 @@ import { mapLimited } from '../platform/concurrency';
 import type { PartitionBatch } from './reduce';
 
 const PARALLEL = 16;
-/** First time of a day that the manifest can have: its days are texts of ten characters, ms. */
+// Starts of the earliest and of the latest day that a manifest's key, `YYYY-MM-DD`, can name; ms since epoch.
 const FIRST_DAY_MS = 0;
 const LAST_DAY_MS = Date.parse('9999-12-31T00:00:00Z');
 

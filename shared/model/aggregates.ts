@@ -63,7 +63,7 @@ export function storedGrainMs(stepMs: number): number | undefined {
 /**
  * Aggregates the samples of each aligned step. Leaves out steps without samples.
  *
- * @param stored grains from rollups, of length {@link storedGrainMs}, none of which may contain a sample
+ * @param stored grains from rollups, of length {@link storedGrainMs}. None may cover the time of a sample in `samples`
  * @param shared cache for the series of one answer
  * @returns a sample at the start of each step
  */

@@ -168,7 +168,7 @@ function globs(expression: string): ValuePattern | undefined {
   };
 }
 
-/** Most globs with gaps in a list. They are tried one by one. */
+/** Most alternatives of a pattern that have wildcards (a glob's gaps). They are tried one by one. */
 const MAX_GLOBS = 200;
 
 /**

@@ -108,7 +108,7 @@ export class ApiKeys {
           new PutItemCommand({
             TableName: this.table.name,
             Item: { ...numberedKey(grant, number), ...described, publicId: { S: publicId } },
-            // A retry after a lost answer finds the number that the first attempt took.
+            // A retry after a lost answer finds the numbered item that the first attempt wrote for this key.
             ConditionExpression: 'attribute_not_exists(pk) OR expiresAt <= :now OR publicId = :id',
             ExpressionAttributeValues: {
               ':now': { N: String(Math.floor(this.now() / 1000)) },

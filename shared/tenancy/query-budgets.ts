@@ -106,8 +106,8 @@ export class QueryBudgets {
     const tookMs = nowMs - startedMs;
     this.meter.count(tenant, { queries: 1, queryMs: tookMs });
     const state = this.state(tenant, nowMs);
-    // The time of an announced query counts in the minute in which the query began, that of any other query
-    // in the minute of the report.
+    // An announced query was added to the shared table when it began, and its time counts in that minute. The
+    // time of any other query counts in the minute in which this instance next reports to the table.
     if (state.minute === minute || !isAnnounced) state.usedMs += tookMs;
     if (!isAnnounced) state.unsentMs += tookMs;
     const isDue = state.unsentMs > 0 && nowMs - state.calledAtMs >= REPORT_MS;
