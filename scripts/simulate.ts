@@ -66,9 +66,9 @@ new Command('simulate')
     '--every <minutes>',
     'minutes between two posts of an agent, which has a row for each minute',
     whole(1),
-    5,
+    15,
   )
-  .option('--tick <minutes>', 'minutes between two runs of the functions that run each minute', whole(1), 4)
+  .option('--tick <minutes>', 'minutes between two runs of the functions that run each minute', whole(1), 15)
   .option('--pace <n>', 'how much more often than usual actors act', whole(1), 1)
   .option('--no-faults', 'use none of the freedoms of AWS, and lose no memory')
   .option('--without <actors...>', 'actors that take no part', [])

@@ -18,7 +18,8 @@ export interface SdkRequest {
 export interface SdkResponse {
   readonly statusCode: number;
   readonly headers: Record<string, string>;
-  readonly body: Readable;
+  /** A stream only for what the SDK reads as one: objects. */
+  readonly body: Readable | Uint8Array;
 }
 
 /** A request, parsed as a call of a service's operation. */
@@ -77,7 +78,7 @@ export function answerOf({ service, operation, input, request }: Call, models: A
       ),
       body: bytesOf(request.body),
     });
-    return response(status, headers, body);
+    return { statusCode: status, headers, body: Readable.from(body.length === 0 ? [] : [body]) };
   } catch (error) {
     if (error instanceof AwsError) return refusal(service, error);
     throw error;
@@ -86,31 +87,28 @@ export function answerOf({ service, operation, input, request }: Call, models: A
 
 export function refusal(service: Call['service'], { status, code, message, fields }: AwsError): SdkResponse {
   if (service === 's3')
-    return response(
-      status,
-      { 'content-type': 'application/xml' },
-      Buffer.from(`<Error><Code>${code}</Code><Message>${message}</Message></Error>`),
-    );
+    return {
+      statusCode: status,
+      headers: { 'content-type': 'application/xml' },
+      body: Buffer.from(`<Error><Code>${code}</Code><Message>${message}</Message></Error>`),
+    };
   return json(status, { __type: `com.amazonaws#${code}`, message, ...fields }, { 'x-amzn-errortype': code });
 }
 
 export function json(status: number, body: unknown, headers: Record<string, string> = {}): SdkResponse {
-  return response(
-    status,
-    { 'content-type': 'application/x-amz-json-1.0', ...headers },
-    Buffer.from(JSON.stringify(body)),
-  );
+  return {
+    statusCode: status,
+    headers: { 'content-type': 'application/x-amz-json-1.0', ...headers },
+    body: Buffer.from(JSON.stringify(body)),
+  };
 }
 
 /** Reads a response's body, as the SDK's own collector does. */
-export async function collect(body: Readable): Promise<Uint8Array> {
+export async function collect(body: SdkResponse['body']): Promise<Uint8Array> {
+  if (body instanceof Uint8Array) return body;
   const chunks: Buffer[] = [];
   for await (const chunk of body as AsyncIterable<Buffer>) chunks.push(chunk);
   return Buffer.concat(chunks);
-}
-
-function response(statusCode: number, headers: Record<string, string>, body: Buffer): SdkResponse {
-  return { statusCode, headers, body: Readable.from(body.length === 0 ? [] : [body]) };
 }
 
 export function bytesOf(body: SdkRequest['body']): Buffer {

@@ -3,8 +3,10 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { performance as realPerformance } from 'node:perf_hooks';
 import { compileFunction } from 'node:vm';
+import * as zlib from 'node:zlib';
 import type { Random } from '../faults/random';
 import type { Scheduler, Task } from './scheduler';
+import { storedZstd } from './stored-zstd';
 
 /** What a bundle sees in place of Node's global names. Parameters of the function that contains the bundle. */
 const NAMES = [
@@ -186,6 +188,8 @@ export class Instance {
         };
       case 'crypto':
         return { ...crypto, ...this.randomness(), createHmac: unsigned };
+      case 'zlib':
+        return { ...zlib, ...storedZstd };
       case 'fs/promises':
         // The SDK looks for configuration files. Real files would be read in real time.
         return { readFile: () => Promise.reject(Object.assign(new Error('no file'), { code: 'ENOENT' })) };

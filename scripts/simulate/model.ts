@@ -51,7 +51,14 @@ export interface Point {
 interface Pending {
   readonly dueMs: number;
   readonly request: Request;
-  readonly touched: readonly (readonly [Series, number])[];
+  readonly changes: readonly Change[];
+}
+
+/** What a request does to one sample: a new value, or none after a deletion. */
+interface Change {
+  readonly series: Series;
+  readonly time: number;
+  readonly value: number | undefined;
 }
 
 const DAY_S = DAY_MS / 1000;
@@ -59,9 +66,12 @@ const DAY_MINUTES = 1440;
 /** After this time a request without an answer does not arrive any more, and every read knows the others, ms. */
 export const SETTLED_MS = 45 * 60_000;
 
-/** The usual value of a minute, so that the model need not store it. A multiple of 1/128: sums are exact. */
+/**
+ * The usual value of a minute, so that the model need not store it. A multiple of 1/4, so sums are exact; few
+ * digits, since each is printed and parsed several times.
+ */
 export function usualValue({ seed }: Series, time: number): number {
-  return (Math.imul(seed ^ (time / 60), 0x9e3779b1) >>> 8) / 128;
+  return (Math.imul(seed ^ (time / 60), 0x9e3779b1) >>> 18) / 4;
 }
 
 export class Model {
@@ -78,12 +88,12 @@ export class Model {
 
   /** Notes a request that posts samples. @returns a function to call with its outcome */
   sending(samples: readonly Sample[]): (outcome: Request['outcome']) => void {
-    return this.note(samples.map(({ series, time, value }) => ({ series, time, value })));
+    return this.note(samples);
   }
 
   /** Notes a request that deletes what a series has in a range of seconds, both ends inclusive. */
   deleting(all: readonly Series[], fromS: number, toS: number): (outcome: Request['outcome']) => void {
-    const changes: { series: Series; time: number; value: undefined }[] = [];
+    const changes: Change[] = [];
     for (const series of all)
       for (const [day, { isUsual, attempts }] of series.days)
         for (let minute = 0; minute < DAY_MINUTES; minute++) {
@@ -94,27 +104,23 @@ export class Model {
     return this.note(changes, 0);
   }
 
-  private note(
-    changes: readonly { series: Series; time: number; value: number | undefined }[],
-    counted = changes.length,
-  ): (outcome: Request['outcome']) => void {
+  private note(changes: readonly Change[], counted = changes.length): (outcome: Request['outcome']) => void {
     const request: Request = { sent: this.clock++, ended: Infinity, outcome: 'unknown' };
     for (const { series, time, value } of changes) attemptsAt(series, time).push({ value, request });
     return (outcome) => {
       request.outcome = outcome;
       if (outcome !== 'unknown') request.ended = this.clock++;
       if (outcome === 'acknowledged') this.acknowledged += counted;
-      const touched = changes.map(({ series, time }) => [series, time] as const);
-      this.pending.push({ dueMs: this.now() + SETTLED_MS, request, touched });
+      this.pending.push({ dueMs: this.now() + SETTLED_MS, request, changes });
     };
   }
 
   /** Reduces attempts that are final, so that the model stays small. */
   settle(): void {
     const end = this.pending.findIndex(({ dueMs }) => dueMs > this.now());
-    for (const { request, touched } of this.pending.splice(0, end < 0 ? this.pending.length : end)) {
+    for (const { request, changes } of this.pending.splice(0, end < 0 ? this.pending.length : end)) {
       if (request.ended === Infinity) request.ended = this.clock++;
-      for (const [series, time] of touched) reduce(series, time);
+      for (const { series, time } of changes) reduce(series, time);
     }
   }
 
@@ -209,6 +215,17 @@ function reduce(series: Series, time: number): void {
   const minute = (time % DAY_S) / 60;
   const own = attempts.get(minute);
   if (own === undefined || own.some(({ request }) => request.ended === Infinity)) return;
+  const [first] = own;
+  // Most samples are posted once, and need no more than this.
+  if (
+    own.length === 1 &&
+    first!.request.outcome === 'acknowledged' &&
+    first!.value === usualValue(series, time)
+  ) {
+    isUsual[minute] = 1;
+    attempts.delete(minute);
+    return;
+  }
   const { values, mayBeMissing } = outcomes(own, Infinity);
   const [only] = values;
   if (values.size === 0 || (values.size === 1 && only === undefined)) isUsual[minute] = 0;

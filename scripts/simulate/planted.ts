@@ -1,20 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import type { Plugin } from 'esbuild';
 import type { FunctionName } from '../../shared/platform/names';
-
-const root = join(__dirname, '..', '..');
-
-interface Change {
-  readonly file: string;
-  /** A text that the file has once. */
-  readonly from: string;
-  readonly to: string;
-}
+import type { SourceChange } from './source-changes';
 
 /** A bug that bundling adds to the functions, to show that the simulation finds it. */
 export interface PlantedBug {
-  readonly changes: readonly Change[];
+  readonly changes: readonly SourceChange[];
   /** Functions that get the bug. @default all */
   readonly functions?: readonly FunctionName[];
 }
@@ -109,30 +98,4 @@ export const PLANTED: Readonly<Record<string, PlantedBug>> = {
 
 export function isPlantedIn({ functions }: PlantedBug, name: FunctionName): boolean {
   return functions === undefined || functions.includes(name);
-}
-
-/**
- * Changes source files while they are bundled.
- *
- * @throws when a file does not have a text exactly once: the bug is to be written anew
- */
-export function planting({ changes }: PlantedBug): Plugin {
-  const texts = new Map<string, string>();
-  for (const { file, from, to } of changes) {
-    const text = texts.get(file) ?? readFileSync(join(root, file), 'utf8');
-    if (text.split(from).length !== 2) throw new Error(`${file} does not have this text once: ${from}`);
-    texts.set(
-      file,
-      text.replace(from, () => to),
-    );
-  }
-  return {
-    name: 'plant a bug',
-    setup: ({ onLoad }) => {
-      for (const [file, contents] of texts) {
-        const path = join(root, file).replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-        onLoad({ filter: new RegExp(`^${path}$`) }, () => ({ contents, loader: 'ts' }));
-      }
-    },
-  };
 }

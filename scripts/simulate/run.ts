@@ -68,19 +68,16 @@ export const ACTORS: readonly Actor[] = [...HOSTS, ...TENANTS, ...OPERATORS, ...
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
   const world = await startWorld(options, START_MS, options.onTrace);
   try {
-    const startedMs = process.cpuUsage();
     const stage = new Stage(world, options, world.scheduler.random.fork());
     const run = new Run(world, stage, options);
     if (!options.faults) world.calm();
     await world.scheduler.runUntil(Promise.race([run.all(), world.failed]));
-    const { user, system } = process.cpuUsage(startedMs);
-    const ended = Math.ceil((world.scheduler.nowMs - START_MS) / DAY_MS);
     return {
       seed: options.seed,
       days: options.days,
       acknowledged: stage.model.acknowledged,
       flaws: stage.flaws,
-      ended,
+      ended: run.day,
       errors: world.errors,
       trace: world.scheduler.digest(),
       tasks: world.scheduler.tasks,
@@ -92,7 +89,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
         objects: world.models.s3.keys.length,
         items: [...world.models.dynamodb.items()].length,
       },
-      secondsPerDay: Math.round((user + system) / 1e4 / ended) / 100,
+      secondsPerDay: Math.round((100 * run.cpuSeconds) / run.day) / 100,
     };
   } finally {
     await world.stop();
@@ -101,6 +98,10 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
 
 class Run {
   readonly acts = new Map<string, number>();
+  /** CPU time of all days, without the start and the last comparison. */
+  cpuSeconds = 0;
+  /** The day that it came to. */
+  day = 0;
 
   constructor(
     private readonly world: World,
@@ -118,15 +119,20 @@ class Run {
       .filter((actor) => options.faults || !STORMS.includes(actor))
       .map((actor) => this.actOften(actor));
     for (let day = 1; day <= options.days && stage.flaws.length === 0; day++) {
+      this.day = day;
       const endMs = START_MS + day * DAY_MS;
+      const before = process.cpuUsage();
       while (stage.nowMs < endMs && stage.flaws.length === 0) {
         await stage.sleep(Math.min(LOOK_MS, endMs - stage.nowMs));
         stage.model.settle();
         await this.atRest(() => checkInvariants(stage, false));
       }
       this.forget();
+      const { user, system } = process.cpuUsage(before);
+      const seconds = (user + system) / 1e6;
+      this.cpuSeconds += seconds;
       options.report(
-        `day ${day}: ${stage.model.acknowledged} samples acknowledged, ${world.scheduler.tasks} tasks`,
+        `day ${day}: ${stage.model.acknowledged} samples acknowledged, ${world.scheduler.tasks} tasks, ${seconds.toFixed(1)} s of CPU`,
       );
     }
     stage.isEnding = true;

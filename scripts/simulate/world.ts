@@ -49,12 +49,12 @@ export interface World {
   readonly seam: Seam;
   /** Log lines of functions at level ERROR, the last ones. */
   readonly errors: readonly string[];
-  /** Makes a request to the API. */
+  /** Makes a request to the API. A body that is a text is line protocol, another one JSON. */
   request(
     method: string,
     path: string,
     key: string,
-    body?: object,
+    body?: object | string,
   ): Promise<{ status: number; body: unknown }>;
   /** Invokes a function as an operator does. */
   invoke(name: FunctionName, event: object): Promise<Invocation>;
@@ -159,6 +159,7 @@ export async function startWorld(
       AWS_SECRET_ACCESS_KEY: 'simulated',
       AWS_LAMBDA_FUNCTION_NAME: name,
       AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memoryMb),
+      POWERTOOLS_LOG_LEVEL: 'ERROR',
       ...(ENV.redis in environment && { [ENV.redis]: 'redis://memory' }),
       ...(ENV.apiUrl in environment && { [ENV.apiUrl]: 'https://api' }),
     }),
@@ -192,9 +193,10 @@ export async function startWorld(
     request: async (method, path, key, body) => {
       const match = matchRoute(stack.routes, method, path.split('?')[0]!);
       if (match === undefined) throw new Error(`no route ${method} ${path}`);
-      const headers = { host: 'api', 'x-api-key': key, 'content-type': 'application/json' };
+      const type = typeof body === 'string' ? 'text/plain' : 'application/json';
+      const headers = { host: 'api', 'x-api-key': key, 'content-type': type };
       const given = { url: path, method, headers, httpVersion: '1.1', socket: {} };
-      const bytes = Buffer.from(body === undefined ? '' : JSON.stringify(body));
+      const bytes = Buffer.from(typeof body === 'object' ? JSON.stringify(body) : (body ?? ''));
       const result = await functions.invoke(
         match.route.functionName,
         proxyEvent(given as never, bytes, match),
@@ -212,7 +214,7 @@ export async function startWorld(
       const plain = isBase64Encoded ? Buffer.from(text, 'base64').toString() : text;
       return { status: statusCode, body: plain === '' ? undefined : JSON.parse(plain) };
     },
-    invoke: (name, event) => functions.invoke(resourceOf(name).name, event),
+    invoke: (name, event) => functions.invoke(resourceOf(name).name, structuredClone(event)),
     failover: (lagMs, downMs) => memory.failover(lagMs, downMs),
     backlog: () => [...mappings.values()].reduce((sum, mapping) => sum + mapping.behind, 0),
     calm: () => {

@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Plugin } from 'esbuild';
+
+const root = join(__dirname, '..', '..');
+
+/** A change of a source file that only a bundle of the simulation gets. */
+export interface SourceChange {
+  /** Path in the repository. */
+  readonly file: string;
+  /** A text that the file has once. */
+  readonly from: string;
+  readonly to: string;
+}
+
+/**
+ * Changes source files while they are bundled.
+ *
+ * @throws when a file does not have a text exactly once: the change is to be written anew
+ */
+export function changing(changes: readonly SourceChange[]): Plugin {
+  const texts = new Map<string, string>();
+  for (const { file, from, to } of changes) {
+    const text = texts.get(file) ?? readFileSync(join(root, file), 'utf8');
+    if (text.split(from).length !== 2) throw new Error(`${file} does not have this text once: ${from}`);
+    texts.set(
+      file,
+      text.replace(from, () => to),
+    );
+  }
+  return {
+    name: 'change sources',
+    setup: ({ onLoad }) => {
+      for (const [file, contents] of texts) {
+        const path = join(root, file).replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+        onLoad({ filter: new RegExp(`^${path}$`) }, () => ({ contents, loader: 'ts' }));
+      }
+    },
+  };
+}
