@@ -19,6 +19,13 @@ const FROZEN_SHARE = 0.5;
 const CACHE_CUT_SHARE = 0.0005;
 const KILLED = new Set(['ingester', 'flusher', 'archiver', 'recovery', 'operator']);
 
+/** An invocation stands still in the middle, as a virtual machine may. */
+export interface Stall {
+  /** Time from its start, ms. */
+  readonly afterMs: number;
+  readonly forMs: number;
+}
+
 /** Decides when the models use the freedoms of AWS (faults/freedoms.json), and when invocations are killed. */
 export class Faults extends Freedoms {
   override takes(name: FreedomName, share = SHARES[name]): boolean {
@@ -37,7 +44,7 @@ export class Faults extends Freedoms {
   }
 
   /** When an invocation stands still, and for how long: longer than a lease may last. */
-  stalls(name: string): { readonly afterMs: number; readonly forMs: number } | undefined {
+  stalls(name: string): Stall | undefined {
     if (!STALLED.has(name) || !this.draws('instance stalled', STALLED_SHARE)) return undefined;
     return {
       afterMs: this.random.integer(1, KILL_WITHIN_MS),

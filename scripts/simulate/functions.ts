@@ -1,6 +1,6 @@
 import { batchLength, doneCount, kinesisEvent, type ShardRecord } from '../local/batches';
 import type { FunctionResource, MappingResource, ScheduleResource } from '../local/template';
-import type { Faults } from './faults';
+import type { Faults, Stall } from './faults';
 import { type Bundle, Instance } from './instance';
 import type { KinesisModel } from './kinesis';
 import type { Scheduler } from './scheduler';
@@ -24,7 +24,7 @@ class Pool {
     private readonly world: Functions,
   ) {}
 
-  invoke(event: unknown): Promise<Invocation> {
+  invoke(event: unknown, stall = this.world.faults.stalls(this.name)): Promise<Invocation> {
     const { scheduler } = this.world;
     const { timeoutMs } = this.resource;
     const instance = this.idle.pop() ?? this.start();
@@ -58,7 +58,6 @@ class Pool {
           instance.isAlive = false;
           settle({ ok: false, errorType: 'Runtime.ExitError', errorMessage: `${this.name} was killed` });
         });
-      const stall = this.world.faults.stalls(this.name);
       if (stall !== undefined)
         scheduler.after(stall.afterMs, () => {
           if (limit.isCancelled) return;
@@ -114,11 +113,14 @@ export class Functions {
     return this.pools.has(name);
   }
 
-  /** @param event becomes the function's own: nobody else uses it */
-  async invoke(name: string, event: unknown): Promise<Invocation> {
+  /**
+   * @param event becomes the function's own: nobody else uses it
+   * @param stall makes the invocation stand still. @default the faults decide
+   */
+  async invoke(name: string, event: unknown, stall?: Stall): Promise<Invocation> {
     const pool = this.pools.get(name);
     if (pool === undefined) throw new Error(`the simulation has no function ${name}`);
-    return pool.invoke(event);
+    return pool.invoke(event, stall);
   }
 
   /** Invokes a function at each period, sometimes late or twice. */

@@ -11,7 +11,7 @@ import { synthesize } from '../local/synth';
 import { physicalName, readAssembly } from '../local/template';
 import { bundleFunctions } from './bundles';
 import { DynamoDbModel } from './dynamodb';
-import { Faults } from './faults';
+import { Faults, type Stall } from './faults';
 import { Functions, type Invocation, Mapping } from './functions';
 import { compileBundle } from './instance';
 import { KinesisModel } from './kinesis';
@@ -56,8 +56,12 @@ export interface World {
     key: string,
     body?: object | string,
   ): Promise<{ status: number; body: unknown }>;
-  /** Invokes a function as an operator does. */
-  invoke(name: FunctionName, event: object): Promise<Invocation>;
+  /**
+   * Invokes a function as an operator does.
+   *
+   * @param stall makes it stand still. @default the faults decide
+   */
+  invoke(name: FunctionName, event: object, stall?: Stall): Promise<Invocation>;
   /** Loses memory (memory.ts). Resolves when another primary serves. */
   failover(lagMs: number | undefined, downMs: number): Promise<void>;
   /** Records of the stream that no mapping has delivered yet. */
@@ -197,10 +201,17 @@ export async function startWorld(
       const headers = { host: 'api', 'x-api-key': key, 'content-type': type };
       const given = { url: path, method, headers, httpVersion: '1.1', socket: {} };
       const bytes = Buffer.from(typeof body === 'object' ? JSON.stringify(body) : (body ?? ''));
-      const result = await functions.invoke(
-        match.route.functionName,
-        proxyEvent(given as never, bytes, match),
-      );
+      const { requestContext, ...event } = proxyEvent(given as never, bytes, match);
+      // API Gateway's time and ids, of this world.
+      const ours = {
+        requestId: `request-${scheduler.tasks}`,
+        time: new Date(now()).toUTCString(),
+        timeEpoch: now(),
+      };
+      const result = await functions.invoke(match.route.functionName, {
+        ...event,
+        requestContext: { ...requestContext, ...ours },
+      });
       if (!result.ok) return { status: 502, body: result };
       const {
         statusCode,
@@ -214,7 +225,7 @@ export async function startWorld(
       const plain = isBase64Encoded ? Buffer.from(text, 'base64').toString() : text;
       return { status: statusCode, body: plain === '' ? undefined : JSON.parse(plain) };
     },
-    invoke: (name, event) => functions.invoke(resourceOf(name).name, structuredClone(event)),
+    invoke: (name, event, stall) => functions.invoke(resourceOf(name).name, structuredClone(event), stall),
     failover: (lagMs, downMs) => memory.failover(lagMs, downMs),
     backlog: () => [...mappings.values()].reduce((sum, mapping) => sum + mapping.behind, 0),
     calm: () => {

@@ -1,5 +1,10 @@
+import { HOUR_MS, MINUTE_MS } from '../../../shared/model/aggregates';
 import { DAY_MS } from '../../../shared/model/duration';
 import type { Actor } from './actor';
+import { compareHost } from './readers';
+
+/** A flusher's lease lasts this long, ms (flush/execute.ts). */
+const LEASE_MS = 120_000;
 
 /** A replica that lags by up to a second takes over. */
 const failover: Actor = {
@@ -15,4 +20,38 @@ const wipe: Actor = {
   act: async (stage, random) => stage.world.failover(undefined, random.integer(100, 20_000)),
 };
 
-export const STORMS: readonly Actor[] = [failover, wipe];
+/**
+ * A flusher stands still after it has read frames. Another one moves them meanwhile, and a late sample begins
+ * the window anew. The first one must not remove that sample when it goes on.
+ */
+const stallFlusher: Actor = {
+  name: 'late samples come while a flusher stands still',
+  everyMs: [6 * HOUR_MS, DAY_MS],
+  act: async (stage, random) => {
+    const chosen = stage.anyHost(random);
+    if (chosen === undefined || chosen.host.state === 'retired') return;
+    const { tenant, host } = chosen;
+    const time = Math.floor(stage.nowMs / MINUTE_MS) * 60 - random.integer(3 * 60, 20 * 60) * 60;
+    if (time < stage.startS) return;
+    const postLate = () =>
+      stage.post(
+        tenant,
+        host.series.map((series) => ({ series, time, value: random.integer(0, 1e6) / 128 })),
+      );
+    await postLate();
+    await stage.sleep(random.integer(2, 4) * MINUTE_MS);
+    const stalled = stage.world.invoke(
+      'flusher',
+      { drain: true },
+      { afterMs: random.integer(30, 110), forMs: random.integer(6, 13) * MINUTE_MS },
+    );
+    await stage.sleep(LEASE_MS + random.integer(5, 60) * 1000);
+    await stage.world.invoke('flusher', { drain: true });
+    await postLate();
+    await stalled;
+    await stage.sleep(2 * MINUTE_MS);
+    await compareHost(stage, tenant, host, time, time);
+  },
+};
+
+export const STORMS: readonly Actor[] = [failover, wipe, stallFlusher];
