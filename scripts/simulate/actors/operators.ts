@@ -120,7 +120,7 @@ const remove: Actor = {
   },
 };
 
-/** Imports samples into days that are long archived. */
+/** Imports samples into days that are long archived, often into the one that the retention removes next. */
 const importOld: Actor = {
   name: 'old samples are imported',
   everyMs: [8 * HOUR_MS, 2 * DAY_MS],
@@ -133,8 +133,9 @@ const importOld: Actor = {
       tenant.goneBeforeS,
       Math.ceil((stage.nowMs - tenant.retentionMs) / MINUTE_MS) * 60 + 7200,
     );
-    const mostS = Math.floor(stage.nowMs / MINUTE_MS) * 60 - 86_400;
-    if (mostS <= leastS) return;
+    const youngestS = Math.floor(stage.nowMs / MINUTE_MS) * 60 - 86_400;
+    if (youngestS <= leastS) return;
+    const mostS = random.chance(0.25) ? Math.min(youngestS, leastS + 86_400) : youngestS;
     const at = Math.floor(random.integer(leastS, mostS) / 60) * 60 + 60;
     const times = Array.from({ length: random.integer(1, 40) }, (_, i) => at + i * 60);
     const samples = host.series

@@ -8,6 +8,8 @@ import type { Actor } from './actor';
 
 /** Longest time, in ms, until an acknowledged sample is readable, even during faults. */
 const ARRIVES_WITHIN_MS = 30 * MINUTE_MS;
+/** Share of the reads that begin with the oldest minute that a tenant may read. */
+const OLDEST_SHARE = 0.15;
 /** Longest span that the API returns as stored samples, in s. */
 const MOST_SPAN_S = 20 * 3600;
 
@@ -18,10 +20,13 @@ function spanOf(stage: Stage, tenant: Tenant, random: Random): [number, number] 
   const first = Math.max(stage.startS, tenant.goneBeforeS, minuteS(stage.nowMs - tenant.retentionMs) + 3600);
   const last = minuteS(stage.nowMs);
   if (last <= first) return undefined;
-  // Half of the reads are of the last day, where samples move.
-  const from = random.chance(0.5)
-    ? Math.max(first, last - random.integer(1, 1440) * 60)
-    : minuteS(random.integer(first, last) * 1000);
+  // Many reads begin with the oldest minute, which the retention removes last. Half of the others are of the
+  // last day, where samples move.
+  const from = random.chance(OLDEST_SHARE)
+    ? first
+    : random.chance(0.5)
+      ? Math.max(first, last - random.integer(1, 1440) * 60)
+      : minuteS(random.integer(first, last) * 1000);
   const to = Math.min(last, from + random.integer(1, MOST_SPAN_S / 60) * 60);
   return from < first ? [first, Math.max(first, to)] : [from, to];
 }
