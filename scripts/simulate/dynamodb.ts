@@ -65,6 +65,13 @@ export class DynamoDbModel {
       for (const rows of partitions.values()) for (const row of rows) if (!row.isDeleted) yield row.item;
   }
 
+  /** Bytes of all items, about. */
+  get bytes(): number {
+    let bytes = 0;
+    for (const item of this.items()) bytes += sizeOf(item);
+    return bytes;
+  }
+
   call(operation: string, input: Input): object {
     switch (operation) {
       case 'GetItem':

@@ -1,6 +1,7 @@
-import { HOUR_MS } from '../../shared/model/aggregates';
+import { HOUR_MS, MINUTE_MS } from '../../shared/model/aggregates';
 import { DAY_MS } from '../../shared/model/duration';
-import type { Stage } from './stage';
+import { archiveObjects, manifest } from './archive';
+import { RETENTION_MS, type Stage } from './stage';
 
 /** Something that always holds. */
 export interface Invariant {
@@ -15,20 +16,15 @@ export interface Invariant {
 const OBJECT_GRACE_MS = 2 * DAY_MS;
 /** A deleted tenant has left every store after this time, ms: two sweeps, faults included. */
 const ERASED_WITHIN_MS = 6 * HOUR_MS;
+/** Minutes of samples that a tier keeps at most: the longest retention, and days until something is removed. */
+const KEPT_MINUTES = (RETENTION_MS + 3 * DAY_MS) / MINUTE_MS;
+/** Most bytes of a sample, uncompressed and with its rollups, and of everything else in an object or item. */
+const [SAMPLE_BYTES, OBJECT_BYTES, ITEM_BYTES] = [30, 20_000, 1_000];
 /** A lease ends within this time, ms. */
 const LEASE_MS = HOUR_MS;
 
 /** A part's object is named by the count of the day and a random text (platform/keys.ts). */
 const OBJECT_NAME = /\b\d+-[\w-]{11}(?![\w-])/g;
-/** The first field of a part in a committed day, and the number of fields of a part (cold/archived-day.ts). */
-const [FIRST_PART, PART_FIELDS] = [4, 5];
-
-/** Objects of the archive, by the end of their keys, which is unique. */
-function archiveObjects({ world }: Stage): Map<string, string> {
-  const keys = world.models.s3.keys.filter((key) => key.includes('/date=') && key.endsWith('.parquet'));
-  return new Map(keys.map((key) => [/(\d+-[\w-]{11})\.parquet$/.exec(key)?.[1] ?? key, key]));
-}
-
 const startsWith = (item: { pk?: { S?: unknown } }, prefix: string) => String(item.pk?.S).startsWith(prefix);
 
 export const INVARIANTS: readonly Invariant[] = [
@@ -37,12 +33,9 @@ export const INVARIANTS: readonly Invariant[] = [
     check: (stage) => {
       const objects = archiveObjects(stage);
       const missing: string[] = [];
-      for (const item of stage.world.models.dynamodb.items()) {
-        if (!startsWith(item, 'manifest#')) continue;
-        const fields = String(item.archived?.S ?? '').split(' ');
-        for (let at = FIRST_PART; at < fields.length; at += PART_FIELDS)
-          if (!objects.has(fields[at]!)) missing.push(`${fields[at]} of ${item.pk?.S} ${item.sk?.S}`);
-      }
+      for (const { item, parts } of manifest(stage))
+        for (const part of parts)
+          if (!objects.has(part)) missing.push(`${part} of ${item.pk?.S} ${item.sk?.S}`);
       return missing;
     },
   },
@@ -101,16 +94,25 @@ export const INVARIANTS: readonly Invariant[] = [
     check: ({ world }) => world.models.s3.keys.filter((key) => /quarantine\/|on-failure\//i.test(key)),
   },
   {
-    name: 'memory and the bucket stay within bounds',
+    name: 'memory, table and bucket stay within the bounds of the load',
     check: async (stage) => {
+      const { s3, dynamodb } = stage.world.models;
       const tenants = stage.tenants.length;
       const keys = (await stage.world.memory.keys()).length;
-      const objects = stage.world.models.s3.keys.length;
+      const objects = s3.keys.length;
       const hosts = stage.tenants.reduce((sum, tenant) => sum + tenant.hosts.length, 0);
-      const wrong: string[] = [];
-      if (keys > 40 * (hosts + tenants)) wrong.push(`${keys} keys in memory`);
-      if (objects > 40 * 5 * 5 * tenants) wrong.push(`${objects} objects`);
-      return wrong;
+      const items = [...dynamodb.items()].length;
+      const samples = Math.min(stage.model.acknowledged, hosts * stage.options.series * KEPT_MINUTES);
+      const bounds: readonly [number, number, string][] = [
+        [keys, 40 * (hosts + tenants), 'keys in memory'],
+        [objects, 40 * 5 * 5 * tenants, 'objects'],
+        [items, 600 * (hosts + tenants), 'items'],
+        [s3.bytes, SAMPLE_BYTES * samples + OBJECT_BYTES * objects, 'bytes of objects'],
+        [dynamodb.bytes, SAMPLE_BYTES * samples + ITEM_BYTES * items, 'bytes of items'],
+      ];
+      return bounds
+        .filter(([found, most]) => found > most)
+        .map(([found, most, what]) => `${found} ${what}, ${most} at most`);
     },
   },
 ];

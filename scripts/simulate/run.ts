@@ -8,6 +8,7 @@ import { OPERATORS } from './actors/operators';
 import { compareHost, READERS } from './actors/readers';
 import { STORMS } from './actors/storms';
 import { TENANTS } from './actors/tenants';
+import { compareArchive } from './archive';
 import { checkInvariants } from './invariants';
 import { Stage } from './stage';
 import { startWorld, type World } from './world';
@@ -38,6 +39,8 @@ export interface SimulationResult {
   readonly seed: number;
   readonly days: number;
   readonly acknowledged: number;
+  /** Samples that another reader of Parquet found in the archive, compared at the end. */
+  readonly parquetSamples: number;
   /** What was found wrong. The simulation ends on the day of the first flaw. */
   readonly flaws: readonly string[];
   /** Days until it ended. */
@@ -49,7 +52,7 @@ export interface SimulationResult {
   readonly acts: Readonly<Record<string, number>>;
   readonly faults: Readonly<Record<string, number>>;
   readonly calls: Readonly<Record<string, number>>;
-  readonly stored: { readonly keys: number; readonly objects: number; readonly items: number };
+  readonly stored: Readonly<Record<'keys' | 'objects' | 'objectBytes' | 'items' | 'itemBytes', number>>;
   readonly secondsPerDay: number;
 }
 
@@ -57,6 +60,9 @@ export interface SimulationResult {
 const START_MS = Date.UTC(2028, 1, 26);
 /** After the faults have ended, everything comes to rest within this time, ms. */
 const REST_MS = 8 * HOUR_MS;
+
+/** A day is in the archive this long after its end, ms: the stage's `archiveAfter`, and a run of the archiver. */
+const ARCHIVED_AFTER_MS = 7 * HOUR_MS;
 
 /** Time between two looks at the invariants, ms. */
 const LOOK_MS = HOUR_MS;
@@ -76,6 +82,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
       seed: options.seed,
       days: options.days,
       acknowledged: stage.model.acknowledged,
+      parquetSamples: run.parquetSamples,
       flaws: stage.flaws,
       ended: run.day,
       errors: world.errors,
@@ -87,7 +94,9 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
       stored: {
         keys: (await world.memory.keys()).length,
         objects: world.models.s3.keys.length,
+        objectBytes: world.models.s3.bytes,
         items: [...world.models.dynamodb.items()].length,
+        itemBytes: Math.round(world.models.dynamodb.bytes),
       },
       secondsPerDay: Math.round((100 * run.cpuSeconds) / run.day) / 100,
     };
@@ -100,6 +109,8 @@ class Run {
   readonly acts = new Map<string, number>();
   /** CPU time of all days, without the start and the last comparison. */
   cpuSeconds = 0;
+  /** Samples of Parquet objects that were compared at the end. */
+  parquetSamples = 0;
   /** The day that it came to. */
   day = 0;
 
@@ -143,6 +154,7 @@ class Run {
     await stage.sleep(REST_MS);
     await this.atRest(() => checkInvariants(stage, true));
     await this.compareAll();
+    this.parquetSamples = await compareArchive(stage, new Random(options.seed), ARCHIVED_AFTER_MS);
   }
 
   /** Looks at the stores while no task runs. */

@@ -46,6 +46,17 @@ export class S3Model {
     return [...this.objects.keys()];
   }
 
+  /** Bytes of all objects. */
+  get bytes(): number {
+    let bytes = 0;
+    for (const { body } of this.objects.values()) bytes += body.length;
+    return bytes;
+  }
+
+  body(key: string): Buffer {
+    return this.objects.get(key)!.body;
+  }
+
   modifiedMs(key: string): number {
     return this.objects.get(key)!.modifiedMs;
   }

@@ -36,6 +36,7 @@ test.each(SEEDS)(
     expect(result.flaws).toEqual([]);
     expect(result.acknowledged).toBeGreaterThan(1_000);
     expect(result.stored.objects).toBeGreaterThan(0);
+    expect(result.parquetSamples).toBeGreaterThan(1_000);
     expect(result.faults['answer lost']).toBeGreaterThan(0);
     const again = await simulate(...args);
     expect(again.result).toEqual({ ...result, secondsPerDay: expect.any(Number) });

@@ -5,6 +5,9 @@ import { writeRequestOf } from '../../soak/encodings';
 import type { Sample } from '../model';
 import type { Actor } from './actor';
 
+/** For so long after its last look does `ops scale` keep the functions careful, ms (ops/scale.ts). */
+const SCALING_MS = 15 * MINUTE_MS;
+
 const purge: Actor = {
   name: 'purge',
   everyMs: [3 * HOUR_MS, 20 * HOUR_MS],
@@ -48,6 +51,22 @@ const purgeAndDrain: Actor = {
     });
     await stage.sleep(random.integer(0, 600));
     await Promise.all([archiving, stage.world.invoke('flusher', { drain: true })]);
+  },
+};
+
+/** What `ops scale` does around the move of slots. Slots do not move here: this memory is one primary. */
+const scale: Actor = {
+  name: 'the cache is scaled',
+  everyMs: [2 * DAY_MS, 8 * DAY_MS],
+  act: async (stage, random) => {
+    const watch = (scalingForMs: number) => stage.operate({ command: 'watch memory', scalingForMs });
+    await watch(SCALING_MS);
+    await stage.command('flusher', { drain: true });
+    for (let minutes = random.integer(3, 30); minutes > 0; minutes--) {
+      await stage.sleep(MINUTE_MS);
+      await watch(SCALING_MS);
+    }
+    await watch(0);
   },
 };
 
@@ -168,6 +187,7 @@ export const OPERATORS: readonly Actor[] = [
   archive,
   drain,
   purgeAndDrain,
+  scale,
   replay,
   redrive,
   rebuildIndex,
