@@ -29,8 +29,8 @@ export function* manifest({ world }: Stage): Generator<{ item: Item; parts: read
 }
 
 /**
- * Compares archived days of each tenant with the model, as a reader of Parquet sees them that is not ours.
- * Everything has come to rest.
+ * Reads some archived days of each tenant with a reader of Parquet that is not ours, and compares them with the
+ * model. The pipeline must be at rest.
  *
  * @returns the number of samples that the objects had
  */

@@ -20,7 +20,7 @@ const REPLACED: Readonly<Record<string, string>> = {
   ioredis: 'redis',
 };
 
-/** Requests are not signed: the models look at no signature, and one costs as much as the answer of a model. */
+/** Leaves requests unsigned, since the models check no signatures, and signing costs CPU. */
 const UNSIGNED: readonly SourceChange[] = [
   {
     file: 'shared/platform/signature.ts',

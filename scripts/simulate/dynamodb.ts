@@ -24,7 +24,7 @@ interface Row {
 
 type Input = Given & Readonly<Record<string, unknown>>;
 
-/** A deleted row is kept this long for stale reads, ms. */
+/** The model keeps a deleted row this long, because a stale read may still return its item, ms. */
 const GHOST_MS = 10_000;
 const PAGE_BYTES = 1_000_000;
 const MAX_ITEM_BYTES = 400_000;
@@ -195,7 +195,7 @@ export class DynamoDbModel {
       if (input.FilterExpression === undefined || holds(input.FilterExpression as string, item, input))
         found.push(projected(input.ProjectionExpression as string, item, input));
     }
-    // The service may give a key although nothing follows, but not with an untouched page.
+    // A page without items goes on after the key of the request. Without such a key it cannot go on.
     const start = last ?? (input.ExclusiveStartKey as Item | undefined);
     const more = scanned < rows.length && start !== undefined;
     return {
@@ -302,7 +302,7 @@ export class DynamoDbModel {
   }
 }
 
-/** A text that no sort key of a condition is below. */
+/** Returns a lower bound of the sort keys that fulfil a key condition. */
 function lowestOf(condition: string, values: Item): string {
   const name = /\bsk\s*(?:=|>=?|BETWEEN)\s*(:\w+)|begins_with\(sk, (:\w+)\)/.exec(condition);
   return String(values[name?.[1] ?? name?.[2] ?? '']?.S ?? '');

@@ -6,7 +6,7 @@ import type { BucketFreedoms } from './s3';
 /** What happens to a call to AWS, beyond its answer. */
 export type CallFault = 'throttled' | 'failed inside' | 'answer lost' | 'connection lost' | undefined;
 
-/** Shares of freedoms that cost the simulation much time: each new instance takes tens of ms of CPU. */
+/** Smaller shares for freedoms that cost much CPU: a new instance takes tens of ms. */
 const SHARES: Partial<Record<FreedomName, number>> = { 'instance reclaimed': 0.001 };
 /** Share of invocations that are killed, and the latest time of a kill, in ms after the start. */
 const [KILLED_SHARE, KILL_WITHIN_MS] = [0.002, 60];
@@ -32,7 +32,7 @@ export class Faults extends Freedoms {
     return super.takes(name, share);
   }
 
-  /** How long a call takes, ms. Calls overtake each other. */
+  /** Draws how long a call takes, ms. A later call may be answered first. */
   latencyMs(): number {
     return this.random.integer(1, 12) + this.delayMs('slow');
   }
@@ -43,7 +43,7 @@ export class Faults extends Freedoms {
     return this.random.integer(1, KILL_WITHIN_MS);
   }
 
-  /** When an invocation stands still, and for how long: longer than a lease may last. */
+  /** Draws whether an invocation stands still, possibly for longer than a lease lasts. */
   stalls(name: string): Stall | undefined {
     if (!STALLED.has(name) || !this.draws('instance stalled', STALLED_SHARE)) return undefined;
     return {

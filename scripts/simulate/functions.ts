@@ -114,7 +114,7 @@ export class Functions {
   }
 
   /**
-   * @param event becomes the function's own: nobody else uses it
+   * @param event is not copied, so the caller must not use it again
    * @param stall makes the invocation stand still. @default the faults decide
    */
   async invoke(name: string, event: unknown, stall?: Stall): Promise<Invocation> {
@@ -157,7 +157,7 @@ export class Mapping {
     for (const { id } of stream.shards) this.positions.set(id, positionOf(id));
   }
 
-  /** Starts the delivery of a shard's records, unless it is under way. */
+  /** Starts to deliver a shard's records, unless a delivery of this shard is under way. */
   wake(shardId: string): void {
     if (this.busy.has(shardId) || this.isDeleted) return;
     this.busy.add(shardId);
@@ -189,7 +189,7 @@ export class Mapping {
         [most, backoffMs] = [Infinity, 100];
         continue;
       }
-      // Bisects a batch that failed as a whole.
+      // After a failure without details, Lambda delivers the batch in halves.
       if (!result.ok && this.resource.bisectOnError) most = Math.max(1, records.length >> 1);
       await scheduler.sleep(backoffMs);
       backoffMs = Math.min(5_000, backoffMs * 2);

@@ -8,7 +8,7 @@ import type { Random } from '../faults/random';
 import type { Scheduler, Task } from './scheduler';
 import { storedZstd } from './stored-zstd';
 
-/** What a bundle sees in place of Node's global names. Parameters of the function that contains the bundle. */
+/** Parameters of the function that contains a bundle: in the bundle they replace Node's global names. */
 const NAMES = [
   'exports',
   'require',
@@ -60,7 +60,7 @@ export class Instance {
   readonly handler: Handler;
   isAlive = true;
   private isFrozen = false;
-  /** What would have happened while the instance was frozen. */
+  /** Actions that wait until the frozen instance is used again. */
   private held: (() => unknown)[] = [];
 
   constructor(private readonly options: InstanceOptions) {

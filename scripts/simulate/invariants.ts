@@ -12,13 +12,13 @@ export interface Invariant {
   check(stage: Stage): Promise<readonly string[]> | readonly string[];
 }
 
-/** An object that a commit has replaced, or an attempt has left, is removed within this time, ms. */
+/** Objects that no commit names any more, or never named, are removed within this time, ms. */
 const OBJECT_GRACE_MS = 2 * DAY_MS;
 /** A deleted tenant has left every store after this time, ms: two sweeps, faults included. */
 const ERASED_WITHIN_MS = 6 * HOUR_MS;
-/** Minutes of samples that a tier keeps at most: the longest retention, and days until something is removed. */
+/** Minutes of samples that a tier keeps at most: the retention, and some days until removed data is gone. */
 const KEPT_MINUTES = (RETENTION_MS + 3 * DAY_MS) / MINUTE_MS;
-/** Most bytes of a sample, uncompressed and with its rollups, and of everything else in an object or item. */
+/** Most bytes of a sample with its rollups, and of everything besides samples in an object and in an item. */
 const [SAMPLE_BYTES, OBJECT_BYTES, ITEM_BYTES] = [30, 20_000, 1_000];
 /** A lease ends within this time, ms. */
 const LEASE_MS = HOUR_MS;
@@ -67,7 +67,7 @@ export const INVARIANTS: readonly Invariant[] = [
       };
       for (const key of stage.world.models.s3.keys) look('object', key);
       for (const key of await stage.world.memory.keys()) look('memory', key);
-      // The name of a deleted tenant is never free again.
+      // A deleted tenant keeps its item in this list, so that its name is never used again.
       for (const { pk, sk } of stage.world.models.dynamodb.items())
         if (pk?.S !== 'tenants') look('item', `${pk?.S} ${sk?.S}`);
       return left.slice(0, 5);

@@ -7,8 +7,8 @@ const STATE = 'simulated:state';
 const EXPIRY = 'simulated:expiry';
 
 /**
- * Lua: a `redis` that tells the virtual time, this simulation's replication id, and virtual times to live.
- * Follows a script's first line.
+ * Lua that is inserted after the first line of each script. Its `redis` gives the script the virtual time, the
+ * replication id of the simulated primary, and times to live in virtual time.
  */
 const PRELUDE = `
 local server = redis
@@ -67,7 +67,7 @@ export class Memory {
   failover(lagMs: number | undefined, downMs: number): Promise<void> {
     const { scheduler } = this;
     return new Promise((resolve) => {
-      // What happens between these two moments is what the replica lacks.
+      // The replica has everything until now. It lacks the commands from now until the primary ends.
       scheduler.after(0, async () => {
         const copy = lagMs === undefined ? [] : await this.copy();
         scheduler.after(lagMs ?? 0, () => {
@@ -106,7 +106,7 @@ export class Memory {
     const { nowMs } = this.scheduler;
     const [seconds, micros] = [Math.floor(nowMs / 1000), (nowMs % 1000) * 1000];
     if (name === 'time') return [String(seconds), String(micros)];
-    // One write for the time and the command: a write to the socket costs more than most commands.
+    // The time and the command share one write to the socket, which costs more than most commands.
     const pipeline = this.redis.pipeline();
     if (nowMs !== this.toldMs) pipeline.hset(STATE, { seconds, micros, info: this.info });
     this.toldMs = nowMs;

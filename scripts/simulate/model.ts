@@ -1,8 +1,8 @@
 import { DAY_MS } from '../../shared/model/duration';
 
 /**
- * The answers that the pipeline may give: every operation that was sent, in its order. The order is that of
- * the clients: an operation that ended before another began came first.
+ * Knows every operation that was sent, and so every answer that the pipeline may give. Operations have the order
+ * that clients see: an operation that ended before another began came first.
  */
 
 /** One request. All its samples share this object. */
@@ -47,7 +47,7 @@ export interface Point {
   readonly value: number;
 }
 
-/** An operation whose outcome is final soon: then its attempts are reduced. */
+/** An operation that has ended. Its attempts are reduced once no copy of it can arrive any more. */
 interface Pending {
   readonly dueMs: number;
   readonly request: Request;
@@ -63,7 +63,7 @@ interface Change {
 
 const DAY_S = DAY_MS / 1000;
 const DAY_MINUTES = 1440;
-/** After this time a request without an answer does not arrive any more, and every read knows the others, ms. */
+/** After this time a request without an answer can no longer arrive, and every read sees the answered ones, ms. */
 export const SETTLED_MS = 45 * 60_000;
 
 /**
@@ -115,7 +115,7 @@ export class Model {
     };
   }
 
-  /** Reduces attempts that are final, so that the model stays small. */
+  /** Replaces attempts that are final by their result, so that the model stays small. */
   settle(): void {
     const end = this.pending.findIndex(({ dueMs }) => dueMs > this.now());
     for (const { request, changes } of this.pending.splice(0, end < 0 ? this.pending.length : end)) {
@@ -216,7 +216,7 @@ function reduce(series: Series, time: number): void {
   const own = attempts.get(minute);
   if (own === undefined || own.some(({ request }) => request.ended === Infinity)) return;
   const [first] = own;
-  // Most samples are posted once, and need no more than this.
+  // A short way for most samples, which are posted once.
   if (
     own.length === 1 &&
     first!.request.outcome === 'acknowledged' &&

@@ -41,7 +41,7 @@ export interface SimulationResult {
   readonly acknowledged: number;
   /** Samples that another reader of Parquet found in the archive, compared at the end. */
   readonly parquetSamples: number;
-  /** What was found wrong. The simulation ends on the day of the first flaw. */
+  /** Descriptions of errors. The simulation ends on the day of the first one. */
   readonly flaws: readonly string[];
   /** Days until it ended. */
   readonly ended: number;
@@ -61,7 +61,7 @@ const START_MS = Date.UTC(2028, 1, 26);
 /** After the faults have ended, everything comes to rest within this time, ms. */
 const REST_MS = 8 * HOUR_MS;
 
-/** A day is in the archive this long after its end, ms: the stage's `archiveAfter`, and a run of the archiver. */
+/** The archiver has archived a day this long after its end, ms: `archiveAfter` is six hours. */
 const ARCHIVED_AFTER_MS = 7 * HOUR_MS;
 
 /** Time between two looks at the invariants, ms. */
@@ -111,7 +111,7 @@ class Run {
   cpuSeconds = 0;
   /** Samples of Parquet objects that were compared at the end. */
   parquetSamples = 0;
-  /** The day that it came to. */
+  /** Number of the current day, from 1. */
   day = 0;
 
   constructor(
@@ -149,7 +149,7 @@ class Run {
     stage.isEnding = true;
     if (stage.flaws.length > 0) return;
     await Promise.all(acting);
-    // What was acknowledged last arrives now. The archive takes the last day after its delay.
+    // The last posts reach memory within this time, and the archiver archives the last day.
     world.calm();
     await stage.sleep(REST_MS);
     await this.atRest(() => checkInvariants(stage, true));
@@ -169,7 +169,7 @@ class Run {
 
   private async actOften(actor: Actor): Promise<void> {
     const { stage, world } = this;
-    // Its own numbers: another actor's absence changes none of them.
+    // Each actor has a generator of its own, so it draws the same numbers when another is left out.
     const random = new Random(
       createHash('sha256').update(`${this.options.seed} ${actor.name}`).digest().readUInt32BE(),
     );
@@ -188,7 +188,7 @@ class Run {
     }
   }
 
-  /** Forgets what nobody may read any more, so that a year fits into memory. */
+  /** Removes samples from the model that are past the retention, so that a year fits into memory. */
   private forget(): void {
     const { stage } = this;
     for (const { hosts, retentionMs } of stage.tenants)

@@ -22,7 +22,7 @@ export class Scheduler {
   private readonly ties: Random;
   private readonly heap: Task[] = [];
   private readonly hash = createHash('sha256');
-  /** Lines that are not in the hash yet: a few long updates cost less than many short ones. */
+  /** Lines that are not in the hash yet. Few long updates of the hash cost less than many short ones. */
   private unhashed = '';
   private current: number;
   private ran = 0;

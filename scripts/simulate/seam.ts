@@ -80,10 +80,10 @@ export class Seam {
       signal?.addEventListener('abort', () =>
         reject(Object.assign(new Error('Request aborted'), { name: 'AbortError' })),
       );
-      // A request on its way arrives even if its sender is killed meanwhile; nobody gets its answer then.
+      // A request that was sent arrives even if its sender is killed meanwhile. Then nobody gets its answer.
       this.scheduler.after(this.faults.latencyMs(), async () => {
         const fault = this.faults.call(isConditional(call));
-        // Lambda's answer takes as long as the function, during which other tasks run.
+        // Lambda answers when the invoked function ends. Until then other tasks run, so this one does not wait.
         const outcome = call.service === 'lambda' ? this.invoke(call, fault) : this.outcomeOf(call, fault);
         const answered = (response: SdkResponse | undefined) => {
           this.scheduler.trace(`${name} ${key} ${call.subject} ${response?.statusCode ?? 'no answer'}`);

@@ -10,7 +10,7 @@ export interface Shrunk {
 /**
  * Makes a failing run smaller while it still fails: fewer hosts and series, no faults, fewer actors. Days need
  * no search, since a run ends on the day of its first flaw. A smaller run may fail in another way, which is
- * as good: it is a flaw, too.
+ * as useful.
  *
  * @param options of a run that has flaws
  * @param result of this run

@@ -23,8 +23,8 @@ export interface Tenant {
   partitions: number;
   retentionMs: number;
   /**
-   * Time, in seconds, before which no samples are expected: they have at some moment been older than the
-   * retention, so they may be gone.
+   * Samples before this time, in seconds, are not expected: at some moment they were older than the retention,
+   * so the archiver may have removed them.
    */
   goneBeforeS: number;
   deletedMs: number | undefined;
@@ -41,7 +41,7 @@ const ANSWERS_WITHIN_MS = 3 * 3_600_000;
 const MOST_RETRY_MS = 60_000;
 /** Most samples of one request. */
 const MOST_SAMPLES = 5_000;
-/** Share of the posts that use line protocol, which costs the simulation a third of what Mackerel's JSON does. */
+/** Share of the posts that use line protocol. The others use Mackerel's JSON, which costs more CPU. */
 const LINES_SHARE = 0.9;
 
 export interface StageOptions {
@@ -53,7 +53,7 @@ export interface StageOptions {
 export class Stage {
   readonly model: Model;
   readonly tenants: Tenant[] = [];
-  /** Everything that was found wrong. */
+  /** Descriptions of errors that actors and invariants found. */
   readonly flaws: string[] = [];
   readonly startS: number;
   private made = 0;
@@ -76,7 +76,7 @@ export class Stage {
     return this.world.scheduler.sleep(ms);
   }
 
-  /** Sleeps in parts, since the end need not wait for long sleeps. */
+  /** Sleeps in short parts, so that the simulation can end before a long sleep does. */
   async rest(ms: number): Promise<void> {
     for (let left = Math.max(1, ms); left > 0 && !this.isEnding; left -= REST_PART_MS)
       await this.sleep(Math.min(left, REST_PART_MS));
@@ -95,7 +95,7 @@ export class Stage {
     return this.tenants.filter(({ deletedMs }) => deletedMs === undefined);
   }
 
-  /** A random host that has posted, of any tenant: small tenants have as many acts as large ones. */
+  /** Draws a tenant, then one of its hosts that has posted. So small tenants are chosen as often as large ones. */
   anyHost(random: Random): { tenant: Tenant; host: Host } | undefined {
     const tenant = random.pick(this.liveTenants);
     const hosts = tenant.hosts.filter(({ postedS }) => postedS > 0);
@@ -120,7 +120,7 @@ export class Stage {
     return tenant;
   }
 
-  /** @param kept the key in use. Others, which a lost answer has left, are revoked when there are too many */
+  /** @param kept the key in use. When the tenant has too many keys, because answers were lost, others are revoked */
   async createKey(tenant: string, kept = ''): Promise<string> {
     for (;;) {
       const created = await this.operate({ command: 'keys create', tenant, rights: ['read', 'write'] });
@@ -166,7 +166,7 @@ export class Stage {
       for (let waitMs = RETRY_MS; ; waitMs = Math.min(MOST_RETRY_MS, waitMs * 2)) {
         const ended = this.model.sending(part);
         const { status, body: answer } = await this.world.request('POST', path, tenant.key, body);
-        // A key that was just revoked, or a tenant that was just deleted.
+        // Another actor has just revoked the key, or deleted the tenant.
         const isRefused = status === 401 || status === 403;
         const isStored = status === 200 || status === 204;
         ended(isStored ? 'acknowledged' : isRefused ? 'refused' : 'unknown');

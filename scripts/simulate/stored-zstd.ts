@@ -1,8 +1,8 @@
 import * as zlib from 'node:zlib';
 
 /**
- * zstd without its work: frames of the simulation keep their bytes as they are, in raw blocks. Every zstd
- * reader reads them. Real compression takes more CPU than everything else that the archiver does.
+ * Replaces zstd in the functions. Its frames hold the bytes uncompressed, in raw blocks, which every zstd reader
+ * accepts. Real zstd took 12 % of the CPU of a loaded day.
  *
  * @see https://datatracker.ietf.org/doc/html/rfc8878#name-frames
  */

@@ -37,7 +37,7 @@ const SETTINGS = {
   batchWindow: '60s',
 };
 
-/** Functions that take no part: nobody looks at pages, and there are no rules yet. */
+/** Functions that the simulation leaves out, since it has no rules, and nobody who looks at pages. */
 const ABSENT = new Set<FunctionName>(['canary', 'evaluator', 'page', 'prober']);
 
 /** The pipeline as it would be deployed, in one process, with models of its stores. */
@@ -62,7 +62,7 @@ export interface World {
    * @param stall makes it stand still. @default the faults decide
    */
   invoke(name: FunctionName, event: object, stall?: Stall): Promise<Invocation>;
-  /** Loses memory (memory.ts). Resolves when another primary serves. */
+  /** Lets another primary take over memory (memory.ts). Resolves when it serves. */
   failover(lagMs: number | undefined, downMs: number): Promise<void>;
   /** Records of the stream that no mapping has delivered yet. */
   backlog(): number;
@@ -96,7 +96,7 @@ export async function startWorld(
   const present = FUNCTIONS.filter((name) => !ABSENT.has(name));
   const files = await bundleFunctions(present, bug);
   const dataDir = mkdtempSync(join(root, '.local', 'simulate-'));
-  // The server has a process group of its own, so it must be stopped even if the simulation fails.
+  // Valkey has a process group of its own, so it does not end by itself when the simulation fails.
   const adopt = (child: ChildProcess) => void process.once('exit', () => child.kill());
   const hot = await startHotServer(dataDir, await freePort(), adopt, () => report('Valkey died'));
 
@@ -132,7 +132,7 @@ export async function startWorld(
   const bundles = dirname(files.values().next().value!);
   const onLog = (name: string, line: string) => {
     if (!line.includes('"ERROR"')) return;
-    // The folder of the bundles has another name in each run.
+    // The folder of the bundles has another name in each run; without its name, equal errors are equal texts.
     const sameLine = line.replaceAll(bundles, 'bundles').replaceAll(root, '.');
     errors.push(`${new Date(now()).toISOString()} ${name}: ${sameLine}`);
     if (errors.length > 20) errors.shift();
@@ -202,7 +202,7 @@ export async function startWorld(
       const given = { url: path, method, headers, httpVersion: '1.1', socket: {} };
       const bytes = Buffer.from(typeof body === 'object' ? JSON.stringify(body) : (body ?? ''));
       const { requestContext, ...event } = proxyEvent(given as never, bytes, match);
-      // API Gateway's time and ids, of this world.
+      // A real time or a random id in a log line would make two runs of a seed differ.
       const ours = {
         requestId: `request-${scheduler.tasks}`,
         time: new Date(now()).toUTCString(),

@@ -2,8 +2,8 @@ import type { Random } from '../../faults/random';
 import type { Stage } from '../stage';
 
 /**
- * Somebody who acts at random moments. An actor draws from a generator of its own, so that another actor's
- * absence changes nothing that it draws.
+ * Somebody who acts at random moments. Each actor draws from a generator of its own, so it draws the same numbers
+ * when another actor is left out.
  */
 export interface Actor {
   readonly name: string;

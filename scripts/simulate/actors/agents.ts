@@ -6,7 +6,7 @@ import type { Actor } from './actor';
 
 const lastMinuteS = (stage: Stage) => Math.floor(stage.nowMs / MINUTE_MS) * 60;
 
-/** Posts what the hosts took since they last posted: a row a minute. */
+/** Posts the samples that the hosts have taken since their last post: a row a minute. */
 async function postRows(stage: Stage, tenant: Tenant, hosts: readonly Host[]): Promise<void> {
   const toS = lastMinuteS(stage);
   const samples = hosts.flatMap((host) => {
@@ -17,7 +17,7 @@ async function postRows(stage: Stage, tenant: Tenant, hosts: readonly Host[]): P
   await stage.post(tenant, samples);
 }
 
-/** @param minutes between two posts of an agent. It posts a row for each minute */
+/** @param minutes between two posts of an agent. A post has a row for each of these minutes */
 export const agents = (minutes: number): Actor => ({
   name: 'agents post',
   everyMs: [minutes * MINUTE_MS, minutes * MINUTE_MS],
@@ -53,7 +53,7 @@ const fallSilent: Actor = {
     host.state = 'silent';
     await stage.rest(random.integer(10 * MINUTE_MS, 30 * 60 * MINUTE_MS));
     if (host.state !== 'silent') return;
-    // Some agents keep what they could not post, others do not.
+    // Half of the agents keep the samples that they could not post, and post them now.
     const keptS = random.chance(0.5) ? 15 * 3600 : 0;
     host.postedS = Math.max(host.postedS, lastMinuteS(stage) - keptS);
     host.state = 'posting';
@@ -79,7 +79,7 @@ const retire: Actor = {
     if (chosen === undefined || chosen.host.state === 'retired' || chosen.tenant.hosts.length < 2) return;
     const { tenant, host } = chosen;
     host.state = 'retired';
-    // What the agent posts at the moment arrives before.
+    // A post that is on its way arrives within this time. After the retirement the API would refuse it.
     await stage.sleep(5 * MINUTE_MS);
     await stage.insist(tenant, 'POST', `/api/v0/hosts/${host.id}/retire`, {});
     await stage.createHost(tenant);
@@ -96,7 +96,7 @@ const correct: Actor = {
     const { tenant, host } = chosen;
     const lastS = lastMinuteS(stage);
     const agoS = 60 * random.integer(0, random.chance(0.6) ? 180 : 20 * 60);
-    // Half of the time the same hour as before: what comes to a window again meets its flush.
+    // Half of the acts repeat the hour of the last one, so that samples reach a window while it is flushed.
     const isAgain = random.chance(0.5) && lastS - host.correctedS < 20 * 3600;
     const time = isAgain ? host.correctedS + 60 * random.integer(0, 10) : lastS - agoS;
     if (time > lastS) return;
@@ -121,7 +121,7 @@ const resend: Actor = {
     const { tenant, host } = chosen;
     const fromS = Math.max(stage.startS, host.postedS - 20 * 3600);
     const samples = stage.usual(host, fromS, host.postedS).filter(({ series, time, value }) => {
-      // An agent resends what it took, not what it never had.
+      // The agent has no samples of minutes in which its host was silent.
       const day = series.days.get(Math.floor(time / 86_400));
       const minute = (time % 86_400) / 60;
       return (day?.isUsual[minute] === 1 || day?.attempts.has(minute)) && value === usualValue(series, time);

@@ -5,7 +5,7 @@ import { writeRequestOf } from '../../soak/encodings';
 import type { Sample } from '../model';
 import type { Actor } from './actor';
 
-/** For so long after its last look does `ops scale` keep the functions careful, ms (ops/scale.ts). */
+/** Functions expect slots to move for this time after each look of `ops scale`, ms (ops/scale.ts). */
 const SCALING_MS = 15 * MINUTE_MS;
 
 const purge: Actor = {
@@ -30,7 +30,7 @@ const drain: Actor = {
   act: async (stage) => void (await stage.world.invoke('flusher', { drain: true })),
 };
 
-/** Late data leave memory while their day is archived and purged. */
+/** Flushes late samples while the archiver archives and purges their day. */
 const purgeAndDrain: Actor = {
   name: 'purge and drain at once',
   everyMs: [4 * HOUR_MS, DAY_MS],
@@ -54,7 +54,7 @@ const purgeAndDrain: Actor = {
   },
 };
 
-/** What `ops scale` does around the move of slots. Slots do not move here: this memory is one primary. */
+/** Makes the calls of `ops scale`. No slots move, since the simulated memory is one primary. */
 const scale: Actor = {
   name: 'the cache is scaled',
   everyMs: [2 * DAY_MS, 8 * DAY_MS],

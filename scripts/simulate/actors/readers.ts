@@ -15,13 +15,16 @@ const MOST_SPAN_S = 20 * 3600;
 
 const minuteS = (ms: number) => Math.floor(ms / MINUTE_MS) * 60;
 
-/** The spans in which a tenant's samples may be compared: an hour around the end of the retention is open. */
+/**
+ * Draws a span of a tenant's samples that can be compared. It begins an hour inside of the retention, since
+ * samples disappear at some moment around its end.
+ */
 function spanOf(stage: Stage, tenant: Tenant, random: Random): [number, number] | undefined {
   const first = Math.max(stage.startS, tenant.goneBeforeS, minuteS(stage.nowMs - tenant.retentionMs) + 3600);
   const last = minuteS(stage.nowMs);
   if (last <= first) return undefined;
-  // Many reads begin with the oldest minute, which the retention removes last. Half of the others are of the
-  // last day, where samples move.
+  // Some reads begin with the oldest minute, whose day is removed next. Half of the others begin within the last
+  // day, whose samples move between tiers.
   const from = random.chance(OLDEST_SHARE)
     ? first
     : random.chance(0.5)
@@ -125,7 +128,7 @@ const promql: Actor = {
   },
 };
 
-/** Compares answers in steps, which may come from rollups, with the samples. */
+/** Reads in steps, which the pipeline may answer from rollups, and compares the answers with the samples. */
 const steps: Actor = {
   name: 'read steps',
   everyMs: [HOUR_MS, 12 * HOUR_MS],

@@ -6,7 +6,7 @@ import type { Actor } from './actor';
 /** A revoked key, or that of a deleted tenant, is refused after this time, ms (tenancy/deleted-tenants.ts). */
 const REVOKED_WITHIN_MS = 5 * MINUTE_MS;
 
-/** Checks that a key that should be dead is refused. Instances that had cached it are asked, too. */
+/** Checks that a revoked key is refused. Several requests meet instances that have the key in their caches. */
 async function expectDead(stage: Stage, key: string, what: string): Promise<void> {
   await stage.sleep(REVOKED_WITHIN_MS);
   for (let i = 0; i < 3; i++) {
@@ -49,7 +49,7 @@ const setRetention: Actor = {
       tenant.goneBeforeS = Math.max(tenant.goneBeforeS, beforeS);
     };
     gone();
-    // Either retention may hold while the command is repeated.
+    // While the command is repeated, the old or the new retention may be in force.
     const raised = Math.max(retentionMs, tenant.retentionMs);
     tenant.retentionMs = Math.min(retentionMs, tenant.retentionMs);
     await stage.operate({ command: 'tenants set', name: tenant.name, retentionMs });
