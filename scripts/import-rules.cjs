@@ -1,5 +1,5 @@
 // Which code may import which, checked by `npm run imports`. Imports point inward: functions and infra to shared, and
-// within shared down this list (shared/DESIGN.md, "Rooms").
+// a room of shared only to rooms listed before it (shared/DESIGN.md, "Rooms").
 
 /** Rooms of shared/, the lowest first: each may import only the rooms before it. */
 const ROOMS = [

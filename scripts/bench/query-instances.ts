@@ -16,7 +16,7 @@ import type { Asked, Order, Spent } from './workers/query';
 
 /** Number of queries of a kind for which an instance counts as young. */
 const YOUNG = 10;
-/** Warm-up after that, in queries and in ms, so that connections are open and code is compiled. */
+/** Warm-up of an instance that is no longer young, in queries and in ms: it opens connections and compiles code. */
 const WARM_UP = 1800;
 const WARM_UP_MS = 20_000;
 /** Number of queries measured while repeated reads of stores are answered from a cache (kept-answers.ts). */

@@ -2,7 +2,8 @@ import list from './freedoms.json';
 import type { Random } from './random';
 
 /**
- * Behaviour that AWS's documents permit. The stand-in (local/freedoms.py), the local host and tests use this
+ * A freedom: a behaviour that AWS's documents permit and that programs must survive, such as a batch that is
+ * delivered twice. The stand-in (local/freedoms.py), the local host and tests use this
  * list.
  */
 export interface Freedom {
@@ -31,7 +32,7 @@ export interface Freedom {
 
 export const FREEDOMS = list as readonly Freedom[];
 
-/** Freedoms that are used for a share of all occasions. */
+/** Freedoms that a stand-in for AWS uses in a share of the calls, deliveries, ticks or instances. */
 export type FreedomName =
   | 'throttled'
   | 'failed inside'
@@ -52,7 +53,7 @@ export type FreedomName =
   | 'instance reclaimed'
   | 'instance frozen';
 
-/** Decides at random when to use a freedom. */
+/** Decides at random in which calls, deliveries, ticks and instances a stand-in for AWS uses a {@link Freedom}. */
 export class Freedoms {
   private readonly byName = new Map(FREEDOMS.map((freedom) => [freedom.name, freedom]));
   /** Number of uses of each freedom. */
@@ -64,9 +65,9 @@ export class Freedoms {
   constructor(readonly random: Random) {}
 
   /**
-   * Decides whether to use a freedom now.
+   * Decides whether the stand-in uses a {@link Freedom} in the present call, delivery, tick or instance.
    *
-   * @param share share of the occasions on which the freedom is used. @default its share in FREEDOMS
+   * @param share share of such decisions that are yes. @default its share in FREEDOMS
    */
   takes(name: FreedomName, share = this.of(name).share!): boolean {
     return this.draws(name, share);

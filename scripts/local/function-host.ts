@@ -131,7 +131,7 @@ export class FunctionHost {
     // recovery then handles it.
     void (async () => {
       for (const schedule of stack.schedules) await tick(schedule);
-      // A stack that stops meanwhile refuses the rest.
+      // A stack that stops during these ticks refuses the ticks that are left.
     })().catch(() => {});
   }
 

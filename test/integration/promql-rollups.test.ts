@@ -129,7 +129,7 @@ describe('PromQL over rollups', () => {
   test('a query of too many samples is refused before the archive is read, and its hours are answered', async () => {
     const readListed = jest.spyOn(tiers.cold, 'readListed');
     const query = `count(last_over_time({${METRIC_NAME}="m0",host="h"}[1h]))`;
-    // Five archived days of 144 samples; the last of the samples before the first window is not read.
+    // The query covers five archived days of 144 samples, without the sample at the excluded start of the range.
     await expect(textsOf(storeOf(500), query, exact)).rejects.toThrow(
       /selects an estimated 7[12]\d samples or more, and at most 500 may be read; .*querySamples\); or otherwise$/,
     );

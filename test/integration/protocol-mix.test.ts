@@ -60,7 +60,8 @@ describe('protocols that post series of the same sources to one instance of post
     const of = (host: string, names: readonly string[], first: number) =>
       new Map(names.map((name, i) => [metric(name, host), first + i]));
     await post('otlpProtobuf', of('web1', ['otel_a', 'otel_b', 'otel_c'], 1), time);
-    // After this many measurements, the counters of two protocols' lists once made the same name.
+    // Each protocol once named its lists of series by a counter. After 756 measurements, a list of line protocol
+    // had the name of a list of OTLP, and values went into the wrong columns.
     const others = Array.from({ length: 756 }, (_, i) => of(`other${i}`, ['cpu_idle'], i));
     await post('lines', new Map(others.flatMap((each) => [...each])), time);
     await post('lines', of('web1', ['cpu_usage_user', 'cpu_usage_system'], 77), time + 1);

@@ -27,7 +27,7 @@ function archived(day: string, identity = stateOf(day), changes = 2): ManifestDa
 
 const stateOf = (day: string) => Buffer.from(day.slice(2)).toString('hex');
 
-/** The rollups of both months, made of {@link archived} as it is by default. */
+/** The rollups of every month of DAYS, written when the days were as {@link archived} returns them by default. */
 function listed(
   grainMs: number,
   {

@@ -108,8 +108,8 @@ class World {
 
   /** Ends a node. An operator gives its slots to another node, which has none of their data. */
   kill(node: Node): void {
-    // Left out, because no rule sees it: a node, or a move of a slot to it, that begins and ends between two
-    // looks.
+    // The model leaves out a node that joins and leaves between two looks of the recovery function at the
+    // cluster, and a slot's move to such a node: the recovery function cannot see either.
     if (this.unseen.has(node) || this.isUnseenImport(node)) return;
     this.nodes.splice(this.nodes.indexOf(node), 1);
     for (const other of this.nodes) other.failures++;

@@ -9,7 +9,7 @@ import { type Plotted, plotOptions, plottedOf } from './plot';
 /** The time at the pointer or crosshair. */
 export interface Cursor {
   readonly timeS: number;
-  /** Index of that time in the data; undefined if no sample is near. */
+  /** Index of `timeS` in the data; undefined if no sample is near. */
   readonly index: number | undefined;
 }
 

@@ -40,7 +40,7 @@ export function useReading<T>(
   const what = useStable([range, compareS, subject, returns]);
   useEffect(() => {
     if (!isWanted) return;
-    // If the range follows the present, wait for the read in progress. Abort it for any other range.
+    // A read of the same question is in progress already: wait for it. A read of another question is aborted.
     if (flight.current?.what === what) return;
     flight.current?.abort.abort();
     const mine = { what, abort: new AbortController() };
