@@ -10,6 +10,7 @@ import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError } from '../../shared/http/http';
 import { metricJson, prometheusAnswer, queryAnswer, truncated } from '../../shared/http/prometheus-answer';
 import { invalidParameter } from '../../shared/http/prometheus-parameters';
+import { HOUR_MS } from '../../shared/model/aggregates';
 import { DAY_MS } from '../../shared/model/duration';
 import { count } from '../../shared/platform/meters';
 import { countUnits } from '../../shared/platform/units';
@@ -38,8 +39,14 @@ import { browse, budgetOf, queryLimitsOf, samplesOf, selectLimitsOf } from './te
 const MAX_STEPS = 11_000;
 /** Shortest range, in ms, that may be read from rollups instead of samples. */
 const LEAST_ROLLED_MS = MAX_UNPRUNED_DAYS * DAY_MS;
+/**
+ * Whether rollups of this length replace samples without the user's leave. Minutes do not: only dense sources have
+ * them, and each other source would cost a request that finds nothing.
+ */
+const isExactGrain = (grainMs: number) => grainMs >= HOUR_MS;
 const WIDENING =
-  '; for more than three days max_source_resolution=auto lets rollups stand for samples, with windows widened to hours';
+  '; more than three days are read from rollups where start, step and windows are multiples of an hour, ' +
+  'and with max_source_resolution=auto everywhere, with windows widened to hours';
 
 type Evaluation = z.output<typeof instantParameters> | z.output<typeof rangeParameters>;
 
@@ -54,9 +61,12 @@ async function answerQuery(
   const budgetMs = Math.min(timeout ?? Infinity, 1000 * selectLimitsOf(tenant).querySeconds);
   const budget = budgetOf(tenant, budgetMs);
   const storedMs = dependencies.rollups?.grainsMs ?? [];
-  const grainMs = grainWithin(given.max_source_resolution ?? 0, stepMs, storedMs);
-  const store = samplesOf(tenant, budget, grainMs === undefined && storedMs.length > 0 ? WIDENING : '');
-  const rollups = grainMs === undefined ? undefined : { grainMs, leastRangeMs: LEAST_ROLLED_MS };
+  const widenedMs = grainWithin(given.max_source_resolution ?? 0, stepMs, storedMs);
+  const store = samplesOf(tenant, budget, widenedMs === undefined && storedMs.length > 0 ? WIDENING : '');
+  const rollups =
+    storedMs.length === 0
+      ? undefined
+      : { grainsMs: storedMs.filter(isExactGrain), widenedMs, leastRangeMs: LEAST_ROLLED_MS };
   const options: QueryOptions = {
     rollups,
     ...(lookbackMs !== undefined && lookbackMs > 0 && { lookbackMs }),
@@ -72,7 +82,7 @@ async function answerQuery(
   const totalMs = performance.now() - startedMs;
   count('query', { Reads: 1, SamplesRead: result.samples });
   const times = stats ? { readMs: store.readUntilMs(startedMs) - startedMs, totalMs } : undefined;
-  const explanation = usedUnits && explain(store.readings, rollups, usedUnits());
+  const explanation = usedUnits && explain(store.readings, usedUnits());
   const answer = queryAnswer(result, limit, atMs, times, explanation);
   const rolledDays = store.readings.reduce((sum, reading) => sum + reading.rolledDays, 0);
   const readings = store.readings.map(({ tiers }) => tiers);

@@ -72,7 +72,7 @@ export const history = bench({
   description:
     `Reads ranges of ${RANGES.join(', ')} that end now, of one series and of a host's 100, in the steps that Mackerel shows: ` +
     'raw for an hour, 5 min for 24 h, an hour up to 90 d (three for the host), a day for 460 d. PromQL sums 100 series by ' +
-    'the hour, with max_source_resolution=auto.',
+    'the hour, from rollups.',
   options: {
     clients: count('clients, each with an instance of query', 2),
     seconds: number('how long each kind of query is measured', 3),
@@ -190,7 +190,7 @@ function promqlPathOf({ hostIds }: QueryData, fromMs: number, toMs: number): Pic
       const query = `sum(last_over_time({host="${hostIds[(client + turn) % hostIds.length]}"}[1h]))`;
       const endS = Math.floor(toMs / 3_600_000) * 3600;
       const range = { start: String(endS - (toMs - fromMs) / 1000), end: String(endS), step: '3600' };
-      return `/prometheus/api/v1/query_range?${new URLSearchParams({ query, ...range, max_source_resolution: 'auto' })}`;
+      return `/prometheus/api/v1/query_range?${new URLSearchParams({ query, ...range })}`;
     },
   };
 }

@@ -22,12 +22,16 @@ import {
 import { headerBytes, otherLabels, PARQUET_MAGIC, slices, timestampBounds } from './parquet-format';
 import { decodeValues, encodeTimestamps, encodeValues, type Page, TextColumn } from './parquet-pages';
 import {
+  EXTRA_VALUES,
   eachValue,
+  type GrainTimes,
   NO_GRAINS,
-  ROLLED_VALUES,
+  ROLLED_COLUMNS,
+  type RolledColumn,
   type RolledGroup,
   type RolledSeries,
   type RolledValue,
+  storedExtras,
 } from './rollup-grains';
 
 /**
@@ -41,10 +45,11 @@ export interface ListedRollup {
   readonly layout: Id;
   readonly layoutRange: ByteRange;
   /**
-   * Where the pages of each column begin. There is a page for each series with grains, in the layout's order.
+   * Where the pages of each column begin. A column has a page for each series with grains, in the layout's order.
+   * An extra column has pages only for the series that store a value of it.
    */
-  readonly offsets: Readonly<Record<RolledValue, number>>;
-  /** The grains of each series, their counts, and the sizes of its pages: see {@link encodeDirectory}. */
+  readonly offsets: Readonly<Record<RolledColumn, number>>;
+  /** The times of each series' grains, and the sizes of its pages: see {@link encodeDirectory}. */
   readonly directory: Uint8Array;
   /** The archived states of the span's days: see {@link RolledDays}. */
   readonly days: Buffer;
@@ -64,22 +69,19 @@ const TRAILER_BYTES = 24;
 const ROW_GROUP_ROWS = 128 * 1024;
 const MAX_INDEX_BYTES = 256 * 1024 * 1024;
 
-/** Starts and counts of grains. Series with equal timelines share one. */
-interface Timeline {
-  readonly starts: Float64Array;
-  readonly counts: Float64Array;
+interface GroupDirectory {
+  /** The times of each series' grains. Series with equal times share one object. */
+  readonly timelines: readonly GrainTimes[];
+  /** Sizes of the pages of each series, in bytes; 0 without a page. */
+  readonly pageBytes: readonly Readonly<Record<RolledColumn, number>>[];
 }
 
-interface GroupDirectory {
-  /** The timeline of each series. */
-  readonly timelines: readonly Timeline[];
-  /** Sizes of the pages of each series, in bytes. */
-  readonly pageBytes: readonly Readonly<Record<RolledValue, number>>[];
-}
+/** The pages of a series. */
+type SeriesPages = Readonly<Partial<Record<RolledColumn, Page>>>;
 
 interface AddedGroup extends MadeGroup {
   readonly group: GroupId;
-  readonly pages: readonly (Readonly<Record<RolledValue, Page>> | undefined)[];
+  readonly pages: readonly SeriesPages[];
 }
 
 /** Writes an object into memory. */
@@ -104,9 +106,15 @@ export class RollupWriter {
   /** Adds a group. Groups must be added in ascending order, each once, and have at least one grain. */
   addGroup(group: GroupId, made: MadeGroup): void {
     const { series } = made;
-    const pages = series.map(({ starts, values }) =>
-      starts.length === 0 ? undefined : eachValue((name) => encodeValues(values[name])),
-    );
+    const pages = series.map(({ starts, values, extras }): SeriesPages => {
+      if (starts.length === 0) return {};
+      const encoded: Partial<Record<RolledColumn, Page>> = eachValue((name) => encodeValues(values[name]));
+      for (const name of EXTRA_VALUES) {
+        const stored = extras[name];
+        if (stored !== undefined) encoded[name] = encodeValues(stored);
+      }
+      return encoded;
+    });
     this.added.push({ ...made, group, pages });
     this.addedRows += series.reduce((sum, { starts }) => sum + starts.length, 0);
     if (this.addedRows >= ROW_GROUP_ROWS) this.endRowGroup();
@@ -133,7 +141,7 @@ export class RollupWriter {
     trailer.writeUInt32LE(index.length, 16);
     trailer.writeUInt32LE(crc32(packed), 20);
     const footer = encodeFooter(ROLLUP_COLUMNS, this.rows, this.rowGroups, {
-      heterotsdb: JSON.stringify({ unitMs: this.grainMs, index }),
+      heterotsdb: JSON.stringify({ grainMs: this.grainMs, index }),
     });
     const length = Buffer.alloc(4);
     length.writeUInt32LE(footer.length);
@@ -148,8 +156,9 @@ export class RollupWriter {
     const rows = this.addedRows;
     this.added = [];
     this.addedRows = 0;
-    const offsets = new Map(added.map(({ group }) => [group, eachValue(() => 0)]));
+    const offsets = new Map(added.map(({ group }) => [group, eachColumn(() => 0)]));
     const valueColumns = eachValue((name) => this.placeValues(name, rows, added, offsets));
+    for (const name of EXTRA_VALUES) this.placePages(name, added, offsets);
 
     const texts = { name: new TextColumn(), host: new TextColumn(), labels: new TextColumn() };
     const starts = new Float64Array(rows);
@@ -200,28 +209,38 @@ export class RollupWriter {
     this.parts.push(Buffer.concat(this.parts.splice(firstPart)));
   }
 
-  /** Writes the pages of a column, ordered by group. */
+  /** Writes a column of the Parquet file. */
   private placeValues(
     name: RolledValue,
     rows: number,
     added: readonly AddedGroup[],
-    offsets: ReadonlyMap<GroupId, Record<RolledValue, number>>,
+    offsets: ReadonlyMap<GroupId, Record<RolledColumn, number>>,
   ): WrittenColumn {
     const offset = this.end;
+    const placed = this.placePages(name, added, offsets);
+    const length = this.end - offset;
+    const offsetIndex = this.place(encodeOffsetIndex(placed));
+    const uncompressedBytes = 8 * rows + headerBytes(placed);
+    return { offset, length, encodings: VALUE_ENCODINGS, uncompressedBytes, offsetIndex };
+  }
+
+  /** Writes the pages of a column, ordered by group, and notes where each group's pages begin. */
+  private placePages(
+    name: RolledColumn,
+    added: readonly AddedGroup[],
+    offsets: ReadonlyMap<GroupId, Record<RolledColumn, number>>,
+  ): PlacedPage[] {
     const placed: PlacedPage[] = [];
     let firstRow = 0;
     for (const { group, series, pages } of added) {
       offsets.get(group)![name] = this.end;
       for (const [i, page] of pages.entries()) {
-        if (page === undefined) continue;
-        placed.push({ ...this.place(page[name].bytes), firstRow });
+        const own = page[name];
+        if (own !== undefined) placed.push({ ...this.place(own.bytes), firstRow });
         firstRow += series[i]!.starts.length;
       }
     }
-    const length = this.end - offset;
-    const offsetIndex = this.place(encodeOffsetIndex(placed));
-    const uncompressedBytes = 8 * rows + headerBytes(placed);
-    return { offset, length, encodings: VALUE_ENCODINGS, uncompressedBytes, offsetIndex };
+    return placed;
   }
 
   private place(bytes: Uint8Array): ByteRange {
@@ -232,39 +251,66 @@ export class RollupWriter {
   }
 }
 
+function eachColumn<T>(of: (name: RolledColumn) => T): Record<RolledColumn, T> {
+  return Object.fromEntries(ROLLED_COLUMNS.map((name) => [name, of(name)])) as Record<RolledColumn, T>;
+}
+
+/**
+ * A directory that would exceed this size is written without the times of first and last samples, because it is
+ * copied to an item of DynamoDB (`MAX_ENTRY_BYTES` in rollup-directory.ts). That happens only if many series of a
+ * group were sampled at different and irregular times.
+ */
+const MAX_TIMES_BYTES = 32 * 1024;
+
 /**
  * Encodes the directory of a group:
  *
  *     uvarint   length of the grains, ms
+ *     uvarint   1 if timelines have the times of samples, else 0
  *     uvarint   number of timelines; each: uvarint number of runs. A run has consecutive grains with equal counts:
- *               zigzag uvarint grains since the end of the previous run, or since 1970; uvarint grains; uvarint count
- *     uvarint   number of series; each: uvarint timeline; five uvarints, the sizes of its pages, unless the timeline is empty
+ *               zigzag uvarint grains since the end of the previous run, or since 1970; uvarint grains; uvarint count.
+ *               With times of samples then the columns firsts, lasts, restFirsts, inexact of {@link GrainTimes}; each:
+ *               uvarint number of changes; each change: uvarint grains since the previous change; zigzag uvarint
+ *               difference from the value before, which is 0 at first
+ *     uvarint   number of series; each: uvarint timeline; nine uvarints, the sizes of its pages in the order of
+ *               {@link ROLLED_COLUMNS}, unless the timeline is empty
  *     uint32    CRC-32, little-endian
  */
 function encodeDirectory(
   series: readonly RolledSeries[],
-  pages: readonly (Readonly<Record<RolledValue, Page>> | undefined)[],
+  pages: readonly SeriesPages[],
   grainMs: number,
+  hasTimes = true,
 ): Buffer {
   const timelines = new Map<string, number>();
   const body = new ByteWriter(1024).uvarint(series.length);
   for (const [i, rolled] of series.entries()) {
-    const runs = encodeRuns(rolled, grainMs).toString('latin1');
-    const timeline = timelines.get(runs) ?? timelines.size;
-    timelines.set(runs, timeline);
+    const encoded = encodeTimeline(rolled, grainMs, hasTimes).toString('latin1');
+    const timeline = timelines.get(encoded) ?? timelines.size;
+    timelines.set(encoded, timeline);
     body.uvarint(timeline);
-    const own = pages[i];
-    if (own !== undefined) for (const name of ROLLED_VALUES) body.uvarint(own[name].bytes.length);
+    if (rolled.starts.length > 0)
+      for (const name of ROLLED_COLUMNS) body.uvarint(pages[i]![name]?.bytes.length ?? 0);
   }
-  const writer = new ByteWriter(1024).uvarint(grainMs).uvarint(timelines.size);
-  for (const runs of timelines.keys()) writer.bytes(Buffer.from(runs, 'latin1'));
+  const writer = new ByteWriter(1024)
+    .uvarint(grainMs)
+    .uvarint(hasTimes ? 1 : 0)
+    .uvarint(timelines.size);
+  for (const timeline of timelines.keys()) writer.bytes(Buffer.from(timeline, 'latin1'));
   writer.bytes(body.finish());
   const crc = crc32(writer.finish());
   writer.hole(4).writeUInt32LE(crc);
-  return writer.finish();
+  const directory = writer.finish();
+  return hasTimes && directory.length > MAX_TIMES_BYTES
+    ? encodeDirectory(series, pages, grainMs, false)
+    : directory;
 }
 
-function encodeRuns({ starts, counts }: RolledSeries, grainMs: number): Buffer {
+/** The columns of {@link GrainTimes} that a directory may lack, in the order in which it stores them. */
+const TIMES = ['firsts', 'lasts', 'restFirsts', 'inexact'] as const;
+
+function encodeTimeline(times: GrainTimes, grainMs: number, hasTimes: boolean): Buffer {
+  const { starts, counts } = times;
   const runs: { readonly gap: number; grains: number; readonly count: number }[] = [];
   let next = 0;
   for (let i = 0; i < starts.length; i++) {
@@ -275,12 +321,25 @@ function encodeRuns({ starts, counts }: RolledSeries, grainMs: number): Buffer {
     next = grain + 1;
   }
   const writer = new ByteWriter(16).uvarint(runs.length);
-  for (const { gap, grains, count } of runs)
-    writer
-      .uvarint(gap < 0 ? -2 * gap - 1 : 2 * gap)
-      .uvarint(grains)
-      .uvarint(count);
+  for (const { gap, grains, count } of runs) writer.uvarint(zigzag(gap)).uvarint(grains).uvarint(count);
+  if (hasTimes) for (const name of TIMES) encodeChanges(writer, times[name]);
   return writer.finish();
+}
+
+function encodeChanges(writer: ByteWriter, column: Float64Array): void {
+  const at: number[] = [];
+  for (let i = 0; i < column.length; i++) if (column[i] !== (i === 0 ? 0 : column[i - 1])) at.push(i);
+  writer.uvarint(at.length);
+  for (const [n, i] of at.entries())
+    writer.uvarint(i - (at[n - 1] ?? 0)).uvarint(zigzag(column[i]! - (column[i - 1] ?? 0)));
+}
+
+function zigzag(value: number): number {
+  return value < 0 ? -2 * value - 1 : 2 * value;
+}
+
+function unzigzag(value: number): number {
+  return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
 }
 
 /** @throws {CorruptArchiveError} */
@@ -291,15 +350,16 @@ function decodeDirectory(bytes: Uint8Array): GroupDirectory {
     throw new CorruptArchiveError(`the checksum of a rollup's directory of ${bytes.length} bytes is wrong`);
   const reader = new ByteReader(content);
   const grainMs = reader.uvarint();
-  const timelines = Array.from({ length: reader.count(1) }, () => decodeRuns(reader, grainMs));
-  const ofSeries: Timeline[] = [];
-  const pageBytes: Record<RolledValue, number>[] = [];
+  const hasTimes = reader.uvarint() === 1;
+  const timelines = Array.from({ length: reader.count(1) }, () => decodeTimeline(reader, grainMs, hasTimes));
+  const ofSeries: GrainTimes[] = [];
+  const pageBytes: Record<RolledColumn, number>[] = [];
   for (let left = reader.count(1); left > 0; left--) {
     const timeline = timelines[reader.uvarint()];
     if (timeline === undefined)
       throw new CorruptArchiveError(`series ${ofSeries.length} of a rollup has no timeline`);
     ofSeries.push(timeline);
-    pageBytes.push(eachValue(() => (timeline.starts.length === 0 ? 0 : reader.uvarint())));
+    pageBytes.push(eachColumn(() => (timeline.starts.length === 0 ? 0 : reader.uvarint())));
   }
   return { timelines: ofSeries, pageBytes };
 }
@@ -307,13 +367,12 @@ function decodeDirectory(bytes: Uint8Array): GroupDirectory {
 /** Most grains of a series in a span: a year has 8,784 hours. */
 const MAX_GRAINS = 10_000;
 
-function decodeRuns(reader: ByteReader, grainMs: number): Timeline {
+function decodeTimeline(reader: ByteReader, grainMs: number, hasTimes: boolean): GrainTimes {
   const starts: number[] = [];
   const counts: number[] = [];
   let next = 0;
   for (let runs = reader.count(3); runs > 0; runs--) {
-    const zigzag = reader.uvarint();
-    next += zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
+    next += unzigzag(reader.uvarint());
     const grains = reader.uvarint();
     const count = reader.uvarint();
     if (starts.length + grains > MAX_GRAINS)
@@ -323,7 +382,22 @@ function decodeRuns(reader: ByteReader, grainMs: number): Timeline {
       counts.push(count);
     }
   }
-  return { starts: Float64Array.from(starts), counts: Float64Array.from(counts) };
+  const times = { starts: Float64Array.from(starts), counts: Float64Array.from(counts) };
+  const column = () => (hasTimes ? decodeChanges(reader, starts.length) : new Float64Array(starts.length));
+  const [firsts, lasts, restFirsts, inexact] = [column(), column(), column(), column()];
+  return { ...times, firsts, lasts, restFirsts, inexact: hasTimes ? inexact : inexact.fill(1) };
+}
+
+function decodeChanges(reader: ByteReader, length: number): Float64Array {
+  const column = new Float64Array(length);
+  let [at, value] = [0, 0];
+  for (let changes = reader.count(2); changes > 0; changes--) {
+    at += reader.uvarint();
+    if (at >= length) throw new CorruptArchiveError(`grain ${at} of a rollup's ${length} changes`);
+    value += unzigzag(reader.uvarint());
+    column.fill(value, at);
+  }
+  return column;
 }
 
 /** Returns the starts of the days in which a group has grains. */
@@ -334,21 +408,17 @@ export function groupDays({ directory }: Pick<ListedRollup, 'directory'>): Set<n
   return days;
 }
 
-/**
- * One column of a series' grains. If no column was requested, `values` are the counts. Concurrent readers
- * share the arrays.
- */
+/** Some columns of a series' grains. A column without any stored value is absent. Concurrent readers share the arrays. */
 export interface ReadGrains {
-  readonly starts: Float64Array;
-  readonly counts: Float64Array;
-  readonly values: Float64Array;
+  readonly times: GrainTimes;
+  readonly columns: Readonly<Partial<Record<RolledColumn, Float64Array>>>;
 }
 
 /** The decoded part of a group. It grows with each read. */
 interface DecodedGroup {
   readonly directory: GroupDirectory;
-  /** Decoded values, by column and series. */
-  readonly values: Readonly<Record<RolledValue, Map<number, Float64Array>>>;
+  /** Decoded columns, by series. */
+  readonly columns: Readonly<Record<RolledColumn, Map<number, Float64Array>>>;
   bytes: number;
 }
 
@@ -361,11 +431,11 @@ const decodedGroups = new Cache<DecodedGroup>(CACHES.rollups, ({ bytes }, key) =
 const COLUMN_BYTES = 200;
 
 /**
- * Reads a column of some series of a group, with as few requests as possible. An instance fetches each page
+ * Reads columns of some series of a group, with as few requests as possible. An instance fetches each page
  * once, as long as it is cached.
  *
  * @param object its `name` must be unique, such as its key and ETag
- * @param value undefined: only counts, which are in the directory
+ * @param columnsOf returns the columns to read of series with these times; without any, only the directory is used
  * @param wanted position in the result, by labels key
  * @returns the grains of each wanted series that the group has, by position
  * @throws {CorruptArchiveError}
@@ -375,28 +445,26 @@ export async function readRollup(
   listed: ListedRollup,
   layouts: ReadonlyMap<Id, Layout>,
   wanted: ReadonlyMap<string, number>,
-  value: RolledValue | undefined,
+  columnsOf: (times: GrainTimes) => readonly RolledColumn[],
 ): Promise<Map<number, ReadGrains>> {
   const name = `${object.name} ${listed.group}`;
   const decoded = decodedGroups.get(name) ?? openGroup(listed);
   const { timelines, pageBytes } = decoded.directory;
   const layout = layouts.get(listed.layout) ?? (await readLayout(object, listed));
-  const known = value && decoded.values[value];
   const found: { readonly position: number; readonly series: number }[] = [];
-  const missing: { readonly series: number; readonly page: ByteRange }[] = [];
-  let offset = value === undefined ? 0 : listed.offsets[value];
   let series = 0;
   for (const key of layout.columns.keys()) {
-    const length = value === undefined ? 0 : pageBytes[series]![value];
     const position = wanted.get(key);
-    if (position !== undefined && timelines[series]!.starts.length > 0) {
-      found.push({ position, series });
-      if (known?.has(series) === false) missing.push({ series, page: { offset, length } });
-    }
-    offset += length;
+    if (position !== undefined && timelines[series]!.starts.length > 0) found.push({ position, series });
     series++;
   }
-  if (known !== undefined && missing.length > 0) {
+  const asked = new Map<GrainTimes, readonly RolledColumn[]>();
+  for (const each of found) {
+    const times = timelines[each.series]!;
+    if (!asked.has(times)) asked.set(times, columnsOf(times));
+  }
+  const missing = missingPages(listed, decoded, found, asked);
+  if (missing.length > 0) {
     const pages = await slices(
       object,
       missing.map(({ page }) => page),
@@ -405,24 +473,55 @@ export async function readRollup(
       pages.map((page, i) => ({ page, count: timelines[missing[i]!.series]!.starts.length })),
     );
     for (const [i, column] of columns.entries()) {
+      const { series, name } = missing[i]!;
       // Copy the column if it shares its buffer, so that the cache counts what it keeps alive.
-      known.set(missing[i]!.series, column.byteLength < column.buffer.byteLength ? column.slice() : column);
+      const own = column.byteLength < column.buffer.byteLength ? column.slice() : column;
+      decoded.columns[name].set(series, own);
       decoded.bytes += column.byteLength + COLUMN_BYTES;
     }
     decodedGroups.set(name, decoded);
   }
   return new Map(
     found.map(({ position, series }) => {
-      const { starts, counts } = timelines[series]!;
-      return [position, { starts, counts, values: known === undefined ? counts : known.get(series)! }];
+      const times = timelines[series]!;
+      const columns: Partial<Record<RolledColumn, Float64Array>> = {};
+      for (const name of asked.get(times)!)
+        if (pageBytes[series]![name] > 0) columns[name] = decoded.columns[name].get(series)!;
+      return [position, { times, columns }];
     }),
   );
+}
+
+interface MissingPage {
+  readonly series: number;
+  readonly name: RolledColumn;
+  readonly page: ByteRange;
+}
+
+/** Lists the pages that are not yet decoded, in the order in which the object has them. */
+function missingPages(
+  { offsets }: ListedRollup,
+  { directory: { timelines, pageBytes }, columns }: DecodedGroup,
+  found: readonly { readonly series: number }[],
+  asked: ReadonlyMap<GrainTimes, readonly RolledColumn[]>,
+): MissingPage[] {
+  const missing: MissingPage[] = [];
+  for (const name of new Set([...asked.values()].flat())) {
+    let [series, offset] = [0, offsets[name]];
+    for (const each of found) {
+      while (series < each.series) offset += pageBytes[series++]![name];
+      const length = pageBytes[series]![name];
+      if (length > 0 && asked.get(timelines[series]!)!.includes(name) && !columns[name].has(series))
+        missing.push({ series, name, page: { offset, length } });
+    }
+  }
+  return missing.sort((a, b) => a.page.offset - b.page.offset);
 }
 
 function openGroup({ directory }: ListedRollup): DecodedGroup {
   return {
     directory: decodeDirectory(directory),
-    values: eachValue(() => new Map()),
+    columns: eachColumn(() => new Map()),
     // Estimate: mostly the sizes of the series' pages.
     bytes: 20 * directory.length,
   };
@@ -457,16 +556,18 @@ export class OpenRollup {
     const slice = async ({ offset, length }: ByteRange) => this.bytes.subarray(offset, offset + length);
     const layout = await readLayout({ slice }, listed);
     const { timelines, pageBytes } = decodeDirectory(listed.directory);
-    const at: Record<RolledValue, number> = { ...listed.offsets };
-    const series = timelines.map(({ starts, counts }, i): RolledSeries => {
-      if (starts.length === 0) return NO_GRAINS;
-      const values = eachValue((name) => {
+    const at: Record<RolledColumn, number> = { ...listed.offsets };
+    const series = timelines.map((times, i): RolledSeries => {
+      const count = times.starts.length;
+      if (count === 0) return NO_GRAINS;
+      const column = (name: RolledColumn) => {
         const offset = at[name];
         at[name] += pageBytes[i]![name];
-        const page = this.bytes.subarray(offset, at[name]);
-        return decodeValues([{ page, count: starts.length }])[0]!;
-      });
-      return { starts, counts, values };
+        return decodeValues([{ page: this.bytes.subarray(offset, at[name]), count }])[0]!;
+      };
+      const values = eachValue(column);
+      const extras = storedExtras((name) => (pageBytes[i]![name] === 0 ? undefined : column(name)));
+      return { ...times, values, extras };
     });
     return { layout, series, days: listed.days, deletions: listed.deletions };
   }

@@ -1,6 +1,7 @@
 import { type Block, sampleCount } from '../codec';
 import { type Grains, grainsIn, isStorable, type Samples } from '../model/aggregates';
 import { concat } from '../model/columns';
+import { CompensatedSum } from '../model/compensated-sum';
 import type { Layout } from '../model/layout';
 import { SharedTimes } from '../model/shared-times';
 
@@ -8,12 +9,51 @@ import { SharedTimes } from '../model/shared-times';
 export const ROLLED_VALUES = ['sum', 'min', 'max', 'first', 'last'] as const;
 export type RolledValue = (typeof ROLLED_VALUES)[number];
 
-/** The grains of a series that have samples, ascending. */
-export interface RolledSeries {
-  /** Starts of the grains, ms since epoch. */
+/**
+ * Values that PromQL needs in addition, because its windows exclude their start and include their end. The
+ * _rest_ of a grain is its samples without one at the very start of the grain. Each value is stored only where
+ * a reader cannot derive it; {@link UNSTORED} stands elsewhere.
+ *
+ * - `restMin`: stored where it differs from {@link derivedRestMin}.
+ * - `restMax`: stored where it differs from the grain's `max`.
+ * - `resets`: the sum of the values before each fall of a counter, 0 without a fall. NaN if the values fall too
+ *   often to be a counter's ({@link fallsRarely}).
+ * - `toRest`: the difference from the grain's `first` to the first value of its rest, where a sample is at the
+ *   grain's start. NaN if it is unknown. It is also unknown, and not stored, where `resets` is NaN.
+ */
+export const EXTRA_VALUES = ['restMin', 'restMax', 'resets', 'toRest'] as const;
+export type ExtraValue = (typeof EXTRA_VALUES)[number];
+export const UNSTORED: Readonly<Record<ExtraValue, number>> = {
+  restMin: Number.NaN,
+  restMax: Number.NaN,
+  resets: 0,
+  toRest: 0,
+};
+
+export type RolledColumn = RolledValue | ExtraValue;
+export const ROLLED_COLUMNS: readonly RolledColumn[] = [...ROLLED_VALUES, ...EXTRA_VALUES];
+
+/** Times and counts of a series' grains. Series that were sampled at the same times have equal ones. */
+export interface GrainTimes {
+  /** Starts of the grains that have samples, ms since epoch, ascending. */
   readonly starts: Float64Array;
+  /** Numbers of samples. */
   readonly counts: Float64Array;
+  /** From the grain's start to its first sample, ms. */
+  readonly firsts: Float64Array;
+  /** From the grain's last sample to its end, ms; at least 1. */
+  readonly lasts: Float64Array;
+  /** From the grain's start to the first sample of its rest, ms; 0 unless a sample is at the grain's start. */
+  readonly restFirsts: Float64Array;
+  /** 1 at each grain that {@link isInexact}, else 0. PromQL reads the samples of inexact grains. */
+  readonly inexact: Float64Array;
+}
+
+/** The grains of a series that have samples, ascending. */
+export interface RolledSeries extends GrainTimes {
   readonly values: Readonly<Record<RolledValue, Float64Array>>;
+  /** A column without any stored value is absent. */
+  readonly extras: Readonly<Partial<Record<ExtraValue, Float64Array>>>;
 }
 
 /** The grains of a group's series, in the order of the layout. */
@@ -24,9 +64,9 @@ export interface RolledGroup {
 
 const NONE = new Float64Array(0);
 export const NO_GRAINS: RolledSeries = {
-  starts: NONE,
-  counts: NONE,
+  ...{ starts: NONE, counts: NONE, firsts: NONE, lasts: NONE, restFirsts: NONE, inexact: NONE },
   values: { sum: NONE, min: NONE, max: NONE, first: NONE, last: NONE },
+  extras: {},
 };
 
 /**
@@ -53,17 +93,121 @@ function rollUpSeries(samples: Samples, grainMs: number, shared: SharedTimes): R
   const sums = grainsIn(samples, grainMs, 'sum', shared);
   if (!isStorable(sums)) return undefined;
   const of = (grains: Grains) => Float64Array.from(grains.values);
-  return {
-    starts: Float64Array.from(sums.starts),
-    counts: of(grainsIn(samples, grainMs, 'count', shared)),
-    values: {
-      sum: of(sums),
-      min: of(grainsIn(samples, grainMs, 'min', shared)),
-      max: of(grainsIn(samples, grainMs, 'max', shared)),
-      first: of(grainsIn(samples, grainMs, 'first', shared)),
-      last: of(grainsIn(samples, grainMs, 'last', shared)),
-    },
+  const values = {
+    sum: of(sums),
+    min: of(grainsIn(samples, grainMs, 'min', shared)),
+    max: of(grainsIn(samples, grainMs, 'max', shared)),
+    first: of(grainsIn(samples, grainMs, 'first', shared)),
+    last: of(grainsIn(samples, grainMs, 'last', shared)),
   };
+  const times = timesOf(
+    samples.timestamps,
+    Float64Array.from(sums.starts),
+    of(grainsIn(samples, grainMs, 'count', shared)),
+    grainMs,
+  );
+  return { ...times, values, extras: extrasOf(samples, times, values) };
+}
+
+function timesOf(
+  timestamps: ArrayLike<number>,
+  starts: Float64Array,
+  counts: Float64Array,
+  grainMs: number,
+): GrainTimes {
+  const { length } = starts;
+  const [firsts, lasts, restFirsts] = [1, 2, 3].map(() => new Float64Array(length)) as [
+    Float64Array,
+    Float64Array,
+    Float64Array,
+  ];
+  for (let grain = 0, from = 0; grain < length; grain++) {
+    const start = starts[grain]!;
+    const to = from + counts[grain]!;
+    firsts[grain] = timestamps[from]! - start;
+    lasts[grain] = start + grainMs - timestamps[to - 1]!;
+    if (firsts[grain] === 0 && counts[grain]! > 1) restFirsts[grain] = timestamps[from + 1]! - start;
+    from = to;
+  }
+  return { starts, counts, firsts, lasts, restFirsts, inexact: new Float64Array(length) };
+}
+
+/** Computes the extra values, and marks the inexact grains in `inexact`. */
+function extrasOf(
+  { values: samples }: Samples,
+  { starts, counts, firsts, inexact }: GrainTimes,
+  { sum, min, max }: RolledSeries['values'],
+): RolledSeries['extras'] {
+  const extras: Partial<Record<ExtraValue, Float64Array>> = {};
+  for (let grain = 0, from = 0; grain < starts.length; grain++) {
+    const count = counts[grain]!;
+    const store = (name: ExtraValue, value: number) => {
+      extras[name] ??= new Float64Array(starts.length).fill(UNSTORED[name]);
+      extras[name][grain] = value;
+    };
+    let [falls, resets] = [0, 0];
+    for (let i = from + 1; i < from + count; i++)
+      if (samples[i]! < samples[i - 1]!) {
+        falls++;
+        resets += samples[i - 1]!;
+      }
+    const isRare = fallsRarely(falls, count);
+    if (!isRare) store('resets', Number.NaN);
+    else if (falls > 0) store('resets', resets);
+    const whole = new CompensatedSum();
+    for (let i = from; i < from + count; i++) whole.add(samples[i]!);
+    let flag = isInexact(sum[grain]!, whole.total) ? 1 : 0;
+    if (firsts[grain] === 0 && count > 1) {
+      const first = samples[from]!;
+      const second = samples[from + 1]!;
+      const difference = second - first;
+      const toRest = !isRare ? 0 : first + difference === second ? difference : Number.NaN;
+      if (toRest !== 0) store('toRest', toRest);
+      const rest = new CompensatedSum();
+      let [least, most] = [Infinity, -Infinity];
+      for (let i = from + 1; i < from + count; i++) {
+        const value = samples[i]!;
+        rest.add(value);
+        least = Math.min(least, value);
+        most = Math.max(most, value);
+      }
+      if (isInexact(sum[grain]! - first, rest.total)) flag = 1;
+      if (least !== derivedRestMin(min[grain]!, first, isRare ? resets : Number.NaN, toRest))
+        store('restMin', least);
+      if (most !== max[grain]) store('restMax', most);
+    }
+    inexact[grain] = flag;
+    from += count;
+  }
+  return storedExtras((name) => extras[name]);
+}
+
+/**
+ * Returns what a reader takes for the minimum of a grain's rest if none is stored. It is the rest's first value if
+ * the values never fall, as those of a counter, else the minimum of the whole grain.
+ */
+export function derivedRestMin(min: number, first: number, resets: number, toRest: number): number {
+  return resets === 0 ? first + toRest : min;
+}
+
+/**
+ * Returns whether a grain's values may be those of a counter: at most one sample in ten is lower than the one
+ * before. Values that fall more often have no use for `resets`; it and `toRest` would take as many bytes
+ * as the other values.
+ */
+function fallsRarely(falls: number, count: number): boolean {
+  return 10 * falls <= count;
+}
+
+/** Greatest relative error of a grain's sum. Sums of values of one sign stay far below. */
+const SUM_ERROR = 1e-12;
+
+/**
+ * Returns whether a sum is too far from the right one, or a value of the grain is not finite. A stale marker is
+ * a NaN.
+ */
+function isInexact(sum: number, right: number): boolean {
+  return !(Math.abs(sum - right) <= SUM_ERROR * Math.abs(right));
 }
 
 /** Returns the grains that start in a half-open range. */
@@ -82,18 +226,51 @@ export function sliceRolled(rolled: RolledSeries, fromMs: number, toMs: number):
 export function joinRolled(parts: readonly RolledSeries[]): RolledSeries {
   const full = parts.filter(({ starts }) => starts.length > 0);
   if (full.length <= 1) return full[0] ?? NO_GRAINS;
+  const join = (of: (part: RolledSeries) => Float64Array) => concat(full.map(of));
+  const extras: Partial<Record<ExtraValue, Float64Array>> = {};
+  for (const name of EXTRA_VALUES)
+    if (full.some((part) => part.extras[name] !== undefined))
+      extras[name] = join(
+        (part) => part.extras[name] ?? new Float64Array(part.starts.length).fill(UNSTORED[name]),
+      );
   return {
-    starts: concat(full.map(({ starts }) => starts)),
-    counts: concat(full.map(({ counts }) => counts)),
-    values: eachValue((name) => concat(full.map(({ values }) => values[name]))),
+    starts: join(({ starts }) => starts),
+    counts: join(({ counts }) => counts),
+    firsts: join(({ firsts }) => firsts),
+    lasts: join(({ lasts }) => lasts),
+    restFirsts: join(({ restFirsts }) => restFirsts),
+    inexact: join(({ inexact }) => inexact),
+    values: eachValue((name) => join(({ values }) => values[name])),
+    extras,
   };
 }
 
 function mapRolled(
-  { starts, counts, values }: RolledSeries,
+  { starts, counts, firsts, lasts, restFirsts, inexact, values, extras }: RolledSeries,
   map: (column: Float64Array) => Float64Array,
 ): RolledSeries {
-  return { starts: map(starts), counts: map(counts), values: eachValue((name) => map(values[name])) };
+  return {
+    starts: map(starts),
+    counts: map(counts),
+    firsts: map(firsts),
+    lasts: map(lasts),
+    restFirsts: map(restFirsts),
+    inexact: map(inexact),
+    values: eachValue((name) => map(values[name])),
+    extras: storedExtras((name) => extras[name] && map(extras[name])),
+  };
+}
+
+/** Returns the extra columns that store any value. */
+export function storedExtras(
+  of: (name: ExtraValue) => Float64Array | undefined,
+): Partial<Record<ExtraValue, Float64Array>> {
+  const extras: Partial<Record<ExtraValue, Float64Array>> = {};
+  for (const name of EXTRA_VALUES) {
+    const column = of(name);
+    if (column?.some((value) => !Object.is(value, UNSTORED[name]))) extras[name] = column;
+  }
+  return extras;
 }
 
 export function eachValue<T>(of: (name: RolledValue) => T): Record<RolledValue, T> {

@@ -7,7 +7,7 @@ import { mapLimited } from '../platform/concurrency';
 import type { ColdTier } from './cold-tier';
 import type { RolledSource } from './rollup-directory';
 import { type ReadGrains, readRollup } from './rollup-format';
-import type { RolledValue } from './rollup-grains';
+import type { GrainTimes, RolledColumn, RolledValue } from './rollup-grains';
 
 /** A source's entry for a rollup object, and the time ranges to read from it. */
 export interface AskedRollup {
@@ -16,19 +16,19 @@ export interface AskedRollup {
   readonly ranges: readonly TimeRange[];
 }
 
+/** What was read from an object. */
+export interface ReadPlace {
+  readonly place: string;
+  readonly bytes: number;
+  readonly samples: number;
+  /** The first and last start of a grain; undefined when no grain was read. */
+  readonly span: { readonly firstMs: number; readonly lastMs: number } | undefined;
+}
+
 export interface RolledReading {
   /** The grains of each wanted series, ascending. */
   readonly series: readonly Grains[];
-  /**
-   * What was read from each object: bytes, samples, and the first and last start of a grain; `span` is
-   * undefined when no grain was read.
-   */
-  readonly places: readonly {
-    readonly place: string;
-    readonly bytes: number;
-    readonly samples: number;
-    readonly span: { readonly firstMs: number; readonly lastMs: number } | undefined;
-  }[];
+  readonly places: readonly ReadPlace[];
 }
 
 /** Objects read at the same time. There is one a day for minutes. */
@@ -53,49 +53,87 @@ const VALUE_OF: Readonly<Record<Aggregate, RolledValue | undefined>> = {
 export async function readRollups(
   cold: ColdTier,
   asked: readonly AskedRollup[],
-  { wanted, groups, layouts }: Selection,
+  selection: Selection,
   aggregate: Aggregate,
 ): Promise<RolledReading> {
-  const found = await mapLimited(asked, PARALLEL, async ({ source, ranges }) => {
-    const { key, etag } = source;
-    const name = `${key} ${etag}`;
+  const value = VALUE_OF[aggregate];
+  const columns = value === undefined ? [] : [value];
+  const objects = await readObjects(cold, asked, selection, () => columns);
+  const found = objects.map(({ asked: { ranges }, grains, place, bytes }) => {
+    const parts = new Map<number, StoredGrains[]>();
+    const times = { samples: 0, firstMs: Infinity, lastMs: -Infinity };
+    const pick = picker(ranges);
+    for (const [position, { times: own, columns }] of grains) {
+      const { starts, counts } = own;
+      const picked = pick({ starts, counts, values: value === undefined ? counts : columns[value]! });
+      const cut = picked.grains.starts;
+      if (cut.length === 0) continue;
+      times.samples += picked.samples;
+      times.firstMs = Math.min(times.firstMs, cut[0]!);
+      times.lastMs = Math.max(times.lastMs, cut[cut.length - 1]!);
+      parts.set(position, [...(parts.get(position) ?? []), picked.grains]);
+    }
+    const { samples, firstMs, lastMs } = times;
+    const span = samples === 0 ? undefined : { firstMs, lastMs };
+    return { parts, place: { place, bytes, samples, span } };
+  });
+  const join = joiner(aggregate);
+  return {
+    series: selection.wanted.series.map((_, position) =>
+      join(found.flatMap(({ parts }) => parts.get(position) ?? [])),
+    ),
+    places: found.map(({ place }) => place),
+  };
+}
+
+/** What was read from a rollup object. */
+export interface RolledObject {
+  readonly asked: AskedRollup;
+  /** The grains of series, by position. A series that changed its group occurs twice. */
+  readonly grains: readonly (readonly [position: number, grains: ReadGrains])[];
+  readonly place: string;
+  readonly bytes: number;
+}
+
+/**
+ * Reads whole columns of series from rollup objects.
+ *
+ * @param columnsOf returns the columns to read of series with these times
+ * @throws {ObjectChangedError} when an object has been replaced or removed
+ */
+export function readObjects(
+  cold: ColdTier,
+  asked: readonly AskedRollup[],
+  { wanted, groups, layouts }: Selection,
+  columnsOf: (times: GrainTimes) => readonly RolledColumn[],
+): Promise<RolledObject[]> {
+  return mapLimited(asked, PARALLEL, async (each): Promise<RolledObject> => {
+    const { key, etag } = each.source;
     let bytes = 0;
     const slice = (range: { readonly offset: number; readonly length: number }) => {
       bytes += range.length;
       return cold.slice(key, etag, range);
     };
+    const object = { name: `${key} ${etag}`, slice };
     const ofGroups = await Promise.all(
-      source.groups
+      each.source.groups
         .filter(({ group }) => groups.includes(group))
-        .map((listed) => readRollup({ name, slice }, listed, layouts, wanted.columns, VALUE_OF[aggregate])),
+        .map((listed) => readRollup(object, listed, layouts, wanted.columns, columnsOf)),
     );
-    const parts = new Map<number, ReadGrains[]>();
-    const place = { samples: 0, firstMs: Infinity, lastMs: -Infinity };
-    const pick = picker(ranges);
-    for (const ofGroup of ofGroups)
-      for (const [position, grains] of ofGroup) {
-        const picked = pick(grains);
-        const { starts } = picked.grains;
-        if (starts.length === 0) continue;
-        place.samples += picked.samples;
-        place.firstMs = Math.min(place.firstMs, starts[0]!);
-        place.lastMs = Math.max(place.lastMs, starts[starts.length - 1]!);
-        parts.set(position, [...(parts.get(position) ?? []), picked.grains]);
-      }
-    const { samples, firstMs, lastMs } = place;
-    const span = samples === 0 ? undefined : { firstMs, lastMs };
-    return { parts, place: { place: key, bytes, samples, span } };
+    return { asked: each, grains: ofGroups.flatMap((grains) => [...grains]), place: key, bytes };
   });
-  const join = joiner(aggregate);
-  return {
-    series: wanted.series.map((_, position) => join(found.flatMap(({ parts }) => parts.get(position) ?? []))),
-    places: found.map(({ place }) => place),
-  };
+}
+
+/** One column of a series' grains. */
+interface StoredGrains {
+  readonly starts: Float64Array;
+  readonly counts: Float64Array;
+  readonly values: Float64Array;
 }
 
 /** The grains of a series within ranges, and the number of their samples. */
 interface Picked {
-  readonly grains: ReadGrains;
+  readonly grains: StoredGrains;
   readonly samples: number;
 }
 
@@ -103,10 +141,10 @@ interface Picked {
  * Returns a function that selects the grains within ranges. Series that share an array of starts share the
  * search.
  */
-function picker(ranges: readonly TimeRange[]): (grains: ReadGrains) => Picked {
+function picker(ranges: readonly TimeRange[]): (grains: StoredGrains) => Picked {
   const known = new Map<
     Float64Array,
-    { readonly cuts: readonly Cut[]; readonly own: Omit<ReadGrains, 'values'>; readonly samples: number }
+    { readonly cuts: readonly Cut[]; readonly own: Omit<StoredGrains, 'values'>; readonly samples: number }
   >();
   return ({ starts, counts, values }) => {
     let picked = known.get(starts);
@@ -132,7 +170,7 @@ function cut(column: Float64Array, cuts: readonly Cut[]): Float64Array {
 }
 
 /** Returns the index of the first start that is at least `ms`. */
-function lowerBound(starts: Float64Array, ms: number): number {
+export function lowerBound(starts: Float64Array, ms: number): number {
   let low = 0;
   let high = starts.length;
   while (low < high) {
@@ -147,7 +185,7 @@ function lowerBound(starts: Float64Array, ms: number): number {
  * Returns a function that joins a series' grains from several objects and groups. A series may have been in
  * two groups of an object, one after the other. Series with the same arrays of starts share the joined array.
  */
-function joiner(aggregate: Aggregate): (parts: readonly ReadGrains[]) => Grains {
+function joiner(aggregate: Aggregate): (parts: readonly StoredGrains[]) => Grains {
   const shared = new SharedTimes();
   const ascending = new Map<ArrayLike<number>, boolean>();
   return (parts) => {

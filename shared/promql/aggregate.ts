@@ -1,7 +1,8 @@
+import { CompensatedSum } from '../model/compensated-sum';
 import { type Labels, labelsKey, METRIC_NAME } from '../model/labels';
 import { PromqlError } from './errors';
 import { plainText } from './numbers';
-import { CompensatedMean, CompensatedSum, quantileOf } from './sums';
+import { CompensatedMean, quantileOf } from './sums';
 import type { Aggregation, AggregationOperator } from './syntax';
 import { type Budget, emptyVectors, type Vectors, withLabels } from './vectors';
 

@@ -3,12 +3,12 @@ import { aggregate, countValues, selectTop, sortByValue } from './aggregate';
 import { durationMs } from './durations';
 import { PromqlError } from './errors';
 import { DATE_FUNCTIONS, FLOAT_FUNCTIONS, greatest, least } from './float-functions';
-import { GRAIN_FUNCTIONS, grainEndMs, grainStartMs } from './grains';
+import { grainEndMs, grainStartMs, overPoints } from './grains';
 import { type BucketRemarks, bucketFraction, bucketQuantile, overHistograms } from './histogram';
 import { labelJoin, labelReplace } from './label-functions';
 import { combine, OPERATIONS, withScalar } from './operators';
 import { type QueryContext, referenceOf, subquerySteps } from './plan';
-import { type AskedGrains, type SampleColumns, staleMarkers } from './store';
+import { type SampleColumns, staleMarkers, withoutStale } from './store';
 import {
   type Aggregation,
   type Binary,
@@ -66,8 +66,8 @@ export class Evaluator {
 
   constructor(
     private readonly fetched: ReadonlyMap<Selector, readonly SampleColumns[]>,
-    /** The selectors whose samples are replaced by grains. */
-    private readonly grains: ReadonlyMap<Selector, AskedGrains>,
+    /** The length of grains, in ms, to which a selector's windows are widened. Other selectors are absent. */
+    private readonly widened: ReadonlyMap<Selector, number>,
     private readonly context: QueryContext,
     private readonly budget: Budget,
     readonly remarks: Remarks,
@@ -148,7 +148,7 @@ export class Evaluator {
     valueAt: (samples: SampleColumns, index: number) => number,
   ): Vectors {
     const series = this.fetched.get(selector)!;
-    const grains = this.grainsOf(selector);
+    const grainMs = this.widenedTo(selector);
     const reference = referenceOf(selector, this.context);
     const rows = new Rows(this.budget, series.length, count);
     for (const [i, samples] of series.entries()) {
@@ -161,9 +161,9 @@ export class Evaluator {
       for (let step = 0; step < count; step++) {
         let atMs = reference.of(startMs + step * stepMs);
         let beforeMs = atMs - this.context.lookbackMs;
-        if (grains !== undefined) {
-          beforeMs = grainStartMs(beforeMs, grains.grainMs);
-          atMs = grainEndMs(atMs, grains.grainMs);
+        if (grainMs !== undefined) {
+          beforeMs = grainStartMs(beforeMs, grainMs) - 1;
+          atMs = grainEndMs(atMs, grainMs) - 1;
         }
         while (index + 1 < timestamps.length && timestamps[index + 1]! <= atMs) index++;
         if (index < 0 || timestamps[index]! <= beforeMs || stale?.[index] === 1) continue;
@@ -379,17 +379,17 @@ export class Evaluator {
   }
 
   /**
-   * Returns the grains that replace a selector's samples. If there are any, the answer gets a remark about
-   * them.
+   * Returns the length of the grains to which a selector's windows are widened, in ms, and adds a remark to the
+   * answer. Returns undefined if they are not widened. A widened window includes its start and excludes its end.
    */
-  private grainsOf(selector: Selector): AskedGrains | undefined {
-    const grains = this.grains.get(selector);
-    if (grains !== undefined)
+  private widenedTo(selector: Selector): number | undefined {
+    const grainMs = this.widened.get(selector);
+    if (grainMs !== undefined)
       this.remarks.inform(
-        `rollups of ${grains.grainMs / 1000}s stand for samples as max_source_resolution allows: windows are widened to whole rollups, and the result is approximate`,
+        `rollups of ${grainMs / 1000}s stand for samples as max_source_resolution allows: windows are widened to whole rollups, and the result is approximate`,
         selector,
       );
-    return grains;
+    return grainMs;
   }
 
   /** Applies a range-vector function to the window of each step. */
@@ -400,9 +400,9 @@ export class Evaluator {
     if (func.name === 'quantile_over_time') this.checkQuantiles(params!, scalar!);
     const rangeMs = durationMs(range.range, this.context);
     const shift: Shift = range.kind === 'range' ? range.selector : range;
-    const grains = range.kind === 'range' ? this.grainsOf(range.selector) : undefined;
-    const onGrains = grains && GRAIN_FUNCTIONS[func.name]!;
-    const { least: fewest } = onGrains ?? onSamples;
+    const grainMs = range.kind === 'range' ? this.widenedTo(range.selector) : undefined;
+    const isExact = grainMs === undefined;
+    const isScaled = !isExact && (func.name === 'increase' || func.name === 'delta');
     const reference = referenceOf(shift, this.context);
     const { queryable } = this.counts;
     const series = this.rangeSeries(range, steps);
@@ -412,27 +412,25 @@ export class Evaluator {
     const window = { evalMs: 0, startMs: 0, endMs: 0, param: 0 };
     for (const [i, samples] of series.entries()) {
       if (i % 64 === 0) this.budget.checkTime();
-      const { timestamps } = samples;
-      const compute = onGrains?.of(samples, grains!.grainMs, rangeMs) ?? onSamples.of(samples);
+      const { timestamps, counts } = samples;
+      const onPoints = counts && overPoints(func.name, samples, counts, isExact);
+      const compute = onPoints ?? onSamples.of(samples);
       const { values, present, offset } = rows.next;
       let [from, to, isEmpty] = [0, 0, true];
       for (let step = 0, work = 0; step < steps.count; step++) {
         window.evalMs = steps.startMs + step * steps.stepMs;
         window.endMs = reference.of(window.evalMs);
         window.startMs = window.endMs - rangeMs;
-        let beforeMs = window.startMs;
-        if (onGrains !== undefined) {
-          const { grainMs } = grains!;
-          window.startMs = grainStartMs(window.startMs, grainMs);
-          window.endMs = grainEndMs(window.endMs, grainMs);
-          beforeMs = window.startMs - onGrains.before * grainMs;
+        if (grainMs !== undefined) {
+          window.startMs = grainStartMs(window.startMs, grainMs) - 1;
+          window.endMs = grainEndMs(window.endMs, grainMs) - 1;
         }
         const before = to;
         while (to < timestamps.length && timestamps[to]! <= window.endMs) to++;
-        while (from < to && timestamps[from]! <= beforeMs) from++;
+        while (from < to && timestamps[from]! <= window.startMs) from++;
         this.counts.queryable += to - from;
         if (range.kind === 'range') this.counts.read += to - Math.max(from, before);
-        if (to - from < fewest) continue;
+        if (to - from < onSamples.least) continue;
         work += to - from;
         if (work > SAMPLES_PER_CHECK) {
           this.budget.checkTime();
@@ -440,6 +438,8 @@ export class Evaluator {
         }
         window.param = params?.[step] ?? 0;
         values[offset + step] = compute(from, to, window);
+        // The change in a widened window is scaled to the length that was asked for.
+        if (isScaled) values[offset + step]! *= rangeMs / (window.endMs - window.startMs);
         present[offset + step] = 1;
         isEmpty = false;
       }
@@ -504,16 +504,6 @@ export class Evaluator {
 
 /** Samples in windows between checks of the time limit. */
 const SAMPLES_PER_CHECK = 100_000;
-
-function withoutStale(samples: SampleColumns): SampleColumns {
-  const stale = staleMarkers(samples.values);
-  if (stale === undefined) return samples;
-  return {
-    labels: samples.labels,
-    timestamps: samples.timestamps.filter((_, i) => stale[i] === 0),
-    values: samples.values.filter((_, i) => stale[i] === 0),
-  };
-}
 
 export function timesOf({ startMs, stepMs, count }: Steps): Float64Array {
   return Float64Array.from({ length: count }, (_, step) => startMs + step * stepMs);

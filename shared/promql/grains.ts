@@ -1,94 +1,108 @@
 /**
- * Aligned grains of time that replace samples where a query allows it (`max_source_resolution`). Each grain
- * becomes one point, at its last millisecond, and each window is widened to whole grains. A window that begins
- * and ends at grain boundaries therefore has exactly the samples from its start, inclusive, to its end,
- * exclusive.
+ * Range functions over points, which stand for samples: see {@link RollupUse}. Each function returns what it
+ * returns for the samples. Only the last digits of a sum may differ, because it is added up in another order.
  */
-import { type Aggregate, type Grains, grainsIn, mergeGrains, type Samples } from '../model/aggregates';
-import type { Labels } from '../model/labels';
-import { SharedTimes } from '../model/shared-times';
-import type { AskedGrains, SampleColumns } from './store';
-import { type LiveSamples, WINDOW_FUNCTIONS, type Window, type WindowValue } from './window-functions';
+import { CompensatedSum } from '../model/compensated-sum';
+import type { RollupUse } from './store';
+import { extrapolate, type LiveSamples, type WindowValue } from './window-functions';
 
-/** A function of range vectors over grains. */
-export interface GrainFunction {
-  /** The aggregate that represents each grain. */
-  readonly aggregate: Aggregate;
-  /** A window with fewer grains than this has no value. */
-  readonly least: 1 | 2;
-  /** Number of grains before the window that the function also reads. */
-  readonly before: 0 | 1;
-  /** @param rangeMs length of the window in the query, before it is widened, in ms */
-  readonly of: (grains: LiveSamples, grainMs: number, rangeMs: number) => WindowValue;
-}
-
-function same(name: string, aggregate: Aggregate): GrainFunction {
-  return { aggregate, least: 1, before: 0, of: (grains) => WINDOW_FUNCTIONS[name]!.of(grains) };
-}
-
-function ofIncrease(isCounter: boolean, isRate: boolean): GrainFunction {
-  return {
-    aggregate: 'last',
-    least: 2,
-    before: 1,
-    of: (grains, grainMs, rangeMs) => (from, to, window) => {
-      const perSecond = (1000 * increaseIn(grains, from, to, window, grainMs, isCounter)) / widthOf(window);
-      return isRate ? perSecond : (perSecond * rangeMs) / 1000;
-    },
-  };
-}
-
-/** The functions that can be computed from grains. Averages, sums, minima and maxima ignore grains that contain a NaN. */
-export const GRAIN_FUNCTIONS: Readonly<Record<string, GrainFunction>> = {
-  avg_over_time: {
-    ...{ aggregate: 'avg', least: 1, before: 0 },
-    of:
-      ({ values, counts }) =>
-      (from, to) => {
-        let [sum, count] = [0, 0];
-        for (let i = from; i < to; i++) {
-          sum += values[i]!;
-          count += counts![i]!;
-        }
-        return sum / count;
-      },
-  },
-  count_over_time: { ...same('sum_over_time', 'count') },
-  sum_over_time: same('sum_over_time', 'sum'),
-  min_over_time: same('min_over_time', 'min'),
-  max_over_time: same('max_over_time', 'max'),
-  first_over_time: same('first_over_time', 'first'),
-  last_over_time: same('last_over_time', 'last'),
-  rate: ofIncrease(true, true),
-  increase: ofIncrease(true, false),
-  delta: ofIncrease(false, false),
+/** The functions that can be computed from rollups, and what they compute from a window. */
+export const ROLLUP_USES: Readonly<Record<string, RollupUse>> = {
+  avg_over_time: 'sum',
+  sum_over_time: 'sum',
+  min_over_time: 'min',
+  max_over_time: 'max',
+  count_over_time: 'count',
+  present_over_time: 'count',
+  absent_over_time: 'count',
+  first_over_time: 'first',
+  last_over_time: 'last',
+  rate: 'increase',
+  increase: 'increase',
+  delta: 'difference',
 };
 
-/** The aggregate of each grain that a plain selector reads. */
-export const GRAIN_OF_SELECTOR: Aggregate = 'last';
+/** A plain selector looks for the newest sample. */
+export const SELECTOR_USE: RollupUse = 'last';
 
-function widthOf({ startMs, endMs }: Window): number {
-  return endMs - startMs;
+/**
+ * The parts of a sum cancel each other out, so that few digits of the sum are right. The query must be evaluated
+ * over samples.
+ */
+export class UnprovenSumError extends Error {
+  override readonly name = 'UnprovenSumError';
 }
 
 /**
- * Returns the difference between the last values of a window's last grain and of the grain before its first
- * one. The result includes a counter's increase across resets between grains. Where grains are missing, it is
- * extrapolated by one grain at most.
+ * Prepares a function's computation for a series of points.
+ *
+ * @param isExact whether the answer must equal that of samples
+ * @returns undefined if the function over samples is right for points too
  */
-function increaseIn(
-  { timestamps, values }: LiveSamples,
-  from: number,
-  to: number,
-  window: Window,
-  grainMs: number,
+export function overPoints(
+  name: string,
+  points: LiveSamples,
+  counts: Float64Array,
+  isExact: boolean,
+): WindowValue | undefined {
+  switch (name) {
+    case 'sum_over_time':
+      return (from, to) => sumOf(points.values, from, to, isExact);
+    case 'avg_over_time':
+      return (from, to) => sumOf(points.values, from, to, isExact) / countOf(counts, from, to);
+    case 'count_over_time':
+      return (from, to) => countOf(counts, from, to);
+    case 'rate':
+    case 'increase':
+    case 'delta':
+      return extrapolatedPoints(points, counts, name !== 'delta', name === 'rate');
+    default:
+      return undefined;
+  }
+}
+
+function countOf(counts: Float64Array, from: number, to: number): number {
+  let count = 0;
+  for (let i = from; i < to; i++) count += counts[i]!;
+  return count;
+}
+
+/**
+ * A sum must be at least this fraction of the sum of its parts' absolute values. Each part is right to 12 digits
+ * (`SUM_ERROR` in cold/rollup-grains.ts), so 6 digits of the sum are right.
+ */
+const LEAST_SHARE = 1e-6;
+
+/** @throws {UnprovenSumError} */
+function sumOf(values: Float64Array, from: number, to: number, isExact: boolean): number {
+  const sum = new CompensatedSum();
+  let [parts, areIntegers] = [0, true];
+  for (let i = from; i < to; i++) {
+    const value = values[i]!;
+    sum.add(value);
+    parts += Math.abs(value);
+    if (!Number.isInteger(value)) areIntegers = false;
+  }
+  const isRight = areIntegers && parts <= Number.MAX_SAFE_INTEGER;
+  if (isExact && !isRight && Math.abs(sum.total) < LEAST_SHARE * parts) throw new UnprovenSumError();
+  return sum.total;
+}
+
+function extrapolatedPoints(
+  points: LiveSamples,
+  counts: Float64Array,
   isCounter: boolean,
-): number {
-  let increase = values[to - 1]! - values[from]!;
-  if (isCounter)
-    for (let i = from + 1; i < to; i++) if (values[i]! < values[i - 1]!) increase += values[i - 1]!;
-  const coveredMs = timestamps[to - 1]! - timestamps[from]!;
-  return (increase * Math.min(widthOf(window), coveredMs + grainMs)) / coveredMs;
+  isRate: boolean,
+): WindowValue {
+  const { values, resets } = points;
+  return (from, to, window) => {
+    let change = values[to - 1]! - values[from]!;
+    if (isCounter)
+      for (let i = from + 1; i < to; i++)
+        if (counts[i]! > 1) change += resets![i]!;
+        else if (values[i]! < values[i - 1]!) change += values[i - 1]!;
+    return extrapolate(points, from, to, countOf(counts, from, to), change, window, isCounter, isRate);
+  };
 }
 
 export function grainStartMs(ms: number, grainMs: number): number {
@@ -97,39 +111,4 @@ export function grainStartMs(ms: number, grainMs: number): number {
 
 export function grainEndMs(ms: number, grainMs: number): number {
   return Math.ceil(ms / grainMs) * grainMs;
-}
-
-/**
- * Makes a function that returns a series' grains as points. Use one function for all series of an answer,
- * since most of them share their times.
- */
-export function grainPoints({
-  grainMs,
-  aggregate,
-}: AskedGrains): (labels: Labels, samples: Samples, rolled: Grains | undefined) => SampleColumns {
-  const shared = new SharedTimes();
-  const endsOf = new Map<ArrayLike<number>, Float64Array>();
-  const hasNoNaN = aggregate === 'first' || aggregate === 'last' || aggregate === 'count';
-  return (labels, samples, rolled) => {
-    const own = grainsIn(samples, grainMs, aggregate, shared);
-    const { starts, values, counts } =
-      rolled === undefined ? own : mergeGrains(own, rolled, aggregate, shared);
-    const ends = endsOf.get(starts) ?? Float64Array.from(starts, (ms) => ms + grainMs - 1);
-    endsOf.set(starts, ends);
-    const points = { labels, timestamps: ends, values: Float64Array.from(values) };
-    const whole = aggregate === 'avg' ? { ...points, counts: Float64Array.from(counts) } : points;
-    return hasNoNaN ? whole : withoutNaN(whole);
-  };
-}
-
-function withoutNaN(points: SampleColumns): SampleColumns {
-  const { values } = points;
-  if (!values.some(Number.isNaN)) return points;
-  const kept = (column: Float64Array) => column.filter((_, i) => !Number.isNaN(values[i]));
-  return {
-    labels: points.labels,
-    timestamps: kept(points.timestamps),
-    values: kept(values),
-    ...(points.counts && { counts: kept(points.counts) }),
-  };
 }

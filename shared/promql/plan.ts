@@ -1,7 +1,8 @@
+import { DAY_MS } from '../model/duration';
 import type { TimeRange } from '../model/selection';
 import { durationMs, type QueryTimes } from './durations';
-import { GRAIN_FUNCTIONS, GRAIN_OF_SELECTOR, grainEndMs, grainStartMs } from './grains';
-import type { AskedGrains } from './store';
+import { grainEndMs, grainStartMs, ROLLUP_USES, SELECTOR_USE } from './grains';
+import type { AskedGrains, RollupUse } from './store';
 import { childrenOf, type Expr, type Selector, type Shift, type Subquery } from './syntax';
 import type { Steps } from './vectors';
 
@@ -16,9 +17,15 @@ export interface QueryContext extends QueryTimes {
   readonly rollups?: AllowedRollups | undefined;
 }
 
-/** Grains of rollups that may replace samples in a query. */
+/** Which rollups a query may read instead of samples. */
 export interface AllowedRollups {
-  readonly grainMs: number;
+  /** Lengths of the grains that may replace samples where the answer stays the same, in ms. Empty: none may. */
+  readonly grainsMs: readonly number[];
+  /**
+   * Length of the grains to which windows may be widened, in ms. Widening changes the answer. Undefined unless the
+   * caller allowed it with `max_source_resolution`.
+   */
+  readonly widenedMs?: number | undefined;
   /** A shorter range is read from samples, in ms. */
   readonly leastRangeMs: number;
 }
@@ -61,10 +68,11 @@ export function subquerySteps(
 
 export interface PlannedSelect {
   readonly selector: Selector;
-  /** Consists of whole grains if `grains` is set. */
   readonly range: TimeRange;
-  /** The grains that replace the samples. */
+  /** The grains that may replace samples. */
   readonly grains?: AskedGrains;
+  /** Why the selector reads rollups or samples. */
+  readonly why: string;
 }
 
 /**
@@ -74,48 +82,79 @@ export interface PlannedSelect {
  */
 export function planSelects(expr: Expr, steps: Steps, context: QueryContext, func?: string): PlannedSelect[] {
   if (steps.count === 0) return [];
-  if (expr.kind === 'selector') {
-    const range = rangeOf(expr, context.lookbackMs, steps, context);
-    // A grain does not store the time of its last sample.
-    const aggregate = func === 'timestamp' ? undefined : GRAIN_OF_SELECTOR;
-    return [planned(expr, range, context, aggregate)];
-  }
+  if (expr.kind === 'selector') return [planned(expr, undefined, steps, context, SELECTOR_USE)];
   if (expr.kind === 'range') {
-    const range = rangeOf(expr.selector, durationMs(expr.range, context), steps, context);
-    const { aggregate, before } = (func === undefined ? undefined : GRAIN_FUNCTIONS[func]) ?? {};
-    return [planned(expr.selector, range, context, aggregate, before)];
+    const use = func === undefined ? undefined : ROLLUP_USES[func];
+    return [planned(expr.selector, durationMs(expr.range, context), steps, context, use)];
   }
   const inner = expr.kind === 'subquery' ? subquerySteps(expr, steps, context) : steps;
   const own = expr.kind === 'call' ? expr.func.name : expr.kind === 'paren' ? func : undefined;
   return childrenOf(expr).flatMap((child) => planSelects(child, inner, context, own));
 }
 
+/** Uses whose exact points are often unknown, so that samples would have to be read. */
+const OFTEN_UNKNOWN: ReadonlySet<RollupUse> = new Set(['first', 'difference', 'increase']);
+
 /**
- * @param range times of the samples: from 1 ms after the first window's start to 1 ms after the last one's
- * end
- * @param aggregate what each grain must provide; undefined if only samples can be used
- * @param before number of grains to read before the first window
+ * Decides whether a selector reads rollups. If every window begins and ends where a grain does, rollups give the
+ * same answer as samples. All other windows can only be widened to whole grains.
+ *
+ * @param windowMs length of a range selector's windows; undefined for a plain selector
+ * @param use undefined if only samples can be used
  */
 function planned(
   selector: Selector,
-  range: TimeRange,
-  { rollups }: QueryContext,
-  aggregate: AskedGrains['aggregate'] | undefined,
-  before = 0,
+  windowMs: number | undefined,
+  steps: Steps,
+  context: QueryContext,
+  use: RollupUse | undefined,
 ): PlannedSelect {
-  if (aggregate === undefined || rollups === undefined || range.toMs - range.fromMs < rollups.leastRangeMs)
-    return { selector, range };
-  const { grainMs } = rollups;
+  const { rollups, lookbackMs } = context;
+  const range = rangeOf(selector, windowMs ?? lookbackMs, steps, context);
+  const samples = (why: string) => ({ selector, range, why });
+  if (rollups === undefined) return samples('the stage stores no rollups');
+  if (use === undefined) return samples('this use of the selector needs samples');
+  const { grainsMs, widenedMs, leastRangeMs } = rollups;
+  if (range.toMs - range.fromMs < leastRangeMs)
+    return samples(`the range is shorter than ${leastRangeMs / DAY_MS} days`);
+  const grainMs = wholeGrain(grainsMs, range.toMs - 1, windowMs ?? 0, stepOf(selector, steps, context));
+  if (grainMs !== undefined && (widenedMs === undefined || !OFTEN_UNKNOWN.has(use))) {
+    // The newest sample is the last one of a grain. Read that grain from its start, even if the lookback is shorter.
+    const fromMs = windowMs === undefined ? grainStartMs(range.fromMs - 1, grainMs) + 1 : range.fromMs;
+    const why = 'all windows begin and end at multiples of the grain, so the answer is that of samples';
+    return { selector, range: { ...range, fromMs }, grains: { grainMs, use, isWidened: false }, why };
+  }
+  if (widenedMs === undefined)
+    return samples(
+      grainsMs.length === 0
+        ? 'the sums of rollups would lose digits'
+        : 'the start, the step or the windows are not multiples of an hour',
+    );
   return {
     selector,
     range: {
-      fromMs: grainStartMs(range.fromMs - 1, grainMs) - before * grainMs,
-      toMs: grainEndMs(range.toMs - 1, grainMs),
+      fromMs: grainStartMs(range.fromMs - 1, widenedMs),
+      toMs: grainEndMs(range.toMs - 1, widenedMs),
     },
-    grains: { grainMs, aggregate },
+    grains: { grainMs: widenedMs, use, isWidened: true },
+    why: 'max_source_resolution allows them',
   };
 }
 
+/** Returns the longest grain of which all of these times are multiples, ms. */
+function wholeGrain(grainsMs: readonly number[], ...timesMs: readonly number[]): number | undefined {
+  const whole = grainsMs.filter((grainMs) => timesMs.every((ms) => ms % grainMs === 0));
+  return whole.length === 0 ? undefined : Math.max(...whole);
+}
+
+/** Returns the time between the windows of a selector, ms; 0 if there is only one window. */
+function stepOf(selector: Selector, { stepMs, count }: Steps, context: QueryContext): number {
+  return count === 1 || referenceOf(selector, context).isFixed ? 0 : stepMs;
+}
+
+/**
+ * @returns times of the samples: from 1 ms after the first window's start to 1 ms after the last one's end
+ */
 function rangeOf(selector: Selector, lengthMs: number, steps: Steps, context: QueryContext): TimeRange {
   const reference = referenceOf(selector, context);
   const firstMs = reference.of(steps.startMs);

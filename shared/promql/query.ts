@@ -2,6 +2,7 @@ import type { Labels } from '../model/labels';
 import type { TimeRange } from '../model/selection';
 import { PromqlError } from './errors';
 import { Evaluator, Remarks, type SampleCounts, timesOf } from './evaluator';
+import { UnprovenSumError } from './grains';
 import { parsePromql } from './parser';
 import { type AllowedRollups, type PlannedSelect, planSelects, type QueryContext } from './plan';
 import type { AskedGrains, SampleColumns, SampleStore } from './store';
@@ -29,7 +30,7 @@ export interface QueryOptions {
    */
   readonly subqueryStepMs?: number;
   /**
-   * Allows grains to replace the samples of long ranges. Such an answer is approximate, and a remark says so.
+   * Allows rollups to replace the samples of long ranges. If a window is widened, a remark says so.
    * @default only samples
    */
   readonly rollups?: AllowedRollups | undefined;
@@ -129,11 +130,30 @@ async function evaluate(
     subqueryStepMs,
     rollups,
   };
+  try {
+    return await evaluateWith(store, text, expr, steps, context, limits, isLate, isInstant);
+  } catch (error) {
+    if (!(error instanceof UnprovenSumError)) throw error;
+    const onSamples = { ...context, rollups: rollups && { ...rollups, grainsMs: [] } };
+    return await evaluateWith(store, text, expr, steps, onSamples, limits, isLate, isInstant);
+  }
+}
+
+async function evaluateWith(
+  store: SampleStore,
+  text: string,
+  expr: Expr,
+  steps: Steps,
+  context: QueryContext,
+  limits: QueryLimits,
+  isLate: () => boolean,
+  isInstant: boolean,
+): Promise<QueryResult> {
   const planned = planSelects(expr, steps, context);
   const fetched = await fetchAll(store, planned, limits);
   const remarks = new Remarks(positionsIn(text));
   const budget = new Budget(limits.maxPoints, isLate);
-  const evaluator = new Evaluator(fetched.of, grainsIn(planned), context, budget, remarks);
+  const evaluator = new Evaluator(fetched.of, widenedIn(planned), context, budget, remarks);
   const value = resultOf(evaluator, expr, steps, isInstant);
   return {
     value,
@@ -144,9 +164,10 @@ async function evaluate(
   };
 }
 
-function grainsIn(planned: readonly PlannedSelect[]): Map<Selector, AskedGrains> {
+/** Returns the length of the grains to which each selector's windows are widened, ms. */
+function widenedIn(planned: readonly PlannedSelect[]): Map<Selector, number> {
   return new Map(
-    planned.flatMap(({ selector, grains }) => (grains === undefined ? [] : [[selector, grains]])),
+    planned.flatMap(({ selector, grains }) => (grains?.isWidened ? [[selector, grains.grainMs]] : [])),
   );
 }
 
@@ -235,8 +256,8 @@ async function fetchAll(
   const warnings = new Set<string>();
   const of = new Map<Selector, readonly SampleColumns[]>();
   await Promise.all(
-    reads.map(async ({ selectors, range, grains }) => {
-      const selected = await store.select(selectors[0]!.matchers, range, grains);
+    reads.map(async ({ selectors, range, grains, why }) => {
+      const selected = await store.select(selectors[0]!.matchers, range, grains, why);
       for (const warning of selected.warnings) warnings.add(warning);
       series += selected.series.length;
       for (const { timestamps } of selected.series) samples += timestamps.length;
@@ -261,16 +282,24 @@ interface Read {
   readonly selectors: Selector[];
   range: TimeRange;
   readonly grains?: AskedGrains | undefined;
+  readonly why: string;
 }
 
 function mergeReads(planned: readonly PlannedSelect[]): Read[] {
   const reads: (Read & { key: string })[] = [];
-  for (const { selector, range, grains } of planned) {
+  // Plan reads of samples first: where they are needed anyway, no rollups of the same series are read.
+  const ordered = [...planned].sort(
+    (a, b) => Number(a.grains !== undefined) - Number(b.grains !== undefined),
+  );
+  for (const { selector, range, grains, why } of ordered) {
     const key = JSON.stringify([selector.matchers, grains]);
+    const ofSamples = grains?.isWidened === false ? JSON.stringify([selector.matchers, undefined]) : key;
     const shared = reads.find(
-      (read) => read.key === key && read.range.fromMs <= range.toMs && range.fromMs <= read.range.toMs,
+      (read) =>
+        (read.key === ofSamples && read.range.fromMs <= range.fromMs && range.toMs <= read.range.toMs) ||
+        (read.key === key && read.range.fromMs <= range.toMs && range.fromMs <= read.range.toMs),
     );
-    if (shared === undefined) reads.push({ key, selectors: [selector], range, grains });
+    if (shared === undefined) reads.push({ key, selectors: [selector], range, grains, why });
     else {
       shared.selectors.push(selector);
       shared.range = {

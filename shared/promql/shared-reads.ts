@@ -32,7 +32,7 @@ export class SharedReads implements SampleStore {
     try {
       for (const { selector, range } of planSelects(expr, steps, context)) this.add(selector.matchers, range);
     } catch (error) {
-      // Ignored here: evaluating the expression throws the same error.
+      // Ignore the error: evaluating the expression throws it again.
       if (!(error instanceof PromqlError)) throw error;
     }
   }

@@ -1,4 +1,3 @@
-import type { Aggregate } from '../model/aggregates';
 import type { Labels } from '../model/labels';
 import type { Matcher } from '../model/matcher';
 import type { TimeRange } from '../model/selection';
@@ -9,21 +8,41 @@ export interface SampleColumns {
   /** ms since epoch, strictly ascending. */
   readonly timestamps: Float64Array;
   /**
-   * One value for each timestamp. A stale marker is identified by its bits ({@link isStale}), which must not
-   * pass through a number.
+   * One value for each timestamp. A stale marker is identified by its bits ({@link staleMarkers}). A number
+   * may not keep these bits, so values are copied as bytes.
    */
   readonly values: Float64Array;
   /**
-   * The number of samples in each rollup grain (a minute, an hour or a day). Set only if rollup grains are read
-   * instead of samples and their aggregate is `avg`; `values` are then the sums.
+   * Set if points stand for samples: the number of samples that each point stands for. See {@link RollupUse} for
+   * what `values` are then.
    */
   readonly counts?: Float64Array;
+  /** For the use `increase`: the sum of the values before each fall, among the samples that the point stands for. */
+  readonly resets?: Float64Array;
 }
 
-/** Aligned grains of time that replace samples. */
+/**
+ * What a function computes from the samples of a window. If the store has rollups, it may return _points_ instead
+ * of samples. A point has the time of a sample. It stands for this sample and for all samples since the point
+ * before. Windows of whole grains, `(start, end]` with `start` and `end` at the edges of grains, never cut the
+ * samples of a point in two.
+ *
+ * - `first`, `last`: each point is a sample. The first or last sample of every window is among the points.
+ * - `count`, `sum`, `min`, `max`: a point's value is this aggregate of its samples.
+ * - `difference`, `increase`: a point's value is that of the sample at its time. The first and the last sample of
+ *   every window are among the points.
+ */
+export type RollupUse = 'count' | 'sum' | 'min' | 'max' | 'first' | 'last' | 'difference' | 'increase';
+
+/** Aligned grains of time that may replace samples. */
 export interface AskedGrains {
   readonly grainMs: number;
-  readonly aggregate: Aggregate;
+  readonly use: RollupUse;
+  /**
+   * Whether windows are widened to whole grains, `[start, end)`, as the caller allowed with
+   * `max_source_resolution`. Rollups always have the points of such windows.
+   */
+  readonly isWidened: boolean;
 }
 
 /** Finds the series of an expression's selectors. */
@@ -32,15 +51,21 @@ export interface SampleStore {
    * Returns the series that satisfy all matchers, with their samples in the range. Series without samples may
    * be omitted.
    *
-   * @param grains asks for one point per grain, at the grain's last ms, instead of samples. The range then consists of
-   *   whole grains. Only a query that allows grains ({@link QueryOptions.rollups}) asks for them.
+   * @param grains lets the store return points instead of samples. Given only if the query allows rollups
+   *   ({@link QueryOptions.rollups})
+   * @param why the reason why `grains` are given or not, for `explain=1`
    */
-  select(matchers: readonly Matcher[], range: TimeRange, grains?: AskedGrains): Promise<SelectedSamples>;
+  select(
+    matchers: readonly Matcher[],
+    range: TimeRange,
+    grains?: AskedGrains,
+    why?: string,
+  ): Promise<SelectedSamples>;
 }
 
 export interface SelectedSamples {
   readonly series: readonly SampleColumns[];
-  /** What may be missing, as warnings for the answer. */
+  /** Warnings for the answer, such as which samples may be missing. */
   readonly warnings: readonly string[];
 }
 
@@ -62,6 +87,17 @@ export function staleMarkers(values: Float64Array): Uint8Array | undefined {
     stale[i] = 1;
   }
   return stale;
+}
+
+/** Removes stale markers. Points have none. */
+export function withoutStale(samples: SampleColumns): SampleColumns {
+  const stale = staleMarkers(samples.values);
+  if (stale === undefined) return samples;
+  return {
+    labels: samples.labels,
+    timestamps: samples.timestamps.filter((_, i) => stale[i] === 0),
+    values: samples.values.filter((_, i) => stale[i] === 0),
+  };
 }
 
 /**

@@ -78,7 +78,7 @@ export class Rows {
     this.result = budget.vectors(new Array(maxRows), steps);
   }
 
-  /** Where to write the next row's values and presence, starting at `offset`. */
+  /** The arrays to fill for the next row, from index `offset` on. */
   get next(): { readonly values: Float64Array; readonly present: Uint8Array; readonly offset: number } {
     return { values: this.result.values, present: this.result.present, offset: this.offset };
   }
@@ -154,7 +154,7 @@ export function requireDistinctLabels(vectors: Vectors): Vectors {
   return vectors;
 }
 
-/** Keeps some rows, in place. */
+/** Removes the rows that are not to be kept, in place. */
 function pickRows({ steps, labels, values, present }: Vectors, isKept: (row: number) => boolean): Vectors {
   const kept: Labels[] = [];
   for (const [row, each] of labels.entries()) {

@@ -1,4 +1,5 @@
-import { CompensatedMean, CompensatedSum, quantileOf } from './sums';
+import { CompensatedSum } from '../model/compensated-sum';
+import { CompensatedMean, quantileOf } from './sums';
 
 /** Samples of a series without stale markers. */
 export interface LiveSamples {
@@ -6,6 +7,8 @@ export interface LiveSamples {
   readonly values: Float64Array;
   /** See {@link SampleColumns.counts}. */
   readonly counts?: Float64Array;
+  /** See {@link SampleColumns.resets}. */
+  readonly resets?: Float64Array;
 }
 
 /** The window of a step in ms. It excludes `startMs` and includes `endMs`. */
@@ -129,39 +132,60 @@ export const WINDOW_FUNCTIONS: Readonly<Record<string, WindowFunction>> = {
 };
 
 /**
- * Returns the difference between a window's last and first sample, extrapolated to the window's ends if they
- * are near. For a counter, resets are added and the extrapolation stops at zero.
+ * Prepares `rate`, `increase` or `delta`.
  *
  * @param isRate whether to divide by the window's seconds
  */
-function extrapolated({ timestamps, values }: LiveSamples, isCounter: boolean, isRate: boolean): WindowValue {
+function extrapolated(samples: LiveSamples, isCounter: boolean, isRate: boolean): WindowValue {
+  const { values } = samples;
   const resets = isCounter ? resetsOf(values) : NO_RESETS;
   let nextReset = 0;
   let lastFrom = 0;
-  return (from, to, { startMs, endMs }) => {
-    const first = values[from]!;
-    let result = values[to - 1]! - first;
+  return (from, to, window) => {
+    let change = values[to - 1]! - values[from]!;
     if (from < lastFrom) nextReset = 0;
     lastFrom = from;
     while (nextReset < resets.length && resets[nextReset]! <= from) nextReset++;
-    for (let i = nextReset; i < resets.length && resets[i]! < to; i++) result += values[resets[i]! - 1]!;
-    const [firstMs, lastMs] = [timestamps[from]!, timestamps[to - 1]!];
-    const interval = (lastMs - firstMs) / 1000;
-    const average = interval / (to - from - 1);
-    const threshold = average * 1.1;
-    let toStart = (firstMs - startMs) / 1000;
-    let toEnd = (endMs - lastMs) / 1000;
-    if (toStart >= threshold) toStart = average / 2;
-    if (isCounter) {
-      let toZero = toStart;
-      if (result > 0 && first >= 0) toZero = interval * (first / result);
-      if (toZero < toStart) toStart = toZero;
-    }
-    if (toEnd >= threshold) toEnd = average / 2;
-    let factor = (interval + toStart + toEnd) / interval;
-    if (isRate) factor /= (endMs - startMs) / 1000;
-    return result * factor;
+    for (let i = nextReset; i < resets.length && resets[i]! < to; i++) change += values[resets[i]! - 1]!;
+    return extrapolate(samples, from, to, to - from, change, window, isCounter, isRate);
   };
+}
+
+/**
+ * Extrapolates the change of a value from a window's first to its last sample, to the window's ends if they are
+ * near. For a counter, the extrapolation stops at zero.
+ *
+ * @param count number of samples in the window
+ * @param change the difference, for a counter with its resets
+ * @param isRate whether to divide by the window's seconds
+ */
+export function extrapolate(
+  { timestamps, values }: LiveSamples,
+  from: number,
+  to: number,
+  count: number,
+  change: number,
+  { startMs, endMs }: Window,
+  isCounter: boolean,
+  isRate: boolean,
+): number {
+  const first = values[from]!;
+  const [firstMs, lastMs] = [timestamps[from]!, timestamps[to - 1]!];
+  const interval = (lastMs - firstMs) / 1000;
+  const average = interval / (count - 1);
+  const threshold = average * 1.1;
+  let toStart = (firstMs - startMs) / 1000;
+  let toEnd = (endMs - lastMs) / 1000;
+  if (toStart >= threshold) toStart = average / 2;
+  if (isCounter) {
+    let toZero = toStart;
+    if (change > 0 && first >= 0) toZero = interval * (first / change);
+    if (toZero < toStart) toStart = toZero;
+  }
+  if (toEnd >= threshold) toEnd = average / 2;
+  let factor = (interval + toStart + toEnd) / interval;
+  if (isRate) factor /= (endMs - startMs) / 1000;
+  return change * factor;
 }
 
 const NO_RESETS = new Uint32Array(0);

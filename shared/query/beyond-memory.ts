@@ -31,6 +31,7 @@ export interface BeyondFacts extends Pick<RollupFacts, 'range' | 'groups' | 'del
    * read uses only samples.
    */
   readonly grainMs: number | undefined;
+  readonly isLeftOpen: RollupFacts['isLeftOpen'];
   /** First and last times of memory's blocks, ms, both inclusive. */
   readonly memory: readonly { readonly firstMs: number; readonly lastMs: number }[];
   /** Days for which the manifest recently had no object. */
@@ -71,6 +72,8 @@ export interface Answers {
   readonly listed: ReadonlyMap<Day, ManifestDay>;
   readonly directory?: ReadonlyMap<Day, ListedSource>;
   readonly rolledUp?: ReadonlyMap<string, RolledSource>;
+  /** Starts of the days that rollups were read for, but cannot answer. */
+  readonly unproven?: ReadonlySet<number>;
 }
 
 export interface Round {
@@ -182,12 +185,29 @@ function planArchive(
         });
   requireFewHeld(facts, samples);
   const days = samples.flatMap((entry) => partsToRead(facts, entry, isInWarm.has(entry.day)));
-  if (days.length === 0) return { asks: { ...asksWarm, rollups } };
-  if (directory !== undefined) return { asks: { ...asksWarm, rollups, samples: { days, directory } } };
+  const own =
+    days.length === 0 ? {} : directory === undefined ? { directory: true } : readOf(days, directory);
+  const later = directory === undefined ? days : [];
+  const asks = { ...asksWarm, rollups, ...own };
+  if (rollups.length === 0 && later.length === 0) return { asks };
   return {
-    asks: { ...asksWarm, rollups, directory: true },
-    next: (answers) => ({ asks: { samples: { days, directory: answers.directory! } } }),
+    asks,
+    next: ({ unproven, directory }) => {
+      const more = entries.filter(({ day }) => unproven?.has(dayStartMs(day)));
+      return planSamples([...later, ...more.flatMap((entry) => partsToRead(facts, entry, false))], directory);
+    },
   };
+}
+
+/** Plans the samples that are still to be read, and before them the directory if it was not read. */
+function planSamples(days: readonly ColdDay[], directory: Answers['directory']): Round | undefined {
+  if (days.length === 0) return undefined;
+  if (directory !== undefined) return { asks: readOf(days, directory) };
+  return { asks: { directory: true }, next: ({ directory }) => planSamples(days, directory) };
+}
+
+function readOf(days: readonly ColdDay[], directory: NonNullable<Answers['directory']>): Asks {
+  return { samples: { days, directory } };
 }
 
 /** Returns those of a day's parts that may have the wanted series. */

@@ -1,27 +1,23 @@
 import { PRICE } from '../cost/prices';
-import { DAY_MS } from '../model/duration';
 import { matchersText } from '../model/matcher';
 import { TIERS, type Tier } from '../model/tier';
 import { READ_UNIT_BYTES, type StoreUnit } from '../platform/units';
-import type { AllowedRollups } from '../promql/plan';
 import type { ExplainedRead, Explanation } from './explanation';
 import type { SelectorReading } from './tier-samples';
 
 /**
  * Builds the field `explain` of a query's answer.
  *
- * @param allowed grains that might have replaced samples; undefined if there were none
  * @param used billing units that the clients of the stores counted during the query
  */
 export function explain(
   readings: readonly SelectorReading[],
-  allowed: AllowedRollups | undefined,
   used: ReadonlyMap<StoreUnit, number>,
 ): Explanation {
   const readUnits = used.get('ReadUnits') ?? 0;
   const objectGets = used.get('ObjectGets') ?? 0;
   return {
-    reads: readings.map((reading) => explained(reading, allowed)),
+    reads: readings.map(explained),
     memoryCalls: used.get('RedisCalls') ?? 0,
     readUnits,
     objectGets,
@@ -33,10 +29,16 @@ function dollarsOf(readUnits: number, objectGets: number): number {
   return readUnits * PRICE.warmReadUnit + objectGets * PRICE.objectGet;
 }
 
-function explained(
-  { matchers, range, grains, series, rounds, rolledDays, tiers }: SelectorReading,
-  allowed: AllowedRollups | undefined,
-): ExplainedRead {
+function explained({
+  matchers,
+  range,
+  grains,
+  why,
+  series,
+  rounds,
+  rolledDays,
+  tiers,
+}: SelectorReading): ExplainedRead {
   const ofTier = (tier: Tier) => {
     const { samples, places } = tiers[tier];
     const bytes = places.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -50,7 +52,7 @@ function explained(
     to: range.toMs / 1000,
     series,
     read: grains === undefined ? 'samples' : `rollups of ${grains.grainMs / 1000}s`,
-    why: whyOf(grains !== undefined, range.toMs - range.fromMs, allowed),
+    why,
     rounds,
     rollupDays: rolledDays,
     tiers: Object.fromEntries(TIERS.map((tier) => [tier, ofTier(tier)])) as ExplainedRead['tiers'],
@@ -72,12 +74,4 @@ function whyTier(tier: Tier, hasPlaces: boolean, rounds: number): string {
   if (rounds === 0) return 'not asked: nothing of the range has left memory';
   if (tier === 'warm') return hasPlaces ? 'windows have left memory' : 'no window is in the warm table';
   return hasPlaces ? 'days are archived' : 'no day of the series is archived';
-}
-
-function whyOf(isGrains: boolean, lengthMs: number, allowed: AllowedRollups | undefined): string {
-  if (isGrains) return 'max_source_resolution allows them';
-  if (allowed === undefined) return 'max_source_resolution allows no stored rollup';
-  return lengthMs < allowed.leastRangeMs
-    ? `the range is shorter than ${allowed.leastRangeMs / DAY_MS} days`
-    : 'what the expression does with the selector needs samples';
 }

@@ -7,7 +7,7 @@ export interface ExplainedRead {
   readonly from: number;
   readonly to: number;
   readonly series: number;
-  /** `samples`, or the length of the rollups that replaced them. */
+  /** `samples`, or the length of the rollups that were read for the days that have them. */
   readonly read: string;
   readonly why: string;
   /** Number of rounds of requests beyond memory. A round begins when the round before it is answered. */

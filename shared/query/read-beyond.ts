@@ -2,8 +2,8 @@
 import type { ListedSource } from '../cold/directory';
 import type { ManifestDay } from '../cold/manifest';
 import { readCold } from '../cold/read';
-import { type RolledReading, readRollups } from '../cold/rollup-read';
-import { MINUTE_MS, storedGrainMs } from '../model/aggregates';
+import { type RolledReading, readObjects, readRollups } from '../cold/rollup-read';
+import { MINUTE_MS } from '../model/aggregates';
 import { DAY_MS } from '../model/duration';
 import { type Day, dayStartMs, type PartitionRef } from '../model/placement';
 import type { LocatedBlock } from '../model/selection';
@@ -18,7 +18,8 @@ import {
   unarchivedDays,
 } from './beyond-memory';
 import { type DayPlan, MAX_UNPRUNED_DAYS } from './plan';
-import { layoutsOf, partitionOn, partitionsOf, type ReadContext } from './read-context';
+import { layoutsOf, partitionOn, partitionsOf, type ReadContext, rolledGrainMs } from './read-context';
+import { columnsFor, pointsOf, type RolledPoints } from './rolled-points';
 import { estimateSamples } from './sample-estimate';
 import type { UnarchivedDays } from './unarchived-days';
 
@@ -28,6 +29,8 @@ export interface Fetched extends Partial<Answers> {
   readonly cold?: readonly LocatedBlock[];
   /** Grains from rollups, and the number of days they cover. */
   readonly rolled?: RolledReading & { readonly days: number };
+  /** Points from rollups, and the number of days they cover. */
+  readonly points?: RolledPoints & { readonly days: number };
   /** Number of rounds, each of which waited for the one before. */
   readonly rounds?: number;
   /** The time that each tier took, ms. */
@@ -123,13 +126,18 @@ async function fetchAll(
   return all;
 }
 
-function answersOf({ listed = new Map(), directory, rolledUp }: Fetched): Answers {
-  return { listed, ...(directory && { directory }), ...(rolledUp && { rolledUp }) };
+function answersOf({ listed = new Map(), directory, rolledUp, points }: Fetched): Answers {
+  return {
+    listed,
+    ...(directory && { directory }),
+    ...(rolledUp && { rolledUp }),
+    ...(points && { unproven: points.unproven }),
+  };
 }
 
 function factsOf(read: ReadContext, days: readonly DayPlan[], fromMemory: readonly LocatedBlock[]) {
-  const { selection, rollups, steps } = read;
-  const grainMs = steps && storedGrainMs(steps.stepMs);
+  const { selection, rollups, grains } = read;
+  const grainMs = rolledGrainMs(read);
   const isStored = grainMs !== undefined && rollups?.grainsMs.includes(grainMs) === true;
   const past = isPast(read);
   // Rollups in minutes can replace samples even for a few days, if those are archived.
@@ -141,6 +149,7 @@ function factsOf(read: ReadContext, days: readonly DayPlan[], fromMemory: readon
     isLong: isLong || past,
     isPruned: days.length > MAX_UNPRUNED_DAYS || past,
     grainMs: isStored && (isLong || mayBeMinutes) ? grainMs : undefined,
+    isLeftOpen: grains?.isWidened === false,
     memory: fromMemory.flatMap(({ block: { timestamps } }) =>
       timestamps.length === 0 ? [] : [{ firstMs: timestamps[0]!, lastMs: timestamps.at(-1)! }],
     ),
@@ -215,21 +224,30 @@ function warmBlocks(read: ReadContext, { days, listed }: NonNullable<Asks['warm'
 }
 
 async function fromArchive(read: ReadContext, { samples, rollups = [] }: Asks): Promise<Fetched> {
-  const { cold, selection, steps, beyondMemory } = read;
-  const grainMs = storedGrainMs(steps?.stepMs ?? DAY_MS) ?? DAY_MS;
+  const { cold, selection, steps, grains, beyondMemory } = read;
+  const grainMs = rolledGrainMs(read) ?? DAY_MS;
   read.expect?.(read.homeId, estimateSamples({ ...(samples && { samples }), rollups }, selection, grainMs));
-  const [blocks, reading] = await Promise.all([
+  const [blocks, rolled, objects] = await Promise.all([
     samples === undefined ? [] : readCold(cold, samples.days, samples.directory, selection, beyondMemory),
-    rollups.length === 0
+    rollups.length === 0 || steps === undefined
       ? undefined
-      : beyondMemory(() => readRollups(cold, rollups, selection, steps!.aggregate)),
+      : beyondMemory(() => readRollups(cold, rollups, selection, steps.aggregate)),
+    rollups.length === 0 || grains === undefined
+      ? undefined
+      : beyondMemory(() => readObjects(cold, rollups, selection, columnsFor(grains))),
   ]);
   const days = rollups.reduce((sum, each) => sum + each.days, 0);
-  return { cold: blocks, ...(reading && { rolled: { ...reading, days } }) };
+  const points = objects && pointsOf(objects, grains!, selection.wanted.series.length);
+  return {
+    cold: blocks,
+    ...(rolled && { rolled: { ...rolled, days } }),
+    ...(points && { points: { ...points, days: days - points.unproven.size } }),
+  };
 }
 
-function listedRollups({ tenant, homeId, days, rollups, steps }: ReadContext) {
-  return rollups!.of(tenant.id, homeId, storedGrainMs(steps!.stepMs)!, days[0]!.day, days.at(-1)!.day);
+function listedRollups(read: ReadContext) {
+  const { tenant, homeId, days, rollups } = read;
+  return rollups!.of(tenant.id, homeId, rolledGrainMs(read)!, days[0]!.day, days.at(-1)!.day);
 }
 
 function listedDays({ directory, tenant, homeId, days }: ReadContext): Promise<Map<Day, ListedSource>> {

@@ -5,13 +5,14 @@ import type { Directory } from '../cold/directory';
 import type { Manifest } from '../cold/manifest';
 import type { RollupDirectory } from '../cold/rollup-directory';
 import type { HotTier } from '../hot/hot-tier';
-import type { Aggregate } from '../model/aggregates';
+import { type Aggregate, storedGrainMs } from '../model/aggregates';
 import { erasuresOf, type VersionedDeletion } from '../model/deletion';
 import type { Id } from '../model/id';
 import type { Layout } from '../model/layout';
 import { type Day, type GroupId, type PartitionRef, partitionOf, partitionsOn } from '../model/placement';
 import type { Selection, TimeRange } from '../model/selection';
 import type { Limiter } from '../platform/concurrency';
+import type { AskedGrains } from '../promql/store';
 import type { Imports } from '../recovery/imports';
 import type { LossWatch } from '../recovery/loss-watch';
 import type { Tenant } from '../tenancy/tenants';
@@ -55,6 +56,8 @@ export interface SourceRead extends Whereabouts {
   /** Bounds how many reads go beyond memory at the same time; unbounded if absent. */
   readonly beyondMemory?: Limiter;
   readonly steps?: ReadSteps | undefined;
+  /** Rollups from which days may come as points. */
+  readonly grains?: AskedGrains | undefined;
   /** Called with an estimate before a home's samples of the archive are read; refuses the read by throwing. */
   readonly expect?: ((home: Id, samples: number) => void) | undefined;
 }
@@ -64,8 +67,8 @@ export function contextsOf(dependencies: ReadDependencies, tenant: Tenant, asked
   const { homes } = asked;
   // Do not use rollups if there are several homes, because the rollups of each may have a part of the same
   // hour.
-  const steps = homes.length === 1 ? asked.steps : undefined;
-  return homes.map((home) => contextOf(dependencies, tenant, home, asked, steps));
+  const each = homes.length === 1 ? asked : { ...asked, steps: undefined, grains: undefined };
+  return homes.map((home) => contextOf(dependencies, tenant, home, each, asked.steps?.maxSamples));
 }
 
 function contextOf(
@@ -73,9 +76,17 @@ function contextOf(
   tenant: Tenant,
   { id: homeId, groups, layouts, places }: Home,
   asked: SourceRead,
-  steps: ReadSteps | undefined,
+  maxSamples = Infinity,
 ): ReadContext {
-  const { wanted, range: whole, deletions, windowLengthsMs, beyondMemory = (work) => work() } = asked;
+  const {
+    wanted,
+    range: whole,
+    deletions,
+    windowLengthsMs,
+    steps,
+    grains,
+    beyondMemory = (work) => work(),
+  } = asked;
   // Clients may ask from time 0. Skip the days before the source's first sample.
   const fromMs = Math.min(Math.max(whole.fromMs, asked.firstMs), whole.toMs);
   const range = { fromMs, toMs: whole.toMs };
@@ -92,7 +103,8 @@ function contextOf(
     expect: asked.expect,
     wholeRange: whole,
     steps,
-    maxSamples: asked.steps?.maxSamples ?? Infinity,
+    maxSamples,
+    grains,
     windowLengthsMs,
     longestWindowMs: windowLengthsMs.at(-1) ?? 0,
     days: planDays(range, windowLengthsMs),
@@ -117,6 +129,7 @@ export interface ReadContext extends ReadDependencies {
   /** The requested range. The selection's range begins no earlier than the source's first sample. */
   readonly wholeRange: TimeRange;
   readonly steps: ReadSteps | undefined;
+  readonly grains: AskedGrains | undefined;
   readonly expect: SourceRead['expect'];
   /** See {@link ReadSteps}. It also applies without steps. */
   readonly maxSamples: number;
@@ -125,6 +138,11 @@ export interface ReadContext extends ReadDependencies {
   readonly longestWindowMs: number;
   readonly days: readonly DayPlan[];
   readonly beyondMemory: Limiter;
+}
+
+/** Returns the length of the rollups that a read can use, ms; undefined if it uses only samples. */
+export function rolledGrainMs({ steps, grains }: Pick<ReadContext, 'steps' | 'grains'>): number | undefined {
+  return grains?.grainMs ?? (steps && storedGrainMs(steps.stepMs));
 }
 
 /** Returns a function that finds a layout: among those of the read, or in the catalogue. */

@@ -25,6 +25,7 @@ import {
   type ReadDependencies,
   type SourceRead,
 } from './read-context';
+import type { Points } from './rolled-points';
 import type { Span } from './spans';
 import { whereaboutsIn } from './whereabouts';
 
@@ -62,6 +63,8 @@ export interface Reading {
   readonly block: Block;
   /** Undefined if the read's steps are not made of rollup grains, or if no day was aggregated. */
   readonly rolled?: RolledDaysReading | undefined;
+  /** Points of each column from rollups, and the number of days; undefined without {@link SourceRead.grains}. */
+  readonly points?: { readonly series: readonly Points[]; readonly days: number } | undefined;
   readonly tiers: Readonly<Record<Tier, TierReading>>;
   /** Number of rounds of requests behind memory; 0 when memory had everything. */
   readonly rounds: number;
@@ -157,8 +160,8 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Rea
     warm: located(read, 'warm', found.warm ?? [], found.warmMs ?? 0),
     cold: located(read, 'cold', found.cold ?? [], found.coldMs ?? 0),
   };
-  const { rolled } = found;
-  const rolledPlaces = (rolled?.places ?? []).map(
+  const { rolled, points } = found;
+  const rolledPlaces = (rolled?.places ?? points?.places ?? []).map(
     (place): Place => ({ ...place, tier: 'cold', matched: place.samples }),
   );
   const blocks = [...fromHot.blocks, ...beyond.warm.blocks, ...beyond.cold.blocks];
@@ -174,6 +177,7 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Rea
             series: aggregateDays(lone, grainMs!, read.steps!.aggregate, rolled?.series),
             days: rolled?.days ?? 0,
           },
+    points,
     tiers: {
       hot: hot.waitedMs === 0 ? fromHot.reading : { ...fromHot.reading, waitedMs: hot.waitedMs },
       warm: beyond.warm.reading,

@@ -12,6 +12,11 @@ import type { TimeRange } from '../model/selection';
 export interface RollupFacts {
   /** Length of the grains that the read's steps are made of: see {@link storedGrainMs}. */
   readonly grainMs: number;
+  /**
+   * Whether the read excludes the start of its first grain, or includes the start of the grain after its last one,
+   * as windows of PromQL do.
+   */
+  readonly isLeftOpen: boolean;
   readonly range: TimeRange;
   /** The days in the manifest, ascending. */
   readonly entries: readonly ManifestDay[];
@@ -42,7 +47,8 @@ export interface RollupPlan {
  * - the manifest names exactly the archived state that the rollup was made from, and the day is not open,
  * - no other tier may have samples of the day,
  * - all deletions of the series that overlap the day had been applied,
- * - the read wants whole grains of the day,
+ * - the read wants whole grains of the day; a left-open read wants them but for a sample at their very start, or
+ *   only such a sample of the last one,
  * - no series can be in two groups because the source's split changed on that day,
  * - no group of the series was omitted.
  *
@@ -101,12 +107,13 @@ function planSpan(facts: RollupFacts, day: Day): SpanRead {
 type IsExact = (entry: ManifestDay, fromMs: number, toMs: number) => boolean;
 
 function exactness(
-  { grainMs, groups, isElsewhere, deletions, erasures }: RollupFacts,
+  { grainMs, isLeftOpen, groups, isElsewhere, deletions, erasures }: RollupFacts,
   source: RolledSource,
 ): IsExact {
   const knowsDeletions = source.deletions === deletionsKey(deletions, source.span);
   if (source.omitted.some((group) => groups.includes(group))) return () => false;
   const splitDays = daysOfSeveralSplits(source, groups);
+  const isEdge = (ms: number) => ms % grainMs === 0 || (isLeftOpen && ms % grainMs === 1);
   return (entry, fromMs, toMs) => {
     const { day, archived } = entry;
     return (
@@ -115,8 +122,8 @@ function exactness(
       source.days.has(day, archived.identity) &&
       !isElsewhere(day) &&
       (knowsDeletions || !erasures.some((erasure) => erasure.fromMs < toMs && erasure.toMs > fromMs)) &&
-      fromMs % grainMs === 0 &&
-      toMs % grainMs === 0 &&
+      isEdge(fromMs) &&
+      isEdge(toMs) &&
       !splitDays.has(dayStartMs(day))
     );
   };

@@ -13,12 +13,14 @@ import { type Matcher, seriesTest } from '../model/matcher';
 import { sourceIdOf } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import { type Limiter, limiter, mapLimited, SharedCalls } from '../platform/concurrency';
+import type { AskedGrains } from '../promql/store';
 import type { HostLabels } from '../registry/host-labels';
 import type { Tenant } from '../tenancy/tenants';
 import { DEFAULT_LIMITS, joinedTo, type SourceSeries, withJoined } from './find-series';
 import { joinTiers, mostRounds, type Reading } from './read';
 import { ExpectedSamples, ReadBudget } from './read-budget';
 import type { ReadDependencies, ReadSteps } from './read-context';
+import type { Points } from './rolled-points';
 import type { Selections, VersionedView } from './selections';
 import type { SourceDeletions } from './source-deletions';
 import { SourceReads } from './source-reads';
@@ -57,6 +59,8 @@ export interface SelectHints {
    * The steps of the result. If they are given, days may come from rollups: see {@link SourceBlock.rolled}.
    */
   readonly steps?: ReadSteps | undefined;
+  /** Rollups from which days may come as points: see {@link SourceBlock.points}. Not together with `steps`. */
+  readonly grains?: AskedGrains | undefined;
   /** Budget shared by all reads of a query. @default DEFAULT_LIMITS for this read alone */
   readonly budget?: ReadBudget;
 }
@@ -67,6 +71,8 @@ export interface SourceBlock extends LayoutBlock {
   readonly joined: Labels;
   /** Grains of each column that came from rollups; undefined when there are none. */
   readonly rolled?: readonly Grains[] | undefined;
+  /** Points of each column that came from rollups; undefined when there are none. */
+  readonly points?: readonly Points[] | undefined;
 }
 
 export interface Selected extends Pick<Reading, 'missingSinceMs' | 'rounds'> {
@@ -166,14 +172,23 @@ export class Querier {
       PARALLEL,
       async ({ source, sourceId, layout, whereabouts, deletions }) => {
         budget.check();
-        const { steps } = hints;
+        const { steps, grains } = hints;
         const expected = new ExpectedSamples(budget, matchers);
         // Estimate only for a query's budget. Reads in steps, which have none, aggregate day by day and hold
         // few samples.
         const expect = hints.budget && ((home: Id, count: number) => expected.expect(home, count));
-        const asked = { wanted: layout, range, deletions, beyondMemory, steps, expect, ...whereabouts() };
+        const asked = {
+          wanted: layout,
+          range,
+          deletions,
+          beyondMemory,
+          steps,
+          grains,
+          expect,
+          ...whereabouts(),
+        };
         const reading = await this.reads.read(sourceId, asked, hints.allowsMissing);
-        expected.take(sampleCount(reading.block) + (hints.budget ? grainCount(reading) : 0));
+        expected.take(sampleCount(reading.block) + pointCount(reading));
         return { layout, reading, joined: joinedTo(source, joined) };
       },
     );
@@ -181,13 +196,17 @@ export class Querier {
       return { blocks: [], tiers: undefined, missingSinceMs: undefined, rolledDays: 0, rounds: 0 };
     const missing = readings.flatMap(({ reading: { missingSinceMs } }) => missingSinceMs ?? []);
     return {
-      blocks: readings.map(({ reading: { block, rolled }, layout, joined }) => ({
+      blocks: readings.map(({ reading: { block, rolled, points }, layout, joined }) => ({
         block,
         layout,
         joined,
         rolled: rolled?.series,
+        points: points?.series,
       })),
-      rolledDays: readings.reduce((sum, { reading: { rolled } }) => sum + (rolled?.days ?? 0), 0),
+      rolledDays: readings.reduce(
+        (sum, { reading: { rolled, points } }) => sum + (rolled?.days ?? 0) + (points?.days ?? 0),
+        0,
+      ),
       tiers: joinTiers(readings.map(({ reading: { tiers } }) => tiers)),
       rounds: mostRounds(readings.map(({ reading }) => reading)),
       missingSinceMs: missing.length === 0 ? undefined : Math.min(...missing),
@@ -265,9 +284,9 @@ export class Querier {
   }
 }
 
-/** Returns the number of grains that replace samples, of all series. */
-function grainCount({ rolled }: Reading): number {
-  return (rolled?.series ?? []).reduce((sum, { starts }) => sum + starts.length, 0);
+/** Returns the number of points that replace samples, of all series. */
+function pointCount({ points }: Reading): number {
+  return (points?.series ?? []).reduce((sum, { timestamps }) => sum + timestamps.length, 0);
 }
 
 /** Returns the host that the matchers name. All series with a `host` label belong to that host's source. */

@@ -36,8 +36,8 @@ export class SourceReads {
    * figures, so that sums count them once.
    */
   async read(sourceId: Id, asked: SourceRead, allowsMissing = false): Promise<Reading> {
-    // Do not combine reads in steps: grains of rollups are by column, and cannot be picked by series.
-    if (asked.steps !== undefined) return this.readOne(asked, allowsMissing);
+    // Do not combine reads of rollups: their grains and points are by column, and cannot be picked by series.
+    if (asked.steps !== undefined || asked.grains !== undefined) return this.readOne(asked, allowsMissing);
     const { range } = asked;
     const key = `${range.fromMs} ${range.toMs} ${allowsMissing}`;
     return this.together.add(key, { sourceId, asked }, async (all) => this.readSources(all, allowsMissing));

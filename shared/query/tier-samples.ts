@@ -1,13 +1,13 @@
 import type { Matcher } from '../model/matcher';
 import type { TimeRange } from '../model/selection';
 import { PromqlError } from '../promql/errors';
-import { grainPoints } from '../promql/grains';
 import type { AskedGrains, SampleColumns, SampleStore, SelectedSamples } from '../promql/store';
 import type { LimitName } from '../tenancy/limits';
 import { SelectLimitError, type SelectLimits, withJoined } from './find-series';
 import { IncompleteReadError } from './incomplete';
 import { clampRange } from './plan';
 import type { ReadBudget } from './read-budget';
+import { withPoints } from './rolled-points';
 import type { Querier, Selected, SourceBlock } from './select';
 
 /** What the read of a selector found. */
@@ -15,6 +15,8 @@ export interface SelectorReading extends Pick<Selected, 'rolledDays' | 'rounds'>
   readonly matchers: readonly Matcher[];
   readonly range: TimeRange;
   readonly grains: AskedGrains | undefined;
+  /** Why rollups or samples were read. */
+  readonly why: string;
   readonly series: number;
   readonly tiers: NonNullable<Selected['tiers']>;
 }
@@ -47,9 +49,10 @@ export class TierSamples implements SampleStore {
     matchers: readonly Matcher[],
     range: TimeRange,
     grains?: AskedGrains,
+    why = '',
   ): Promise<SelectedSamples> {
     try {
-      return await this.selectWithin(matchers, range, grains);
+      return await this.selectWithin(matchers, range, grains, why);
     } finally {
       this.lastReadMs = performance.now();
     }
@@ -59,6 +62,7 @@ export class TierSamples implements SampleStore {
     matchers: readonly Matcher[],
     range: TimeRange,
     grains: AskedGrains | undefined,
+    why: string,
   ): Promise<SelectedSamples> {
     const readable = clampRange(range, this.nowMs, this.retentionMs);
     if (readable.fromMs >= readable.toMs) return { series: [], warnings: [] };
@@ -69,15 +73,15 @@ export class TierSamples implements SampleStore {
         {
           allowsMissing: true,
           budget: this.budget,
-          steps: grains && { stepMs: grains.grainMs, aggregate: grains.aggregate },
+          grains,
         },
       );
       if (tiers !== undefined) {
         const series = blocks.reduce((sum, { layout }) => sum + layout.series.length, 0);
-        this.readings.push({ matchers, range: readable, grains, series, rolledDays, rounds, tiers });
+        this.readings.push({ matchers, range: readable, grains, why, series, rolledDays, rounds, tiers });
       }
       return {
-        series: grains === undefined ? blocks.flatMap(columnsOf) : grainColumnsOf(blocks, grains),
+        series: blocks.flatMap((block) => columnsOf(block, grains)),
         // Add a warning: a partial answer must say what is missing.
         warnings: missingSinceMs === undefined ? [] : [new IncompleteReadError(missingSinceMs).message],
       };
@@ -101,31 +105,20 @@ const LIMIT_OF: Readonly<Record<keyof SelectLimits, LimitName>> = {
   samples: 'querySamples',
 };
 
-function columnsOf({ block, layout, joined }: SourceBlock): SampleColumns[] {
+/** @param grains the grains whose points may stand for samples */
+function columnsOf({ block, layout, joined, points }: SourceBlock, grains?: AskedGrains): SampleColumns[] {
   const { timestamps, columns } = block;
   const series: SampleColumns[] = [];
-  let column = 0;
-  for (const labels of layout.series) {
-    const { rows, values } = columns[column++]!;
-    if (values.length === 0) continue;
-    series.push({
+  for (const [column, labels] of layout.series.entries()) {
+    const { rows, values } = columns[column]!;
+    const own = points?.[column];
+    if (values.length === 0 && (own === undefined || own.values.length === 0)) continue;
+    const samples = {
       labels: withJoined(labels, joined),
       timestamps: rows === undefined ? timestamps : Float64Array.from(rows, (row) => timestamps[row]!),
       values,
-    });
+    };
+    series.push(own === undefined ? samples : withPoints(samples, own, grains!.use));
   }
   return series;
-}
-
-/** The grains of each series: those of rollups, and those of the samples of other days. */
-function grainColumnsOf(blocks: readonly SourceBlock[], grains: AskedGrains): SampleColumns[] {
-  const pointsOf = grainPoints(grains);
-  return blocks.flatMap(({ block: { timestamps, columns }, layout, joined, rolled }) =>
-    layout.series.flatMap((labels, column) => {
-      const { rows, values } = columns[column]!;
-      const times = rows === undefined ? timestamps : Float64Array.from(rows, (row) => timestamps[row]!);
-      const points = pointsOf(withJoined(labels, joined), { timestamps: times, values }, rolled?.[column]);
-      return points.values.length === 0 ? [] : [points];
-    }),
-  );
 }

@@ -979,7 +979,7 @@ describe('the page', () => {
     ]);
     await page.getByRole('button', { name: 'Explain loadavg5' }).click();
     const explained = page.getByRole('list', { name: 'What loadavg5 reads' });
-    await explained.getByText(/samples \(max_source_resolution allows no stored rollup\)/).waitFor();
+    await explained.getByText(/samples \(the range is shorter than 3 days\)/).waitFor();
     expect(await explained.textContent()).toMatch(/calls? of memory.*read units?.*of S3: \$[\d.e-]+$/);
     const [labels, row] = readFileSync((await table.path())!, 'utf8').split('\r\n');
     expect(labels).toBe('__name__,host,hostname,role,service,value');

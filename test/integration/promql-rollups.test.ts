@@ -1,23 +1,37 @@
 /**
- * PromQL over rollups, as max_source_resolution allows: answers from hourly rollups, and refusals before
- * anything is read.
+ * PromQL over rollups: answers that equal those of samples whatever happened to these, answers as
+ * max_source_resolution allows, and refusals before anything is read.
  */
+import { Random } from '../../scripts/faults/random';
 import { archiveDay } from '../../shared/archive/execute';
 import { rollUpPartitions } from '../../shared/archive/rollup';
 import { RollupDirectory } from '../../shared/cold/rollup-directory';
 import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
-import { METRIC_NAME, metricOf, sourceOf } from '../../shared/model/labels';
+import { ALL_NAMES } from '../../shared/model/deletion';
+import {
+  type Labels,
+  labelsKey,
+  labelsOf,
+  labelValue,
+  METRIC_NAME,
+  metricOf,
+  sourceOf,
+} from '../../shared/model/labels';
 import { tenantIdOf } from '../../shared/model/placement';
 import { MemorySampleStore } from '../../shared/promql/memory-store';
+import { bitsOf } from '../../shared/promql/overlay-store';
 import { type QueryOptions, type QueryResult, rangeQuery } from '../../shared/promql/query';
 import type { SampleStore } from '../../shared/promql/store';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
 import { ReadBudget } from '../../shared/query/read-budget';
 import { Querier } from '../../shared/query/select';
 import { TierSamples } from '../../shared/query/tier-samples';
+import { deletionRecords } from '../../shared/stream/deletion-records';
 import { rowRecords } from '../../shared/stream/row-records';
+import { anyQuery, anySamples, expectSame } from '../support/rolled-queries';
+import { rowOfSeries, sourceRows } from '../support/rows';
 import { startTiers, type Tiers } from '../support/tiers';
 
 const MINUTE = 60_000;
@@ -41,8 +55,14 @@ const quarantine = {
   },
 };
 const limits = { maxSeries: 100, maxSamples: 1_000_000, maxPoints: 1_000_000 };
+const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+/** Queries in each state of the tiers. */
+const QUERIES = Number(process.env.ROLLED_QUERIES ?? 15);
 const exact: QueryOptions = { limits, isLate: () => false };
-const widened: QueryOptions = { ...exact, rollups: { grainMs: HOUR, leastRangeMs: 3 * DAY } };
+const widened: QueryOptions = {
+  ...exact,
+  rollups: { grainsMs: [], widenedMs: HOUR, leastRangeMs: 3 * DAY },
+};
 const range = { startMs: FROM, endMs: TO, stepMs: HOUR };
 
 describe('PromQL over rollups', () => {
@@ -137,5 +157,127 @@ describe('PromQL over rollups', () => {
     readListed.mockRestore();
     expect(await textsOf(storeOf(500), query, widened)).toEqual(await textsOf(memory, query, exact));
     await expect(textsOf(storeOf(100), query, widened)).rejects.toThrow('an estimated 120 samples or more');
+  });
+});
+
+describe(`PromQL over rollups of changing samples (FUZZ_SEED=${SEED})`, () => {
+  const random = new Random(SEED);
+  const sources = ['h', 'i', 'j'].map((host) => sourceOf.host(host));
+  const onRollups: QueryOptions = { ...exact, rollups: { grainsMs: [HOUR, DAY], leastRangeMs: DAY } };
+  const dictionary = new SeriesDictionary(tenant.id);
+  /** Bits of the samples that every answer must be made of, by series and time. */
+  const samples = new Map<string, { readonly labels: Labels; readonly bits: Map<number, bigint> }>();
+  let tiers: Tiers;
+  let rollups: RollupDirectory;
+  let sequence = 0;
+
+  beforeAll(async () => {
+    tiers = await startTiers();
+    rollups = new RollupDirectory(tiers.meta, RETENTION_MS);
+  });
+
+  afterAll(async () => {
+    await tiers?.stop();
+  });
+
+  async function ingest(records: readonly { readonly data: Uint8Array }[]): Promise<void> {
+    const batch = records.map(({ data }) => ({
+      ...{ data: Buffer.from(data), sequenceNumber: String(++sequence), arrivalMs: midnight, shardId: 's' },
+    }));
+    const { errors } = await ingestBatch({ ...tiers, quarantine, windowMs: HOUR, isReplay: false }, batch);
+    if (errors[0] !== undefined) throw errors[0].cause;
+  }
+
+  /** Posts two series of each source. */
+  async function post(fromMs: number, toMs: number): Promise<void> {
+    for (const source of sources) {
+      const rows = new Map<number, (readonly [Labels, bigint])[]>();
+      for (const n of ['0', '1']) {
+        const labels = labelsOf(['__name__', 'x'], ['n', n], ...source);
+        const own = samples.get(labelsKey(labels)) ?? { labels, bits: new Map<number, bigint>() };
+        samples.set(labelsKey(labels), own);
+        for (const [ms, value] of anySamples(random, fromMs, toMs, 20 * MINUTE)) {
+          const bits = typeof value === 'bigint' ? value : bitsOf(Float64Array.of(value))[0]!;
+          own.bits.set(ms, bits);
+          rows.set(ms, [...(rows.get(ms) ?? []), [labels, bits]]);
+        }
+      }
+      const ofSource = [...rows].map(([ms, cells]) =>
+        rowOfSeries(
+          dictionary,
+          ms,
+          cells.map(([labels]) => labels),
+          BigUint64Array.from(cells, ([, bits]) => bits),
+        ),
+      );
+      await ingest(rowRecords(tenant, [sourceRows(dictionary, source, ofSource)]));
+    }
+  }
+
+  async function erase(source: Labels, fromMs: number, toMs: number): Promise<void> {
+    await ingest(deletionRecords(tenant, source, { selector: ALL_NAMES, fromMs, toMs }));
+    for (const { labels, bits } of samples.values())
+      if (labelValue(labels, 'host') === labelValue(source, 'host'))
+        for (const ms of [...bits.keys()]) if (ms >= fromMs && ms < toMs) bits.delete(ms);
+  }
+
+  async function archive(): Promise<void> {
+    await flushPartition({ ...tiers, windowMs: HOUR }, ref, await tiers.hot.nodes.now(), () => true);
+    for (const entry of await tiers.manifest.days(ref, '1970-01-01', '9999-12-31'))
+      await archiveDay({ ...tiers, now: Date.now }, ref, entry);
+  }
+
+  async function rollUp(): Promise<void> {
+    let left = 1;
+    for (let attempt = 0; left > 0 && attempt < 20; attempt++)
+      ({ left } = await rollUpPartitions({ ...tiers, rollups }, [ref], {
+        hasTime: () => true,
+        denseSamples: Infinity,
+        onFailure: (_, __, error) => {
+          throw error;
+        },
+      }));
+    expect(left).toBe(0);
+  }
+
+  /** Compares answers with those of the samples. @returns the share of queries that read rollups */
+  async function compare(): Promise<number> {
+    const memory = new MemorySampleStore();
+    for (const { labels, bits } of samples.values())
+      for (const [ms, value] of [...bits].sort(([a], [b]) => a - b)) memory.add(labels, ms, value);
+    let rolled = 0;
+    for (let i = 0; i < QUERIES; i++) {
+      const querier = new Querier({ ...tiers, catalogue: tiers.newCatalogue(), rollups }, tenant);
+      const budget = new ReadBudget({ series: 1000, sources: 100, samples: 1_000_000 });
+      const store = new TierSamples(querier, RETENTION_MS, Date.now(), budget);
+      const query = anyQuery(random, (FROM + 2 * DAY) / 1000);
+      const startMs = FROM + DAY + random.pick([0, 0, HOUR, MINUTE]);
+      const range = { startMs, endMs: startMs + 4 * DAY, stepMs: random.pick([HOUR, 6 * HOUR, DAY]) };
+      const found = await rangeQuery(store, query, range, onRollups);
+      if (store.readings.some(({ rolledDays }) => rolledDays > 0)) rolled++;
+      expectSame({ i, query, ...range }, found, await rangeQuery(memory, query, range, exact));
+    }
+    return rolled / QUERIES;
+  }
+
+  test('is answered as over the samples, after late data, corrections and deletions', async () => {
+    await post(FROM, TO - DAY);
+    await archive();
+    await rollUp();
+    await post(TO - DAY, TO);
+    expect(await compare()).toBeGreaterThan(0);
+    // Late samples and corrections lie in memory, then in the warm table, then in the archive.
+    const [early, late] = [FROM + 2 * DAY, FROM + 3 * DAY];
+    await post(early, late);
+    await compare();
+    await flushPartition({ ...tiers, windowMs: HOUR }, ref, await tiers.hot.nodes.now(), () => true);
+    await compare();
+    await erase(sources[0]!, early + 5 * HOUR, late + 5 * HOUR);
+    await erase(sources[1]!, FROM + 3 * DAY, FROM + 3 * DAY + 1);
+    await compare();
+    await archive();
+    await compare();
+    await rollUp();
+    expect(await compare()).toBeGreaterThan(0);
   });
 });

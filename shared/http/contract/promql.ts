@@ -82,9 +82,9 @@ const resolution = z
   .meta({
     examples: ['auto', '1h', '300'],
     description:
-      'The longest rollup (hour, day) that a query of more than three days may read in place of samples: 0 (default) for samples alone, ' +
-      'a duration, or auto, which is a fifth of the step, as in Thanos, and an hour from steps of an hour on. Windows are widened to whole ' +
-      'rollups, and infos say so.',
+      'The longest rollup (hour, day) to which a query of more than three days may widen its windows: 0 (default) for none, a duration, ' +
+      'or auto, which is a fifth of the step, as in Thanos, and an hour from steps of an hour on. The answer says so in infos. Windows of ' +
+      'whole hours or days come from rollups without this parameter, with the answer that samples give.',
   });
 
 const evaluation = {

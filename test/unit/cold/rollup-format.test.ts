@@ -4,13 +4,17 @@ import fc from 'fast-check';
 import { type ByteRange, CorruptArchiveError } from '../../../shared/cold/archive-format';
 import { OpenRollup, RollupWriter, readRollup } from '../../../shared/cold/rollup-format';
 import {
+  EXTRA_VALUES,
   eachValue,
   joinRolled,
   NO_GRAINS,
+  ROLLED_COLUMNS,
   ROLLED_VALUES,
   type RolledGroup,
   type RolledSeries,
   sliceRolled,
+  storedExtras,
+  UNSTORED,
 } from '../../../shared/cold/rollup-grains';
 import { labelsKey, metricOf, sourceOf } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
@@ -21,14 +25,24 @@ const layout = layoutOf(['cpu', 'load', 'up'].map((name) => metricOf(sourceOf.ho
 
 /**
  * Rolled-up hours of a series: each hour's number since 1970, its count, and a value near all of its
- * aggregates.
+ * aggregates. The times of its samples follow from the count; extra values are stored where it is odd.
  */
 function rolled(...hours: readonly (readonly [hour: number, count: number, value: number])[]): RolledSeries {
+  const ofCounts = (of: (count: number) => number) => Float64Array.from(hours, ([, count]) => of(count));
   return {
     starts: Float64Array.from(hours, ([hour]) => hour * HOUR),
-    counts: Float64Array.from(hours, ([, count]) => count),
+    counts: ofCounts((count) => count),
+    firsts: ofCounts((count) => (count * 7) % 1000),
+    lasts: ofCounts((count) => HOUR - count),
+    restFirsts: ofCounts((count) => count % 3),
+    inexact: ofCounts((count) => count % 2),
     values: eachValue((name) =>
       Float64Array.from(hours, ([, , value]) => value + ROLLED_VALUES.indexOf(name)),
+    ),
+    extras: storedExtras((name) =>
+      Float64Array.from(hours, ([, count, value]) =>
+        count % 2 === 1 ? value - EXTRA_VALUES.indexOf(name) : UNSTORED[name],
+      ),
     ),
   };
 }
@@ -56,10 +70,10 @@ function write(groups: Readonly<Record<string, RolledGroup>>) {
 function bitsOf({ layout: { id }, series }: RolledGroup) {
   return {
     id,
-    series: series.map(({ starts, counts, values }) => ({
-      starts: [...starts],
-      counts: [...counts],
+    series: series.map(({ values, extras, ...times }) => ({
+      ...times,
       values: eachValue((name) => hexOf(values[name])),
+      extras: Object.entries(extras).map(([name, column]) => [name, hexOf(column)]),
     })),
   };
 }
@@ -93,14 +107,15 @@ describe('a rollup object', () => {
     );
   });
 
-  test('gives an aggregate of series in one range, once, and counts by its directory alone', async () => {
+  test('gives a column of series in one range, once, and times by its directory alone', async () => {
     let objects = 0;
     await fc.assert(
       fc.asyncProperty(
         groups,
-        fc.constantFrom(undefined, ...ROLLED_VALUES),
+        fc.constantFrom(undefined, ...ROLLED_COLUMNS),
         fc.subarray([...layout.series]),
-        async (all, value, wanted) => {
+        async (all, column, wanted) => {
+          const asked = column === undefined ? [] : [column];
           const { bytes, listed } = write(all);
           const name = `object ${objects++}`;
           let requests = 0;
@@ -112,21 +127,42 @@ describe('a rollup object', () => {
           for (const each of listed) {
             requests = 0;
             const known = new Map([[layout.id, layout]]);
-            const ask = () => readRollup({ name, slice }, each, known, positions, value);
+            const ask = () => readRollup({ name, slice }, each, known, positions, () => asked);
             const read = await ask();
-            expect(requests).toBe(value === undefined || read.size === 0 ? 0 : 1);
+            const stored = [...read.values()].some(({ columns }) => Object.keys(columns).length > 0);
+            expect(requests).toBe(stored ? 1 : 0);
             requests = 0;
             expect(await ask()).toEqual(read);
             expect(requests).toBe(0);
             for (const [i, labels] of wanted.entries()) {
-              const { starts, counts, values } =
+              const { values, extras, ...times } =
                 all[each.group]!.series[layout.columns.get(labelsKey(labels))!]!;
-              const of = value === undefined ? counts : values[value];
-              expect(read.get(i)).toEqual(starts.length === 0 ? undefined : { starts, counts, values: of });
+              const of = column === undefined ? undefined : { ...values, ...extras }[column];
+              const columns = of === undefined ? {} : { [column!]: of };
+              expect(read.get(i)).toEqual(times.starts.length === 0 ? undefined : { times, columns });
             }
           }
         },
       ),
+    );
+  });
+
+  test('has no times of samples when they would take more than its directory may, and is inexact then', async () => {
+    const series = Array.from({ length: 3 }, (_, n) =>
+      rolled(...Array.from({ length: 9_000 }, (_, i) => [i, 2 + 2 * ((i * (n + 3)) % 50), 1] as const)),
+    );
+    const { bytes, listed } = write({ g: { layout, series } });
+    expect(listed[0]!.directory.length).toBeLessThan(3 * 9_000 * 4);
+    const read = await new OpenRollup(bytes).group('g');
+    const without = (column: Float64Array, value: number) => new Float64Array(column.length).fill(value);
+    expect(read!.series).toEqual(
+      series.map((each) => ({
+        ...each,
+        firsts: without(each.firsts, 0),
+        lasts: without(each.lasts, 0),
+        restFirsts: without(each.restFirsts, 0),
+        inexact: without(each.inexact, 1),
+      })),
     );
   });
 

@@ -1,10 +1,9 @@
 import { Random } from '../../../scripts/faults/random';
 import { labelsOf } from '../../../shared/model/labels';
-import { grainPoints } from '../../../shared/promql/grains';
-import { MemorySampleStore, STALE_BITS } from '../../../shared/promql/memory-store';
+import { STALE_BITS } from '../../../shared/promql/memory-store';
 import { instantQuery, type QueryOptions, type QueryResult, rangeQuery } from '../../../shared/promql/query';
 import { grainWithin } from '../../../shared/promql/resolution';
-import type { SampleStore } from '../../../shared/promql/store';
+import { RolledStore } from '../../support/rolled-store';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -29,26 +28,12 @@ test.each([
   expect(grainWithin(resolution, stepMs, stored)).toBe(grainMs);
 });
 
-/** A store that aggregates its samples to grains. */
-class GrainStore implements SampleStore {
-  readonly memory = new MemorySampleStore();
-  readonly reads: unknown[] = [];
-
-  async select(...[matchers, range, grains]: Parameters<SampleStore['select']>) {
-    this.reads.push(grains === undefined ? range : { ...range, ...grains });
-    const selected = await this.memory.select(matchers, range);
-    if (grains === undefined) return selected;
-    const pointsOf = grainPoints(grains);
-    return {
-      ...selected,
-      series: selected.series.map(({ labels, ...samples }) => pointsOf(labels, samples, undefined)),
-    };
-  }
-}
-
 const limits = { maxSeries: 1000, maxSamples: 1_000_000, maxPoints: 1_000_000 };
 const exact: QueryOptions = { limits, isLate: () => false };
-const widened: QueryOptions = { ...exact, rollups: { grainMs: HOUR, leastRangeMs: DAY } };
+const widened: QueryOptions = {
+  ...exact,
+  rollups: { grainsMs: [], widenedMs: HOUR, leastRangeMs: DAY },
+};
 
 function textsOf({ value }: QueryResult): string[] {
   if (!('series' in value)) throw new Error(value.type);
@@ -59,7 +44,7 @@ function textsOf({ value }: QueryResult): string[] {
 }
 
 describe(`grains that replace samples (FUZZ_SEED=${SEED})`, () => {
-  const store = new GrainStore();
+  const store = new RolledStore();
   const random = new Random(SEED).next;
   // No sample lies on a grain's edge, because there a grain and a window differ: a window contains its end and
   // not its start, a grain its start and not its end.
@@ -91,7 +76,7 @@ describe(`grains that replace samples (FUZZ_SEED=${SEED})`, () => {
   test.each(['rate', 'increase', 'delta'])(
     '%s of a counter without gaps is near what samples give',
     async (of) => {
-      const whole = new GrainStore();
+      const whole = new RolledStore();
       let counter = 0;
       for (let ms = FROM - DAY; ms < TO; ms += MINUTE) {
         counter += Math.floor(random() * 100);
@@ -126,24 +111,55 @@ describe(`grains that replace samples (FUZZ_SEED=${SEED})`, () => {
 describe('the selectors that read grains', () => {
   const from = { startMs: FROM, endMs: FROM + 2 * DAY, stepMs: HOUR };
   const readsOf = async (query: string, options = widened) => {
-    const store = new GrainStore();
+    const store = new RolledStore();
     await rangeQuery(store, query, from, options);
     return store.reads;
   };
-  const hours = (aggregate: string, fromMs: number, toMs = FROM + 2 * DAY) => ({
-    ...{ fromMs, toMs },
-    ...{ grainMs: HOUR, aggregate },
+  const TO = FROM + 2 * DAY;
+  const hours = (use: string, fromMs: number, toMs = TO) => ({
+    ...{ fromMs, toMs, grainMs: HOUR },
+    ...{ use, isWidened: true },
+  });
+  const whole = (grainMs: number, use: string, fromMs: number, toMs = TO + 1) => ({
+    ...{ fromMs, toMs, grainMs },
+    ...{ use, isWidened: false },
   });
 
   test.each([
     { query: 'x', reads: [hours('last', FROM - HOUR)] },
-    { query: 'sum(rate(x[90m]))', reads: [hours('last', FROM - 3 * HOUR)] },
+    { query: 'sum(rate(x[90m]))', reads: [hours('increase', FROM - 2 * HOUR)] },
     { query: 'max_over_time(x[1h]) + x', reads: [hours('max', FROM - HOUR), hours('last', FROM - HOUR)] },
-    { query: 'timestamp(x)', reads: [{ fromMs: FROM - 5 * MINUTE + 1, toMs: FROM + 2 * DAY + 1 }] },
-    { query: 'stddev_over_time(x[1h])', reads: [{ fromMs: FROM - HOUR + 1, toMs: FROM + 2 * DAY + 1 }] },
+    { query: 'timestamp(x)', reads: [hours('last', FROM - HOUR)] },
+    { query: 'stddev_over_time(x[1h])', reads: [{ fromMs: FROM - HOUR + 1, toMs: TO + 1 }] },
     { query: 'x @ 0', reads: [{ fromMs: -5 * MINUTE + 1, toMs: 1 }] },
   ])('$query', async ({ query, reads }) => {
     expect(await readsOf(query)).toEqual(reads);
+  });
+
+  test.each([
+    { query: 'max_over_time(x[1h])', reads: [whole(HOUR, 'max', FROM - HOUR + 1)] },
+    { query: 'max_over_time(x[1d])', reads: [whole(HOUR, 'max', FROM - DAY + 1)] },
+    { query: 'count_over_time(x[1d] @ end())', reads: [whole(DAY, 'count', TO - DAY + 1)], days: 0 },
+    { query: 'max_over_time(x[90m])', reads: [{ fromMs: FROM - 90 * MINUTE + 1, toMs: TO + 1 }] },
+    { query: 'rate(x[2h] offset 1h)', reads: [whole(HOUR, 'increase', FROM - 3 * HOUR + 1, TO - HOUR + 1)] },
+    { query: 'x', reads: [whole(HOUR, 'last', FROM - HOUR + 1)] },
+    { query: 'x offset 1m', reads: [{ fromMs: FROM - 6 * MINUTE + 1, toMs: TO - MINUTE + 1 }] },
+    { query: 'rate(x[1d:1h])', reads: [whole(HOUR, 'last', FROM - DAY + 1)] },
+    // Samples are read anyway.
+    {
+      query: 'avg_over_time(x[1h]) / stddev_over_time(x[1h])',
+      reads: [{ fromMs: FROM - HOUR + 1, toMs: TO + 1 }],
+    },
+  ])('$query without leave', async ({ query, reads, days = 1 }) => {
+    const rollups = { grainsMs: [HOUR, DAY], leastRangeMs: days * DAY };
+    expect(await readsOf(query, { ...exact, rollups })).toEqual(reads);
+  });
+
+  test('widened windows of a change, since exact ones need samples where values often fall', async () => {
+    const rollups = { grainsMs: [HOUR, DAY], widenedMs: HOUR, leastRangeMs: DAY };
+    const read = async (query: string) => readsOf(query, { ...exact, rollups });
+    expect(await read('rate(x[1h])')).toEqual([hours('increase', FROM - HOUR)]);
+    expect(await read('max_over_time(x[1h])')).toEqual([whole(HOUR, 'max', FROM - HOUR + 1)]);
   });
 
   test('are none unless the query allows it', async () => {
@@ -151,27 +167,43 @@ describe('the selectors that read grains', () => {
   });
 });
 
-test('a grain with a NaN is left out of averages, and a series that ended has no value', async () => {
-  const store = new GrainStore();
+test('a day with a stale marker is read as samples, and a series that ended has no value', async () => {
+  const store = new RolledStore();
   const labels = labelsOf(['__name__', 'x']);
   for (let hour = 0; hour < 48; hour++) store.memory.add(labels, FROM + hour * HOUR + 1, hour);
   store.memory.add(labels, FROM + 47 * HOUR + 2, STALE_BITS);
   const at = FROM + 48 * HOUR;
   const average = await instantQuery(store, 'avg_over_time(x[2d])', at, widened);
-  expect(textsOf(average)).toEqual([` ${at}:23`]);
+  expect(textsOf(average)).toEqual([` ${at}:23.5`]);
   const range = { startMs: FROM + DAY, endMs: at, stepMs: DAY };
   expect(textsOf(await rangeQuery(store, 'x', range, widened))).toEqual([`__name__=x ${FROM + DAY}:23`]);
 });
 
-test('an increase includes the reset of a counter between two grains', async () => {
-  const store = new GrainStore();
+test("a counter's resets within and between grains are counted in", async () => {
+  const store = new RolledStore();
   const labels = labelsOf(['__name__', 'x_total']);
-  for (const [hour, value] of [10, 20, 5, 15].entries())
-    store.memory.add(labels, FROM + hour * HOUR + 1, value);
-  const options = { ...widened, rollups: { grainMs: HOUR, leastRangeMs: 0 } };
-  const increase = (text: string) => instantQuery(store, text, FROM + 4 * HOUR, options);
-  expect(textsOf(await increase('increase(x_total[3h])'))).toEqual([` ${FROM + 4 * HOUR}:25`]);
-  expect(textsOf(await increase('delta(x_total[3h])'))).toEqual([` ${FROM + 4 * HOUR}:5`]);
-  // The increase is that of the requested window.
-  expect(textsOf(await increase('increase(x_total[30m])'))).toEqual([` ${FROM + 4 * HOUR}:5`]);
+  for (let i = 0; i < 48; i++) store.memory.add(labels, FROM + i * 5 * MINUTE + 1, (i * 7) % 101);
+  const options = { ...widened, rollups: { grainsMs: [], widenedMs: HOUR, leastRangeMs: 0 } };
+  for (const query of ['increase(x_total[3h])', 'delta(x_total[3h])', 'rate(x_total[4h])']) {
+    const found = await instantQuery(store, query, FROM + 4 * HOUR, options);
+    const right = await instantQuery(store.memory, query, FROM + 4 * HOUR, exact);
+    const [near, value] = [found, right].map((each) => Number(textsOf(each)[0]!.split(':')[1]));
+    // A widened window ends 1 ms earlier.
+    expect(near! / value!).toBeCloseTo(1, 5);
+  }
+  expect(store.points).toBeGreaterThan(0);
+});
+
+test('a sum whose parts cancel each other out is read from samples', async () => {
+  const store = new RolledStore();
+  const labels = labelsOf(['__name__', 'x']);
+  const values = [1e16, 0.5, -1e16, 0.25];
+  for (const [hour, value] of values.entries()) store.memory.add(labels, FROM + hour * HOUR + 1, value);
+  const options = { ...exact, rollups: { grainsMs: [HOUR], leastRangeMs: 0 } };
+  const sum = await instantQuery(store, 'sum_over_time(x[4h])', FROM + 4 * HOUR, options);
+  expect(textsOf(sum)).toEqual([` ${FROM + 4 * HOUR}:0.75`]);
+  expect(store.reads).toEqual([
+    { fromMs: FROM + 1, toMs: FROM + 4 * HOUR + 1, grainMs: HOUR, use: 'sum', isWidened: false },
+    { fromMs: FROM + 1, toMs: FROM + 4 * HOUR + 1 },
+  ]);
 });

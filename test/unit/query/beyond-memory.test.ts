@@ -76,6 +76,7 @@ function factsOf(count: number, changed: Partial<BeyondFacts> = {}): BeyondFacts
     isPruned: count > 3,
     isLong: count > 3,
     grainMs: undefined,
+    isLeftOpen: false,
     memory: [],
     unarchived: new Set(),
     seen: new Set(),

@@ -1,7 +1,7 @@
 import type { ManifestDay } from '../../../shared/cold/manifest';
 import type { RolledSource } from '../../../shared/cold/rollup-directory';
 import { RollupWriter } from '../../../shared/cold/rollup-format';
-import { eachValue } from '../../../shared/cold/rollup-grains';
+import { rollUp } from '../../../shared/cold/rollup-grains';
 import { deletionsKey, RolledDays, spanOf } from '../../../shared/cold/rollup-span';
 import type { VersionedDeletion } from '../../../shared/model/deletion';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
@@ -43,7 +43,8 @@ function listed(
       for (const day of DAYS) if (spanOf(grainMs, day).name === name) days.set(day, stateOf(day));
       const writer = new RollupWriter(grainMs);
       const grain = Float64Array.of(LAST_MS);
-      const series = [{ starts: grain, counts: Float64Array.of(1), values: eachValue(() => grain) }];
+      const [one] = rollUp({ timestamps: grain, columns: [{ values: grain }] } as never, grainMs)!;
+      const series = [one!];
       for (const group of groups) writer.addGroup(group, { layout, series, days: days.bytes, deletions });
       return [
         name,
@@ -72,6 +73,7 @@ const erasure = { fromMs: deletion.fromMs, toMs: deletion.toMs };
 function facts(changed: Partial<RollupFacts> = {}): RollupFacts {
   return {
     grainMs: HOUR,
+    isLeftOpen: false,
     range: { fromMs: FIRST_MS, toMs: LAST_MS + DAY },
     entries: DAYS.map((day) => archived(day)),
     listed: listed(changed.grainMs ?? HOUR),

@@ -1,0 +1,104 @@
+import type { ByteRange } from '../../shared/cold/archive-format';
+import { type ReadGrains, RollupWriter, readRollup } from '../../shared/cold/rollup-format';
+import { rollUp } from '../../shared/cold/rollup-grains';
+import type { RolledObject } from '../../shared/cold/rollup-read';
+import { DAY_MS } from '../../shared/model/duration';
+import { labelsKey } from '../../shared/model/labels';
+import { type Layout, layoutOf } from '../../shared/model/layout';
+import { MemorySampleStore } from '../../shared/promql/memory-store';
+import type { SampleColumns, SampleStore } from '../../shared/promql/store';
+import { columnsFor, pointsOf, withPoints } from '../../shared/query/rolled-points';
+
+/** Keeps samples in memory. Answers with points of rolled-up days where a query allows them. */
+export class RolledStore implements SampleStore {
+  readonly memory = new MemorySampleStore();
+  /** What was asked for. */
+  readonly reads: unknown[] = [];
+  /** Number of points that stood for samples, of series and read. */
+  points = 0;
+  private readonly objects = new Map<string, ReturnType<typeof written> & { readonly name: string }>();
+
+  /** @param isRolled whether the day that starts at a time, ms, has rollups */
+  constructor(private readonly isRolled: (dayMs: number) => boolean = () => true) {}
+
+  async select(...[matchers, range, grains]: Parameters<SampleStore['select']>) {
+    this.reads.push(grains === undefined ? range : { ...range, ...grains });
+    if (grains === undefined) return this.memory.select(matchers, range);
+    const ranges = daysOf(range).filter(({ fromMs }) => this.isRolled(dayOf(fromMs)));
+    const { series, warnings } = await this.memory.select(matchers, { fromMs: -Infinity, toMs: Infinity });
+    const rolled = await Promise.all(
+      series.map(async (each) => {
+        return this.rolledUp(each, grains.grainMs, columnsFor(grains));
+      }),
+    );
+    const object: RolledObject = {
+      ...{ asked: { source: undefined as never, ranges }, place: '', bytes: 0 },
+      grains: rolled.flatMap((own, i) => (own === undefined ? [] : [[i, own] as const])),
+    };
+    const { series: points, unproven } = pointsOf([object], grains, series.length);
+    const isPoint = (ms: number) =>
+      ranges.some(({ fromMs, toMs }) => ms >= fromMs && ms < toMs) && !unproven.has(dayOf(ms));
+    return {
+      warnings,
+      series: series.map((each, i) => {
+        this.points += points[i]!.timestamps.length;
+        const own = (_: number, at: number) => {
+          const ms = each.timestamps[at]!;
+          return ms >= range.fromMs && ms < range.toMs && !isPoint(ms);
+        };
+        const bits = new BigUint64Array(each.values.buffer, each.values.byteOffset, each.values.length);
+        const samples: SampleColumns = {
+          labels: each.labels,
+          timestamps: each.timestamps.filter(own),
+          values: new Float64Array(bits.filter((_, at) => own(0, at)).buffer),
+        };
+        return withPoints(samples, points[i]!, grains.use);
+      }),
+    };
+  }
+
+  /** Reads columns of the object of a series, which is written once. */
+  private async rolledUp(
+    samples: SampleColumns,
+    grainMs: number,
+    columns: ReturnType<typeof columnsFor>,
+  ): Promise<ReadGrains | undefined> {
+    const { labels, timestamps } = samples;
+    if (timestamps.length === 0) return undefined;
+    const layout = layoutOf([labels]);
+    const key = `${layout.id} ${grainMs} ${timestamps.length}`;
+    const object = this.objects.get(key) ?? {
+      ...written(samples, layout, grainMs),
+      name: `rolled store ${objects++}`,
+    };
+    this.objects.set(key, object);
+    const wanted = new Map([[labelsKey(labels), 0]]);
+    const layouts = new Map([[layout.id, layout]]);
+    return (await readRollup(object, object.listed, layouts, wanted, columns)).get(0);
+  }
+}
+
+let objects = 0;
+
+function written({ timestamps, values }: SampleColumns, layout: Layout, grainMs: number) {
+  const series = rollUp({ timestamps, columns: [{ values }] } as never, grainMs);
+  if (series === undefined) throw new Error('a sum that cannot be stored');
+  const writer = new RollupWriter(grainMs);
+  writer.addGroup('g', { layout, series, days: Buffer.alloc(8), deletions: '' });
+  const { bytes, listed } = writer.finish();
+  return {
+    listed: listed[0]!,
+    slice: async ({ offset, length }: ByteRange) => bytes.subarray(offset, offset + length),
+  };
+}
+
+function dayOf(ms: number): number {
+  return Math.floor(ms / DAY_MS) * DAY_MS;
+}
+
+function daysOf({ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number }) {
+  const days = [];
+  for (let ms = fromMs; ms < toMs; ms = dayOf(ms) + DAY_MS)
+    days.push({ fromMs: ms, toMs: Math.min(toMs, dayOf(ms) + DAY_MS) });
+  return days;
+}
