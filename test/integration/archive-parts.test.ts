@@ -11,6 +11,7 @@ import { keepOpenDays } from '../../shared/flush/keep-open-days';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { metricOf, sourceOf } from '../../shared/model/labels';
 import { dayOf, dayStartMs, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
+import { mapLimited } from '../../shared/platform/concurrency';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
 import { readSeries } from '../../shared/query/read';
 import { rowRecords } from '../../shared/stream/row-records';
@@ -20,9 +21,11 @@ import { startTiers, type Tiers } from '../support/tiers';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-const HOSTS = Array.from({ length: 40 }, (_, i) => `h${i}`);
+const HOSTS = Array.from({ length: 20 }, (_, i) => `h${i}`);
 /** Size of a part: small, so that a day of these hosts has several parts. */
-const PART_BYTES = 6_000;
+const PART_BYTES = 3_000;
+/** Reads at the same time. */
+const READERS = 8;
 
 describe('a day that is archived in parts', () => {
   let tiers: Tiers;
@@ -149,7 +152,7 @@ describe('a day that is archived in parts', () => {
       },
       /** Compares what is read with what was posted. */
       async expectWhole() {
-        for (const [host, values] of posted) {
+        await mapLimited([...posted], READERS, async ([host, values]) => {
           const source = sourceOf.host(host);
           const known = await tiers.newCatalogue().source(id, sourceIdOf(id, source));
           const range = { fromMs: dayStartMs(day), toMs: dayStartMs(day) + DAY };
@@ -159,7 +162,7 @@ describe('a day that is archived in parts', () => {
           expect([...block.timestamps]).toEqual(sorted.map(([ms]) => ms));
           expect([...block.columns[0]!.values]).toEqual(sorted.map(([, value]) => value));
           expect([...block.columns[1]!.values]).toEqual(sorted.map(([, value]) => -value));
-        }
+        });
       },
     };
   }
@@ -210,7 +213,7 @@ describe('a day that is archived in parts', () => {
     // Post more samples, for groups before and after the point that the archiver reached.
     await day.post(HOSTS, minutes(95, 97));
     let slices = 1;
-    while (!(await day.archive(7))) slices++;
+    while (!(await day.archive(3))) slices++;
     expect(slices).toBeGreaterThan(2);
     const keys = (await day.parts()).map(({ key }) => key);
     expect(keys).toEqual(expect.arrayContaining(kept));
