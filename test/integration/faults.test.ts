@@ -347,8 +347,8 @@ describe('under faults between functions, stores and the stream, no sample is lo
         return isChange && random.chance(0.1) ? { kind: 'lose-reply' } : undefined;
       },
     });
-    for (let from = 0; throttled.hits <= 20; from += 12)
-      await meanwhile(postRounds(hostId, from, from + 12), async () => {
+    for (let from = 0; throttled.hits <= 20; from += 6)
+      await meanwhile(postRounds(hostId, from, from + 6), async () => {
         await functions.invoke('flusher', { drain: true }).catch(() => {});
         await functions.invoke('archiver', ALL).catch(() => {});
       });
