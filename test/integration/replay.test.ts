@@ -146,6 +146,39 @@ describe('wiped or full memory', () => {
     await expectAll(host, names, rounds);
   });
 
+  test('small sources of a pool are replayed too', async () => {
+    const sensors = Array.from({ length: 10 }, (_, i) => `pooled${i}`);
+    const time = Math.floor(Date.now() / 1000);
+    const lines = sensors.map((sensor, i) => `probe,sensor=${sensor} value=${i} ${time}`).join('\n');
+    const type = { 'content-type': 'text/plain' };
+    const written = await client.request('POST', '/api/v2/write?precision=s', lines, type);
+    expect(written.status).toBe(204);
+    const allRead = () =>
+      until(
+        'a value of each sensor',
+        () =>
+          Promise.all(
+            sensors.map(async (sensor) => {
+              const path = `/api/v1/series/metrics?name=probe_value&label=sensor=${sensor}&from=${time}&to=${time}`;
+              const response = await client.request('GET', path);
+              return response.ok
+                ? ((await response.json()) as { metrics: unknown }).metrics
+                : response.status;
+            }),
+          ),
+        (seen) => JSON.stringify(seen) === JSON.stringify(sensors.map((_, value) => [{ time, value }])),
+      );
+    await allRead();
+    await stores.redis.flushall();
+    await until(
+      'the loss',
+      () => ops<RecoveryStatus>(stack.url, 'replay', '--status'),
+      ({ loss }) => loss?.isOpen === true,
+    );
+    await recovered();
+    await allRead();
+  });
+
   test('full memory evicts nothing: the stream keeps posted samples until a drain makes room', async () => {
     const host = await client.createHost('full');
     const names = namesOf('full');
