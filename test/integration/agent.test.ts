@@ -34,7 +34,7 @@ describe('an agent', () => {
   let relay: Relay;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ hasFreedoms: 'if seeded', settings, dataDir });
+    stack = await startLocalStack({ hasFreedoms: true, settings, dataDir });
     relay = await Relay.start(stack.url);
   });
 
@@ -64,7 +64,7 @@ describe('an agent', () => {
       onStop: 'poweroff',
     });
     const read = async <T>(path: string) =>
-      new Client(stack.url, stack.apiKey).json<T>('GET', `/api/v0/${path}`);
+      new Client(stack.url, stack.apiKey, true).json<T>('GET', `/api/v0/${path}`);
     const host = async () => (await read<{ host: Record<string, unknown> }>(`hosts/${agent.hostId}`)).host;
 
     await agent.start();
@@ -95,7 +95,7 @@ describe('an agent', () => {
     // The server restarts. The agent only sees failed requests.
     await stack.stop();
     for (let n = 9; n < 11; n++) await agent.minute(sample(n));
-    stack = await startLocalStack({ hasFreedoms: 'if seeded', settings, dataDir });
+    stack = await startLocalStack({ hasFreedoms: true, settings, dataDir });
     await relay.cut();
     await relay.connect(stack.url);
     await agent.minute(sample(11));

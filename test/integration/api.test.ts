@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { Client } from '../support/client';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
+import { patientFetch } from '../support/patient-fetch';
 import { until } from '../support/until';
 
 describe('the HTTP API', () => {
@@ -10,8 +11,8 @@ describe('the HTTP API', () => {
   const now = Math.floor(Date.now() / 60_000) * 60;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ hasFreedoms: 'if seeded', settings: SHARED_SETTINGS.shop });
-    client = new Client(stack.url, stack.apiKey);
+    stack = await startLocalStack({ hasFreedoms: true, settings: SHARED_SETTINGS.shop });
+    client = new Client(stack.url, stack.apiKey, true);
     await client.json('POST', '/api/v0/services', { name: 'blog', memo: '' });
     host = await client.createHost('web1');
   });
@@ -124,7 +125,7 @@ describe('the HTTP API', () => {
 
   test('accepts gzip, and refuses what expands beyond 4 MB', async () => {
     const send = (body: Buffer) =>
-      fetch(`${stack.url}/api/v0/tsdb`, {
+      patientFetch(`${stack.url}/api/v0/tsdb`, {
         method: 'POST',
         headers: {
           'x-api-key': stack.apiKey,
@@ -148,7 +149,10 @@ describe('the HTTP API', () => {
       ['GET', `/api/v0/hosts/${host}/metrics?name=a&from=0&to=1`],
       ['GET', '/api/v0/hosts'],
     ] as const) {
-      const response = await fetch(stack.url + path, { method, headers: headers as Record<string, string> });
+      const response = await patientFetch(stack.url + path, {
+        method,
+        headers: headers as Record<string, string>,
+      });
       expect(response.status).toBe(401);
       expect(await response.json()).toEqual({ error: { message: expect.any(String) } });
     }
@@ -218,13 +222,13 @@ describe('the HTTP API', () => {
   });
 
   test.each(['/health', '/ping', '/'])('%s needs no key', async (path) => {
-    expect((await fetch(stack.url + path)).ok).toBe(true);
+    expect((await patientFetch(stack.url + path)).ok).toBe(true);
   });
 
   test('/health tells nothing of the stage, and /ping is 204 as at InfluxDB', async () => {
-    const health = await fetch(`${stack.url}/health`);
+    const health = await patientFetch(`${stack.url}/health`);
     expect([health.status, await health.json()]).toMatchObject([200, { status: 'pass' }]);
-    const ping = await fetch(`${stack.url}/ping`);
+    const ping = await patientFetch(`${stack.url}/ping`);
     expect([ping.status, await ping.text()]).toEqual([204, '']);
     expect(ping.headers.get('x-influxdb-version')).toMatch(/^1\./);
   });
@@ -255,7 +259,7 @@ describe('the HTTP API', () => {
     },
   ])('takes the key as $name on reads and writes', async ({ headers }) => {
     const send = (method: string, path: string, body?: string) =>
-      fetch(stack.url + path, { method, body, headers: headers() });
+      patientFetch(stack.url + path, { method, body, headers: headers() });
     const statuses = await Promise.all([
       send('GET', '/api/v0/org'),
       send('GET', '/api/v1/status'),
@@ -267,7 +271,7 @@ describe('the HTTP API', () => {
 
   test("serves Telegraf's outputs.influxdb: it creates its database, then writes, with a password", async () => {
     const authorization = `Basic ${Buffer.from(`telegraf:${stack.apiKey}`).toString('base64')}`;
-    const created = await fetch(`${stack.url}/query`, {
+    const created = await patientFetch(`${stack.url}/query`, {
       method: 'POST',
       headers: { authorization },
       body: new URLSearchParams({ q: 'CREATE DATABASE "telegraf"' }),
@@ -276,11 +280,11 @@ describe('the HTTP API', () => {
     const write = `/write?consistency=any&db=telegraf&precision=ns&rp=`;
     const body = `v1,host=web8 value=1 ${now}000000000\n`;
     expect(
-      (await fetch(stack.url + write, { method: 'POST', headers: { authorization }, body })).status,
+      (await patientFetch(stack.url + write, { method: 'POST', headers: { authorization }, body })).status,
     ).toBe(204);
     const inAddress = `${stack.url}${write}&u=telegraf&p=${encodeURIComponent(stack.apiKey)}`;
-    expect((await fetch(inAddress, { method: 'POST', body })).status).toBe(204);
-    const other = await fetch(`${stack.url}/query?q=SHOW%20DATABASES`, { headers: { authorization } });
+    expect((await patientFetch(inAddress, { method: 'POST', body })).status).toBe(204);
+    const other = await patientFetch(`${stack.url}/query?q=SHOW%20DATABASES`, { headers: { authorization } });
     expect([other.status, await other.json()]).toEqual([
       400,
       { error: expect.stringContaining('CREATE DATABASE') },
@@ -564,7 +568,7 @@ describe('the HTTP API', () => {
     const series = `label=${encodeURIComponent('host=web9')}`;
 
     test('stores what Telegraf sends as it was sent, gzip and token included, and gives it back by its labels', async () => {
-      const response = await fetch(new URL('/api/v2/write?org=o&bucket=b&precision=ms', stack.url), {
+      const response = await patientFetch(new URL('/api/v2/write?org=o&bucket=b&precision=ms', stack.url), {
         method: 'POST',
         headers: {
           authorization: `Token ${stack.apiKey}`,
@@ -612,7 +616,11 @@ describe('the HTTP API', () => {
       { name: 'a key that is none', path: '/write', key: 'x', status: 401 },
     ])('$name is $status', async ({ path, key, status }) => {
       const headers = { authorization: `Token ${key ?? stack.apiKey}` };
-      const response = await fetch(new URL(path, stack.url), { method: 'POST', headers, body: 'a b=1' });
+      const response = await patientFetch(new URL(path, stack.url), {
+        method: 'POST',
+        headers,
+        body: 'a b=1',
+      });
       expect(response.status).toBe(status);
     });
 

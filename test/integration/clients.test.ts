@@ -3,6 +3,7 @@ import { snappyCompress } from 'hysnappy';
 import protobuf from 'protobufjs';
 import { uncompressBlock } from '../../shared/protocol/prometheus/snappy';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { patientFetch } from '../support/patient-fetch';
 import { until } from '../support/until';
 import { encodeV1, encodeV2 } from '../unit/protocol/prometheus/messages';
 
@@ -23,7 +24,7 @@ describe('clients of other projects', () => {
 
   beforeAll(async () => {
     stack = await startLocalStack({
-      hasFreedoms: 'if seeded',
+      hasFreedoms: true,
       settings: { postEndpoint: 'url', postConcurrency: '100' },
     });
     const samples = Array.from({ length: 20 }, (_, i) => ({
@@ -49,7 +50,7 @@ describe('clients of other projects', () => {
   });
 
   const ask = (path: string, init: RequestInit = {}) =>
-    fetch(new URL(path, stack.url), {
+    patientFetch(new URL(path, stack.url), {
       redirect: 'manual',
       ...init,
       headers: { 'x-api-key': stack.apiKey, ...init.headers },
@@ -102,7 +103,7 @@ describe('clients of other projects', () => {
     );
 
     test.each(['/prometheus', '/prometheus/'])('%s leads to the page', async (path) => {
-      const answer = await fetch(new URL(path, stack.url));
+      const answer = await patientFetch(new URL(path, stack.url));
       expect([answer.status, new URL(answer.url).pathname]).toEqual([200, '/']);
     });
 
@@ -110,7 +111,7 @@ describe('clients of other projects', () => {
       { path: '/-/healthy', text: 'Prometheus Server is Healthy.\n' },
       { path: '/-/ready', text: 'Prometheus Server is Ready.\n' },
     ])('$path needs no key', async ({ path, text }) => {
-      const answer = await fetch(new URL(`/prometheus${path}`, stack.url));
+      const answer = await patientFetch(new URL(`/prometheus${path}`, stack.url));
       expect([answer.status, await answer.text()]).toEqual([200, text]);
     });
 
@@ -128,7 +129,7 @@ describe('clients of other projects', () => {
 
     test('there are no flags, by which Grafana would take the server for Thanos', async () => {
       const headers = { authorization: `Bearer ${stack.apiKey}` };
-      const answer = await fetch(new URL('/prometheus/api/v1/status/flags', stack.url), { headers });
+      const answer = await patientFetch(new URL('/prometheus/api/v1/status/flags', stack.url), { headers });
       expect([answer.status, await answer.json()]).toEqual([
         404,
         { status: 'error', errorType: 'not_found', error: expect.stringContaining('there is nothing at') },
@@ -322,7 +323,7 @@ describe('clients of other projects', () => {
     test('pages of any origin may read with a key, and do nothing else', async () => {
       const origin = { origin: 'https://grafana.example' };
       const preflight = (path: string) =>
-        fetch(new URL(path, stack.url), {
+        patientFetch(new URL(path, stack.url), {
           method: 'OPTIONS',
           headers: { ...origin, 'access-control-request-method': 'POST' },
         });
@@ -494,7 +495,7 @@ describe('clients of other projects', () => {
 
   describe('at the URL of the post function', () => {
     const atUrl = (path: string, body: Uint8Array | string, headers: Record<string, string> = {}) =>
-      fetch(new URL(path, stack.postUrl), {
+      patientFetch(new URL(path, stack.postUrl), {
         method: 'POST',
         body,
         headers: { 'x-api-key': stack.apiKey, ...headers },
@@ -551,7 +552,7 @@ describe('clients of other projects', () => {
 
     test('a post without a valid key is refused, and a read is answered by the API', async () => {
       expect((await atUrl('/write', 'a b=1', { 'x-api-key': 'ht_wrong' })).status).toBe(401);
-      const read = await fetch(new URL('/prometheus/api/v1/query?query=1%2B1', stack.postUrl), {
+      const read = await patientFetch(new URL('/prometheus/api/v1/query?query=1%2B1', stack.postUrl), {
         headers: { 'x-api-key': stack.apiKey },
       });
       expect([read.redirected, ((await read.json()) as { status: string }).status]).toEqual([

@@ -21,7 +21,7 @@ import { metricText, watchedMetrics } from '../support/watched-metrics';
 let stack: LocalStack;
 
 beforeAll(async () => {
-  stack = await startLocalStack({ hasFreedoms: 'if seeded', settings: { window: '20s', flushDelay: '1s' } });
+  stack = await startLocalStack({ hasFreedoms: true, settings: { window: '20s', flushDelay: '1s' } });
 });
 
 afterAll(() => stack?.stop());
@@ -56,7 +56,7 @@ function emitted(): Set<string> {
 type EmbeddedMetrics = { Namespace: string; Dimensions: string[][]; Metrics: { Name: string }[] }[];
 
 test("the smoke test reads its sample from memory and from the warm tier, and leaves nothing in a user's lists", async () => {
-  const client = new Client(stack.url, stack.apiKey);
+  const client = new Client(stack.url, stack.apiKey, true);
   const lists = () =>
     Promise.all(
       ['/api/v0/hosts', '/api/v0/services', '/prometheus/api/v1/label/__name__/values'].map(async (path) => {
@@ -139,7 +139,7 @@ test('a new instance of the canary revokes the API key of the one before', async
 });
 
 test('the running code emits every metric of ours that an alarm or graph watches', async () => {
-  const client = new Client(stack.url, stack.apiKey);
+  const client = new Client(stack.url, stack.apiKey, true);
   const hostId = await client.createHost('metered');
   const time = Math.floor(Date.now() / 1000);
   await client.post([{ hostId, name: 'loadavg5', time, value: 1 }]);
@@ -172,7 +172,7 @@ test('the running code emits every metric of ours that an alarm or graph watches
 });
 
 test('each function on a sample’s way counts the units that AWS bills', async () => {
-  const client = new Client(stack.url, stack.apiKey);
+  const client = new Client(stack.url, stack.apiKey, true);
   const hostId = await client.createHost('billed');
   const time = Math.floor(Date.now() / 1000) - 3600;
   await client.post([{ hostId, name: 'loadavg5', time, value: 1 }]);

@@ -12,6 +12,7 @@ import { localAws } from '../../scripts/local/provision';
 import { endKilledRun, evaluateAt, retryNow } from '../support/evaluator';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { OpenApiChecker } from '../support/openapi-checker';
+import { patientFetch } from '../support/patient-fetch';
 import { until } from '../support/until';
 
 const MAIL_TOPIC = 'arn:aws:sns:us-east-1:000000000000:mails';
@@ -51,7 +52,7 @@ describe('monitors and checks', () => {
       settings: { ...SHARED_SETTINGS.shop, mailTopic: MAIL_TOPIC },
     });
     checker = new OpenApiChecker(
-      (await (await fetch(new URL('/openapi.json', stack.url))).json()) as Record<string, unknown>,
+      (await (await patientFetch(new URL('/openapi.json', stack.url))).json()) as Record<string, unknown>,
     );
   });
 
@@ -63,7 +64,7 @@ describe('monitors and checks', () => {
 
   // biome-ignore lint/suspicious/noExplicitAny: answers are checked by the OpenAPI document
   const call = async (method: string, path: string, body?: unknown, status = 200): Promise<any> => {
-    const response = await fetch(new URL(path, stack.url), {
+    const response = await patientFetch(new URL(path, stack.url), {
       method,
       headers: {
         'x-api-key': stack.apiKey,
@@ -94,7 +95,7 @@ describe('monitors and checks', () => {
       'the sample can be read',
       async () => {
         const range = `from=${atMs / 1000}&to=${atMs / 1000}`;
-        const response = await fetch(
+        const response = await patientFetch(
           new URL(`/api/v0/hosts/${hostId}/metrics?name=loadavg5&${range}`, stack.url),
           {
             headers: { 'x-api-key': stack.apiKey },
@@ -126,7 +127,7 @@ describe('monitors and checks', () => {
     });
     const [standard] = (await call('GET', '/api/v0/notification-groups')).notificationGroups;
     const { id: __, type: ___, ...spec } = standard;
-    await fetch(new URL(`/api/v0/notification-groups/${standard.id}`, stack.url), {
+    await patientFetch(new URL(`/api/v0/notification-groups/${standard.id}`, stack.url), {
       method: 'PUT',
       headers: { 'x-api-key': stack.apiKey, 'content-type': 'application/json' },
       body: JSON.stringify({ ...spec, childChannelIds: [channel.id] }),
@@ -351,7 +352,9 @@ describe('monitors and checks', () => {
       'the response time can be read',
       async () => {
         const path = `/api/v0/services/shop/metrics?name=${name}&${range}`;
-        const response = await fetch(new URL(path, stack.url), { headers: { 'x-api-key': stack.apiKey } });
+        const response = await patientFetch(new URL(path, stack.url), {
+          headers: { 'x-api-key': stack.apiKey },
+        });
         return response.status === 200
           ? ((await response.json()) as { metrics: { value: number }[] }).metrics
           : [];

@@ -6,6 +6,7 @@ import { type ImportOptions, importFile } from '../../scripts/ops/import';
 import { Functions } from '../../scripts/ops/invoke';
 import { Client } from '../support/client';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
+import { patientFetch } from '../support/patient-fetch';
 import { temporaryDir } from '../support/temporary-dir';
 import { until } from '../support/until';
 
@@ -20,8 +21,8 @@ describe('ops import', () => {
   let host: string;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ hasFreedoms: 'if seeded', settings: SHARED_SETTINGS.oldSamples });
-    client = new Client(stack.url, stack.apiKey);
+    stack = await startLocalStack({ hasFreedoms: true, settings: SHARED_SETTINGS.oldSamples });
+    client = new Client(stack.url, stack.apiKey, true);
     functions = new Functions(stack.url);
     folder = temporaryDir();
     host = await client.createHost('imported');
@@ -106,7 +107,7 @@ describe('ops import', () => {
       ({ length }) => length > 0,
     );
     expect(await read('old', now - 31 * DAY, now - 29 * DAY)).toEqual([]);
-    const response = await fetch(
+    const response = await patientFetch(
       new URL('/2015-03-31/functions/heterotsdb-local-importer/invocations', stack.url),
       {
         method: 'POST',

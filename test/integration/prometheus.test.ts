@@ -3,6 +3,7 @@ import { equals } from '../../shared/model/matcher';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
 import { exportBySdk } from '../support/otel-sdk';
+import { patientFetch } from '../support/patient-fetch';
 import { receiverCases, withStaleMarkers } from '../support/remote-write-cases';
 import { readBits } from '../support/stack-samples';
 import { Stores } from '../support/stores';
@@ -20,7 +21,7 @@ describe('remote write and OTLP', () => {
   const nowMs = Math.floor(Date.now() / 1000) * 1000 - 5_000;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ hasFreedoms: 'if seeded' });
+    stack = await startLocalStack({ hasFreedoms: true });
   });
 
   afterAll(async () => {
@@ -28,7 +29,7 @@ describe('remote write and OTLP', () => {
   });
 
   const send = (path: string, body: Uint8Array, headers: Record<string, string>) =>
-    fetch(new URL(path, stack.url), {
+    patientFetch(new URL(path, stack.url), {
       method: 'POST',
       headers: { 'x-api-key': stack.apiKey, ...headers },
       body,
@@ -59,7 +60,7 @@ describe('remote write and OTLP', () => {
       name,
       async () => {
         const url = new URL(`/api/v1/series/metrics?${query}`, stack.url);
-        const answer = await fetch(url, { headers: { 'x-api-key': stack.apiKey } });
+        const answer = await patientFetch(url, { headers: { 'x-api-key': stack.apiKey } });
         const body = (await answer.json()) as { metrics?: { time: number; value: number | null }[] };
         return (body.metrics ?? []).map(({ time, value }) => [time * 1000, value]);
       },

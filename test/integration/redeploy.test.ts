@@ -48,7 +48,7 @@ describe('functions deployed while the stack runs', () => {
   let functions: Functions;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ hasFreedoms: 'if seeded', settings: SETTINGS });
+    stack = await startLocalStack({ settings: SETTINGS });
     functions = new Functions(stack.url);
   });
 

@@ -5,6 +5,7 @@ import type { BackfillAnswer } from '../../scripts/ops/rules/backfill';
 import type { BacktestAnswer } from '../../scripts/ops/rules/backtest';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { ops, runOps } from '../support/ops';
+import { patientFetch } from '../support/patient-fetch';
 import { temporaryDir } from '../support/temporary-dir';
 import { until } from '../support/until';
 import { encodeV1 } from '../unit/protocol/prometheus/messages';
@@ -36,14 +37,14 @@ describe('rules over history', () => {
 
   beforeAll(async () => {
     writeFileSync(file, RULES);
-    stack = await startLocalStack({ hasFreedoms: 'if seeded', settings: SHARED_SETTINGS.oldSamples });
+    stack = await startLocalStack({ hasFreedoms: true, settings: SHARED_SETTINGS.oldSamples });
     const labels = [
       ['__name__', 'past'],
       ['instance', 'a:1'],
       ['job', 'web'],
     ] as [string, string][];
     const samples = values.map((value, i) => ({ timestamp: at(i), value }));
-    const response = await fetch(new URL('/prometheus/api/v1/write', stack.url), {
+    const response = await patientFetch(new URL('/prometheus/api/v1/write', stack.url), {
       method: 'POST',
       headers: {
         'x-api-key': stack.apiKey,
@@ -69,7 +70,7 @@ describe('rules over history', () => {
 
   const query = async (expr: string, minute: number): Promise<string | undefined> => {
     const path = `/prometheus/api/v1/query?query=${encodeURIComponent(expr)}&time=${at(minute) / 1000}`;
-    const response = await fetch(new URL(path, stack.url), { headers: { 'x-api-key': stack.apiKey } });
+    const response = await patientFetch(new URL(path, stack.url), { headers: { 'x-api-key': stack.apiKey } });
     const { data } = (await response.json()) as { data: { result: { value: [number, string] }[] } };
     return data.result[0]?.value[1];
   };

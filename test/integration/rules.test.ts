@@ -21,6 +21,7 @@ import { UsageTable } from '../../shared/tenancy/usage-table';
 import { endKilledRun, evaluateAt } from '../support/evaluator';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { OpenApiChecker } from '../support/openapi-checker';
+import { patientFetch } from '../support/patient-fetch';
 import { until } from '../support/until';
 import { encodeV1 } from '../unit/protocol/prometheus/messages';
 
@@ -99,7 +100,7 @@ describe('rules', () => {
       settings: { maxRulesPerGroup: '4', maxRuleGroups: '3', alertTopics: TOPIC },
     });
     checker = new OpenApiChecker(
-      (await (await fetch(new URL('/openapi.json', stack.url))).json()) as Record<string, unknown>,
+      (await (await patientFetch(new URL('/openapi.json', stack.url))).json()) as Record<string, unknown>,
     );
   });
 
@@ -111,7 +112,7 @@ describe('rules', () => {
 
   const request = async (method: string, path: string, body?: string) => {
     const headers = { authorization: `Bearer ${stack.apiKey}`, 'x-scope-orgid': 'ignored' };
-    const response = await fetch(new URL(path, stack.url), { method, headers, body: body ?? null });
+    const response = await patientFetch(new URL(path, stack.url), { method, headers, body: body ?? null });
     const { status } = response;
     const [type, text] = [response.headers.get('content-type'), await response.text()];
     const [, silence] = /^(\/alertmanager\/api\/v2\/silence\/).+/.exec(path) ?? [];
@@ -140,7 +141,7 @@ describe('rules', () => {
       ] as [string, string][],
       samples: [{ timestamp: atMs, value }],
     }));
-    const response = await fetch(new URL('/prometheus/api/v1/write', stack.url), {
+    const response = await patientFetch(new URL('/prometheus/api/v1/write', stack.url), {
       method: 'POST',
       headers: {
         authorization: `Bearer ${stack.apiKey}`,
@@ -158,7 +159,7 @@ describe('rules', () => {
   };
 
   const invoke = async (name: string, event: unknown): Promise<unknown> => {
-    const response = await fetch(
+    const response = await patientFetch(
       new URL(`/2015-03-31/functions/heterotsdb-local-${name}/invocations`, stack.url),
       { method: 'POST', headers: stack.operatorHeaders, body: JSON.stringify(event) },
     );

@@ -46,7 +46,7 @@ describe('the stream', () => {
 
   beforeAll(async () => {
     stack = await startLocalStack({ hasFreedoms: 'if seeded', settings: SHARED_SETTINGS.unlimited });
-    client = new Client(stack.url, stack.apiKey);
+    client = new Client(stack.url, stack.apiKey, true);
     stores = new Stores(stack);
     functions = new Functions(stack.url);
     kinesis = new KinesisClient({

@@ -1,4 +1,4 @@
-import { until } from './until';
+import { patientFetch } from './patient-fetch';
 
 /** A client of the HTTP API with plain fetch, like a dashboard's. */
 export class Client {
@@ -23,15 +23,11 @@ export class Client {
     body?: unknown,
     headers: Record<string, string> = {},
   ): Promise<Response> {
-    const send = () =>
-      fetch(new URL(path, this.url), {
-        method,
-        headers: { ...this.headers, ...headers },
-        body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
-      });
-    return this.isPatient
-      ? until(`${method} ${path.slice(0, 200)} is answered`, send, ({ status }) => status !== 503)
-      : send();
+    return (this.isPatient ? patientFetch : fetch)(new URL(path, this.url), {
+      method,
+      headers: { ...this.headers, ...headers },
+      body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
+    });
   }
 
   /** @throws when the answer is not 2xx */

@@ -1,0 +1,13 @@
+import { until } from './until';
+
+/**
+ * Like `fetch`, but sends a request again that is answered with 503, as agents do. A stack that uses the freedoms
+ * of AWS gives such answers.
+ */
+export function patientFetch(url: URL | string, init?: RequestInit): Promise<Response> {
+  return until(
+    `${init?.method ?? 'GET'} ${String(url).slice(0, 200)} is answered`,
+    () => fetch(url, init),
+    ({ status }) => status !== 503,
+  );
+}
