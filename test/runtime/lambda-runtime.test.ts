@@ -155,6 +155,12 @@ describe('each bundle under the runtime interface client of AWS', () => {
     { name: 'evaluator', source: 'EventBridge', events: () => scheduled('evaluator'), answers: isDone },
     { name: 'canary', source: 'EventBridge', events: () => [{}], answers: isDone },
     {
+      name: 'prober',
+      source: 'direct',
+      events: () => [{ requests: [{ url: new URL('/health', stack.url).href, method: 'GET', headers: [] }] }],
+      answers: isPayload([{ status: 200 }]),
+    },
+    {
       name: 'operator',
       source: 'direct',
       events: () => [...scheduled('operator'), { command: 'tenants list' }],
