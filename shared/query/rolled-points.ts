@@ -176,40 +176,55 @@ function restResets(columns: Columns, grain: number, isSplit: boolean): number {
 
 /** Points that are being collected. */
 class PointList {
-  private readonly timestamps: number[] = [];
-  private readonly values: number[] = [];
-  private readonly counts: number[] = [];
-  private readonly resets: number[] = [];
+  private points = emptyPoints(256);
+  private length = 0;
   private isAscending = true;
 
   add(ms: number, value: number, count: number, resets: number): void {
-    const { timestamps } = this;
-    if (timestamps.length > 0 && timestamps[timestamps.length - 1]! >= ms) this.isAscending = false;
-    timestamps.push(ms);
-    this.values.push(value);
-    this.counts.push(count);
-    this.resets.push(resets);
+    if (this.length === this.points.timestamps.length) this.grow();
+    const { points, length } = this;
+    if (length > 0 && points.timestamps[length - 1]! >= ms) this.isAscending = false;
+    points.timestamps[length] = ms;
+    points.values[length] = value;
+    points.counts[length] = count;
+    points.resets[length] = resets;
+    this.length++;
   }
 
   /** A series that changed its group has grains in two of them, in any order. */
   finish(): Points {
-    const { timestamps, values, counts, resets } = this;
-    if (this.isAscending)
-      return {
-        timestamps: Float64Array.from(timestamps),
-        values: Float64Array.from(values),
-        counts: Float64Array.from(counts),
-        resets: Float64Array.from(resets),
-      };
-    const order = timestamps.map((_, i) => i).sort((a, b) => timestamps[a]! - timestamps[b]!);
-    const sorted = (column: readonly number[]) => Float64Array.from(order, (i) => column[i]!);
-    return {
-      timestamps: sorted(timestamps),
-      values: sorted(values),
-      counts: sorted(counts),
-      resets: sorted(resets),
-    };
+    const { length } = this;
+    const { timestamps } = this.points;
+    if (this.isAscending) return mapPoints(this.points, (column) => column.slice(0, length));
+    const order = Array.from({ length }, (_, i) => i).sort((a, b) => timestamps[a]! - timestamps[b]!);
+    return mapPoints(this.points, (column) => Float64Array.from(order, (i) => column[i]!));
   }
+
+  private grow(): void {
+    const larger = emptyPoints(2 * this.length);
+    for (const name of POINT_COLUMNS) larger[name].set(this.points[name]);
+    this.points = larger;
+  }
+}
+
+const POINT_COLUMNS = ['timestamps', 'values', 'counts', 'resets'] as const;
+
+function emptyPoints(length: number): Points {
+  return {
+    timestamps: new Float64Array(length),
+    values: new Float64Array(length),
+    counts: new Float64Array(length),
+    resets: new Float64Array(length),
+  };
+}
+
+function mapPoints(points: Points, map: (column: Float64Array) => Float64Array): Points {
+  return {
+    timestamps: map(points.timestamps),
+    values: map(points.values),
+    counts: map(points.counts),
+    resets: map(points.resets),
+  };
 }
 
 /**
@@ -237,19 +252,13 @@ export function withPoints(samples: SampleColumns, points: Points, use: RollupUs
  */
 function mergeInTime(a: Points, b: Points): Points {
   const length = a.timestamps.length + b.timestamps.length;
-  const merged: Points = {
-    timestamps: new Float64Array(length),
-    values: new Float64Array(length),
-    counts: new Float64Array(length),
-    resets: new Float64Array(length),
-  };
+  const merged = emptyPoints(length);
   let [from, i, j] = [a, 0, 0];
   let other = b;
   for (let at = 0; at < length; ) {
     const nextMs = other.timestamps[j] ?? Infinity;
     const end = firstFrom(from.timestamps, nextMs);
-    for (const name of ['timestamps', 'values', 'counts', 'resets'] as const)
-      merged[name].set(from[name].subarray(i, end), at);
+    for (const name of POINT_COLUMNS) merged[name].set(from[name].subarray(i, end), at);
     at += end - i;
     [from, other, i, j] = [other, from, j, end];
   }
