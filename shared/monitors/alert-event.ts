@@ -1,48 +1,8 @@
 import { type Id, idOf } from '../model/id';
-import type { AlertStatus } from './judge';
-import { isOfHosts, type Monitor, type MonitorType } from './monitor';
+import type { AlertStatus } from './alert-status';
+import type { AlertSubject, SubjectHost } from './alert-subject';
+import { isOfHosts, type Monitor } from './monitor';
 import type { AlertTransition } from './tracks';
-
-/** The types of alerts: those of monitors, and of checks that agents report. */
-export type AlertType = MonitorType | 'check';
-
-/** The subject of an alert, as notifications describe it. */
-export interface AlertSubject {
-  readonly type: AlertType;
-  readonly monitorId: string;
-  readonly monitorName: string;
-  readonly memo: string;
-  readonly hostId?: string;
-  /** The host; undefined once the registry no longer has it. */
-  readonly host?: SubjectHost;
-  readonly service?: SubjectService;
-  /** The series of a query monitor. */
-  readonly series?: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
-  readonly metricLabel?: string;
-  readonly operator?: '>' | '<';
-  readonly warning?: number;
-  readonly critical?: number;
-  readonly duration?: number;
-  /** Names of the services that the alert concerns, for matching notification groups. */
-  readonly services: readonly string[];
-}
-
-export interface SubjectHost {
-  readonly id: string;
-  readonly name: string;
-  readonly status: string;
-  readonly memo: string;
-  readonly isRetired: boolean;
-  /** Names of the host's roles, by service. */
-  readonly roles: Readonly<Record<string, readonly string[]>>;
-}
-
-export interface SubjectService {
-  readonly id: string;
-  readonly name: string;
-  readonly memo: string;
-  readonly roles: readonly string[];
-}
 
 /** A change of an alert, for its record and for channels. */
 export interface AlertEvent {

@@ -3,38 +3,8 @@ import { isGivenId } from '../model/random-id';
 import { mapLimited } from '../platform/concurrency';
 import type { Table } from '../platform/table';
 import { Documents } from '../registry/documents';
-import { type AlertEvent, type AlertType, seconds } from './alert-event';
-import type { AlertStatus } from './judge';
-
-/** An alert as the API returns it. Times are in seconds since epoch. */
-export interface AlertRecord {
-  readonly id: string;
-  readonly status: AlertStatus;
-  readonly monitorId: string;
-  readonly type: AlertType;
-  readonly hostId?: string;
-  readonly series?: AlertEvent['subject']['series'];
-  readonly value?: number;
-  readonly message?: string;
-  readonly reason?: string;
-  readonly memo?: string;
-  readonly openedAt: number;
-  readonly closedAt?: number;
-}
-
-/** An entry of an alert's log. */
-export interface AlertLog {
-  readonly id: string;
-  readonly createdAt: number;
-  readonly status: AlertStatus;
-  readonly trigger: AlertEvent['trigger'];
-  readonly monitorId: string;
-  readonly targetValue: number | null;
-  readonly statusDetail: null | {
-    readonly type: 'check';
-    readonly detail: { readonly message: string; readonly memo: string };
-  };
-}
+import { type AlertEvent, seconds } from './alert-event';
+import type { AlertLog, AlertRecord } from './alert-record';
 
 export interface Page<T> {
   readonly items: readonly T[];

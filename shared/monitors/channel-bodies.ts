@@ -1,5 +1,6 @@
 import { MAX_SUBJECT, type TopicMessage } from '../alerting/message-text';
-import { type AlertEvent, type SubjectHost, type SubjectService, seconds } from './alert-event';
+import { type AlertEvent, seconds } from './alert-event';
+import type { SubjectHost, SubjectService } from './alert-subject';
 import type { ChannelOf } from './channel';
 import { alertUrl, messageOf } from './event-text';
 

@@ -6,7 +6,8 @@ import type { Table } from '../platform/table';
 import { Documents } from '../registry/documents';
 import type { RegisteredHost } from '../registry/host-labels';
 import type { Tenant } from '../tenancy/tenants';
-import { type AlertBatch, type AlertEvent, type AlertSubject, eventOf } from './alert-event';
+import { type AlertBatch, type AlertEvent, eventOf } from './alert-event';
+import type { AlertSubject } from './alert-subject';
 import {
   type AdvancedCheck,
   advanceCheck,

@@ -1,10 +1,8 @@
 import type { SampleColumns } from '../promql/store';
+import type { AlertStatus } from './alert-status';
 
 /** Values at ascending times in ms since epoch. */
 export type Points = Pick<SampleColumns, 'timestamps' | 'values'>;
-
-export const ALERT_STATUSES = ['OK', 'WARNING', 'CRITICAL', 'UNKNOWN'] as const;
-export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
 /** Status of one subject of a monitor: a host, a service's metric or a series. */
 export interface Judgement {

@@ -4,55 +4,15 @@ import type { TimeRange } from '../model/selection';
 import { firstFrom, type SampleColumns, type SampleStore, type SelectedSamples } from '../promql/store';
 import { RefusedError } from '../registry/refused';
 import { type AlertingView, advanceTracks } from './advance-monitor';
-import type { AlertSubject } from './alert-event';
 import type { Downtime } from './downtime';
 import { holdsAt } from './downtime-times';
 import { errorText } from './evaluate-monitors';
-import type { AlertStatus } from './judge';
 import { judgeMonitor, type MonitorInputs, type MonitorMemory } from './judge-monitor';
 import type { Monitor } from './monitor';
+import type { MonitorPreview, PreviewAlert, PreviewSubject } from './monitor-preview';
 import { intervalOf } from './monitor-state';
 import { subjectOf } from './subject';
 import type { AlertTransition, Track } from './tracks';
-
-/**
- * The host or series that a line or an alert of a preview is about. Both are absent if the monitor has only
- * one subject.
- */
-export type PreviewSubject = Pick<AlertSubject, 'hostId' | 'series'>;
-
-/** An alert that would have been open. Times are ticks, in seconds since epoch. */
-export interface PreviewAlert extends PreviewSubject {
-  /** The worst status that the alert had. */
-  readonly status: Exclude<AlertStatus, 'OK'>;
-  readonly openedAt: number;
-  /** Absent if the alert would still be open at the end. */
-  readonly closedAt?: number;
-  /** Value and message of the worst status. */
-  readonly value?: number;
-  readonly message?: string;
-}
-
-/** The values that a monitor compares with its thresholds, one for each tick; null where none is judged. */
-export interface PreviewLine extends PreviewSubject {
-  readonly values: readonly (number | null)[];
-}
-
-export interface MonitorPreview {
-  /** The first tick, and the time between ticks, in seconds. */
-  readonly from: number;
-  readonly step: number;
-  readonly ticks: number;
-  /** Lines of at most {@link MAX_LINES} subjects, those with alerts first. */
-  readonly lines: readonly PreviewLine[];
-  /** Number of subjects that had a value. */
-  readonly subjects: number;
-  /** At most {@link MAX_ALERTS}, the oldest first. */
-  readonly alerts: readonly PreviewAlert[];
-  readonly alertCount: number;
-  /** Ticks in which the monitor could not be judged; absent if there were none. */
-  readonly failed?: { readonly ticks: number; readonly firstAt: number; readonly error: string };
-}
 
 export interface PreviewOptions extends Omit<MonitorInputs, 'nowMs'> {
   readonly tenantId: Id;

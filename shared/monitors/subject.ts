@@ -1,7 +1,7 @@
 import { METRIC_NAME } from '../model/labels';
 import type { RegisteredHost } from '../registry/host-labels';
 import type { Service } from '../registry/services';
-import type { AlertSubject, SubjectHost } from './alert-event';
+import type { AlertSubject, SubjectHost } from './alert-subject';
 import type { Thresholds } from './judge';
 import { judgesResponseTimes, responseThresholds } from './judge-probe';
 import { type Monitor, nameOf } from './monitor';

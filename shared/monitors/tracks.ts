@@ -1,5 +1,6 @@
 import { alertIdOf } from './alert-id';
-import type { AlertStatus, Judgement } from './judge';
+import type { AlertStatus, Trigger } from './alert-status';
+import type { Judgement } from './judge';
 
 /** The open alert of a track. */
 export interface OpenAlert {
@@ -33,9 +34,6 @@ export interface Track {
   readonly isPassedOver?: boolean;
   readonly alert?: OpenAlert;
 }
-
-export const TRIGGERS = ['monitoring', 'manual', 'monitorDelete', 'hostRetire', 'serviceDelete'] as const;
-export type Trigger = (typeof TRIGGERS)[number];
 
 /** A change of an alert. */
 export interface AlertTransition {

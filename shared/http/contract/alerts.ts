@@ -1,7 +1,6 @@
 import * as z from 'zod';
-import { ALERT_STATUSES } from '../../monitors/judge';
+import { ALERT_STATUSES, TRIGGERS } from '../../monitors/alert-status';
 import { MONITOR_TYPES } from '../../monitors/monitor';
-import { TRIGGERS } from '../../monitors/tracks';
 import { text } from '../../platform/fields';
 import type { Route } from './route';
 import { booleanParameter, integerParameter, success } from './values';

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { alertGroupSettingSpec } from '../../monitors/alert-group-setting';
+import { ALERT_STATUSES } from '../../monitors/alert-status';
 import { channelSpec } from '../../monitors/channel';
 import { downtimeSpec } from '../../monitors/downtime';
 import { givenId } from '../../monitors/fields';
-import { ALERT_STATUSES } from '../../monitors/judge';
 import { monitorSpec } from '../../monitors/monitor';
 import { notificationGroupSpec } from '../../monitors/notification-group';
 import { epochSeconds } from '../../platform/fields';

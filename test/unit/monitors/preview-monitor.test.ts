@@ -1,11 +1,8 @@
 import { Random } from '../../../scripts/faults/random';
 import type { Id } from '../../../shared/model/id';
 import type { Monitor } from '../../../shared/monitors/monitor';
-import {
-  type MonitorPreview,
-  type PreviewOptions,
-  previewMonitor,
-} from '../../../shared/monitors/preview-monitor';
+import type { MonitorPreview } from '../../../shared/monitors/monitor-preview';
+import { type PreviewOptions, previewMonitor } from '../../../shared/monitors/preview-monitor';
 import { MINUTE_MS, MonitorWorld, START_MS } from '../../support/monitor-world';
 
 const SEED = Number(process.env.PREVIEW_SEED ?? Math.floor(Math.random() * 2 ** 31));

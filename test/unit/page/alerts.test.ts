@@ -4,8 +4,8 @@ import { queryOfMonitorAlert } from '../../../functions/page/browser/alerts/moni
 import { newSilence } from '../../../functions/page/browser/alerts/new-silence';
 import { reasonOf } from '../../../functions/page/browser/alerts/reason';
 import type { Alert, AlertingRule, RuleGroup, Silence } from '../../../functions/page/browser/api/alerting';
-import type { MonitorAlert } from '../../../functions/page/browser/api/monitoring';
 import { alertsOfSeries, alertText, spansOf } from '../../../functions/page/browser/explore/alert-spans';
+import type { AlertRecord } from '../../../shared/monitors/alert-record';
 import type { Monitor } from '../../../shared/monitors/monitor';
 import { parsePromql } from '../../../shared/promql/parser';
 
@@ -157,13 +157,16 @@ describe('the graph of an alert', () => {
   test('shades when the alert was active, and has as much before it', () => {
     const firing = listed();
     expect(activeSpan(firing, NOON + 7200)).toEqual({ fromS: NOON, toS: NOON + 7200 });
-    expect(graphSpan(firing, NOON + 7200)).toEqual({ fromS: NOON - 7200, toS: NOON + 7200 });
-    expect(graphSpan(firing, NOON + 60).fromS).toBe(NOON - 1800);
+    expect(graphSpan(activeSpan(firing, NOON + 7200), NOON + 7200)).toEqual({
+      fromS: NOON - 7200,
+      toS: NOON + 7200,
+    });
+    expect(graphSpan(activeSpan(firing, NOON + 60), NOON + 60).fromS).toBe(NOON - 1800);
     const ended = listed({ state: 'resolved', resolvedAt: at(600) });
     expect(activeSpan(ended, NOON + 7200)).toEqual({ fromS: NOON, toS: NOON + 600 });
     // An alert of months shows its last weeks.
     const year = 365 * 86_400;
-    expect(graphSpan(firing, NOON + year).fromS).toBe(NOON + year - 37 * 86_400);
+    expect(graphSpan(activeSpan(firing, NOON + year), NOON + year).fromS).toBe(NOON + year - 37 * 86_400);
   });
 });
 
@@ -239,7 +242,7 @@ describe('spans of alerts in a graph', () => {
 });
 
 describe("the graph of a monitor's alert", () => {
-  const alert: MonitorAlert = {
+  const alert: AlertRecord = {
     ...{ id: '1', status: 'CRITICAL', monitorId: 'm', type: 'host', openedAt: NOON },
     hostId: 'h1',
   };

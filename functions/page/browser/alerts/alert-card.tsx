@@ -6,6 +6,7 @@ import { unitOfQuery } from '../graphs/query-unit';
 import { Breakable } from '../view/breakable';
 import { formatDuration, formatTime } from '../view/format';
 import { AlertGraph } from './alert-graph';
+import { activeSpan, queryOfAlert } from './alert-query';
 import { changedAtS, type ListedAlert } from './listed-alerts';
 import { reasonOf } from './reason';
 import { SilenceForm } from './silence-form';
@@ -32,7 +33,8 @@ export function AlertCard(props: AlertCardProps) {
   const [titleId, detailsId] = [useId(), useId()];
   const sinceS = changedAtS(alert);
   const spent = formatDuration(Math.max(0, nowS - sinceS) * 1000);
-  const unit = unitOfQuery(rule.condition?.query ?? rule.query, metadata);
+  const query = rule.condition?.query ?? rule.query;
+  const unit = unitOfQuery(query, metadata);
   return (
     <article
       class={`card alert ${alert.state}${silence === undefined ? '' : ' silenced'}`}
@@ -73,7 +75,16 @@ export function AlertCard(props: AlertCardProps) {
         {isOpen && (
           <div class="details">
             <Texts annotations={alert.annotations} />
-            <AlertGraph {...props} unit={unit} />
+            <AlertGraph
+              {...props}
+              query={queryOfAlert(listed)}
+              explored={query}
+              title={query}
+              unit={unit}
+              active={activeSpan(listed, nowS)}
+              threshold={rule.condition?.kind === 'threshold' ? rule.condition.threshold : undefined}
+              text={graphText(listed, nowS, state.utc)}
+            />
             <p class="note">
               Rule {rule.name} of the group {group.name} in {group.file}.
             </p>
@@ -85,6 +96,16 @@ export function AlertCard(props: AlertCardProps) {
       </div>
     </article>
   );
+}
+
+/** Explains what the graph of an alert shades and dashes. */
+function graphText(listed: ListedAlert, nowS: number, utc: boolean): string {
+  const { condition } = listed.rule;
+  const active = activeSpan(listed, nowS);
+  const end = listed.alert.state === 'resolved' ? ` to ${formatTime(active.toS, utc)}` : '';
+  const dashed =
+    condition?.kind === 'threshold' ? ` Dashed: ${condition.threshold}, which the rule compares with.` : '';
+  return `Shaded: active from ${formatTime(active.fromS, utc)}${end}.${dashed}`;
 }
 
 /** Shows all annotations except the summary, which is always shown. */

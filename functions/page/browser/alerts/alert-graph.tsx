@@ -1,44 +1,57 @@
 import { useMemo, useState } from 'preact/hooks';
+import type { ViewProps } from '../frame/views';
 import type { Unit } from '../graphs/graphs';
 import { QueryGraph } from '../graphs/query-graph';
-import { formatTime } from '../view/format';
 import type { Span, TimeRange } from '../view/time-range';
 import { encodeState, hiddenWith } from '../view/view-state';
-import type { AlertCardProps } from './alert-card';
-import { activeSpan, graphSpan, queryOfAlert } from './alert-query';
+import { graphSpan } from './alert-query';
 
 /** Height of the plot, in pixels. */
 const HEIGHT = 160;
 
-/**
- * A graph of the series that an alert is about, with the threshold. The time in which the alert was active is
- * shaded.
- */
-export function AlertGraph(props: AlertCardProps & { readonly unit: Unit }) {
-  const { api, state, listed, nowS, unit, returns, onAnswer } = props;
-  const { alert, rule } = listed;
-  const { condition } = rule;
+export interface AlertGraphProps extends Pick<ViewProps, 'api' | 'state' | 'returns' | 'onAnswer'> {
+  /** Selects the series of this alert only. */
+  readonly query: string;
+  /** The query that the link to Explore opens. @default `query` */
+  readonly explored?: string;
+  readonly title: string;
+  readonly unit: Unit;
+  /** The time in which the alert was active. It is shaded. */
+  readonly active: Span;
+  readonly isWarning?: boolean;
+  /** Thresholds, drawn as dashed lines. */
+  readonly warning?: number | undefined;
+  readonly threshold?: number | undefined;
+  /** Explains what is shaded and dashed. */
+  readonly text: string;
+  readonly nowS: number;
+}
+
+/** A graph of the series that an alert is about, with its thresholds. */
+export function AlertGraph(props: AlertGraphProps) {
+  const { api, state, query, explored = query, title, unit, active, warning, threshold, text } = props;
+  const { isWarning = false, nowS, returns, onAnswer } = props;
   // The span that the user selected by dragging; undefined: the default span for the alert.
   const [zoom, setZoom] = useState<Span>();
   const [hidden, setHidden] = useState<readonly string[]>([]);
-  const span = useMemo(() => zoom ?? graphSpan(listed, nowS), [zoom, alert.activeAt, alert.resolvedAt, nowS]);
-  const active = activeSpan(listed, nowS);
+  const span = useMemo(() => zoom ?? graphSpan(active, nowS), [zoom, active.fromS, active.toS, nowS]);
   const annotations = useMemo(
-    () => [{ from: active.fromS, to: active.toS, isAlert: true }],
-    [active.fromS, active.toS],
+    () => [{ from: active.fromS, to: active.toS, isAlert: true, isWarning }],
+    [active.fromS, active.toS, isWarning],
   );
-  const query = condition?.query ?? rule.query;
   const range = { fromS: Math.floor(span.fromS), toS: Math.ceil(span.toS) };
   return (
     <QueryGraph
+      key={query}
       api={api}
       sourceName="alert"
-      name={queryOfAlert(listed)}
-      title={query}
+      name={query}
+      title={title}
       unit={unit}
-      queriesAt={() => [{ query: queryOfAlert(listed) }]}
+      queriesAt={() => [{ query }]}
       annotations={annotations}
-      threshold={condition?.kind === 'threshold' ? condition.threshold : undefined}
+      warning={warning}
+      threshold={threshold}
       height={HEIGHT}
       showsTiers={false}
       isWanted
@@ -54,11 +67,10 @@ export function AlertGraph(props: AlertCardProps & { readonly unit: Unit }) {
       onAnswer={(error) => error?.kind !== 'refused' && onAnswer(error)}
       shows={() => (
         <>
-          Shaded: active from {formatTime(active.fromS, state.utc)}
-          {alert.state === 'resolved' && ` to ${formatTime(active.toS, state.utc)}`}.
-          {condition?.kind === 'threshold' &&
-            ` Dashed: ${condition.threshold}, which the rule compares with.`}{' '}
-          <a href={`#${encodeState({ ...state, view: 'explore', queries: [query], asTable: false, range })}`}>
+          {text}{' '}
+          <a
+            href={`#${encodeState({ ...state, view: 'explore', queries: [explored], asTable: false, range })}`}
+          >
             Explore this query
           </a>
         </>

@@ -52,16 +52,11 @@ export function activeSpan({ alert }: Pick<ListedAlert, 'alert'>, nowS: number):
   return { fromS, toS: Math.max(fromS, alert.state === 'resolved' ? changedAtS(alert) : nowS) };
 }
 
-/** The span of a rule's alert's graph. */
-export function graphSpan(listed: Pick<ListedAlert, 'alert'>, nowS: number): Span {
-  return graphSpanOf(activeSpan(listed, nowS), nowS);
-}
-
 /**
  * The span of an alert's graph: the time in which the alert was active, or the end of it, with some time
  * before.
  */
-export function graphSpanOf(active: Span, nowS: number): Span {
+export function graphSpan(active: Span, nowS: number): Span {
   const fromS = Math.max(active.fromS, active.toS - MOST_ACTIVE_S);
   const leadS = Math.min(MOST_LEAD_S, Math.max(LEAD_S, active.toS - fromS));
   return { fromS: fromS - leadS, toS: Math.max(active.toS, nowS) };

@@ -1,10 +1,10 @@
+import type { AlertRecord } from '../../../../shared/monitors/alert-record';
 // These imports must be first, as in main.tsx: in the bundle, the modules then come before those of the file
 // that both share.
 import '../language';
 import '../frame/shared-file';
 import { useState } from 'preact/hooks';
 import type { Alert } from '../api/alerting';
-import type { MonitorAlert } from '../api/monitoring';
 import { addStyle } from '../forms/add-style';
 import { useNow } from '../frame/polling';
 import type { ViewProps } from '../frame/views';
@@ -93,7 +93,7 @@ type Entry =
       readonly kind: 'monitor';
       readonly id: string;
       readonly changedS: number;
-      readonly alert: MonitorAlert;
+      readonly alert: AlertRecord;
     };
 
 /** Lists the alerts of both kinds by section, the latest of each section first. */

@@ -1,22 +1,21 @@
 import { useEffect, useId, useMemo, useState } from 'preact/hooks';
+import type { AlertLog, AlertRecord } from '../../../../shared/monitors/alert-record';
 import type { Monitor } from '../../../../shared/monitors/monitor';
 import type { Host } from '../api/api';
-import { type AlertLog, type MonitorAlert, readAlertLog, readCheckName } from '../api/monitoring';
+import { readAlertLog, readCheckName } from '../api/monitoring';
 import { seriesText } from '../api/promql-answers';
 import type { ViewProps } from '../frame/views';
-import { QueryGraph } from '../graphs/query-graph';
 import { conditionText, drawnThresholds, monitorName } from '../monitors/monitor-text';
 import { hostName } from '../side/host-text';
 import { Breakable } from '../view/breakable';
 import { formatDuration, formatTime, formatValue } from '../view/format';
-import type { Span, TimeRange } from '../view/time-range';
-import { encodeState, hiddenWith, INITIAL_STATE } from '../view/view-state';
-import { graphSpanOf } from './alert-query';
+import { encodeState, INITIAL_STATE } from '../view/view-state';
+import { AlertGraph } from './alert-graph';
 import { CloseForm } from './close-form';
 import { queryOfMonitorAlert } from './monitor-alert-query';
 
 export interface MonitorAlertCardProps extends Pick<ViewProps, 'api' | 'state' | 'returns' | 'onAnswer'> {
-  readonly alert: MonitorAlert;
+  readonly alert: AlertRecord;
   /** The alert's monitor; undefined for a check, and for a deleted monitor. */
   readonly monitor: Monitor | undefined;
   readonly hosts: readonly Host[];
@@ -106,7 +105,7 @@ export function MonitorAlertCard(props: MonitorAlertCardProps) {
 }
 
 /** Explains an alert: its value or message, and what its monitor judges. */
-function whyText({ value, message }: MonitorAlert, monitor: Monitor | undefined): string {
+function whyText({ value, message }: AlertRecord, monitor: Monitor | undefined): string {
   const found = [
     ...(message === undefined || message === '' ? [] : [message]),
     ...(value === undefined ? [] : [formatValue(value, 'float')]),
@@ -127,65 +126,25 @@ function useCheckName({ api, alert: { type, monitorId } }: MonitorAlertCardProps
   return name;
 }
 
-/** Height of the plot, in pixels. */
-const HEIGHT = 160;
-/**
- * A range that follows the present. The constant stands for all such ranges, because another object would
- * cause another read.
- */
-const FOLLOWS: TimeRange = { lastS: 3600 };
-
-function MonitorAlertGraph(props: MonitorAlertCardProps) {
-  const { api, state, alert, monitor, hosts, nowS, returns, onAnswer } = props;
+function MonitorAlertGraph({ alert, monitor, hosts, ...props }: MonitorAlertCardProps) {
   const query = useMemo(() => queryOfMonitorAlert(alert, monitor, hosts), [alert, monitor, hosts]);
-  const [zoom, setZoom] = useState<Span>();
-  const [hidden, setHidden] = useState<readonly string[]>([]);
-  const active = { fromS: alert.openedAt, toS: alert.closedAt ?? nowS };
-  const span = useMemo(() => zoom ?? graphSpanOf(active, nowS), [zoom, active.fromS, active.toS, nowS]);
-  const annotations = useMemo(
-    () => [{ from: active.fromS, to: active.toS, isAlert: true, isWarning: alert.status === 'WARNING' }],
-    [active.fromS, active.toS, alert.status],
-  );
   if (query === undefined) return null;
   const { warning, critical } = drawnThresholds(
     monitor?.type === 'external'
       ? { warning: monitor.responseTimeWarning, critical: monitor.responseTimeCritical }
       : monitor!,
   );
-  const range = { fromS: Math.floor(span.fromS), toS: Math.ceil(span.toS) };
   return (
-    <QueryGraph
-      key={query}
-      api={api}
-      sourceName="alert"
-      name={query}
+    <AlertGraph
+      {...props}
+      query={query}
       title={'metric' in monitor! ? monitor.metric : query}
       unit={monitor!.type === 'external' ? 'milliseconds' : 'float'}
-      queriesAt={() => [{ query }]}
-      annotations={annotations}
+      active={{ fromS: alert.openedAt, toS: alert.closedAt ?? props.nowS }}
+      isWarning={alert.status === 'WARNING'}
       warning={warning ?? undefined}
       threshold={critical ?? undefined}
-      height={HEIGHT}
-      showsTiers={false}
-      isWanted
-      range={zoom ?? FOLLOWS}
-      span={span}
-      compareS={undefined}
-      returns={returns}
-      utc={state.utc}
-      hidden={hidden}
-      onHide={(id, isHidden) => setHidden(hiddenWith(hidden, id, isHidden))}
-      onZoom={(fromS, toS) => setZoom({ fromS, toS })}
-      onZoomOut={() => setZoom(undefined)}
-      onAnswer={(error) => error?.kind !== 'refused' && onAnswer(error)}
-      shows={() => (
-        <>
-          Shaded: the alert is open. Dashed: thresholds.{' '}
-          <a href={`#${encodeState({ ...state, view: 'explore', queries: [query], asTable: false, range })}`}>
-            Explore this query
-          </a>
-        </>
-      )}
+      text="Shaded: the alert is open. Dashed: thresholds."
     />
   );
 }

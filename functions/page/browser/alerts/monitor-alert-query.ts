@@ -1,7 +1,7 @@
+import type { AlertRecord } from '../../../../shared/monitors/alert-record';
 import type { Monitor } from '../../../../shared/monitors/monitor';
 import { quotedNames } from '../../../../shared/promql/dotted-names';
 import type { Host } from '../api/api';
-import type { MonitorAlert } from '../api/monitoring';
 import { expressionQueries } from '../dashboards/widget-queries';
 import { onlyWith } from './alert-query';
 
@@ -11,7 +11,7 @@ import { onlyWith } from './alert-query';
  * or it does not watch a metric.
  */
 export function queryOfMonitorAlert(
-  { hostId, series }: MonitorAlert,
+  { hostId, series }: AlertRecord,
   monitor: Monitor | undefined,
   hosts: readonly Host[],
 ): string | undefined {

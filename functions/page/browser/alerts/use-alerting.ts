@@ -1,14 +1,9 @@
 import { useState } from 'preact/hooks';
+import type { AlertRecord } from '../../../../shared/monitors/alert-record';
 import type { Monitor } from '../../../../shared/monitors/monitor';
 import { type RuleGroup, readRuleGroups, readSilences, type Silence } from '../api/alerting';
 import type { Api } from '../api/api';
-import {
-  type MonitorAlert,
-  readAlert,
-  readLatestAlerts,
-  readObjects,
-  readOpenAlerts,
-} from '../api/monitoring';
+import { readAlert, readLatestAlerts, readObjects, readOpenAlerts } from '../api/monitoring';
 import { type OnAnswer, usePolling } from '../frame/polling';
 
 export interface Alerting {
@@ -19,7 +14,7 @@ export interface Alerting {
    * Alerts of monitors and checks by id: the open ones, those that were opened lately, and those that the
    * address names.
    */
-  readonly monitorAlerts: readonly MonitorAlert[];
+  readonly monitorAlerts: readonly AlertRecord[];
   /** Ids of alerts in the address that do not exist. */
   readonly unknownIds: readonly string[];
 }

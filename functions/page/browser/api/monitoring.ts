@@ -1,69 +1,9 @@
 import type { AlertGroupSetting } from '../../../../shared/monitors/alert-group-setting';
+import type { AlertLog, AlertRecord } from '../../../../shared/monitors/alert-record';
 import type { Downtime } from '../../../../shared/monitors/downtime';
-import type { Monitor, MonitorType } from '../../../../shared/monitors/monitor';
+import type { Monitor } from '../../../../shared/monitors/monitor';
+import type { MonitorPreview } from '../../../../shared/monitors/monitor-preview';
 import { type Api, ApiError } from './api';
-import type { LabelMap } from './promql-answers';
-
-export type AlertStatus = 'OK' | 'CRITICAL' | 'WARNING' | 'UNKNOWN';
-
-/** The subject of an alert: a host or a series. Both are absent if the monitor has only one subject. */
-export interface Subject {
-  readonly hostId?: string;
-  readonly series?: { readonly name: string; readonly labels: LabelMap };
-}
-
-/** An alert of a monitor or a check. Times are in seconds since epoch. */
-export interface MonitorAlert extends Subject {
-  readonly id: string;
-  readonly status: AlertStatus;
-  readonly monitorId: string;
-  readonly type: MonitorType | 'check';
-  readonly value?: number;
-  readonly message?: string;
-  readonly reason?: string;
-  readonly memo?: string;
-  readonly openedAt: number;
-  readonly closedAt?: number;
-}
-
-/** An entry of an alert's log. */
-export interface AlertLog {
-  readonly id: string;
-  /** Seconds since epoch. */
-  readonly createdAt: number;
-  readonly status: AlertStatus;
-  readonly trigger: string;
-  readonly targetValue: number | null;
-  readonly statusDetail: null | { readonly detail: { readonly message: string } };
-}
-
-/**
- * The alerts that a monitor would have opened, and the values that it judged. Times are in seconds since
- * epoch.
- */
-export interface MonitorPreview {
-  /** The first tick, and the seconds between ticks. */
-  readonly from: number;
-  readonly step: number;
-  readonly ticks: number;
-  /** Lines of some of the subjects, with a value for each tick. */
-  readonly lines: readonly (Subject & { readonly values: readonly (number | null)[] })[];
-  /** Number of subjects that had a value. */
-  readonly subjects: number;
-  readonly alerts: readonly PreviewAlert[];
-  readonly alertCount: number;
-  readonly failed?: { readonly ticks: number; readonly firstAt: number; readonly error: string };
-}
-
-export interface PreviewAlert extends Subject {
-  /** The worst status that the alert had, with its value and message. */
-  readonly status: AlertStatus;
-  readonly value?: number;
-  readonly message?: string;
-  readonly openedAt: number;
-  /** Absent if the alert would still be open at the end. */
-  readonly closedAt?: number;
-}
 
 const ALERTS = '/api/v0/alerts';
 
@@ -71,12 +11,12 @@ const ALERTS = '/api/v0/alerts';
 const MAX_PAGES = 100;
 
 /** Reads the open alerts of monitors and checks, newest first. */
-export async function readOpenAlerts(api: Api): Promise<readonly MonitorAlert[]> {
-  const found: MonitorAlert[] = [];
+export async function readOpenAlerts(api: Api): Promise<readonly AlertRecord[]> {
+  const found: AlertRecord[] = [];
   let next: string | undefined;
   for (let pages = 0; pages < MAX_PAGES && (pages === 0 || next !== undefined); pages++) {
     const query = next === undefined ? '' : `?nextId=${encodeURIComponent(next)}`;
-    const page: { alerts: MonitorAlert[]; nextId?: string } = await api.json(`${ALERTS}${query}`);
+    const page: { alerts: AlertRecord[]; nextId?: string } = await api.json(`${ALERTS}${query}`);
     found.push(...page.alerts);
     next = page.nextId;
   }
@@ -84,13 +24,13 @@ export async function readOpenAlerts(api: Api): Promise<readonly MonitorAlert[]>
 }
 
 /** Reads the latest 100 alerts, open and closed, newest first. */
-export async function readLatestAlerts(api: Api): Promise<readonly MonitorAlert[]> {
-  return (await api.json<{ alerts: MonitorAlert[] }>(`${ALERTS}?withClosed=true`)).alerts;
+export async function readLatestAlerts(api: Api): Promise<readonly AlertRecord[]> {
+  return (await api.json<{ alerts: AlertRecord[] }>(`${ALERTS}?withClosed=true`)).alerts;
 }
 
 /** Reads an alert, open or closed; undefined if the id does not exist. */
-export function readAlert(api: Api, id: string): Promise<MonitorAlert | undefined> {
-  return known(api.json<MonitorAlert>(`${ALERTS}/${encodeURIComponent(id)}`));
+export function readAlert(api: Api, id: string): Promise<AlertRecord | undefined> {
+  return known(api.json<AlertRecord>(`${ALERTS}/${encodeURIComponent(id)}`));
 }
 
 /** Reads the latest 100 entries of an alert's log, newest first. */

@@ -1,11 +1,12 @@
 import { useState } from 'preact/hooks';
+import type { AlertRecord } from '../../../../shared/monitors/alert-record';
 import type { Api } from '../api/api';
-import { type MonitorAlert, readOpenAlerts } from '../api/monitoring';
+import { readOpenAlerts } from '../api/monitoring';
 import { type OnAnswer, usePolling } from '../frame/polling';
 
 export interface OpenAlerts {
   /** Undefined until the first answer. */
-  readonly alerts?: readonly MonitorAlert[];
+  readonly alerts?: readonly AlertRecord[];
   /** The error, if they cannot be read. */
   readonly problem?: string;
 }

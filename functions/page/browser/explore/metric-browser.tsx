@@ -3,6 +3,7 @@ import type { Api } from '../api/api';
 import { describedBy, type Metadata } from '../graphs/metadata';
 import { Breakable } from '../view/breakable';
 import { counted, formatCount } from '../view/format';
+import { SearchField } from '../view/search-field';
 import { type FoundMetric, findMetrics } from './metric-search';
 
 export interface MetricBrowserProps {
@@ -45,13 +46,7 @@ export function MetricBrowser({ api, metadata, onExplore }: MetricBrowserProps) 
   const found = findMetrics(described, search);
   return (
     <>
-      <input
-        type="search"
-        placeholder="Search names and help"
-        aria-label="Search names and help"
-        value={search}
-        onInput={(event) => setSearch(event.currentTarget.value)}
-      />
+      <SearchField label="Search names and help" value={search} onInput={setSearch} />
       <p class="note" role="status">
         {found.length === described.length
           ? counted(found.length, 'metric')

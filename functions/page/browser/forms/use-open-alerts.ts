@@ -1,11 +1,12 @@
 import { useState } from 'preact/hooks';
+import type { AlertRecord } from '../../../../shared/monitors/alert-record';
 import type { Api } from '../api/api';
-import { type MonitorAlert, readOpenAlerts } from '../api/monitoring';
+import { readOpenAlerts } from '../api/monitoring';
 import { type OnAnswer, usePolling } from '../frame/polling';
 
 /** Reads the open alerts of monitors and checks. Returns undefined until the first answer. */
-export function useOpenAlerts(api: Api, onAnswer: OnAnswer): readonly MonitorAlert[] | undefined {
-  const [alerts, setAlerts] = useState<readonly MonitorAlert[]>();
+export function useOpenAlerts(api: Api, onAnswer: OnAnswer): readonly AlertRecord[] | undefined {
+  const [alerts, setAlerts] = useState<readonly AlertRecord[]>();
   usePolling(
     [api],
     () => readOpenAlerts(api),
@@ -20,7 +21,7 @@ export function useOpenAlerts(api: Api, onAnswer: OnAnswer): readonly MonitorAle
 
 /** Counts alerts by a field. */
 export function countedBy(
-  alerts: readonly MonitorAlert[],
+  alerts: readonly AlertRecord[],
   field: 'monitorId' | 'hostId',
 ): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();

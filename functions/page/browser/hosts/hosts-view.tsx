@@ -1,3 +1,4 @@
+import { SearchField } from '../view/search-field';
 // These imports must be first, as in main.tsx: in the bundle, the modules then come before those of the file
 // that both share.
 import '../language';
@@ -51,12 +52,10 @@ export function HostsView(props: ViewProps) {
         </p>
       )}
       <div class="filters">
-        <input
-          type="search"
-          aria-label="Find hosts"
-          placeholder="Find hosts"
+        <SearchField
+          label="Find hosts"
           value={filters['host.text'] ?? ''}
-          onInput={(event) => filter('host.text', event.currentTarget.value)}
+          onInput={(value) => filter('host.text', value)}
         />
         <Choice
           label="Status"

@@ -1,3 +1,4 @@
+import { SearchField } from '../view/search-field';
 // These imports must be first, as in main.tsx: in the bundle, the modules then come before those of the file
 // that both share.
 import '../language';
@@ -137,12 +138,10 @@ function MonitorList({ state, monitors, alertCounts, onChange }: MonitorListProp
   return (
     <>
       <div class="filters">
-        <input
-          type="search"
-          aria-label="Find monitors"
-          placeholder="Find monitors"
+        <SearchField
+          label="Find monitors"
           value={filters['monitor.text'] ?? ''}
-          onInput={(event) => filter('monitor.text', event.currentTarget.value)}
+          onInput={(value) => filter('monitor.text', value)}
         />
         <Choice
           label="Type"

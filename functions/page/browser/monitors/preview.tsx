@@ -1,6 +1,11 @@
 import { useMemo, useState } from 'preact/hooks';
+import type {
+  MonitorPreview,
+  PreviewAlert,
+  PreviewSubject,
+} from '../../../../shared/monitors/monitor-preview';
 import type { Api, Host } from '../api/api';
-import { type MonitorPreview, type PreviewAlert, previewMonitor, type Subject } from '../api/monitoring';
+import { previewMonitor } from '../api/monitoring';
 import { seriesText } from '../api/promql-answers';
 import type { Draft } from '../forms/fields';
 import { drawingOf } from '../graphs/drawing';
@@ -85,7 +90,7 @@ function PreviewGraph({ previewed, hosts, utc }: PreviewProps & { readonly previ
     () => ({ fromS: preview.from, toS: preview.from + preview.step * preview.ticks }),
     [preview],
   );
-  const nameOf = (subject: Subject) => subjectName(subject, hosts, String(monitor.name ?? ''));
+  const nameOf = (subject: PreviewSubject) => subjectName(subject, hosts, String(monitor.name ?? ''));
   const { graph, drawing } = useMemo(() => drawnPreview(preview, nameOf), [preview, hosts]);
   const annotations = useMemo(
     () =>
@@ -172,7 +177,7 @@ function FiredAlert({ alert, name, endS, utc }: FiredAlertProps) {
   );
 }
 
-function subjectName({ hostId, series }: Subject, hosts: readonly Host[], fallback: string): string {
+function subjectName({ hostId, series }: PreviewSubject, hosts: readonly Host[], fallback: string): string {
   if (series !== undefined)
     return seriesText({ ...(series.name !== '' && { __name__: series.name }), ...series.labels });
   const host = hosts.find(({ id }) => id === hostId);
@@ -180,7 +185,7 @@ function subjectName({ hostId, series }: Subject, hosts: readonly Host[], fallba
 }
 
 /** Draws the judged values, or the number of open alerts of a monitor without values. */
-function drawnPreview(preview: MonitorPreview, nameOf: (subject: Subject) => string) {
+function drawnPreview(preview: MonitorPreview, nameOf: (subject: PreviewSubject) => string) {
   const { from, step, ticks, lines, alerts } = preview;
   const times = Array.from({ length: ticks }, (_, i) => from + i * step);
   const isCount = lines.length === 0;

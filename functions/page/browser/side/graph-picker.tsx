@@ -1,6 +1,7 @@
 import { useMemo } from 'preact/hooks';
 import { type Graph, graphHas, wordsOf } from '../graphs/graphs';
 import { Breakable } from '../view/breakable';
+import { SearchField } from '../view/search-field';
 import { type TreeNode, treeOf } from './graph-tree';
 
 export interface GraphPickerProps {
@@ -26,14 +27,7 @@ export function GraphPicker({ graphs, picked, find, onPick, onFind }: GraphPicke
   return (
     <fieldset class="tree">
       <legend>Graphs</legend>
-      <input
-        type="search"
-        class="find"
-        placeholder="Search metrics"
-        aria-label="Search metrics"
-        value={find}
-        onInput={(event) => onFind(event.currentTarget.value)}
-      />
+      <SearchField label="Search metrics" value={find} onInput={onFind} />
       <p class="note">
         {found.length === graphs.length ? `${graphs.length}` : `${found.length} of ${graphs.length}`}{' '}
         {graphs.length === 1 ? 'graph' : 'graphs'}

@@ -1,0 +1,18 @@
+export interface SearchFieldProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+}
+
+/** A search field whose label stands in it while it is empty. */
+export function SearchField({ label, value, onInput }: SearchFieldProps) {
+  return (
+    <input
+      type="search"
+      placeholder={label}
+      aria-label={label}
+      value={value}
+      onInput={(event) => onInput(event.currentTarget.value)}
+    />
+  );
+}
