@@ -227,7 +227,7 @@ function deploymentLimits(stage: Stage, s: Settings): (readonly [keyof Settings,
     [
       'purgeAfter',
       stage !== 'local' && s.purgeAfter < 60_000,
-      `${durationText(s.purgeAfter)} is below 1m; a running query (up to 30 s) would miss items that were just removed`,
+      `${durationText(s.purgeAfter)} is below 1m; a query that runs (up to 30 s) would miss items that were just removed`,
     ],
     [
       'logRetention',
