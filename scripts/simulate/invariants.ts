@@ -20,8 +20,11 @@ const ERASED_WITHIN_MS = 6 * HOUR_MS;
 const KEPT_MINUTES = (RETENTION_MS + 3 * DAY_MS) / MINUTE_MS;
 /** Most bytes of a sample with its rollups, and of everything besides samples in an object and in an item. */
 const [SAMPLE_BYTES, OBJECT_BYTES, ITEM_BYTES] = [30, 20_000, 1_000];
-/** A lease ends within this time, ms. */
-const LEASE_MS = HOUR_MS;
+/**
+ * A lease is gone this long after it has expired, ms. If a flush fails, the window keeps the expired lease until
+ * it is due: up to an hour and a half after its first write.
+ */
+const LEASE_MS = 3 * HOUR_MS;
 
 /** A part's object is named by the count of the day and a random text (platform/keys.ts). */
 const OBJECT_NAME = /\b\d+-[\w-]{11}(?![\w-])/g;
