@@ -63,7 +63,10 @@ async function select(...[store, matchers, range]: SelectArguments) {
 
 type SelectArguments = [ReturnType<typeof samplesOf>, ...Parameters<ReturnType<typeof samplesOf>['select']>];
 
-/** Decodes the request. The body is always a snappy block; like Prometheus, ignores the header. */
+/**
+ * Decodes the request. The body is always a snappy block. The header `Content-Encoding` is ignored, as in
+ * Prometheus.
+ */
 function requestOf(event: APIGatewayProxyEventV2): ReadRequest {
   try {
     return decodeReadRequest(uncompressBlock(rawBytes(event, MAX_BODY_BYTES)));

@@ -75,7 +75,7 @@ export class Faults implements HostFaults {
     return this.rule({ matches, times: 1, fault: (call) => this.killing(call, phase) });
   }
 
-  /** Kills a function at its next change of data, at a call and side where it was not killed before. */
+  /** Kills a function before or after its next call that changes data, where no earlier fault has killed it. */
   killSomewhereNew(functionName: string): Rule {
     const phaseOf = (call: Call) =>
       PHASES.find((phase) => !this.points.get(pointOf(call))?.killed.has(phase));

@@ -23,7 +23,7 @@ interface Attempt {
 interface SeriesDay {
   /** By minute of the day: 1 when exactly the usual value was acknowledged. */
   readonly isUsual: Uint8Array;
-  /** By minute of the day: everything else that was sent. */
+  /** By minute of the day: all attempts at the minute, unless `isUsual` says everything about it. */
   readonly attempts: Map<number, Attempt[]>;
 }
 

@@ -43,7 +43,10 @@ export interface GrainTimes {
   readonly firsts: Float64Array;
   /** From the grain's last sample to its end, ms; at least 1. */
   readonly lasts: Float64Array;
-  /** From the grain's start to the first sample of its rest, ms; 0 unless a sample is at the grain's start. */
+  /**
+   * From the grain's start to the first sample after the start, ms. 0 unless the grain has a sample at its very
+   * start: `firsts` is the time then.
+   */
   readonly restFirsts: Float64Array;
   /** 1 at each grain that {@link isInexact}, else 0. PromQL reads the samples of inexact grains. */
   readonly inexact: Float64Array;

@@ -12,7 +12,7 @@ export interface LabelSet {
   /** Number of the set in {@link NamedSeries}, from 0. */
   readonly number: number;
   readonly source: SeriesSource;
-  /** Its part of the hash of a series' labels: see `LabelsHash`, also for `keyBytes`. */
+  /** What this adds to the hash of a series' labels: see `LabelsHash`, also for `keyBytes`. */
   readonly hash: number;
   readonly keyBytes: number;
   readonly labelCount: number;
@@ -24,7 +24,7 @@ export interface LabelSet {
 interface Name {
   /** The label `__name__` with this name. */
   readonly pair: Labels[number];
-  /** Its part of the hash of a series' labels: see `LabelsHash`, also for `keyBytes`. */
+  /** What this adds to the hash of a series' labels: see `LabelsHash`, also for `keyBytes`. */
   readonly hash: number;
   readonly keyBytes: number;
 }
@@ -58,7 +58,7 @@ export class NamedSeries implements SeriesNames {
   private readonly sets: LabelSet[] = [];
   private readonly nameTable: ByteTable;
   private readonly names: Name[] = [];
-  /** Names of layouts, by the numbers of the names in the order of a row, as a text of their bytes. */
+  /** The names of each layout. The key is the bytes of the numbers of these names, in the order of a row. */
   private readonly layouts = new Map<string, NamesOfLayout>();
   /** The series that was looked up last. */
   private lastSeries = 0;

@@ -230,7 +230,7 @@ function mapPoints(points: Points, map: (column: Float64Array) => Float64Array):
 /**
  * Joins the points of a series with its samples of other days.
  *
- * @param samples may have stale markers, of which a use of the newest sample needs to know
+ * @param samples may have stale markers. They stay for the uses `last` and `first`, and go for all others
  */
 export function withPoints(samples: SampleColumns, points: Points, use: RollupUse): SampleColumns {
   if (points.timestamps.length === 0) return samples;

@@ -72,7 +72,9 @@ async function itemsOf(
   const known = changes === undefined ? undefined : memo.items(ref, day, group, fromMs, toMs, changes);
   if (known !== undefined) return known;
   const items = await warm.groupTogether(ref, day, { ...target, limit });
-  // Only counted items can be used again. The next read of the day counts first, because this one was noted.
+  // A later read can use the items again only if this read knows how many changes of the day they include. It
+  // does not for a day that this instance never read. Keeping an empty list makes the next read ask for the
+  // number of changes first.
   memo.keep(ref, day, group, { changes, fromMs, toMs, items: changes === undefined ? [] : items });
   return items;
 }

@@ -18,8 +18,8 @@ import { planKeys, type WantedWindows } from './plan';
 
 /**
  * One chunk in DynamoDB: the samples of a group's window, or of a range of its time when the whole exceeds
- * the size of an item. A window with more series than one layout can name has several
- * layers.
+ * the size of an item. A layer is a set of items of one window whose chunks have the
+ * same layout. A window has several layers if one layout cannot name all its series.
  */
 export interface WarmItem {
   readonly group: GroupId;
