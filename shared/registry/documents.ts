@@ -161,11 +161,14 @@ export class Documents<T> {
 
   /** @returns the removed document; undefined when there was none */
   async remove(tenantId: Id, key: string): Promise<T | undefined> {
+    // If the answer to the deletion is lost, the SDK's retry finds nothing to delete. So the document is read first.
+    const found = await this.read(tenantId, key);
+    if (found === undefined) return undefined;
     const input: DeleteItemCommandInput = { ...this.place(tenantId, key), ReturnValues: 'ALL_OLD' };
     const { Attributes } = await outsideTransactions(() =>
       this.table.client.send(new DeleteItemCommand(input)),
     );
-    return Attributes && documentOf<T>(Attributes);
+    return Attributes === undefined ? found.value : documentOf<T>(Attributes);
   }
 
   /**

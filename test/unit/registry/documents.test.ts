@@ -45,7 +45,7 @@ describe('while a transaction has the document', () => {
 });
 
 describe('a write whose answer is lost', () => {
-  /** A table that writes each document, and tells its first writer that the condition has failed, as a retry does. */
+  /** A table that tells its first writer that the condition has failed, and a remover that nothing was there, as a retry does. */
   function forgetfulTable(stored?: string) {
     let item: Record<string, unknown> | undefined =
       stored === undefined ? undefined : { json: { S: stored }, revision: { S: 'r' } };
@@ -59,6 +59,7 @@ describe('a write whose answer is lost', () => {
     }) => {
       if (name === 'GetItemCommand') return { Item: item };
       item = (input as { Item: typeof item }).Item;
+      if (name === 'DeleteItemCommand') return {};
       if (++writes === 1) throw new ConditionalCheckFailedException(metadata);
       return {};
     };
@@ -76,6 +77,12 @@ describe('a write whose answer is lost', () => {
   test('has created its document', async () => {
     const { documents } = forgetfulTable();
     expect(await documents.create(TENANT, 'k', 7)).toBe(true);
+  });
+
+  test('has removed its document', async () => {
+    const { documents } = forgetfulTable('7');
+    expect(await documents.remove(TENANT, 'k')).toBe(7);
+    expect(await documents.remove(TENANT, 'k')).toBeUndefined();
   });
 });
 
