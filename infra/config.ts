@@ -217,7 +217,7 @@ function deploymentLimits(stage: Stage, s: Settings): (readonly [keyof Settings,
     [
       'cacheReplicas',
       stage === 'production' && s.cacheReplicas === 0,
-      'production needs at least 1; otherwise a lost node leaves a gap until the stream is replayed',
+      'production needs at least 1; otherwise reads get 503 after the loss of a node, until the stream is replayed',
     ],
     [
       'zones',

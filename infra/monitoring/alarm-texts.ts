@@ -107,7 +107,7 @@ export const ALARM_TEXTS = {
   },
   'unflushed-age': {
     meaning:
-      'A group-window has been in memory for a quarter of the time after which its key expires. If nothing is done, samples leave memory unsaved.',
+      'A group-window has been in memory for a quarter of the time after which its key expires, by default in production 42 h of 168 h. If nothing is done, samples leave memory unsaved.',
     action:
       'Now: run `npm run ops -- drain --stack $STACK` until it ends. If it fails, run `logs flusher`: "part of a partition stays due" names the partition and the error. Do what `flush-failures` says about it.',
   },
@@ -121,7 +121,7 @@ export const ALARM_TEXTS = {
     meaning:
       'A day is archived more than a day late, or the archiver is silent. The day can be read from the warm tier.',
     action:
-      'Run `npm run ops -- archive --stack $STACK`, which archives everything warm now. If it fails, do what `archive-failures` says. If it works but is slow, give the tenant more partitions: [The archive is late](#the-archive-is-late).',
+      'Run `npm run ops -- archive --stack $STACK`, which archives everything warm now. If it fails, do what `archive-failures` says. If it works but is slow, give the tenant more partitions, which helps days that begin later: [The archive is late](#the-archive-is-late).',
   },
   'archive-failures': {
     meaning: 'The archiver fails to archive some days. They stay open, and can be read from the warm tier.',

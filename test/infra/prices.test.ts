@@ -44,6 +44,7 @@ const PRICES: Readonly<Record<string, readonly string[]>> = {
   'README.md': [
     `${dollars(batched.dollars)} a month, ${cents(batched.dollarsPerBillion)} a billion samples, in requests of 500 samples, on what \`${deploy}\` deploys`,
     `a billion costs ${cents(atUrl.dollarsPerBillion)}, and ${cents(byHostAtUrl.dollarsPerBillion)} with one post a host and minute`,
+    `API requests are ${dollars(ofLines(batched, 'API requests'))} of it. If each host posts by itself, a billion costs ${cents(byHost.dollarsPerBillion)}, ${dollars(byHost.dollars)} a month`,
     `Idle it costs ${dollars(idle('production').dollars)}, and \`-c stage=dev\` ${dollars(devIdle)}`,
     `${prometheus.name} charges $${prometheus.dollarsPerBillion} a billion`,
   ],
