@@ -27,7 +27,7 @@ export class SeriesSource {
   }
 
   /** Returns the source's home. If it has none, gives it groups of its own. */
-  settle(): Home {
+  assignHome(): Home {
     this.home ??= new Home(this.dictionary, sourceIdOf(this.dictionary.tenantId, this.labels));
     return this.home;
   }

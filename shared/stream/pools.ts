@@ -67,7 +67,7 @@ function settleIn(source: SeriesSource, pool: PoolOfSource): void {
   // Another request may have set the source's home first.
   if (source.home !== undefined) return;
   if (pool === OWN) {
-    source.settle();
+    source.assignHome();
     return;
   }
   let home = dictionary.homes.get(pool);

@@ -47,7 +47,7 @@ export function rowRecords(tenant: Tenant, sources: Iterable<SourceRows>): Outgo
 function rowsByHome(sources: Iterable<SourceRows>): Map<Home, (readonly SourceRow[])[]> {
   const byHome = new Map<Home, (readonly SourceRow[])[]>();
   for (const [source, rows] of sources) {
-    const home = source.settle();
+    const home = source.assignHome();
     const others = byHome.get(home);
     if (others === undefined) byHome.set(home, [rows]);
     else others.push(rows);
