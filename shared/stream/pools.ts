@@ -38,7 +38,7 @@ export class Pools {
    * Sets the home of each source of a request that may be in a pool. A home is the groups that its series lie
    * in (dictionary/home.ts). Puts new small sources into new pools.
    */
-  async settle(sources: readonly SourceRows[]): Promise<void> {
+  async assign(sources: readonly SourceRows[]): Promise<void> {
     const unknown = new Map<Id, SourceRows>();
     for (const rows of sources) {
       const [source] = rows;
@@ -57,12 +57,12 @@ export class Pools {
     const placed = new Map([...fresh.map(([id]) => [id, id] as const), ...poolsOf(tenantId, small)]);
     if (placed.size > 0)
       for (const [id, pool] of await this.table.join(tenantId, placed)) found.set(id, pool);
-    for (const [id, [source]] of unknown) settleIn(source, found.get(id)!);
+    for (const [id, [source]] of unknown) setHome(source, found.get(id)!);
   }
 }
 
 /** Sets the home of a source, unless it has one. */
-function settleIn(source: SeriesSource, pool: PoolOfSource): void {
+function setHome(source: SeriesSource, pool: PoolOfSource): void {
   const { dictionary } = source;
   // Another request may have set the source's home first.
   if (source.home !== undefined) return;

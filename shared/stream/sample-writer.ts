@@ -63,7 +63,7 @@ export class SampleWriter {
    */
   async put(tenant: Tenant, sources: readonly SourceRows[]): Promise<number[]> {
     const { kinesis, stream, pools } = this.dependencies;
-    await pools.settle(sources);
+    await pools.assign(sources);
     const records = rowRecords(tenant, sources);
     await putRecords(kinesis, stream, records);
     return records.map(({ data }) => data.length);

@@ -104,7 +104,7 @@ describe('samples split over memory, warm table and archive', () => {
         return sourceRows(dictionary, source, ofSource);
       });
     const pooled = rowsIn(dictionary);
-    await new Pools(new PoolTable(tiers.meta, 30 * DAY)).settle(pooled);
+    await new Pools(new PoolTable(tiers.meta, 30 * DAY)).assign(pooled);
     const apart = rowsIn(new SeriesDictionary(tenant.id));
     // During the first posts, two releases run side by side.
     const isApart = (i: number) =>

@@ -54,7 +54,7 @@ export interface TakenBody {
 export async function takeHostileBody(encoding: Encoding, body: Uint8Array): Promise<TakenBody> {
   try {
     const { sources, samples } = parse(encoding, body);
-    await new Pools(NEW_SOURCES).settle(sources);
+    await new Pools(NEW_SOURCES).assign(sources);
     const records = rowRecords(TENANT as never, sources);
     const rows = sources.flatMap(([, rows]) => rows);
     const held = rows.reduce((sum, { values }) => sum + values.length, 0);

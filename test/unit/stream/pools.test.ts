@@ -24,13 +24,13 @@ type Posted = readonly [source: Labels, names: readonly string[]];
 /** The dictionary of each instance of post, by the instance's pools. */
 const dictionaries = new WeakMap<Pools, SeriesDictionary>();
 
-async function settled(pools: Pools, posted: readonly Posted[]): Promise<SourceRows[]> {
+async function assigned(pools: Pools, posted: readonly Posted[]): Promise<SourceRows[]> {
   const dictionary = dictionaries.get(pools) ?? new SeriesDictionary(TENANT_ID);
   dictionaries.set(pools, dictionary);
   const sources = posted.map(([source, names]) =>
     rowsOf(dictionary, source, new Map([[AT, new Map(names.map((name, i) => [name, i + 1]))]])),
   );
-  await pools.settle(sources);
+  await pools.assign(sources);
   return sources;
 }
 
@@ -51,7 +51,7 @@ class Places {
 }
 
 const poolsOf = async (pools: Pools, posted: readonly Posted[]) =>
-  (await settled(pools, posted)).map(([source]) => {
+  (await assigned(pools, posted)).map(([source]) => {
     const id = source.home?.id;
     return id === sourceIdOf(TENANT_ID, source.labels) ? undefined : id;
   });
@@ -113,14 +113,14 @@ describe('pools', () => {
   test('of a request become one row each, in the groups of the pool', async () => {
     const pools = new Pools(new Places());
     const host: Posted = [sourceOf.host('h'), ['up']];
-    const records = rowRecords(tenant, await settled(pools, [...request(20), host]));
+    const records = rowRecords(tenant, await assigned(pools, [...request(20), host]));
     const groups = records.flatMap(({ data }) => decodeRecord(data).groups);
     const [poolId] = await poolsOf(pools, request(1));
     const shared = groups.filter(({ sourceIdBytes }) => idText(sourceIdBytes) === poolId);
     expect(groups).toHaveLength(2);
     expect(shared.map(({ layout, frames }) => [layout.seriesCount, frames.length])).toEqual([[20, 1]]);
     // A request with fewer of these sources has the same layout.
-    const [few] = rowRecords(tenant, await settled(pools, request(15)));
+    const [few] = rowRecords(tenant, await assigned(pools, request(15)));
     const [group] = decodeRecord(few!.data).groups;
     expect(group!.layout.id).toBe(shared[0]!.layout.id);
     expect(group!.frames[0]!.values).toHaveLength(15 * 8);
