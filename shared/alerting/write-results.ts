@@ -13,7 +13,7 @@ const MAX_BODY_BYTES = 128 * 1024 * 1024;
 /** Destinations of the samples that rules produce. */
 export interface ResultOutputs {
   readonly writer: Pick<SampleWriter, 'write'>;
-  readonly meter: Pick<TenantMeter, 'count' | 'settle'>;
+  readonly meter: Pick<TenantMeter, 'count' | 'exchange'>;
   readonly dictionaries: SeriesDictionaries;
   /** Maximum age of a sample, in ms. */
   readonly maxAgeMs: number;
@@ -52,5 +52,5 @@ export async function writeResults(
       ...{ beyond, invalid, tooOld, tooNew },
       reasons,
     });
-  await meter.settle(tenant);
+  await meter.exchange(tenant);
 }

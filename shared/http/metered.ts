@@ -66,7 +66,7 @@ export async function metered<T>(
       bodyBytes,
       functionMbMs: Math.ceil(durationMs * MEMORY_MB),
     });
-    await meter.settle(tenant);
+    await meter.exchange(tenant);
   }
 }
 

@@ -71,7 +71,7 @@ export class QueryBudgets {
 
   constructor(
     private readonly table: Pick<UsageTable, 'beginQuery' | 'endQueries'>,
-    private readonly meter: Pick<TenantMeter, 'limits' | 'count' | 'settle'>,
+    private readonly meter: Pick<TenantMeter, 'limits' | 'count' | 'exchange'>,
     private readonly now: () => number = Date.now,
   ) {}
 
@@ -125,7 +125,7 @@ export class QueryBudgets {
     state.usedMs += tookMs;
     state.unsentMs += tookMs;
     if (state.unsentMs < RULES_MS) return;
-    await Promise.all([this.report(tenant, state), this.meter.settle(tenant)]);
+    await Promise.all([this.report(tenant, state), this.meter.exchange(tenant)]);
   }
 
   /**

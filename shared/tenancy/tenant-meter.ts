@@ -79,7 +79,7 @@ export class TenantMeter {
   }
 
   /** Exchanges counts with the table, if it is time. Never fails a request. */
-  async settle(tenant: Tenant): Promise<void> {
+  async exchange(tenant: Tenant): Promise<void> {
     const state = this.state(tenant);
     const limits = this.limits(tenant);
     const nowMs = this.now();

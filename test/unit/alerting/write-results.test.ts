@@ -21,14 +21,14 @@ const body = zstdCompressSync(
 
 function outputs(write: ResultOutputs['writer']['write']) {
   const counted: object[] = [];
-  const settled: string[] = [];
+  const exchanged: string[] = [];
   return {
     counted,
-    settled,
+    exchanged,
     writer: { write },
     meter: {
       count: (_: Tenant, counts: object) => void counted.push(counts),
-      settle: async ({ name }: Tenant) => void settled.push(name),
+      exchange: async ({ name }: Tenant) => void exchanged.push(name),
     },
     dictionaries: new SeriesDictionaries(CACHES.ruleDictionaries),
     maxAgeMs: 86_400_000,
@@ -46,7 +46,7 @@ test("the samples of rules are written by the tenant's writer, and use up no bud
   expect(written).toEqual([1, 2]);
   // The writer counts these samples. They do not use up the budget of posts.
   expect(into.counted).toEqual([]);
-  expect(into.settled).toEqual(['shop']);
+  expect(into.exchanged).toEqual(['shop']);
 });
 
 test('a tenant at its limit of series loses the samples, and the run continues', async () => {
@@ -54,7 +54,7 @@ test('a tenant at its limit of series loses the samples, and the run continues',
     throw new SeriesLimitError(1, 1_000);
   });
   await writeResults(into, tenant, body);
-  expect(into.settled).toEqual(['shop']);
+  expect(into.exchanged).toEqual(['shop']);
 });
 
 test('a stream that refuses the samples fails the run, which is repeated', async () => {
@@ -62,5 +62,5 @@ test('a stream that refuses the samples fails the run, which is repeated', async
     throw new Error('the stream is down');
   });
   await expect(writeResults(into, tenant, body)).rejects.toThrow('the stream is down');
-  expect(into.settled).toEqual([]);
+  expect(into.exchanged).toEqual([]);
 });

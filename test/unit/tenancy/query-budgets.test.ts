@@ -45,15 +45,15 @@ function fleet(instances: number, own: Partial<Limits> = {}) {
   const clock = { nowMs: NOON };
   const table = new Minutes();
   const limits = { ...limitsOf(parseSettings({})), queriesAtOnce: 10, querySecondsPerMinute: 300, ...own };
-  const counted = { queries: 0, queryMs: 0, settled: 0 };
+  const counted = { queries: 0, queryMs: 0, exchanged: 0 };
   const meter = {
     limits: () => limits,
     count: (_: Tenant, { queries = 0, queryMs = 0 }: { queries?: number; queryMs?: number }) => {
       counted.queries += queries;
       counted.queryMs += queryMs;
     },
-    settle: async () => {
-      counted.settled++;
+    exchange: async () => {
+      counted.exchanged++;
     },
   };
   const budgets = Array.from({ length: instances }, () => new QueryBudgets(table, meter, () => clock.nowMs));
@@ -101,7 +101,7 @@ test('a tenant with few queries costs few calls to the table', async () => {
   expect([refused, usedMs]).toEqual([0, 10 * 240 * 20]);
   // For 2,400 queries, there are two calls for the first one, then a report every 15 s.
   expect(made.table.calls).toBeLessThanOrEqual(2 + 4 * 10);
-  expect(made.counted).toMatchObject({ queryMs: expect.any(Number), settled: 0 });
+  expect(made.counted).toMatchObject({ queryMs: expect.any(Number), exchanged: 0 });
   expect(made.counted.queries).toBeGreaterThan(2_390);
 });
 
@@ -144,13 +144,13 @@ test('rules take the time of queries, are reported by the second, and are not re
   const { clock, table, budgets, counted } = fleet(2, { querySecondsPerMinute: 3 });
   const [a, b] = budgets as [QueryBudgets, QueryBudgets];
   await a.charge(acme, 900);
-  expect([table.calls, counted.settled]).toEqual([0, 0]);
+  expect([table.calls, counted.exchanged]).toEqual([0, 0]);
   await a.charge(acme, 2_000);
-  expect([table.calls, counted.settled]).toEqual([1, 1]);
+  expect([table.calls, counted.exchanged]).toEqual([1, 1]);
   await a.charge(acme, 1_000);
   expect(await b.begin(acme)).toMatchObject({ refusedBy: 'querySecondsPerMinute', waitMs: 60_000 });
   await a.charge(acme, 5_000);
-  expect(counted).toEqual({ queries: 0, queryMs: 8_900, settled: 3 });
+  expect(counted).toEqual({ queries: 0, queryMs: 8_900, exchanged: 3 });
   clock.nowMs += 60_000;
   expect(await b.begin(acme)).toMatchObject({ isAnnounced: true });
   table.isDown = true;
