@@ -56,6 +56,6 @@ export class ReceiverStore {
   }
 
   async put(tenantId: Id, receivers: Receivers): Promise<void> {
-    await this.receivers.settle(tenantId, KEY, () => receivers);
+    await this.receivers.createOrChange(tenantId, KEY, () => receivers);
   }
 }

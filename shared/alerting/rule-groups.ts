@@ -94,7 +94,7 @@ export class RuleGroups {
       others.reduce((sum, each) => sum + each.rules, rules),
     );
     await this.index(tenant, 'rule', group, rules, intervalOf(document.interval));
-    await this.groups.settle(tenant.id, group, () => ({ namespace, document }));
+    await this.groups.createOrChange(tenant.id, group, () => ({ namespace, document }));
   }
 
   get(tenantId: Id, group: Id): Promise<StoredGroup | undefined> {

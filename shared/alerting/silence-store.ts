@@ -30,7 +30,7 @@ export class SilenceStore {
    */
   async put(tenantId: Id, id: string | undefined, request: SilenceRequest): Promise<string | undefined> {
     let changedId: string | undefined;
-    await this.silences.settle(tenantId, KEY, (stored) => {
+    await this.silences.createOrChange(tenantId, KEY, (stored) => {
       const changed = putSilence(stored ?? [], id, request, randomUUID(), this.now());
       changedId = changed?.id;
       return changed?.silences ?? stored;
@@ -45,7 +45,7 @@ export class SilenceStore {
    */
   async expire(tenantId: Id, id: string): Promise<boolean> {
     let isFound = false;
-    await this.silences.settle(tenantId, KEY, (stored) => {
+    await this.silences.createOrChange(tenantId, KEY, (stored) => {
       const changed = expireSilence(stored ?? [], id, this.now());
       isFound = changed !== undefined;
       return changed ?? stored;

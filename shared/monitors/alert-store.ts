@@ -69,7 +69,7 @@ export class AlertStore {
       return;
     }
     if ((await this.closed.get(tenantId, alertId)) !== undefined) return;
-    await this.open.settle(tenantId, alertId, (stored) => {
+    await this.open.createOrChange(tenantId, alertId, (stored) => {
       if (stored !== undefined && stored.changedMs >= atMs) return stored;
       const memo = stored?.alert.memo;
       return { alert: { ...recordOf(event), ...(memo !== undefined && { memo }) }, changedMs: atMs };

@@ -127,7 +127,7 @@ export class CheckStore {
       if (!byId.has(value.id) && hasNoAlert(value)) stale.push(value.id);
     await mapLimited(stale, PARALLEL, (checkId) => this.checks.removeIf(id, checkId, hasNoAlert));
     await mapLimited([...byId], PARALLEL, ([checkId, { name, memo }]) =>
-      this.checks.settle(id, checkId, (stored) => {
+      this.checks.createOrChange(id, checkId, (stored) => {
         const text = memo ?? '';
         if (stored === undefined) return newCheck(hostId, name, text);
         return stored.memo === text ? stored : { ...stored, memo: text };
@@ -142,7 +142,7 @@ export class CheckStore {
     decide: (stored: CheckState | undefined) => AdvancedCheck | undefined,
   ): Promise<AlertEvent | undefined> {
     let event: AlertEvent | undefined;
-    await this.checks.settleWith(tenant.id, checkId, (stored) => {
+    await this.checks.createOrChangeWith(tenant.id, checkId, (stored) => {
       event = undefined;
       const next = decide(stored);
       if (next === undefined) return undefined;

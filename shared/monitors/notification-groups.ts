@@ -26,7 +26,9 @@ export class NotificationGroups extends GivenDocuments<NotificationGroup> {
     change: (group: NotificationGroup) => NotificationGroup,
   ): Promise<NotificationGroup | undefined> {
     if (id !== defaultGroupId(tenantId)) return super.change(tenantId, id, change);
-    return this.documents.settle(tenantId, id, (stored) => change(stored ?? defaultNotificationGroup(id)));
+    return this.documents.createOrChange(tenantId, id, (stored) =>
+      change(stored ?? defaultNotificationGroup(id)),
+    );
   }
 
   /** Removes a deleted channel or group from the groups that contain it. */

@@ -72,7 +72,7 @@ export class Dashboards {
    */
   async create(tenantId: Id, spec: DashboardSpec): Promise<Dashboard> {
     let dashboard!: Dashboard;
-    await this.lists.settleWith(tenantId, LIST, (listed = []) => {
+    await this.lists.createOrChangeWith(tenantId, LIST, (listed = []) => {
       // The transaction fails if the id is taken, so each attempt draws a new one.
       const id = randomId();
       const createdAt = this.seconds();
@@ -113,7 +113,7 @@ export class Dashboards {
     if (stored === undefined) return undefined;
     const variables = spec.variables === undefined ? stored.variables : spec.variables;
     let dashboard: Dashboard | undefined;
-    await this.lists.settleWith(tenantId, LIST, (listed = []) => {
+    await this.lists.createOrChangeWith(tenantId, LIST, (listed = []) => {
       dashboard = undefined;
       const entry = listed.find((each) => each.id === id);
       if (entry === undefined) return undefined;
@@ -136,7 +136,7 @@ export class Dashboards {
     if (!isDashboardId(id)) return undefined;
     const stored = await this.dashboards.get(tenantId, id);
     let isRemoved = false;
-    await this.lists.settleWith(tenantId, LIST, (listed = []) => {
+    await this.lists.createOrChangeWith(tenantId, LIST, (listed = []) => {
       const value = listed.filter((each) => each.id !== id);
       isRemoved = value.length < listed.length;
       // Earlier releases could leave an entry without a dashboard.

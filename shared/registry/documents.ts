@@ -108,23 +108,24 @@ export class Documents<T> {
    *   each lost race
    * @returns the stored document afterwards; undefined when there is none
    */
-  async settle(
+  async createOrChange(
     tenantId: Id,
     key: string,
     decide: (value: T | undefined) => T | undefined,
   ): Promise<T | undefined> {
-    return this.settleWith(tenantId, key, (stored) => {
+    return this.createOrChangeWith(tenantId, key, (stored) => {
       const value = decide(stored);
       return value === undefined || value === stored ? undefined : { value, also: [] };
     });
   }
 
   /**
-   * Creates or changes a document as {@link settle} does, in one transaction with other items of the table.
+   * Creates or changes a document as {@link createOrChange} does, in one transaction with other items of the
+   * table.
    *
    * @param decide returns the new value, and in `also` the other writes; their conditions must hold
    */
-  async settleWith(
+  async createOrChangeWith(
     tenantId: Id,
     key: string,
     decide: (
@@ -156,7 +157,7 @@ export class Documents<T> {
    * @returns the changed document; undefined when there is none
    */
   change(tenantId: Id, key: string, change: (value: T) => T): Promise<T | undefined> {
-    return this.settle(tenantId, key, (value) => (value === undefined ? undefined : change(value)));
+    return this.createOrChange(tenantId, key, (value) => (value === undefined ? undefined : change(value)));
   }
 
   /** @returns the removed document; undefined when there was none */

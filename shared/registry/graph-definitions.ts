@@ -25,7 +25,7 @@ export class GraphDefinitions {
 
   /** Creates a definition, or replaces the one of the same name. */
   async put(tenantId: Id, definition: GraphDefinition): Promise<void> {
-    await this.definitions.settle(tenantId, keyOf(definition.name), () => definition);
+    await this.definitions.createOrChange(tenantId, keyOf(definition.name), () => definition);
   }
 
   /** Returns all definitions, sorted by name. */

@@ -57,14 +57,14 @@ export class MetadataStore {
     if (bytes > MAX_BYTES)
       throw new RefusedError(`the metadata has ${bytes} bytes; at most ${MAX_BYTES} are allowed`, true);
     const most = MAX_NAMESPACES[owner.kind];
-    await this.lists.settle(tenantId, listKey(owner.id), (listed = []) => {
+    await this.lists.createOrChange(tenantId, listKey(owner.id), (listed = []) => {
       if (listed.includes(namespace)) return listed;
       if (listed.length >= most)
         throw new RefusedError(`namespace: the ${owner.kind} has ${most} namespaces, the most allowed`);
       return [...listed, namespace].sort();
     });
     const entry: Metadata = { json, modifiedAt: Math.floor(this.now() / 1000) };
-    await this.entries.settle(tenantId, entryKey(owner.id, namespace), () => entry);
+    await this.entries.createOrChange(tenantId, entryKey(owner.id, namespace), () => entry);
   }
 
   async get(tenantId: Id, owner: MetadataOwner, namespace: string): Promise<Metadata | undefined> {

@@ -78,7 +78,7 @@ export class MetricMetadataStore {
       if (changed.length === MAX_WRITES) break;
     }
     await mapLimited(changed, PARALLEL, async (each) => {
-      await this.documents.settle(tenantId, keyOf(each.family), () => each);
+      await this.documents.createOrChange(tenantId, keyOf(each.family), () => each);
       known.set(each.family, each);
     });
     // Set it again, so that the cache learns its new size.

@@ -66,7 +66,7 @@ export class Services {
    * @throws {RefusedError} when the service would have more than {@link MAX_ROLES} roles
    */
   async ensure(tenantId: Id, name: string, roleNames: readonly string[]): Promise<string[]> {
-    const service = await this.services.settle(tenantId, keyOf(name), (found) => {
+    const service = await this.services.createOrChange(tenantId, keyOf(name), (found) => {
       const existing = found ?? { id: randomId(), name, memo: '', roles: [] };
       const missing = roleNames.filter((roleName) => existing.roles.every((role) => role.name !== roleName));
       if (found !== undefined && missing.length === 0) return found;

@@ -30,12 +30,12 @@ function tableFailing(...errors: Error[]) {
 describe('while a transaction has the document', () => {
   type Run = (documents: Documents<string>) => Promise<unknown>;
   const create: Run = (documents) => documents.create(TENANT, 'k', 'next');
-  const settle: Run = (documents) => documents.settle(TENANT, 'k', () => 'next');
+  const createOrChange: Run = (documents) => documents.createOrChange(TENANT, 'k', () => 'next');
   const remove: Run = (documents) => documents.remove(TENANT, 'k');
 
   test.each([
     { name: 'create', run: create, gives: true },
-    { name: 'settle', run: settle, gives: 'next' },
+    { name: 'createOrChange', run: createOrChange, gives: 'next' },
     { name: 'remove', run: remove, gives: 'before' },
   ])('$name tries again', async ({ run, gives }) => {
     const { table, writes } = tableFailing(conflict, conflict);
