@@ -1,6 +1,6 @@
 import { zstdCompressSync } from 'node:zlib';
 import type { Id } from '../model/id';
-import { partsOf } from '../model/parts';
+import { slicesOf } from '../model/slices';
 import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
 import type { RuntimeSettings } from '../platform/settings';
@@ -287,8 +287,8 @@ function batchesOf(
   // Changes and repeats go into separate batches, so one batch of each kind may be partly filled.
   const size = Math.max(MAX_BATCH, Math.ceil(notifications.length / (MAX_BATCHES - 1)));
   return [notifications.filter(isChange), notifications.filter((each) => !isChange(each))].flatMap((all) =>
-    partsOf(all, size).map((part) => {
-      const batch: NotificationBatch = { ...about, notifications: part };
+    slicesOf(all, size).map((slice) => {
+      const batch: NotificationBatch = { ...about, notifications: slice };
       return base64(encodeJson(batch));
     }),
   );

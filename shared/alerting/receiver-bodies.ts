@@ -1,5 +1,5 @@
 import { type Labels, labelsKey, labelValue } from '../model/labels';
-import { partsOf } from '../model/parts';
+import { slicesOf } from '../model/slices';
 import { type Alert, RESOLVED_RETENTION_MS } from './alert-state';
 import type { GroupState } from './group-state';
 import type { Notification, NotificationBatch } from './notification';
@@ -39,9 +39,9 @@ export function alertmanagerBodies(
         if (isTold(alert, nowMs) && isDue(key))
           due.push({ key, alert: postable(alert, expr, nowMs, externalUrl) });
       }
-  return partsOf(due, MAX_ALERTS).map((part) => ({
-    json: JSON.stringify(part.map(({ alert }) => alert)),
-    keys: part.map(({ key }) => key),
+  return slicesOf(due, MAX_ALERTS).map((slice) => ({
+    json: JSON.stringify(slice.map(({ alert }) => alert)),
+    keys: slice.map(({ key }) => key),
   }));
 }
 

@@ -4,9 +4,9 @@ import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
 import type { Layout } from '../model/layout';
 import { knownLayout, openLayout } from '../model/open-layouts';
-import { partsOf } from '../model/parts';
 import type { GroupId, PartitionRef } from '../model/placement';
 import type { TimeRange } from '../model/selection';
+import { slicesOf } from '../model/slices';
 import { Batches } from '../platform/concurrency';
 import { HotKeys } from '../platform/keys';
 import type { PartitionState } from './partition-marks';
@@ -118,8 +118,8 @@ export class FrameReader {
   windows(ref: PartitionRef, query: GroupQuery): Promise<GroupWindows> {
     const keys = new HotKeys(ref);
     return this.queries.add(keys.tag, query, async (queries) => {
-      const parts = partsOf(queries, MAX_CALL_GROUPS);
-      return (await Promise.all(parts.map((part) => this.readAll(ref, keys, part)))).flat();
+      const slices = slicesOf(queries, MAX_CALL_GROUPS);
+      return (await Promise.all(slices.map((slice) => this.readAll(ref, keys, slice)))).flat();
     });
   }
 

@@ -1,5 +1,5 @@
-import { partsOf } from '../model/parts';
 import type { PartitionRef } from '../model/placement';
+import { slicesOf } from '../model/slices';
 import { mapLimited } from '../platform/concurrency';
 import { HotKeys } from '../platform/keys';
 import type { HotNodes } from './hot-nodes';
@@ -103,7 +103,7 @@ export class PartitionMarks {
     await this.nodes.now();
     const places = refs.map((ref, index) => ({ index, keys: new HotKeys(ref) }));
     const calls = [...Map.groupBy(places, ({ keys }) => this.nodes.nodeOf(keys.tag)).values()].flatMap(
-      (sameNode) => partsOf(sameNode, MAX_SURVEYED),
+      (sameNode) => slicesOf(sameNode, MAX_SURVEYED),
     );
     const looks = new Array<PartitionLook | undefined>(refs.length).fill(undefined);
     await mapLimited(calls, SURVEYS_AT_ONCE, async (call) => {

@@ -3,7 +3,7 @@ import { base64, type EvaluationRequest, type Outcome } from '../alerting/evalua
 import { encodeJson, MAX_STATE_BYTES } from '../alerting/group-state';
 import { MAX_BATCHES } from '../alerting/rule-states';
 import type { Id } from '../model/id';
-import { partsOf } from '../model/parts';
+import { slicesOf } from '../model/slices';
 import type { Tenant, Tenants } from '../tenancy/tenants';
 import { type AlertBatch, type AlertEvent, eventOf, isToldOf } from './alert-event';
 import type { Downtime } from './downtime';
@@ -205,8 +205,8 @@ function batchesOf(
   events: readonly AlertEvent[],
 ): string[] {
   const size = Math.max(MAX_BATCH, Math.ceil(events.length / MAX_BATCHES));
-  return partsOf(events, size).map((part) => {
-    const batch: AlertBatch = { tenant: name, tickMs, monitorId, events: part };
+  return slicesOf(events, size).map((slice) => {
+    const batch: AlertBatch = { tenant: name, tickMs, monitorId, events: slice };
     return base64(encodeJson(batch));
   });
 }

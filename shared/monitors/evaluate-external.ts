@@ -9,7 +9,7 @@ import {
 } from '../alerting/evaluation';
 import { bodiesOf } from '../alerting/result-bodies';
 import type { Id } from '../model/id';
-import { partsOf } from '../model/parts';
+import { slicesOf } from '../model/slices';
 import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
 import {
@@ -53,15 +53,15 @@ export async function evaluateExternal(
   const due = found.flatMap((each, i) => ('outcome' in each ? [] : [{ place: groups[i]!, due: each }]));
   const outcomes = new Map<object, Outcome>();
   await Promise.all(
-    partsOf(due, MAX_REQUESTS).map(async (part) => {
+    slicesOf(due, MAX_REQUESTS).map(async (slice) => {
       const probes = await stores
-        .probe(part.map((each) => requestOf(each.due.monitor)))
+        .probe(slice.map((each) => requestOf(each.due.monitor)))
         .catch((error: unknown) => {
           // A failed invocation says nothing about the URLs.
-          log.error('external URLs were not requested', { monitors: part.length, error: error as Error });
+          log.error('external URLs were not requested', { monitors: slice.length, error: error as Error });
           return undefined;
         });
-      for (const [i, each] of part.entries())
+      for (const [i, each] of slice.entries())
         outcomes.set(
           each.place,
           await advance(each.due, probes?.[i]).catch((error: unknown) => failedMonitor(each.place, error)),

@@ -12,7 +12,7 @@ import {
   TransactionCanceledException,
   TransactionConflictException,
 } from '@aws-sdk/client-dynamodb';
-import { partsOf } from '../model/parts';
+import { slicesOf } from '../model/slices';
 import { mapLimited } from './concurrency';
 import type { ItemKey } from './keys';
 
@@ -62,7 +62,7 @@ export async function getItems(
   keys: readonly ItemKey[],
   ProjectionExpression?: string,
 ): Promise<Item[]> {
-  const found = await mapLimited(partsOf(keys, MAX_KEYS), GET_PARALLEL, async (Keys) => {
+  const found = await mapLimited(slicesOf(keys, MAX_KEYS), GET_PARALLEL, async (Keys) => {
     const items: Item[] = [];
     let RequestItems: BatchGetItemCommandInput['RequestItems'] = {
       [name]: { Keys, ConsistentRead: true, ProjectionExpression },
@@ -99,7 +99,7 @@ export async function insertItems(table: Table, items: readonly Item[]): Promise
     };
   });
   const outcomes = await mapLimited(
-    partsOf(statements, MAX_STATEMENTS),
+    slicesOf(statements, MAX_STATEMENTS),
     INSERT_PARALLEL,
     async (Statements) => {
       const { Responses } = await table.client.send(new BatchExecuteStatementCommand({ Statements }));

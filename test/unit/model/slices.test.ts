@@ -1,0 +1,10 @@
+import { slicesOf } from '../../../shared/model/slices';
+
+test.each([
+  { items: [], slices: [] },
+  { items: [1], slices: [[1]] },
+  { items: [1, 2], slices: [[1, 2]] },
+  { items: [1, 2, 3], slices: [[1, 2], [3]] },
+])('$items in slices of two are $slices', ({ items, slices }) => {
+  expect(slicesOf(items, 2)).toEqual(slices);
+});
