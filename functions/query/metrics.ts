@@ -88,7 +88,7 @@ async function readMetric(
   });
   const samples = samplesOf(selected.blocks, series);
   count('query', { Reads: 1, SamplesRead: samples.timestamps.length });
-  const shown = stepMs === undefined ? samples : downsample(samples, stepMs, aggregate, samples.rolled);
+  const shown = stepMs === undefined ? samples : downsample(samples, stepMs, aggregate, samples.grains);
   return { ...selected, range, shown };
 }
 

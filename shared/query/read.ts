@@ -51,8 +51,10 @@ export interface TierReading {
 }
 
 /** Days of the range that were aggregated into minutes, hours or days, for the requested steps. */
-export interface RolledDaysReading {
-  /** The grains of each column. The block has none of their samples. */
+export interface GrainsReading {
+  /**
+   * The grains of each column, from rollups or aggregated from samples. The block has none of their samples.
+   */
   readonly series: readonly Grains[];
   /** Number of days that came from rollups. The other days were aggregated while reading. */
   readonly days: number;
@@ -62,7 +64,7 @@ export interface Reading {
   /** One column for each requested series. */
   readonly block: Block;
   /** Undefined if the read's steps are not made of rollup grains, or if no day was aggregated. */
-  readonly rolled?: RolledDaysReading | undefined;
+  readonly grains?: GrainsReading | undefined;
   /** Points of each column from rollups, and the number of days; undefined without {@link SourceRead.grains}. */
   readonly points?: { readonly series: readonly Points[]; readonly days: number } | undefined;
   readonly tiers: Readonly<Record<Tier, TierReading>>;
@@ -170,7 +172,7 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Rea
   const merged = mergeAll(others);
   return {
     block: sliceBlock(merged ?? gather(wanted, [], []), range.fromMs, range.toMs),
-    rolled:
+    grains:
       lone.length === 0
         ? rolled
         : {

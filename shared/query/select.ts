@@ -56,7 +56,7 @@ export interface SelectHints {
    */
   readonly source?: Labels;
   /**
-   * The steps of the result. If they are given, days may come from rollups: see {@link SourceBlock.rolled}.
+   * The steps of the result. If they are given, days may come from rollups: see {@link SourceBlock.grains}.
    */
   readonly steps?: ReadSteps | undefined;
   /** Rollups from which days may come as points: see {@link SourceBlock.points}. Not together with `steps`. */
@@ -69,8 +69,8 @@ export interface SelectHints {
 export interface SourceBlock extends LayoutBlock {
   /** Labels that the registry adds to each series, for its host. Sorted by name. */
   readonly joined: Labels;
-  /** Grains of each column that came from rollups; undefined when there are none. */
-  readonly rolled?: readonly Grains[] | undefined;
+  /** Grains of each column, from rollups or aggregated from samples; undefined when there are none. */
+  readonly grains?: readonly Grains[] | undefined;
   /** Points of each column that came from rollups; undefined when there are none. */
   readonly points?: readonly Points[] | undefined;
 }
@@ -196,15 +196,15 @@ export class Querier {
       return { blocks: [], tiers: undefined, missingSinceMs: undefined, rolledDays: 0, rounds: 0 };
     const missing = readings.flatMap(({ reading: { missingSinceMs } }) => missingSinceMs ?? []);
     return {
-      blocks: readings.map(({ reading: { block, rolled, points }, layout, joined }) => ({
+      blocks: readings.map(({ reading: { block, grains, points }, layout, joined }) => ({
         block,
         layout,
         joined,
-        rolled: rolled?.series,
+        grains: grains?.series,
         points: points?.series,
       })),
       rolledDays: readings.reduce(
-        (sum, { reading: { rolled, points } }) => sum + (rolled?.days ?? 0) + (points?.days ?? 0),
+        (sum, { reading: { grains, points } }) => sum + (grains?.days ?? 0) + (points?.days ?? 0),
         0,
       ),
       tiers: joinTiers(readings.map(({ reading: { tiers } }) => tiers)),

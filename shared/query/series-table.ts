@@ -24,7 +24,7 @@ export function seriesTable(
 ): SeriesTable {
   const shared = new SharedTimes();
   const series = samples.map((each) =>
-    stepMs === undefined ? each : downsample(each, stepMs, aggregate, each.rolled, shared),
+    stepMs === undefined ? each : downsample(each, stepMs, aggregate, each.grains, shared),
   );
   const times = unionOf(series.map(({ timestamps }) => timestamps));
   return {
@@ -70,20 +70,20 @@ function isEqual(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
   return true;
 }
 
-/** A series' samples from a read, and the grains from rollups that take the place of further samples. */
+/** A series' samples from a read, and the grains that take the place of further samples. */
 export interface ReadSamples extends Samples {
-  readonly rolled?: Grains | undefined;
+  readonly grains?: Grains | undefined;
 }
 
 const NO_SAMPLES: ReadSamples = { timestamps: [], values: [] };
 
 /** Returns the samples of one series; empty when no block has it. */
 export function samplesOf(
-  blocks: readonly (LayoutBlock & Pick<SourceBlock, 'rolled'>)[],
+  blocks: readonly (LayoutBlock & Pick<SourceBlock, 'grains'>)[],
   series: Labels,
 ): ReadSamples {
   const key = labelsKey(series);
-  for (const { block, layout, rolled } of blocks) {
+  for (const { block, layout, grains } of blocks) {
     const column = layout.columns.get(key);
     if (column === undefined) continue;
     const { rows, values } = block.columns[column]!;
@@ -91,7 +91,7 @@ export function samplesOf(
     return {
       timestamps: rows === undefined ? timestamps : Float64Array.from(rows, (row) => timestamps[row]!),
       values,
-      ...(rolled && { rolled: rolled[column] }),
+      ...(grains && { grains: grains[column] }),
     };
   }
   return NO_SAMPLES;

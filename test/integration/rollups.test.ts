@@ -236,7 +236,7 @@ describe('rollups', () => {
       );
       const answers = names.map((metric) => {
         const samples = samplesOf(blocks, metricOf(source, metric));
-        return shown(downsample(samples, stepMs, aggregate, samples.rolled));
+        return shown(downsample(samples, stepMs, aggregate, samples.grains));
       });
       return { answers, rolledDays };
     }
