@@ -189,7 +189,7 @@ export class LossWatch {
   private async noticeAll(era: number): Promise<void> {
     const { hot, table, lanes, now } = this.dependencies;
     const partitions = await table.registered();
-    const fromMs = lostSinceMs(await table.flushedMs(lanes), []);
+    const fromMs = lostSinceMs(await table.flushedUntilMs(lanes), []);
     const { id } = await table.notice(fromMs, 'a primary failed while slots moved', now());
     // If a node does not answer, its partitions keep the marks of an earlier era. So the loss is noticed
     // again when they are next used.
@@ -224,7 +224,7 @@ export class LossWatch {
     const expired = lost.filter(({ state }) => state.markedBy === EXPIRED).length;
     const { id } = await table.notice(
       lostSinceMs(
-        await table.flushedMs(lanes),
+        await table.flushedUntilMs(lanes),
         lost.map(({ state }) => state),
       ),
       `${wiped} partitions were gone from memory, ${lost.length - wiped - expired} had another primary, samples of ${expired} expired`,
@@ -238,18 +238,18 @@ export class LossWatch {
 /**
  * Computes the arrival time from which a replay must read the stream after a loss, ms; 0 means from its
  * oldest record. Samples that had left memory are safe. So the replay begins at the later of two times: the
- * flushers' watermark, and the oldest arrival time that the marks of the lost partitions name. A mark's time
+ * flushed-until time, and the oldest arrival time that the marks of the lost partitions name. A mark's time
  * counts only if the replica of the primary that wrote it has taken over. In a slot that was moved, earlier
  * samples may be lost.
  *
- * @param flushedMs the flushers' watermark: everything that arrived earlier has left memory, ms
+ * @param flushedUntilMs the flushed-until time: everything that arrived earlier has left memory, ms
  */
 export function lostSinceMs(
-  flushedMs: number,
+  flushedUntilMs: number,
   lost: readonly Pick<PartitionState, 'arrivedMs' | 'markedBy' | 'previous'>[],
 ): number {
   const oldestMs = Math.min(
     ...lost.map(({ arrivedMs = 0, markedBy, previous }) => (markedBy === previous ? arrivedMs : 0)),
   );
-  return Math.max(0, flushedMs - ARRIVAL_SLACK_MS, lost.length === 0 ? 0 : oldestMs - ARRIVAL_SLACK_MS);
+  return Math.max(0, flushedUntilMs - ARRIVAL_SLACK_MS, lost.length === 0 ? 0 : oldestMs - ARRIVAL_SLACK_MS);
 }

@@ -63,7 +63,7 @@ export interface ShardProgress {
  *     sk progress#replay#shard        the replay's progress in a shard
  *     sk position#shard               the shard's watermark: the live reader has appended everything that arrived earlier;
  *                                     lagMs: the watermark's age when it was written
- *     sk flushed#lanes#lane           the flusher lane's watermark: everything that arrived earlier has left memory for the warm tier
+ *     sk flushed#lanes#lane           the flusher lane's flushed-until time: everything that arrived earlier has left memory for the warm tier
  *     sk redriven#object key          redrive-ledger.ts
  *     pk recovery#partitions   sk tenant#partition   every partition that has ever been in memory
  */
@@ -316,7 +316,7 @@ export class RecoveryTable {
 
   /**
    * Gives a shard the watermark 0, unless it has one. Until the reader of the shard writes a higher one, the
-   * flushers' watermarks stay where they are.
+   * flushed-until times stay where they are.
    */
   async beginWatermark(shardId: string): Promise<void> {
     await succeeds(
@@ -339,13 +339,13 @@ export class RecoveryTable {
     );
   }
 
-  /** Writes a lane's watermark: all samples of its partitions that arrived earlier have left memory. */
+  /** Writes a lane's flushed-until time: samples of its partitions that arrived earlier have left memory. */
   async putFlushed(lane: number, lanes: number, arrivedMs: number): Promise<void> {
     await this.put(metaKeys.flushed(lanes, lane), arrivedMs);
   }
 
-  /** Reads the flushers' watermark, the lowest of all lanes, ms; 0 unless every lane has written its own. */
-  async flushedMs(lanes: number): Promise<number> {
+  /** Reads the flushed-until time, the lowest of all lanes, ms; 0 unless every lane has written its own. */
+  async flushedUntilMs(lanes: number): Promise<number> {
     const items = await this.all(metaKeys.flushedPrefix(lanes));
     return items.length < lanes ? 0 : Math.min(...items.map((item) => Number(item.arrivedMs!.N)));
   }

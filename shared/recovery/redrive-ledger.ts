@@ -57,11 +57,11 @@ export class TableRedriveLedger implements RedriveLedger {
   }
 
   async progress(): Promise<RedriveProgress> {
-    const [flushedMs, watermarks, loss] = await Promise.all([
-      this.recovery.flushedMs(this.lanes),
+    const [flushedUntilMs, watermarks, loss] = await Promise.all([
+      this.recovery.flushedUntilMs(this.lanes),
       this.recovery.watermarks(),
       this.recovery.loss(),
     ]);
-    return { flushedMs, watermarkMs: Math.max(0, ...watermarks.values()), notices: loss?.notices ?? 0 };
+    return { flushedUntilMs, watermarkMs: Math.max(0, ...watermarks.values()), notices: loss?.notices ?? 0 };
   }
 }

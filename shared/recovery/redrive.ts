@@ -46,8 +46,8 @@ export interface RedriveMark {
 
 /** How far the flushers and the ingester are. */
 export interface RedriveProgress {
-  /** The flushers' watermark: every sample that arrived earlier has left memory, ms; 0 if unknown. */
-  readonly flushedMs: number;
+  /** The flushed-until time: every sample that arrived earlier has left memory, ms; 0 if unknown. */
+  readonly flushedUntilMs: number;
   /** The highest watermark of any shard, ms. */
   readonly watermarkMs: number;
   /** How many notices of losses there have been so far (recovery-table.ts). */
@@ -107,8 +107,8 @@ const MAX_ERRORS = 100;
  * the records. If memory loses the samples, only the object can bring them back. So the object stays until
  * the samples have left memory.
  *
- * They have left once the flushers' watermark exceeds `mark.watermarkMs`, the highest watermark of a shard
- * just after the append. A flusher writes such a watermark only if it began after the append, and found no
+ * They have left once the flushed-until time exceeds `mark.watermarkMs`, the highest watermark of a shard
+ * just after the append. A flusher writes such a time only if it began after the append, and found no
  * sample in memory that arrived as early as those of the object.
  *
  * If a loss was noticed after the append, memory may have lost the samples, so the records are ingested
@@ -118,10 +118,10 @@ const MAX_ERRORS = 100;
  */
 export function planRedrive(
   mark: RedriveMark | undefined,
-  { flushedMs, notices }: Pick<RedriveProgress, 'flushedMs' | 'notices'>,
+  { flushedUntilMs, notices }: Pick<RedriveProgress, 'flushedUntilMs' | 'notices'>,
 ): 'drive' | 'wait' | 'remove' {
   if (mark === undefined || mark.notices !== notices) return 'drive';
-  return flushedMs > mark.watermarkMs ? 'remove' : 'wait';
+  return flushedUntilMs > mark.watermarkMs ? 'remove' : 'wait';
 }
 
 /**

@@ -79,8 +79,8 @@ export interface WatermarkPlan {
  * Decides which shards must have a watermark. These are the shards that may have records which are not in
  * memory yet.
  *
- * The flushers' watermark never exceeds the lowest watermark of a shard. If a shard that is gone kept its
- * watermark, the flushers' watermark would stop there for ever. If a shard with unread records had none,
+ * The flushed-until time never exceeds the lowest watermark of a shard. If a shard that is gone kept its
+ * watermark, the flushed-until time would stop there for ever. If a shard with unread records had none,
  * these records could count as flushed. So an open shard gets a watermark at once, unless one of its parents
  * has one. The watermark of a parent stays until each of its children has one.
  */

@@ -146,7 +146,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
         'flusher',
         async () => {
           await functions.invoke('flusher', { drain: true });
-          // Run the flusher as the schedule does, which stores watermarks.
+          // Run the flusher as the schedule does, which stores flushed-until times.
           await functions.invoke('flusher', {});
         },
       ],

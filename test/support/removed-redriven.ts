@@ -14,7 +14,8 @@ export async function removeRedriven(functions: Functions, count: number): Promi
   await until(
     `${count} redriven objects to be removed`,
     async () => {
-      // The recovery function's heartbeats move the shards' watermarks. The flushers move their own.
+      // The recovery function's heartbeats move the shards' watermarks. The flushers move the flushed-until
+      // time.
       await functions.invoke('recovery', {});
       for (const lane of [0, 1]) await functions.invoke('flusher', { lane, lanes: 2 });
       const redrive = { action: 'redrive', kind: 'onFailure' };

@@ -25,7 +25,7 @@ class World implements RedriveStore {
   refused: string | undefined;
   cutIn = Infinity;
   watermarkMs = 1;
-  flushedMs = 0;
+  flushedUntilMs = 0;
   notices = 0;
   readonly memory = new Set<string>();
   readonly warm = new Set<string>();
@@ -74,8 +74,8 @@ class World implements RedriveStore {
     },
     progress: async () => {
       this.call();
-      const { flushedMs, watermarkMs, notices } = this;
-      return { flushedMs, watermarkMs, notices };
+      const { flushedUntilMs, watermarkMs, notices } = this;
+      return { flushedUntilMs, watermarkMs, notices };
     },
   };
 
@@ -87,7 +87,7 @@ class World implements RedriveStore {
     if (!flushes) return;
     for (const record of this.memory) this.warm.add(record);
     this.memory.clear();
-    this.flushedMs = this.watermarkMs;
+    this.flushedUntilMs = this.watermarkMs;
   }
 
   loseMemory(): void {
@@ -136,18 +136,24 @@ const DEAD_LETTERS = 'aws/lambda/';
 describe('planRedrive', () => {
   const mark = { watermarkMs: 500, notices: 2 };
   test.each([
-    { name: 'never driven', mark: undefined, flushedMs: 0, notices: 2, plan: 'drive' },
-    { name: 'in memory', mark, flushedMs: 400, notices: 2, plan: 'wait' },
+    { name: 'never driven', mark: undefined, flushedUntilMs: 0, notices: 2, plan: 'drive' },
+    { name: 'in memory', mark, flushedUntilMs: 400, notices: 2, plan: 'wait' },
     {
       name: 'perhaps in memory: the flusher may have begun before',
       mark,
-      flushedMs: 500,
+      flushedUntilMs: 500,
       notices: 2,
       plan: 'wait',
     },
-    { name: 'in the warm tier', mark, flushedMs: 501, notices: 2, plan: 'remove' },
-    { name: 'lost, or perhaps: a loss was noticed since', mark, flushedMs: 501, notices: 3, plan: 'drive' },
-    { name: 'unknown: no flusher has written', mark, flushedMs: 0, notices: 2, plan: 'wait' },
+    { name: 'in the warm tier', mark, flushedUntilMs: 501, notices: 2, plan: 'remove' },
+    {
+      name: 'lost, or perhaps: a loss was noticed since',
+      mark,
+      flushedUntilMs: 501,
+      notices: 3,
+      plan: 'drive',
+    },
+    { name: 'unknown: no flusher has written', mark, flushedUntilMs: 0, notices: 2, plan: 'wait' },
   ])('$name: $plan', ({ mark, plan, ...progress }) => {
     expect(planRedrive(mark, progress)).toBe(plan);
   });
