@@ -2,11 +2,11 @@ import type { HotLoad } from '../hot/node-load';
 import type { Settings } from '../platform/settings';
 
 /** Used share of a node's memory above which group-windows leave memory earlier. */
-const HIGH_MARK = 0.7;
+const HIGH_SHARE = 0.7;
 /** Used share of a node's memory above which group-windows leave memory at once. */
-const FULL_MARK = 0.85;
+const FULL_SHARE = 0.85;
 /** Share of time above which a node's busy main thread delays appends. */
-const BUSY_MARK = 0.8;
+const BUSY_SHARE = 0.8;
 /**
  * How long reads let other work go first after a flusher's round that found a node short of memory or CPU,
  * ms. It is longer than the minute until the next round.
@@ -17,7 +17,7 @@ export const PRESSED_MS = 150_000;
  * Whether a node is so short of memory or CPU that reads should let other work go first (read-governor.ts).
  */
 export function isPressed({ memory, cpu }: HotLoad): boolean {
-  return memory >= FULL_MARK || cpu >= BUSY_MARK;
+  return memory >= FULL_SHARE || cpu >= BUSY_SHARE;
 }
 
 /** The residency: how long a group-window stays in memory after its first write. */
@@ -37,7 +37,7 @@ export interface Residency {
  * @param fullness used share of the fullest node's memory, 0 to 1
  */
 export function residencyOf(settings: Pick<Settings, 'window' | 'flushDelay'>, fullness: number): Residency {
-  const left = Math.min(1, Math.max(0, (FULL_MARK - fullness) / (FULL_MARK - HIGH_MARK)));
+  const left = Math.min(1, Math.max(0, (FULL_SHARE - fullness) / (FULL_SHARE - HIGH_SHARE)));
   return {
     leastMs: Math.round(left * settings.window),
     spreadMs: Math.round(left * settings.flushDelay),
