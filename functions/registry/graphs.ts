@@ -4,13 +4,13 @@ import { mapLimited } from '../../shared/platform/concurrency';
 import { annotations, graphDefinitions, requireService } from './stores';
 
 /** Definitions that are written at the same time. */
-const LANES = 16;
+const PARALLEL = 16;
 
 export const graphHandlers: RouteHandlers = {
   'POST /api/v0/graph-defs/create': async ({ tenant, body }) => {
     // If several definitions have the same name, the last one counts.
     const byName = new Map(body.map((definition) => [definition.name, definition]));
-    await mapLimited([...byName.values()], LANES, (definition) =>
+    await mapLimited([...byName.values()], PARALLEL, (definition) =>
       graphDefinitions.put(tenant.id, definition),
     );
     return reply(200, { success: true });

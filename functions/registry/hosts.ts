@@ -9,7 +9,7 @@ import type { Tenant } from '../../shared/tenancy/tenants';
 import { alerts, checks, gatekeeper, hosts, registration, requireHost, services } from './stores';
 
 /** Hosts that are read or written at the same time. */
-const LANES = 16;
+const PARALLEL = 16;
 
 export const hostHandlers: RouteHandlers = {
   'POST /api/v0/hosts': async ({ tenant, body: { spec, roles, checks: listed } }) => {
@@ -53,14 +53,14 @@ export const hostHandlers: RouteHandlers = {
 
   // Check all ids before changing any host, so that a wrong id changes nothing.
   'POST /api/v0/hosts/bulk-update-statuses': async ({ tenant, body: { ids, status } }) => {
-    await mapLimited(ids, LANES, async (id) => requireActive(await requireHost(tenant, id)));
-    await mapLimited(ids, LANES, (id) => hosts.change(tenant.id, id, (host) => ({ ...host, status })));
+    await mapLimited(ids, PARALLEL, async (id) => requireActive(await requireHost(tenant, id)));
+    await mapLimited(ids, PARALLEL, (id) => hosts.change(tenant.id, id, (host) => ({ ...host, status })));
     return reply(200, { success: true });
   },
 
   'POST /api/v0/hosts/bulk-retire': async ({ tenant, body: { ids } }) => {
-    await mapLimited(ids, LANES, (id) => requireHost(tenant, id));
-    await mapLimited(ids, LANES, (id) => retire(tenant, id));
+    await mapLimited(ids, PARALLEL, (id) => requireHost(tenant, id));
+    await mapLimited(ids, PARALLEL, (id) => retire(tenant, id));
     return reply(200, { success: true });
   },
 

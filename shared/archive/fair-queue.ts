@@ -1,5 +1,5 @@
 /**
- * Divides a few concurrent lanes among several owners, such as tenants. A free lane takes an item of the owner
+ * Divides a few workers among several owners, such as tenants. A free worker takes an item of the owner
  * with the fewest items in progress and, among equals, of the one that has waited longest. So an owner whose
  * work takes long or fails does not delay the others.
  */
@@ -15,11 +15,11 @@ export class FairQueue<T> {
   /**
    * Runs all work.
    *
-   * @param lanes number of items in progress at the same time
+   * @param workers number of items in progress at the same time
    * @param run does one item; it must not throw, since an error ends the whole call
    */
-  async drain(lanes: number, run: (item: T) => Promise<void>): Promise<void> {
-    const lane = async () => {
+  async drain(workers: number, run: (item: T) => Promise<void>): Promise<void> {
+    const worker = async () => {
       for (let owner = this.next(); owner !== undefined; owner = this.next()) {
         owner.servedAt = ++this.served;
         owner.running++;
@@ -30,7 +30,7 @@ export class FairQueue<T> {
         }
       }
     };
-    await Promise.all(Array.from({ length: lanes }, lane));
+    await Promise.all(Array.from({ length: workers }, worker));
   }
 
   private next() {

@@ -67,7 +67,7 @@ export interface ArchiveTask {
 }
 
 /** Partition-days in progress at the same time. Each takes at most some 200 MB of memory. */
-const LANES = 4;
+const WORKERS = 4;
 /** Partitions whose manifests are read at the same time. */
 const LOOKS = 16;
 /**
@@ -182,10 +182,10 @@ async function eachDay(
   });
   const byTenant = Map.groupBy(found.flat(), ({ ref }) => ref.tenantId);
   let count = NOTHING;
-  await new FairQueue(byTenant.values()).drain(LANES, async ({ ref, entry }) => {
+  await new FairQueue(byTenant.values()).drain(WORKERS, async ({ ref, entry }) => {
     try {
       // Two statements: in one expression, `count` would be read before the await, and the additions of other
-      // lanes would be lost.
+      // workers would be lost.
       const result = await work(ref, entry);
       count = add(count, result);
     } catch (error) {

@@ -11,7 +11,7 @@ export interface RoleFullname {
 }
 
 /** Services written in parallel. */
-const LANES = 16;
+const PARALLEL = 16;
 
 /**
  * Registers hosts, assigns their roles and retires them. Services and roles that a host names are created if
@@ -103,7 +103,7 @@ export class HostRegistration {
    */
   private async ensureRoles(tenantId: Id, roles: readonly RoleFullname[]): Promise<string[]> {
     const byService = Map.groupBy(roles, ({ service }) => service);
-    const ids = await mapLimited([...byService], LANES, ([service, named]) =>
+    const ids = await mapLimited([...byService], PARALLEL, ([service, named]) =>
       this.services.ensure(tenantId, service, [...new Set(named.map(({ role }) => role))]),
     );
     return ids.flat();

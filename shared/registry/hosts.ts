@@ -9,7 +9,7 @@ export const HOST_STATUSES = ['working', 'standby', 'maintenance', 'poweroff'] a
 export type HostStatus = (typeof HOST_STATUSES)[number];
 
 /** Hosts read in parallel. */
-const LANES = 16;
+const PARALLEL = 16;
 /** Most bytes of a host's spec as JSON. A host is one DynamoDB item of at most 400 KB. */
 const MAX_HOST_BYTES = 256 * 1024;
 
@@ -92,7 +92,7 @@ export class Hosts {
     const entries: { readonly hostId: string }[] = [];
     for await (const { value } of this.byIdentifier.list(tenantId, { prefix: identifierKey(identifier) }))
       entries.push(value);
-    const found = await mapLimited(entries, LANES, async ({ hostId }) => {
+    const found = await mapLimited(entries, PARALLEL, async ({ hostId }) => {
       const host = await this.hosts.get(tenantId, hostId);
       // The index entry is stale: the host was retired since, or an update wrote the entry after the
       // retirement.

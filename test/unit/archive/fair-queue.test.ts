@@ -1,10 +1,10 @@
 import { FairQueue } from '../../../shared/archive/fair-queue';
 
 /** Drains a queue. Each piece of work lasts until the test calls `end` for it. */
-function begin(work: readonly (readonly string[])[], lanes: number) {
+function begin(work: readonly (readonly string[])[], workers: number) {
   const running = new Map<string, () => void>();
   const begun: string[] = [];
-  const drained = new FairQueue(work).drain(lanes, (item) => {
+  const drained = new FairQueue(work).drain(workers, (item) => {
     begun.push(item);
     return new Promise((resolve) => running.set(item, resolve));
   });
@@ -25,7 +25,7 @@ describe('a fair queue', () => {
     expect(begin([['a1', 'a2', 'a3'], ['b1'], ['c1']], 3).begun).toEqual(['a1', 'b1', 'c1']);
   });
 
-  test('gives all lanes to an owner that is alone', () => {
+  test('gives all workers to an owner that is alone', () => {
     expect(begin([['a1', 'a2', 'a3']], 2).begun).toEqual(['a1', 'a2']);
   });
 
@@ -35,7 +35,7 @@ describe('a fair queue', () => {
     await queue.end('c1');
     await queue.end('b2');
     await queue.end('b3');
-    // Only now does the first owner get a second lane.
+    // Only now does the first owner get a second worker.
     expect(queue.begun).toEqual(['a1', 'b1', 'c1', 'b2', 'b3', 'a2']);
   });
 
