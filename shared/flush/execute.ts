@@ -95,8 +95,8 @@ export async function flushPartition(
     );
     await announce();
     await mapLimited(moved, PARALLEL, async ({ lease, frames }) => {
-      const left = await hot.mover.trim(ref, lease, frames);
-      if (frames.count === 0 && left === 0) expired++;
+      const remaining = await hot.mover.trim(ref, lease, frames);
+      if (frames.count === 0 && remaining === 0) expired++;
     });
     windows += moved.length;
     for (const window of moved) {

@@ -105,7 +105,7 @@ export class FrameMover {
    */
   async trim(ref: PartitionRef, lease: Lease, moved: MovedFrames): Promise<number | undefined> {
     const keys = new HotKeys(ref);
-    const left = await this.redis.trimMoved(
+    const remaining = await this.redis.trimMoved(
       6,
       keys.due,
       keys.leases,
@@ -121,6 +121,6 @@ export class FrameMover {
       moved.isAll ? 1 : 0,
       this.ttlMs,
     );
-    return left < 0 ? undefined : left;
+    return remaining < 0 ? undefined : remaining;
   }
 }

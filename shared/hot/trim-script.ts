@@ -17,7 +17,7 @@ import { EXPIRED, NOTE_LEFT } from './mark-script';
  *          alone would remove
  *
  * If a window is due but has no frames, they have expired. The script then spoils the mark, so that the loss
- * is noticed. A window with frames left stays in the due index. If all frames that it had when it was leased
+ * is noticed. A window with remaining frames stays in the due index. If all frames that it had when it was leased
  * were moved, the time of the lease counts as its first write. The script notes in the mark that frames of
  * the window have left ({@link NOTE_LEFT}), so that reads ask the warm table for them. Runs even when memory
  * is full (`allow-oom`), since a trim frees memory.
@@ -37,8 +37,8 @@ end
 redis.call('HDEL', KEYS[2], ARGV[1])
 if count > 0 then ${NOTE_LEFT} end
 redis.call('LTRIM', KEYS[3], count, -1)
-local left = redis.call('LLEN', KEYS[3])
-if left == 0 then
+local remaining = redis.call('LLEN', KEYS[3])
+if remaining == 0 then
   if count == 0 and redis.call('HEXISTS', KEYS[6], 'node') == 1 then redis.call('HSET', KEYS[6], 'node', '${EXPIRED}') end
   redis.call('ZREM', KEYS[1], ARGV[1])
   redis.call('SREM', KEYS[4], ARGV[2])
@@ -48,5 +48,5 @@ else
   redis.call('PEXPIRE', KEYS[4], ARGV[7])
   if ARGV[6] == '1' then redis.call('ZADD', KEYS[1], 'XX', taken, ARGV[1]) end
 end
-return left
+return remaining
 `;
