@@ -83,7 +83,7 @@ export class FlushLane {
     const { dueBeforeMs, spreadMs } = task;
     const { known } = this;
     const [{ topology, era }, replay] = await Promise.all([
-      losses.observe(),
+      losses.lookAndRecord(),
       this.dependencies.recovery.replay(),
     ]);
     // Do not rely on earlier surveys after a primary was wiped or replaced, or while a replay appends records

@@ -24,8 +24,8 @@ export async function watchMemory(
   { scalingForMs }: OperatorCommand<'watch memory'>,
 ): Promise<MemoryWatch> {
   if (scalingForMs > 0) await recovery.putScaling(now() + scalingForMs);
-  const { topology } = await losses.observe();
-  // Clear the record of scaling after observing, so that moves of slots up to now are judged as moves of a
+  const { topology } = await losses.lookAndRecord();
+  // Clear the record of scaling after the look, so that moves of slots up to now are judged as moves of a
   // scaling cluster.
   if (scalingForMs === 0) await recovery.putScaling(0);
   const loss: Loss | undefined = await recovery.loss();

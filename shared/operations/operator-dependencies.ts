@@ -25,7 +25,7 @@ export interface OperatorDependencies {
   readonly meta: Table;
   readonly read: ReadDependencies;
   readonly recovery: RecoveryTable;
-  readonly losses: Pick<LossWatch, 'observe'>;
+  readonly losses: Pick<LossWatch, 'lookAndRecord'>;
   readonly erasure: EraseDependencies;
   readonly lifetimes: Lifetimes;
   /** Name of the archive's bucket. */

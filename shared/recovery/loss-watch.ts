@@ -73,8 +73,8 @@ export class LossWatch {
    * Looks at the primaries, and records a change of the era. If a primary failed while hash slots were
    * moving, records a loss of every partition, and marks all of them.
    */
-  observe(): Promise<Observation> {
-    return this.primaries.observe();
+  lookAndRecord(): Promise<Observation> {
+    return this.primaries.lookAndRecord();
   }
 
   /**
@@ -98,7 +98,7 @@ export class LossWatch {
     }
     const untilMs = this.dependencies.now() + UNSURE_MS;
     for (;;) {
-      const { era, topology, isLoss } = await this.observe();
+      const { era, topology, isLoss } = await this.lookAndRecord();
       if (isLoss) state = await hot.marks.inspect(ref);
       if (state.isWhole) return (await table.loss())?.id;
       const isOver = this.dependencies.now() > untilMs;

@@ -29,8 +29,8 @@ interface PrimaryWatchDependencies {
 
 /** Looks at the primaries of the memory tier, and keeps the era in the recovery table. */
 export class PrimaryWatch {
-  private readonly observing = new Shared(() => this.step(true));
-  private readonly looking = new Shared(() => this.step(false));
+  private readonly recordedLooks = new Shared(() => this.step(true));
+  private readonly looks = new Shared(() => this.step(false));
 
   /**
    * @param noticeAll called with the number of the new era if every partition counts as lost. The era is
@@ -42,13 +42,13 @@ export class PrimaryWatch {
   ) {}
 
   /** Looks at the primaries, and records a new era. Used by writers. */
-  observe(): Promise<Observation> {
-    return this.observing.run();
+  lookAndRecord(): Promise<Observation> {
+    return this.recordedLooks.run();
   }
 
   /** Looks at the primaries, and records nothing. Used by readers. */
   look(): Promise<Observation> {
-    return this.looking.run();
+    return this.looks.run();
   }
 
   private async step(isRecorded: boolean): Promise<Observation> {

@@ -64,7 +64,7 @@ describe('a cluster that grows and shrinks while it is used', () => {
       ClusterReaders.start(task),
       tiers.tenants.create(tenant.name, PARTITIONS),
     ]);
-    await tiers.losses.observe();
+    await tiers.losses.lookAndRecord();
   });
 
   afterAll(async () => {

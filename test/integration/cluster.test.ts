@@ -40,7 +40,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
     tiers = await startTiers({ redisUrl: cluster.url });
     await tiers.tenants.create(tenant.name, PARTITIONS);
     // Look at the primaries, as the flusher's rounds do.
-    await tiers.losses.observe();
+    await tiers.losses.lookAndRecord();
   });
 
   afterAll(async () => {
@@ -161,7 +161,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
     const readers = Promise.all(Array.from({ length: 3 }, () => readOn(feed, () => !isMoving)));
     const looks = (async () => {
       while (isMoving) {
-        await tiers.losses.observe();
+        await tiers.losses.lookAndRecord();
         await new Promise((resolve) => setTimeout(resolve, 100));
       }
     })();

@@ -237,7 +237,7 @@ describe('recovery', () => {
 
   test('a primary has another id when its first replica attaches, and has lost nothing', async () => {
     const ref = { tenantId: tenantIdOf('recovery'), partition: 3 };
-    const before = (await tiers.losses.observe()).topology.text;
+    const before = (await tiers.losses.lookAndRecord()).topology.text;
     await tiers.losses.resolve(ref);
     const dir = temporaryDir();
     const server = await startHotServer(
@@ -285,7 +285,7 @@ describe('recovery', () => {
       override putPressed = () => Promise.reject(new Error('throttled'));
     }
     const table = new Throttled(tiers.meta);
-    const { isLoss } = await new LossWatch({ hot, table, lanes: 1, now: Date.now }).observe();
+    const { isLoss } = await new LossWatch({ hot, table, lanes: 1, now: Date.now }).lookAndRecord();
     expect(isLoss).toBe(true);
     const loss = await table.loss();
     expect(loss).toMatchObject({ isOpen: true });

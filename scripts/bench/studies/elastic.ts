@@ -182,7 +182,7 @@ class Memory {
     frame.atEnd(() => memory.hot.close());
     // Start empty nodes in advance, so that starting a process is not measured.
     for (let i = FROM; i < MOST; i++) await cluster.join();
-    await memory.losses.observe();
+    await memory.losses.lookAndRecord();
     await mapLimited(memory.refs, 32, (ref) => memory.losses.resolve(ref));
     return memory;
   }
