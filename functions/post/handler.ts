@@ -8,9 +8,9 @@ import { dropHint, mackerelJson } from '../../shared/protocol/mackerel/json';
 import type { SampleCharge } from '../../shared/tenancy/sample-charge';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { answerSamples, tooManyHosts, unknownHosts, unknownService } from './answers';
-import { RegisteredSources } from './known-sources';
 import { takeLines } from './lines';
 import { takeOtlp } from './otlp';
+import { RegisteredSources } from './registered-sources';
 import { takeRemoteWrite } from './remote-write';
 import type { Taking } from './taking';
 

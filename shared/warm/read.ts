@@ -5,7 +5,7 @@ import { pickFromChunk, placesOf } from '../model/layout-block';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
 import type { LocatedBlock, Selection } from '../model/selection';
 import { type Limiter, mapLimited } from '../platform/concurrency';
-import type { PickedChunk } from './known-items';
+import type { PickedChunk } from './item-memo';
 import type { WarmItem, WarmTier } from './warm-tier';
 
 /** A partition's day, and the half-open range, ms, of the starts of the wanted windows. */

@@ -13,7 +13,7 @@ import {
   succeeds,
   type Table,
 } from '../platform/table';
-import { ItemMemo } from './known-items';
+import { ItemMemo } from './item-memo';
 import { planKeys, type WantedWindows } from './plan';
 
 /**

@@ -1,7 +1,7 @@
 import { labelsOf } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
 import { limiter } from '../../../shared/platform/concurrency';
-import { ItemMemo } from '../../../shared/warm/known-items';
+import { ItemMemo } from '../../../shared/warm/item-memo';
 import { readWarm } from '../../../shared/warm/read';
 import type { WarmTier } from '../../../shared/warm/warm-tier';
 
