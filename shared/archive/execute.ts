@@ -61,8 +61,8 @@ export async function archiveDay(
   limits: ArchiveLimits = DEFAULT_LIMITS,
 ): Promise<boolean> {
   const { manifest, now } = dependencies;
-  // Read the entry before the warm items. A flush that comes later changes the entry's count of changes, so
-  // the commit below leaves the day open.
+  // Read the entry before the warm items. A flush that comes later changes the entry's count of
+  // announcements, so the commit below leaves the day open.
   const entry = await manifest.get(ref, day);
   if (entry === undefined) return true;
   const { committed: base } = entry;
@@ -71,18 +71,18 @@ export async function archiveDay(
     return true;
   }
   const found = await manifest.attempts.get(ref, day);
-  // A resumed attempt keeps the count of changes that it began with. The parts that it wrote first lack the
-  // changes made since then.
+  // A resumed attempt keeps the count of announcements that it began with. The parts that it wrote first lack
+  // what was flushed since then.
   const begun: Attempt =
     found !== undefined && found.attempt.base === base
       ? found.attempt
-      : { base, changes: entry.changes, parts: [], nextGroup: FIRST_GROUP };
+      : { base, changes: entry.announcements, parts: [], nextGroup: FIRST_GROUP };
   const archiving = new DayArchiving(dependencies, limits, ref, day, begun, found?.stored);
   for (const range of planRanges(entry.archived?.parts ?? [], begun.nextGroup))
     if (!(await archiving.archive(range))) return false;
   const parts = await archiving.finish();
   if (parts.length > 0) {
-    const archived = { changes: begun.changes, parts, atMs: now() };
+    const archived = { announcements: begun.changes, parts, atMs: now() };
     const committed = await manifest.commit(ref, day, base, archived);
     if (committed === undefined) {
       // Another archiver has committed since this attempt began, so this attempt can never be committed.
@@ -99,8 +99,8 @@ export async function archiveDay(
 
 /**
  * Removes the objects of a partition's day that the committed state does not name: those that the commit
- * replaced, and those that earlier attempts left. Keeps objects whose key has a higher count of changes than
- * the commit. They belong to attempts that may still be committed.
+ * replaced, and those that earlier attempts left. Keeps objects whose key has a higher count of announcements
+ * than the commit. They belong to attempts that may still be committed.
  *
  * @param committed the entry's text as committed, so that a later commit is not marked as swept
  */
@@ -108,12 +108,12 @@ async function sweepDay(
   { cold, manifest }: Pick<ArchiveDependencies, 'cold' | 'manifest'>,
   ref: PartitionRef,
   day: Day,
-  { parts, changes }: DayCommit,
+  { parts, announcements }: DayCommit,
   committed: string,
 ): Promise<void> {
   const named = new Set(parts.map(({ key }) => key));
   for (const key of await cold.list(ref, day))
-    if (!named.has(key) && bucketKeys.parseArchiveChanges(key) <= changes) await cold.remove(key);
+    if (!named.has(key) && bucketKeys.parseAnnouncements(key) <= announcements) await cold.remove(key);
   await manifest.markSwept(ref, day, committed);
 }
 

@@ -39,7 +39,7 @@ export async function expireDay(
     onExpiry = [],
   }: Pick<ArchiveDependencies, 'warm' | 'cold' | 'manifest' | 'onExpiry'>,
   ref: PartitionRef,
-  { day, changes }: Pick<ManifestDay, 'day' | 'changes'>,
+  { day, announcements }: Pick<ManifestDay, 'day' | 'announcements'>,
   hasTime: () => boolean,
 ): Promise<ExpiredCount> {
   for (const remove of onExpiry) await remove(ref, day);
@@ -50,5 +50,5 @@ export async function expireDay(
   await manifest.attempts.remove(ref, day);
   const keys = await cold.list(ref, day);
   for (const key of keys) await cold.remove(key);
-  return { objects: keys.length, items, isDone: await manifest.remove(ref, day, changes) };
+  return { objects: keys.length, items, isDone: await manifest.remove(ref, day, announcements) };
 }

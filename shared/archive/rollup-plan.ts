@@ -70,9 +70,9 @@ export function planSpans(
       const closed = own.flatMap((entry): ClosedDay[] =>
         isOpen(entry) ? [] : [{ day: entry.day, archived: entry.archived! }],
       );
-      const isChanged = closed.some(({ day, archived: { identity, changes } }) => {
+      const isChanged = closed.some(({ day, archived: { identity, announcements } }) => {
         const rolled = state.days[day];
-        return rolled === undefined || rolled[0] !== identity || rolled[1] !== changes;
+        return rolled === undefined || rolled[0] !== identity || rolled[1] !== announcements;
       });
       const copied = grainMs === MINUTE_MS ? NO_STATE : state;
       if (isChanged)

@@ -178,9 +178,9 @@ async function rewriteSpan(
     );
   } else await sweepSpan(cold, ref, span, { revision: state.revision, parts });
   const days = Object.fromEntries(
-    (plan.closed ?? []).map(({ day, archived: { identity, changes } }) => [
+    (plan.closed ?? []).map(({ day, archived: { identity, announcements } }) => [
       day,
-      [identity, changes] as const,
+      [identity, announcements] as const,
     ]),
   );
   const next =

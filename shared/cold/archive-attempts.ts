@@ -9,7 +9,10 @@ import type { ArchivedPart } from './archived-day';
 export interface Attempt {
   /** `ManifestDay.committed` when the attempt began. The attempt is void once another one commits. */
   readonly base: string | undefined;
-  /** The day's `changes` before the attempt read any of its data. */
+  /**
+   * `ManifestDay.announcements` before the attempt read any of the day's data. The name is the one that
+   * stored attempts have.
+   */
   readonly changes: number;
   /** The parts written so far, in order. Some may be unchanged parts of `base`. */
   readonly parts: readonly ArchivedPart[];

@@ -21,8 +21,8 @@ export interface ArchivedPart {
 
 /** The archiver's commit of a partition-day. */
 export interface DayCommit {
-  /** The day's `changes` when the archiver began to read it. */
-  readonly changes: number;
+  /** The day's `announcements` when the archiver began to read it. */
+  readonly announcements: number;
   /** At least one part, in ascending order of their first groups. */
   readonly parts: readonly ArchivedPart[];
   /** The time of the commit, ms since epoch. */
@@ -48,11 +48,15 @@ const FIELDS_OF_PART = 5;
  * Encodes a day's entry of the manifest: fields separated by spaces, five for each part. A read of 460 days
  * fetches 460 entries, so nothing is repeated here that follows from the item's key.
  *
- *     1 identity changes atMs   name etag bytes samples firstGroup   ...
+ *     1 identity announcements atMs   name etag bytes samples firstGroup   ...
  *
  * `name` is the end of the object's key. The ETag has no quotes. The first part's `firstGroup` may be empty.
  */
-export function encodeArchived(ref: PartitionRef, day: Day, { changes, parts, atMs }: DayCommit): string {
+export function encodeArchived(
+  ref: PartitionRef,
+  day: Day,
+  { announcements, parts, atMs }: DayCommit,
+): string {
   const identity = idBytes('archived day', ...parts.map(({ etag }) => etag)).toString(
     'hex',
     0,
@@ -65,13 +69,13 @@ export function encodeArchived(ref: PartitionRef, day: Day, { changes, parts, at
     samples,
     firstGroup,
   ]);
-  return [VERSION, identity, changes, atMs, ...fields].join(' ');
+  return [VERSION, identity, announcements, atMs, ...fields].join(' ');
 }
 
 /** @throws {CorruptArchiveError} when a later release wrote the entry */
 export function decodeArchived(ref: PartitionRef, day: Day, text: string): ArchivedDay {
   const fields = text.split(' ');
-  const [version, identity, changes, atMs] = fields;
+  const [version, identity, announcements, atMs] = fields;
   if (version !== VERSION)
     throw new CorruptArchiveError(`the manifest's entry of ${day} has the unknown version ${version}`);
   const parts: ArchivedPart[] = [];
@@ -83,5 +87,5 @@ export function decodeArchived(ref: PartitionRef, day: Day, text: string): Archi
       samples: Number(fields[at + 3]),
       firstGroup: fields[at + 4]!,
     });
-  return { identity: identity!, changes: Number(changes), parts, atMs: Number(atMs) };
+  return { identity: identity!, announcements: Number(announcements), parts, atMs: Number(atMs) };
 }

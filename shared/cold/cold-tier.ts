@@ -66,10 +66,10 @@ export class ColdTier {
   /**
    * Makes a key that no object has had.
    *
-   * @param changes the day's `changes` in the manifest when the archiver began to read it
+   * @param announcements the day's `announcements` in the manifest when the archiver began to read it
    */
-  newKey(ref: PartitionRef, day: Day, changes: number): string {
-    return bucketKeys.archive(ref, day, changes, randomId());
+  newKey(ref: PartitionRef, day: Day, announcements: number): string {
+    return bucketKeys.archive(ref, day, announcements, randomId());
   }
 
   /**

@@ -14,8 +14,8 @@ import {
 
 export interface ManifestDay {
   readonly day: Day;
-  /** Counts the announcements of flushes to the day. */
-  readonly changes: number;
+  /** Counts the announcements of flushes to the day. The table's attribute is called `changes`. */
+  readonly announcements: number;
   readonly archived: ArchivedDay | undefined;
   /** The text of `archived` in the table, which {@link Manifest.commit} compares. */
   readonly committed?: string;
@@ -45,8 +45,8 @@ export function sizeOf({ parts }: Pick<ArchivedDay, 'parts'>): {
 }
 
 /** Whether a day may have warm data that its objects lack. */
-export function isOpen({ changes, archived }: ManifestDay): boolean {
-  return archived === undefined || archived.changes !== changes;
+export function isOpen({ announcements, archived }: ManifestDay): boolean {
+  return archived === undefined || archived.announcements !== announcements;
 }
 
 /**
@@ -149,9 +149,9 @@ export class Manifest {
   /**
    * Removes the entry of a day of which nothing is left.
    *
-   * @returns false when the day was announced again since `changes` was read; nothing was changed
+   * @returns false when the day was announced again since `announcements` were counted; nothing was changed
    */
-  async remove(ref: PartitionRef, day: Day, changes: number): Promise<boolean> {
+  async remove(ref: PartitionRef, day: Day, announcements: number): Promise<boolean> {
     return succeeds(
       this.table.client.send(
         new DeleteItemCommand({
@@ -159,7 +159,7 @@ export class Manifest {
           Key: metaKeys.manifest(ref, day),
           // A retry after a lost answer finds no entry.
           ConditionExpression: 'attribute_not_exists(pk) OR changes = :changes',
-          ExpressionAttributeValues: { ':changes': { N: String(changes) } },
+          ExpressionAttributeValues: { ':changes': { N: String(announcements) } },
         }),
       ),
     );
@@ -186,7 +186,7 @@ function manifestDayOf(ref: PartitionRef, item: Item): ManifestDay {
   const committed = item.archived?.S;
   return {
     day,
-    changes: Number(item.changes?.N ?? 0),
+    announcements: Number(item.changes?.N ?? 0),
     archived: committed === undefined ? undefined : decodeArchived(ref, day, committed),
     committed,
     ...(item.unswept?.BOOL ? { isUnswept: true } : {}),

@@ -39,8 +39,8 @@ export interface RolledSource {
 export interface SpanState {
   /** Increases with each rewrite. */
   readonly revision: number;
-  /** For each day that was rolled up: the identity of its archived state, and its `changes`. */
-  readonly days: Readonly<Record<Day, readonly [identity: string, changes: number]>>;
+  /** For each day that was rolled up: the identity of its archived state, and its `announcements`. */
+  readonly days: Readonly<Record<Day, readonly [identity: string, announcements: number]>>;
   /** Ordered by group. */
   readonly parts: readonly { readonly key: string; readonly firstGroup: GroupId }[];
   /**

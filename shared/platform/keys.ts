@@ -69,7 +69,7 @@ import { BUCKET_PREFIX } from './names';
  *
  * S3, one bucket:
  *
- *     archive/v1/tenant=tenant/date=day/partition-partition-changes-random.parquet
+ *     archive/v1/tenant=tenant/date=day/partition-partition-announcements-random.parquet
  *     rollups/v1/tenant=tenant/unit=hour/month=month/partition-partition-rrevision-ppart.parquet; unit=day/year=year;
  *         unit=minute/date=day
  *     quarantine/shard/sequence number
@@ -358,19 +358,19 @@ export const bucketKeys = {
   /**
    * Returns the key of a new archive object.
    *
-   * @param changes the day's count of changes in the manifest when the archiver began to read it
+   * @param announcements the day's count of announcements in the manifest when the archiver began to read it
    * @param unique a text that makes the key unique
    */
-  archive: (ref: PartitionRef, day: Day, changes: number, unique: string) =>
-    bucketKeys.archiveNamed(ref, day, `${changes}-${unique}`),
-  /** @param name the part of the key that does not follow from the partition-day: `changes-unique` */
+  archive: (ref: PartitionRef, day: Day, announcements: number, unique: string) =>
+    bucketKeys.archiveNamed(ref, day, `${announcements}-${unique}`),
+  /** @param name the part of the key that does not follow from the partition-day: `announcements-unique` */
   archiveNamed: (ref: PartitionRef, day: Day, name: string) =>
     `${bucketKeys.archiveDay(ref, day)}-${name}.parquet`,
   /** Returns the name in a key that `archiveNamed` has made. */
   parseArchiveName: (ref: PartitionRef, day: Day, key: string): string =>
     key.slice(bucketKeys.archiveDay(ref, day).length + 1, -'.parquet'.length),
-  /** Returns the count of changes in the key of an archive object. */
-  parseArchiveChanges: (key: string): number => Number(/-(\d+)-[A-Za-z0-9]+\.parquet$/.exec(key)?.[1]),
+  /** Returns the count of announcements in the key of an archive object. */
+  parseAnnouncements: (key: string): number => Number(/-(\d+)-[A-Za-z0-9]+\.parquet$/.exec(key)?.[1]),
   /** Returns the prefix of a tenant's rollup objects. */
   rollupsOf: (tenantId: Id) => `${BUCKET_PREFIX.rollups}v1/tenant=${tenantId}/`,
   /**

@@ -218,7 +218,7 @@ function warmBlocks(read: ReadContext, { days, listed }: NonNullable<Asks['warm'
     ...plan,
     ref: partitionOn(read, plan.day),
     windowLengthsMs: read.windowLengthsMs,
-    changes: listed && (listed.get(plan.day)?.changes ?? 0),
+    announcements: listed && (listed.get(plan.day)?.announcements ?? 0),
   }));
   return readWarm(read.warm, located, read.selection, read.beyondMemory, layoutsOf(read));
 }

@@ -11,7 +11,7 @@ interface CachedItems {
    * How often flushes had announced the day, counted before the table was read. Undefined when not counted: then there
    * are no items, and the entry only tells that the day was read.
    */
-  readonly changes: number | undefined;
+  readonly announcements: number | undefined;
   /** Windows that begin in `[fromMs, toMs)`. */
   readonly fromMs: number;
   readonly toMs: number;
@@ -57,8 +57,8 @@ export class ItemMemo {
    * Returns the cached items of the windows that begin in `[fromMs, toMs)`, or undefined when the cache does
    * not have all of them.
    *
-   * @param changes how often flushes had announced the day, counted after memory was read; undefined accepts
-   *   cached items whatever the number was
+   * @param announcements how often flushes had announced the day, counted after memory was read; undefined
+   *   accepts cached items whatever the number was
    */
   items(
     ref: PartitionRef,
@@ -66,15 +66,19 @@ export class ItemMemo {
     group: GroupId,
     fromMs: number,
     toMs: number,
-    changes: number | undefined,
+    announcements: number | undefined,
   ): WarmItem[] | undefined {
     const known = this.cache.get(groupKey(ref, day, group));
     if (known === undefined || known.fromMs > fromMs || known.toMs < toMs) return undefined;
-    if (changes !== undefined && known.changes !== changes) return undefined;
+    if (announcements !== undefined && known.announcements !== announcements) return undefined;
     return known.items.filter(({ windowStart }) => windowStart >= fromMs && windowStart < toMs);
   }
 
-  /** Caches a group's items. @param known its `changes` must have been counted before the table was read */
+  /**
+   * Caches a group's items.
+   *
+   * @param known its `announcements` must have been counted before the table was read
+   */
   keep(ref: PartitionRef, day: Day, group: GroupId, known: CachedItems): void {
     this.cache.set(groupKey(ref, day, group), known);
   }

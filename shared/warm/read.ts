@@ -20,7 +20,7 @@ export interface WarmDay {
    * How often flushes had announced the day (DESIGN.md, rule 12), counted after memory was read. Undefined
    * when not counted: then no cached items are used.
    */
-  readonly changes: number | undefined;
+  readonly announcements: number | undefined;
 }
 
 /** Most requests that are waiting for their answers. */
@@ -68,14 +68,20 @@ async function itemsOf(
   limit: Limiter,
 ): Promise<readonly WarmItem[]> {
   const { memo } = warm;
-  const { ref, day, group, windowsFromMs: fromMs, windowsToMs: toMs, changes } = target;
-  const known = changes === undefined ? undefined : memo.items(ref, day, group, fromMs, toMs, changes);
+  const { ref, day, group, windowsFromMs: fromMs, windowsToMs: toMs, announcements } = target;
+  const known =
+    announcements === undefined ? undefined : memo.items(ref, day, group, fromMs, toMs, announcements);
   if (known !== undefined) return known;
   const items = await warm.groupTogether(ref, day, { ...target, limit });
-  // A later read can use the items again only if this read knows how many changes of the day they include. It
-  // does not for a day that this instance never read. Keeping an empty list makes the next read ask for the
-  // number of changes first.
-  memo.keep(ref, day, group, { changes, fromMs, toMs, items: changes === undefined ? [] : items });
+  // A later read can use the items again only if this read knows how many announcements of the day they include.
+  // It does not for a day that this instance never read. Keeping an empty list makes the next read ask for the
+  // number of announcements first.
+  memo.keep(ref, day, group, {
+    announcements,
+    fromMs,
+    toMs,
+    items: announcements === undefined ? [] : items,
+  });
   return items;
 }
 

@@ -207,7 +207,7 @@ describe('deletions', () => {
       records: () => stream.map((_, place) => place),
       isOpen: async () => {
         const found = await tiers.manifest.days(ref, DAYS[0]!, DAYS[1]!);
-        return found.some(({ changes, archived }) => archived?.changes !== changes);
+        return found.some(({ announcements, archived }) => archived?.announcements !== announcements);
       },
     };
   }
@@ -291,8 +291,11 @@ describe('deletions', () => {
     await run({ kind: 'deliver', records: [1] });
     await run({ kind: 'archive' });
     const after = await tiers.manifest.get(ref, DAYS[0]!);
-    expect(after!.changes).toBeGreaterThan(before!.changes);
-    expect(after!.archived).toMatchObject({ changes: after!.changes, parts: before!.archived!.parts });
+    expect(after!.announcements).toBeGreaterThan(before!.announcements);
+    expect(after!.archived).toMatchObject({
+      announcements: after!.announcements,
+      parts: before!.archived!.parts,
+    });
     expect(await read()).toEqual(['a.x@-2=1', 'b@-2=1']);
 
     // Delivered again, as by a replay, the deletion opens no day.

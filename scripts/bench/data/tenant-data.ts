@@ -231,7 +231,7 @@ export class TenantData {
     await manifest.announce(ref, day);
     const { key, etag, bytes } = written;
     const parts = [{ key, etag, bytes, samples, firstGroup: '' }];
-    await manifest.commit(ref, day, undefined, { changes: 1, parts, atMs: Date.now() });
+    await manifest.commit(ref, day, undefined, { announcements: 1, parts, atMs: Date.now() });
     return bytes;
   }
 

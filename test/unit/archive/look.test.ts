@@ -42,7 +42,7 @@ describe('the archiver’s hourly look', () => {
     { name: 'an open day that was due today', day: '2026-11-18', isArchived: false, isLate: false },
     { name: 'an open day that was due yesterday', day: '2026-11-17', isArchived: false, isLate: true },
   ])('checks every day of a partition if one is long overdue: $name', ({ day, isArchived, isLate }) => {
-    const archived = isArchived ? { identity: '', changes: 1, parts: [], atMs: 0 } : undefined;
-    expect(isLongOverdue({ day, changes: 1, archived }, NOW, 2 * DAY)).toBe(isLate);
+    const archived = isArchived ? { identity: '', announcements: 1, parts: [], atMs: 0 } : undefined;
+    expect(isLongOverdue({ day, announcements: 1, archived }, NOW, 2 * DAY)).toBe(isLate);
   });
 });

@@ -152,8 +152,8 @@ describe('the ranges of an open day', () => {
 
 describe('the plan for a purge', () => {
   const parts = [{ key: 'k', etag: 'e', bytes: 1, samples: 1, firstGroup: '' }];
-  const archived = { identity: '', changes: 3, parts, atMs: 1_000 };
-  const entry = { day: '2026-11-21', changes: 3, archived };
+  const archived = { identity: '', announcements: 3, parts, atMs: 1_000 };
+  const entry = { day: '2026-11-21', announcements: 3, archived };
 
   test.each([
     {
@@ -164,7 +164,7 @@ describe('the plan for a purge', () => {
     { name: 'waits for a day that the manifest lacks', facts: { entry: undefined }, plan: undefined },
     {
       name: 'waits for a day that was opened again',
-      facts: { entry: { ...entry, changes: 4 } },
+      facts: { entry: { ...entry, announcements: 4 } },
       plan: undefined,
     },
     {

@@ -6,9 +6,9 @@ import { GRAINS_MS, GRAINS_WITH_MINUTES_MS } from '../../../shared/cold/rollup-s
 /** More samples than a series with a sample every ten seconds has in a day. */
 const MANY = 8_641;
 
-function archived(day: string, etag = 'e', changes = 1, samples = 1): ManifestDay {
+function archived(day: string, etag = 'e', announcements = 1, samples = 1): ManifestDay {
   const part = { key: 'k', etag, bytes: 1, samples, firstGroup: '' };
-  return { day, changes: 1, archived: { identity: etag, changes, parts: [part], atMs: 0 } };
+  return { day, announcements: 1, archived: { identity: etag, announcements, parts: [part], atMs: 0 } };
 }
 
 function stateOf(days: SpanState['days']): string {
@@ -48,13 +48,13 @@ test.each<{
   },
   {
     name: 'makes a day again that was opened although its objects were complete: a deletion may have arrived',
-    days: [archived('2026-10-31'), { ...archived('2026-11-01', 'e', 2), changes: 2 }],
+    days: [archived('2026-10-31'), { ...archived('2026-11-01', 'e', 2), announcements: 2 }],
     states: ROLLED,
     plans: ['2026-11: 2026-11-01', '2026: 2026-10-31 2026-11-01'],
   },
   {
     name: 'waits for a day that is open',
-    days: [archived('2026-10-31'), { ...archived('2026-11-01'), changes: 2 }],
+    days: [archived('2026-10-31'), { ...archived('2026-11-01'), announcements: 2 }],
     states: ROLLED,
     plans: [],
   },

@@ -21,7 +21,7 @@ function part(unique: string, firstGroup: string, etag = '"0123456789abcdef01234
   };
 }
 
-const ONE: DayCommit = { changes: 4, atMs: 1_795_459_200_000, parts: [part('aB3dE6gH9jK', '')] };
+const ONE: DayCommit = { announcements: 4, atMs: 1_795_459_200_000, parts: [part('aB3dE6gH9jK', '')] };
 const SECOND = part('mN3pQ6sT9vW', groupIdOf('abcdefghijklmnopqrstuv', 2, 1), '"fedcba98-2"');
 const TWO: DayCommit = { ...ONE, parts: [...ONE.parts, SECOND] };
 
@@ -50,7 +50,7 @@ describe("a day's entry of the manifest", () => {
       identityOf(TWO),
     );
     expect(identityOf(TWO)).not.toBe(identityOf(ONE));
-    expect(identityOf({ ...TWO, changes: 9, atMs: 1 })).toBe(identityOf(TWO));
+    expect(identityOf({ ...TWO, announcements: 9, atMs: 1 })).toBe(identityOf(TWO));
   });
 
   test('of an unknown version is refused', () => {

@@ -5,14 +5,19 @@ const NOW = Date.parse('2026-11-21T12:00:00Z');
 
 describe('days whose warm items are kept from expiring', () => {
   test.each([
-    { name: 'an open day of that time', day: '2026-11-21', changes: 2, isKept: true },
-    { name: 'the day after, of which samples may come early', day: '2026-11-22', changes: 2, isKept: true },
-    { name: 'not a day that nobody wrote to by then', day: '2026-11-23', changes: 2, isKept: false },
-    { name: 'not a day that is archived', day: '2026-11-20', changes: 1, isKept: false },
-    { name: 'a day that was opened again', day: '2025-11-20', changes: 3, isKept: true },
-  ])('$name', ({ day, changes, isKept }) => {
-    const archived = { identity: '', changes: 1, parts: [], atMs: 0 };
-    expect(openSince([{ day, changes, archived }], NOW)).toHaveLength(isKept ? 1 : 0);
+    { name: 'an open day of that time', day: '2026-11-21', announcements: 2, isKept: true },
+    {
+      name: 'the day after, of which samples may come early',
+      day: '2026-11-22',
+      announcements: 2,
+      isKept: true,
+    },
+    { name: 'not a day that nobody wrote to by then', day: '2026-11-23', announcements: 2, isKept: false },
+    { name: 'not a day that is archived', day: '2026-11-20', announcements: 1, isKept: false },
+    { name: 'a day that was opened again', day: '2025-11-20', announcements: 3, isKept: true },
+  ])('$name', ({ day, announcements, isKept }) => {
+    const archived = { identity: '', announcements: 1, parts: [], atMs: 0 };
+    expect(openSince([{ day, announcements, archived }], NOW)).toHaveLength(isKept ? 1 : 0);
   });
 
   test('each partition has one turn a day', () => {

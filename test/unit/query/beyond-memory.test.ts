@@ -53,11 +53,14 @@ describe('the days that may be beyond memory', () => {
   });
 });
 
-const OPEN = { changes: 2, archived: undefined };
+const OPEN = { announcements: 2, archived: undefined };
 const PART = { key: 'k', etag: 'e', bytes: 1, samples: 1, firstGroup: '' };
 const IDENTITY = '0123456789abcdef';
-const ARCHIVED = { changes: 1, archived: { identity: IDENTITY, changes: 1, parts: [PART], atMs: 0 } };
-const REOPENED = { ...ARCHIVED, changes: 2 };
+const ARCHIVED = {
+  announcements: 1,
+  archived: { identity: IDENTITY, announcements: 1, parts: [PART], atMs: 0 },
+};
+const REOPENED = { ...ARCHIVED, announcements: 2 };
 const DAY_10 = '2026-01-10';
 const short = (day: Day) => Number(day.slice(-2));
 const texts = (days: readonly { readonly day: Day }[]) => [...new Set(days.map(({ day }) => short(day)))];

@@ -20,9 +20,9 @@ const WHOLE = groupIdOf(SOURCE_ID, 0, 0);
 const HALF = groupIdOf(SOURCE_ID, 1, 0);
 const layout = layoutOf([metricOf(sourceOf.host('h'), 'cpu')]);
 
-function archived(day: string, identity = stateOf(day), changes = 2): ManifestDay {
+function archived(day: string, identity = stateOf(day), announcements = 2): ManifestDay {
   const part = { key: 'k', etag: 'e', bytes: 1, samples: 1, firstGroup: WHOLE };
-  return { day, changes: 2, archived: { identity, changes, parts: [part], atMs: 0 } };
+  return { day, announcements: 2, archived: { identity, announcements, parts: [part], atMs: 0 } };
 }
 
 const stateOf = (day: string) => Buffer.from(day.slice(2)).toString('hex');
@@ -136,7 +136,7 @@ test.each<{ name: string; changed?: Partial<RollupFacts>; samples: readonly stri
   },
   {
     name: 'no day that is not archived',
-    changed: { entries: withLast({ day: DAYS[2], changes: 1, archived: undefined }) },
+    changed: { entries: withLast({ day: DAYS[2], announcements: 1, archived: undefined }) },
     samples: [DAYS[2]],
   },
   {

@@ -18,8 +18,15 @@ async function asked(counts: readonly (number | undefined)[]): Promise<number> {
     return [];
   };
   const warm = { memo, groupTogether } as unknown as WarmTier;
-  for (const changes of counts) {
-    const day = { ref: REF, day: DAY, windowsFromMs: 0, windowsToMs: 10, windowLengthsMs: [1], changes };
+  for (const announcements of counts) {
+    const day = {
+      ref: REF,
+      day: DAY,
+      windowsFromMs: 0,
+      windowsToMs: 10,
+      windowLengthsMs: [1],
+      announcements,
+    };
     await readWarm(warm, [day], SELECTION, limiter(1), async () => SELECTION.wanted);
   }
   return reads;
@@ -45,7 +52,7 @@ test('a read without a count notes the day, so that the next read counts first',
     windowsFromMs: 0,
     windowsToMs: 10,
     windowLengthsMs: [1],
-    changes: undefined,
+    announcements: undefined,
   };
   await readWarm(warm, [day], SELECTION, limiter(1), async () => SELECTION.wanted);
   expect(isSeen()).toBe(true);
