@@ -1,5 +1,5 @@
 import type { ArchivedChunk } from '../cold/archive-format';
-import { type ColdTier, ObjectChangedError, type OpenArchive } from '../cold/cold-tier';
+import { type ColdTier, ObjectGoneError, type OpenArchive } from '../cold/cold-tier';
 import { unionLayout } from '../model/layout';
 import type { GroupId } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
@@ -63,7 +63,7 @@ export class DayObjects {
 
   private async openPart(key: string, etag: string) {
     const object = await this.cold.open(key);
-    if (object?.etag !== etag) throw new ObjectChangedError(`${key} was replaced before it was rolled up`);
+    if (object?.etag !== etag) throw new ObjectGoneError(`${key} was gone before it was rolled up`);
     return { object, groups: Map.groupBy(object.reader.chunks, ({ group }) => group) };
   }
 }

@@ -1,6 +1,6 @@
 import type { Catalogue } from '../catalogue/catalogue';
 import { CorruptArchiveError } from '../cold/archive-format';
-import { type ColdTier, ObjectChangedError } from '../cold/cold-tier';
+import { type ColdTier, ObjectGoneError } from '../cold/cold-tier';
 import type { Manifest } from '../cold/manifest';
 import { NO_STATE, type RollupDirectory, type SpanState } from '../cold/rollup-directory';
 import { type MadeGroup, OpenRollup, RollupWriter } from '../cold/rollup-format';
@@ -93,8 +93,8 @@ export async function rollUpPartitions(
         isDone =
           hasTime() && (await rewriteSpan({ ...dependencies, rollups }, ref, plan, denseSamples, hasTime));
       } catch (error) {
-        // The object was replaced while it was being read; the next pass retries.
-        if (!(error instanceof ObjectChangedError)) onFailure(ref, plan.span.name, error as Error);
+        // The object was removed while it was being read; the next pass retries.
+        if (!(error instanceof ObjectGoneError)) onFailure(ref, plan.span.name, error as Error);
       }
       if (isDone) count.rolledUp++;
       else count.left++;
@@ -244,7 +244,7 @@ async function* groupsOf(
     });
     if (found !== undefined || Object.keys(copied.days).length === 0) return found;
     await rollups.reopen(ref, span);
-    throw new ObjectChangedError(`a rollup of ${span.name} is lost`);
+    throw new ObjectGoneError(`a rollup of ${span.name} is lost`);
   };
   const { parts } = copied;
   for (let i = 0; i < Math.max(1, parts.length); i++) {

@@ -22,10 +22,11 @@ import { openArchiveObject, readListed } from './parquet-format';
 import { ReadAhead } from './read-ahead';
 
 /**
- * The object was replaced while it was being read. The caller must start the read again, from the manifest.
+ * The object is gone, or its key has another object now. The caller must start the read again, from the
+ * manifest.
  */
-export class ObjectChangedError extends Error {
-  override readonly name = 'ObjectChangedError';
+export class ObjectGoneError extends Error {
+  override readonly name = 'ObjectGoneError';
 }
 
 interface LimitedRange extends ByteRange {
@@ -45,7 +46,7 @@ export interface OpenArchive {
   readonly key: string;
   readonly etag: string;
   readonly bytes: number;
-  /** Its reads throw {@link ObjectChangedError} when the object has been replaced. */
+  /** Its reads throw {@link ObjectGoneError} when the object is gone. */
   readonly reader: ArchiveReader;
 }
 
@@ -112,7 +113,7 @@ export class ColdTier {
    * @param isContested whether the read has, or may have, other samples within these times, ms, both
    *   inclusive
    * @param limit bounds the requests of several reads
-   * @throws {ObjectChangedError} when the object has been replaced
+   * @throws {ObjectGoneError}
    */
   async readListed(
     { key, etag, chunks }: ListedSource,
@@ -176,7 +177,7 @@ export class ColdTier {
   /**
    * Reads a range of one version of an object.
    *
-   * @throws {ObjectChangedError} when the object has been replaced
+   * @throws {ObjectGoneError}
    */
   async slice(key: string, etag: string, { offset, length }: ByteRange): Promise<Uint8Array> {
     return (await this.get(key, `bytes=${offset}-${offset + length - 1}`, etag))!.body;
@@ -241,9 +242,9 @@ export class ColdTier {
       const { bytes, ETag, ContentRange, ContentLength } = await getObject(this.client, input);
       return { body: bytes, etag: ETag!, objectBytes: Number(ContentRange?.split('/')[1] ?? ContentLength) };
     } catch (error) {
-      if (statusOf(error) === 412) throw new ObjectChangedError(`${key} was replaced while it was read`);
+      if (statusOf(error) === 412) throw new ObjectGoneError(`${key} has become another object`);
       if (error instanceof NoSuchKey) {
-        if (etag !== undefined) throw new ObjectChangedError(`${key} was removed while it was read`);
+        if (etag !== undefined) throw new ObjectGoneError(`${key} was removed while it was read`);
         return undefined;
       }
       throw error;

@@ -1,7 +1,7 @@
 import type { Day } from '../model/placement';
 import type { LocatedBlock, Selection } from '../model/selection';
 import { type Limiter, mapLimited } from '../platform/concurrency';
-import { type ColdTier, ObjectChangedError } from './cold-tier';
+import { type ColdTier, ObjectGoneError } from './cold-tier';
 import type { ListedSource } from './directory';
 
 /** Most requests in progress, for objects and again for the ranges of each object. */
@@ -21,8 +21,7 @@ export interface ColdDay {
  *
  * @param listed the source's directory entries, by day
  * @param limit bounds the requests of several reads
- * @throws {ObjectChangedError} when an object was replaced or removed since the manifest was read; the caller
- *   must start again
+ * @throws {ObjectGoneError} when an object was removed since the manifest was read; the caller must start again
  */
 export async function readCold(
   cold: ColdTier,
@@ -38,7 +37,7 @@ export async function readCold(
       return await cold.readListed(entry, selection, isContested, limit);
     } catch (error) {
       // The directory entry is out of date.
-      if (error instanceof ObjectChangedError) return readByIndex(cold, key, selection, limit);
+      if (error instanceof ObjectGoneError) return readByIndex(cold, key, selection, limit);
       throw error;
     }
   });
@@ -52,7 +51,7 @@ async function readByIndex(
   limit: Limiter,
 ): Promise<LocatedBlock[]> {
   const object = await cold.openTogether(key, limit);
-  if (object === undefined) throw new ObjectChangedError(`${key} was removed after the manifest was read`);
+  if (object === undefined) throw new ObjectGoneError(`${key} was removed after the manifest was read`);
   const { reader } = object;
   const blocks = await mapLimited(reader.plan(selection), PARALLEL, (planned) =>
     limit(() => reader.read(planned)),

@@ -48,7 +48,7 @@ const VALUE_OF: Readonly<Record<Aggregate, RolledValue | undefined>> = {
  * Reads an aggregate of series from rollups. Takes a request for each group of an object, or none for counts.
  *
  * @param asked in order of time
- * @throws {ObjectChangedError} when an object has been replaced or removed
+ * @throws {ObjectGoneError}
  */
 export async function readRollups(
   cold: ColdTier,
@@ -99,7 +99,7 @@ export interface RolledObject {
  * Reads whole columns of series from rollup objects.
  *
  * @param columnsOf returns the columns to read of series with these times
- * @throws {ObjectChangedError} when an object has been replaced or removed
+ * @throws {ObjectGoneError}
  */
 export function readObjects(
   cold: ColdTier,

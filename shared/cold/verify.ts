@@ -2,7 +2,7 @@ import { CorruptChunkError } from '../codec';
 import { MalformedBytesError } from '../model/bytes';
 import { CorruptArchiveError } from './archive-format';
 import type { ArchivedPart } from './archived-day';
-import { type ColdTier, ObjectChangedError } from './cold-tier';
+import { type ColdTier, ObjectGoneError } from './cold-tier';
 
 /** Errors which mean that bytes are not what was written. */
 const CORRUPT = [CorruptArchiveError, CorruptChunkError, MalformedBytesError, RangeError];
@@ -27,7 +27,7 @@ export async function verifyObject(
     await object.reader.verify();
     return undefined;
   } catch (error) {
-    if (error instanceof ObjectChangedError) return 'it was replaced while it was read';
+    if (error instanceof ObjectGoneError) return 'it was removed or replaced while it was read';
     if (CORRUPT.some((kind) => error instanceof kind)) return (error as Error).message;
     throw error;
   }

@@ -58,9 +58,10 @@ const NAMES = new Set([
   'AbortError',
   'CredentialsProviderError',
   'ExpiredTokenException',
-  // This project's own: the stream refused records; an archive object kept changing while it was read.
+  // This project's own: the stream refused records; archive objects were removed again and again while
+  // they were read.
   'StreamUnavailableError',
-  'ObjectChangedError',
+  'ObjectGoneError',
 ]);
 
 /**

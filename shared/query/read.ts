@@ -1,6 +1,6 @@
 import type { SourceCatalogue } from '../catalogue/catalogue';
 import { type Block, eraseSamples, sampleCount, sliceBlock } from '../codec';
-import { ObjectChangedError } from '../cold/cold-tier';
+import { ObjectGoneError } from '../cold/cold-tier';
 import { type PartitionMark, readHot } from '../hot/read';
 import { type Grains, storedGrainMs } from '../model/aggregates';
 import { gather } from '../model/block-layout';
@@ -79,7 +79,7 @@ export interface Reading {
 
 /** Most requests in progress. */
 const PARALLEL = 16;
-/** How often a read starts again because an object was replaced during it. */
+/** How often a read starts again because an object was removed during it. */
 const MAX_RESTARTS = 10;
 
 /**
@@ -135,7 +135,7 @@ async function readOwner(read: ReadContext, allowsMissing: boolean): Promise<Rea
       if (restarts > 0) return await readTiers({ ...read, rollups: undefined }, allowsMissing);
       return await readTiers(read, allowsMissing);
     } catch (error) {
-      if (!(error instanceof ObjectChangedError) || restarts >= MAX_RESTARTS) throw error;
+      if (!(error instanceof ObjectGoneError) || restarts >= MAX_RESTARTS) throw error;
     }
   }
 }

@@ -5,7 +5,7 @@ import {
   ProvisionedThroughputExceededException,
   ResourceNotFoundException,
 } from '@aws-sdk/client-dynamodb';
-import { ObjectChangedError } from '../../../shared/cold/cold-tier';
+import { ObjectGoneError } from '../../../shared/cold/cold-tier';
 import { failureOf, isStoreFailure } from '../../../shared/http/failure';
 import { HttpError } from '../../../shared/http/http';
 import { SelectLimitError } from '../../../shared/query/find-series';
@@ -47,7 +47,7 @@ describe('a failed call of a store', () => {
       "READONLY You can't write against a read only replica.",
     ].map((message) => ({ name: `Redis: ${message.slice(0, 30)}`, error: new Error(message) })),
     { name: 'a stream that refuses records', error: new StreamUnavailableError('x') },
-    { name: 'an object replaced again and again', error: new ObjectChangedError('x') },
+    { name: 'an object that is gone again and again', error: new ObjectGoneError('x') },
   ])('$name is a 503', ({ error }) => {
     expect(isStoreFailure(error)).toBe(true);
     const { status, headers } = failureOf(error, 'r1');
