@@ -11,7 +11,7 @@ describe('the HTTP API', () => {
   const now = Math.floor(Date.now() / 60_000) * 60;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ hasFreedoms: true, settings: SHARED_SETTINGS.shop });
+    stack = await startLocalStack({ hasFreedoms: 'if seeded', settings: SHARED_SETTINGS.shop });
     client = new Client(stack.url, stack.apiKey, true);
     await client.json('POST', '/api/v0/services', { name: 'blog', memo: '' });
     host = await client.createHost('web1');

@@ -14,7 +14,7 @@ describe('the objects of the Mackerel API', () => {
 
   beforeAll(async () => {
     stack = await startLocalStack({
-      hasFreedoms: true,
+      hasFreedoms: 'if seeded',
       settings: { services: 'shop', privateReceivers: 'off' },
     });
     const newKey = async (tenant: string, rights: string) =>
