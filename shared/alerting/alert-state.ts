@@ -14,7 +14,10 @@ export interface Alert {
   readonly activeAtMs: number;
   readonly firedAtMs?: number;
   readonly resolvedAtMs?: number;
-  /** The first tick without the element, while the rule's `keep_firing_for` holds the alert. */
+  /**
+   * The first tick at which the rule's query no longer returned the alert's series, while `keep_firing_for` keeps
+   * the alert firing.
+   */
   readonly keepFiringSinceMs?: number;
 }
 

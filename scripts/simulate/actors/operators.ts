@@ -4,6 +4,7 @@ import { METRIC_NAME } from '../../../shared/model/labels';
 import { writeRequestOf } from '../../soak/encodings';
 import type { Sample } from '../model';
 import type { Actor } from './actor';
+import { latePost } from './late-post';
 
 /** Functions expect slots to move for this time after each look of `ops scale`, ms (ops/scale.ts). */
 const SCALING_MS = 15 * MINUTE_MS;
@@ -35,15 +36,9 @@ const purgeAndDrain: Actor = {
   name: 'purge and drain at once',
   everyMs: [4 * HOUR_MS, DAY_MS],
   act: async (stage, random) => {
-    const chosen = stage.anyHost(random);
-    if (chosen === undefined || chosen.host.state === 'retired') return;
-    const { tenant, host } = chosen;
-    const time = Math.floor(stage.nowMs / MINUTE_MS) * 60 - random.integer(7 * 60, 20 * 60) * 60;
-    if (time < stage.startS) return;
-    await stage.post(
-      tenant,
-      host.series.map((series) => ({ series, time, value: random.integer(0, 1e6) / 128 })),
-    );
+    const late = latePost(stage, random, [7 * 60, 20 * 60]);
+    if (late === undefined) return;
+    await late.post();
     await stage.sleep(random.integer(1, 4) * MINUTE_MS);
     const archiving = stage.world.invoke('archiver', {
       purge: true,

@@ -1,6 +1,7 @@
 import { HOUR_MS, MINUTE_MS } from '../../../shared/model/aggregates';
 import { DAY_MS } from '../../../shared/model/duration';
 import type { Actor } from './actor';
+import { latePost } from './late-post';
 import { compareHost } from './readers';
 
 /** A flusher's lease lasts this long, ms (flush/execute.ts). */
@@ -28,17 +29,9 @@ const stallFlusher: Actor = {
   name: 'late samples come while a flusher stands still',
   everyMs: [6 * HOUR_MS, DAY_MS],
   act: async (stage, random) => {
-    const chosen = stage.anyHost(random);
-    if (chosen === undefined || chosen.host.state === 'retired') return;
-    const { tenant, host } = chosen;
-    const time = Math.floor(stage.nowMs / MINUTE_MS) * 60 - random.integer(3 * 60, 20 * 60) * 60;
-    if (time < stage.startS) return;
-    const postLate = () =>
-      stage.post(
-        tenant,
-        host.series.map((series) => ({ series, time, value: random.integer(0, 1e6) / 128 })),
-      );
-    await postLate();
+    const late = latePost(stage, random, [3 * 60, 20 * 60]);
+    if (late === undefined) return;
+    await late.post();
     await stage.sleep(random.integer(2, 4) * MINUTE_MS);
     const stalled = stage.world.invoke(
       'flusher',
@@ -47,10 +40,10 @@ const stallFlusher: Actor = {
     );
     await stage.sleep(LEASE_MS + random.integer(5, 60) * 1000);
     await stage.world.invoke('flusher', { drain: true });
-    await postLate();
+    await late.post();
     await stalled;
     await stage.sleep(2 * MINUTE_MS);
-    await compareHost(stage, tenant, host, time, time);
+    await compareHost(stage, late.tenant, late.host, late.time, late.time);
   },
 };
 

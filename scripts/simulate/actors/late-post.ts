@@ -1,0 +1,36 @@
+import type { Random } from '../../faults/random';
+import type { Stage } from '../stage';
+
+const MINUTE_MS = 60_000;
+
+/** A past minute of one host, and a post of all its series for that minute. */
+export interface LatePost extends NonNullable<ReturnType<Stage['anyHost']>> {
+  /** Time of the samples, in seconds since epoch. */
+  readonly time: number;
+  /** Posts a new random value of each series. */
+  post(): Promise<unknown>;
+}
+
+/**
+ * Chooses a host and a past minute at random.
+ *
+ * @param minutesAgo how long ago the minute began: the least and the most
+ * @returns undefined when the host was retired, or the minute lies before the simulation
+ */
+export function latePost(
+  stage: Stage,
+  random: Random,
+  minutesAgo: readonly [number, number],
+): LatePost | undefined {
+  const chosen = stage.anyHost(random);
+  if (chosen === undefined || chosen.host.state === 'retired') return undefined;
+  const { tenant, host } = chosen;
+  const time = Math.floor(stage.nowMs / MINUTE_MS) * 60 - random.integer(...minutesAgo) * 60;
+  if (time < stage.startS) return undefined;
+  const post = () =>
+    stage.post(
+      tenant,
+      host.series.map((series) => ({ series, time, value: random.integer(0, 1e6) / 128 })),
+    );
+  return { ...chosen, time, post };
+}
