@@ -187,7 +187,7 @@ export class Instance {
             new Promise((resolve) => this.after(Math.max(1, ms), () => resolve(value))),
         };
       case 'crypto':
-        return { ...crypto, ...this.randomness(), createHmac: unsigned };
+        return { ...crypto, ...this.randomness() };
       case 'zlib':
         return { ...zlib, ...storedZstd };
       case 'fs/promises':
@@ -203,15 +203,6 @@ export class Instance {
         return requireReal(name);
     }
   }
-}
-
-/** Only signatures of requests use HMAC, and the models do not look at them. */
-function unsigned() {
-  const hmac = {
-    update: () => hmac,
-    digest: (encoding?: string) => (encoding === undefined ? Buffer.alloc(32) : '0'.repeat(64)),
-  };
-  return hmac;
 }
 
 class Timer {
