@@ -21,7 +21,9 @@ const FOUND_MS = 600_000;
  * consistent read. Tenants share the cache fairly.
  */
 export class RegisteredSources {
-  private readonly cache = new Cache<true>(CACHES.knownSources, (_, key) => key.length, { ttlMs: FOUND_MS });
+  private readonly cache = new Cache<true>(CACHES.registeredSources, (_, key) => key.length, {
+    ttlMs: FOUND_MS,
+  });
 
   constructor(
     private readonly hosts: Hosts,

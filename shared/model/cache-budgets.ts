@@ -15,7 +15,7 @@ export const CACHES = {
   // Caches of post and the importer:
   seriesDictionaries: { name: 'series by the names that senders give them', bytes: 360_000_000 },
   // Caches of post:
-  knownSources: { name: 'registered hosts and services', bytes: 16_000_000 },
+  registeredSources: { name: 'registered hosts and services', bytes: 16_000_000 },
   knownSeries: { name: 'series of tenants at their limit', bytes: 60_000_000 },
   metricMetadata: { name: 'metadata of metrics', bytes: 16_000_000 },
   // Caches of functions that read the stream:

@@ -84,10 +84,6 @@ export class ItemMemo {
   }
 }
 
-function dayKey({ tenantId, partition }: PartitionRef, day: Day): string {
-  return `${tenantId} ${partitionText(partition)} ${day}`;
-}
-
-function groupKey(ref: PartitionRef, day: Day, group: Id): string {
-  return `${dayKey(ref, day)} ${group}`;
+function groupKey({ tenantId, partition }: PartitionRef, day: Day, group: Id): string {
+  return `${tenantId} ${partitionText(partition)} ${day} ${group}`;
 }
