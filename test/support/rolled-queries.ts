@@ -81,5 +81,9 @@ export function expectSame(context: object, found: QueryResult, right: QueryResu
 }
 
 function isNear(a: number, b: number): boolean {
-  return Object.is(a, b) || a === b || Math.abs(a - b) <= 1e-6 * Math.max(Math.abs(a), Math.abs(b));
+  if (Object.is(a, b) || a === b) return true;
+  // An infinite tolerance would let any value pass for an infinite one.
+  return (
+    Number.isFinite(a) && Number.isFinite(b) && Math.abs(a - b) <= 1e-6 * Math.max(Math.abs(a), Math.abs(b))
+  );
 }
