@@ -170,7 +170,7 @@ function cut(column: Float64Array, cuts: readonly Cut[]): Float64Array {
 }
 
 /** Returns the index of the first start that is at least `ms`. */
-export function lowerBound(starts: Float64Array, ms: number): number {
+function lowerBound(starts: Float64Array, ms: number): number {
   let low = 0;
   let high = starts.length;
   while (low < high) {

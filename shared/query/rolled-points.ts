@@ -1,9 +1,10 @@
 /** Makes points for PromQL from rollups: see {@link RollupUse}. */
 import type { ReadGrains } from '../cold/rollup-format';
 import { derivedRestMin, type GrainTimes, type RolledColumn } from '../cold/rollup-grains';
-import { lowerBound, type ReadPlace, type RolledObject } from '../cold/rollup-read';
+import type { ReadPlace, RolledObject } from '../cold/rollup-read';
 import { DAY_MS } from '../model/duration';
 import type { TimeRange } from '../model/selection';
+import { grainStartMs } from '../promql/grains';
 import {
   type AskedGrains,
   firstFrom,
@@ -69,7 +70,7 @@ export function pointsOf(
         const [from, to] = grainsIn(starts, range, asked.grainMs);
         for (let grain = from; grain < to; grain++) {
           const start = starts[grain]!;
-          if (unproven.has(dayOf(start))) continue;
+          if (unproven.has(grainStartMs(start, DAY_MS))) continue;
           addPoints(lists[position]!, own, grain, range, asked);
           samples += counts[grain]!;
           firstMs = Math.min(firstMs, start);
@@ -82,13 +83,9 @@ export function pointsOf(
   return { series: lists.map((list) => list.finish()), unproven, places };
 }
 
-function dayOf(ms: number): number {
-  return Math.floor(ms / DAY_MS) * DAY_MS;
-}
-
 /** Returns the half-open range of indexes of the grains that overlap a range. */
 function grainsIn(starts: Float64Array, { fromMs, toMs }: TimeRange, grainMs: number): [number, number] {
-  return [lowerBound(starts, Math.floor(fromMs / grainMs) * grainMs), lowerBound(starts, toMs)];
+  return [firstFrom(starts, grainStartMs(fromMs, grainMs)), firstFrom(starts, toMs)];
 }
 
 /** Adds the days on which a series has a grain in the range without an exact point. */
@@ -111,7 +108,7 @@ function addUnproven(
     const isSplit = firsts[grain] === 0 && counts[grain]! > 1;
     const lacksFirst = isSplit && (fallsOften || Number.isNaN(columns.toRest?.[grain] ?? 0));
     const isUnknown = !isOnlyStart && ((needsFirst && lacksFirst) || (needsResets && fallsOften));
-    if (inexact[grain] === 1 || isUnknown) unproven.add(dayOf(start));
+    if (inexact[grain] === 1 || isUnknown) unproven.add(grainStartMs(start, DAY_MS));
   }
 }
 
@@ -176,7 +173,7 @@ function restResets(columns: Columns, grain: number, isSplit: boolean): number {
 
 /** Points that are being collected. */
 class PointList {
-  private points = emptyPoints(256);
+  private points = emptyPoints(0);
   private length = 0;
   private isAscending = true;
 
@@ -201,7 +198,7 @@ class PointList {
   }
 
   private grow(): void {
-    const larger = emptyPoints(2 * this.length);
+    const larger = emptyPoints(Math.max(256, 2 * this.length));
     for (const name of POINT_COLUMNS) larger[name].set(this.points[name]);
     this.points = larger;
   }
