@@ -96,7 +96,7 @@ export function deletionText(result: DeletionResult | DryRun): string {
     ].join('\n');
   const what = result.series === 1 ? result.names[0] : countText(result.series, 'metric');
   return result.isVisible
-    ? `deleted ${what}: reads no longer return it; the next archiver run removes it from the archive`
+    ? `deleted ${what}: reads no longer return it; the archiver removes it from the archive within a day`
     : `the deletion of ${what} was queued in the stream; it takes effect when the ingester has caught up`;
 }
 

@@ -141,6 +141,7 @@ const TOLERANCE = 1e-12;
 
 function isNear(a: number, b: number): boolean {
   if (a === b || (Number.isNaN(a) && Number.isNaN(b))) return true;
+  if (!Number.isFinite(a) || !Number.isFinite(b)) return false;
   return Math.abs(a - b) <= TOLERANCE * Math.max(Math.abs(a), Math.abs(b));
 }
 
