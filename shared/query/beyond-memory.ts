@@ -15,29 +15,32 @@ import { type Day, dayStartMs, type PartitionRef } from '../model/placement';
 import type { DayPlan } from './plan';
 import { planRollups, type RollupFacts, type RollupPlan } from './rollup-plan';
 
+/**
+ * In which order a read asks the tiers.
+ *
+ * - `recent`: the warm table along with the manifest, and the archive only if the manifest names an object.
+ * - `archived`, for reads of which most days are archived: the manifest along with the directory that the read
+ *   probably needs. The warm table comes later, for those days alone that the manifest has as open.
+ */
+export type ReadMode =
+  | { readonly kind: 'recent' }
+  | {
+      readonly kind: 'archived';
+      /** The rollups from which days may come; undefined if the read uses only samples. */
+      readonly rollups: Pick<RollupFacts, 'grainMs' | 'isLeftOpen'> | undefined;
+    };
+
 /** What is known about a read after memory has answered. */
 export interface BeyondFacts extends Pick<RollupFacts, 'range' | 'groups' | 'deletions' | 'erasures'> {
+  readonly mode: ReadMode;
   /** Days whose samples may be beyond memory, ascending. */
   readonly days: readonly DayPlan[];
-  /** Whether to ask the manifest which days have data before asking the warm table for them. */
-  readonly isPruned: boolean;
-  /**
-   * Whether the whole range is long. If it is, the directory that tells where samples are in the archive is
-   * requested at once, before it is known whether anything is archived.
-   */
-  readonly isLong: boolean;
-  /**
-   * Length of the rollup grains (minutes, hours or days) that make up the read's steps, ms; undefined when the
-   * read uses only samples.
-   */
-  readonly grainMs: number | undefined;
-  readonly isLeftOpen: RollupFacts['isLeftOpen'];
   /** First and last times of memory's blocks, ms, both inclusive. */
   readonly memory: readonly { readonly firstMs: number; readonly lastMs: number }[];
   /** Days for which the manifest recently had no object. */
   readonly unarchived: ReadonlySet<Day>;
-  /** Days whose warm items the reader has cached. They are valid unless the day has changed. */
-  readonly seen: ReadonlySet<Day>;
+  /** Whether the reader has cached a day's warm items. They are valid unless the day has changed. */
+  readonly isSeen: (day: DayPlan) => boolean;
   readonly wantedSeries: number;
   /** Most samples that may be read, assuming one a minute. */
   readonly maxSamples: number;
@@ -118,18 +121,19 @@ function mayHaveLeft({ windowsFromMs, windowsToMs }: DayPlan, { beforeMs, starts
  * itself, so the day's object contains what memory no longer had.
  */
 export function planRounds(facts: BeyondFacts): Round {
-  const { days, isPruned, unarchived, seen } = facts;
-  const certain = isPruned ? days.filter(({ day }) => unarchived.has(day)) : days;
+  const { days, mode, unarchived } = facts;
+  const isRecent = mode.kind === 'recent';
+  const certain = isRecent ? days : days.filter(({ day }) => unarchived.has(day));
   // For days with cached warm items, first find out from the manifest whether they have changed.
-  const isSeen = new Set(certain.filter(({ day }) => seen.has(day)));
-  const first = certain.filter((plan) => !isSeen.has(plan));
-  const listing = isPruned ? days : days.filter((plan) => !unarchived.has(plan.day) || isSeen.has(plan));
+  const seen = new Set(certain.filter(facts.isSeen));
+  const first = certain.filter((plan) => !seen.has(plan));
+  const listing = isRecent ? days.filter((plan) => !unarchived.has(plan.day) || seen.has(plan)) : days;
   const asked = new Set(first);
   return {
-    asks: { manifest: listing, warm: { days: first }, ...directoriesOf(facts) },
+    asks: { manifest: listing, warm: { days: first }, ...directoriesOf(mode) },
     next: (answers) => {
       const rest = days.filter(
-        (plan) => !asked.has(plan) && (isSeen.has(plan) || isOpenDay(plan, answers.listed)),
+        (plan) => !asked.has(plan) && (seen.has(plan) || isOpenDay(plan, answers.listed)),
       );
       const warmDays = [...first, ...rest];
       return planArchive(facts, answers, warmDays, { days: rest, listed: answers.listed });
@@ -138,9 +142,9 @@ export function planRounds(facts: BeyondFacts): Round {
 }
 
 /** Returns the days in this round for which the manifest names no object. */
-export function unarchivedDays({ isPruned }: BeyondFacts, { asks }: Round, { listed }: Answers): Day[] {
+export function unarchivedDays({ mode }: BeyondFacts, { asks }: Round, { listed }: Answers): Day[] {
   const days = (asks.manifest ?? []).map(({ day }) => day);
-  return days.filter((day) => (!isPruned || listed.has(day)) && !listed.get(day)?.archived);
+  return days.filter((day) => (mode.kind === 'recent' || listed.has(day)) && !listed.get(day)?.archived);
 }
 
 /**
@@ -148,9 +152,13 @@ export function unarchivedDays({ isPruned }: BeyondFacts, { asks }: Round, { lis
  * both directories: few groups are dense enough to have rollups by the minute, so the samples themselves are
  * probably needed too.
  */
-function directoriesOf({ isLong, grainMs }: BeyondFacts): Pick<Asks, 'directory' | 'rollupDirectory'> {
-  const isRolledUp = isLong && grainMs !== undefined;
-  return { rollupDirectory: isRolledUp, directory: isLong && (!isRolledUp || grainMs === MINUTE_MS) };
+function directoriesOf(mode: ReadMode): Pick<Asks, 'directory' | 'rollupDirectory'> {
+  if (mode.kind === 'recent') return {};
+  const { rollups } = mode;
+  return {
+    rollupDirectory: rollups !== undefined,
+    directory: rollups === undefined || rollups.grainMs === MINUTE_MS,
+  };
 }
 
 /**
@@ -170,12 +178,13 @@ function planArchive(
   const entries = facts.days.flatMap(({ day }) => listed.get(day) ?? []);
   if (!entries.some(({ archived }) => archived !== undefined)) return asksWarm && { asks: asksWarm };
   const isInWarm = new Set(warmDays.map(({ day }) => day));
+  const wanted = facts.mode.kind === 'archived' ? facts.mode.rollups : undefined;
   const { samples, rollups } =
-    rolledUp === undefined
+    wanted === undefined || rolledUp === undefined
       ? { samples: entries, rollups: [] }
       : planRollups({
           ...facts,
-          grainMs: facts.grainMs!,
+          ...wanted,
           entries,
           listed: rolledUp,
           isElsewhere: (day) => {

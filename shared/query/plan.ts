@@ -10,8 +10,8 @@ export interface DayPlan {
   readonly windowsToMs: number;
 }
 
-/** Reads of more days than this ask the manifest first which days have data. */
-export const MAX_UNPRUNED_DAYS = 3;
+/** Reads of more days than this ask the manifest first which days have data: see `ReadMode`. */
+export const MAX_RECENT_DAYS = 3;
 
 /**
  * Limits a range to times that may have samples: from the UTC day in which the retention ends, to the latest

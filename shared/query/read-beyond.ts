@@ -14,10 +14,11 @@ import {
   type Asks,
   type BeyondFacts,
   planRounds,
+  type ReadMode,
   type Round,
   unarchivedDays,
 } from './beyond-memory';
-import { type DayPlan, MAX_UNPRUNED_DAYS } from './plan';
+import { type DayPlan, MAX_RECENT_DAYS } from './plan';
 import { layoutsOf, partitionOn, partitionsOf, type ReadContext, rolledGrainMs } from './read-context';
 import { columnsFor, pointsOf, type RolledPoints } from './rolled-points';
 import { estimateSamples } from './sample-estimate';
@@ -68,23 +69,19 @@ export async function readBeyond(
  * objects, starts again: a purge may have removed warm items that the objects read do not contain.
  *
  * @param fetch sends the requests of a round
- * @param facts facts other than what is remembered about the days
+ * @param facts facts other than which days are known not to be archived
  */
 export async function readRounds(
   fetch: (asks: Asks) => Promise<Fetched>,
   { unarchived, now, partitionOn }: Notes,
-  facts: Omit<BeyondFacts, 'unarchived' | 'seen'> & { readonly isSeen: (day: DayPlan) => boolean },
+  facts: Omit<BeyondFacts, 'unarchived'>,
 ): Promise<Fetched> {
-  const { days, isPruned, isSeen } = facts;
+  const { days } = facts;
   if (days.length === 0) return {};
   for (let before = 0; ; ) {
     const beganMs = now();
     const noted = days.filter(({ day }) => unarchived.has(partitionOn(day), day, beganMs));
-    const known = {
-      ...facts,
-      unarchived: new Set(noted.map(({ day }) => day)),
-      seen: new Set((isPruned ? noted : days).filter(isSeen).map(({ day }) => day)),
-    };
+    const known = { ...facts, unarchived: new Set(noted.map(({ day }) => day)) };
     const round = planRounds(known);
     const found = await fetchAll(fetch, round, before);
     for (const day of unarchivedDays(known, round, answersOf(found)))
@@ -136,20 +133,10 @@ function answersOf({ listed = new Map(), directory, rolledUp, points }: Fetched)
 }
 
 function factsOf(read: ReadContext, days: readonly DayPlan[], fromMemory: readonly LocatedBlock[]) {
-  const { selection, rollups, grains } = read;
-  const grainMs = rolledGrainMs(read);
-  const isStored = grainMs !== undefined && rollups?.grainsMs.includes(grainMs) === true;
-  const past = isPast(read);
-  // Rollups in minutes can replace samples even for a few days, if those are archived.
-  const mayBeMinutes = isStored && grainMs === MINUTE_MS && past;
-  const isLong = read.days.length > MAX_UNPRUNED_DAYS;
+  const { selection } = read;
   return {
+    mode: modeOf(read),
     days,
-    // Most past days are archived, which the manifest tells; then the directory is probably needed.
-    isLong: isLong || past,
-    isPruned: days.length > MAX_UNPRUNED_DAYS || past,
-    grainMs: isStored && (isLong || mayBeMinutes) ? grainMs : undefined,
-    isLeftOpen: grains?.isWidened === false,
     memory: fromMemory.flatMap(({ block: { timestamps } }) =>
       timestamps.length === 0 ? [] : [{ firstMs: timestamps[0]!, lastMs: timestamps.at(-1)! }],
     ),
@@ -161,6 +148,17 @@ function factsOf(read: ReadContext, days: readonly DayPlan[], fromMemory: readon
     wantedSeries: selection.wanted.series.length,
     maxSamples: read.maxSamples,
   };
+}
+
+function modeOf(read: ReadContext): ReadMode {
+  const { days, rollups, grains } = read;
+  const isLong = days.length > MAX_RECENT_DAYS;
+  if (!isLong && !isPast(read)) return { kind: 'recent' };
+  const grainMs = rolledGrainMs(read);
+  // For a few days, only rollups in minutes are worth a request: they replace the samples of dense groups.
+  const isWorth = grainMs !== undefined && (isLong || grainMs === MINUTE_MS);
+  if (!isWorth || !rollups?.grainsMs.includes(grainMs)) return { kind: 'archived', rollups: undefined };
+  return { kind: 'archived', rollups: { grainMs, isLeftOpen: grains?.isWidened === false } };
 }
 
 /** Whether all days of a read ended at least a day ago, so that most are archived. */

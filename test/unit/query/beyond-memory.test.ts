@@ -76,13 +76,10 @@ function factsOf(count: number, changed: Partial<BeyondFacts> = {}): BeyondFacts
   const range = { fromMs: START, toMs: START + count * DAY_MS };
   return {
     days: planDays(range, [HOUR]),
-    isPruned: count > 3,
-    isLong: count > 3,
-    grainMs: undefined,
-    isLeftOpen: false,
+    mode: count > 3 ? { kind: 'archived', rollups: undefined } : { kind: 'recent' },
     memory: [],
     unarchived: new Set(),
-    seen: new Set(),
+    isSeen: () => false,
     range,
     groups: ['g'],
     deletions: [],
@@ -91,6 +88,10 @@ function factsOf(count: number, changed: Partial<BeyondFacts> = {}): BeyondFacts
     maxSamples: Infinity,
     ...changed,
   };
+}
+
+function rolledUpBy(grainMs: number): Pick<BeyondFacts, 'mode'> {
+  return { mode: { kind: 'archived', rollups: { grainMs, isLeftOpen: false } } };
 }
 
 function textsOf({ manifest, warm, directory, rollupDirectory, rollups, samples }: Asks): string[] {
@@ -163,7 +164,7 @@ describe('the rounds of a read beyond memory', () => {
     },
     {
       name: 'days that the reader has seen in the warm table: the table for what has changed',
-      facts: factsOf(2, { seen: new Set([DAY_10]) }),
+      facts: factsOf(2, { isSeen: ({ day }) => day === DAY_10 }),
       world: { states: { 10: OPEN, 11: ARCHIVED } },
       rounds: [['manifest 10,11', 'warm 11'], ['changed warm 10', 'directory'], ['samples 11']],
     },
@@ -187,19 +188,19 @@ describe('the rounds of a read beyond memory', () => {
     },
     {
       name: 'many days of which nobody knows yet that one is open: the table is not asked at once, although it was seen',
-      facts: factsOf(4, { seen: new Set([DAY_10]) }),
+      facts: factsOf(4, { isSeen: ({ day }) => day === DAY_10 }),
       world: { states: { 10: OPEN } },
       rounds: [['manifest 10,11,12,13', 'directory'], ['changed warm 10']],
     },
     {
       name: 'many days in steps that are rolled up: the rollup directory, and no samples',
-      facts: factsOf(4, { grainMs: HOUR }),
+      facts: factsOf(4, rolledUpBy(HOUR)),
       world: { states: ALL_ARCHIVED, rolledUp: [10, 11, 12, 13] },
       rounds: [['manifest 10,11,12,13', 'rollup directory'], ['rollups of 4 days']],
     },
     {
       name: 'many days in steps of which one is not rolled up: its samples, a round later',
-      facts: factsOf(4, { grainMs: HOUR }),
+      facts: factsOf(4, rolledUpBy(HOUR)),
       world: { states: ALL_ARCHIVED, rolledUp: [10, 11, 12] },
       rounds: [
         ['manifest 10,11,12,13', 'rollup directory'],
@@ -210,7 +211,7 @@ describe('the rounds of a read beyond memory', () => {
     {
       name: 'many days in steps, one open again and one in memory: samples and warm items of these',
       facts: factsOf(4, {
-        grainMs: HOUR,
+        ...rolledUpBy(HOUR),
         memory: [{ firstMs: START + 2 * DAY_MS, lastMs: START + 2 * DAY_MS }],
       }),
       world: { states: { ...ALL_ARCHIVED, 11: REOPENED }, rolledUp: [10, 11, 12, 13] },
@@ -222,7 +223,7 @@ describe('the rounds of a read beyond memory', () => {
     },
     {
       name: 'a few days in minutes, if most are archived: both directories beside the manifest, and the warm table for none',
-      facts: factsOf(1, { grainMs: MINUTE, isPruned: true, isLong: true }),
+      facts: factsOf(1, rolledUpBy(MINUTE)),
       world: { states: { 10: ARCHIVED } },
       rounds: [['manifest 10', 'directory', 'rollup directory'], ['samples 10']],
     },
@@ -241,7 +242,7 @@ describe('the rounds of a read beyond memory', () => {
     { name: 'one that is rolled up is not', rolledUp: [10, 11, 12, 13], isRefused: false },
   ])('$name', ({ rolledUp, isRefused }) => {
     const rounds = () =>
-      roundsOf(planRounds(factsOf(4, { grainMs: HOUR, maxSamples: 1000 })), {
+      roundsOf(planRounds(factsOf(4, { ...rolledUpBy(HOUR), maxSamples: 1000 })), {
         states: ALL_ARCHIVED,
         rolledUp,
       });
@@ -297,7 +298,7 @@ describe('a read beyond memory', () => {
     const log: string[][] = [];
     let nowMs = 0;
     const unarchived = new UnarchivedDays(purgeAfterMs);
-    const { unarchived: _, seen: __, ...facts } = factsOf(1);
+    const { unarchived: _, ...facts } = factsOf(1);
     for (let i = 0; i < times; i++)
       await readRounds(
         async (asks) => {
@@ -308,7 +309,7 @@ describe('a read beyond memory', () => {
           return answered;
         },
         { unarchived, now: () => nowMs, partitionOn },
-        { ...facts, isSeen: () => false },
+        facts,
       );
     return log;
   }
