@@ -13,9 +13,12 @@ export interface Request {
   outcome: 'acknowledged' | 'refused' | 'unknown';
 }
 
-/** What one request did to one sample. A deletion has no value. */
+/**
+ * What one request did to one sample. A deletion has no value. All usual samples of a request share one list of
+ * one attempt, since most samples are posted once.
+ */
 interface Attempt {
-  readonly value: number | undefined;
+  readonly value: number | 'usual' | undefined;
   readonly request: Request;
 }
 
@@ -24,7 +27,7 @@ interface SeriesDay {
   /** By minute of the day: 1 when exactly the usual value was acknowledged. */
   readonly isUsual: Uint8Array;
   /** By minute of the day: all attempts at the minute, unless `isUsual` says everything about it. */
-  readonly attempts: Map<number, Attempt[]>;
+  readonly attempts: Map<number, readonly Attempt[]>;
 }
 
 export interface Series {
@@ -106,7 +109,14 @@ export class Model {
 
   private note(changes: readonly Change[], counted = changes.length): (outcome: Request['outcome']) => void {
     const request: Request = { sent: this.clock++, ended: Infinity, outcome: 'unknown' };
-    for (const { series, time, value } of changes) attemptsAt(series, time).push({ value, request });
+    const usualOnly: readonly Attempt[] = [{ value: 'usual', request }];
+    for (const { series, time, value } of changes) {
+      const { isUsual, attempts } = dayAt(series, time);
+      const minute = (time % DAY_S) / 60;
+      const before = attempts.get(minute) ?? (isUsual[minute] === 1 ? LONG_AGO : undefined);
+      const isFirst = before === undefined && value === usualValue(series, time);
+      attempts.set(minute, isFirst ? usualOnly : [...(before ?? []), { value, request }]);
+    }
     return (outcome) => {
       request.outcome = outcome;
       if (outcome !== 'unknown') request.ended = this.clock++;
@@ -156,10 +166,11 @@ export class Model {
         if (value !== expected) flaw(time, `${value ?? 'nothing'} instead of ${expected ?? 'nothing'}`);
         continue;
       }
-      const { values, mayBeMissing } = outcomes(attempts, moment);
+      const usual = usualValue(series, time);
+      const { values, mayBeMissing } = outcomes(attempts, usual, moment);
       if (value === undefined ? mayBeMissing : values.has(value)) continue;
       const told = attempts.map(
-        (a) => `${a.value ?? 'deleted'} ${a.request.outcome} ${a.request.sent}-${a.request.ended}`,
+        (a) => `${valueIn(a, usual) ?? 'deleted'} ${a.request.outcome} ${a.request.sent}-${a.request.ended}`,
       );
       flaw(time, `${value ?? 'nothing'} after ${told.join(', ')}, at ${moment}`);
     }
@@ -177,17 +188,13 @@ function dayAt(series: Series, time: number): SeriesDay {
   return day;
 }
 
-const LONG_AGO: Request = { sent: -1, ended: -1, outcome: 'acknowledged' };
+/** The attempts at a minute whose usual value was acknowledged, and has settled. */
+const LONG_AGO: readonly Attempt[] = [
+  { value: 'usual', request: { sent: -1, ended: -1, outcome: 'acknowledged' } },
+];
 
-function attemptsAt(series: Series, time: number): Attempt[] {
-  const { isUsual, attempts } = dayAt(series, time);
-  const minute = (time % DAY_S) / 60;
-  let own = attempts.get(minute);
-  if (own === undefined) {
-    own = isUsual[minute] === 1 ? [{ value: usualValue(series, time), request: LONG_AGO }] : [];
-    attempts.set(minute, own);
-  }
-  return own;
+function valueIn({ value }: Attempt, usual: number): number | undefined {
+  return value === 'usual' ? usual : value;
 }
 
 /**
@@ -196,6 +203,7 @@ function attemptsAt(series: Series, time: number): Attempt[] {
  */
 function outcomes(
   attempts: readonly Attempt[],
+  usual: number,
   moment: number,
 ): { readonly values: ReadonlySet<number | undefined>; readonly mayBeMissing: boolean } {
   let lastSent = -Infinity;
@@ -203,9 +211,10 @@ function outcomes(
     if (request.outcome === 'acknowledged' && request.ended <= moment)
       lastSent = Math.max(lastSent, request.sent);
   const values = new Set<number | undefined>();
-  for (const { value, request } of attempts) {
-    const ended = request.ended <= moment ? request.ended : Infinity;
-    if (request.outcome !== 'refused' && ended >= lastSent) values.add(value);
+  for (const attempt of attempts) {
+    const { ended, outcome } = attempt.request;
+    if (outcome !== 'refused' && (ended <= moment ? ended : Infinity) >= lastSent)
+      values.add(valueIn(attempt, usual));
   }
   return { values, mayBeMissing: lastSent === -Infinity || values.has(undefined) };
 }
@@ -217,19 +226,16 @@ function reduce(series: Series, time: number): void {
   if (own === undefined || own.some(({ request }) => request.ended === Infinity)) return;
   const [first] = own;
   // A short way for most samples, which are posted once.
-  if (
-    own.length === 1 &&
-    first!.request.outcome === 'acknowledged' &&
-    first!.value === usualValue(series, time)
-  ) {
+  if (own.length === 1 && first!.request.outcome === 'acknowledged' && first!.value === 'usual') {
     isUsual[minute] = 1;
     attempts.delete(minute);
     return;
   }
-  const { values, mayBeMissing } = outcomes(own, Infinity);
+  const usual = usualValue(series, time);
+  const { values, mayBeMissing } = outcomes(own, usual, Infinity);
   const [only] = values;
   if (values.size === 0 || (values.size === 1 && only === undefined)) isUsual[minute] = 0;
-  else if (values.size === 1 && !mayBeMissing && only === usualValue(series, time)) isUsual[minute] = 1;
+  else if (values.size === 1 && !mayBeMissing && only === usual) isUsual[minute] = 1;
   else return;
   attempts.delete(minute);
 }
