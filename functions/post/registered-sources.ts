@@ -10,13 +10,13 @@ import type { Services } from '../../shared/registry/services';
 /** Look-ups in the registry that one request makes at the same time. */
 const PARALLEL = 16;
 /**
- * How long a host or service that was found stays in the cache, ms. mackerel-agent posts once a minute. With
- * a much shorter time, nearly every post would look its host up.
+ * How long a host or service that was found stays in the cache, ms. Each of ten instances gets one post of an
+ * agent in ten minutes on average. With a time as short as that, nearly every post would look its host up.
  */
-const FOUND_MS = 600_000;
+const FOUND_MS = 3_600_000;
 
 /**
- * Tells which hosts and services the registry has. It caches those that it has found for ten minutes. It
+ * Tells which hosts and services the registry has. It caches those that it has found for an hour. It
  * never caches that one is missing, since another instance may create it at any moment. A look-up is one
  * consistent read. Tenants share the cache fairly.
  */
