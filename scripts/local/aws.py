@@ -14,7 +14,9 @@ Browsers. ministack accepts any credentials, and answers web pages of every orig
 for a page.
 
 Speed. Whenever records are put or got, ministack looks at every record of a stream, and at every shard iterator of the last five
-minutes. Here it looks at each shard's first record, which is the oldest, and at the iterators once a second.
+minutes. Here it looks at each shard's first record, which is the oldest, and at the iterators once a second. Before each call, ministack
+asks its other services whether the call is theirs. Here calls of DynamoDB and Kinesis go to these services at once (asks_services_directly),
+http1.py reads and writes HTTP, and key_conditions.py evaluates queries.
 
 Contract. ministack accepts calls that AWS would refuse, from any role. Here each call is checked against the service's model, its limits
 and the policies of the role of its function (contract.py). The session token of a call is the function's name.
@@ -30,12 +32,17 @@ import re
 import sys
 import threading
 import time
+import uuid
 
+import http1
+import key_conditions
 from contract import answers_checks, checks_contract
 from forward import forwards
 from freedoms import uses_freedoms
 from ministack import app as ministack
-from ministack.services import kinesis
+from ministack.core.responses import set_request_account_id, set_request_region
+from ministack.core.router import extract_access_key_id, extract_region
+from ministack.services import dynamodb, kinesis
 from rights import Rights
 
 CLOSED = "ending_sequence_number"
@@ -195,8 +202,32 @@ def refuses_web_pages(app):
     return call
 
 
+DIRECT = {"dynamodb": dynamodb, "kinesis": kinesis}
+
+
+def asks_services_directly(app):
+    async def call_app(scope, receive, send):
+        call = scope.get("aws_call")
+        service = call and DIRECT.get(call.service)
+        if not service:
+            return await app(scope, receive, send)
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        set_request_account_id(extract_access_key_id(headers))
+        set_request_region(extract_region(headers))
+        status, answered, body = await service.handle_request(scope["method"], scope["path"], headers, call.body, {})
+        body = body if isinstance(body, bytes) else body.encode()
+        answered = {**answered, "x-amzn-requestid": str(uuid.uuid4()), "content-length": str(len(body))}
+        fields = [(name.encode("latin-1"), str(value).encode("latin-1")) for name, value in answered.items()]
+        await send({"type": "http.response.start", "status": status, "headers": fields})
+        await send({"type": "http.response.body", "body": body})
+
+    return call_app
+
+
+http1.install()
+key_conditions.install()
 rights = Rights(os.environ["RIGHTS_FILE"]) if "RIGHTS_FILE" in os.environ else None
-ministack.app = refuses_web_pages(checks_contract(uses_freedoms(answers_checks(forwards(ministack.app))), rights, shard_of))
+ministack.app = refuses_web_pages(checks_contract(uses_freedoms(answers_checks(forwards(asks_services_directly(ministack.app)))), rights, shard_of))
 kinesis._split_shard = keeps_closed_shards(kinesis._split_shard)
 kinesis._merge_shards = keeps_closed_shards(kinesis._merge_shards)
 kinesis._build_shards = begins_in_its_range(kinesis._build_shards)

@@ -130,6 +130,9 @@ export async function startAws(
       S3_PERSIST: '1',
       S3_DATA_DIR: objects,
       SERVICES: 'kinesis,dynamodb,s3,sns',
+      // Listeners that ministack would start otherwise.
+      IOT_MTLS_ENABLED: '0',
+      SFTP_ENABLED: '0',
       SHARD_SEED: shardSeed,
       ...(freedomsSeed !== undefined && { FREEDOMS_SEED: String(freedomsSeed) }),
       // The checkout may be read-only.

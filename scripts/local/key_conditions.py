@@ -1,0 +1,44 @@
+"""Evaluates the key conditions of queries. ministack evaluates a condition for each item of a partition, and parses it anew each time."""
+
+import re
+from functools import lru_cache
+
+from ministack.services import dynamodb
+
+# The forms that this project uses, all on text keys. ministack evaluates any other.
+FORM = re.compile(
+    r"pk = (?P<pk>:\w+)(?: AND (?:sk BETWEEN (?P<least>:\w+) AND (?P<most>:\w+)|begins_with\(sk, (?P<prefix>:\w+)\)|sk (?P<sign>[<>]) (?P<bound>:\w+)))?"
+)
+
+
+def install():
+    parse = lru_cache(maxsize=None)(dynamodb._tokenize)
+    dynamodb._tokenize = lambda expression: list(parse(expression))
+    dynamodb._condition_syntax_error = lru_cache(maxsize=None)(dynamodb._condition_syntax_error)
+    dynamodb._evaluate_condition = knows_key_conditions(dynamodb._evaluate_condition)
+
+
+@lru_cache(maxsize=None)
+def form_of(expression):
+    found = FORM.fullmatch(expression)
+    return found and found.groupdict()
+
+
+def knows_key_conditions(evaluate):
+    def call(expression, item, values, names, slot="ConditionExpression"):
+        form = form_of(expression) if slot == "KeyConditionExpression" else None
+        if not form:
+            return evaluate(expression, item, values, names, slot)
+        text = lambda name: values[form[name]]["S"]
+        sk = item["sk"]["S"]
+        if item["pk"]["S"] != text("pk"):
+            return False
+        if form["least"]:
+            return text("least") <= sk <= text("most")
+        if form["prefix"]:
+            return sk.startswith(text("prefix"))
+        if form["sign"]:
+            return sk < text("bound") if form["sign"] == "<" else sk > text("bound")
+        return True
+
+    return call
