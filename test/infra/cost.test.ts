@@ -1,6 +1,4 @@
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { PRESETS, SIZES } from '../../infra/config';
 import { LOG_RETENTION_DAYS } from '../../infra/log-retention';
@@ -9,10 +7,10 @@ import { quotasReport, quotasText } from '../../scripts/ops/quotas-report';
 import { deployedStage } from '../../scripts/ops/stage-shape';
 import type { StageShape } from '../../shared/cost/stage-cost';
 import { FUNCTIONS } from '../../shared/platform/names';
+import { runOps } from '../support/ops';
 import { synthesizedShape } from './synthesized-shape';
 
 const root = join(__dirname, '..', '..');
-const run = promisify(execFile);
 const million: LoadOptions = {
   stage: 'production',
   set: {},
@@ -194,7 +192,5 @@ test.each([
   { args: ['--interval', 'often', '--set', 'window'], says: /--interval.*Give a duration such as 60s/ },
   { args: ['--set', 'window=12h'], says: /^ops: window: 12h was not measured/ },
 ])('ops cost $args ends with a sentence', async ({ args, says }) => {
-  const tsx = join(root, 'node_modules', '.bin', 'tsx');
-  const ended = run(tsx, [join(root, 'scripts', 'ops.ts'), 'cost', ...args]);
-  await expect(ended).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(says) });
+  expect(await runOps('cost', ...args)).toMatchObject({ code: 1, err: expect.stringMatching(says) });
 });

@@ -29,6 +29,8 @@ export function synthesizedShape(stage: string, settings: Readonly<Record<string
   try {
     const app = new App({ outdir, context: { ...context, 'aws:cdk:bundling-stacks': [] } });
     addStacks(app, config);
+    // checks.test.ts validates the templates of every stage, which takes longer than a synthesis.
+    process.env.CDK_VALIDATION = 'false';
     const resources = app
       .synth()
       .stacks.flatMap(({ template }) => Object.entries(template.Resources as Record<string, Resource>));
