@@ -19,7 +19,10 @@ export interface Cuts {
 export class SharedTimes {
   private readonly cuts = new Map<Column, { readonly grainMs: number; readonly cuts: Cuts }>();
   private readonly folded = new Map<Column, { readonly cuts: Cuts; readonly folded: Column }>();
-  private readonly joined = new Map<Column, { readonly parts: readonly Column[]; readonly whole: Column }>();
+  private readonly joined = new Map<
+    Column,
+    { readonly parts: readonly Column[]; readonly whole: Float64Array }
+  >();
 
   /** Whether no grain has more than one of the times. */
   isSparse(times: Column, grainMs: number): boolean {
@@ -49,7 +52,7 @@ export class SharedTimes {
   }
 
   /** Concatenates arrays. The same arrays always give the same result, by identity. */
-  join(parts: readonly Column[]): Column {
+  join<T extends Column>(parts: readonly T[]): T | Float64Array {
     const [first] = parts;
     if (first === undefined || first.length === 0) return concat(parts);
     if (parts.length === 1) return first;

@@ -99,7 +99,7 @@ function extrapolatedPoints(
     let change = values[to - 1]! - values[from]!;
     if (isCounter)
       for (let i = from + 1; i < to; i++)
-        if (counts[i]! > 1) change += resets![i]!;
+        if (counts[i]! > 1) change += resets?.[i] ?? 0;
         else if (values[i]! < values[i - 1]!) change += values[i - 1]!;
     return extrapolate(points, from, to, countOf(counts, from, to), change, window, isCounter, isRate);
   };

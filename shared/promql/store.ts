@@ -17,7 +17,10 @@ export interface SampleColumns {
    * what `values` are then.
    */
   readonly counts?: Float64Array;
-  /** For the use `increase`: the sum of the values before each fall, among the samples that the point stands for. */
+  /**
+   * For the use `increase`: the sum of the values before each fall, among the samples that the point stands for. Absent
+   * if there is none.
+   */
   readonly resets?: Float64Array;
 }
 

@@ -4,17 +4,12 @@ import { derivedRestMin, type GrainTimes, type RolledColumn } from '../cold/roll
 import type { ReadPlace, RolledObject } from '../cold/rollup-read';
 import { DAY_MS } from '../model/duration';
 import type { TimeRange } from '../model/selection';
+import { SharedTimes } from '../model/shared-times';
 import { grainStartMs } from '../promql/grains';
-import {
-  type AskedGrains,
-  firstFrom,
-  type RollupUse,
-  type SampleColumns,
-  withoutStale,
-} from '../promql/store';
+import { type AskedGrains, firstFrom, type RollupUse, type SampleColumns } from '../promql/store';
 
-/** Points of a series, ascending. */
-export type Points = Required<Omit<SampleColumns, 'labels'>>;
+/** Points of a series, ascending. Series with grains of the same times share `timestamps` and `counts`. */
+export type Points = Omit<SampleColumns, 'labels'>;
 
 /** The columns that a use always needs, and those that it needs if a sample is at the very start of a grain. */
 const COLUMNS: Readonly<Record<RollupUse, readonly [always: RolledColumn[], atStart: RolledColumn[]]>> = {
@@ -58,29 +53,26 @@ export function pointsOf(
   asked: AskedGrains,
   seriesCount: number,
 ): RolledPoints {
-  const unproven = new Set<number>();
-  for (const { asked: object, grains } of objects)
-    for (const [, own] of grains) for (const range of object.ranges) addUnproven(unproven, own, range, asked);
-  const lists: PointList[] = Array.from({ length: seriesCount }, () => new PointList());
+  const unproven = unprovenDays(objects, asked);
+  const parts: Part[][] = Array.from({ length: seriesCount }, () => []);
   const places = objects.map(({ asked: { ranges }, grains, place, bytes }) => {
+    const plans = new Map<GrainTimes, PointPlan>();
     let [samples, firstMs, lastMs] = [0, Infinity, -Infinity];
-    for (const [position, own] of grains) {
-      const { starts, counts } = own.times;
-      for (const range of ranges) {
-        const [from, to] = grainsIn(starts, range, asked.grainMs);
-        for (let grain = from; grain < to; grain++) {
-          const start = starts[grain]!;
-          if (unproven.has(grainStartMs(start, DAY_MS))) continue;
-          addPoints(lists[position]!, own, grain, range, asked);
-          samples += counts[grain]!;
-          firstMs = Math.min(firstMs, start);
-          lastMs = Math.max(lastMs, start);
-        }
+    for (const [position, { times, columns }] of grains) {
+      let plan = plans.get(times);
+      if (plan === undefined) {
+        plan = planPoints(times, ranges, unproven, asked);
+        plans.set(times, plan);
       }
+      samples += plan.samples;
+      firstMs = Math.min(firstMs, plan.firstMs);
+      lastMs = Math.max(lastMs, plan.lastMs);
+      if (plan.timestamps.length > 0) parts[position]!.push({ plan, columns });
     }
     return { place, bytes, samples, span: samples === 0 ? undefined : { firstMs, lastMs } };
   });
-  return { series: lists.map((list) => list.finish()), unproven, places };
+  const shared = new SharedTimes();
+  return { series: parts.map((own) => joinParts(own, asked.use, shared)), unproven, places };
 }
 
 /** Returns the half-open range of indexes of the grains that overlap a range. */
@@ -88,78 +80,201 @@ function grainsIn(starts: Float64Array, { fromMs, toMs }: TimeRange, grainMs: nu
   return [firstFrom(starts, grainStartMs(fromMs, grainMs)), firstFrom(starts, toMs)];
 }
 
-/** Adds the days on which a series has a grain in the range without an exact point. */
-function addUnproven(
-  unproven: Set<number>,
-  { times, columns }: ReadGrains,
-  range: TimeRange,
-  { grainMs, use, isWidened }: AskedGrains,
-): void {
-  const { starts, counts, firsts, inexact } = times;
+/** Returns the starts of the days on which a series has a grain in the ranges without an exact point. */
+function unprovenDays(
+  objects: readonly RolledObject[],
+  { use, isWidened, grainMs }: AskedGrains,
+): Set<number> {
   const needsFirst = !isWidened && (use === 'first' || use === 'difference' || use === 'increase');
   const needsResets = !isWidened && use === 'increase';
-  const [from, to] = grainsIn(starts, range, grainMs);
-  for (let grain = from; grain < to; grain++) {
-    const start = starts[grain]!;
-    // The last window ends where this grain starts, so it has only a sample at the grain's very start.
-    const isOnlyStart = start + 1 >= range.toMs;
-    if (isOnlyStart && firsts[grain]! > 0) continue;
-    const fallsOften = Number.isNaN(columns.resets?.[grain] ?? 0);
-    const isSplit = firsts[grain] === 0 && counts[grain]! > 1;
-    const lacksFirst = isSplit && (fallsOften || Number.isNaN(columns.toRest?.[grain] ?? 0));
-    const isUnknown = !isOnlyStart && ((needsFirst && lacksFirst) || (needsResets && fallsOften));
-    if (inexact[grain] === 1 || isUnknown) unproven.add(grainStartMs(start, DAY_MS));
+  const unproven = new Set<number>();
+  for (const { asked, grains } of objects) {
+    const checked = new Set<GrainTimes>();
+    for (const [, { times, columns }] of grains) {
+      const mayLackValues = needsFirst && (columns.resets !== undefined || columns.toRest !== undefined);
+      if (checked.has(times) && !mayLackValues) continue;
+      checked.add(times);
+      const { starts, counts, firsts, inexact } = times;
+      for (const range of asked.ranges) {
+        const [from, to] = grainsIn(starts, range, grainMs);
+        for (let grain = from; grain < to; grain++) {
+          const start = starts[grain]!;
+          // The last window ends where this grain starts, so it has only a sample at the grain's very start.
+          const isOnlyStart = start + 1 >= range.toMs;
+          if (isOnlyStart && firsts[grain]! > 0) continue;
+          const fallsOften = Number.isNaN(columns.resets?.[grain] ?? 0);
+          const isSplit = firsts[grain] === 0 && counts[grain]! > 1;
+          const lacksFirst = isSplit && (fallsOften || Number.isNaN(columns.toRest?.[grain] ?? 0));
+          const isUnknown = !isOnlyStart && ((needsFirst && lacksFirst) || (needsResets && fallsOften));
+          if (inexact[grain] === 1 || isUnknown) unproven.add(grainStartMs(start, DAY_MS));
+        }
+      }
+    }
   }
+  return unproven;
 }
 
-/** Adds the points of a grain that are in a range. */
-function addPoints(
-  list: PointList,
-  grains: ReadGrains,
-  grain: number,
-  range: TimeRange,
+/**
+ * The sample whose time a point has: the one at the very start of a grain, or the first or last one of the grain's
+ * rest. A grain is _split_ if it has a sample at its very start; if not, its rest is the whole grain.
+ */
+const START = 0;
+const FIRST = 1;
+const SPLIT_FIRST = 2;
+const LAST = 3;
+const SPLIT_LAST = 4;
+
+/** The points that grains make, without their values. It is the same for all series with grains of these times. */
+interface PointPlan {
+  readonly timestamps: Float64Array;
+  readonly counts: Float64Array;
+  /** The grain of each point. */
+  readonly grains: Uint32Array;
+  /** See {@link START}. */
+  readonly kinds: Uint8Array;
+  /** Number of samples in the grains, and the first and last start of a grain. */
+  readonly samples: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+function planPoints(
+  { starts, counts, firsts, restFirsts, lasts }: GrainTimes,
+  ranges: readonly TimeRange[],
+  unproven: ReadonlySet<number>,
   { grainMs, use, isWidened }: AskedGrains,
-): void {
-  const { times, columns } = grains;
-  const start = times.starts[grain]!;
-  const isSplit = !isWidened && times.firsts[grain] === 0;
-  const restCount = times.counts[grain]! - (isSplit ? 1 : 0);
-  const add = (ms: number, value: number, count: number, resets = 0) => {
-    if (ms >= range.fromMs && ms < range.toMs) list.add(ms, value, count, resets);
+): PointPlan {
+  const cuts = ranges.map((range) => ({ range, grains: grainsIn(starts, range, grainMs) }));
+  const most = 3 * cuts.reduce((sum, { grains: [from, to] }) => sum + to - from, 0);
+  const points = {
+    timestamps: new Float64Array(most),
+    counts: new Float64Array(most),
+    grains: new Uint32Array(most),
+    kinds: new Uint8Array(most),
   };
-  if (isSplit) add(start, use === 'count' ? 1 : columns.first![grain]!, 1);
-  if (restCount === 0) return;
-  const firstMs = start + (isSplit ? times.restFirsts[grain]! : times.firsts[grain]!);
-  const lastMs = start + grainMs - times.lasts[grain]!;
-  if (use === 'first') add(firstMs, restFirst(columns, grain, isSplit), restCount);
-  else if (use === 'difference' || use === 'increase') {
-    add(firstMs, restFirst(columns, grain, isSplit), 1);
-    if (restCount > 1) add(lastMs, columns.last![grain]!, restCount - 1, restResets(columns, grain, isSplit));
-  } else add(lastMs, use === 'count' ? restCount : REST[use](columns, grain, isSplit), restCount);
+  let [length, samples, firstMs, lastMs] = [0, 0, Infinity, -Infinity];
+  for (const { range, grains } of cuts) {
+    for (let [grain, to] = grains; grain < to; grain++) {
+      const start = starts[grain]!;
+      if (unproven.has(grainStartMs(start, DAY_MS))) continue;
+      samples += counts[grain]!;
+      firstMs = Math.min(firstMs, start);
+      lastMs = start;
+      const add = (ms: number, count: number, kind: number) => {
+        if (ms < range.fromMs || ms >= range.toMs) return;
+        points.timestamps[length] = ms;
+        points.counts[length] = count;
+        points.grains[length] = grain;
+        points.kinds[length++] = kind;
+      };
+      const isSplit = !isWidened && firsts[grain] === 0;
+      if (isSplit) add(start, 1, START);
+      const rest = counts[grain]! - (isSplit ? 1 : 0);
+      if (rest === 0) continue;
+      const hasFirst = use === 'first' || use === 'difference' || use === 'increase';
+      const hasLast = use !== 'first' && (rest > 1 || !hasFirst);
+      const restFirstMs = start + (isSplit ? restFirsts[grain]! : firsts[grain]!);
+      if (hasFirst) add(restFirstMs, hasLast ? 1 : rest, isSplit ? SPLIT_FIRST : FIRST);
+      if (hasLast)
+        add(start + grainMs - lasts[grain]!, hasFirst ? rest - 1 : rest, isSplit ? SPLIT_LAST : LAST);
+    }
+  }
+  return {
+    timestamps: points.timestamps.slice(0, length),
+    counts: points.counts.slice(0, length),
+    grains: points.grains.slice(0, length),
+    kinds: points.kinds.slice(0, length),
+    ...{ samples, firstMs, lastMs },
+  };
 }
 
 type Columns = ReadGrains['columns'];
 
-/** Return an aggregate of a grain's rest, or of the whole grain if it is not split. */
-const REST = {
-  sum: ({ sum, first }: Columns, grain: number, isSplit: boolean) =>
-    isSplit ? sum![grain]! - first![grain]! : sum![grain]!,
-  min: ({ min, first, restMin, resets, toRest }: Columns, grain: number, isSplit: boolean) => {
+/** The points of a series from one object and group. */
+interface Part {
+  readonly plan: PointPlan;
+  readonly columns: Columns;
+}
+
+/** Joins the points of a series. A series that changed its group has parts of two groups, in any order. */
+function joinParts(parts: readonly Part[], use: RollupUse, shared: SharedTimes): Points {
+  const timestamps = shared.join(parts.map(({ plan }) => plan.timestamps));
+  const counts = shared.join(parts.map(({ plan }) => plan.counts));
+  const points: Points = {
+    timestamps,
+    values: use === 'count' ? counts : joinValues(parts, timestamps.length, LAST_OF[use]),
+    ...(!areSamples(use) && { counts }),
+    ...(use === 'increase' &&
+      parts.some(({ columns }) => columns.resets !== undefined) && {
+        resets: joinResets(parts, timestamps.length),
+      }),
+  };
+  const areAscending = parts.every(
+    ({ plan }, i) => i === 0 || parts[i - 1]!.plan.timestamps.at(-1)! < plan.timestamps[0]!,
+  );
+  if (areAscending) return points;
+  const order = Array.from(timestamps, (_, i) => i).sort((a, b) => timestamps[a]! - timestamps[b]!);
+  return mapPoints(points, (column) => Float64Array.from(order, (i) => column[i]!));
+}
+
+/** Whether points are samples, which stand for others without a count of them. */
+function areSamples(use: RollupUse): boolean {
+  return use === 'first' || use === 'last';
+}
+
+type LastOf = (columns: Columns, grain: number, isSplit: boolean) => number;
+
+function joinValues(parts: readonly Part[], length: number, lastOf: LastOf): Float64Array {
+  const values = new Float64Array(length);
+  let at = 0;
+  for (const { plan, columns } of parts) {
+    const { grains, kinds } = plan;
+    for (let i = 0; i < grains.length; i++) {
+      const [grain, kind] = [grains[i]!, kinds[i]!];
+      if (kind === START || kind === FIRST) values[at++] = columns.first![grain]!;
+      else if (kind === SPLIT_FIRST) values[at++] = splitFirst(columns, grain);
+      else values[at++] = lastOf(columns, grain, kind === SPLIT_LAST);
+    }
+  }
+  return values;
+}
+
+function joinResets(parts: readonly Part[], length: number): Float64Array {
+  const resets = new Float64Array(length);
+  let at = 0;
+  for (const { plan, columns } of parts) {
+    const { grains, kinds } = plan;
+    for (let i = 0; i < grains.length; i++, at++)
+      if (kinds[i]! >= LAST) resets[at] = restResets(columns, grains[i]!, kinds[i] === SPLIT_LAST);
+  }
+  return resets;
+}
+
+const lastValue: LastOf = ({ last }, grain) => last![grain]!;
+
+/** Return the value of a point that stands for a grain's rest, or for the whole grain if it is not split. */
+const LAST_OF: Readonly<Record<Exclude<RollupUse, 'count'>, LastOf>> = {
+  first: lastValue,
+  last: lastValue,
+  difference: lastValue,
+  increase: lastValue,
+  sum: ({ sum, first }, grain, isSplit) => (isSplit ? sum![grain]! - first![grain]! : sum![grain]!),
+  min: ({ min, first, restMin, resets, toRest }, grain, isSplit) => {
     const least = min![grain]!;
     if (!isSplit) return least;
     const stored = restMin?.[grain] ?? Number.NaN;
     if (!Number.isNaN(stored)) return stored;
     return derivedRestMin(least, first![grain]!, resets?.[grain] ?? 0, toRest?.[grain] ?? 0);
   },
-  max: ({ max, restMax }: Columns, grain: number, isSplit: boolean) => {
+  max: ({ max, restMax }, grain, isSplit) => {
     const stored = isSplit ? (restMax?.[grain] ?? Number.NaN) : Number.NaN;
     return Number.isNaN(stored) ? max![grain]! : stored;
   },
-  last: ({ last }: Columns, grain: number) => last![grain]!,
 };
 
-function restFirst({ first, toRest }: Columns, grain: number, isSplit: boolean): number {
-  return first![grain]! + (isSplit ? (toRest?.[grain] ?? 0) : 0);
+/** Returns the first value of a split grain's rest. */
+function splitFirst({ first, toRest }: Columns, grain: number): number {
+  return first![grain]! + (toRest?.[grain] ?? 0);
 }
 
 /** Returns the resets among the samples after the first one of a grain's rest. */
@@ -168,96 +283,17 @@ function restResets(columns: Columns, grain: number, isSplit: boolean): number {
   if (Number.isNaN(resets)) return 0;
   // A fall from the sample at the grain's start belongs to the rest's first sample.
   const start = columns.first![grain]!;
-  return isSplit && restFirst(columns, grain, true) < start ? resets - start : resets;
+  return isSplit && splitFirst(columns, grain) < start ? resets - start : resets;
 }
 
-/** Points that are being collected. */
-class PointList {
-  private points = emptyPoints(0);
-  private length = 0;
-  private isAscending = true;
-
-  add(ms: number, value: number, count: number, resets: number): void {
-    if (this.length === this.points.timestamps.length) this.grow();
-    const { points, length } = this;
-    if (length > 0 && points.timestamps[length - 1]! >= ms) this.isAscending = false;
-    points.timestamps[length] = ms;
-    points.values[length] = value;
-    points.counts[length] = count;
-    points.resets[length] = resets;
-    this.length++;
-  }
-
-  /** A series that changed its group has grains in two of them, in any order. */
-  finish(): Points {
-    const { length } = this;
-    const { timestamps } = this.points;
-    if (this.isAscending) return mapPoints(this.points, (column) => column.slice(0, length));
-    const order = Array.from({ length }, (_, i) => i).sort((a, b) => timestamps[a]! - timestamps[b]!);
-    return mapPoints(this.points, (column) => Float64Array.from(order, (i) => column[i]!));
-  }
-
-  private grow(): void {
-    const larger = emptyPoints(Math.max(256, 2 * this.length));
-    for (const name of POINT_COLUMNS) larger[name].set(this.points[name]);
-    this.points = larger;
-  }
-}
-
-const POINT_COLUMNS = ['timestamps', 'values', 'counts', 'resets'] as const;
-
-function emptyPoints(length: number): Points {
+function mapPoints(
+  { timestamps, values, counts, resets }: Points,
+  map: (column: Float64Array) => Float64Array,
+) {
   return {
-    timestamps: new Float64Array(length),
-    values: new Float64Array(length),
-    counts: new Float64Array(length),
-    resets: new Float64Array(length),
+    timestamps: map(timestamps),
+    values: map(values),
+    ...(counts && { counts: map(counts) }),
+    ...(resets && { resets: map(resets) }),
   };
-}
-
-function mapPoints(points: Points, map: (column: Float64Array) => Float64Array): Points {
-  return {
-    timestamps: map(points.timestamps),
-    values: map(points.values),
-    counts: map(points.counts),
-    resets: map(points.resets),
-  };
-}
-
-/**
- * Joins the points of a series with its samples of other days.
- *
- * @param samples may have stale markers. They stay for the uses `last` and `first`, and go for all others
- */
-export function withPoints(samples: SampleColumns, points: Points, use: RollupUse): SampleColumns {
-  if (points.timestamps.length === 0) return samples;
-  const arePlain = use === 'last' || use === 'first';
-  const { labels, timestamps, values } = arePlain ? samples : withoutStale(samples);
-  const own = {
-    timestamps,
-    values: use === 'count' ? new Float64Array(values.length).fill(1) : values,
-    counts: new Float64Array(values.length).fill(1),
-    resets: new Float64Array(values.length),
-  };
-  const joined = timestamps.length === 0 ? points : mergeInTime(own, points);
-  return arePlain ? { labels, timestamps: joined.timestamps, values: joined.values } : { labels, ...joined };
-}
-
-/**
- * Merges two lists that have no time in common. Copies runs of values as bytes, so that stale markers keep their
- * bits.
- */
-function mergeInTime(a: Points, b: Points): Points {
-  const length = a.timestamps.length + b.timestamps.length;
-  const merged = emptyPoints(length);
-  let [from, i, j] = [a, 0, 0];
-  let other = b;
-  for (let at = 0; at < length; ) {
-    const nextMs = other.timestamps[j] ?? Infinity;
-    const end = firstFrom(from.timestamps, nextMs);
-    for (const name of POINT_COLUMNS) merged[name].set(from[name].subarray(i, end), at);
-    at += end - i;
-    [from, other, i, j] = [other, from, j, end];
-  }
-  return merged;
 }

@@ -6,8 +6,8 @@ import type { LimitName } from '../tenancy/limits';
 import { SelectLimitError, type SelectLimits, withJoined } from './find-series';
 import { IncompleteReadError } from './incomplete';
 import { clampRange } from './plan';
+import { PointJoiner } from './point-joiner';
 import type { ReadBudget } from './read-budget';
-import { withPoints } from './rolled-points';
 import type { Querier, Selected, SourceBlock } from './select';
 
 /** What the read of a selector found. */
@@ -108,6 +108,7 @@ const LIMIT_OF: Readonly<Record<keyof SelectLimits, LimitName>> = {
 /** @param grains the grains whose points may stand for samples */
 function columnsOf({ block, layout, joined, points }: SourceBlock, grains?: AskedGrains): SampleColumns[] {
   const { timestamps, columns } = block;
+  const joiner = grains && new PointJoiner(grains.use);
   const series: SampleColumns[] = [];
   for (const [column, labels] of layout.series.entries()) {
     const { rows, values } = columns[column]!;
@@ -118,7 +119,7 @@ function columnsOf({ block, layout, joined, points }: SourceBlock, grains?: Aske
       timestamps: rows === undefined ? timestamps : Float64Array.from(rows, (row) => timestamps[row]!),
       values,
     };
-    series.push(own === undefined ? samples : withPoints(samples, own, grains!.use));
+    series.push(own === undefined ? samples : joiner!.join(samples, own));
   }
   return series;
 }

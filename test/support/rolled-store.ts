@@ -7,7 +7,8 @@ import { labelsKey } from '../../shared/model/labels';
 import { type Layout, layoutOf } from '../../shared/model/layout';
 import { MemorySampleStore } from '../../shared/promql/memory-store';
 import type { SampleColumns, SampleStore } from '../../shared/promql/store';
-import { columnsFor, pointsOf, withPoints } from '../../shared/query/rolled-points';
+import { PointJoiner } from '../../shared/query/point-joiner';
+import { columnsFor, pointsOf } from '../../shared/query/rolled-points';
 
 /** Keeps samples in memory. Answers with points of rolled-up days where a query allows them. */
 export class RolledStore implements SampleStore {
@@ -38,6 +39,7 @@ export class RolledStore implements SampleStore {
     const { series: points, unproven } = pointsOf([object], grains, series.length);
     const isPoint = (ms: number) =>
       ranges.some(({ fromMs, toMs }) => ms >= fromMs && ms < toMs) && !unproven.has(dayOf(ms));
+    const joiner = new PointJoiner(grains.use);
     return {
       warnings,
       series: series.map((each, i) => {
@@ -52,7 +54,7 @@ export class RolledStore implements SampleStore {
           timestamps: each.timestamps.filter(own),
           values: new Float64Array(bits.filter((_, at) => own(0, at)).buffer),
         };
-        return withPoints(samples, points[i]!, grains.use);
+        return joiner.join(samples, points[i]!);
       }),
     };
   }

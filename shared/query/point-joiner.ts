@@ -1,0 +1,81 @@
+import { type AskedGrains, firstFrom, type SampleColumns, withoutStale } from '../promql/store';
+import type { Points } from './rolled-points';
+
+/** The order in which samples and points follow each other in time. */
+interface Order {
+  readonly samples: Float64Array;
+  readonly points: Float64Array;
+  readonly timestamps: Float64Array;
+  readonly runs: readonly { readonly isOfPoints: boolean; readonly from: number; readonly to: number }[];
+  readonly counts: Float64Array | undefined;
+}
+
+/**
+ * Joins the points of a source's series with their samples of other days. Series with the same times share
+ * `timestamps` and `counts`.
+ */
+export class PointJoiner {
+  private order: Order | undefined;
+
+  constructor(private readonly use: AskedGrains['use']) {}
+
+  /** @param samples may have stale markers. They stay for the uses `last` and `first`, and go for all others */
+  join(samples: SampleColumns, points: Points): SampleColumns {
+    const { labels } = samples;
+    if (points.timestamps.length === 0) return samples;
+    const own = points.counts === undefined ? samples : withoutStale(samples);
+    if (own.timestamps.length === 0) return { labels, ...points };
+    const order = this.orderOf(own.timestamps, points);
+    const { timestamps, counts } = order;
+    return {
+      ...{ labels, timestamps },
+      values: this.use === 'count' ? counts! : merge(order, own.values, points.values),
+      ...(counts && { counts }),
+      ...(points.resets && { resets: merge(order, new Float64Array(own.values.length), points.resets) }),
+    };
+  }
+
+  private orderOf(samples: Float64Array, points: Points): Order {
+    const { order } = this;
+    if (order?.samples === samples && order.points === points.timestamps) return order;
+    const runs = runsOf(samples, points.timestamps);
+    const plain = { samples, points: points.timestamps, timestamps: samples, runs, counts: undefined };
+    const ones = points.counts && new Float64Array(samples.length).fill(1);
+    this.order = {
+      ...plain,
+      timestamps: merge(plain, samples, points.timestamps),
+      counts: ones && merge(plain, ones, points.counts!),
+    };
+    return this.order;
+  }
+}
+
+/** Divides two lists of times, which have no time in common, into runs that follow each other. */
+function runsOf(samples: Float64Array, points: Float64Array): Order['runs'] {
+  const runs: Order['runs'][number][] = [];
+  let [i, j] = [0, 0];
+  while (i < samples.length || j < points.length) {
+    const isOfPoints = i === samples.length || points[j]! < samples[i]!;
+    if (isOfPoints) {
+      const to = firstFrom(points, samples[i] ?? Infinity);
+      runs.push({ isOfPoints, from: j, to });
+      j = to;
+    } else {
+      const to = firstFrom(samples, points[j] ?? Infinity);
+      runs.push({ isOfPoints, from: i, to });
+      i = to;
+    }
+  }
+  return runs;
+}
+
+/** Merges two columns. Copies runs of values as bytes, so that stale markers keep their bits. */
+function merge({ runs }: Pick<Order, 'runs'>, samples: Float64Array, points: Float64Array): Float64Array {
+  const merged = new Float64Array(samples.length + points.length);
+  let at = 0;
+  for (const { isOfPoints, from, to } of runs) {
+    merged.set((isOfPoints ? points : samples).subarray(from, to), at);
+    at += to - from;
+  }
+  return merged;
+}
