@@ -28,7 +28,7 @@ export class Importer extends Construct {
       },
     });
     stream.grantPut(this.function);
-    tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.readMany);
+    tables.meta.grant(this.function, ...ITEM_ACTIONS.get, ...ITEM_ACTIONS.readMany);
     // Layouts of the pools that small sources share.
     tables.grantMeta(this.function, ['layouts'], ...ITEM_ACTIONS.count, ...ITEM_ACTIONS.insert);
     tables.grantMeta(this.function, ['imports'], ...ITEM_ACTIONS.put);

@@ -32,7 +32,6 @@ export class Operator extends Construct {
     tables.meta.grant(
       this.function,
       ...ITEM_ACTIONS.read,
-      ...ITEM_ACTIONS.readMany,
       ...ITEM_ACTIONS.write,
       ...ITEM_ACTIONS.insert,
       ...ITEM_ACTIONS.delete,

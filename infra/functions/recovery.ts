@@ -42,7 +42,7 @@ export class Recovery extends Construct implements Monitored {
       },
     });
     tables.meta.grant(this.function, ...ITEM_ACTIONS.read);
-    tables.grantMeta(this.function, ['recovery'], ...ITEM_ACTIONS.write, ...ITEM_ACTIONS.delete);
+    tables.grantMeta(this.function, ['recovery'], ...ITEM_ACTIONS.put, ...ITEM_ACTIONS.delete);
     bucket.grantRedrive(this.function);
     stream.grantHeartbeat(this.function);
     grantMappings(this.function, replayer);

@@ -16,6 +16,7 @@ export interface TablesProps {
 
 /** Actions on items, by purpose. They are exactly the calls that the code makes. */
 export const ITEM_ACTIONS = {
+  get: ['dynamodb:GetItem'],
   read: ['dynamodb:GetItem', 'dynamodb:Query'],
   readMany: ['dynamodb:BatchGetItem'],
   count: ['dynamodb:UpdateItem'],

@@ -269,7 +269,7 @@ describe('rights', () => {
       'importer',
       [
         'kinesis:PutRecords on Stream',
-        ...items('MetaTable', ...read, 'BatchGetItem'),
+        ...items('MetaTable', 'GetItem', 'BatchGetItem'),
         ...kinds('layouts', 'UpdateItem', 'PartiQLInsert'),
         ...kinds('imports', 'PutItem'),
       ],
@@ -344,7 +344,7 @@ describe('rights', () => {
         ...hot,
         ...inVpc,
         ...items('WarmTable', ...read, 'BatchGetItem', 'DeleteItem'),
-        ...items('MetaTable', ...read, 'BatchGetItem', ...write, 'PartiQLInsert', 'DeleteItem', 'Scan'),
+        ...items('MetaTable', ...read, ...write, 'PartiQLInsert', 'DeleteItem', 'Scan'),
         ...readArchive,
         's3:DeleteObjectVersion on Bucket/archive/*',
         's3:DeleteObjectVersion on Bucket/rollups/*',
@@ -392,7 +392,7 @@ describe('rights', () => {
       'recovery',
       [
         ...items('MetaTable', ...read),
-        ...kinds('recovery', ...write, 'DeleteItem'),
+        ...kinds('recovery', 'PutItem', 'DeleteItem'),
         'kinesis:ListShards on Stream',
         'kinesis:PutRecords on Stream',
         'lambda:CreateEventSourceMapping on *',

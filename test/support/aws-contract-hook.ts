@@ -1,3 +1,4 @@
-import { failOnBreaks } from './aws-contract';
+import { failOnBreaks, noteEnd } from './aws-contract';
 
 afterEach(failOnBreaks);
+afterAll(noteEnd);

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 /** A call that broke AWS's contract, in the form in which scripts/local/contract.py records it. */
 interface Break {
@@ -10,7 +10,8 @@ interface Break {
   readonly sentence: string;
 }
 
-const folder = join(process.env.CONTRACT_DIR!, process.env.JEST_WORKER_ID!);
+const runFolder = process.env.CONTRACT_DIR!;
+const folder = join(runFolder, process.env.JEST_WORKER_ID!);
 const file = join(folder, 'breaks.jsonl');
 const reported = join(folder, 'reported');
 // Processes of the stacks that this file's tests start inherit this variable, and write their breaks to the
@@ -22,6 +23,11 @@ const expected: { readonly rule: string; readonly call: RegExp }[] = [];
 /** Lets the running test make calls that AWS refuses by a rule. */
 export function expectRefusals(rule: string, call: RegExp): void {
   expected.push({ rule, call });
+}
+
+/** Notes that all tests of a file have ended, for the check of a whole run (aws-run-ended.cjs). */
+export function noteEnd(): void {
+  writeFileSync(join(runFolder, `ended-${basename(expect.getState().testPath!)}`), '');
 }
 
 /** Fails the test in which a call broke AWS's contract. */
