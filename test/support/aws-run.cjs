@@ -2,21 +2,25 @@ const { mkdirSync, mkdtempSync } = require('node:fs');
 const { join } = require('node:path');
 const { startDynamodbLocal } = require('./dynamodb-local.cjs');
 
+/** Seeds of a run that names none, so that its result does not depend on luck. `random` draws one. */
+const SEEDS = { SHARD_SEED: '1', FREEDOMS_SEED: '2001' };
+
 /**
- * Runs before the integration tests. For all stacks of a run, draws the order of the shards' sequence numbers
- * (scripts/local/aws.py) and the seed of the freedoms of AWS (scripts/local/freedoms.py), and prints them. Makes the folder in which the stand-ins for AWS record the calls
- * that they got (scripts/local/contract.py).
+ * Runs before the integration tests. Sets and prints the seeds of all stacks of a run: of the order of the shards'
+ * sequence numbers (scripts/local/aws.py), and of the freedoms of AWS (scripts/local/freedoms.py). Makes the
+ * folder in which the stand-ins for AWS record the calls that they got (scripts/local/contract.py).
  */
-module.exports = async ({ testPathPatterns, testNamePattern }) => {
+module.exports = async ({ testNamePattern }) => {
   const draw = () => String(Math.floor(Math.random() * 2 ** 32));
-  process.env.SHARD_SEED ??= draw();
   process.env.FREEDOMS_ARE_SEEDED = process.env.FREEDOMS_SEED === undefined ? '' : '1';
-  process.env.FREEDOMS_SEED ??= draw();
+  for (const [name, usual] of Object.entries(SEEDS)) {
+    const seed = process.env[name] ?? usual;
+    process.env[name] = seed === 'random' ? draw() : seed;
+  }
   const base = join(__dirname, '..', '..', '.local', 'tests');
   mkdirSync(base, { recursive: true });
   process.env.CONTRACT_DIR = mkdtempSync(join(base, 'contract-'));
-  const isWhole = testPathPatterns.patterns.length === 0 && !testNamePattern;
-  process.env.CONTRACT_IS_WHOLE = isWhole ? '1' : '';
+  process.env.ALL_NAMES_RUN = testNamePattern ? '' : '1';
   const others = process.env.OTHER_SERVERS?.split(' ') ?? [];
   if (others.includes('dynamodb')) process.env.DYNAMODB_LOCAL = await startDynamodbLocal();
   const { SHARD_SEED, FREEDOMS_SEED } = process.env;
