@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import {
+  DescribeStreamSummaryCommand,
   KinesisClient,
   ListShardsCommand,
   MergeShardsCommand,
@@ -264,6 +265,13 @@ describe('the stream', () => {
         (now) => now >= from + more,
       );
     };
+    /** Waits until the stream takes the next change of its shards. */
+    const active = () =>
+      until(
+        'the stream is active',
+        async () => kinesis.send(new DescribeStreamSummaryCommand({ StreamName: stack.stream })),
+        ({ StreamDescriptionSummary }) => StreamDescriptionSummary!.StreamStatus === 'ACTIVE',
+      );
     const split = async ({ ShardId, HashKeyRange }: Shard) => {
       const [low, high] = [BigInt(HashKeyRange!.StartingHashKey!), BigInt(HashKeyRange!.EndingHashKey!)];
       await kinesis.send(
@@ -273,6 +281,7 @@ describe('the stream', () => {
           NewStartingHashKey: String((low + high) / 2n),
         }),
       );
+      await active();
     };
     await progress(5);
     for (const shard of await open()) await split(shard);
@@ -283,7 +292,7 @@ describe('the stream', () => {
       BigInt(a.HashKeyRange!.StartingHashKey!) < BigInt(b.HashKeyRange!.StartingHashKey!) ? -1 : 1,
     );
     expect(byRange.length).toBeGreaterThanOrEqual(4);
-    for (let i = 0; i + 1 < byRange.length; i += 2)
+    for (let i = 0; i + 1 < byRange.length; i += 2) {
       await kinesis.send(
         new MergeShardsCommand({
           StreamName: stack.stream,
@@ -291,6 +300,8 @@ describe('the stream', () => {
           AdjacentShardToMerge: byRange[i + 1]!.ShardId,
         }),
       );
+      await active();
+    }
     await progress(5);
     isEnding = true;
     await posting;
