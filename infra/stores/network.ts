@@ -1,17 +1,13 @@
 import * as ec2 from 'aws-cdk-lib/aws-ec2';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import { VPC_RANGE } from '../../shared/platform/names';
 import type { Settings } from '../../shared/platform/settings';
 import { retentionDays } from '../log-retention';
 import { pinLogicalId } from '../logical-id';
 
 export interface NetworkProps {
   readonly settings: Settings;
-  /**
-   * Address range of the VPC. Each zone takes a /20 of it.
-   * @default 10.0.0.0/16
-   */
-  readonly cidr?: string;
 }
 
 /** Port of the hot tier. It is not Redis' default port, which scanners try. */
@@ -31,7 +27,7 @@ export class Network extends Construct {
   constructor(scope: Construct, id: string, props: NetworkProps) {
     super(scope, id);
     this.vpc = new ec2.Vpc(this, 'Vpc', {
-      ipAddresses: ec2.IpAddresses.cidr(props.cidr ?? '10.0.0.0/16'),
+      ipAddresses: ec2.IpAddresses.cidr(VPC_RANGE),
       maxAzs: props.settings.zones,
       natGateways: 0,
       // A fixed mask, because dividing the range evenly would move every subnet when a zone is added.
@@ -67,11 +63,7 @@ export class Network extends Construct {
       ec2.Port.tcp(443),
       'DynamoDB and S3 by gateway endpoint',
     );
-    this.functionGroup.addEgressRule(
-      ec2.Peer.ipv4(props.cidr ?? '10.0.0.0/16'),
-      ec2.Port.tcp(HOT_TIER_PORT),
-      'Hot tier',
-    );
+    this.functionGroup.addEgressRule(ec2.Peer.ipv4(VPC_RANGE), ec2.Port.tcp(HOT_TIER_PORT), 'Hot tier');
 
     // An L1 construct, because L2 creates a separate resource for a rule whose peer is a group.
     this.hotTierGroup = new ec2.CfnSecurityGroup(this, 'HotTierGroup', {

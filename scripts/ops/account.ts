@@ -1,5 +1,5 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
-import { EC2Client, paginateDescribeVpcs } from '@aws-sdk/client-ec2';
+import { EC2Client, paginateDescribeVpcEndpoints, paginateDescribeVpcs } from '@aws-sdk/client-ec2';
 import { ElastiCacheClient, paginateDescribeCacheClusters } from '@aws-sdk/client-elasticache';
 import { GetRoleCommand, IAMClient } from '@aws-sdk/client-iam';
 import { DescribeLimitsCommand, KinesisClient } from '@aws-sdk/client-kinesis';
@@ -10,6 +10,7 @@ import { type AccountFacts, LINKED_ROLES, type Told } from './preflight-findings
 
 /** Default quotas, for accounts that may not read their quotas. */
 const DEFAULT_VPCS = 5;
+const DEFAULT_GATEWAY_ENDPOINTS = 20;
 const DEFAULT_CACHE_NODES = 300;
 const CALL_MS = 10_000;
 
@@ -58,65 +59,87 @@ export async function lookAtAccount(names: {
         .send(new GetCallerIdentityCommand({}), at())
         .then(({ Account = '', Arn = '' }) => ({ account: Account, arn: Arn })),
     );
-    const [bootstrapVersion, stacks, functions, concurrency, shards, vpcs, cacheNodes, linkedRoles] =
-      await Promise.all([
-        tell(async () => {
-          const outputs = (await stack('CDKToolkit'))?.Outputs;
-          const version = outputs?.find(({ OutputKey }) => OutputKey === 'BootstrapVersion')?.OutputValue;
-          return version === undefined ? undefined : Number(version);
-        }),
-        tell(async () => {
-          const found = await Promise.all(names.stacks.map(stack));
-          return found
-            .filter((one) => one !== undefined)
-            .map(({ StackName, StackStatus }) => ({ name: StackName!, status: String(StackStatus) }));
-        }),
-        tell(async () => {
-          const taken: string[] = [];
-          for await (const { Functions = [] } of paginateListFunctions({ client: lambda }, {}, at()))
-            taken.push(...Functions.map(({ FunctionName }) => FunctionName!));
-          return taken.filter((name) => names.functions.includes(name));
-        }),
-        tell(async () => {
-          const { AccountLimit } = await lambda.send(new GetAccountSettingsCommand({}), at());
-          return AccountLimit!.ConcurrentExecutions!;
-        }),
-        tell(async () => {
-          const { OpenShardCount, ShardLimit } = await kinesis.send(new DescribeLimitsCommand({}), at());
-          return { used: OpenShardCount!, limit: ShardLimit! };
-        }),
-        tell(async () => {
-          let used = 0;
-          for await (const { Vpcs = [] } of paginateDescribeVpcs({ client: ec2 }, {}, at()))
-            used += Vpcs.length;
-          return { used, limit: await quota('vpc', 'L-F678F1CE', DEFAULT_VPCS) };
-        }),
-        tell(async () => {
-          let used = 0;
-          for await (const { CacheClusters = [] } of paginateDescribeCacheClusters(
-            { client: elastiCache },
-            {},
-            at(),
-          ))
-            used += CacheClusters.reduce((sum, { NumCacheNodes = 1 }) => sum + NumCacheNodes, 0);
-          return { used, limit: await quota('elasticache', 'L-DFE45DF3', DEFAULT_CACHE_NODES) };
-        }),
-        tell(async () => {
-          const roles = Object.entries(LINKED_ROLES).map(async ([service, RoleName]) =>
-            iam.send(new GetRoleCommand({ RoleName }), at()).then(
-              () => [service],
-              (error: Error) => {
-                if (/NoSuchEntity/.test(error.name)) return [];
-                throw error;
-              },
+    const [
+      bootstrapVersion,
+      stacks,
+      functions,
+      concurrency,
+      shards,
+      vpcs,
+      gatewayEndpoints,
+      cacheNodes,
+      linkedRoles,
+    ] = await Promise.all([
+      tell(async () => {
+        const outputs = (await stack('CDKToolkit'))?.Outputs;
+        const version = outputs?.find(({ OutputKey }) => OutputKey === 'BootstrapVersion')?.OutputValue;
+        return version === undefined ? undefined : Number(version);
+      }),
+      tell(async () => {
+        const found = await Promise.all(names.stacks.map(stack));
+        return found
+          .filter((one) => one !== undefined)
+          .map(({ StackName, StackStatus }) => ({ name: StackName!, status: String(StackStatus) }));
+      }),
+      tell(async () => {
+        const taken: string[] = [];
+        for await (const { Functions = [] } of paginateListFunctions({ client: lambda }, {}, at()))
+          taken.push(...Functions.map(({ FunctionName }) => FunctionName!));
+        return taken.filter((name) => names.functions.includes(name));
+      }),
+      tell(async () => {
+        const { AccountLimit } = await lambda.send(new GetAccountSettingsCommand({}), at());
+        return AccountLimit!.ConcurrentExecutions!;
+      }),
+      tell(async () => {
+        const { OpenShardCount, ShardLimit } = await kinesis.send(new DescribeLimitsCommand({}), at());
+        return { used: OpenShardCount!, limit: ShardLimit! };
+      }),
+      tell(async () => {
+        const ranges: string[][] = [];
+        for await (const { Vpcs = [] } of paginateDescribeVpcs({ client: ec2 }, {}, at()))
+          ranges.push(
+            ...Vpcs.map(({ CidrBlockAssociationSet = [] }) =>
+              CidrBlockAssociationSet.map((each) => each.CidrBlock!),
             ),
           );
-          return (await Promise.all(roles)).flat();
-        }),
-      ]);
+        const limit = await quota('vpc', 'L-F678F1CE', DEFAULT_VPCS);
+        return { ranges: ranges.flat(), quota: { used: ranges.length, limit } };
+      }),
+      tell(async () => {
+        let used = 0;
+        const Filters = [{ Name: 'vpc-endpoint-type', Values: ['Gateway'] }];
+        const pages = paginateDescribeVpcEndpoints({ client: ec2 }, { Filters }, at());
+        for await (const { VpcEndpoints = [] } of pages) used += VpcEndpoints.length;
+        return { used, limit: await quota('vpc', 'L-1B52E74A', DEFAULT_GATEWAY_ENDPOINTS) };
+      }),
+      tell(async () => {
+        let used = 0;
+        for await (const { CacheClusters = [] } of paginateDescribeCacheClusters(
+          { client: elastiCache },
+          {},
+          at(),
+        ))
+          used += CacheClusters.reduce((sum, { NumCacheNodes = 1 }) => sum + NumCacheNodes, 0);
+        return { used, limit: await quota('elasticache', 'L-DFE45DF3', DEFAULT_CACHE_NODES) };
+      }),
+      tell(async () => {
+        const roles = Object.entries(LINKED_ROLES).map(async ([service, RoleName]) =>
+          iam.send(new GetRoleCommand({ RoleName }), at()).then(
+            () => [service],
+            (error: Error) => {
+              if (/NoSuchEntity/.test(error.name)) return [];
+              throw error;
+            },
+          ),
+        );
+        return (await Promise.all(roles)).flat();
+      }),
+    ]);
     return {
       ...{ identity, region, bootstrapVersion, stacks, functions, concurrency },
-      ...{ shards, vpcs, cacheNodes, linkedRoles },
+      ...{ shards, gatewayEndpoints, cacheNodes, linkedRoles },
+      ...('untold' in vpcs ? { vpcs, ranges: vpcs } : { vpcs: vpcs.quota, ranges: vpcs.ranges }),
     };
   } finally {
     for (const client of clients) client.destroy();

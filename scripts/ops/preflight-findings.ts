@@ -1,3 +1,5 @@
+import { BlockList } from 'node:net';
+import { VPC_RANGE } from '../../shared/platform/names';
 import type { Settings } from '../../shared/platform/settings';
 
 /** A fact about an account, or the reason why it could not be read. */
@@ -18,6 +20,9 @@ export interface AccountFacts {
   readonly concurrency: Told<number>;
   readonly shards: Told<Quota>;
   readonly vpcs: Told<Quota>;
+  /** Ranges of the addresses of the region's VPCs, such as `10.0.0.0/16`. */
+  readonly ranges: Told<readonly string[]>;
+  readonly gatewayEndpoints: Told<Quota>;
   readonly cacheNodes: Told<Quota>;
   /** Services of {@link LINKED_ROLES} whose role exists. */
   readonly linkedRoles: Told<readonly string[]>;
@@ -47,6 +52,9 @@ const MIN_BOOTSTRAP = 6;
 const UNRESERVED = 100;
 /** Concurrent executions of a new account before AWS raises its quota. */
 const NEW_ACCOUNT = 10;
+
+/** Gateway endpoints of the stage's VPC: one for DynamoDB and one for S3. */
+const GATEWAY_ENDPOINTS = 2;
 
 /** States of a stack that block further deployments. */
 const STUCK = /^(ROLLBACK_COMPLETE|ROLLBACK_FAILED|DELETE_FAILED|CREATE_FAILED)$/;
@@ -121,6 +129,23 @@ export function preflightFindings(
       'ask for more: Service Quotas, Amazon VPC, L-F678F1CE; or delete one that is unused',
     ),
     quotaFinding(
+      'gateway endpoints',
+      facts.gatewayEndpoints,
+      hasStack ? 0 : GATEWAY_ENDPOINTS,
+      'allow your credentials ec2:DescribeVpcEndpoints',
+      'ask for more: Service Quotas, Amazon VPC, L-1B52E74A; or delete one that is unused',
+    ),
+    // Two VPCs may have the same addresses. So this finding is never wrong.
+    judge('addresses', facts.ranges, 'allow your credentials ec2:DescribeVpcs', (ranges) => {
+      const others = hasStack ? [] : ranges.filter((range) => overlap(range, VPC_RANGE));
+      return {
+        saw:
+          others.length === 0
+            ? `no other VPC uses ${VPC_RANGE}`
+            : `another VPC has ${others.join(', ')}, so it cannot be peered with this stage's ${VPC_RANGE}`,
+      };
+    }),
+    quotaFinding(
       'cache nodes',
       facts.cacheNodes,
       hasStack ? 0 : settings.cacheShards * (1 + settings.cacheReplicas),
@@ -158,6 +183,17 @@ function concurrencyOf(limit: number, settings: Settings): { saw: string; todo?:
     saw,
     todo: `deploy with -c accountConcurrency=${limit}, or ask for ${settings.accountConcurrency} (L-B99A9384)`,
   };
+}
+
+/** Whether two ranges of IPv4 addresses have an address in common. */
+function overlap(one: string, other: string): boolean {
+  const startOf = (range: string) => range.split('/')[0]!;
+  const has = (range: string, address: string) => {
+    const list = new BlockList();
+    list.addSubnet(startOf(range), Number(range.split('/')[1]));
+    return list.check(address);
+  };
+  return has(one, startOf(other)) || has(other, startOf(one));
 }
 
 function quotaFinding(what: string, quota: Told<Quota>, needs: number, right: string, todo: string): Finding {

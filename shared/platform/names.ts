@@ -123,6 +123,9 @@ export function functionName(stage: string, name: FunctionName): string {
   return `${stageName(stage)}-${name}`;
 }
 
+/** Address range of the VPC. Each zone takes a /20 of it. */
+export const VPC_RANGE = '10.0.0.0/16';
+
 /** Namespace of the metrics in CloudWatch. */
 export const METRIC_NAMESPACE = 'HeteroTSDB';
 

@@ -12,6 +12,8 @@ const good: AccountFacts = {
   concurrency: 1000,
   shards: { used: 0, limit: 500 },
   vpcs: { used: 1, limit: 5 },
+  ranges: ['172.31.0.0/16'],
+  gatewayEndpoints: { used: 2, limit: 20 },
   cacheNodes: { used: 0, limit: 300 },
   linkedRoles: ['elasticache.amazonaws.com'],
 };
@@ -51,6 +53,12 @@ describe('before a first deploy', () => {
     ],
     ['no shard left', { shards: { used: 500, limit: 500 } }, 'shards of streams', /Kinesis/],
     ['no VPC left', { vpcs: { used: 5, limit: 5 } }, 'VPCs', /L-F678F1CE/],
+    [
+      'one gateway endpoint left',
+      { gatewayEndpoints: { used: 19, limit: 20 } },
+      'gateway endpoints',
+      /L-1B52E74A/,
+    ],
     ['no cache node left', { cacheNodes: { used: 299, limit: 300 } }, 'cache nodes', /ElastiCache/],
     [
       'no service-linked role',
@@ -70,6 +78,20 @@ describe('before a first deploy', () => {
     };
     for (const what of ['names of functions', 'VPCs', 'names of stacks'])
       expect(find(deployed, what).state).toBe('ready');
+  });
+
+  test.each([
+    {
+      ranges: ['10.0.64.0/18'],
+      saw: "another VPC has 10.0.64.0/18, so it cannot be peered with this stage's 10.0.0.0/16",
+    },
+    {
+      ranges: ['10.0.0.0/8'],
+      saw: "another VPC has 10.0.0.0/8, so it cannot be peered with this stage's 10.0.0.0/16",
+    },
+    { ranges: ['10.1.0.0/16', '172.31.0.0/16'], saw: 'no other VPC uses 10.0.0.0/16' },
+  ])('names VPCs of the same addresses: $ranges', ({ ranges, saw }) => {
+    expect(find({ ranges }, 'addresses')).toMatchObject({ state: 'ready', saw });
   });
 
   test('a fact that may not be read is unknown, and the missing right is named', () => {
