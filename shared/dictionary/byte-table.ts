@@ -128,6 +128,10 @@ export class ByteTable {
     return this.field(entry, VALUE);
   }
 
+  setValue(entry: number, value: number): void {
+    this.words[entry >> CHUNK_BITS]![(entry & CHUNK_MASK) + VALUE] = value;
+  }
+
   scopeOf(entry: number): number {
     return this.field(entry, SCOPE);
   }

@@ -1,6 +1,12 @@
 import type { Labels } from '../model/labels';
+import { labelsHash, textBytesOf } from '../model/labels-hash';
 import { ByteTable } from './byte-table';
-import type { SeriesDictionary, SeriesNames } from './series-dictionary';
+import {
+  InvalidSeriesError,
+  MAX_SERIES_BYTES,
+  type SeriesDictionary,
+  type SeriesNames,
+} from './series-dictionary';
 
 /**
  * A protocol's decoder: returns the labels of the series that a key names.
@@ -38,12 +44,16 @@ export class EncodedSeries implements SeriesNames {
    * @throws {InvalidSeriesError} when the key names no valid series, or its labels are too long
    */
   add(bytes: Buffer, start: number, end: number, scope = 0, part = 0): number {
-    const { dictionary } = this;
+    const { dictionary, table, namer } = this;
     const labels = this.decode(bytes, start, end, scope, part);
-    const known = dictionary.size;
-    const series = dictionary.numberOf(labels);
-    const entry = this.table.add(bytes, start, end, series, scope, part);
-    if (series > known) dictionary.nameBy(series, this.namer, entry);
+    const { number: hash, keyBytes } = labelsHash.of(labels);
+    const textBytes = textBytesOf(keyBytes, labels);
+    if (textBytes > MAX_SERIES_BYTES)
+      throw new InvalidSeriesError(`labels of ${textBytes} bytes, ${MAX_SERIES_BYTES} are allowed`);
+    const source = dictionary.sourceOf(labels);
+    const entry = table.add(bytes, start, end, 0, scope, part);
+    const series = dictionary.numberOf(source, hash, keyBytes, labels.length, namer, entry, 0, labels);
+    table.setValue(entry, series);
     return series;
   }
 

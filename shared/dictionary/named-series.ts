@@ -120,7 +120,7 @@ export class NamedSeries implements SeriesNames {
       return next;
     }
     const { hash, keyBytes } = this.names[name]!;
-    this.lastSeries = this.dictionary.numberNamed(
+    this.lastSeries = this.dictionary.numberOf(
       set.source,
       (set.hash + hash) | 0,
       keyBytesTogether(set.keyBytes, keyBytes),
@@ -133,27 +133,12 @@ export class NamedSeries implements SeriesNames {
   }
 
   /**
-   * Numbers many series of one label set, like {@link seriesOf}.
+   * Replaces each number of a name by the number of its series, like {@link seriesOf}.
    *
-   * @param names numbers of names; the call replaces each by the number of its series
-   * @param areDistinct whether all names are known to differ, which makes the first series of a source faster
+   * @param names numbers of names of one label set
    */
-  numberAll(set: LabelSet, names: Int32Array, areDistinct: boolean): void {
-    const areFirst = areDistinct && set.source.firstSeries === 0;
-    for (let i = 0; i < names.length; i++)
-      names[i] = areFirst ? this.numberFirst(set, names[i]!) : this.seriesOf(set, names[i]!);
-  }
-
-  private numberFirst(set: LabelSet, name: number): number {
-    const keyBytes = keyBytesTogether(set.keyBytes, this.names[name]!.keyBytes);
-    return this.dictionary.numberFirst(
-      set.source,
-      keyBytes,
-      set.labelCount + 1,
-      this.namer,
-      set.number,
-      name,
-    );
+  numberAll(set: LabelSet, names: Int32Array): void {
+    for (let i = 0; i < names.length; i++) names[i] = this.seriesOf(set, names[i]!);
   }
 
   labelsOf(set: number, name: number): Labels {

@@ -1,6 +1,5 @@
 import type { Id } from '../model/id';
 import { type Labels, labelsKey, sourceOf } from '../model/labels';
-import { labelsHash, textBytesOf } from '../model/labels-hash';
 import { ByteTable, firstSlot, MULTIPLIER } from './byte-table';
 import { FreshLabels } from './fresh-labels';
 import type { Home } from './home';
@@ -25,10 +24,6 @@ export interface SeriesNames {
   labelsOf(first: number, second: number): Labels;
 }
 
-/** Index of a namer that no series has. A look-up with it finds series by their labels alone. */
-const UNNAMED = 255;
-/** Stands for a free slot if there is none for a series, because {@link MAX_EQUAL} others have its hash. */
-const CROWDED = -1;
 /** Number of series for which a new dictionary has room. */
 const FIRST_SERIES = 256;
 /**
@@ -76,8 +71,6 @@ export class SeriesDictionary {
   private slots = new Int32Array(2 * FIRST_SERIES);
   /** Series for which there was no slot, because {@link MAX_EQUAL} others have their hash, by labels' key. */
   private readonly crowded = new Map<string, number>();
-  /** The free slot at which an unsuccessful {@link find} has ended, or {@link CROWDED}. */
-  private freeSlot = CROWDED;
   private readonly names: SeriesNames[] = [];
   /** The tables of each protocol, by their class. */
   private readonly ofProtocols = new Map<unknown, unknown>();
@@ -124,7 +117,7 @@ export class SeriesDictionary {
     return tables;
   }
 
-  /** Adds a namer. Returns its index, for {@link nameBy}. */
+  /** Adds a namer. Returns its index, for {@link numberOf}. */
   addNames(names: SeriesNames): number {
     return this.names.push(names) - 1;
   }
@@ -142,37 +135,14 @@ export class SeriesDictionary {
   }
 
   /**
-   * Returns the number of a series, which the first call adds. If the number is greater than {@link size} was
-   * before, the series is new, and the caller must call {@link nameBy}.
-   *
-   * @param labels sorted, with `__name__`
-   * @throws {InvalidSeriesError} when they have more than {@link MAX_SERIES_BYTES}
-   */
-  numberOf(labels: Labels): number {
-    const { number: hash, keyBytes } = labelsHash.of(labels);
-    const bytes = textBytesOf(keyBytes, labels);
-    if (bytes > MAX_SERIES_BYTES)
-      throw new InvalidSeriesError(`labels of ${bytes} bytes, ${MAX_SERIES_BYTES} are allowed`);
-    const source = this.sourceOf(labels);
-    this.index(source);
-    const found = this.find(hash, labels, UNNAMED, 0, 0);
-    if (found !== 0) return found;
-    const series = this.count + 1;
-    this.putIndex(hash, series, labels);
-    this.make(keyBytes, labels.length, source);
-    freshLabels.set(this, series, labels, keyBytes);
-    return series;
-  }
-
-  /**
-   * Does what {@link numberOf} does, for a series whose labels a namer finds by two numbers. Builds the
-   * labels only if they must be compared.
+   * Returns the number of a series, which the first call adds.
    *
    * @param hash hash of the labels; see `LabelsHash`, also for `keyBytes`
-   * @param namer index of the namer
-   * @param first one of the numbers by which the namer finds the labels; `second` is the other
+   * @param namer index of the namer that finds the labels by the numbers `first` and `second`
+   * @param labels the labels, if the caller has them. Else the dictionary asks the namer, but only if it must
+   *   compare labels.
    */
-  numberNamed(
+  numberOf(
     source: SeriesSource,
     hash: number,
     keyBytes: number,
@@ -180,65 +150,40 @@ export class SeriesDictionary {
     namer: number,
     first: number,
     second: number,
+    labels?: Labels,
   ): number {
-    this.index(source);
-    const found = this.find(hash, undefined, namer, first, second);
-    if (found !== 0) return found;
+    const { slots, hashes } = this;
+    const mask = slots.length - 1;
+    let own = labels;
+    let equal = 0;
+    let slot = slotOf(hash, mask);
+    for (; slots[slot] !== 0; slot = (slot + 1) & mask) {
+      const series = slots[slot]!;
+      if (hashes[series] !== hash) continue;
+      if (this.isNamedBy(series, namer, first, second)) return series;
+      own ??= this.names[namer]!.labelsOf(first, second);
+      if (areEqual(this.labelsOf(series), own)) return series;
+      if (++equal === MAX_EQUAL) break;
+    }
     const series = this.count + 1;
-    this.nameBy(series, namer, first, second);
-    this.putIndex(hash, series);
-    return this.make(keyBytes, labelCount, source);
-  }
-
-  /**
-   * Adds a series of a source that had none before these calls. The caller makes them one after the other,
-   * and each with another series. So the dictionary need not look whether it knows the series, which is most
-   * of the work. It puts them into the hash table later, when another method next looks for a series of it.
-   */
-  numberFirst(
-    source: SeriesSource,
-    keyBytes: number,
-    labelCount: number,
-    namer: number,
-    first: number,
-    second: number,
-  ): number {
-    const series = this.make(keyBytes, labelCount, source);
-    source.unindexed++;
-    this.nameBy(series, namer, first, second);
-    return series;
-  }
-
-  /** Puts those series of a source into the hash table that {@link numberFirst} has added. */
-  private index(source: SeriesSource): void {
-    const { firstSeries, unindexed } = source;
-    source.unindexed = 0;
-    for (let series = firstSeries; series < firstSeries + unindexed; series++) {
-      const labels = this.labelsOf(series);
-      const { number: hash } = labelsHash.of(labels);
-      // The look-up finds no series, but a free slot.
-      this.find(hash, labels, UNNAMED, 0, 0);
-      this.putIndex(hash, series, labels);
+    if (equal < MAX_EQUAL) slots[slot] = series;
+    else {
+      const key = labelsKey(own!);
+      const known = this.crowded.get(key);
+      if (known !== undefined) return known;
+      this.crowded.set(key, series);
+      this.use(OBJECT_BYTES + key.length);
     }
-  }
-
-  /** Puts the series into the hash table that the preceding {@link find} did not find. */
-  private putIndex(hash: number, series: number, labels?: Labels): void {
-    this.hashes[series] = hash;
-    if (this.freeSlot !== CROWDED) {
-      this.slots[this.freeSlot] = series;
-      return;
-    }
-    const key = labelsKey(labels ?? this.labelsOf(series));
-    this.crowded.set(key, series);
-    this.use(OBJECT_BYTES + key.length);
-  }
-
-  /** Sets the namer that finds the labels of a new series, and the two numbers for it. */
-  nameBy(series: number, namer: number, first: number, second = 0): void {
+    this.count = series;
+    hashes[series] = hash;
     this.namers[series] = namer;
     this.firsts[series] = first;
     this.seconds[series] = second;
+    this.sourceNumbers[series] = source.number;
+    this.sizes[series] = (labelCount << 16) | keyBytes;
+    if (series + 1 === hashes.length) this.grow();
+    if (labels !== undefined) freshLabels.set(this, series, labels, keyBytes);
+    return series;
   }
 
   /** Returns the labels of a series, sorted, with `__name__`. */
@@ -304,46 +249,6 @@ export class SeriesDictionary {
       this.seconds[series] === second &&
       this.namers[series] === namer
     );
-  }
-
-  /**
-   * Looks a series up in the hash table, by its namer and numbers, or by its labels.
-   *
-   * @param labels if undefined, the namer finds them by its numbers
-   * @returns the number of the series; 0 if the table lacks it
-   */
-  private find(
-    hash: number,
-    labels: Labels | undefined,
-    namer: number,
-    first: number,
-    second: number,
-  ): number {
-    const { slots, hashes } = this;
-    const mask = slots.length - 1;
-    let equal = 0;
-    let own = labels;
-    let slot = slotOf(hash, mask);
-    this.freeSlot = CROWDED;
-    for (; slots[slot] !== 0; slot = (slot + 1) & mask) {
-      const series = slots[slot]!;
-      if (hashes[series] !== hash) continue;
-      if (this.isNamedBy(series, namer, first, second)) return series;
-      own ??= this.names[namer]!.labelsOf(first, second);
-      if (areEqual(this.labelsOf(series), own)) return series;
-      if (++equal === MAX_EQUAL) return this.crowded.get(labelsKey(own)) ?? 0;
-    }
-    this.freeSlot = slot;
-    return 0;
-  }
-
-  private make(keyBytes: number, labelCount: number, source: SeriesSource): number {
-    const series = ++this.count;
-    if (source.firstSeries === 0) source.firstSeries = series;
-    this.sourceNumbers[series] = source.number;
-    this.sizes[series] = (labelCount << 16) | keyBytes;
-    if (series + 1 === this.sizes.length) this.grow();
-    return series;
   }
 
   private grow(): void {

@@ -10,10 +10,6 @@ export class SeriesSource {
    * never changes afterwards.
    */
   home: Home | undefined;
-  /** Number of the source's first series; 0 if it has none. */
-  firstSeries = 0;
-  /** How many series, from `firstSeries` on, are not in the dictionary's hash table yet. */
-  unindexed = 0;
 
   constructor(
     readonly dictionary: SeriesDictionary,

@@ -1,27 +1,21 @@
-import { ByteTable } from '../../shared/dictionary/byte-table';
-import type { SeriesDictionary, SeriesNames } from '../../shared/dictionary/series-dictionary';
+import { EncodedSeries } from '../../shared/dictionary/encoded-series';
+import { InvalidSeriesError, type SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import type { SourceRow, SourceRows } from '../../shared/dictionary/series-source';
-import { type Labels, labelsKey } from '../../shared/model/labels';
+import type { Labels } from '../../shared/model/labels';
 
-/** Series that are named by the JSON of their labels. */
-class JsonSeries implements SeriesNames {
-  private readonly namer: number;
-  private readonly table = new ByteTable(() => {});
-
-  constructor(private readonly dictionary: SeriesDictionary) {
-    this.namer = dictionary.addNames(this);
+/** Series that are named by the JSON of their labels, in any order. */
+export class JsonSeries extends EncodedSeries {
+  constructor(dictionary: SeriesDictionary) {
+    super(dictionary, (bytes, start, end) => {
+      const labels = JSON.parse(bytes.toString('utf8', start, end)) as [string, string][];
+      if (labels.length === 0) throw new InvalidSeriesError('no labels');
+      return labels.sort(([a], [b]) => (a < b ? -1 : 1));
+    });
   }
 
   numberOf(labels: Labels): number {
-    const known = this.dictionary.size;
-    const series = this.dictionary.numberOf(labels);
-    const key = Buffer.from(labelsKey(labels));
-    if (series > known) this.dictionary.nameBy(series, this.namer, this.table.add(key, 0, key.length, 0));
-    return series;
-  }
-
-  labelsOf(entry: number): Labels {
-    return JSON.parse(this.table.bytesOf(entry).toString()) as Labels;
+    const bytes = Buffer.from(JSON.stringify(labels));
+    return this.find(bytes, 0, bytes.length) || this.add(bytes, 0, bytes.length);
   }
 }
 

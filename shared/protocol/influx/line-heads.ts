@@ -26,10 +26,7 @@ interface Fields {
   /** Ids of the series' names, from {@link NamedSeries.nameOf}. */
   readonly names: Int32Array;
   readonly longestKey: number;
-  /**
-   * Whether other heads may share this object: all keys come from a head's first line, and their names
-   * differ.
-   */
+  /** Whether other heads may share this object: all keys come from a head's first line. */
   readonly isShared: boolean;
 }
 
@@ -241,8 +238,7 @@ export class LineHeads implements HeadLookup<LineHead> {
       keys: Uint8Array.from(Buffer.concat(keys)),
       names: Int32Array.from(names),
       longestKey: added.reduce((most, { key }) => Math.max(most, key.length), longestKey),
-      // Different keys with invalid UTF-8 may decode to the same name.
-      isShared: areFirst && head.count === 0 && new Set(names).size === names.length,
+      isShared: areFirst && head.count === 0,
     };
   }
 
@@ -252,7 +248,7 @@ export class LineHeads implements HeadLookup<LineHead> {
     if (seriesRoom.length < names.length) seriesRoom = new Int32Array(2 * names.length);
     const series = seriesRoom.subarray(0, names.length);
     series.set(names);
-    this.named.numberAll(head.labelSet, series, fields.isShared);
+    this.named.numberAll(head.labelSet, series);
     head.setFields(fields, series);
     this.dictionary.use(head.bytes - before);
   }

@@ -150,7 +150,7 @@ export function rowsOf(
       end += name.length;
       series[i++] = named.nameOf(names, start, end);
     }
-    named.numberAll(set, series, true);
+    named.numberAll(set, series);
     return { timestamp, series, values: new BigUint64Array(Float64Array.from(byName.values()).buffer) };
   });
   return [set.source, rows];

@@ -5,21 +5,13 @@ import { SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
 import { METRIC_NAME } from '../../../shared/model/labels';
 import { decodeLayout } from '../../../shared/model/layout';
 import { unpackLayout } from '../../../shared/model/packed-layout';
+import { JsonSeries } from '../../support/rows';
 
-/** A home whose series are named by small numbers. */
+/** A home of series that are called by small numbers. */
 function homeOf(policy: HomePolicy = HOME_POLICY) {
   const dictionary = new SeriesDictionary('tenant');
-  const names = dictionary.addNames({ labelsOf: (i) => [[METRIC_NAME, `m${i}`]] });
-  const numbers = new Map<number, number>();
-  const seriesOf = (i: number) => {
-    let series = numbers.get(i);
-    if (series === undefined) {
-      series = dictionary.numberOf([[METRIC_NAME, `m${i}`]]);
-      dictionary.nameBy(series, names, i);
-      numbers.set(i, series);
-    }
-    return series;
-  };
+  const json = dictionary.tables(JsonSeries);
+  const seriesOf = (i: number) => json.numberOf([[METRIC_NAME, `m${i}`]]);
   const home = new Home(dictionary, 'home', policy);
   const split = (which: readonly number[], timestamp = 0, allowance = allowanceOf(policy)) =>
     home.split(

@@ -1,24 +1,8 @@
-import { EncodedSeries } from '../../../shared/dictionary/encoded-series';
 import { NamedSeries } from '../../../shared/dictionary/named-series';
 import { InvalidSeriesError, SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
 import { type Labels, labelsKey, METRIC_NAME, sourceOf } from '../../../shared/model/labels';
 import { LabelsHash } from '../../../shared/model/labels-hash';
-
-/** Series that are named by the JSON of their labels, in any order. */
-class JsonSeries extends EncodedSeries {
-  constructor(dictionary: SeriesDictionary) {
-    super(dictionary, (bytes, start, end) => {
-      const labels = JSON.parse(bytes.toString('utf8', start, end)) as [string, string][];
-      if (labels.length === 0) throw new InvalidSeriesError('no labels');
-      return labels.sort(([a], [b]) => (a < b ? -1 : 1));
-    });
-  }
-
-  numberOf(labels: Labels): number {
-    const bytes = Buffer.from(JSON.stringify(labels));
-    return this.find(bytes, 0, bytes.length) || this.add(bytes, 0, bytes.length);
-  }
-}
+import { JsonSeries } from '../../support/rows';
 
 const seriesOf = (i: number): Labels => [
   [METRIC_NAME, `m${i % 100}`],
@@ -63,7 +47,7 @@ test('series that are numbered in one go have the same numbers when others name 
   });
   const numbersOf = (i: number) => {
     const numbers = names.slice();
-    named.numberAll(named.setOf(seriesOf(100 * i).slice(1)), numbers, true);
+    named.numberAll(named.setOf(seriesOf(100 * i).slice(1)), numbers);
     return [...numbers];
   };
   // Number so many series that the index grows in between.
@@ -73,10 +57,10 @@ test('series that are numbered in one go have the same numbers when others name 
     if (i % 2 === 0) expect(first.map((_, j) => json.numberOf(seriesOf(100 * i + j)))).toEqual(first);
     expect(numbersOf(i)).toEqual(first);
   }
-  // One name occurs twice, so the call does not promise distinct names.
+  // One name occurs twice.
   const set = named.setOf([['job', 'other']]);
   const twice = Int32Array.of(names[0]!, names[1]!, names[0]!);
-  named.numberAll(set, twice, false);
+  named.numberAll(set, twice);
   expect([...twice]).toEqual([2_001, 2_002, 2_001]);
 });
 

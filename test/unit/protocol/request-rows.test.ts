@@ -1,9 +1,11 @@
 import { SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
 import { labelsOf } from '../../../shared/model/labels';
 import { RequestRows } from '../../../shared/protocol/request-rows';
+import { JsonSeries } from '../../support/rows';
 
 function seriesOf(dictionary: SeriesDictionary, job: string, names: readonly string[]): number[] {
-  return names.map((name) => dictionary.numberOf(labelsOf(['__name__', name], ['job', job])));
+  const json = dictionary.tables(JsonSeries);
+  return names.map((name) => json.numberOf(labelsOf(['__name__', name], ['job', job])));
 }
 
 test('rows have the series of a source and time in the order of arrival', () => {
