@@ -4,12 +4,11 @@ import { CompactMap } from '../model/compact-map';
 import type { VersionedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
-import { type Labels, labelsKey, sourceOf } from '../model/labels';
-import { decodeLayout, type Layout } from '../model/layout';
+import { type Labels, sourceOf } from '../model/labels';
+import type { Layout } from '../model/layout';
 import { knownLayout, openLayout } from '../model/open-layouts';
-import { bytesOfPacked, type PackedLayout } from '../model/packed-layout';
+import type { PackedLayout } from '../model/packed-layout';
 import { daysIn, type GroupId, sourceIdOf, sourceIdOfGroup, splitBitsOfGroup } from '../model/placement';
-import { commonLabels } from '../model/shape';
 import { mapLimited } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
 import { insertItems, queryAll, succeeds, type Table } from '../platform/table';
@@ -17,7 +16,7 @@ import { ChangeList } from './change-list';
 import { DeletionTable, deletionOf } from './deletion-table';
 import { IndexTable, type LayoutOfDays } from './index-table';
 import { expiresAtOf, LAYOUT_KEPT_MS, turnOf } from './lifetimes';
-import { PoolTable } from './pool-table';
+import { PoolTable, poolOfMembers } from './pool-table';
 import { dayNumber, isPutOn, memoOf, writtenAs } from './put-memo';
 import { SourceIndex } from './source-index';
 
@@ -371,23 +370,4 @@ function splitsOf(groups: Iterable<GroupId>): Map<Id, number[]> {
   return new Map(
     Array.from(bySource, ([id, own]) => [id, [...new Set(own.map(splitBitsOfGroup))].sort((a, b) => a - b)]),
   );
-}
-
-/**
- * Maps each source that has series in a pool's layout to the pool.
- *
- * @param owner the source or pool that the layout belongs to
- * @returns an empty map if `owner` is a source
- */
-function poolOfMembers(tenantId: Id, owner: Id, layout: Pick<GroupLayout, 'packed' | 'bytes'>): Map<Id, Id> {
-  const bytes = bytesOfPacked(layout);
-  // All series of a source's layout share the labels that name the source. Those of a pool's layout do not.
-  if (sourceIdOf(tenantId, sourceOf.labels(commonLabels(bytes))) === owner) return new Map();
-  const sources = new Map(
-    decodeLayout(bytes).series.map((labels) => {
-      const source = sourceOf.labels(labels);
-      return [labelsKey(source), source];
-    }),
-  );
-  return new Map(Array.from(sources.values(), (source) => [sourceIdOf(tenantId, source), owner]));
 }

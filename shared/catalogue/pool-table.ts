@@ -1,22 +1,21 @@
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Id } from '../model/id';
+import { labelsKey, sourceOf } from '../model/labels';
+import { decodeLayout } from '../model/layout';
+
+import { bytesOfPacked, type PackedLayout } from '../model/packed-layout';
+import { sourceIdOf } from '../model/placement';
+import { commonLabels } from '../model/shape';
 import { mapLimited } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
 import { getItems, insertItems, type Table } from '../platform/table';
 import { expiresAtOf, TURN_MS } from './lifetimes';
 
-/** Where a source's samples lie: in the groups of the pool with this id, or in the source's `own` groups. */
-export type PoolOfSource = Id | 'own';
-
 const PARALLEL = 16;
-
-function poolOf(sourceId: Id, poolId: Id): PoolOfSource {
-  return poolId === sourceId ? 'own' : poolId;
-}
 
 /**
  * Stores the pool of each source as an item of its catalogue. Small sources share the groups of a pool. The
- * first write decides a source's pool for ever.
+ * first write decides a source's pool for ever. The source's own id stands for no pool.
  */
 export class PoolTable {
   constructor(
@@ -26,12 +25,12 @@ export class PoolTable {
   ) {}
 
   /**
-   * Finds where the samples of sources lie.
+   * Finds the pools of sources.
    *
-   * @returns a place by source id; sources that have never posted are missing
+   * @returns the pool by source id; sources that have never posted are missing
    */
-  async find(tenantId: Id, sourceIds: readonly Id[]): Promise<Map<Id, PoolOfSource>> {
-    const pools = new Map<Id, PoolOfSource>();
+  async find(tenantId: Id, sourceIds: readonly Id[]): Promise<Map<Id, Id>> {
+    const pools = new Map<Id, Id>();
     const keys = sourceIds.flatMap((id) => [
       metaKeys.pool(tenantId, id),
       metaKeys.indexedSource(tenantId, id),
@@ -39,8 +38,8 @@ export class PoolTable {
     const byKey = new Map(sourceIds.map((id) => [metaKeys.source(tenantId, id), id]));
     for (const { pk, sk, poolId } of await getItems(this.table, keys)) {
       const pooled = byKey.get(pk!.S!);
-      if (pooled !== undefined) pools.set(pooled, poolOf(pooled, poolId!.S!));
-      else if (!pools.has(sk!.S!)) pools.set(sk!.S!, 'own');
+      if (pooled !== undefined) pools.set(pooled, poolId!.S!);
+      else if (!pools.has(sk!.S!)) pools.set(sk!.S!, sk!.S!);
     }
     return pools;
   }
@@ -48,10 +47,10 @@ export class PoolTable {
   /**
    * Puts new sources into pools. A source that another writer has placed first stays where it is.
    *
-   * @param pools the wanted pool of each source; the source's own id stands for no pool
-   * @returns the place of each source, as stored
+   * @param pools the wanted pool of each source
+   * @returns the pool of each source, as stored
    */
-  async join(tenantId: Id, pools: ReadonlyMap<Id, Id>): Promise<Map<Id, PoolOfSource>> {
+  async join(tenantId: Id, pools: ReadonlyMap<Id, Id>): Promise<Map<Id, Id>> {
     const asked = [...pools];
     const outcomes = await insertItems(
       this.table,
@@ -62,8 +61,8 @@ export class PoolTable {
       })),
     );
     const joined = await mapLimited([...asked.entries()], PARALLEL, async ([i, [sourceId, pool]]) => {
-      const found = outcomes[i] === 'inserted' ? pool : await this.renew(tenantId, sourceId, pool);
-      return [sourceId, poolOf(sourceId, found)] as const;
+      const stored = outcomes[i] === 'inserted' ? pool : await this.renew(tenantId, sourceId, pool);
+      return [sourceId, stored] as const;
     });
     return new Map(joined);
   }
@@ -107,4 +106,27 @@ export class PoolTable {
   private expiresAt() {
     return { N: String(expiresAtOf(this.now() + 2 * TURN_MS, this.retentionMs)) };
   }
+}
+
+/**
+ * Maps each source that has series in a pool's layout to the pool.
+ *
+ * @param owner the source or pool that the layout belongs to
+ * @returns an empty map if `owner` is a source
+ */
+export function poolOfMembers(
+  tenantId: Id,
+  owner: Id,
+  layout: Pick<PackedLayout, 'packed' | 'bytes'>,
+): Map<Id, Id> {
+  const bytes = bytesOfPacked(layout);
+  // All series of a source's layout share the labels that name the source. Those of a pool's layout do not.
+  if (sourceIdOf(tenantId, sourceOf.labels(commonLabels(bytes))) === owner) return new Map();
+  const sources = new Map(
+    decodeLayout(bytes).series.map((labels) => {
+      const source = sourceOf.labels(labels);
+      return [labelsKey(source), source];
+    }),
+  );
+  return new Map(Array.from(sources.values(), (source) => [sourceIdOf(tenantId, source), owner]));
 }

@@ -4,7 +4,7 @@ import { variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import type { RuntimeSettings } from '../platform/settings';
 import type { Table } from '../platform/table';
-import { Pools } from '../stream/pools';
+import { Pools } from '../catalogue/pools';
 import { SampleWriter } from '../stream/sample-writer';
 import { KnownSeries } from '../tenancy/known-series';
 import { TenantMeter } from '../tenancy/tenant-meter';

@@ -2,7 +2,7 @@ import type { Id } from '../model/id';
 import { type Labels, labelsKey, sourceOf } from '../model/labels';
 import { ByteTable, firstSlot, MULTIPLIER } from './byte-table';
 import { FreshLabels } from './fresh-labels';
-import type { Home } from './home';
+import { Home } from './home';
 import { SeriesSource } from './series-source';
 
 /** A series cannot be stored. The message has the reason. */
@@ -45,8 +45,6 @@ const freshLabels = new FreshLabels();
  * progress go on with it.
  */
 export class SeriesDictionary {
-  /** The home of each pool, by the pool's id. */
-  readonly homes = new Map<Id, Home>();
   /** For each series, its position in its home (home.ts); 0 if it is in no union. */
   positions = new Int32Array(FIRST_SERIES);
   private usedBytes = 0;
@@ -72,6 +70,8 @@ export class SeriesDictionary {
   /** Series for which there was no slot, because {@link MAX_EQUAL} others have their hash, by labels' key. */
   private readonly crowded = new Map<string, number>();
   private readonly names: SeriesNames[] = [];
+  /** Homes by their id: that of a pool or a source. */
+  private readonly homes = new Map<Id, Home>();
   /** The tables of each protocol, by their class. */
   private readonly ofProtocols = new Map<unknown, unknown>();
   /** Sources by their number less 1. */
@@ -235,6 +235,16 @@ export class SeriesDictionary {
     }
     this.lastSource = [ofSource, source];
     return source;
+  }
+
+  /** Returns the home with the id of a pool or source. The first call makes it. */
+  homeOf(id: Id): Home {
+    let home = this.homes.get(id);
+    if (home === undefined) {
+      home = new Home(this, id);
+      this.homes.set(id, home);
+    }
+    return home;
   }
 
   labelsOfSource(number: number): Labels {

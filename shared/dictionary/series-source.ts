@@ -1,6 +1,7 @@
+import type { Id } from '../model/id';
 import type { Labels } from '../model/labels';
 import { sourceIdOf } from '../model/placement';
-import { Home } from './home';
+import type { Home } from './home';
 import type { SeriesDictionary } from './series-dictionary';
 
 /** A source in a tenant's dictionary. There is one object for each source. */
@@ -22,9 +23,9 @@ export class SeriesSource {
     return this.dictionary.labelsOfSource(this.number);
   }
 
-  /** Returns the source's home. If it has none, gives it groups of its own. */
-  assignHome(): Home {
-    this.home ??= new Home(this.dictionary, sourceIdOf(this.dictionary.tenantId, this.labels));
+  /** Returns the source's home. If it has none, gives it the groups of a pool, or else of its own. */
+  assignHome(pool?: Id): Home {
+    this.home ??= this.dictionary.homeOf(pool ?? sourceIdOf(this.dictionary.tenantId, this.labels));
     return this.home;
   }
 }

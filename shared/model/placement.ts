@@ -77,17 +77,6 @@ export function sourceIdOf(tenantId: Id, source: Labels): Id {
   return idText(sourceIdBytesOf(tenantId, source));
 }
 
-/**
- * Derives the id of a pool, as bytes. A pool is a set of small sources that came in one request. Their
- * samples lie in groups of the pool. The pool's id takes the place of a source's id in group ids, in records
- * and in placement. A source is in one pool or in none for ever (catalogue/pool-table.ts).
- *
- * @param sourceIds the sources for which the pool is made, in the order of the request
- */
-export function poolIdBytesOf(tenantId: Id, sourceIds: readonly Id[]): Buffer {
-  return idBytes('pool', tenantId, ...sourceIds);
-}
-
 /** Most series in a group, on average over the groups of a source. A larger source is split. */
 export const MAX_GROUP_SERIES = 256;
 /** Most bytes of names and labels in a group, on average. 256 metrics of Mackerel have fewer. */

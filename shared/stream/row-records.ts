@@ -9,7 +9,7 @@ import { encodeRecords, type RecordFrame, type RecordGroup } from './record';
 /**
  * Encodes the rows of a request as records, each for one partition.
  *
- * @param sources call {@link Pools.assign} with them before, to find their pools. A source without a home
+ * @param sources call `Pools.assign` with them before, to find their pools. A source without a home
  *   gets groups of its own
  */
 export function rowRecords(tenant: Tenant, sources: Iterable<SourceRows>): OutgoingRecord[] {

@@ -1,11 +1,11 @@
 import type { KinesisClient } from '@aws-sdk/client-kinesis';
+import type { Pools } from '../catalogue/pools';
 import type { SourceRows } from '../dictionary/series-source';
 import { putUnitsOf } from '../platform/units';
 import { type KnownSeries, LookupsUsedUpError } from '../tenancy/known-series';
 import { SeriesLimitError } from '../tenancy/series-limit';
 import type { TenantMeter } from '../tenancy/tenant-meter';
 import type { Tenant } from '../tenancy/tenants';
-import type { Pools } from './pools';
 import { putRecords } from './put';
 import { rowRecords } from './row-records';
 

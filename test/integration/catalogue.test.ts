@@ -159,7 +159,7 @@ describe('layouts that are put together', () => {
     for (const epoch of [dayOf(now), dayOf(now).slice(0, 7)])
       expect((await later.index.read(tenant.id, epoch)).map(({ layoutId }) => layoutId)).toContain(id);
     expect(await new PoolTable(tiers.meta, raised).find(tenant.id, [sourceId])).toEqual(
-      new Map([[sourceId, 'own']]),
+      new Map([[sourceId, sourceId]]),
     );
   });
 });

@@ -17,7 +17,7 @@ import { ReadBudget } from '../../shared/query/read-budget';
 import { Querier } from '../../shared/query/select';
 import { samplesOf } from '../../shared/query/series-table';
 import { TenantIndexes } from '../../shared/query/tenant-index';
-import { Pools } from '../../shared/stream/pools';
+import { Pools } from '../../shared/catalogue/pools';
 import { rowRecords } from '../../shared/stream/row-records';
 import { rowOfSeries, sourceRows } from '../support/rows';
 import { startTiers, type Tiers } from '../support/tiers';

@@ -1,3 +1,4 @@
+import { Pools } from '../../shared/catalogue/pools';
 import { SeriesDictionaries } from '../../shared/dictionary/dictionaries';
 import { HttpError, jsonOf } from '../../shared/http/http';
 import { byPartition, reducePartition } from '../../shared/ingest/reduce';
@@ -12,7 +13,6 @@ import { decodeMetrics } from '../../shared/protocol/otlp/protobuf';
 import { remoteWrite } from '../../shared/protocol/prometheus/remote-write';
 import { uncompressBlock } from '../../shared/protocol/prometheus/snappy';
 import { MAX_SOURCES, RequestTooLargeError } from '../../shared/protocol/protocol';
-import { Pools } from '../../shared/stream/pools';
 import { decodeRecord } from '../../shared/stream/record-decoder';
 import { rowRecords } from '../../shared/stream/row-records';
 import { type Encoding, HOSTILE_NOW_MS } from '../unit/protocol/hostile-bodies';
@@ -35,8 +35,7 @@ const MAX_RECORD_BYTES = 1024 * 1024;
 /** Every source is new, so that post makes as many pools as it can. */
 const NEW_SOURCES = {
   find: async () => new Map(),
-  join: async (_: Id, pools: ReadonlyMap<Id, Id>) =>
-    new Map(Array.from(pools, ([id, pool]) => [id, pool === id ? 'own' : pool])),
+  join: async (_: Id, pools: ReadonlyMap<Id, Id>) => new Map(Array.from(pools, ([id, pool]) => [id, pool])),
 };
 
 export interface TakenBody {

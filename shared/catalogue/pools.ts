@@ -1,9 +1,8 @@
-import type { PoolOfSource, PoolTable } from '../catalogue/pool-table';
-import { Home } from '../dictionary/home';
-import type { SeriesSource, SourceRow, SourceRows } from '../dictionary/series-source';
-import { type Id, idText } from '../model/id';
+import type { SourceRow, SourceRows } from '../dictionary/series-source';
+import { type Id, idOf } from '../model/id';
 import type { Labels } from '../model/labels';
-import { poolIdBytesOf, sourceIdOf } from '../model/placement';
+import { sourceIdOf } from '../model/placement';
+import type { PoolTable } from './pool-table';
 
 /** A source joins a pool only if each of its rows in the request has at most this many series. */
 const MAX_SMALL_SERIES = 4;
@@ -14,12 +13,9 @@ const MIN_POOL = 8;
 /** Sources with one of these labels never join a pool: they may get more series, or be deleted by name. */
 const NEVER_POOLED: ReadonlySet<string> = new Set(['host', 'service', 'job', 'instance']);
 
-/** The {@link PoolOfSource} of a source that is in no pool. */
-const OWN = 'own';
-
 /**
  * Finds the pools of sources, and makes pools of new sources. A pool is a set of small sources whose samples
- * lie in the same groups.
+ * lie in the same groups. The pool's id takes the place of a source's id in group ids, in records and in placement.
  *
  * A source of one series with a group of its own stores a version and a layout id with each sample, and a
  * chunk for each window. Sources that a gateway posts together share these costs in a pool: up to {@link
@@ -50,32 +46,15 @@ export class Pools {
     const [first] = unknown.values();
     if (first === undefined) return;
     const { tenantId } = first[0].dictionary;
-    const found = new Map<Id, PoolOfSource>(await this.table.find(tenantId, [...unknown.keys()]));
+    const found = new Map(await this.table.find(tenantId, [...unknown.keys()]));
     const fresh = [...unknown].filter(([id]) => !found.has(id));
     const small = fresh.flatMap(([id, [, rows]]) => (this.makesPools && rows.every(isSmall) ? [id] : []));
     // Also store that a source is in no pool, or another instance of post might put it into one later.
     const placed = new Map([...fresh.map(([id]) => [id, id] as const), ...poolsOf(tenantId, small)]);
     if (placed.size > 0)
       for (const [id, pool] of await this.table.join(tenantId, placed)) found.set(id, pool);
-    for (const [id, [source]] of unknown) setHome(source, found.get(id)!);
+    for (const [id, [source]] of unknown) source.assignHome(found.get(id)!);
   }
-}
-
-/** Sets the home of a source, unless it has one. */
-function setHome(source: SeriesSource, pool: PoolOfSource): void {
-  const { dictionary } = source;
-  // Another request may have set the source's home first.
-  if (source.home !== undefined) return;
-  if (pool === OWN) {
-    source.assignHome();
-    return;
-  }
-  let home = dictionary.homes.get(pool);
-  if (home === undefined) {
-    home = new Home(dictionary, pool);
-    dictionary.homes.set(pool, home);
-  }
-  source.home = home;
 }
 
 /** Whether a source may be in a pool, judged by its labels. */
@@ -94,7 +73,7 @@ function poolsOf(tenantId: Id, sourceIds: readonly Id[]): Map<Id, Id> {
   const size = Math.ceil(sourceIds.length / Math.ceil(sourceIds.length / MAX_POOL));
   for (let at = 0; at < sourceIds.length; at += size) {
     const members = sourceIds.slice(at, at + size);
-    const poolId = idText(poolIdBytesOf(tenantId, members));
+    const poolId = idOf('pool', tenantId, ...members);
     for (const id of members) pools.set(id, poolId);
   }
   return pools;

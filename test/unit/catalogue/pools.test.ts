@@ -1,11 +1,10 @@
-import type { PoolOfSource } from '../../../shared/catalogue/pool-table';
+import { Pools } from '../../../shared/catalogue/pools';
 import { SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
 import type { SourceRows } from '../../../shared/dictionary/series-source';
 import { type Id, idText } from '../../../shared/model/id';
 import { type Labels, labelsOf, sourceOf } from '../../../shared/model/labels';
 import { dayOf, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
 import { rowsOf } from '../../../shared/protocol/mackerel/json';
-import { Pools } from '../../../shared/stream/pools';
 import { decodeRecord } from '../../../shared/stream/record-decoder';
 import { rowRecords } from '../../../shared/stream/row-records';
 
@@ -37,15 +36,15 @@ async function assigned(pools: Pools, posted: readonly Posted[]): Promise<Source
 /** The table, in memory. */
 class Places {
   finds = 0;
-  constructor(readonly places = new Map<Id, PoolOfSource>()) {}
+  constructor(readonly places = new Map<Id, Id>()) {}
 
-  async find(_: Id, sourceIds: readonly Id[]): Promise<Map<Id, PoolOfSource>> {
+  async find(_: Id, sourceIds: readonly Id[]): Promise<Map<Id, Id>> {
     this.finds++;
     return new Map(sourceIds.flatMap((id) => (this.places.has(id) ? [[id, this.places.get(id)!]] : [])));
   }
 
-  async join(_: Id, pools: ReadonlyMap<Id, Id>): Promise<Map<Id, PoolOfSource>> {
-    for (const [id, pool] of pools) if (!this.places.has(id)) this.places.set(id, pool === id ? 'own' : pool);
+  async join(_: Id, pools: ReadonlyMap<Id, Id>): Promise<Map<Id, Id>> {
+    for (const [id, pool] of pools) if (!this.places.has(id)) this.places.set(id, pool);
     return new Map(Array.from(pools.keys(), (id) => [id, this.places.get(id)!]));
   }
 }
@@ -106,7 +105,7 @@ describe('pools', () => {
 
   test('take no source that has posted before', async () => {
     const own = sourceIdOf(TENANT_ID, device(3));
-    const found = await poolsOf(new Pools(new Places(new Map([[own, 'own']]))), request(20));
+    const found = await poolsOf(new Pools(new Places(new Map([[own, own]]))), request(20));
     expect(found.flatMap((pool, i) => (pool === undefined ? [i] : []))).toEqual([3]);
   });
 
