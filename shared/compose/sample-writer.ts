@@ -1,10 +1,10 @@
 import { Catalogue } from '../catalogue/catalogue';
 import { PoolTable } from '../catalogue/pool-table';
+import { Pools } from '../catalogue/pools';
 import { variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import type { RuntimeSettings } from '../platform/settings';
 import type { Table } from '../platform/table';
-import { Pools } from '../catalogue/pools';
 import { SampleWriter } from '../stream/sample-writer';
 import { KnownSeries } from '../tenancy/known-series';
 import { TenantMeter } from '../tenancy/tenant-meter';

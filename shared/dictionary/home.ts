@@ -1,8 +1,7 @@
-import { isPresent, presenceBytes } from '../codec';
 import type { Id } from '../model/id';
 import type { PackedLayout } from '../model/packed-layout';
 import { splitBitsFor } from '../model/placement';
-import { type Allowance, HOME_POLICY, type HomePolicy } from './home-policy';
+import { PartialRow } from './partial-row';
 import type { SeriesDictionary } from './series-dictionary';
 import { layoutsOf, type SeriesLayout } from './series-layouts';
 import type { SourceRow } from './series-source';
@@ -30,6 +29,58 @@ const HOME_BYTES = 250;
 const UNION_BYTES = 200;
 const GROUP_BYTES = 700;
 
+// Bounds of one union. Growing it makes new layouts of all its series.
+const MAX_UNION_SERIES = 16_384;
+const MAX_UNION_KEY_BYTES = 2_000_000;
+const MAX_GROWTHS = 64;
+/** Most unions of a home. Their groups, at most some 128 each, have positions that fit into 31 bits. */
+const MAX_UNIONS = 2_048;
+/**
+ * How much sample time may pass until a home drops all unions and starts again, ms. Series that are no longer
+ * sent then disappear from the unions. Starting again costs a new layout for each source.
+ */
+export const UNION_MS = 6 * 3_600_000;
+/**
+ * A row is sparse if it has less than this share of its union's series. If four queues of a Prometheus shared
+ * one union, each row would have a quarter.
+ */
+const SPARSE_SHARE = 0.4;
+/**
+ * A home starts again once a union has had this many more sparse rows than other rows. It does not at the
+ * first one, since a sender may change its series gradually. Each start multiplies the number by {@link
+ * PATIENCE}, so that a sender of small random rows does not cause starts for ever.
+ */
+const SPARSE_ROWS = 16;
+const PATIENCE = 4;
+/** Series that a union may always have after such a start, however small the rows were. */
+const LEAST_UNION_SERIES = 1_024;
+/**
+ * Groups are crowded if they have on average this many times what `splitBitsFor` allows in one. New unions then
+ * have one more split bit. Else many queues of one target could put tens of thousands of series into a group.
+ */
+const CROWDED = 4;
+/** A row with less than this share of its unions' series is small: see {@link Allowance.bytes}. */
+const SMALL_SHARE = 1 / 4;
+
+/** What one request may still cause. Its rows use it up. */
+export interface Allowance {
+  /**
+   * Bytes of layouts that small rows may take in the records. Without this bound, a hostile request could
+   * cause megabytes of layouts for a few samples.
+   */
+  bytes: number;
+  /**
+   * Series that may be encoded again, in unions that grow. Without this bound, 900 lines of 16 hosts with 300
+   * new fields each took 30 s.
+   */
+  series: number;
+}
+
+/** Returns the whole allowance of a request. */
+export function allowanceOfRequest(): Allowance {
+  return { bytes: 1_000_000, series: 100_000 };
+}
+
 /** A group of the home, with the layout that one union has in it. */
 interface Group extends SeriesLayout {
   readonly union: Union;
@@ -45,7 +96,7 @@ interface Union {
   readonly growths: number;
   /** The numbers of its groups in the home. */
   readonly groups: number[];
-  /** Number of sparse rows less the number of other rows, at least 0: see {@link HomePolicy.sparse}. */
+  /** Number of sparse rows less the number of other rows, at least 0: see {@link SPARSE_ROWS}. */
   sparseRows: number;
 }
 
@@ -76,9 +127,9 @@ export class Home {
   /** Whether the home has exceeded its bounds, so that rows have layouts of their own. */
   private isGivenUp = false;
   /** Most series of a union. */
-  private maxSeries: number;
-  /** Number of sparse rows at which the home starts again: see {@link HomePolicy.sparse}. */
-  private maxSparseRows: number;
+  private maxSeries = MAX_UNION_SERIES;
+  /** Number of sparse rows at which the home starts again: see {@link SPARSE_ROWS}. */
+  private maxSparseRows = SPARSE_ROWS;
   /** Number of samples in the largest row since the home last started again. */
   private largestRow = 0;
   /** Timestamp of the first row since the home last started again, ms. */
@@ -88,10 +139,7 @@ export class Home {
   constructor(
     private readonly dictionary: SeriesDictionary,
     readonly id: Id,
-    private readonly policy: HomePolicy = HOME_POLICY,
   ) {
-    this.maxSeries = policy.union.series;
-    this.maxSparseRows = policy.sparse.rows;
     dictionary.use(HOME_BYTES);
   }
 
@@ -100,7 +148,7 @@ export class Home {
    */
   split({ timestamp, series, values }: SourceRow, allowance: Allowance): GroupRow[] {
     this.beganMs ??= timestamp;
-    if (timestamp > this.beganMs + this.policy.unionMs) {
+    if (timestamp > this.beganMs + UNION_MS) {
       this.forget();
       this.isGivenUp = false;
       this.beganMs = timestamp;
@@ -169,7 +217,7 @@ export class Home {
   ): GroupRow[] | undefined {
     let seriesCount = 0;
     for (const union of unions) seriesCount += union.seriesCount;
-    if (samples < this.policy.request.smallShare * seriesCount) {
+    if (samples < SMALL_SHARE * seriesCount) {
       let bytes = 0;
       for (const number of rows.keys()) bytes += this.groups[number]!.layout.packed.length;
       if (bytes > allowance.bytes) return undefined;
@@ -213,29 +261,26 @@ export class Home {
    * @returns false if the allowance is used up, or the home would exceed its bounds
    */
   private unite(together: ReadonlySet<Union>, added: Int32Array, allowance: Allowance): boolean {
-    const { union: bounds, home: most, crowded } = this.policy;
-    const growing = [...together].filter(({ growths }) => growths < bounds.growths);
+    const growing = [...together].filter(({ growths }) => growths < MAX_GROWTHS);
     if (growing.length + added.length === 0 || (growing.length === 1 && added.length === 0)) return true;
     const old = growing.reduce(sumOf, NOTHING);
     const ofAdded = this.sizeOf(added);
     const size = sumOf(old, ofAdded);
-    if (growing.length > 0 && (size.seriesCount > this.maxSeries || size.keyBytes > bounds.keyBytes))
+    if (growing.length > 0 && (size.seriesCount > this.maxSeries || size.keyBytes > MAX_UNION_KEY_BYTES))
       return added.length === 0 || this.unite(new Set(), added, allowance);
     if (old.seriesCount > allowance.series) return false;
     allowance.series -= old.seriesCount;
     const series = growing.length === 0 ? added : this.seriesWith(growing, added);
     const alone = splitBitsFor(size.seriesCount, size.keyBytes);
     const all = sumOf(this.total, ofAdded);
-    const ofAll = splitBitsFor(all.seriesCount / crowded.series, all.keyBytes / crowded.keyBytes);
-    const splitBits = Math.max(alone, Math.min(ofAll, alone + crowded.bits));
-    const layouts = layoutsOf(this.dictionary, series, splitBits);
-    const isLarge =
-      this.unions.size - growing.length === most.unions || this.groups.length + layouts.length > most.groups;
-    if (isLarge) {
+    const isCrowded = splitBitsFor(all.seriesCount / CROWDED, all.keyBytes / CROWDED) > alone;
+    if (this.unions.size - growing.length === MAX_UNIONS) {
       this.forget();
       this.isGivenUp = true;
       return false;
     }
+    const splitBits = isCrowded ? alone + 1 : alone;
+    const layouts = layoutsOf(this.dictionary, series, splitBits);
     for (const union of growing) this.remove(union);
     const growths = 1 + Math.max(-1, ...growing.map((union) => union.growths));
     this.put({ splitBits, ...size, growths, groups: [], sparseRows: 0 }, layouts);
@@ -301,17 +346,18 @@ export class Home {
 
   /** Counts sparse rows, and starts again without unions if there are too many. */
   private watch(unions: ReadonlySet<Union>, samples: number): void {
-    const { sparse, union: bounds } = this.policy;
     if (samples > this.largestRow) this.largestRow = samples;
     const [union, ...others] = unions;
     if (union === undefined || others.length > 0) return;
-    if (samples >= sparse.share * union.seriesCount) {
+    if (samples >= SPARSE_SHARE * union.seriesCount) {
       if (union.sparseRows > 0) union.sparseRows--;
       return;
     }
     if (++union.sparseRows < this.maxSparseRows) return;
-    this.maxSparseRows *= sparse.patience;
-    this.maxSeries = Math.min(bounds.series, Math.max(sparse.series, sparse.rowsAUnion * this.largestRow));
+    this.maxSparseRows *= PATIENCE;
+    // The largest row so far would be just large enough for a union of this size.
+    const most = Math.max(LEAST_UNION_SERIES, this.largestRow / SPARSE_SHARE);
+    this.maxSeries = Math.min(MAX_UNION_SERIES, most);
     this.largestRow = 0;
     this.forget();
   }
@@ -335,65 +381,5 @@ function sumOf(a: Size, b: Size): Size {
   return { seriesCount: a.seriesCount + b.seriesCount, keyBytes: a.keyBytes + b.keyBytes };
 }
 
-/** Collects the values of a row that go into one group. */
-class PartialRow {
-  private readonly presence: Uint8Array;
-  /**
-   * Values by column. Columns that are not present have values of earlier rows, since the buffer is reused.
-   */
-  private readonly bits: BigUint64Array;
-  /** Number of columns that are present. */
-  private count = 0;
-
-  /**
-   * @param columns number of series in the group's layout
-   * @param nth index among the partial rows that are in use at the same time; each index has a buffer
-   */
-  constructor(
-    private readonly columns: number,
-    nth: number,
-  ) {
-    this.presence = new Uint8Array(presenceBytes(columns));
-    this.bits = roomFor(nth, columns);
-  }
-
-  /** If a series occurs twice, its last value counts. */
-  set(column: number, bits: bigint): void {
-    this.bits[column] = bits;
-    const at = column >> 3;
-    const before = this.presence[at]!;
-    const after = before | (1 << (column & 7));
-    if (after === before) return;
-    this.presence[at] = after;
-    this.count++;
-  }
-
-  finish(): Pick<GroupRow, 'presence' | 'values'> {
-    const { bits, presence, columns, count } = this;
-    const isWhole = count === columns;
-    if (!isWhole)
-      for (let column = 0, at = 0; at < count; column++)
-        if (isPresent(presence, column)) bits[at++] = bits[column]!;
-    // Lambda's processors are little-endian, and so are records.
-    const values = new Uint8Array(bits.slice(0, count).buffer);
-    return isWhole ? { values } : { presence, values };
-  }
-}
-
 /** Reused buffer for a row's new series. New arrays would be as much garbage as the values of rows. */
 let addedRoom = new Int32Array(1024);
-
-/**
- * Reused buffers for the values of a row by column, one for each of its groups. A row with few values may
- * have large layouts, so new buffers for all rows would take megabytes.
- */
-const room: BigUint64Array[] = [];
-
-function roomFor(nth: number, columns: number): BigUint64Array {
-  let bits = room[nth];
-  if (bits === undefined || bits.length < columns) {
-    bits = new BigUint64Array(columns);
-    room[nth] = bits;
-  }
-  return bits;
-}

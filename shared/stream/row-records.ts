@@ -1,5 +1,4 @@
-import type { Home } from '../dictionary/home';
-import { allowanceOf } from '../dictionary/home-policy';
+import { allowanceOfRequest, type Home } from '../dictionary/home';
 import type { SourceRow, SourceRows } from '../dictionary/series-source';
 import { dayOf, partitionOf, partitionsOn } from '../model/placement';
 import type { Tenant } from '../tenancy/tenants';
@@ -14,7 +13,7 @@ import { encodeRecords, type RecordFrame, type RecordGroup } from './record';
  */
 export function rowRecords(tenant: Tenant, sources: Iterable<SourceRows>): OutgoingRecord[] {
   const byPartition = new Map<number, RecordGroup[]>();
-  const allowance = allowanceOf();
+  const allowance = allowanceOfRequest();
   for (const [home, rowsOfSources] of rowsByHome(sources)) {
     const sourceIdBytes = Buffer.from(home.id, 'base64url');
     const groups = new Map<string, RecordGroup & { frames: RecordFrame[] }>();

@@ -1,6 +1,5 @@
 import { presentSeries } from '../../../shared/codec';
-import { type GroupRow, Home } from '../../../shared/dictionary/home';
-import { allowanceOf, HOME_POLICY, type HomePolicy } from '../../../shared/dictionary/home-policy';
+import { allowanceOfRequest, type GroupRow, Home, UNION_MS } from '../../../shared/dictionary/home';
 import { SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
 import { METRIC_NAME } from '../../../shared/model/labels';
 import { decodeLayout } from '../../../shared/model/layout';
@@ -8,12 +7,12 @@ import { unpackLayout } from '../../../shared/model/packed-layout';
 import { JsonSeries } from '../../support/rows';
 
 /** A home of series that are called by small numbers. */
-function homeOf(policy: HomePolicy = HOME_POLICY) {
+function homeOf() {
   const dictionary = new SeriesDictionary('tenant');
   const json = dictionary.tables(JsonSeries);
   const seriesOf = (i: number) => json.numberOf([[METRIC_NAME, `m${i}`]]);
-  const home = new Home(dictionary, 'home', policy);
-  const split = (which: readonly number[], timestamp = 0, allowance = allowanceOf(policy)) =>
+  const home = new Home(dictionary, 'home');
+  const split = (which: readonly number[], timestamp = 0, allowance = allowanceOfRequest()) =>
     home.split(
       {
         timestamp,
@@ -44,12 +43,6 @@ function samplesOf(rows: readonly GroupRow[]): Map<string, number> {
     }),
   );
 }
-
-const small: HomePolicy = {
-  ...HOME_POLICY,
-  union: { series: 100, keyBytes: 100_000, growths: 3 },
-  sparse: { share: 0.4, rows: 4, patience: 4, rowsAUnion: 2, series: 10 },
-};
 
 describe('a row', () => {
   test('of series that nobody has seen makes a union of them, and needs no presence map', () => {
@@ -99,38 +92,40 @@ describe('a row', () => {
 
 describe('a union', () => {
   test('that would have too many series stays as it is, and the new series have a union of their own', () => {
-    const { split } = homeOf(small);
-    split(range(0, 95));
-    expect(countsOf(split(range(90, 110))).sort((a, b) => a - b)).toEqual([15, 95]);
+    const { split } = homeOf();
+    const most = 16_384;
+    split(range(0, most - 5));
+    expect(samplesOf(split(range(most - 10, most + 10))).size).toBe(20);
+    const others = countsOf(split(range(most - 5, most + 10)));
+    expect(others.reduce((sum, count) => sum + count)).toBe(15);
   });
 
   test('that grew too often stays as it is', () => {
-    const { split } = homeOf(small);
-    const counts = range(0, 6).map((i) => countsOf(split(range(0, 10 + i))));
-    expect(counts).toEqual([[10], [11], [12], [13], [13, 1], [13, 2]]);
+    const { split } = homeOf();
+    const counts = range(0, 67).map((i) => countsOf(split(range(0, 10 + i))));
+    expect([...counts.slice(0, 2), ...counts.slice(-3)]).toEqual([[10], [11], [74], [74, 1], [74, 2]]);
   });
 
   test('starts again after hours, without the series that are no longer sent', () => {
     const { split } = homeOf();
     split(range(0, 10), 0);
-    expect(countsOf(split(range(0, 5), HOME_POLICY.unionMs))).toEqual([10]);
-    expect(countsOf(split(range(0, 5), HOME_POLICY.unionMs + 1))).toEqual([5]);
+    expect(countsOf(split(range(0, 5), UNION_MS))).toEqual([10]);
+    expect(countsOf(split(range(0, 5), UNION_MS + 1))).toEqual([5]);
   });
 
   test('starts again when more of its rows are sparse than not, later each time', () => {
-    const { split } = homeOf(small);
+    const { split } = homeOf();
     const sparseRowsUntilAnew = () => {
       split(range(0, 40));
       for (let rows = 1; rows < 100; rows++) if (isWhole(split(range(0, 10)))) return rows;
       return Infinity;
     };
-    // The union is replaced after four sparse rows, and the next time after sixteen. The row after those is
-    // whole.
-    expect([sparseRowsUntilAnew(), sparseRowsUntilAnew()]).toEqual([5, 17]);
+    // The union is replaced after 16 sparse rows, and the next time after 64. The row after those is whole.
+    expect([sparseRowsUntilAnew(), sparseRowsUntilAnew()]).toEqual([17, 65]);
   });
 
   test('stays while as many of its rows are whole as are sparse', () => {
-    const { split } = homeOf(small);
+    const { split } = homeOf();
     split(range(0, 40));
     for (let i = 0; i < 50; i++) {
       expect(countsOf(split(range(0, 10)))).toEqual([40]);
@@ -141,21 +136,21 @@ describe('a union', () => {
 
 describe('a home', () => {
   test('with too many unions drops them, and writes each row in a layout of its own for hours', () => {
-    const { split } = homeOf({ ...small, home: { unions: 3, groups: 1_000 } });
-    for (let i = 0; i < 3; i++) split(range(10 * i, 10 * i + 10));
-    expect(countsOf(split([1]))).toEqual([10]);
-    expect(countsOf(split([31]))).toEqual([1]);
-    expect(countsOf(split([31, 1]))).toEqual([2]);
+    const { split } = homeOf();
+    for (let i = 0; i < 2_048; i++) split(range(3 * i, 3 * i + 3));
+    expect(countsOf(split([1]))).toEqual([3]);
+    expect(countsOf(split([6_144]))).toEqual([1]);
+    expect(countsOf(split([6_144, 1]))).toEqual([2]);
     expect(countsOf(split([1]))).toEqual([1]);
-    split(range(0, 10), HOME_POLICY.unionMs + 1);
-    expect(countsOf(split([1, 2, 3], HOME_POLICY.unionMs + 1))).toEqual([10]);
+    split(range(0, 10), UNION_MS + 1);
+    expect(countsOf(split([1, 2, 3], UNION_MS + 1))).toEqual([10]);
   });
 
   test('frees the memory of unions that started again', () => {
     const { dictionary, split } = homeOf();
     split(range(0, 200), 0);
     const bytes = dictionary.bytes;
-    for (let i = 1; i < 10; i++) split(range(0, 200), i * (HOME_POLICY.unionMs + 1));
+    for (let i = 1; i < 10; i++) split(range(0, 200), i * (UNION_MS + 1));
     expect(dictionary.bytes).toBeLessThan(bytes + 2_000);
   });
 });
