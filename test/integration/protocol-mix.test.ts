@@ -3,6 +3,7 @@ import { Functions } from '../../scripts/ops/invoke';
 import { ENCODINGS } from '../../scripts/soak/encodings';
 import { type Labels, labelsOf, METRIC_NAME } from '../../shared/model/labels';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
+import { patientFetch } from '../support/patient-fetch';
 import { type MixTenant, ProtocolMix } from '../support/protocol-mix';
 import { until } from '../support/until';
 
@@ -67,9 +68,10 @@ describe('protocols that post series of the same sources to one instance of post
     await post('lines', of('web1', ['cpu_usage_user', 'cpu_usage_system'], 77), time + 1);
     const read = async () => {
       const query = new URLSearchParams({ query: '{host="web1"}[1m]', time: String(time + 10) });
-      const response = await fetch(new URL(`/prometheus/api/v1/query?${query}`, stack.url), {
+      const response = await patientFetch(new URL(`/prometheus/api/v1/query?${query}`, stack.url), {
         headers: { 'x-api-key': stack.apiKey },
       });
+      expect(response.status).toBe(200);
       const { data } = (await response.json()) as {
         data: { result: { metric: { __name__: string }; values: [number, string][] }[] };
       };
