@@ -34,7 +34,7 @@ describe('an agent', () => {
   let relay: Relay;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ hasFreedoms: 'if seeded', settings, dataDir });
+    stack = await startLocalStack({ hasFreedoms: true, settings, dataDir });
     relay = await Relay.start(stack.url);
   });
 
@@ -95,7 +95,7 @@ describe('an agent', () => {
     // The server restarts. The agent only sees failed requests.
     await stack.stop();
     for (let n = 9; n < 11; n++) await agent.minute(sample(n));
-    stack = await startLocalStack({ hasFreedoms: 'if seeded', settings, dataDir });
+    stack = await startLocalStack({ hasFreedoms: true, settings, dataDir });
     await relay.cut();
     await relay.connect(stack.url);
     await agent.minute(sample(11));

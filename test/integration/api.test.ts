@@ -11,7 +11,7 @@ describe('the HTTP API', () => {
   const now = Math.floor(Date.now() / 60_000) * 60;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ hasFreedoms: 'if seeded', settings: SHARED_SETTINGS.shop });
+    stack = await startLocalStack({ hasFreedoms: true, settings: SHARED_SETTINGS.shop });
     client = new Client(stack.url, stack.apiKey, true);
     await client.json('POST', '/api/v0/services', { name: 'blog', memo: '' });
     host = await client.createHost('web1');
@@ -160,7 +160,7 @@ describe('the HTTP API', () => {
 
   test('answers 401 to the right public id with another secret', async () => {
     const forged = stack.apiKey.slice(0, -1) + (stack.apiKey.endsWith('A') ? 'B' : 'A');
-    expect((await new Client(stack.url, forged).request('GET', '/api/v0/hosts')).status).toBe(401);
+    expect((await new Client(stack.url, forged, true).request('GET', '/api/v0/hosts')).status).toBe(401);
   });
 
   test.each([

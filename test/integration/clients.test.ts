@@ -24,7 +24,7 @@ describe('clients of other projects', () => {
 
   beforeAll(async () => {
     stack = await startLocalStack({
-      hasFreedoms: 'if seeded',
+      hasFreedoms: true,
       settings: { postEndpoint: 'url', postConcurrency: '100' },
     });
     const samples = Array.from({ length: 20 }, (_, i) => ({

@@ -19,7 +19,7 @@ describe('SIGKILL of all functions and of the hot tier in the middle of posting'
     `/api/v0/hosts/${host}/metrics?name=${name}&from=${start}&to=${start + ROUNDS * 60}${partial ? '&partial=true' : ''}`;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ hasFreedoms: 'if seeded', settings: SHARED_SETTINGS.shortWindows });
+    stack = await startLocalStack({ hasFreedoms: true, settings: SHARED_SETTINGS.shortWindows });
     client = new Client(stack.url, stack.apiKey, true);
     stores = new Stores(stack);
   });
@@ -91,12 +91,14 @@ describe('SIGKILL of all functions and of the hot tier in the middle of posting'
     const status = async () => (await client.request('GET', path(host, 'custom.kill.later'))).status;
     await until('the sample', status, (code) => code === 200);
     await killHot();
-    const response = await new Client(stack.url, stack.apiKey).request(
-      'GET',
-      path(host, 'custom.kill.later'),
+    // Under the freedoms of AWS, another 503 may come first, with a shorter time to wait.
+    const impatient = new Client(stack.url, stack.apiKey);
+    const response = await until(
+      'an answer that names the loss',
+      () => impatient.request('GET', path(host, 'custom.kill.later')),
+      ({ headers }) => headers.get('retry-after') === '10',
     );
     expect(response.status).toBe(503);
-    expect(response.headers.get('retry-after')).toBe('10');
     const partial = await client.json<{ metrics: unknown[]; missing: { arrivedSince: number } }>(
       'GET',
       path(host, 'custom.kill.later', true),

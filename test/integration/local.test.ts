@@ -20,7 +20,7 @@ const early: { status: number; retryAfter: string | null; text: string }[] = [];
 
 beforeAll(async () => {
   const port = await freePort();
-  const starting = startLocalStack({ hasFreedoms: 'if seeded', port });
+  const starting = startLocalStack({ port });
   let isReady = false;
   const ready = starting.finally(() => {
     isReady = true;

@@ -14,7 +14,7 @@ describe('the objects of the Mackerel API', () => {
 
   beforeAll(async () => {
     stack = await startLocalStack({
-      hasFreedoms: 'if seeded',
+      hasFreedoms: true,
       settings: { services: 'shop', privateReceivers: 'off' },
     });
     const newKey = async (tenant: string, rights: string) =>
@@ -564,7 +564,7 @@ describe('the objects of the Mackerel API', () => {
   test('a dashboard is replaced only as the version that If-Match names', async () => {
     const { id, updatedAt } = await make('dashboards', { title: 'a', widgets: [] });
     const put = (etag: string, title: string) =>
-      new Client(stack.url, stack.apiKey).request(
+      new Client(stack.url, stack.apiKey, true).request(
         'PUT',
         `/api/v0/dashboards/${id}`,
         { title, widgets: [] },

@@ -30,7 +30,7 @@ describe('300,000 samples of 100 hosts through every tier', () => {
   let fromHot: Awaited<ReturnType<typeof readAll>>;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ hasFreedoms: 'if seeded', settings: SHARED_SETTINGS.shortWindows });
+    stack = await startLocalStack({ settings: SHARED_SETTINGS.shortWindows });
     client = new Client(stack.url, stack.apiKey, true);
     stores = new Stores(stack);
     hosts = await Promise.all(Array.from({ length: HOSTS }, (_, h) => client.createHost(`host${h}`)));

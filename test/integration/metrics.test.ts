@@ -21,7 +21,7 @@ import { metricText, watchedMetrics } from '../support/watched-metrics';
 let stack: LocalStack;
 
 beforeAll(async () => {
-  stack = await startLocalStack({ hasFreedoms: 'if seeded', settings: { window: '20s', flushDelay: '1s' } });
+  stack = await startLocalStack({ hasFreedoms: true, settings: { window: '20s', flushDelay: '1s' } });
 });
 
 afterAll(() => stack?.stop());

@@ -48,7 +48,7 @@ describe('monitors and checks', () => {
   beforeAll(async () => {
     await new Promise<void>((resolve) => webhook.listen(0, '127.0.0.1', resolve));
     stack = await startLocalStack({
-      hasFreedoms: 'if seeded',
+      hasFreedoms: true,
       settings: { ...SHARED_SETTINGS.shop, mailTopic: MAIL_TOPIC },
     });
     checker = new OpenApiChecker(

@@ -17,7 +17,7 @@ describe('ops delete', () => {
   const start = Math.floor(Date.now() / 60_000) * 60 - 3600;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ hasFreedoms: 'if seeded', settings: SHARED_SETTINGS.shop });
+    stack = await startLocalStack({ hasFreedoms: true, settings: SHARED_SETTINGS.shop });
     client = new Client(stack.url, stack.apiKey, true);
     functions = new Functions(stack.url);
     for (const name of ['twins', 'twins']) await client.createHost(name);

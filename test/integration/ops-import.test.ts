@@ -21,7 +21,7 @@ describe('ops import', () => {
   let host: string;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ hasFreedoms: 'if seeded', settings: SHARED_SETTINGS.oldSamples });
+    stack = await startLocalStack({ hasFreedoms: true, settings: SHARED_SETTINGS.oldSamples });
     client = new Client(stack.url, stack.apiKey, true);
     functions = new Functions(stack.url);
     folder = temporaryDir();

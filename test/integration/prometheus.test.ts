@@ -21,7 +21,7 @@ describe('remote write and OTLP', () => {
   const nowMs = Math.floor(Date.now() / 1000) * 1000 - 5_000;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ hasFreedoms: 'if seeded' });
+    stack = await startLocalStack({ hasFreedoms: true });
   });
 
   afterAll(async () => {

@@ -19,7 +19,7 @@ describe('wiped or full memory', () => {
   const start = Math.floor(Date.now() / 60_000) * 60 - 3600;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ hasFreedoms: 'if seeded', settings: SHARED_SETTINGS.shortWindows });
+    stack = await startLocalStack({ hasFreedoms: true, settings: SHARED_SETTINGS.shortWindows });
     client = new Client(stack.url, stack.apiKey, true);
     stores = new Stores(stack);
     functions = new Functions(stack.url);

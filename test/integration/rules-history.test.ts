@@ -37,7 +37,7 @@ describe('rules over history', () => {
 
   beforeAll(async () => {
     writeFileSync(file, RULES);
-    stack = await startLocalStack({ hasFreedoms: 'if seeded', settings: SHARED_SETTINGS.oldSamples });
+    stack = await startLocalStack({ hasFreedoms: true, settings: SHARED_SETTINGS.oldSamples });
     const labels = [
       ['__name__', 'past'],
       ['instance', 'a:1'],

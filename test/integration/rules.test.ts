@@ -96,7 +96,7 @@ describe('rules', () => {
   beforeAll(async () => {
     await new Promise<void>((resolve) => webhook.listen(0, '127.0.0.1', resolve));
     stack = await startLocalStack({
-      hasFreedoms: 'if seeded',
+      hasFreedoms: true,
       settings: { maxRulesPerGroup: '4', maxRuleGroups: '3', alertTopics: TOPIC },
     });
     checker = new OpenApiChecker(

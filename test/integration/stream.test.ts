@@ -46,7 +46,7 @@ describe('the stream', () => {
   const start = Math.floor(Date.now() / 60_000) * 60 - 3600;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ hasFreedoms: 'if seeded', settings: SHARED_SETTINGS.unlimited });
+    stack = await startLocalStack({ hasFreedoms: true, settings: SHARED_SETTINGS.unlimited });
     client = new Client(stack.url, stack.apiKey, true);
     stores = new Stores(stack);
     functions = new Functions(stack.url);

@@ -12,7 +12,6 @@ const SEEDS = { SHARD_SEED: '1', FREEDOMS_SEED: '2001' };
  */
 module.exports = async ({ testNamePattern }) => {
   const draw = () => String(Math.floor(Math.random() * 2 ** 32));
-  process.env.FREEDOMS_ARE_SEEDED = process.env.FREEDOMS_SEED === undefined ? '' : '1';
   for (const [name, usual] of Object.entries(SEEDS)) {
     const seed = process.env[name] ?? usual;
     process.env[name] = seed === 'random' ? draw() : seed;

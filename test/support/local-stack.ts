@@ -51,8 +51,8 @@ export interface LocalStack extends StackAddresses {
 }
 
 /**
- * Returns the seed by which the stand-ins of this run use the freedoms of AWS. The integration tests draw one
- * for each run, and print it (aws-run.cjs). Returns undefined if there is none: other tests meet no freedoms.
+ * Returns the seed by which the stand-ins of this run use the freedoms of AWS. The integration tests set and
+ * print it (aws-run.cjs). Returns undefined if there is none: other tests meet no freedoms.
  */
 export function freedomsSeed(): number | undefined {
   const seed = process.env.FREEDOMS_SEED;
@@ -71,20 +71,17 @@ export async function startLocalStack(options: {
   readonly dataDir?: string;
   /**
    * Whether the stack uses the freedoms that AWS has ({@link freedomsSeed}). A request may then be answered with
-   * 503, so that the client has to send it again. With `if seeded`, it uses them only if the run was given a
-   * seed (FREEDOMS_SEED). @default false
+   * 503, so that the client has to send it again. @default false
    */
-  readonly hasFreedoms?: boolean | 'if seeded';
+  readonly hasFreedoms?: boolean;
 }): Promise<LocalStack> {
   const dataDir = options.dataDir ?? temporaryDir();
   const settings = Object.entries(options.settings ?? {}).flatMap(([key, value]) => [
     '--set',
     `${key}=${value}`,
   ]);
+  const seed = options.hasFreedoms ? freedomsSeed() : undefined;
   // Jest gives each test file a copy of the variables. This one has the file's changes.
-  const { hasFreedoms = false } = options;
-  const isUsed = hasFreedoms === 'if seeded' ? process.env.FREEDOMS_ARE_SEEDED === '1' : hasFreedoms;
-  const seed = isUsed ? freedomsSeed() : undefined;
   const env = { ...process.env, FREEDOMS_SEED: seed?.toString() };
   const child: ChildProcess = spawn(
     join(root, 'node_modules', '.bin', 'tsx'),
