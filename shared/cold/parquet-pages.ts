@@ -41,7 +41,8 @@ function compress(bytes: Uint8Array): Buffer {
 export function encodeValues(values: Float64Array): Page {
   const plain = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
   const packed = compress(plain);
-  const split = compress(splitStreams(plain));
+  // The streams of one value are its bytes.
+  const split = values.length === 1 ? packed : compress(splitStreams(plain));
   return split.length < packed.length
     ? dataPage(split, plain.length, values.length, ENCODING.byteStreamSplit)
     : dataPage(packed, plain.length, values.length, ENCODING.plain);
