@@ -1,16 +1,34 @@
 import { DAY_MS } from '../model/duration';
-import { GB } from './prices';
+import { GB, PRICE, type Price } from './prices';
+
+/** Billed units of a month, by the name of their price. */
+export type Billed = Readonly<Partial<Record<Price, number>>>;
 
 /** One line of a cost report. */
 export interface CostLine {
   readonly what: string;
   /** How the amount is computed. */
   readonly because: string;
+  readonly billed: Billed;
   readonly dollars: number;
 }
 
-export function line(what: string, because: string, dollars: number): CostLine {
-  return { what, because, dollars };
+/** @param unlisted dollars for what has no price of its own in the table, such as nodes, whose price is their type's */
+export function line(what: string, because: string, billed: Billed, unlisted = 0): CostLine {
+  return { what, because, billed, dollars: dollarsOf(billed) + unlisted };
+}
+
+export function dollarsOf(billed: Billed): number {
+  return Object.entries(billed).reduce((sum, [price, units]) => sum + units * PRICE[price as Price], 0);
+}
+
+/** Adds billed units up, by the name of their price. */
+export function billedOf(all: readonly Billed[]): Billed {
+  const sums: Partial<Record<Price, number>> = {};
+  for (const billed of all)
+    for (const [price, units] of Object.entries(billed) as [Price, number][])
+      sums[price] = (sums[price] ?? 0) + units;
+  return sums;
 }
 
 export function totalOf(lines: readonly CostLine[]): number {

@@ -16,6 +16,12 @@ export interface Load {
   readonly reads: number;
   /** Number of tenants; all have the same load. */
   readonly tenants: number;
+  /**
+   * Time since the first post, ms. Until it reaches the retention, less is stored.
+   *
+   * @default every tier is full
+   */
+  readonly ageMs?: number;
 }
 
 /** A function's work per month. */
@@ -135,8 +141,9 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
   );
   const windows = (samples * tiers.flusher.windows) / tiers.samples;
   const kept = (ms: number) => (samples / (HOURS_OF_MONTH * 3_600_000)) * ms;
-  const warmMs = settings.warmTtl + EXPIRY_DELAY_MS;
-  const coldMs = load.retentionMs + REPLACED_DAYS * DAY_MS;
+  const age = load.ageMs ?? Infinity;
+  const warmMs = Math.min(age, settings.warmTtl + EXPIRY_DELAY_MS);
+  const coldMs = Math.min(age, load.retentionMs + REPLACED_DAYS * DAY_MS);
   const archivedBytes = (samples * tiers.coldBytes) / tiers.samples;
   const layouts = load.series / measured.load.metrics;
   // The scheduled invocations already include an empty sweep.
@@ -189,7 +196,7 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
  */
 function rollupsOf(
   measured: MeasuredUnits,
-  { series, retentionMs, tenants, intervalMs }: Load,
+  { series, retentionMs, tenants, intervalMs, ageMs = Infinity }: Load,
   settings: Settings,
 ): RollupDemand {
   const { hosts, metrics } = measured.load;
@@ -210,8 +217,8 @@ function rollupsOf(
     // Each day rewrites one object per month and one per year for each partition, plus one of minutes.
     puts: isOn ? (hasMinutes ? 3 : 2) * DAYS_OF_MONTH * tenants * settings.partitions : 0,
     gets: seriesDays * (each('ObjectGets') + minutes('gets')),
-    bytes: isOn ? (series * (bytesOfDay + minutes('bytes')) * retentionMs) / DAY_MS : 0,
-    replacedBytes: isOn ? series * bytesOfDay * DAYS_BEFORE * REPLACED_DAYS : 0,
+    bytes: isOn ? (series * (bytesOfDay + minutes('bytes')) * Math.min(ageMs, retentionMs)) / DAY_MS : 0,
+    replacedBytes: isOn ? series * bytesOfDay * DAYS_BEFORE * Math.min(ageMs / DAY_MS, REPLACED_DAYS) : 0,
   };
 }
 

@@ -3,7 +3,7 @@ import type { Unit } from '../platform/names';
 import { big, type CostLine, counted, days, gb, gbSeconds, line, perSample } from './cost-line';
 import { demandOf, type Load, REPLACED_DAYS, type RollupDemand, SECONDS_OF_MONTH, type Work } from './demand';
 import type { MeasuredUnits } from './measured-units';
-import { GB, HOURS_OF_MONTH, PRICE } from './prices';
+import { GB, HOURS_OF_MONTH } from './prices';
 import {
   ACCESS_LINE_BYTES,
   cacheLine,
@@ -46,7 +46,7 @@ export function forecast(measured: MeasuredUnits, load: Load, shape: StageShape)
     line(
       what,
       `${invocations === 0 ? '' : `${big(invocations)} invocations at $0.20 a million, `}${big(gbSeconds(mbMs))} GB-s at $0.0000133334 (${perSample(mbMs / samples)} MB-ms a sample)`,
-      invocations * PRICE.invocation + gbSeconds(mbMs) * PRICE.functionGbSecond,
+      { invocation: invocations, functionGbSecond: gbSeconds(mbMs) },
     );
   return [
     line(
@@ -54,7 +54,7 @@ export function forecast(measured: MeasuredUnits, load: Load, shape: StageShape)
       isAtUrl
         ? 'none: clients post to the URL of the function, which charges for the invocation alone'
         : `${big(samples)} samples, ${load.samplesPerRequest} a request, at $1.00 a million`,
-      isAtUrl ? 0 : requests * PRICE.httpRequest,
+      { httpRequest: isAtUrl ? 0 : requests },
     ),
     functionTime('post', post),
     line(
@@ -62,7 +62,7 @@ export function forecast(measured: MeasuredUnits, load: Load, shape: StageShape)
       isOnDemand(shape)
         ? 'none: a stream on demand charges by the byte'
         : `${big(demand.putUnits)} units of 25 KB (${(demand.putUnits / requests).toFixed(1)} a request: a record a partition) at $0.014 a million`,
-      isOnDemand(shape) ? 0 : demand.putUnits * PRICE.streamUnit,
+      { streamUnit: isOnDemand(shape) ? 0 : demand.putUnits },
     ),
     functionTime('ingester', ingester),
     functionTime('flusher', demand.flusher),
@@ -70,60 +70,54 @@ export function forecast(measured: MeasuredUnits, load: Load, shape: StageShape)
     line(
       'warm writes',
       `${big(demand.writeUnits)} write units at $0.625 a million: ${big(demand.windows)} group-windows of ${demand.windowText}, ${Math.round(demand.bytesPerWindow)} bytes each; layouts, the archive's directory and its manifest`,
-      demand.writeUnits * PRICE.warmWriteUnit,
+      { warmWriteUnit: demand.writeUnits },
     ),
-    line(
-      'warm reads',
-      `${big(demand.readUnits)} read units of flusher and archiver at $0.125 a million`,
-      demand.readUnits * PRICE.warmReadUnit,
-    ),
+    line('warm reads', `${big(demand.readUnits)} read units of flusher and archiver at $0.125 a million`, {
+      warmReadUnit: demand.readUnits,
+    }),
     line(
       'warm storage',
       `${gb(demand.warmBytes)} (${perSample(demand.warmBytes / kept(demand.warmMs))} bytes a sample for ${days(demand.warmMs)}) at $0.25 a GB, and $0.20 for recovery to a point in time`,
-      (demand.warmBytes / GB) * (PRICE.warmGbMonth + PRICE.recoveryGbMonth),
+      { warmGbMonth: demand.warmBytes / GB, recoveryGbMonth: demand.warmBytes / GB },
     ),
     line(
       'archive storage',
       `${gb(demand.coldBytes)} (${perSample(demand.coldBytes / kept(demand.coldMs))} bytes a sample for ${days(load.retentionMs)} and, removed, ${REPLACED_DAYS} more; Parquet with versions and indexes) at $0.023 a GB`,
-      (demand.coldBytes / GB) * PRICE.coldGbMonth,
+      { coldGbMonth: demand.coldBytes / GB },
     ),
     line(
       'archive requests',
       `${big(demand.objects)} objects, at least one a partition and day: ${big(demand.objectPuts)} PUTs of 8 MB at most at $5 and as many GETs at $0.40 a million`,
-      demand.objectPuts * (PRICE.objectPut + PRICE.objectGet),
+      { objectPut: demand.objectPuts, objectGet: demand.objectPuts },
     ),
     rollupsLine(demand.rollups),
     line(
       'rollup storage',
       `${gb(rollups.bytes)} (${perSample(rollups.bytes / (load.series * (load.retentionMs / DAY_MS)))} bytes of ${rollups.hasMinutes ? 'minutes, ' : ''}hours and of the day a series and day for ${days(load.retentionMs)}) and ${gb(rollups.replacedBytes)} of objects that were replaced in ${REPLACED_DAYS} days, at $0.023 a GB`,
-      ((rollups.bytes + rollups.replacedBytes) / GB) * PRICE.coldGbMonth,
+      { coldGbMonth: (rollups.bytes + rollups.replacedBytes) / GB },
     ),
     line(
       'sweep',
       `${big(sweep.readUnits)} read units to count the series of ${big(sweep.layouts)} layouts each hour, ${big(gbSeconds(sweep.mbMs))} GB-s`,
-      sweep.readUnits * PRICE.warmReadUnit + gbSeconds(sweep.mbMs) * PRICE.functionGbSecond,
+      { warmReadUnit: sweep.readUnits, functionGbSecond: gbSeconds(sweep.mbMs) },
     ),
-    line(
-      'logs',
-      `${gb(logBytes)} at $0.50: ${accessLineBytes} bytes a request of the access log, metrics`,
-      (logBytes / GB) * PRICE.logGb,
-    ),
+    line('logs', `${gb(logBytes)} at $0.50: ${accessLineBytes} bytes a request of the access log, metrics`, {
+      logGb: logBytes / GB,
+    }),
     line(
       'traces',
       `${traces === 0 ? 'post and ingester leave none' : `${big(traces)} of post and ingester`}, at $5 a million`,
-      traces * PRICE.trace,
+      { trace: traces },
     ),
     line(
       'transfer between zones',
       `${gb(betweenZones)}, half of what goes into memory and out of it, at $0.02 with ${settings.zones} zones`,
-      (betweenZones / GB) * PRICE.transferZoneGb,
+      { transferZoneGb: betweenZones / GB },
     ),
-    line('transfer in', 'free', 0),
-    line(
-      'transfer out',
-      `answers of ${POST_ANSWER_BYTES} bytes at $0.09 a GB`,
-      ((requests * POST_ANSWER_BYTES) / GB) * PRICE.transferOutGb,
-    ),
+    line('transfer in', 'free', {}),
+    line('transfer out', `answers of ${POST_ANSWER_BYTES} bytes at $0.09 a GB`, {
+      transferOutGb: (requests * POST_ANSWER_BYTES) / GB,
+    }),
     readsLine(measured, load.reads),
     cacheLine(
       shape,
@@ -147,27 +141,29 @@ function rollupsLine({ seriesDays, mbMs, writeUnits, readUnits, puts, gets }: Ro
     seriesDays === 0
       ? 'none: rollups=off'
       : `${big(seriesDays)} days of a series rolled up beside those that their month and year have already: ${big(gbSeconds(mbMs))} GB-s, ${big(writeUnits)} write and ${big(readUnits)} read units of their directory, ${big(puts)} PUTs, ${big(gets)} GETs`,
-    gbSeconds(mbMs) * PRICE.functionGbSecond +
-      writeUnits * PRICE.warmWriteUnit +
-      readUnits * PRICE.warmReadUnit +
-      puts * PRICE.objectPut +
-      gets * PRICE.objectGet,
+    {
+      functionGbSecond: gbSeconds(mbMs),
+      warmWriteUnit: writeUnits,
+      warmReadUnit: readUnits,
+      objectPut: puts,
+      objectGet: gets,
+    },
   );
 }
 
 function readsLine({ reads }: MeasuredUnits, count: number): CostLine {
   const each = (unit: Unit) => (reads.warm[unit] ?? 0) / reads.requests;
-  const dollars =
-    PRICE.httpRequest +
-    PRICE.invocation +
-    gbSeconds(each('FunctionMbMs')) * PRICE.functionGbSecond +
-    each('ReadUnits') * PRICE.warmReadUnit +
-    each('WriteUnits') * PRICE.warmWriteUnit +
-    (READ_ANSWER_BYTES / GB) * PRICE.transferOutGb;
   return line(
     'reads',
     `${big(count)} graphs of a day of one series: a request, ${Math.round(each('FunctionMbMs'))} MB-ms, ${each('ReadUnits').toFixed(1)} read units, ${READ_ANSWER_BYTES / 1000} KB out`,
-    count * dollars,
+    {
+      httpRequest: count,
+      invocation: count,
+      functionGbSecond: count * gbSeconds(each('FunctionMbMs')),
+      warmReadUnit: count * each('ReadUnits'),
+      warmWriteUnit: count * each('WriteUnits'),
+      transferOutGb: (count * READ_ANSWER_BYTES) / GB,
+    },
   );
 }
 

@@ -43,6 +43,7 @@ export const PRICE = {
   /** Transfer between availability zones, both directions together. */
   transferZoneGb: 0.02,
 } as const;
+export type Price = keyof typeof PRICE;
 
 export const GB = 1e9;
 export const HOURS_OF_MONTH = 730;

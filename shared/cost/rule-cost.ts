@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { Unit } from '../platform/names';
-import { big, type CostLine, gbSeconds, line } from './cost-line';
+import { type Billed, big, type CostLine, dollarsOf, gbSeconds, line } from './cost-line';
 import { unitsSchema } from './measured-units';
-import { HOURS_OF_MONTH, PRICE } from './prices';
+import { HOURS_OF_MONTH } from './prices';
 
 /** Units used by evaluating rules, as `npm run bench -- rules --json` prints under `measured`. */
 export const measuredRulesSchema = z.object({
@@ -34,22 +34,23 @@ export function rulesLine(measured: MeasuredRules, rules: number): CostLine {
   const evaluations = used * MINUTES_OF_MONTH;
   const of = (unit: Unit) => (evaluations * (measured.units[unit] ?? 0)) / (measured.rules * measured.ticks);
   const invocations = evaluations / RULES_OF_INVOCATION;
-  const dollars =
-    invocations * PRICE.invocation +
-    gbSeconds(of('FunctionMbMs')) * PRICE.functionGbSecond +
-    of('PutUnits') * PRICE.streamUnit +
-    of('WriteUnits') * PRICE.warmWriteUnit +
-    of('ReadUnits') * PRICE.warmReadUnit;
+  const billed: Billed = {
+    invocation: invocations,
+    functionGbSecond: gbSeconds(of('FunctionMbMs')),
+    streamUnit: of('PutUnits'),
+    warmWriteUnit: of('WriteUnits'),
+    warmReadUnit: of('ReadUnits'),
+  };
   const uses = `${big(gbSeconds(of('FunctionMbMs')))} GB-s, ${big(of('WriteUnits'))} write, ${big(of('ReadUnits'))} read and ${big(of('PutUnits'))} put units, ${big(invocations)} invocations`;
   return rules === 0
     ? line(
         'rules',
-        `none; ${EXPLAINED_RULES} rules, evaluated each minute, cost $${dollars.toFixed(2)}: ${uses}`,
-        0,
+        `none; ${EXPLAINED_RULES} rules, evaluated each minute, cost $${dollarsOf(billed).toFixed(2)}: ${uses}`,
+        {},
       )
     : line(
         'rules',
         `${big(rules)} rules, evaluated each minute: ${uses}; their results cost as posted samples do`,
-        dollars,
+        billed,
       );
 }

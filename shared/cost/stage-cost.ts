@@ -58,6 +58,7 @@ export function cacheLine(
   return line(
     'cache nodes',
     `${nodes} ${settings.cacheNodeType} (${counted(cacheShards, 'shard', 'shards')}, ${counted(settings.cacheReplicas + 1, 'copy', 'copies')}) at $${hour} an hour; ${why}`,
+    {},
     nodes * hour * HOURS_OF_MONTH,
   );
 }
@@ -69,10 +70,11 @@ export function streamShardsLine(
 ): CostLine {
   const isExtended = settings.streamRetention > DAY_MS;
   const shardHour = PRICE.shardHour + (isExtended ? PRICE.shardHourExtended : 0);
+  const hours = shards * HOURS_OF_MONTH;
   return line(
     'stream shards',
     `${shards} at $${shardHour.toFixed(3)} an hour, remembering ${days(settings.streamRetention)}; ${why}`,
-    shards * shardHour * HOURS_OF_MONTH,
+    { shardHour: hours, ...(isExtended && { shardHourExtended: hours }) },
   );
 }
 
@@ -90,10 +92,12 @@ export function onDemandStreamLine({ settings }: StageShape, bytes = 0, readByte
   return line(
     'stream on demand',
     `$${PRICE.streamHour} an hour, ${gb(bytes)} in at $${PRICE.streamGbIn} with records rounded up to 1 KB, ${gb(readBytes)} out at $${PRICE.streamGbOut}, ${gb(kept)} remembered beyond a day at $${PRICE.streamGbMonth}`,
-    HOURS_OF_MONTH * PRICE.streamHour +
-      (bytes / GB) * PRICE.streamGbIn +
-      (readBytes / GB) * PRICE.streamGbOut +
-      (kept / GB) * PRICE.streamGbMonth,
+    {
+      streamHour: HOURS_OF_MONTH,
+      streamGbIn: bytes / GB,
+      streamGbOut: readBytes / GB,
+      streamGbMonth: kept / GB,
+    },
   );
 }
 
@@ -137,27 +141,25 @@ export function upkeep({ idle, reads }: MeasuredUnits, shape: StageShape): CostL
     line(
       'functions by the clock',
       `${big(invocations)} invocations (${[...new Set(runs.map(({ name }) => name))].join(', ')}) at $0.20 a million, ${big(gbSeconds(mbMs))} GB-s`,
-      invocations * PRICE.invocation + gbSeconds(mbMs) * PRICE.functionGbSecond,
+      { invocation: invocations, functionGbSecond: gbSeconds(mbMs) },
     ),
     line(
       'canary',
       `${big(requests)} requests at $1.20 a million with their invocations, ${big(gbSeconds(requestMbMs))} GB-s`,
-      requests * (PRICE.httpRequest + PRICE.invocation) + gbSeconds(requestMbMs) * PRICE.functionGbSecond,
+      { httpRequest: requests, invocation: requests, functionGbSecond: gbSeconds(requestMbMs) },
     ),
     line(
       'tables by the clock',
       `${big(unitsOf('ReadUnits'))} read and ${big(unitsOf('WriteUnits'))} write units`,
-      unitsOf('ReadUnits') * PRICE.warmReadUnit + unitsOf('WriteUnits') * PRICE.warmWriteUnit,
+      { warmReadUnit: unitsOf('ReadUnits'), warmWriteUnit: unitsOf('WriteUnits') },
     ),
-    line('traces by the clock', `${big(traced)} at $5 a million`, traced * PRICE.trace),
-    line('logs by the clock', `${gb(logBytes)} at $0.50`, (logBytes / GB) * PRICE.logGb),
-    line('metrics', `${metrics} of our own at $0.30`, metrics * PRICE.metricMonth),
-    line(
-      'alarms',
-      `${shape.alarmMetrics} metrics that alarms look at, at $0.10`,
-      shape.alarmMetrics * PRICE.alarmMetricMonth,
-    ),
-    line('dashboards', `${shape.dashboards} at $3`, shape.dashboards * PRICE.dashboardMonth),
+    line('traces by the clock', `${big(traced)} at $5 a million`, { trace: traced }),
+    line('logs by the clock', `${gb(logBytes)} at $0.50`, { logGb: logBytes / GB }),
+    line('metrics', `${metrics} of our own at $0.30`, { metricMonth: metrics }),
+    line('alarms', `${shape.alarmMetrics} metrics that alarms look at, at $0.10`, {
+      alarmMetricMonth: shape.alarmMetrics,
+    }),
+    line('dashboards', `${shape.dashboards} at $3`, { dashboardMonth: shape.dashboards }),
   ];
 }
 

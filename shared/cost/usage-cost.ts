@@ -1,6 +1,6 @@
 import type { Counter } from '../tenancy/counters';
 import { type CostLine, gbSeconds, line } from './cost-line';
-import { GB, HOURS_OF_MONTH, PRICE, SHARD_BYTES_PER_SECOND } from './prices';
+import { GB, HOURS_OF_MONTH, SHARD_BYTES_PER_SECOND } from './prices';
 
 /** A tenant's current bytes in each tier. */
 export interface TierBytes {
@@ -33,43 +33,32 @@ export function estimateCost({ counts, bytes, share, memoryCopies }: UsageOfMont
   // DynamoDB rounds an item up to whole KB, which adds half a KB on average.
   const writeUnits = counts.warmBytesWritten / 1024 + counts.warmItemsWritten / 2;
   return [
-    line('API requests', `${counts.requests} at $1.00 a million`, counts.requests * PRICE.httpRequest),
-    line('function calls', `${counts.requests} at $0.20 a million`, counts.requests * PRICE.invocation),
-    line(
-      'function time',
-      `${rounded(functionGbSeconds)} GB-s of post, query and registry at $0.0000133334`,
-      functionGbSeconds * PRICE.functionGbSecond,
-    ),
-    line(
-      'stream puts',
-      `${counts.streamUnits} units of 25 KB at $0.014 a million`,
-      counts.streamUnits * PRICE.streamUnit,
-    ),
-    line(
-      'stream shards',
-      `${rounded(shardHours)} shard-hours, filled at 1 MB/s, at $0.035`,
-      shardHours * (PRICE.shardHour + PRICE.shardHourExtended),
-    ),
+    line('API requests', `${counts.requests} at $1.00 a million`, { httpRequest: counts.requests }),
+    line('function calls', `${counts.requests} at $0.20 a million`, { invocation: counts.requests }),
+    line('function time', `${rounded(functionGbSeconds)} GB-s of post, query and registry at $0.0000133334`, {
+      functionGbSecond: functionGbSeconds,
+    }),
+    line('stream puts', `${counts.streamUnits} units of 25 KB at $0.014 a million`, {
+      streamUnit: counts.streamUnits,
+    }),
+    line('stream shards', `${rounded(shardHours)} shard-hours, filled at 1 MB/s, at $0.035`, {
+      shardHour: shardHours,
+      shardHourExtended: shardHours,
+    }),
     line(
       'memory',
       `${bytes.hot} bytes now, ${memoryCopies} copies, for ${rounded(hours)} h at $0.0264 a GB-h`,
-      (bytes.hot / GB) * memoryCopies * hours * PRICE.memoryGbHour,
+      { memoryGbHour: (bytes.hot / GB) * memoryCopies * hours },
     ),
-    line(
-      'warm writes',
-      `about ${Math.round(writeUnits)} write units at $0.625 a million`,
-      writeUnits * PRICE.warmWriteUnit,
-    ),
-    line(
-      'warm storage',
-      `${bytes.warm} bytes now, for ${rounded(share)} of a month at $0.25 a GB`,
-      (bytes.warm / GB) * share * PRICE.warmGbMonth,
-    ),
-    line(
-      'archive storage',
-      `${bytes.cold} bytes now, for ${rounded(share)} of a month at $0.023 a GB`,
-      (bytes.cold / GB) * share * PRICE.coldGbMonth,
-    ),
+    line('warm writes', `about ${Math.round(writeUnits)} write units at $0.625 a million`, {
+      warmWriteUnit: writeUnits,
+    }),
+    line('warm storage', `${bytes.warm} bytes now, for ${rounded(share)} of a month at $0.25 a GB`, {
+      warmGbMonth: (bytes.warm / GB) * share,
+    }),
+    line('archive storage', `${bytes.cold} bytes now, for ${rounded(share)} of a month at $0.023 a GB`, {
+      coldGbMonth: (bytes.cold / GB) * share,
+    }),
   ];
 }
 
