@@ -1,5 +1,7 @@
+import { itemBytes } from '../bench/frame/table-units';
 import { AwsError } from './aws-error';
 import { compareTexts, type Given, holds, type Item, projected, updated, type Value } from './expressions';
+import type { Meter } from './meter';
 
 /** Decides which of DynamoDB's freedoms (faults/freedoms.json) the model uses in a call. */
 export interface TableFreedoms {
@@ -36,6 +38,7 @@ export class DynamoDbModel {
   constructor(
     private readonly now: () => number,
     private readonly freedoms: TableFreedoms = NONE,
+    private readonly meter?: Meter,
   ) {}
 
   createTable(name: string): void {
@@ -65,10 +68,10 @@ export class DynamoDbModel {
       for (const rows of partitions.values()) for (const row of rows) if (!row.isDeleted) yield row.item;
   }
 
-  /** Bytes of all items, about. */
+  /** Bytes of all items. */
   get bytes(): number {
     let bytes = 0;
-    for (const item of this.items()) bytes += sizeOf(item);
+    for (const item of this.items()) bytes += itemBytes(item);
     return bytes;
   }
 
@@ -101,6 +104,7 @@ export class DynamoDbModel {
 
   private get(input: Input): object {
     const item = this.seen(input, input.Key as Item);
+    this.meterRead(input, input.Key as Item, item);
     return item === undefined ? {} : { Item: projected(input.ProjectionExpression as string, item, input) };
   }
 
@@ -115,8 +119,11 @@ export class DynamoDbModel {
 
   private write(input: Input, key: Item, next: (old: Item | undefined) => Item | undefined): object {
     const old = this.current(input, key);
-    this.check(input, old);
-    const item = next(old);
+    const isAllowed = this.allows(input, old);
+    const item = isAllowed ? next(old) : undefined;
+    // A write whose condition fails is billed, too.
+    this.meterWrite(key, old, item);
+    if (!isAllowed) throw this.refusal(input, old);
     this.store(input, key, item);
     switch (input.ReturnValues) {
       case 'ALL_OLD':
@@ -134,10 +141,13 @@ export class DynamoDbModel {
     }
   }
 
-  private check(input: Input, old: Item | undefined): void {
+  private allows(input: Input, old: Item | undefined): boolean {
     const condition = input.ConditionExpression as string | undefined;
-    if (condition === undefined || holds(condition, old ?? {}, input)) return;
-    throw new AwsError(400, 'ConditionalCheckFailedException', 'The conditional request failed', {
+    return condition === undefined || holds(condition, old ?? {}, input);
+  }
+
+  private refusal(input: Input, old: Item | undefined): AwsError {
+    return new AwsError(400, 'ConditionalCheckFailedException', 'The conditional request failed', {
       ...(input.ReturnValuesOnConditionCheckFailure === 'ALL_OLD' && old !== undefined && { Item: old }),
     });
   }
@@ -146,7 +156,8 @@ export class DynamoDbModel {
     const values = input.ExpressionAttributeValues ?? {};
     const condition = input.KeyConditionExpression as string;
     const pk = /\bpk = (:\w+)/.exec(condition)?.[1];
-    const rows = this.partitions(input).get(String(values[pk ?? '']?.S)) ?? [];
+    const partition = String(values[pk ?? '']?.S);
+    const rows = this.partitions(input).get(partition) ?? [];
     const isForward = input.ScanIndexForward !== false;
     const after = (input.ExclusiveStartKey as Item | undefined)?.sk?.S as string | undefined;
     // Rows that fulfil a key condition are next to each other.
@@ -159,7 +170,7 @@ export class DynamoDbModel {
       while (from < to && compareTexts(rows[from]!.sk, after) <= 0) from++;
     } else if (after !== undefined) to = Math.min(to, indexOf(rows, after));
     const found = rows.slice(from, Math.max(from, to));
-    return this.page(input, isForward ? found : found.reverse());
+    return this.page(input, partition, isForward ? found : found.reverse());
   }
 
   private scan(input: Input): object {
@@ -175,11 +186,11 @@ export class DynamoDbModel {
                 after === undefined || pk !== after.pk!.S || compareTexts(sk, after.sk!.S as string) > 0,
             ),
     );
-    return this.page(input, rows);
+    return this.page(input, '', rows);
   }
 
   /** Makes a page of rows that fulfil the key condition. The filter applies after the page is cut. */
-  private page(input: Input, rows: readonly Row[]): object {
+  private page(input: Input, pk: string, rows: readonly Row[]): object {
     const most = Math.min(Number(input.Limit ?? Infinity), this.freedoms.pageItems() ?? Infinity);
     const found: Item[] = [];
     let scanned = 0;
@@ -191,10 +202,11 @@ export class DynamoDbModel {
       last = row.item;
       const item = this.seen({ ...input, ConsistentRead: input.ConsistentRead ?? false }, row.item);
       if (item === undefined) continue;
-      bytes += sizeOf(item);
+      bytes += itemBytes(item);
       if (input.FilterExpression === undefined || holds(input.FilterExpression as string, item, input))
         found.push(projected(input.ProjectionExpression as string, item, input));
     }
+    this.meter?.readItems(pk, bytes, input.ConsistentRead === true);
     // A page without items goes on after the key of the request. Without such a key it cannot go on.
     const start = last ?? (input.ExclusiveStartKey as Item | undefined);
     const more = scanned < rows.length && start !== undefined;
@@ -212,7 +224,13 @@ export class DynamoDbModel {
     for (const [TableName, asked] of Object.entries(input.RequestItems as Record<string, Input>)) {
       const keys = asked.Keys as Item[];
       const isLeft = keys.map((_, i) => i > 0 && this.freedoms.isUnprocessed());
-      const found = keys.filter((_, i) => !isLeft[i]).map((key) => this.seen({ ...asked, TableName }, key));
+      const found = keys
+        .filter((_, i) => !isLeft[i])
+        .map((key) => {
+          const item = this.seen({ ...asked, TableName }, key);
+          this.meterRead(asked, key, item);
+          return item;
+        });
       Responses[TableName] = found
         .filter((item) => item !== undefined)
         .map((item) => projected(asked.ProjectionExpression as string, item, asked));
@@ -230,6 +248,7 @@ export class DynamoDbModel {
         const TableName = /^INSERT INTO "([^"]+)" VALUE /.exec(Statement)?.[1];
         const names = [...Statement.matchAll(/'(\w+)': \?/g)].map(([, name]) => name!);
         const item = Object.fromEntries(names.map((name, i) => [name, Parameters[i]!]));
+        this.meterWrite(item, undefined, item);
         if (this.current({ TableName }, item) !== undefined)
           return { Error: { Code: 'DuplicateItem', Message: 'Duplicate primary key exists in table' } };
         this.store({ TableName }, item, item);
@@ -241,22 +260,34 @@ export class DynamoDbModel {
   private transact(input: Input): object {
     const parts = (input.TransactItems as Record<string, Input>[]).map((part) => Object.entries(part)[0]!);
     const reasons = parts.map(([, part]) => {
-      try {
-        this.check(part, this.current(part, (part.Key ?? part.Item) as Item));
-        return { Code: 'None' };
-      } catch (error) {
-        if (error instanceof AwsError && error.code === 'ConditionalCheckFailedException')
-          return { Code: 'ConditionalCheckFailed', Message: error.message, ...error.fields };
-        throw error;
-      }
+      const old = this.current(part, (part.Key ?? part.Item) as Item);
+      if (this.allows(part, old)) return { Code: 'None' };
+      const { message, fields } = this.refusal(part, old);
+      return { Code: 'ConditionalCheckFailed', Message: message, ...fields };
     });
     if (reasons.some(({ Code }) => Code !== 'None'))
       throw new AwsError(400, 'TransactionCanceledException', 'Transaction cancelled', {
         CancellationReasons: reasons,
       });
     const OPERATIONS: Record<string, string> = { Put: 'PutItem', Update: 'UpdateItem', Delete: 'DeleteItem' };
-    for (const [kind, part] of parts) if (kind !== 'ConditionCheck') this.call(OPERATIONS[kind]!, part);
+    for (const [kind, part] of parts) {
+      const key = (part.Key ?? part.Item) as Item;
+      if (kind !== 'ConditionCheck') this.call(OPERATIONS[kind]!, part);
+      // A transaction bills each of its writes twice.
+      this.meterWrite(key, undefined, this.current(part, key));
+    }
     return {};
+  }
+
+  private meterRead(input: Input, key: Item, item: Item | undefined): void {
+    const bytes = this.meter === undefined || item === undefined ? 0 : itemBytes(item);
+    this.meter?.readItems(String(key.pk?.S), bytes, input.ConsistentRead === true);
+  }
+
+  private meterWrite(key: Item, old: Item | undefined, item: Item | undefined): void {
+    if (this.meter === undefined) return;
+    const bytes = Math.max(...[old, item].map((each) => (each === undefined ? 0 : itemBytes(each))));
+    this.meter.writeItem(String(key.pk?.S), bytes);
   }
 
   private partitions(input: Input): Map<string, Row[]> {
@@ -282,7 +313,7 @@ export class DynamoDbModel {
     const sk = key.sk?.S as string | undefined;
     if (pk === undefined || sk === undefined || pk === '' || sk === '')
       throw new AwsError(400, 'ValidationException', 'an item needs the keys pk and sk');
-    if (item !== undefined && sizeOf(item) > MAX_ITEM_BYTES)
+    if (item !== undefined && itemBytes(item) > MAX_ITEM_BYTES)
       throw new AwsError(400, 'ValidationException', 'Item size has exceeded the maximum allowed size');
     const partitions = this.partitions(input);
     const rows = partitions.get(pk) ?? [];
@@ -325,16 +356,4 @@ function indexOf(rows: readonly Row[], sk: string): number {
     else to = middle;
   }
   return from;
-}
-
-/** Returns the approximate size of an item in bytes. */
-function sizeOf(item: Item): number {
-  let bytes = 0;
-  for (const [name, value] of Object.entries(item)) {
-    bytes += name.length + 3;
-    if (typeof value.B === 'string') bytes += value.B.length * 0.75;
-    else if (typeof value.S === 'string') bytes += value.S.length;
-    else bytes += JSON.stringify(value).length;
-  }
-  return bytes;
 }

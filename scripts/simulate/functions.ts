@@ -1,8 +1,10 @@
+import type { FunctionName } from '../../shared/platform/names';
 import { batchLength, doneCount, kinesisEvent, type ShardRecord } from '../local/batches';
 import type { FunctionResource, MappingResource, ScheduleResource } from '../local/template';
 import type { Faults, Stall } from './faults';
-import { type Bundle, Instance } from './instance';
+import { type Bundle, Instance, type Zstd } from './instance';
 import type { KinesisModel } from './kinesis';
+import type { Meter } from './meter';
 import type { Scheduler } from './scheduler';
 import type { Seam } from './seam';
 
@@ -18,7 +20,7 @@ class Pool {
   private started = 0;
 
   constructor(
-    private readonly name: string,
+    private readonly name: FunctionName,
     private readonly resource: FunctionResource,
     private readonly bundle: Bundle,
     private readonly world: Functions,
@@ -87,6 +89,7 @@ class Pool {
       clockSkewMs: faults.clockSkewMs(),
       network: (instance) => seam.network(this.name, instance),
       onLog: (line) => this.world.onLog(this.name, line),
+      zstd: this.world.zstd,
     });
   }
 }
@@ -103,9 +106,12 @@ export class Functions {
     readonly onLog: (name: string, line: string) => void,
     /** Called with an error of the simulation itself. */
     readonly fail: (error: unknown) => void,
+    /** What the functions have in place of zstd. */
+    readonly zstd: Zstd,
+    private readonly meter?: Meter,
   ) {}
 
-  add(name: string, resource: FunctionResource, bundle: Bundle): void {
+  add(name: FunctionName, resource: FunctionResource, bundle: Bundle): void {
     this.pools.set(resource.name, new Pool(name, resource, bundle, this));
   }
 
@@ -123,12 +129,17 @@ export class Functions {
     return pool.invoke(event, stall);
   }
 
-  /** Invokes a function at each period, sometimes late or twice. */
-  schedule({ functionName, periodMs, input }: ScheduleResource): void {
+  /**
+   * Invokes a function at each period, sometimes late or twice.
+   *
+   * @param stretch how much longer the period is than in a deployed stage
+   */
+  schedule({ functionName, periodMs, input }: ScheduleResource, stretch: number): void {
     const { scheduler, faults } = this;
     const tick = () => {
       scheduler.after(periodMs, tick);
       const times = faults.takes('timer twice') ? 2 : 1;
+      this.meter?.tick(stretch);
       for (let i = 0; i < times; i++)
         scheduler.after(
           faults.delayMs('timer late'),

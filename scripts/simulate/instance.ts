@@ -6,7 +6,6 @@ import { compileFunction } from 'node:vm';
 import * as zlib from 'node:zlib';
 import type { Random } from '../faults/random';
 import type { Scheduler, Task } from './scheduler';
-import { storedZstd } from './stored-zstd';
 
 /** Parameters of the function that contains a bundle: in the bundle they replace Node's global names. */
 const NAMES = [
@@ -29,6 +28,12 @@ const NAMES = [
   'simulated',
 ] as const;
 
+/** zstd of node:zlib, or its replacement (stored-zstd.ts). */
+export interface Zstd {
+  zstdCompressSync(bytes: Uint8Array, options?: zlib.ZstdOptions): Buffer;
+  zstdDecompressSync(frame: Uint8Array, options?: zlib.ZstdOptions): Buffer;
+}
+
 type Handler = (event: unknown, context: object) => Promise<unknown>;
 export type Bundle = (...values: unknown[]) => void;
 
@@ -47,6 +52,7 @@ export interface InstanceOptions {
   /** Replacements of modules that reach the network, by the names in bundles.ts. */
   readonly network: (instance: Instance) => object;
   readonly onLog: (line: string) => void;
+  readonly zstd: Zstd;
 }
 
 const requireReal = createRequire(__filename);
@@ -189,7 +195,7 @@ export class Instance {
       case 'crypto':
         return { ...crypto, ...this.randomness() };
       case 'zlib':
-        return { ...zlib, ...storedZstd };
+        return { ...zlib, ...this.options.zstd };
       case 'fs/promises':
         // The SDK looks for configuration files. Real files would be read in real time.
         return { readFile: () => Promise.reject(Object.assign(new Error('no file'), { code: 'ENOENT' })) };

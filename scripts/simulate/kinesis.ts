@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ShardRecord } from '../local/batches';
 import { AwsError } from './aws-error';
+import type { Meter } from './meter';
 
 /** Decides which of Kinesis' freedoms (faults/freedoms.json) the model uses in a call. */
 export interface StreamFreedoms {
@@ -39,6 +40,7 @@ export class KinesisModel {
     order: readonly number[],
     private readonly onRecord: (shardId: string) => void = () => {},
     private readonly freedoms: StreamFreedoms = { isRefused: () => false },
+    private readonly meter?: Meter,
   ) {
     this.shards = order.map((rank, i) => ({
       id: `shardId-${String(i).padStart(12, '0')}`,
@@ -98,11 +100,13 @@ export class KinesisModel {
         const hashed = ExplicitHashKey ?? `0x${createHash('md5').update(PartitionKey!).digest('hex')}`;
         const shard = this.shards[Number((BigInt(hashed) * BigInt(this.shards.length)) / HASH_KEYS)]!;
         const SequenceNumber = String(shard.base + BigInt(shard.forgotten + shard.records.length) * 3n);
+        const data = Buffer.from(Data!, 'base64');
+        this.meter?.record(data.length + PartitionKey!.length);
         shard.records.push({
           sequenceNumber: SequenceNumber,
           partitionKey: PartitionKey!,
           arrivalMs: this.now(),
-          data: Buffer.from(Data!, 'base64'),
+          data,
         });
         touched.add(shard.id);
         return { SequenceNumber, ShardId: shard.id };

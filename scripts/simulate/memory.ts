@@ -132,6 +132,11 @@ export class Memory {
     return (await this.redis.keys('*')).filter((key) => !key.startsWith('simulated:')).sort();
   }
 
+  /** Bytes that the server has allocated. */
+  async usedBytes(): Promise<number> {
+    return Number(/^used_memory:(\d+)/m.exec(await this.redis.info('memory'))?.[1]);
+  }
+
   /** The fields of a hash. */
   fields(key: string): Promise<Record<string, string>> {
     return this.redis.hgetall(key);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AwsError } from './aws-error';
 import { compareTexts } from './expressions';
+import type { Meter } from './meter';
 
 /** Decides which of S3's freedoms (faults/freedoms.json) the model uses in a call. */
 export interface BucketFreedoms {
@@ -40,6 +41,7 @@ export class S3Model {
   constructor(
     private readonly now: () => number,
     private readonly freedoms: BucketFreedoms = { pageKeys: () => undefined, isConflict: () => false },
+    private readonly meter?: Meter,
   ) {}
 
   get keys(): readonly string[] {
@@ -62,6 +64,16 @@ export class S3Model {
   }
 
   call(request: S3Request): S3Answer {
+    const answered = this.respond(request);
+    const { method, key, body } = request;
+    // Deletions are free. A list is billed as a write is.
+    if (method === 'PUT' || method === 'POST' || (method === 'GET' && key === ''))
+      this.meter?.putObject(body.length);
+    else if (method !== 'DELETE') this.meter?.getObject(answered.body.length);
+    return answered;
+  }
+
+  private respond(request: S3Request): S3Answer {
     const { method, key, query } = request;
     if (key === '' && 'versions' in query) return this.versions(query);
     if (key === '') return this.list(query);
@@ -72,15 +84,25 @@ export class S3Model {
     if (method === 'GET' || method === 'HEAD') return this.get(request);
     if (method !== 'DELETE') throw new AwsError(405, 'MethodNotAllowed');
     if ('uploadId' in query) this.uploads.delete(query.uploadId!);
-    else this.objects.delete(key);
+    else {
+      this.meterOld(key);
+      this.objects.delete(key);
+    }
     return answer({}, '', 204);
   }
 
   /** Puts an object, as Lambda does for an on-failure destination. */
   store(key: string, body: Buffer, headers: Record<string, string> = {}): string {
     const etag = `"${createHash('md5').update(body).digest('hex')}"`;
+    this.meterOld(key);
     this.objects.set(key, { body, etag, modifiedMs: this.now(), headers });
     return etag;
+  }
+
+  /** Tells the meter that an object is about to be replaced or deleted. */
+  private meterOld(key: string): void {
+    const old = this.objects.get(key);
+    if (old !== undefined) this.meter?.replaceObject(old.body.length);
   }
 
   private put({ key, headers, body }: S3Request): S3Answer {

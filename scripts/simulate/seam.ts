@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import type { FunctionName } from '../../shared/platform/names';
 import { AwsError } from './aws-error';
 import type { CallFault, Faults } from './faults';
 import {
@@ -14,6 +15,7 @@ import {
 } from './http';
 import type { Instance } from './instance';
 import type { Memory } from './memory';
+import type { Meter } from './meter';
 import type { Scheduler } from './scheduler';
 
 /** Answers a call to Lambda's API. */
@@ -47,10 +49,11 @@ export class Seam {
     private readonly models: AwsModels,
     private readonly memory: Memory,
     private readonly lambda: LambdaApi,
+    private readonly meter?: Meter,
   ) {}
 
   /** Modules of an instance in place of the SDK's request handler and ioredis (bundles.ts). */
-  network(name: string, instance: Instance): object {
+  network(name: FunctionName, instance: Instance): object {
     const call = (request: SdkRequest, signal?: AbortSignal) =>
       this.call(name, instance, callOf(request), signal);
     class NodeHttpHandler {
@@ -73,7 +76,12 @@ export class Seam {
     };
   }
 
-  private call(name: string, instance: Instance, call: Call, signal?: AbortSignal): Promise<SdkResponse> {
+  private call(
+    name: FunctionName,
+    instance: Instance,
+    call: Call,
+    signal?: AbortSignal,
+  ): Promise<SdkResponse> {
     const key = `${call.service} ${call.operation}`;
     this.calls.set(key, (this.calls.get(key) ?? 0) + 1);
     return new Promise((resolve, reject) => {
@@ -84,6 +92,7 @@ export class Seam {
       this.scheduler.after(this.faults.latencyMs(), async () => {
         const fault = this.faults.call(isConditional(call));
         // Lambda answers when the invoked function ends. Until then other tasks run, so this one does not wait.
+        if (this.meter !== undefined) this.meter.caller = name;
         const outcome = call.service === 'lambda' ? this.invoke(call, fault) : this.outcomeOf(call, fault);
         const answered = (response: SdkResponse | undefined) => {
           this.scheduler.trace(`${name} ${key} ${call.subject} ${response?.statusCode ?? 'no answer'}`);

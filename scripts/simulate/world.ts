@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import * as zlib from 'node:zlib';
 import { HOUR_MS, MINUTE_MS } from '../../shared/model/aggregates';
 import { ENV, FUNCTIONS, type FunctionName } from '../../shared/platform/names';
 import { matchRoute, proxyEvent } from '../local/http-api';
@@ -8,7 +9,7 @@ import { Problem } from '../local/problem';
 import { freePort } from '../local/server-process';
 import { startHotServer } from '../local/servers';
 import { synthesize } from '../local/synth';
-import { physicalName, readAssembly } from '../local/template';
+import { physicalName, readAssembly, type ScheduleResource } from '../local/template';
 import { bundleFunctions } from './bundles';
 import { DynamoDbModel } from './dynamodb';
 import { Faults, type Stall } from './faults';
@@ -17,17 +18,19 @@ import { compileBundle } from './instance';
 import { KinesisModel } from './kinesis';
 import { answerLambda, type Mappings } from './lambda-api';
 import { Memory } from './memory';
+import { Meter } from './meter';
 import { PLANTED } from './planted';
 import { S3Model } from './s3';
 import { Scheduler } from './scheduler';
 import { Seam } from './seam';
+import { storedZstd } from './stored-zstd';
 
 const root = join(__dirname, '..', '..');
 /** DynamoDB deletes expired items within two days. */
 const TTL_LATE_MS = 48 * HOUR_MS;
 
 /** Settings with which a day reaches every tier within a few days, and a retention ends within two weeks. */
-const SETTINGS = {
+export const SETTINGS = {
   archiveAfter: '6h',
   streamRetention: '24h',
   warmTtl: '9d',
@@ -47,6 +50,8 @@ export interface World {
   readonly memory: Memory;
   readonly models: { readonly dynamodb: DynamoDbModel; readonly kinesis: KinesisModel; readonly s3: S3Model };
   readonly seam: Seam;
+  /** Counts the bill, if it is asked for. */
+  readonly meter: Meter | undefined;
   /** Log lines of functions at level ERROR, the last ones. */
   readonly errors: readonly string[];
   /** Makes a request to the API. A body that is a text is line protocol, another one JSON. */
@@ -81,18 +86,26 @@ export interface WorldOptions {
   readonly tick: number;
   /** Name of a bug to plant (planted.ts). */
   readonly plant?: string;
+  /** @default {@link SETTINGS} */
+  readonly settings?: Readonly<Record<string, string>>;
+  /**
+   * The simulated share of a load whose bill is counted. Then zstd is real, as the bytes of objects matter.
+   *
+   * @default no bill is counted
+   */
+  readonly sample?: number;
   readonly report: (line: string) => void;
 }
 
 export async function startWorld(
-  { seed, tick, plant, report }: WorldOptions,
+  { seed, tick, plant, settings = SETTINGS, sample, report }: WorldOptions,
   startMs: number,
   onTrace?: (line: string) => void,
 ): Promise<World> {
   const bug = plant === undefined ? undefined : PLANTED[plant];
   if (plant !== undefined && bug === undefined) throw new Problem(`there is no bug ${plant}`);
   report('synthesizing the stage and bundling the functions');
-  const stack = readAssembly(await synthesize(join(root, '.local', 'synth'), SETTINGS));
+  const stack = readAssembly(await synthesize(join(root, '.local', 'synth'), settings));
   const present = FUNCTIONS.filter((name) => !ABSENT.has(name));
   const files = await bundleFunctions(present, bug);
   const dataDir = mkdtempSync(join(root, '.local', 'simulate-'));
@@ -108,6 +121,15 @@ export async function startWorld(
     Array.from({ length: 40 }, () => random.integer(0, 9)).join(''),
   );
   const mappings = new Map<string, Mapping>();
+  const resourceOf = (name: FunctionName) => stack.functions.find((each) => each.name.endsWith(`-${name}`))!;
+  const periodOf = (schedule: ScheduleResource) => Math.max(schedule.periodMs, tick * MINUTE_MS);
+  const stretchOf = (name: FunctionName) => {
+    const schedules = stack.schedules.filter(({ functionName }) => functionName === resourceOf(name).name);
+    // A function with several schedules is invoked most often by the one with the shortest period.
+    const [first] = schedules.sort((a, b) => a.periodMs - b.periodMs);
+    return first === undefined ? 1 : periodOf(first) / first.periodMs;
+  };
+  const meter = sample === undefined ? undefined : new Meter(now, { sample, stretchOf });
   const kinesis = new KinesisModel(
     now,
     random.shuffled(Array.from({ length: stack.streams[0]!.shards }, (_, i) => i)),
@@ -115,11 +137,12 @@ export async function startWorld(
       for (const mapping of mappings.values()) mapping.wake(shardId);
     },
     faults.stream,
+    meter,
   );
   const models = {
-    dynamodb: new DynamoDbModel(now, faults.table),
+    dynamodb: new DynamoDbModel(now, faults.table, meter),
     kinesis,
-    s3: new S3Model(now, faults.bucket),
+    s3: new S3Model(now, faults.bucket, meter),
   };
   for (const { logicalId } of stack.tables) models.dynamodb.createTable(physicalName(logicalId));
 
@@ -151,7 +174,14 @@ export async function startWorld(
       mappings.delete(id);
     },
   };
-  const seam = new Seam(scheduler, faults, models, memory, (call) => answerLambda(call, functions, api));
+  const seam = new Seam(
+    scheduler,
+    faults,
+    models,
+    memory,
+    (call) => answerLambda(call, functions, api),
+    meter,
+  );
   const functions = new Functions(
     scheduler,
     faults,
@@ -169,13 +199,17 @@ export async function startWorld(
     }),
     onLog,
     fail,
+    meter === undefined ? storedZstd : zlib,
+    meter,
   );
-  const resourceOf = (name: FunctionName) => stack.functions.find((each) => each.name.endsWith(`-${name}`))!;
   for (const name of present) functions.add(name, resourceOf(name), compileBundle(files.get(name)!));
   for (const mapping of stack.mappings) api.create(mapping, 0);
   for (const schedule of stack.schedules)
     if (functions.has(schedule.functionName))
-      functions.schedule({ ...schedule, periodMs: Math.max(schedule.periodMs, tick * MINUTE_MS) });
+      functions.schedule(
+        { ...schedule, periodMs: periodOf(schedule) },
+        periodOf(schedule) / schedule.periodMs,
+      );
   const retentionMs = stack.streams[0]!.retentionHours * HOUR_MS;
   const hourly = () => {
     scheduler.after(HOUR_MS, hourly);
@@ -191,6 +225,7 @@ export async function startWorld(
     memory,
     models,
     seam,
+    meter,
     errors,
     failed,
     fail: (error) => fail(error),
@@ -198,6 +233,11 @@ export async function startWorld(
       const match = matchRoute(stack.routes, method, path.split('?')[0]!);
       if (match === undefined) throw new Error(`no route ${method} ${path}`);
       const type = typeof body === 'string' ? 'text/plain' : 'application/json';
+      if (
+        match.route.functionName === resourceOf('post').name ||
+        match.route.functionName === resourceOf('query').name
+      )
+        meter?.request();
       const headers = { host: 'api', 'x-api-key': key, 'content-type': type };
       const given = { url: path, method, headers, httpVersion: '1.1', socket: {} };
       const bytes = Buffer.from(typeof body === 'object' ? JSON.stringify(body) : (body ?? ''));

@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import type { Bill } from '../../scripts/simulate/bill';
+import type { LineOfBill } from '../../scripts/simulate/bill-text';
 import type { SimulationResult } from '../../scripts/simulate/run';
 
 const root = join(__dirname, '..', '..');
@@ -12,10 +14,10 @@ const DAYS = process.env.SIMULATE_DAYS ?? '1';
 const SMALL = ['--hosts', '2', '--series', '2', '--tick', '10', '--every', '10', '--pace', '6'];
 
 /** Runs `npm run simulate`. */
-async function simulate(...args: string[]) {
+async function run(...args: string[]) {
   const child = spawn(
     join(root, 'node_modules', '.bin', 'tsx'),
-    [join(root, 'scripts', 'simulate.ts'), '--json', ...SMALL, ...args],
+    [join(root, 'scripts', 'simulate.ts'), '--json', ...args],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   );
   const [out, progress, [code]] = await Promise.all([
@@ -23,6 +25,12 @@ async function simulate(...args: string[]) {
     text(child.stderr),
     once(child, 'close'),
   ]);
+  return { code, out, progress };
+}
+
+/** Runs it and returns the last line. */
+async function simulate(...args: string[]) {
+  const { code, out, progress } = await run(...SMALL, ...args);
   if (out === '') throw new Error(`the simulation failed: ${progress}`);
   return { code, result: JSON.parse(out.trim().split('\n').at(-1)!) as SimulationResult, progress };
 }
@@ -48,4 +56,32 @@ test('a planted bug is found: a lost answer that the archiver takes for a failur
   const { code, result } = await simulate('--seed', '1', '--days', '4', '--no-shrink', ...bug);
   expect(code).toBe(1);
   expect(result.flaws[0]).toContain('every object that the manifest names exists');
+});
+
+test('the bill of a load counts what a sample of it uses, beside the forecast', async () => {
+  const load = ['--load', '1000x60s', '--sample', '0.1', '--batch', '100', '--reads', '0'];
+  const { code, out, progress } = await run(...load, '--days', '1');
+  if (code !== 0) throw new Error(progress);
+  const { months, lines } = JSON.parse(out) as Bill & { lines: LineOfBill[] };
+  expect(months).toMatchObject([{ month: '2027-03', days: 1, counted: { httpRequest: 14_400 } }]);
+  for (const { what, simulated, forecast } of lines.filter(({ what }) => what === 'API requests'))
+    expect([what, simulated]).toEqual([what, expect.closeTo(forecast, 6)]);
+  for (const { simulated, forecast } of lines)
+    expect([simulated, forecast]).toEqual([expect.any(Number), expect.any(Number)]);
+  expect(lines.at(-1)).toMatchObject({ what: 'total' });
+  expect(months[0]!.sizes.kinds.chunks).toBeGreaterThan(20);
+});
+
+test.each([
+  { args: ['--load', '1000000'], says: "option '--load <series x interval>'" },
+  {
+    args: ['--load', '1000x60s', '--sample', '0.15'],
+    says: '--sample 0.15: it has 150 of 1000 series, and a request has 500',
+  },
+  { args: ['--load', '1000x60s', '--hosts', '3'], says: '--hosts does not go with --load' },
+  { args: ['--sample', '0.1'], says: '--sample does not go without --load' },
+])('refuses $args', async ({ args, says }) => {
+  const { code, progress } = await run(...args);
+  expect(code).not.toBe(0);
+  expect(progress).toContain(says);
 });

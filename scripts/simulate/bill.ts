@@ -1,0 +1,280 @@
+import { type Billed, billedOf, type CostLine, dollarsOf } from '../../shared/cost/cost-line';
+import { type Load, samplesOfMonth } from '../../shared/cost/demand';
+import { forecast } from '../../shared/cost/forecast';
+import { HOURS_OF_MONTH, type Price } from '../../shared/cost/prices';
+import { DAY_MS, durationText } from '../../shared/model/duration';
+import type { FunctionName } from '../../shared/platform/names';
+import { makeAgentData } from '../bench/data/agent-data';
+import { itemBytes } from '../bench/frame/table-units';
+import type { Random } from '../faults/random';
+import { Problem } from '../local/problem';
+import { readUnits } from '../ops/cost-report';
+import { stageFor, withRoom } from '../ops/stage-shape';
+import type { Item } from './expressions';
+import { kindOf } from './meter';
+import { Stage, type Tenant } from './stage';
+import { SETTINGS, startWorld, type World } from './world';
+
+export interface BillOptions {
+  readonly seed: number;
+  readonly days: number;
+  /** Series of the full load, and the time between two samples of a series. */
+  readonly load: { readonly series: number; readonly intervalMs: number };
+  /** The simulated share of the load. */
+  readonly sample: number;
+  /** Samples of a request. */
+  readonly batch: number;
+  /** Graphs of a day of a series that are read in a month, at the full load. */
+  readonly reads: number;
+  /** Minutes between two runs of the functions that run each minute. */
+  readonly tick: number;
+  readonly report: (line: string) => void;
+}
+
+/** What each store of the sample holds at the end of a month. */
+interface Sizes {
+  /** Without those of the empty server. */
+  readonly memoryBytes: number;
+  readonly memoryKeys: number;
+  readonly items: number;
+  readonly itemBytes: number;
+  readonly objects: number;
+  /** Without old versions. */
+  readonly objectBytes: number;
+  /** Items by kind. */
+  readonly kinds: Readonly<Record<string, number>>;
+}
+
+export interface MonthOfBill {
+  readonly month: string;
+  readonly days: number;
+  /** What the simulation counted, and what the forecast says about the same. */
+  readonly counted: Billed;
+  readonly forecast: Billed;
+  /** Dollars for what the simulation cannot count: the forecast's. */
+  readonly assumed: number;
+  readonly sizes: Sizes;
+}
+
+export interface Bill {
+  /** The command that deploys the stage that is priced. */
+  readonly deploy: string;
+  readonly samplesOfMonth: number;
+  readonly months: readonly MonthOfBill[];
+}
+
+/** Midnight, UTC, of the first of a month. */
+const START_MS = Date.UTC(2027, 2, 1);
+const MINUTE_MS = 60_000;
+const MINUTES_OF_DAY = 1440;
+const DAYS_OF_MONTH = HOURS_OF_MONTH / 24;
+
+/**
+ * Lines of a bill: their text, and the prices that make it up. The simulation counts these. For everything else the
+ * forecast's figures stand.
+ */
+export const LINES: readonly (readonly [what: string, prices: readonly Price[]])[] = [
+  ['API requests', ['httpRequest']],
+  ['invocations', ['invocation']],
+  ['stream puts', ['streamUnit']],
+  ['table writes', ['warmWriteUnit']],
+  ['table reads', ['warmReadUnit']],
+  ['table storage', ['warmGbMonth', 'recoveryGbMonth']],
+  ['bucket puts', ['objectPut']],
+  ['bucket gets', ['objectGet']],
+  ['bucket storage', ['coldGbMonth']],
+];
+const COUNTED = LINES.flatMap(([, prices]) => prices);
+
+/** Functions that the simulation leaves out, so the compared forecast does, too. */
+const ABSENT: readonly FunctionName[] = ['canary', 'evaluator'];
+
+/** Settings that the simulation takes from the priced stage. */
+const TAKEN = ['window', 'warmTtl', 'retention', 'archiveAfter'] as const;
+
+/** Runs a sample of a load for months, counts its billed units, and puts the forecast of the same load beside them. */
+export async function simulateBill(options: BillOptions): Promise<Bill> {
+  const measured = readUnits({});
+  const { load: full, batch, reads, tick } = options;
+  const hosts = hostsOf(options, measured.load.metrics);
+  const wanted = { ...full, samplesPerRequest: batch, reads, tenants: 1, retentionMs: 0 };
+  const { deploy, shape } = withRoom(measured, wanted, stageFor(wanted, 'production', {}), {});
+  const { settings } = shape;
+  const load: Load = { ...wanted, retentionMs: settings.retention };
+  const ticks = shape.ticks.filter(({ name }) => !ABSENT.includes(name));
+  const forecastAt = (ageMs: number) => forecast(measured, { ...load, ageMs }, { ...shape, ticks });
+  const world = await startWorld(
+    {
+      ...options,
+      tick,
+      settings: {
+        ...SETTINGS,
+        ...Object.fromEntries(TAKEN.map((name) => [name, durationText(settings[name])])),
+        partitions: String(settings.partitions),
+        rollups: settings.rollups,
+      },
+    },
+    START_MS,
+  );
+  world.calm();
+  try {
+    const run = new Run(world, options, hosts, settings.partitions, forecastAt);
+    const heartbeats = settings.streamShards * MINUTES_OF_DAY;
+    await world.scheduler.runUntil(Promise.race([world.failed, run.all(heartbeats)]));
+    return { deploy, samplesOfMonth: samplesOfMonth(load), months: run.months };
+  } finally {
+    await world.stop();
+  }
+}
+
+/** @throws {Problem} when the sample does not fill requests of whole hosts */
+function hostsOf({ load: { series, intervalMs }, sample, batch }: BillOptions, metrics: number): number {
+  const simulated = Math.round(series * sample * 1e6) / 1e6;
+  if (batch % metrics !== 0)
+    throw new Problem(`--batch ${batch}: a host has ${metrics} series, so give a multiple of ${metrics}`);
+  if (simulated < batch || simulated % batch !== 0)
+    throw new Problem(
+      `--sample ${sample}: it has ${simulated} of ${series} series, and a request has ${batch}: give a sample of whole requests, such as ${batch / series}`,
+    );
+  if (intervalMs % MINUTE_MS !== 0 || DAY_MS % intervalMs !== 0)
+    throw new Problem(
+      `--load: the interval ${durationText(intervalMs)} is not of whole minutes that divide a day`,
+    );
+  return simulated / metrics;
+}
+
+/** Posts and reads of the sample. */
+class Run {
+  readonly months: MonthOfBill[] = [];
+  private readonly data = makeAgentData();
+  private readonly random: Random;
+  private readonly stage: Stage;
+  private emptyBytes = 0;
+
+  constructor(
+    private readonly world: World,
+    private readonly options: BillOptions,
+    hosts: number,
+    private readonly partitions: number,
+    private readonly forecastAt: (ageMs: number) => readonly CostLine[],
+  ) {
+    this.random = world.scheduler.random.fork();
+    this.stage = new Stage(world, { hosts, series: 0 }, this.random);
+  }
+
+  /** @param heartbeats invocations of the ingester without records, a day */
+  async all(heartbeats: number): Promise<void> {
+    const { world, stage, options } = this;
+    const meter = world.meter!;
+    const tenant = await stage.createTenant(this.partitions, stage.options.hosts);
+    this.emptyBytes = await world.memory.usedBytes();
+    meter.take();
+    const reading: Promise<void>[] = [];
+    let days: Day[] = [];
+    for (let day = 1; day <= options.days; day++) {
+      reading.push(this.readGraphs(tenant));
+      for (let minute = 0; minute < MINUTES_OF_DAY; minute += options.load.intervalMs / MINUTE_MS)
+        await this.postMinute(tenant, START_MS + (day - 1) * DAY_MS + minute * MINUTE_MS);
+      await stage.sleep(START_MS + day * DAY_MS - stage.nowMs);
+      const items = [...world.models.dynamodb.items()];
+      meter.store(
+        1 / DAYS_OF_MONTH,
+        items.map((item) => [String(item.pk?.S), itemBytes(item)]),
+        world.models.s3.bytes,
+      );
+      days.push(dayOf(this.forecastAt((day - 0.5) * DAY_MS), heartbeats));
+      options.report(`day ${day}: ${items.length} items, ${world.models.s3.keys.length} objects`);
+      const month = new Date(stage.nowMs - 1).toISOString().slice(0, 7);
+      if (new Date(stage.nowMs).getUTCDate() !== 1 && day !== options.days) continue;
+      const invocation = days.reduce((sum, { batches }) => sum + batches, 0);
+      this.months.push({
+        month,
+        days: days.length,
+        counted: billedOf([meter.take(), { invocation }]),
+        forecast: billedOf(days.map(({ billed }) => billed)),
+        assumed: days.reduce((sum, { assumed }) => sum + assumed, 0),
+        sizes: await this.sizes(items),
+      });
+      days = [];
+    }
+    await Promise.all(reading);
+  }
+
+  /** Posts what all hosts have measured in a minute, as many hosts a request as a batch has. */
+  private async postMinute({ key, hosts }: Tenant, timeMs: number): Promise<void> {
+    const { stage, world, data } = this;
+    await stage.sleep(timeMs + this.random.integer(0, 20_000) - stage.nowMs);
+    const perRequest = this.options.batch / data.length;
+    for (let at = 0; at < hosts.length; at += perRequest) {
+      const body = hosts.slice(at, at + perRequest).flatMap(({ id }, i) =>
+        data.map(({ labels, values }) => ({
+          hostId: id,
+          time: timeMs / 1000,
+          name: labels.__name__!,
+          // Shift values, so that hosts differ.
+          value: values[(timeMs / MINUTE_MS + (at + i) * 97) % values.length],
+        })),
+      );
+      const { status, body: answer } = await world.request('POST', '/api/v0/tsdb', key, body);
+      if (status !== 200) throw new Error(`a post was answered ${status}: ${JSON.stringify(answer)}`);
+    }
+  }
+
+  /** Reads graphs of a day of a series at random moments of a day. */
+  private async readGraphs({ key, hosts }: Tenant): Promise<void> {
+    const { stage, random, world, data, options } = this;
+    const atEnd = stage.nowMs + DAY_MS;
+    const everyMs = (DAYS_OF_MONTH * DAY_MS) / (options.reads * options.sample);
+    for (;;) {
+      const waitMs = random.next() * 2 * everyMs;
+      if (!(stage.nowMs + waitMs < atEnd)) return;
+      await stage.sleep(waitMs);
+      const to = Math.floor(stage.nowMs / 1000);
+      const name = random.pick(data).labels.__name__!;
+      const path = `/api/v0/hosts/${random.pick(hosts).id}/metrics?name=${name}&from=${to - 86_400}&to=${to}`;
+      const { status } = await world.request('GET', path, key);
+      // Hosts have no metrics before their first post is in memory.
+      if (status !== 200 && status !== 404) throw new Error(`a read was answered ${status}`);
+    }
+  }
+
+  private async sizes(items: readonly Item[]): Promise<Sizes> {
+    const { memory, models } = this.world;
+    const kinds: Record<string, number> = {};
+    for (const { pk } of items) {
+      const kind = kindOf(String(pk?.S));
+      kinds[kind] = (kinds[kind] ?? 0) + 1;
+    }
+    return {
+      memoryBytes: (await memory.usedBytes()) - this.emptyBytes,
+      memoryKeys: (await memory.keys()).length,
+      items: items.length,
+      itemBytes: items.reduce((sum, item) => sum + itemBytes(item), 0),
+      objects: models.s3.keys.length,
+      objectBytes: models.s3.bytes,
+      kinds,
+    };
+  }
+}
+
+/** A day of the forecast. */
+interface Day {
+  /** What the simulation counts, too. */
+  readonly billed: Billed;
+  readonly assumed: number;
+  /** Invocations of the ingester. They depend on the full load's shards, so the simulation cannot count them. */
+  readonly batches: number;
+}
+
+function dayOf(lines: readonly CostLine[], heartbeats: number): Day {
+  const all = billedOf(lines.map(({ billed }) => billed));
+  const billed = Object.fromEntries(
+    COUNTED.map((price) => [price, (all[price] ?? 0) / DAYS_OF_MONTH]),
+  ) as Billed;
+  const batches = lines.find(({ what }) => what === 'ingester')?.billed.invocation ?? 0;
+  return {
+    billed,
+    assumed: lines.reduce((sum, { dollars }) => sum + dollars, 0) / DAYS_OF_MONTH - dollarsOf(billed),
+    batches: batches / DAYS_OF_MONTH + heartbeats,
+  };
+}

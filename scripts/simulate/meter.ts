@@ -1,0 +1,143 @@
+import { type Billed, billedOf } from '../../shared/cost/cost-line';
+import { REPLACED_DAYS } from '../../shared/cost/demand';
+import { GB, type Price } from '../../shared/cost/prices';
+import { DAY_MS } from '../../shared/model/duration';
+import { metaKeys } from '../../shared/platform/keys';
+import type { FunctionName } from '../../shared/platform/names';
+import { putUnitsOf, READ_UNIT_BYTES } from '../../shared/platform/units';
+
+const WRITE_UNIT_BYTES = 1024;
+/** Most bytes of a request that writes a part of an object (cold/object-upload.ts). */
+const UPLOAD_BYTES = 8 * 1024 * 1024;
+/** Bytes that DynamoDB adds to each stored item. */
+const STORED_ITEM_BYTES = 100;
+
+const CHUNKS = 'chunks';
+/** Kinds of items whose number grows with the number of series. */
+const KINDS_OF_SERIES = new Set([
+  CHUNKS,
+  ...['layouts', 'changes', 'sources', 'index', 'directory', 'rolled'],
+  ...['hosts', 'retired-hosts', 'custom-identifiers'],
+]);
+
+interface MeterOptions {
+  /** The simulated share of the load, such as 0.001. */
+  readonly sample: number;
+  /** How much rarer than in a deployed stage a function is invoked by its schedule. */
+  readonly stretchOf: (name: FunctionName) => number;
+}
+
+/**
+ * Counts what AWS would bill for the full load while a sample of it is simulated. What grows with the number of
+ * series counts 1 / sample times. What depends on tenants, partitions and time alone counts once, and what a
+ * function does at each tick of its schedule as often as the deployed function is invoked.
+ *
+ * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/capacity-mode.html
+ */
+export class Meter {
+  /** The function whose call the models answer now. */
+  caller: FunctionName | undefined;
+  private counted: Partial<Record<Price, number>> = {};
+  /** Versions of objects that were replaced or deleted, the oldest first. The bucket keeps them for some days. */
+  private readonly replaced: { readonly goneMs: number; readonly bytes: number }[] = [];
+
+  constructor(
+    private readonly now: () => number,
+    private readonly options: MeterOptions,
+  ) {}
+
+  /** A request to the API, and the invocation that answers it. */
+  request(): void {
+    this.addOfLoad('httpRequest', 1);
+    this.addOfLoad('invocation', 1);
+  }
+
+  /** An invocation by a schedule that stands for a number of deployed ones. */
+  tick(invocations: number): void {
+    this.add('invocation', invocations);
+  }
+
+  record(bytes: number): void {
+    this.addOfLoad('streamUnit', putUnitsOf(bytes));
+  }
+
+  /**
+   * A read of the table: a key, or a page of a query.
+   *
+   * @param bytes of all items that were looked at, before a filter
+   */
+  readItems(pk: string, bytes: number, isConsistent: boolean): void {
+    const units = Math.max(1, Math.ceil(bytes / READ_UNIT_BYTES)) * (isConsistent ? 1 : 0.5);
+    // A day without chunks is empty at any load.
+    const isEmptyDay = kindOf(pk) === CHUNKS && bytes === 0;
+    const isOfLoad = this.caller === 'query' || (isOfSeries(pk) && !isEmptyDay);
+    this.addForItems('warmReadUnit', units, pk, isOfLoad);
+  }
+
+  /** @param bytes of the item before or after the write, the larger of the two */
+  writeItem(pk: string, bytes: number): void {
+    const units = Math.max(1, Math.ceil(bytes / WRITE_UNIT_BYTES));
+    this.addForItems('warmWriteUnit', units, pk, isOfSeries(pk));
+  }
+
+  /** A request that writes an object or lists some. At the full load an object has more bytes, and more requests. */
+  putObject(bytes: number): void {
+    this.add('objectPut', Math.max(1, Math.ceil(bytes / this.options.sample / UPLOAD_BYTES)));
+  }
+
+  getObject(bytes: number): void {
+    if (this.caller === 'query') this.addOfLoad('objectGet', 1);
+    else this.add('objectGet', Math.max(1, Math.ceil(bytes / this.options.sample / UPLOAD_BYTES)));
+  }
+
+  replaceObject(bytes: number): void {
+    this.replaced.push({ goneMs: this.now() + REPLACED_DAYS * DAY_MS, bytes });
+  }
+
+  /** What is stored for a share of a month. */
+  store(share: number, items: Iterable<readonly [pk: string, bytes: number]>, objectBytes: number): void {
+    let bytes = 0;
+    for (const [pk, itemBytes] of items)
+      bytes += (itemBytes + STORED_ITEM_BYTES) / (isOfSeries(pk) ? this.options.sample : 1);
+    this.add('warmGbMonth', (share * bytes) / GB);
+    this.add('recoveryGbMonth', (share * bytes) / GB);
+    while (this.replaced.length > 0 && this.replaced[0]!.goneMs <= this.now()) this.replaced.shift();
+    const oldBytes = this.replaced.reduce((sum, version) => sum + version.bytes, 0);
+    this.addOfLoad('coldGbMonth', (share * (objectBytes + oldBytes)) / GB);
+  }
+
+  /** Returns what was counted since the last call. */
+  take(): Billed {
+    const taken = billedOf([this.counted]);
+    this.counted = {};
+    return taken;
+  }
+
+  private addForItems(price: Price, units: number, pk: string, isOfLoad: boolean): void {
+    if (isOfLoad) this.addOfLoad(price, units);
+    // The state of recovery is read and written at each tick. Other items change when there is work.
+    else if (pk.startsWith(metaKeys.recovery)) this.add(price, units * this.stretch);
+    else this.add(price, units);
+  }
+
+  private get stretch(): number {
+    return this.caller === undefined ? 1 : this.options.stretchOf(this.caller);
+  }
+
+  private addOfLoad(price: Price, units: number): void {
+    this.add(price, units / this.options.sample);
+  }
+
+  private add(price: Price, units: number): void {
+    this.counted[price] = (this.counted[price] ?? 0) + units;
+  }
+}
+
+/** Returns the kind of the items of a partition key. Keys of the warm table begin with a tenant: tenant#partition#day. */
+export function kindOf(pk: string): string {
+  return /^[\w-]{22}#/.test(pk) ? CHUNKS : metaKeys.parsePartition(pk).kind;
+}
+
+function isOfSeries(pk: string): boolean {
+  return KINDS_OF_SERIES.has(kindOf(pk));
+}

@@ -1,0 +1,119 @@
+import { kindOf, Meter } from '../../../scripts/simulate/meter';
+import { REPLACED_DAYS } from '../../../shared/cost/demand';
+import { DAY_MS } from '../../../shared/model/duration';
+import type { FunctionName } from '../../../shared/platform/names';
+
+const TENANT = 'lRZ05FcJVciff6inJMIBDw';
+const CHUNKS = `${TENANT}#0001#2027-03-01`;
+const MANIFEST = `manifest#${TENANT}#0001`;
+
+/** A meter of a tenth of a load, whose functions are invoked five times as rarely as deployed ones. */
+function setUp() {
+  const clock = { nowMs: 0 };
+  const meter = new Meter(() => clock.nowMs, { sample: 0.1, stretchOf: () => 5 });
+  const by = (caller: FunctionName) => {
+    meter.caller = caller;
+    return meter;
+  };
+  return { clock, meter, by };
+}
+
+test('a request counts for the full load, a tick for the deployed ones', () => {
+  const { meter } = setUp();
+  meter.request();
+  meter.tick(15);
+  expect(meter.take()).toEqual({ httpRequest: 10, invocation: 25 });
+  expect(meter.take()).toEqual({});
+});
+
+test.each([
+  { bytes: 25_000, units: 10 },
+  { bytes: 25_001, units: 20 },
+])('a record of $bytes bytes counts $units put units', ({ bytes, units }) => {
+  const { meter } = setUp();
+  meter.record(bytes);
+  expect(meter.take()).toEqual({ streamUnit: units });
+});
+
+test.each([
+  { what: 'chunks of up to 1 KB', pk: CHUNKS, bytes: 1024, units: 10 },
+  { what: 'a byte more', pk: CHUNKS, bytes: 1025, units: 20 },
+  { what: 'an item of a partition', pk: MANIFEST, bytes: 100, units: 1 },
+  { what: 'an item of a tick', pk: 'recovery', bytes: 100, units: 5 },
+])('a write of $what counts $units units', ({ pk, bytes, units }) => {
+  const { by } = setUp();
+  const meter = by('flusher');
+  meter.writeItem(pk, bytes);
+  expect(meter.take()).toEqual({ warmWriteUnit: units });
+});
+
+test.each([
+  { what: '4 KB', caller: 'archiver', pk: CHUNKS, bytes: 4096, isConsistent: false, units: 5 },
+  {
+    what: 'a byte more, consistently',
+    caller: 'archiver',
+    pk: CHUNKS,
+    bytes: 4097,
+    isConsistent: true,
+    units: 20,
+  },
+  { what: 'an empty day', caller: 'archiver', pk: CHUNKS, bytes: 0, isConsistent: false, units: 0.5 },
+  { what: 'a partition', caller: 'archiver', pk: MANIFEST, bytes: 10, isConsistent: false, units: 0.5 },
+  {
+    what: 'a partition, for a graph',
+    caller: 'query',
+    pk: MANIFEST,
+    bytes: 10,
+    isConsistent: false,
+    units: 5,
+  },
+] as const)(
+  'a read of $what by the $caller counts $units units',
+  ({ caller, pk, bytes, isConsistent, units }) => {
+    const { by } = setUp();
+    const meter = by(caller);
+    meter.readItems(pk, bytes, isConsistent);
+    expect(meter.take()).toEqual({ warmReadUnit: units });
+  },
+);
+
+test('an object of the full load is larger, so it takes more requests of 8 MB', () => {
+  const { by } = setUp();
+  const meter = by('archiver');
+  meter.putObject(100);
+  meter.putObject(1024 * 1024);
+  meter.getObject(100);
+  by('query').getObject(100);
+  expect(meter.take()).toEqual({ objectPut: 1 + 2, objectGet: 1 + 10 });
+});
+
+test('an old version is stored for as long as the bucket keeps it', () => {
+  const { meter, clock } = setUp();
+  const stored = () => {
+    meter.store(1, [], 2e9);
+    return meter.take().coldGbMonth;
+  };
+  meter.replaceObject(1e9);
+  expect(stored()).toBeCloseTo(30);
+  clock.nowMs = REPLACED_DAYS * DAY_MS;
+  expect(stored()).toBeCloseTo(20);
+});
+
+test('items are stored with 100 bytes that DynamoDB adds, those of series for the full load', () => {
+  const { meter } = setUp();
+  meter.store(
+    0.5,
+    [
+      [CHUNKS, 900],
+      [MANIFEST, 900],
+    ],
+    0,
+  );
+  const { warmGbMonth, recoveryGbMonth } = meter.take();
+  expect(warmGbMonth).toBeCloseTo((0.5 * 11_000) / 1e9, 12);
+  expect(recoveryGbMonth).toBe(warmGbMonth);
+});
+
+test('a key of the warm table begins with the id of a tenant, another one with its kind', () => {
+  expect([CHUNKS, MANIFEST, 'recovery#partitions'].map(kindOf)).toEqual(['chunks', 'manifest', 'recovery']);
+});
