@@ -50,16 +50,22 @@ function sometimes(
   return { hits: () => rule.hits, end: () => rule.lift() };
 }
 
-/** Delivers every batch as `delivery` says, unless a fault that started later overrides it. */
+/** Delivers every batch as `delivery` says, and as faults say that started earlier. */
 function delivering(faults: Faults, delivery: () => Delivery): Started {
   let hits = 0;
-  const own = () => {
+  let isEnded = false;
+  const earlier = faults.onDeliver;
+  const own: Faults['onDeliver'] = (functionName, shardId) => {
+    const usual = earlier(functionName, shardId);
+    if (isEnded) return usual;
     hits++;
-    return delivery();
+    const { times, delayMs } = delivery();
+    return { times: Math.max(times, usual.times), delayMs: Math.max(delayMs, usual.delayMs) };
   };
   faults.onDeliver = own;
   const end = () => {
-    if (faults.onDeliver === own) faults.deliverAsUsual();
+    isEnded = true;
+    if (faults.onDeliver === own) faults.onDeliver = earlier;
   };
   return { hits: () => hits, end };
 }
@@ -78,8 +84,12 @@ const STARTS: Record<FaultKind, Start> = {
   },
   'connections refused': ({ faults }) => {
     faults.refuseRedis(true);
-    const hits = faults.cutRedis();
-    return { hits: () => hits, end: () => faults.refuseRedis(false) };
+    let hits = faults.cutRedis();
+    const cutLater = () => {
+      hits ||= faults.cutRedis();
+      return hits;
+    };
+    return { hits: cutLater, end: () => faults.refuseRedis(false) };
   },
   'script replies lost': (d, random) =>
     sometimes(d, random, 0.3, isChangeTo('redis'), () => ({ kind: 'lose-reply' })),
@@ -172,9 +182,13 @@ const STARTS: Record<FaultKind, Start> = {
     const victim = random.pick(SKEWED);
     faults.clockSkewMs = (functionName) => usualSkewMs(functionName) + (functionName === victim ? skewMs : 0);
     // Replacement processes start with the wrong clock, and later ones with the right one.
-    const hits = faults.kill(victim);
+    let hits = faults.kill(victim);
     return {
-      hits: () => hits,
+      hits: () => {
+        // There was no process.
+        hits ||= faults.kill(victim);
+        return hits;
+      },
       end: () => {
         faults.clockSkewMs = usualSkewMs;
         faults.kill(victim);

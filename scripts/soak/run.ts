@@ -114,6 +114,8 @@ const KILL_EVERY_MS = [200, 1_500] as const;
 const KILL_LOOK_MS = 50;
 /** Polling interval in ms. */
 const LOOK_MS = 200;
+/** Longest time by which the load is extended until every fault has had an effect, in ms. */
+const OVERTIME_MS = 300_000;
 /** Longest time from the last fault until everything has recovered, in ms. */
 const CALM_DOWN_MS = 300_000;
 const REPORT_EVERY_MS = 10_000;
@@ -262,6 +264,8 @@ export async function soak({
       }
     });
     await untilMs(lengthMs);
+    // On a busy machine, the last faults have had no effect yet.
+    await Promise.race([Promise.all(misfortunes), sleep(OVERTIME_MS, undefined, { ref: false })]);
     isLoadOver = true;
     const [grown] = await Promise.all([growing, ...misfortunes, ...killers, load]);
     faults.off();
