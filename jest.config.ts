@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import type { Config } from 'jest';
 
 const commonJs = [
@@ -37,8 +38,9 @@ const onServers = (name: string) => ({
 });
 
 const config: Config = {
-  // Three files on two cores at a time, since integration tests wait for a third of their time.
-  maxWorkers: '150%',
+  // Three files on two cores at a time, since integration tests wait for a third of their time. Jest would take more
+  // than 100 % for a number.
+  maxWorkers: Math.ceil(1.5 * availableParallelism()),
   testTimeout: TEST_TIMEOUT_MS,
   testSequencer: '<rootDir>/test/support/longest-first.cjs',
   projects: [
