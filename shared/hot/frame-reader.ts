@@ -10,28 +10,19 @@ import { slicesOf } from '../model/slices';
 import { Batches } from '../platform/concurrency';
 import { HotKeys } from '../platform/keys';
 import type { PartitionState } from './partition-marks';
+import {
+  type AskedGroup,
+  type AskedList,
+  argumentsOf,
+  type ColumnPick,
+  type FoundList,
+  type LeftWindows,
+  type ReadReply,
+  replyOf,
+} from './read-call';
 import type { ReadPace } from './read-pace';
 import type { ScriptedClient } from './scripts';
 import { CachedFrames, WindowFrames } from './window-frames';
-
-/** Which windows of a partition may have left memory, wholly or in part, because they were flushed. */
-export interface LeftWindows {
-  /** Every window that begins before this time may have left, ms. */
-  readonly beforeMs: number;
-  /** Starts of further windows that may have left, ms. */
-  readonly starts: readonly number[];
-}
-
-/** Says that any window may have left memory. Used if the mark does not know which ones have. */
-export const ANY_LEFT: LeftWindows = { beforeMs: Infinity, starts: [] };
-
-/** The columns that a reader wants from frames of one layout. */
-export interface ColumnPick {
-  /** The layout's id, 16 bytes. */
-  readonly layout: Uint8Array;
-  /** Indexes of the wanted columns, ascending. */
-  readonly columns: Uint32Array;
-}
 
 /** A reader's request for the windows of a group. */
 export interface GroupQuery {
@@ -69,23 +60,18 @@ export interface GroupWindows extends Pick<PartitionState, 'isWhole' | 'loss'> {
 }
 
 /**
- * Greatest cost of one call. The cost is the sum over its frames: 1 for each, and 1 more for each {@link
- * COLUMNS_A_COST} columns that are wanted of it. A call of the greatest cost occupies its node for 12 to 24
- * ms.
- */
-const MAX_CALL_COST = 24_000;
-/** Greatest cost of one frame. A frame that is returned whole has this cost. */
-const MAX_FRAME_COST = 10;
-/** Columns that add 1 to the cost of a frame. */
-const COLUMNS_A_COST = 8;
-/**
  * Most groups in one call; parallel calls read further groups. If each group has two windows of an hour and a
  * frame every 15 s, this number of groups just stays within {@link MAX_CALL_COST}.
  */
 const MAX_CALL_GROUPS = 50;
 /** Estimated bytes of a cache entry besides its frames. Frames count twice, since they are decoded too. */
 const ENTRY_BYTES = 600;
-const ANY_TIME: TimeRange = { fromMs: -9e15, toMs: 9e15 };
+
+/** A window that a call asks for. */
+interface AskedWindow extends AskedList {
+  readonly cacheKey: string;
+  readonly known: CachedFrames | undefined;
+}
 
 /** Reads the frames of group-windows from memory, and caches them, for queries. */
 export class FrameReader {
@@ -144,74 +130,54 @@ export class FrameReader {
     queries: readonly GroupQuery[],
     waitedMs: number,
   ): Promise<GroupWindows[]> {
-    const names = [keys.mark];
-    const asked = queries.map(({ group, windows, picksKey, keeps = true }) =>
-      windows.map((start) => {
-        const name = keys.frames(group, start);
-        const key = `${name} ${picksKey}`;
-        return { start, name, key, known: keeps ? this.cache.get(key) : undefined };
-      }),
-    );
+    const asked = queries.map((query) => this.askedOf(keys, query));
     let markId = '';
-    for (const windows of asked) for (const { known } of windows) markId ||= known?.markId ?? '';
-    // Without buffers among its arguments, the client encodes a command five times as fast.
-    const args: (string | number)[] = [MAX_CALL_COST, markId];
-    queries.forEach(({ group, range, picks, keeps = true }, i) => {
-      const windows = asked[i]!;
-      // A window that will be cached is read whole.
-      const { fromMs, toMs } = keeps ? ANY_TIME : range;
-      const cost = frameCost(picks);
-      names.push(keys.windows(group), ...windows.map(({ name }) => name));
-      args.push(fromMs, toMs, windows.length, keeps ? cost : 1, keeps ? 0 : cost - 1, picks.length);
-      for (const { layout, columns } of picks)
-        args.push(
-          Buffer.from(layout.buffer, layout.byteOffset, layout.length).toString('hex'),
-          columns.join(' '),
-        );
-      for (const { start, known } of windows) args.push(start, known?.markId === markId ? known.count : 0);
+    for (const { lists } of asked) for (const { known } of lists) markId ||= known?.markId ?? '';
+    const [names, args] = argumentsOf(keys.mark, markId, asked);
+    const reply = replyOf(await this.redis.readGroupsBuffer(names.length, ...names, ...args), asked);
+    const { isWhole, loss, left } = reply;
+    return reply.groups.map(({ starts, lists }, i) => ({
+      ...{ isWhole, loss, left, waitedMs, starts },
+      frames: this.framesOf(asked[i]!, lists, reply),
+    }));
+  }
+
+  private askedOf(keys: HotKeys, query: GroupQuery): AskedGroup<AskedWindow> {
+    const { group, windows, range, picks, picksKey, keeps = true } = query;
+    const lists = windows.map((start) => {
+      const name = keys.frames(group, start);
+      const cacheKey = `${name} ${picksKey}`;
+      return { start, name, cacheKey, known: keeps ? this.cache.get(cacheKey) : undefined };
     });
-    const [mark, loss, left, replyMarkId, ...rest] = await this.redis.readGroupsBuffer(
-      names.length,
-      ...names,
-      ...args,
-    );
-    const partition = {
-      isWhole: mark === 1,
-      loss: loss?.toString(),
-      left: left ? leftWindowsOf(left.toString()) : ANY_LEFT,
-      waitedMs,
-    };
-    const marked = replyMarkId?.toString();
-    const stays = (start: number) =>
-      start >= partition.left.beforeMs && !partition.left.starts.includes(start);
-    const found: GroupWindows[] = [];
-    for (let at = 0; at < rest.length; ) {
-      const starts = (rest[at++] as Buffer[]).map(Number).sort((a, b) => a - b);
-      const frames = new Map<number, WindowFrames>();
-      const windows = asked[found.length]!;
-      const { keeps = true } = queries[found.length]!;
-      for (const { start, key, known } of windows) {
-        const [count, leftOut, bytes, picked] = rest.slice(at, at + 4) as [number, number, number, unknown];
-        at += 4;
-        if (picked === null && leftOut > 0) {
-          frames.set(start, known!);
-          continue;
-        }
-        if (!Buffer.isBuffer(picked)) continue;
-        const [allBytes, allPicked] =
-          leftOut > 0 ? [known!.frameBytes + bytes, Buffer.concat([known!.picked, picked])] : [bytes, picked];
-        if (keeps && marked !== undefined && stays(start)) {
-          const kept = new CachedFrames(allBytes, allPicked, marked, count);
-          this.cache.set(key, kept);
-          frames.set(start, kept);
-        } else {
-          if (keeps) this.cache.delete(key);
-          frames.set(start, new WindowFrames(allBytes, allPicked));
-        }
+    return { name: keys.windows(group), range: keeps ? undefined : range, picks, lists };
+  }
+
+  /** Returns the frames of a group's windows: those of the reply, after those that are cached. */
+  private framesOf(
+    asked: AskedGroup<AskedWindow>,
+    found: readonly FoundList[],
+    { markId, left }: ReadReply,
+  ): Map<number, WindowFrames> {
+    const frames = new Map<number, WindowFrames>();
+    asked.lists.forEach(({ start, cacheKey, known }, i) => {
+      const { count, leftOut, bytes, picked } = found[i]!;
+      if (picked === undefined) {
+        if (leftOut > 0) frames.set(start, known!);
+        return;
       }
-      found.push({ ...partition, starts, frames });
-    }
-    return found;
+      const [allBytes, allPicked] =
+        leftOut > 0 ? [known!.frameBytes + bytes, Buffer.concat([known!.picked, picked])] : [bytes, picked];
+      const isCached = asked.range === undefined;
+      if (isCached && markId !== undefined && start >= left.beforeMs && !left.starts.includes(start)) {
+        const kept = new CachedFrames(allBytes, allPicked, markId, count);
+        this.cache.set(cacheKey, kept);
+        frames.set(start, kept);
+      } else {
+        if (isCached) this.cache.delete(cacheKey);
+        frames.set(start, new WindowFrames(allBytes, allPicked));
+      }
+    });
+    return frames;
   }
 
   /** Reads all frames of a group-window, whole. */
@@ -230,18 +196,4 @@ export class FrameReader {
     const bytes = await this.redis.getBuffer(new HotKeys(ref).layout(id));
     return bytes === null ? undefined : openLayout(id, bytes);
   }
-}
-
-/** Parses the mark's field `left`: numbers separated by spaces (mark-script.ts). */
-function leftWindowsOf(text: string): LeftWindows {
-  const [beforeMs, ...starts] = text.split(' ').map(Number);
-  return { beforeMs: beforeMs!, starts };
-}
-
-/** Estimates the cost of each frame of a group: see {@link MAX_CALL_COST}. */
-function frameCost(picks: readonly ColumnPick[]): number {
-  if (picks.length === 0) return MAX_FRAME_COST;
-  let most = 0;
-  for (const { columns } of picks) most = Math.max(most, columns.length);
-  return Math.min(MAX_FRAME_COST, 1 + Math.floor(most / COLUMNS_A_COST));
 }

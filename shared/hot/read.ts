@@ -16,9 +16,9 @@ import { pickSeries, placesOf } from '../model/layout-block';
 import { type GroupId, type PartitionRef, windowStartMs } from '../model/placement';
 import type { LocatedBlock, Selection, TimeRange } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
-import type { ColumnPick, LeftWindows } from './frame-reader';
 import type { HotTier } from './hot-tier';
 import type { PartitionState } from './partition-marks';
+import type { ColumnPick, LeftWindows } from './read-call';
 import type { WindowFrames } from './window-frames';
 
 /** The state of a partition's mark when it was read. */

@@ -1,0 +1,140 @@
+/** A call of the read script (read-script.ts): its arguments, and what its reply says. */
+import type { TimeRange } from '../model/selection';
+import type { GroupsReply } from './scripts';
+
+/** Which windows of a partition may have left memory, wholly or in part, because they were flushed. */
+export interface LeftWindows {
+  /** Every window that begins before this time may have left, ms. */
+  readonly beforeMs: number;
+  /** Starts of further windows that may have left, ms. */
+  readonly starts: readonly number[];
+}
+
+/** Says that any window may have left memory. Used if the mark does not know which ones have. */
+export const ANY_LEFT: LeftWindows = { beforeMs: Infinity, starts: [] };
+
+/** The columns that a reader wants from frames of one layout. */
+export interface ColumnPick {
+  /** The layout's id, 16 bytes. */
+  readonly layout: Uint8Array;
+  /** Indexes of the wanted columns, ascending. */
+  readonly columns: Uint32Array;
+}
+
+/**
+ * Greatest cost of one call. The cost is the sum over its frames: 1 for each, and 1 more for each {@link
+ * COLUMNS_A_COST} columns that are wanted of it. A call of the greatest cost occupies its node for 12 to 24
+ * ms.
+ */
+export const MAX_CALL_COST = 24_000;
+/** Greatest cost of one frame. A frame that is returned whole has this cost. */
+const MAX_FRAME_COST = 10;
+/** Columns that add 1 to the cost of a frame. */
+const COLUMNS_A_COST = 8;
+const ANY_TIME: TimeRange = { fromMs: -9e15, toMs: 9e15 };
+
+/** The frames of a group-window. */
+export interface AskedList {
+  /** Start of the window, ms. */
+  readonly start: number;
+  /** Key of the list. */
+  readonly name: string;
+  /** What the reader has cached: the list's first frames, and the mark's id when they were read. */
+  readonly known: { readonly count: number; readonly markId: string } | undefined;
+}
+
+export interface AskedGroup<List extends AskedList = AskedList> {
+  /** Key of the set of the group's windows. */
+  readonly name: string;
+  /** The wanted timestamps; undefined for all, as the reader caches them. */
+  readonly range: TimeRange | undefined;
+  readonly picks: readonly ColumnPick[];
+  readonly lists: readonly List[];
+}
+
+/** What a reply says of a list of frames. */
+export interface FoundList {
+  /** Number of its frames. */
+  readonly count: number;
+  /** Number of its first frames that are not in `picked`, because the reader has cached them. */
+  readonly leftOut: number;
+  /** Bytes of the other frames in memory. */
+  readonly bytes: number;
+  /** The other frames; undefined if there are none, or if they exceed {@link MAX_CALL_COST}. */
+  readonly picked: Buffer | undefined;
+}
+
+export interface ReadReply {
+  /** Whether the mark is that of the primary that answered. */
+  readonly isWhole: boolean;
+  readonly loss: string | undefined;
+  readonly left: LeftWindows;
+  /** Changes whenever the partition is marked; undefined if it is unknown what has left. */
+  readonly markId: string | undefined;
+  /** The first groups of the call: as many as fit into it. */
+  readonly groups: readonly { readonly starts: readonly number[]; readonly lists: readonly FoundList[] }[];
+}
+
+/** Returns the keys and the other arguments of a call for groups of one partition. */
+export function argumentsOf(
+  mark: string,
+  markId: string,
+  groups: readonly AskedGroup[],
+): [names: string[], args: (string | number)[]] {
+  const names = [mark];
+  // Without buffers among its arguments, the client encodes a command five times as fast.
+  const args: (string | number)[] = [MAX_CALL_COST, markId];
+  for (const { name, range, picks, lists } of groups) {
+    const { fromMs, toMs } = range ?? ANY_TIME;
+    const cost = frameCost(picks);
+    names.push(name, ...lists.map((list) => list.name));
+    args.push(fromMs, toMs, lists.length, range ? 1 : cost, range ? cost - 1 : 0, picks.length);
+    for (const { layout, columns } of picks)
+      args.push(
+        Buffer.from(layout.buffer, layout.byteOffset, layout.length).toString('hex'),
+        columns.join(' '),
+      );
+    for (const { start, known } of lists) args.push(start, known?.markId === markId ? known.count : 0);
+  }
+  return [names, args];
+}
+
+/** Decodes the reply to a call for `groups`. */
+export function replyOf(
+  [mark, loss, left, markId, ...rest]: GroupsReply,
+  groups: readonly AskedGroup[],
+): ReadReply {
+  const found: ReadReply['groups'][number][] = [];
+  for (let at = 0; at < rest.length; ) {
+    const starts = (rest[at++] as Buffer[]).map(Number).sort((a, b) => a - b);
+    const lists = groups[found.length]!.lists.map((): FoundList => {
+      const [count, known, bytes, picked] = rest.slice(at, at + 4) as [number, number, number, unknown];
+      at += 4;
+      if (Buffer.isBuffer(picked)) return { count, leftOut: known, bytes, picked };
+      // The script has -1 in place of frames for which it had no room.
+      return { count, leftOut: picked === null ? known : 0, bytes: 0, picked: undefined };
+    });
+    found.push({ starts, lists });
+  }
+  return {
+    isWhole: mark === 1,
+    loss: loss?.toString(),
+    left: left ? leftWindowsOf(left.toString()) : ANY_LEFT,
+    markId: markId?.toString(),
+    groups: found,
+  };
+}
+
+/** Parses the mark's field `left`: numbers separated by spaces (mark-script.ts). */
+function leftWindowsOf(text: string): LeftWindows {
+  const [beforeMs, ...starts] = text.split(' ').map(Number);
+  return { beforeMs: beforeMs!, starts };
+}
+
+/** Estimates the cost of each frame of a group: see {@link MAX_CALL_COST}. */
+function frameCost(picks: readonly ColumnPick[]): number {
+  if (picks.length === 0) return MAX_FRAME_COST;
+  let most = 0;
+  for (const { columns } of picks) most = Math.max(most, columns.length);
+  return Math.min(MAX_FRAME_COST, 1 + Math.floor(most / COLUMNS_A_COST));
+}
