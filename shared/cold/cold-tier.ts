@@ -18,7 +18,7 @@ import { type ArchiveReader, type ByteRange, CorruptArchiveError, isAsked } from
 import type { ListedSource } from './directory';
 import { mergeRanges } from './merged-ranges';
 import { OBJECT_HEADERS, ObjectUpload } from './object-upload';
-import { openArchiveObject, readListed } from './parquet-format';
+import { openArchiveObject, readListed } from './parquet-reader';
 import { ReadAhead } from './read-ahead';
 
 /**

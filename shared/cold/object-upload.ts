@@ -11,7 +11,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { RELEASE } from '../platform/names';
 import type { ArchiveWriter, ListedChunk } from './archive-format';
-import { archiveWriter } from './parquet-format';
+import { archiveWriter } from './parquet-writer';
 
 /** An object that was written. */
 export interface WrittenObject {

@@ -6,8 +6,9 @@ import { SharedTimes } from '../model/shared-times';
 import { mapLimited } from '../platform/concurrency';
 import type { ColdTier } from './cold-tier';
 import type { RolledSource } from './rollup-directory';
-import { type ReadGrains, readRollup } from './rollup-format';
+import type { ReadGrains } from './rollup-format';
 import type { GrainTimes, RolledColumn, RolledValue } from './rollup-grains';
+import { readRollup } from './rollup-object';
 
 /** A source's entry for a rollup object, and the time ranges to read from it. */
 export interface AskedRollup {

@@ -1,7 +1,9 @@
 import type { ByteRange } from '../../shared/cold/archive-format';
-import { type ReadGrains, RollupWriter, readRollup } from '../../shared/cold/rollup-format';
+import type { ReadGrains } from '../../shared/cold/rollup-format';
 import { rollUp } from '../../shared/cold/rollup-grains';
+import { readRollup } from '../../shared/cold/rollup-object';
 import type { RolledObject } from '../../shared/cold/rollup-read';
+import { RollupWriter } from '../../shared/cold/rollup-writer';
 import { DAY_MS } from '../../shared/model/duration';
 import { labelsKey } from '../../shared/model/labels';
 import { type Layout, layoutOf } from '../../shared/model/layout';

@@ -8,7 +8,8 @@ import {
   CorruptArchiveError,
   type StoredBlock,
 } from '../../../shared/cold/archive-format';
-import { archiveWriter, openArchiveObject } from '../../../shared/cold/parquet-format';
+import { openArchiveObject } from '../../../shared/cold/parquet-reader';
+import { archiveWriter } from '../../../shared/cold/parquet-writer';
 import { gather } from '../../../shared/model/block-layout';
 import { ALL_TIME } from '../../../shared/model/deletion';
 import { metricOf, sourceOf } from '../../../shared/model/labels';

@@ -2,7 +2,6 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { type ByteRange, CorruptArchiveError } from '../../../shared/cold/archive-format';
-import { OpenRollup, RollupWriter, readRollup } from '../../../shared/cold/rollup-format';
 import {
   EXTRA_VALUES,
   eachValue,
@@ -16,6 +15,8 @@ import {
   storedExtras,
   UNSTORED,
 } from '../../../shared/cold/rollup-grains';
+import { OpenRollup, readRollup } from '../../../shared/cold/rollup-object';
+import { RollupWriter } from '../../../shared/cold/rollup-writer';
 import { labelsKey, metricOf, sourceOf } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
 import { hexOf } from '../codec/arbitraries';

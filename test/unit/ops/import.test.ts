@@ -5,7 +5,7 @@ import { type ImportOptions, importFile } from '../../../scripts/ops/import';
 import { epochMs, parseMapping, parseValue, samplesOfRow } from '../../../scripts/ops/import-mapping';
 import { sampleOfLine } from '../../../scripts/ops/import-openmetrics';
 import { OperatorError } from '../../../scripts/ops/invoke';
-import { archiveWriter } from '../../../shared/cold/parquet-format';
+import { archiveWriter } from '../../../shared/cold/parquet-writer';
 import { SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
 import { gather } from '../../../shared/model/block-layout';
 import { layoutOf } from '../../../shared/model/layout';

@@ -1,8 +1,8 @@
 import type { ManifestDay } from '../../../shared/cold/manifest';
 import type { RolledSource } from '../../../shared/cold/rollup-directory';
-import { RollupWriter } from '../../../shared/cold/rollup-format';
 import { rollUp } from '../../../shared/cold/rollup-grains';
 import { deletionsKey, RolledDays, spanOf } from '../../../shared/cold/rollup-span';
+import { RollupWriter } from '../../../shared/cold/rollup-writer';
 import type { VersionedDeletion } from '../../../shared/model/deletion';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';

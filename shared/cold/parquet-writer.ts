@@ -1,0 +1,253 @@
+import { crc32 } from 'node:zlib';
+import type { Id } from '../model/id';
+import { type Labels, labelValue, METRIC_NAME } from '../model/labels';
+import type { Layout } from '../model/layout';
+import type { LayoutBlock } from '../model/layout-block';
+import { packLayout } from '../model/packed-layout';
+import type { GroupId } from '../model/placement';
+import type { ArchiveWriter, ByteRange, ListedChunk, StoredBlock } from './archive-format';
+import {
+  decodeDirectory,
+  encodeBlock,
+  type ParquetChunk,
+  type ParquetIndex,
+  type Section,
+  StoredParquet,
+} from './parquet-chunk';
+import {
+  columnOf,
+  encodeFooter,
+  encodeOffsetIndex,
+  encodeRowGroup,
+  type PlacedPage,
+  SAMPLE_COLUMNS,
+  VALUE_ENCODINGS,
+  type WrittenColumn,
+} from './parquet-footer';
+import { encodeTimestamps, type Page, TextColumn } from './parquet-pages';
+import { END_BYTES, encodeTrailer, PARQUET_MAGIC, pack } from './parquet-trailer';
+import type { RowSets } from './skeleton';
+
+/**
+ * A row group ends after the group of series with which it reaches this number of rows, or of bytes of
+ * labels.
+ */
+const ROW_GROUP_ROWS = 128 * 1024;
+const ROW_GROUP_LABEL_BYTES = 1024 * 1024;
+/** Larger chunk directories are not put into the directory table; they are read from the object. */
+const MAX_LISTED_BYTES = 8 * 1024;
+
+/**
+ * Begins an archive object. It is an Apache Parquet file that any tool can read, with additional sections for
+ * our own reads. See FORMAT.md.
+ *
+ * @param write receives the object's bytes in order; `addGroup` and `finish` wait for it
+ */
+export function archiveWriter(write: (bytes: Uint8Array) => Promise<void>): ArchiveWriter {
+  return new ParquetWriter(write);
+}
+
+/** A chunk of the row group that is being written. */
+interface RowGroupChunk {
+  readonly entry: Omit<ParquetChunk, 'directory' | 'skeleton' | 'layout'>;
+  readonly layout: Layout;
+  readonly directory: Uint8Array;
+  readonly skeleton: Uint8Array;
+}
+
+class ParquetWriter implements ArchiveWriter {
+  private end = 0;
+  private rows = 0;
+  private last: GroupId | undefined;
+  private rowGroup = new RowGroup();
+  private readonly rowGroups: Uint8Array[] = [];
+  private readonly sections: Section[] = [];
+  /** CRC-32 of the present section, so far. */
+  private crc = 0;
+  private readonly chunks: ParquetChunk[] = [];
+  private readonly listed: ListedChunk[] = [];
+  private readonly layouts = new Map<Id, ByteRange>();
+
+  constructor(private readonly write: (bytes: Uint8Array) => Promise<void>) {}
+
+  async addGroup(group: GroupId, blocks: readonly (LayoutBlock | StoredBlock)[]): Promise<void> {
+    if (this.last !== undefined && this.last >= group)
+      throw new RangeError(`group ${group} follows ${this.last}; groups must ascend`);
+    this.last = group;
+    if (this.end === 0) await this.place(PARQUET_MAGIC);
+    for (const block of blocks) await this.addChunk(group, block);
+    if (this.rowGroup.isFull) await this.endRowGroup();
+  }
+
+  /** Writes a chunk's values. Its directory and skeleton follow at the end of the row group. */
+  private async addChunk(group: GroupId, block: LayoutBlock | StoredBlock): Promise<void> {
+    const { layout } = block;
+    const encoded =
+      block instanceof StoredParquet
+        ? block
+        : encodeBlock('chunk' in block ? block.decode().block : block.block);
+    const { directory, skeleton, minTimestamp, maxTimestamp, samples } = encoded;
+    const { pageBytes, rowSets } = decodeDirectory(directory);
+    const range = await this.place(encoded.bytes);
+    let { offset } = range;
+    for (const [i, length] of pageBytes.entries()) {
+      this.rowGroup.addSeries(layout.series[i]!, rowSets, i, { offset, length });
+      offset += length;
+    }
+    const entry = { group, minTimestamp, maxTimestamp, samples, ...range };
+    this.rowGroup.chunks.push({ entry, layout, directory, skeleton });
+  }
+
+  async finish(warm: ReadonlyMap<string, string>): Promise<readonly ListedChunk[]> {
+    if (this.end === 0) await this.place(PARQUET_MAGIC);
+    await this.endRowGroup();
+    const layouts = [...this.layouts].map(([id, range]) => ({ id, ...range }));
+    const index = pack({ chunks: this.chunks, layouts, sections: this.sections } satisfies ParquetIndex);
+    const revisions = pack(Object.fromEntries(warm));
+    const { offset, length } = await this.place(index);
+    await this.place(revisions);
+    const footer = encodeFooter(SAMPLE_COLUMNS, this.rows, this.rowGroups, {
+      heterotsdb: JSON.stringify({ index: { offset, length } }),
+    });
+    await this.place(encodeTrailer(offset, index, revisions, footer));
+    const end = Buffer.alloc(END_BYTES);
+    end.writeUInt32LE(footer.length, 0);
+    PARQUET_MAGIC.copy(end, 4);
+    await this.place(Buffer.concat([footer, end]));
+    return this.listed;
+  }
+
+  private async endRowGroup(): Promise<void> {
+    const { rowGroup } = this;
+    if (rowGroup.rows > 0) {
+      const { bytes, metadata } = rowGroup.finish(this.end);
+      this.rowGroups.push(metadata);
+      await this.place(bytes);
+    }
+    for (const { entry, layout, directory, skeleton } of rowGroup.chunks) {
+      const layoutRange = this.layouts.get(layout.id) ?? (await this.place(packLayout(layout.bytes).packed));
+      this.layouts.set(layout.id, layoutRange);
+      const chunk = { ...entry, layout: layout.id, skeleton: await this.place(skeleton) };
+      this.chunks.push({ ...chunk, directory: await this.place(directory) });
+      const isSmall = directory.length <= MAX_LISTED_BYTES;
+      this.listed.push({ chunk: { ...chunk, layoutRange }, directory: isSmall ? directory : undefined });
+    }
+    const last = this.sections.at(-1);
+    const offset = last === undefined ? PARQUET_MAGIC.length : last.offset + last.length;
+    if (this.end > offset) this.sections.push({ offset, length: this.end - offset, crc: this.crc });
+    this.crc = 0;
+    this.rows += rowGroup.rows;
+    this.rowGroup = new RowGroup();
+  }
+
+  private async place(bytes: Uint8Array): Promise<ByteRange> {
+    await this.write(bytes);
+    const offset = this.end;
+    if (offset > 0) this.crc = crc32(bytes, this.crc);
+    this.end += bytes.length;
+    return { offset, length: bytes.length };
+  }
+}
+
+/** The row group that is being written. Its values have been written; its other columns have not. */
+class RowGroup {
+  rows = 0;
+  readonly chunks: RowGroupChunk[] = [];
+  private readonly texts = { name: new TextColumn(), host: new TextColumn(), labels: new TextColumn() };
+  private readonly timestamps: Float64Array[] = [];
+  /** Whether consecutive series have the same timestamps. */
+  private sharesTimes = false;
+  private readonly pages: PlacedPage[] = [];
+
+  get isFull(): boolean {
+    const { name, host, labels } = this.texts;
+    const labelBytes = name.dictionaryBytes + host.dictionaryBytes + labels.dictionaryBytes;
+    return this.rows >= ROW_GROUP_ROWS || labelBytes >= ROW_GROUP_LABEL_BYTES;
+  }
+
+  addSeries(series: Labels, rowSets: RowSets, index: number, page: ByteRange): void {
+    if (page.length === 0) return;
+    const { rows } = rowSets.rowSetOf(index);
+    const { timestamps } = rowSets.block;
+    const times = rows === undefined ? timestamps : Float64Array.from(rows, (row) => timestamps[row]!);
+    this.texts.name.add(labelValue(series, METRIC_NAME) ?? '', times.length);
+    this.texts.host.add(labelValue(series, 'host') ?? '', times.length);
+    this.texts.labels.add(otherLabels(series), times.length);
+    if (times === this.timestamps.at(-1)) this.sharesTimes = true;
+    this.timestamps.push(times);
+    this.pages.push({ ...page, firstRow: this.rows });
+    this.rows += times.length;
+  }
+
+  /** Encodes the other columns. @param offset where the returned bytes will be in the object */
+  finish(offset: number): { readonly bytes: Buffer; readonly metadata: Buffer } {
+    const parts: Uint8Array[] = [];
+    let end = offset;
+    const place = (bytes: Uint8Array): ByteRange => {
+      parts.push(bytes);
+      end += bytes.length;
+      return { offset: end - bytes.length, length: bytes.length };
+    };
+    const column = (pages: readonly Page[], bounds: WrittenColumn['bounds']): WrittenColumn => {
+      const { offset } = place(Buffer.concat(pages.map(({ bytes }) => bytes)));
+      return { ...columnOf(offset, pages), bounds };
+    };
+    const { name, host, labels } = this.texts;
+    const timestamps = concat(this.timestamps, this.rows);
+    const [first, last] = [this.pages[0]!, this.pages.at(-1)!];
+    const metadata = encodeRowGroup(SAMPLE_COLUMNS, this.rows, {
+      name: column(name.finish(), name.bounds()),
+      host: column(host.finish(), host.bounds()),
+      labels: column(labels.finish(), labels.bounds()),
+      timestamp: column([encodeTimestamps(timestamps, this.sharesTimes)], timestampBounds(timestamps)),
+      value: {
+        offset: first.offset,
+        length: last.offset + last.length - first.offset,
+        encodings: VALUE_ENCODINGS,
+        uncompressedBytes: 8 * this.rows + headerBytes(this.pages),
+        offsetIndex: place(encodeOffsetIndex(this.pages)),
+      },
+    });
+    return { bytes: Buffer.concat(parts), metadata };
+  }
+}
+
+/**
+ * Estimates the size of page headers: an uncompressed size is only a hint to readers, and the headers of
+ * copied pages are not parsed.
+ */
+export function headerBytes(pages: readonly PlacedPage[]): number {
+  return 24 * pages.length;
+}
+
+/**
+ * Encodes the labels without a column of their own as a JSON object. Builds text instead of an object,
+ * because `__proto__` is a possible label.
+ */
+export function otherLabels(series: Labels): string {
+  const pairs = series
+    .filter(([label]) => label !== METRIC_NAME && label !== 'host')
+    .map(([label, value]) => `${JSON.stringify(label)}:${JSON.stringify(value)}`);
+  return `{${pairs.join(',')}}`;
+}
+
+function concat(parts: readonly Float64Array[], length: number): Float64Array {
+  const whole = new Float64Array(length);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+export function timestampBounds(timestamps: Float64Array): [Uint8Array, Uint8Array] {
+  let min = Number.POSITIVE_INFINITY;
+  let max = Number.NEGATIVE_INFINITY;
+  for (const ms of timestamps) {
+    if (ms < min) min = ms;
+    if (ms > max) max = ms;
+  }
+  const bytes = (ms: number) => new Uint8Array(BigInt64Array.of(BigInt(ms)).buffer);
+  return [bytes(min), bytes(max)];
+}
