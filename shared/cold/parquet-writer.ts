@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import { concat } from '../model/columns';
 import type { Id } from '../model/id';
 import { type Labels, labelValue, METRIC_NAME } from '../model/labels';
 import type { Layout } from '../model/layout';
@@ -193,7 +194,7 @@ class RowGroup {
       return { ...columnOf(offset, pages), bounds };
     };
     const { name, host, labels } = this.texts;
-    const timestamps = concat(this.timestamps, this.rows);
+    const timestamps = concat(this.timestamps);
     const [first, last] = [this.pages[0]!, this.pages.at(-1)!];
     const metadata = encodeRowGroup(SAMPLE_COLUMNS, this.rows, {
       name: column(name.finish(), name.bounds()),
@@ -229,16 +230,6 @@ export function otherLabels(series: Labels): string {
     .filter(([label]) => label !== METRIC_NAME && label !== 'host')
     .map(([label, value]) => `${JSON.stringify(label)}:${JSON.stringify(value)}`);
   return `{${pairs.join(',')}}`;
-}
-
-function concat(parts: readonly Float64Array[], length: number): Float64Array {
-  const whole = new Float64Array(length);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }
 
 export function timestampBounds(timestamps: Float64Array): [Uint8Array, Uint8Array] {
