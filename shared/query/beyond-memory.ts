@@ -12,8 +12,11 @@ import type { LeftWindows } from '../hot/read-call';
 import { MINUTE_MS } from '../model/aggregates';
 import { DAY_MS } from '../model/duration';
 import { type Day, dayStartMs, type PartitionRef } from '../model/placement';
-import type { DayPlan } from './plan';
+import { type DayPlan, MAX_RECENT_DAYS } from './plan';
 import { planRollups, type RollupFacts, type RollupPlan } from './rollup-plan';
+
+/** The rollups from which days of a read may come. */
+export type ArchivedRollups = Pick<RollupFacts, 'grainMs' | 'isLeftOpen'>;
 
 /**
  * In which order a read asks the tiers.
@@ -26,8 +29,8 @@ export type ReadMode =
   | { readonly kind: 'recent' }
   | {
       readonly kind: 'archived';
-      /** The rollups from which days may come; undefined if the read uses only samples. */
-      readonly rollups: Pick<RollupFacts, 'grainMs' | 'isLeftOpen'> | undefined;
+      /** Undefined if the read uses only samples. */
+      readonly rollups: ArchivedRollups | undefined;
     };
 
 /** What is known about a read after memory has answered. */
@@ -110,6 +113,26 @@ export function daysBeyondMemory(
 
 function mayHaveLeft({ windowsFromMs, windowsToMs }: DayPlan, { beforeMs, starts }: LeftWindows): boolean {
   return windowsFromMs < beforeMs || starts.some((ms) => ms >= windowsFromMs && ms < windowsToMs);
+}
+
+/**
+ * Chooses the mode of a read. Most days are archived if there are many, or if all of them ended a day ago.
+ *
+ * @param days all days of the read, ascending
+ * @param rollups those that its steps or windows could use, if the stage has them
+ */
+export function modeOf(
+  days: readonly DayPlan[],
+  nowMs: number,
+  rollups: ArchivedRollups | undefined,
+): ReadMode {
+  const isLong = days.length > MAX_RECENT_DAYS;
+  const last = days.at(-1);
+  const isPast = last !== undefined && dayStartMs(last.day) + 2 * DAY_MS <= nowMs;
+  if (!isLong && !isPast) return { kind: 'recent' };
+  // For a few days, only rollups in minutes are worth a request: they replace the samples of dense groups.
+  const isWorth = isLong || rollups?.grainMs === MINUTE_MS;
+  return { kind: 'archived', rollups: isWorth ? rollups : undefined };
 }
 
 /**

@@ -3,22 +3,22 @@ import type { ListedSource } from '../cold/directory';
 import type { ManifestDay } from '../cold/manifest';
 import { readCold } from '../cold/read';
 import { type RolledReading, readObjects, readRollups } from '../cold/rollup-read';
-import { MINUTE_MS } from '../model/aggregates';
 import { DAY_MS } from '../model/duration';
-import { type Day, dayStartMs, type PartitionRef } from '../model/placement';
+import type { Day, PartitionRef } from '../model/placement';
 import type { LocatedBlock } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
 import { readWarm } from '../warm/read';
 import {
   type Answers,
+  type ArchivedRollups,
   type Asks,
   type BeyondFacts,
+  modeOf,
   planRounds,
-  type ReadMode,
   type Round,
   unarchivedDays,
 } from './beyond-memory';
-import { type DayPlan, MAX_RECENT_DAYS } from './plan';
+import type { DayPlan } from './plan';
 import { layoutsOf, partitionOn, partitionsOf, type ReadContext, rolledGrainMs } from './read-context';
 import { columnsFor, pointsOf, type RolledPoints } from './rolled-points';
 import { estimateSamples } from './sample-estimate';
@@ -135,7 +135,7 @@ function answersOf({ listed = new Map(), directory, rolledUp, points }: Fetched)
 function factsOf(read: ReadContext, days: readonly DayPlan[], fromMemory: readonly LocatedBlock[]) {
   const { selection } = read;
   return {
-    mode: modeOf(read),
+    mode: modeOf(read.days, read.now(), rollupsOf(read)),
     days,
     memory: fromMemory.flatMap(({ block: { timestamps } }) =>
       timestamps.length === 0 ? [] : [{ firstMs: timestamps[0]!, lastMs: timestamps.at(-1)! }],
@@ -150,21 +150,11 @@ function factsOf(read: ReadContext, days: readonly DayPlan[], fromMemory: readon
   };
 }
 
-function modeOf(read: ReadContext): ReadMode {
-  const { days, rollups, grains } = read;
-  const isLong = days.length > MAX_RECENT_DAYS;
-  if (!isLong && !isPast(read)) return { kind: 'recent' };
+/** Returns the rollups from which a read can use days; undefined if the stage has none. */
+function rollupsOf(read: ReadContext): ArchivedRollups | undefined {
   const grainMs = rolledGrainMs(read);
-  // For a few days, only rollups in minutes are worth a request: they replace the samples of dense groups.
-  const isWorth = grainMs !== undefined && (isLong || grainMs === MINUTE_MS);
-  if (!isWorth || !rollups?.grainsMs.includes(grainMs)) return { kind: 'archived', rollups: undefined };
-  return { kind: 'archived', rollups: { grainMs, isLeftOpen: grains?.isWidened === false } };
-}
-
-/** Whether all days of a read ended at least a day ago, so that most are archived. */
-function isPast({ days, now }: ReadContext): boolean {
-  const last = days.at(-1);
-  return last !== undefined && dayStartMs(last.day) + 2 * DAY_MS <= now();
+  if (grainMs === undefined || !read.rollups?.grainsMs.includes(grainMs)) return undefined;
+  return { grainMs, isLeftOpen: read.grains?.isWidened === false };
 }
 
 /** Whether the reader has cached a day's warm items, which are valid unless the day has changed. */

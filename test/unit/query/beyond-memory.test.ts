@@ -8,6 +8,7 @@ import {
   type Asks,
   type BeyondFacts,
   daysBeyondMemory,
+  modeOf,
   planRounds,
   type Round,
   TooManyHeldError,
@@ -122,6 +123,35 @@ function answer({ states, rolledUp = [] }: World, asks: Asks): Fetched {
     ...(asks.rollupDirectory && { rolledUp: new Map([[span.name, source]]) }),
   };
 }
+
+describe('the mode of a read', () => {
+  const hours = { grainMs: HOUR, isLeftOpen: false };
+  const minutes = { grainMs: MINUTE, isLeftOpen: false };
+  const recent = { kind: 'recent' };
+  test.each([
+    { name: 'of a few days with today', count: 3, nowDay: 2, rollups: minutes, expected: recent },
+    { name: 'of days that ended yesterday', count: 1, nowDay: 1, rollups: minutes, expected: recent },
+    {
+      name: 'of days that ended a day ago, by the hour',
+      ...{ count: 1, nowDay: 2, rollups: hours, expected: { kind: 'archived', rollups: undefined } },
+    },
+    {
+      name: 'of days that ended a day ago, by the minute',
+      ...{ count: 1, nowDay: 2, rollups: minutes, expected: { kind: 'archived', rollups: minutes } },
+    },
+    {
+      name: 'of many days by the hour',
+      ...{ count: 4, nowDay: 3, rollups: hours, expected: { kind: 'archived', rollups: hours } },
+    },
+    {
+      name: 'of many days as samples',
+      ...{ count: 4, nowDay: 3, rollups: undefined, expected: { kind: 'archived', rollups: undefined } },
+    },
+  ])('$name', ({ count, nowDay, rollups, expected }) => {
+    const days = planDays({ fromMs: START, toMs: START + count * DAY_MS }, [HOUR]);
+    expect(modeOf(days, START + nowDay * DAY_MS, rollups)).toEqual(expected);
+  });
+});
 
 describe('the rounds of a read beyond memory', () => {
   function roundsOf(first: Round, world: World): string[][] {
