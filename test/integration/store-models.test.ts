@@ -33,6 +33,7 @@ import {
   S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { localAws } from '../../scripts/local/provision';
 import { freePort } from '../../scripts/local/server-process';
 import { startAws } from '../../scripts/local/servers';
@@ -62,7 +63,7 @@ async function standIn(): Promise<Clients> {
   const aws = localAws(server.port);
   const clients = {
     dynamodb: new DynamoDBClient(aws),
-    kinesis: new KinesisClient(aws),
+    kinesis: new KinesisClient({ ...aws, requestHandler: new NodeHttpHandler() }),
     s3: new S3Client({ ...aws, forcePathStyle: true }),
   };
   await clients.dynamodb.send(
