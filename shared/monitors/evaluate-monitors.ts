@@ -12,7 +12,8 @@ import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
 import type { RuntimeSettings } from '../platform/settings';
 import type { QueryOptions } from '../promql/query';
-import type { SampleStore, SelectedSamples } from '../promql/store';
+import { SharedReads } from '../promql/shared-reads';
+import type { SampleStore } from '../promql/store';
 import type { HostNames } from '../registry/host-labels';
 import type { Hosts } from '../registry/hosts';
 import type { Services } from '../registry/services';
@@ -101,20 +102,7 @@ async function viewOf(
     isRetired: async (id) => !registered.has(id) && (await hosts.get(tenant.id, id))?.retiredAt !== null,
     services: allServices,
     downtimes: allDowntimes.filter((downtime) => holdsAt(downtime, nowMs)),
-    store: sharing(() => samples(Math.max(0, INVOCATION.queryMs - elapsedMs()))),
-  };
-}
-
-/** Merges equal selections into one read. Each read has its own budget. */
-function sharing(store: () => SampleStore): SampleStore {
-  const reads = new Map<string, Promise<SelectedSamples>>();
-  return {
-    select: (matchers, range) => {
-      const key = JSON.stringify([matchers, range]);
-      const read = reads.get(key) ?? store().select(matchers, range);
-      reads.set(key, read);
-      return read;
-    },
+    store: new SharedReads(() => samples(Math.max(0, INVOCATION.queryMs - elapsedMs()))),
   };
 }
 

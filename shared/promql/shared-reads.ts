@@ -15,7 +15,7 @@ interface Span {
 /**
  * Reads what several expressions need, reading each selector once. Call {@link expect} for all expressions,
  * then evaluate them with this store. The first evaluation starts all announced reads together, so that they
- * share requests. A selection that was not announced is read separately.
+ * share requests. A selection that was not announced is read at its first use, and shared from then on.
  */
 export class SharedReads implements SampleStore {
   private readonly spans = new Map<string, Span[]>();
@@ -38,10 +38,10 @@ export class SharedReads implements SampleStore {
   }
 
   private add(matchers: readonly Matcher[], range: TimeRange): void {
-    const key = JSON.stringify(matchers);
-    const spans = this.spans.get(key) ?? [];
-    this.spans.set(key, spans);
-    const met = spans.find((span) => span.range.fromMs <= range.toMs && range.fromMs <= span.range.toMs);
+    const spans = this.spansOf(matchers);
+    const met = spans.find(
+      (span) => span.read === undefined && span.range.fromMs <= range.toMs && range.fromMs <= span.range.toMs,
+    );
     if (met === undefined) spans.push({ matchers, range });
     else
       met.range = {
@@ -50,11 +50,20 @@ export class SharedReads implements SampleStore {
       };
   }
 
+  private spansOf(matchers: readonly Matcher[]): Span[] {
+    const key = JSON.stringify(matchers);
+    const spans = this.spans.get(key) ?? [];
+    this.spans.set(key, spans);
+    return spans;
+  }
+
   async select(matchers: readonly Matcher[], range: TimeRange): Promise<SelectedSamples> {
-    const span = this.spans
-      .get(JSON.stringify(matchers))
-      ?.find(({ range: { fromMs, toMs } }) => fromMs <= range.fromMs && range.toMs <= toMs);
-    if (span === undefined) return this.store().select(matchers, range);
+    const spans = this.spansOf(matchers);
+    let span = spans.find(({ range: { fromMs, toMs } }) => fromMs <= range.fromMs && range.toMs <= toMs);
+    if (span === undefined) {
+      span = { matchers, range };
+      spans.push(span);
+    }
     if (span.read === undefined) this.readAll();
     const { series, warnings } = await span.read!;
     return { series: series.map((each) => partOf(each, range)), warnings };

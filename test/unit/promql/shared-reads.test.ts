@@ -69,6 +69,20 @@ describe('reads that several expressions share', () => {
     expect(reads).toHaveLength(2);
     await instantQuery(shared, 'x', 1_500_000, OPTIONS);
     expect(reads).toHaveLength(3);
+    await instantQuery(shared, 'x', 1_500_000, OPTIONS);
+    expect(reads).toHaveLength(3);
+  });
+
+  test('that have begun are not extended by what is announced afterwards', async () => {
+    reads.length = 0;
+    const shared = new SharedReads(counted);
+    await instantQuery(shared, 'x', 1_500_000, OPTIONS);
+    shared.expect(parsePromql('x[10m]'), 1_560_000);
+    const { value } = await instantQuery(shared, 'count_over_time(x[10m])', 1_560_000, OPTIONS);
+    expect(value).toEqual(
+      (await instantQuery(storeOfX(), 'count_over_time(x[10m])', 1_560_000, OPTIONS)).value,
+    );
+    expect(reads).toHaveLength(2);
   });
 });
 
