@@ -298,7 +298,7 @@ function twice(old: Int32Array): Int32Array<ArrayBuffer> {
   return grown;
 }
 
-export function areEqual(a: Labels, b: Labels): boolean {
+function areEqual(a: Labels, b: Labels): boolean {
   if (a.length !== b.length) return false;
   for (let i = 0; i < a.length; i++) {
     const x = a[i]!;
