@@ -183,6 +183,19 @@ function goPrograms(
 
 const COMPLIANCE = '67b8327';
 
+/** A checkout of prometheus/compliance: the one that `COMPLIANCE` names, or a clone. */
+export function complianceSuite(): string {
+  return (
+    process.env.COMPLIANCE ??
+    installed([`prometheus/compliance@${COMPLIANCE} source`], (into) => cloneCompliance(into))
+  );
+}
+
+function cloneCompliance(into: string): void {
+  must('git', ['clone', '--quiet', '--no-checkout', 'https://github.com/prometheus/compliance', into]);
+  must('git', ['checkout', '--quiet', COMPLIANCE], into);
+}
+
 /**
  * Builds the test program of prometheus/compliance for alert generators, from the checkout that `COMPLIANCE` names, or from a clone.
  *
@@ -192,10 +205,8 @@ export function alertGeneratorTester(): { readonly program: string; readonly sou
   const checkout = process.env.COMPLIANCE;
   const folder = installed([checkout ?? `prometheus/compliance@${COMPLIANCE}`], (into) => {
     const source = join(into, 'source');
-    if (checkout === undefined) {
-      must('git', ['clone', '--quiet', 'https://github.com/prometheus/compliance', source]);
-      must('git', ['checkout', '--quiet', COMPLIANCE], source);
-    } else cpSync(checkout, source, { recursive: true });
+    if (checkout === undefined) cloneCompliance(source);
+    else cpSync(checkout, source, { recursive: true });
     must(
       'go',
       ['build', '-o', join(into, 'tester'), './cmd/alert_generator_compliance_tester'],

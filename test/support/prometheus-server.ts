@@ -31,7 +31,7 @@ export class PrometheusServer {
     const dir = mkdtempSync(join(tmpdir(), 'prometheus-'));
     const port = await freePort();
     const config = join(dir, 'prometheus.yml');
-    writeFileSync(config, 'storage: {tsdb: {out_of_order_time_window: 2h}}\n');
+    writeFileSync(config, 'storage: {tsdb: {out_of_order_time_window: 10d}}\n');
     const child = spawn(
       program,
       [
@@ -136,17 +136,22 @@ function varint(value: bigint): Buffer {
   return Buffer.from([...bytes, Number(rest)]);
 }
 
-/** Largest relative difference of equal values. */
-const TOLERANCE = 1e-12;
-
-function isNear(a: number, b: number): boolean {
+function isNear(a: number, b: number, tolerance: number): boolean {
   if (a === b || (Number.isNaN(a) && Number.isNaN(b))) return true;
   if (!Number.isFinite(a) || !Number.isFinite(b)) return false;
-  return Math.abs(a - b) <= TOLERANCE * Math.max(Math.abs(a), Math.abs(b));
+  return Math.abs(a - b) <= tolerance * Math.max(Math.abs(a), Math.abs(b));
 }
 
-/** Describes how our answer differs from Prometheus'; undefined if it does not. */
-export function differenceFrom(theirs: Theirs, ours: QueryResult | Error): string | undefined {
+/**
+ * Describes how our answer differs from Prometheus'; undefined if it does not.
+ *
+ * @param tolerance largest relative difference of equal values
+ */
+export function differenceFrom(
+  theirs: Theirs,
+  ours: QueryResult | Error,
+  tolerance = 1e-12,
+): string | undefined {
   if (ours instanceof Error)
     return theirs.status === 'error'
       ? undefined
@@ -162,7 +167,7 @@ export function differenceFrom(theirs: Theirs, ours: QueryResult | Error): strin
     if (own.timestamps.length !== timestamps.length)
       return `${key} has ${own.timestamps.length} values instead of ${timestamps.length}`;
     for (let i = 0; i < timestamps.length; i++)
-      if (own.timestamps[i] !== timestamps[i] || !isNear(own.values[i]!, values[i]!))
+      if (own.timestamps[i] !== timestamps[i] || !isNear(own.values[i]!, values[i]!, tolerance))
         return `${key} at ${timestamps[i]}: ${own.values[i]} instead of ${values[i]}`;
   }
   return undefined;

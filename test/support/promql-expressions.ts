@@ -9,6 +9,25 @@ const VALUES = ['', '1', '2', '+Inf', '0.5', 'foo'];
 const NUMBERS = ['0', '1', '2.5', '-1', '1e3', '1e300', 'NaN', 'Inf', '-Inf', '0x1F', '017', '5m', '0.1'];
 const RANGES = ['15s', '1m', '5m', '7m30s', '1h', '300', '2m * 2', '1ms'];
 
+/** Lengths of windows, offsets, and steps of subqueries. */
+interface Lengths {
+  readonly ranges: readonly string[];
+  readonly offsets: readonly string[];
+  readonly steps: readonly string[];
+}
+
+const MINUTES: Lengths = {
+  ranges: RANGES,
+  offsets: ['1m', '-30s', '0s', '(1m * 2)', '5m'],
+  steps: ['', '30s', '1m', '17s'],
+};
+/** Lengths that rollups of hours and days can answer, and a few others. */
+export const HOURS: Lengths = {
+  ranges: ['1h', '1h', '2h', '3h', '1d', '24h', '90m', '1h * 2'],
+  offsets: ['1h', '1d', '-1h', '0s', '(1h * 2)', '30m'],
+  steps: ['1h', '1h', '2h', '30m'],
+};
+
 const EXACT_FUNCTIONS = (
   'abs absent ceil floor sgn sort sort_desc sqrt timestamp deg rad day_of_month day_of_week day_of_year days_in_month ' +
   'hour minute month year round'
@@ -39,6 +58,7 @@ export class PromqlExpressions {
     private readonly random: () => number,
     private readonly atSeconds: readonly number[] = [600, -1, 1000],
     private readonly isExact = false,
+    private readonly lengths = MINUTES,
   ) {
     this.functions = isExact ? EXACT_FUNCTIONS : [...EXACT_FUNCTIONS, ...ROUNDED_FUNCTIONS];
     this.arithmetic = isExact ? EXACT_ARITHMETIC : [...EXACT_ARITHMETIC, ...ROUNDED_ARITHMETIC];
@@ -75,19 +95,19 @@ export class PromqlExpressions {
 
   private shift(): string {
     const at = this.chance(0.05) ? ` @ ${this.pick(['start()', 'end()', ...this.atSeconds])}` : '';
-    const offset = this.chance(0.1) ? ` offset ${this.pick(['1m', '-30s', '0s', '(1m * 2)', '5m'])}` : '';
+    const offset = this.chance(0.1) ? ` offset ${this.pick(this.lengths.offsets)}` : '';
     return this.chance(0.5) ? at + offset : offset + at;
   }
 
   private range(depth: number): string {
     if (depth > 0 && this.chance(0.25)) {
       const inner = this.primary(depth - 1);
-      const subquery = `${inner}[${this.pick(RANGES)}:${this.pick(['', '30s', '1m', '17s'])}]`;
+      const subquery = `${inner}[${this.pick(this.lengths.ranges)}:${this.pick(this.lengths.steps)}]`;
       // Prometheus 3.14 finds nothing for a selector with @ in a subquery whose window begins near the
       // query's time.
       return this.isExact && inner.includes('@') ? subquery : subquery + this.shift();
     }
-    return `${this.selector()}[${this.pick([...RANGES, 'step() + 1'])}]${this.shift()}`;
+    return `${this.selector()}[${this.pick([...this.lengths.ranges, 'step() + 1'])}]${this.shift()}`;
   }
 
   private scalar(depth: number): string {

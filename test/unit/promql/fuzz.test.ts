@@ -2,8 +2,9 @@ import { Random } from '../../../scripts/faults/random';
 import { PromqlError } from '../../../shared/promql/errors';
 import { instantQuery, type QueryOptions, type QueryResult, rangeQuery } from '../../../shared/promql/query';
 import { differenceFrom, PrometheusServer, type Theirs } from '../../support/prometheus-server';
-import { mutated, PromqlExpressions } from '../../support/promql-expressions';
-import { randomSamples } from '../../support/random-samples';
+import { HOURS, mutated, PromqlExpressions } from '../../support/promql-expressions';
+import { FOUR_DAYS, randomSamples } from '../../support/random-samples';
+import { RolledStore } from '../../support/rolled-store';
 
 /** Number of expressions, by FUZZ_PROMQL. Each is evaluated as it is and with a few characters changed. */
 const EXPRESSIONS = Number(process.env.FUZZ_PROMQL ?? 300);
@@ -53,39 +54,74 @@ async function agreesLater(ask: () => Promise<Theirs>, ours: QueryResult | Error
 /** Path of a real Prometheus 3 to compare with. Without it, the comparison does not run. */
 const PROMETHEUS = process.env.PROMETHEUS ?? '';
 
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const NOW = Date.now();
+
+/** What is compared: samples of minutes, and of days that have rollups of hours and days. */
+const WORLDS = [
+  {
+    samples: 'samples',
+    startMs: Math.floor(NOW / MINUTE) * MINUTE - 40 * MINUTE,
+    storeOf: (random: () => number, startMs: number) => randomSamples(random, startMs),
+    range: { fromMs: 10 * MINUTE, toMs: 20 * MINUTE, stepMs: 47_000 },
+    lengths: undefined,
+  },
+  {
+    samples: 'rolled-up days',
+    startMs: Math.floor(NOW / DAY - 8) * DAY,
+    storeOf: (random: () => number, startMs: number) => {
+      const store = new RolledStore();
+      randomSamples(random, startMs, FOUR_DAYS, store.memory);
+      return store;
+    },
+    range: { fromMs: DAY, toMs: 3 * DAY, stepMs: HOUR },
+    lengths: HOURS,
+  },
+];
+
 if (PROMETHEUS !== '')
-  test(`${EXPRESSIONS} expressions (FUZZ_SEED=${SEED}) are answered as Prometheus answers them`, async () => {
-    const random = new Random(SEED).next;
-    const startMs = Math.floor(Date.now() / 60_000) * 60_000 - 2_400_000;
-    const store = randomSamples(random, startMs);
-    const expressions = new PromqlExpressions(random, [startMs / 1000 + 600, startMs / 1000 + 1000], true);
-    const server = await PrometheusServer.start(PROMETHEUS);
-    const differences: string[] = [];
-    const options: QueryOptions = {
-      limits: { maxSeries: 10_000, maxSamples: 10_000_000, maxPoints: 10_000_000 },
-      isLate: () => false,
-    };
-    try {
-      await server.write(store);
-      for (let i = 0; i < EXPRESSIONS; i++) {
-        const text = expressions.expression(4);
-        const atMs = startMs + 900_000;
-        const range = { startMs: startMs + 600_000, endMs: startMs + 1_200_000, stepMs: 47_000 };
-        const ours = [
-          await instantQuery(store, text, atMs, options).catch((error: Error) => error),
-          await rangeQuery(store, text, range, options).catch((error: Error) => error),
-        ];
-        const ask = [() => server.instant(text, atMs), () => server.range(text, range)];
-        for (const [of, answer] of ours.entries()) {
-          const difference = differenceFrom(await ask[of]!(), answer);
-          // Prometheus takes the series of an inner vector in the order of a Go map, which differs from query
-          // to query.
-          if (difference === undefined || (await agreesLater(ask[of]!, answer))) continue;
-          differences.push(`${of === 0 ? 'instant' : 'range'} ${text}: ${difference}`);
+  test.each(WORLDS)(
+    `${EXPRESSIONS} expressions over $samples (FUZZ_SEED=${SEED}) are answered as Prometheus answers them`,
+    async ({ startMs, storeOf, range: { fromMs, toMs, stepMs }, lengths }) => {
+      const random = new Random(SEED).next;
+      const store = storeOf(random, startMs);
+      const range = { startMs: startMs + fromMs, endMs: startMs + toMs, stepMs };
+      const atMs = (range.startMs + range.endMs) / 2;
+      const atSeconds = [range.startMs / 1000, atMs / 1000];
+      const expressions = new PromqlExpressions(random, atSeconds, true, lengths);
+      const server = await PrometheusServer.start(PROMETHEUS);
+      const differences: string[] = [];
+      const options: QueryOptions = {
+        limits: { maxSeries: 10_000, maxSamples: 10_000_000, maxPoints: 10_000_000 },
+        isLate: () => false,
+        rollups: { grainsMs: [HOUR, DAY], leastRangeMs: 0 },
+      };
+      let fromRollups = 0;
+      try {
+        await server.write(store instanceof RolledStore ? store.memory : store);
+        for (let i = 0; i < EXPRESSIONS; i++) {
+          const text = expressions.expression(4);
+          const before = store instanceof RolledStore ? store.points : 0;
+          const ours = [
+            await instantQuery(store, text, atMs, options).catch((error: Error) => error),
+            await rangeQuery(store, text, range, options).catch((error: Error) => error),
+          ];
+          if (store instanceof RolledStore && store.points > before) fromRollups++;
+          const ask = [() => server.instant(text, atMs), () => server.range(text, range)];
+          for (const [of, answer] of ours.entries()) {
+            const difference = differenceFrom(await ask[of]!(), answer);
+            // Prometheus takes the series of an inner vector in the order of a Go map, which differs from query
+            // to query.
+            if (difference === undefined || (await agreesLater(ask[of]!, answer))) continue;
+            differences.push(`${of === 0 ? 'instant' : 'range'} ${text}: ${difference}`);
+          }
         }
+      } finally {
+        await server.stop();
       }
-    } finally {
-      await server.stop();
-    }
-    expect(differences).toEqual([]);
-  });
+      expect(differences).toEqual([]);
+      if (store instanceof RolledStore) expect(fromRollups).toBeGreaterThan(EXPRESSIONS / 4);
+    },
+  );
