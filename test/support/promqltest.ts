@@ -1,9 +1,7 @@
 import { type Labels, labelsKey, METRIC_NAME } from '../../shared/model/labels';
-import { type Matcher, seriesTest } from '../../shared/model/matcher';
-import type { TimeRange } from '../../shared/model/selection';
+import { seriesTest } from '../../shared/model/matcher';
 import { PromqlError } from '../../shared/promql/errors';
 import { unquote } from '../../shared/promql/lexer';
-import { MemorySampleStore } from '../../shared/promql/memory-store';
 import { parseDurationMs } from '../../shared/promql/numbers';
 import { parsePromql } from '../../shared/promql/parser';
 import { printPromql } from '../../shared/promql/print';
@@ -20,9 +18,10 @@ import {
   parseSampleValue,
   parseValues,
 } from '../../shared/promql/series-notation';
+import { RolledStore } from './rolled-store';
 
 /**
- * Runs files of Prometheus' test language.
+ * Runs files of Prometheus' test language. All samples have rollups of hours and days.
  *
  * @see https://github.com/prometheus/prometheus/blob/main/promql/promqltest/README.md
  */
@@ -52,6 +51,7 @@ interface Expectation {
 const OPTIONS: QueryOptions = {
   limits: { maxSeries: 10_000, maxSamples: 10_000_000, maxPoints: 10_000_000 },
   isLate: () => false,
+  rollups: { grainsMs: [3_600_000, 86_400_000], leastRangeMs: 0 },
 };
 
 /**
@@ -64,14 +64,14 @@ const UNSUPPORTED: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/unexpected character: "\/"|unexpected "\/"/, 'native histograms or start timestamps'],
 ];
 
-class Histograms extends MemorySampleStore {
+class Histograms extends RolledStore {
   /** Series of native histograms or with start timestamps, whose samples are not kept. */
   readonly native: Labels[] = [];
   wasTouched = false;
 
-  override select(matchers: readonly Matcher[], range: TimeRange) {
-    if (this.native.some(seriesTest(matchers))) this.wasTouched = true;
-    return super.select(matchers, range);
+  override select(...asked: Parameters<RolledStore['select']>) {
+    if (this.native.some(seriesTest(asked[0]))) this.wasTouched = true;
+    return super.select(...asked);
   }
 }
 
@@ -131,7 +131,7 @@ function loadSeries(store: Histograms, stepMs: number, body: readonly string[], 
         ),
       );
     for (const [i, value] of parseValues(rest).entries())
-      if (value !== undefined) store.add(labels, i * stepMs, value);
+      if (value !== undefined) store.memory.add(labels, i * stepMs, value);
   }
 }
 

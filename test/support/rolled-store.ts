@@ -19,7 +19,7 @@ export class RolledStore implements SampleStore {
   readonly reads: unknown[] = [];
   /** Number of points that stood for samples, of series and read. */
   points = 0;
-  private readonly objects = new Map<string, ReturnType<typeof written> & { readonly name: string }>();
+  private readonly objects = new Map<string, NonNullable<ReturnType<typeof written>>>();
 
   /** @param isRolled whether the day that starts at a time, ms, has rollups */
   constructor(private readonly isRolled: (dayMs: number) => boolean = () => true) {}
@@ -29,11 +29,12 @@ export class RolledStore implements SampleStore {
     if (grains === undefined) return this.memory.select(matchers, range);
     const ranges = daysOf(range).filter(({ fromMs }) => this.isRolled(dayOf(fromMs)));
     const { series, warnings } = await this.memory.select(matchers, { fromMs: -Infinity, toMs: Infinity });
-    const rolled = await Promise.all(
-      series.map(async (each) => {
-        return this.rolledUp(each, grains.grainMs, columnsFor(grains));
-      }),
-    );
+    const rolled: (ReadGrains | undefined)[] = [];
+    for (const each of series) {
+      const own = await this.rolledUp(each, grains.grainMs, columnsFor(grains));
+      if (own === 'not storable') return this.memory.select(matchers, range);
+      rolled.push(own);
+    }
     const object: RolledObject = {
       ...{ asked: { source: undefined as never, ranges }, place: '', bytes: 0 },
       grains: rolled.flatMap((own, i) => (own === undefined ? [] : [[i, own] as const])),
@@ -66,15 +67,13 @@ export class RolledStore implements SampleStore {
     samples: SampleColumns,
     grainMs: number,
     columns: ReturnType<typeof columnsFor>,
-  ): Promise<ReadGrains | undefined> {
+  ): Promise<ReadGrains | undefined | 'not storable'> {
     const { labels, timestamps } = samples;
     if (timestamps.length === 0) return undefined;
     const layout = layoutOf([labels]);
     const key = `${layout.id} ${grainMs} ${timestamps.length}`;
-    const object = this.objects.get(key) ?? {
-      ...written(samples, layout, grainMs),
-      name: `rolled store ${objects++}`,
-    };
+    const object = this.objects.get(key) ?? written(samples, layout, grainMs);
+    if (object === undefined) return 'not storable';
     this.objects.set(key, object);
     const wanted = new Map([[labelsKey(labels), 0]]);
     const layouts = new Map([[layout.id, layout]]);
@@ -86,11 +85,12 @@ let objects = 0;
 
 function written({ timestamps, values }: SampleColumns, layout: Layout, grainMs: number) {
   const series = rollUp({ timestamps, columns: [{ values }] } as never, grainMs);
-  if (series === undefined) throw new Error('a sum that cannot be stored');
+  if (series === undefined) return undefined;
   const writer = new RollupWriter(grainMs);
   writer.addGroup('g', { layout, series, days: Buffer.alloc(8), deletions: '' });
   const { bytes, listed } = writer.finish();
   return {
+    name: `rolled store ${objects++}`,
     listed: listed[0]!,
     slice: async ({ offset, length }: ByteRange) => bytes.subarray(offset, offset + length),
   };
