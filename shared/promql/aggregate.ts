@@ -21,6 +21,8 @@ function labelsOfGroup(labels: Labels, { labels: named, without }: Grouped): Lab
 }
 
 function groupingOf(input: Vectors, by: Grouped): Grouping {
+  if (!by.without && by.labels.length === 0)
+    return { groups: new Uint32Array(input.labels.length), labels: input.labels.length === 0 ? [] : [[]] };
   const indexes = new Map<string, number>();
   const labels: Labels[] = [];
   const groups = Uint32Array.from(input.labels, (each) => {
@@ -239,7 +241,7 @@ export function selectTop(
       const at = (row: number) => values[row * steps + step]!;
       const found: number[] = [];
       for (let i = 0; i < rows.length; i++) if (present[rows[i]! * steps + step] === 1) found.push(rows[i]!);
-      const best = bestOf(found, k, (a, b) => isBetter(at(a), at(b)));
+      const best = bestOf(found, k, at, isBetter);
       for (const row of best) kept[row * steps + step] = 1;
       if (steps === 1) order.push(...best);
     }
@@ -291,23 +293,34 @@ export function countValues(label: string, by: Grouped, input: Vectors, budget: 
 /**
  * Returns the best `k` rows, the best first. Among equal rows, the earlier ones come first.
  *
- * @param isBetter whether row `a` is better than row `b`
+ * @param scoreOf returns a row's value
+ * @param isBetter whether value `a` is better than value `b`
  */
-function bestOf(rows: number[], k: number, isBetter: (a: number, b: number) => boolean): number[] {
+function bestOf(
+  rows: number[],
+  k: number,
+  scoreOf: (row: number) => number,
+  isBetter: (a: number, b: number) => boolean,
+): number[] {
   // To keep many rows in order costs more than to sort all once.
-  if (4 * k > rows.length)
-    return rows.sort((a, b) => (isBetter(a, b) ? -1 : isBetter(b, a) ? 1 : 0)).slice(0, k);
+  if (4 * k > rows.length) {
+    const rank = (a: number, b: number) => (isBetter(a, b) ? -1 : isBetter(b, a) ? 1 : 0);
+    return rows.sort((a, b) => rank(scoreOf(a), scoreOf(b))).slice(0, k);
+  }
   const best: number[] = [];
+  let worst = Number.NaN;
   for (const row of rows) {
-    if (best.length === k && !isBetter(row, best[k - 1]!)) continue;
+    const value = scoreOf(row);
+    if (best.length === k && !isBetter(value, worst)) continue;
     let [first, end] = [0, best.length];
     while (first < end) {
       const middle = (first + end) >> 1;
-      if (isBetter(row, best[middle]!)) end = middle;
+      if (isBetter(value, scoreOf(best[middle]!))) end = middle;
       else first = middle + 1;
     }
     best.splice(first, 0, row);
     if (best.length > k) best.pop();
+    worst = scoreOf(best.at(-1)!);
   }
   return best;
 }

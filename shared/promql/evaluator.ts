@@ -7,7 +7,7 @@ import { grainEndMs, grainStartMs, overPoints } from './grains';
 import { type BucketRemarks, bucketFraction, bucketQuantile, overHistograms } from './histogram';
 import { labelJoin, labelReplace } from './label-functions';
 import { combine, OPERATIONS, withScalar } from './operators';
-import { type QueryContext, referenceOf, subquerySteps } from './plan';
+import { type QueryContext, type Reference, referenceOf, subquerySteps } from './plan';
 import { type SampleColumns, staleMarkers, withoutStale } from './store';
 import {
   type Aggregation,
@@ -27,6 +27,7 @@ import {
   Rows,
   requireDistinctLabels,
   type Steps,
+  stayDistinct,
   type Vectors,
   withLabels,
   withoutName,
@@ -403,39 +404,35 @@ export class Evaluator {
     const grainMs = range.kind === 'range' ? this.widenedTo(range.selector) : undefined;
     const isExact = grainMs === undefined;
     const isScaled = !isExact && (func.name === 'increase' || func.name === 'delta');
-    const reference = referenceOf(shift, this.context);
+    const windowAt = windowsOf(referenceOf(shift, this.context), steps, rangeMs, grainMs);
     const { queryable } = this.counts;
     const series = this.rangeSeries(range, steps);
     // Samples of a subquery are counted when its windows are evaluated, not while it is computed.
     this.counts.queryable = queryable;
     const rows = new Rows(this.budget, series.length, steps.count);
     const window = { evalMs: 0, startMs: 0, endMs: 0, param: 0 };
+    const cuts = new Cuts(windowAt);
     for (const [i, samples] of series.entries()) {
       if (i % 64 === 0) this.budget.checkTime();
       const { timestamps, counts } = samples;
+      cuts.cut(timestamps);
+      this.counts.queryable += cuts.queryable;
+      if (range.kind === 'range') this.counts.read += cuts.read;
       const onPoints = counts && overPoints(func.name, samples, counts, isExact);
       const compute = onPoints ?? onSamples.of(samples);
       const { values, present, offset } = rows.next;
-      let [from, to, isEmpty] = [0, 0, true];
+      let isEmpty = true;
       for (let step = 0, work = 0; step < steps.count; step++) {
-        window.evalMs = steps.startMs + step * steps.stepMs;
-        window.endMs = reference.of(window.evalMs);
-        window.startMs = window.endMs - rangeMs;
-        if (grainMs !== undefined) {
-          window.startMs = grainStartMs(window.startMs, grainMs) - 1;
-          window.endMs = grainEndMs(window.endMs, grainMs) - 1;
-        }
-        const before = to;
-        while (to < timestamps.length && timestamps[to]! <= window.endMs) to++;
-        while (from < to && timestamps[from]! <= window.startMs) from++;
-        this.counts.queryable += to - from;
-        if (range.kind === 'range') this.counts.read += to - Math.max(from, before);
+        const [from, to] = [cuts.from[step]!, cuts.to[step]!];
         if (to - from < onSamples.least) continue;
         work += to - from;
         if (work > SAMPLES_PER_CHECK) {
           this.budget.checkTime();
           work = 0;
         }
+        window.evalMs = steps.startMs + step * steps.stepMs;
+        window.startMs = windowAt.startsMs[step]!;
+        window.endMs = windowAt.endsMs[step]!;
         window.param = params?.[step] ?? 0;
         values[offset + step] = compute(from, to, window);
         // The change in a widened window is scaled to the length that was asked for.
@@ -448,7 +445,7 @@ export class Evaluator {
       rows.end(KEEPS_NAME.has(func.name) ? samples.labels : withoutName(samples.labels), isEmpty);
     }
     const output = rows.vectors();
-    return func.name === 'absent_over_time' ? output : requireDistinctLabels(output);
+    return func.name === 'absent_over_time' || stayDistinct(series) ? output : requireDistinctLabels(output);
   }
 
   private checkCounter(labels: Labels, at: Expr): void {
@@ -499,6 +496,61 @@ export class Evaluator {
         values: values.subarray(from, to).filter((_, step) => isThere[step] === 1),
       };
     });
+  }
+}
+
+/** Bounds of the windows of all steps, ms. A window excludes its start and includes its end. */
+interface Windows {
+  readonly startsMs: Float64Array;
+  readonly endsMs: Float64Array;
+}
+
+/** @param grainMs length of the grains to which windows are widened; undefined if they are not */
+function windowsOf(
+  reference: Reference,
+  { startMs, stepMs, count }: Steps,
+  rangeMs: number,
+  grainMs: number | undefined,
+): Windows {
+  const [startsMs, endsMs] = [new Float64Array(count), new Float64Array(count)];
+  for (let step = 0; step < count; step++) {
+    const endMs = reference.of(startMs + step * stepMs);
+    startsMs[step] = grainMs === undefined ? endMs - rangeMs : grainStartMs(endMs - rangeMs, grainMs) - 1;
+    endsMs[step] = grainMs === undefined ? endMs : grainEndMs(endMs, grainMs) - 1;
+  }
+  return { startsMs, endsMs };
+}
+
+/** The samples of each window of a series: those from index `from` to before `to`. */
+class Cuts implements SampleCounts {
+  readonly from: Uint32Array;
+  readonly to: Uint32Array;
+  queryable = 0;
+  read = 0;
+  private timestamps: Float64Array | undefined;
+
+  constructor(private readonly windows: Windows) {
+    this.from = new Uint32Array(windows.endsMs.length);
+    this.to = new Uint32Array(windows.endsMs.length);
+  }
+
+  /** Cuts a series. Series of a source mostly follow each other and share their times. */
+  cut(timestamps: Float64Array): void {
+    if (timestamps === this.timestamps) return;
+    const { startsMs, endsMs } = this.windows;
+    let [from, to, queryable, read] = [0, 0, 0, 0];
+    for (let step = 0; step < endsMs.length; step++) {
+      const before = to;
+      while (to < timestamps.length && timestamps[to]! <= endsMs[step]!) to++;
+      while (from < to && timestamps[from]! <= startsMs[step]!) from++;
+      queryable += to - from;
+      read += to - Math.max(from, before);
+      this.from[step] = from;
+      this.to[step] = to;
+    }
+    this.timestamps = timestamps;
+    this.queryable = queryable;
+    this.read = read;
   }
 }
 

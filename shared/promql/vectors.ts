@@ -1,4 +1,4 @@
-import { type Labels, labelsKey, METRIC_NAME } from '../model/labels';
+import { type Labels, labelsKey, labelValue, METRIC_NAME } from '../model/labels';
 import { PromqlError } from './errors';
 
 /** Times at which an expression is evaluated: `startMs`, then every `stepMs`, in ms. */
@@ -145,6 +145,16 @@ export function mergeSameLabels(vectors: Vectors): Vectors {
     }
   }
   return pickRows(vectors, (row) => target[row] === row);
+}
+
+/** Whether the labels of series differ even without the metric's name: all have the same name. */
+export function stayDistinct(series: readonly { readonly labels: Labels }[]): boolean {
+  const name = series.length === 0 ? undefined : labelValue(series[0]!.labels, METRIC_NAME);
+  return series.every(
+    ({ labels }) =>
+      labelValue(labels, METRIC_NAME) === name &&
+      labels.every(([label]) => label === METRIC_NAME || !METADATA.has(label)),
+  );
 }
 
 /** @throws {PromqlError} when two rows have the same labels, even at different steps */
