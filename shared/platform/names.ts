@@ -164,8 +164,11 @@ export type Unit = (typeof UNITS)[number];
  */
 export const CALLS_REPEATED = 'CallsRepeated';
 
+/** Calls of DynamoDB, which AWS bills by units. No metric: a field of the log line, and of `explain=1`. */
+export const TABLE_CALLS = 'TableCalls';
+
 /** What a function counts of its calls of AWS. */
-export type CountedUse = Unit | typeof CALLS_REPEATED;
+export type CountedUse = Unit | typeof CALLS_REPEATED | typeof TABLE_CALLS;
 
 /**
  * The metrics of each function. Code, alarms and the dashboard use no other names. A metric costs $0.30 a

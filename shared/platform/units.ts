@@ -2,7 +2,7 @@ import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { KinesisClient, PutRecordsInput } from '@aws-sdk/client-kinesis';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { Redis } from 'ioredis';
-import type { CountedUse } from './names';
+import { type CountedUse, TABLE_CALLS } from './names';
 
 /** Bytes in a put unit, by which Kinesis bills records. */
 export const STREAM_UNIT_BYTES = 25_000;
@@ -142,6 +142,7 @@ export function chargeTables(commandName: string | undefined, input: TableInput,
   const said = [output.ConsumedCapacity ?? []]
     .flat()
     .reduce((sum, { CapacityUnits = 0 }) => sum + CapacityUnits, 0);
+  use(TABLE_CALLS, 1);
   switch (commandName) {
     case 'GetItemCommand':
     case 'QueryCommand':

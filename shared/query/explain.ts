@@ -19,6 +19,7 @@ export function explain(
   return {
     reads: readings.map(explained),
     memoryCalls: used.get('RedisCalls') ?? 0,
+    tableCalls: used.get('TableCalls') ?? 0,
     readUnits,
     objectGets,
     dollars: dollarsOf(readUnits, objectGets),

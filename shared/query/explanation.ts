@@ -16,8 +16,8 @@ export interface ExplainedRead {
   readonly rollupDays: number;
   readonly tiers: Readonly<Record<Tier, ExplainedTier>>;
   /**
-   * What the items and byte ranges of this selector cost when it is read alone and nothing is cached. The
-   * whole query can cost less: selectors share requests, and an instance caches items.
+   * What the items and byte ranges of this selector cost if each has a request of its own. The query costs
+   * less where sources and selectors share requests, and where an instance has cached items.
    */
   readonly readUnits: number;
   readonly objectGets: number;
@@ -37,9 +37,12 @@ export interface ExplainedTier {
 /** The field `explain` of a query's answer. */
 export interface Explanation {
   readonly reads: readonly ExplainedRead[];
-  /** Calls of Redis in the whole query. The next two fields count DynamoDB's read units and S3's requests. */
+  /** Calls of Redis in the whole query. */
   readonly memoryCalls: number;
+  /** Calls of DynamoDB in the whole query, and the read units that they took. */
+  readonly tableCalls: number;
   readonly readUnits: number;
+  /** Requests of S3 in the whole query. */
   readonly objectGets: number;
   /** What these read units and requests cost, at the prices of shared/cost/prices.ts. */
   readonly dollars: number;

@@ -992,7 +992,9 @@ describe('the page', () => {
     await page.getByRole('button', { name: 'Explain loadavg5' }).click();
     const explained = page.getByRole('list', { name: 'What loadavg5 reads' });
     await explained.getByText(/samples \(the range is shorter than 3 days\)/).waitFor();
-    expect(await explained.textContent()).toMatch(/calls? of memory.*read units?.*of S3: \$[\d.e-]+$/);
+    expect(await explained.textContent()).toMatch(
+      /calls? of memory, \d+ calls? of DynamoDB with [\d.]+ read units?, \d+ requests? of S3: \$[\d.e-]+$/,
+    );
     const [labels, row] = readFileSync((await table.path())!, 'utf8').split('\r\n');
     expect(labels).toBe('__name__,host,hostname,role,service,value');
     expect(row).toMatch(new RegExp(`^loadavg5,${host},web1,web,shop,[\\d.]+$`));

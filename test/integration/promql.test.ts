@@ -411,11 +411,13 @@ describe("Prometheus' API", () => {
     }
     expect(cost).toEqual({
       memoryCalls: expect.any(Number),
+      tableCalls: expect.any(Number),
       readUnits: expect.any(Number),
       objectGets: expect.any(Number),
       dollars: expect.any(Number),
     });
     expect(cost.memoryCalls).toBeGreaterThan(0);
+    expect(cost.tableCalls).toBeGreaterThan(0);
   });
 
   test('the queries of a remote read share the limit of samples', async () => {

@@ -104,8 +104,8 @@ const evaluation = {
     .optional()
     .meta({
       description:
-        'Any text adds what the query read: series, samples, places and bytes by tier of each selector, samples or units and why, and of the ' +
-        'whole query the calls, read units and requests.',
+        'Any text adds what the query read. Each selector has its series and rounds, samples or rollups and why, samples, places and bytes ' +
+        'by tier, and at most what it cost. The whole query has its calls of memory and DynamoDB, read units, requests of S3 and dollars.',
     }),
 };
 

@@ -29,6 +29,7 @@ test('the explanation has what each selector read from each tier, and what the q
     ['ReadUnits', 8],
     ['ObjectGets', 2],
     ['RedisCalls', 1],
+    ['TableCalls', 3],
   ] as const);
   expect(explain([reading], used)).toEqual({
     reads: [
@@ -47,6 +48,7 @@ test('the explanation has what each selector read from each tier, and what the q
       },
     ],
     memoryCalls: 1,
+    tableCalls: 3,
     readUnits: 8,
     objectGets: 2,
     // 8 read units at $0.125 and 2 requests at $0.40 a million.

@@ -51,14 +51,15 @@ export function Explanation({ api, query, asTable, span, utc }: ExplanationProps
                   (tier) =>
                     `${tier} ${tiers[tier].samples} samples in ${tiers[tier].bytes} bytes (${tiers[tier].why})`,
                 ).join(', ')}
-                ; alone {counted(cost.readUnits, 'read unit')} and {counted(cost.objectGets, 'request')} of
+                ; at most {counted(cost.readUnits, 'read unit')} and {counted(cost.objectGets, 'request')} of
                 S3: ${Number(cost.dollars.toPrecision(2))}
               </li>
             ),
           )}
           <li>
-            {counted(shown.memoryCalls, 'call')} of memory, {counted(shown.readUnits, 'read unit')},{' '}
-            {counted(shown.objectGets, 'request')} of S3: ${Number(shown.dollars.toPrecision(2))}
+            {counted(shown.memoryCalls, 'call')} of memory, {counted(shown.tableCalls, 'call')} of DynamoDB
+            with {counted(shown.readUnits, 'read unit')}, {counted(shown.objectGets, 'request')} of S3: $
+            {Number(shown.dollars.toPrecision(2))}
           </li>
         </ul>
       )}
