@@ -36,8 +36,6 @@ export interface LayoutOfDays extends Pick<PackedLayout, 'id' | 'packed' | 'byte
   readonly days: readonly Day[];
 }
 
-/** Buckets of a period that one read queries at the same time. A period's entries are spread over buckets. */
-const PARALLEL = 16;
 /** How long an entry is kept after the retention of its period has ended: samples may be archived late. */
 const KEPT_MS = 30 * DAY_MS;
 
@@ -104,7 +102,7 @@ export class IndexTable {
   /** Reads all entries of a tenant's period. */
   async read(tenantId: Id, period: Period): Promise<IndexedLayout[]> {
     const buckets = Array.from({ length: INDEX_BUCKETS }, (_, bucket) => bucket);
-    const found = await mapLimited(buckets, PARALLEL, async (bucket) => {
+    const found = await mapLimited(buckets, INDEX_BUCKETS, async (bucket) => {
       const entries: IndexedLayout[] = [];
       const items = queryAll(this.table, {
         KeyConditionExpression: 'pk = :pk',

@@ -39,7 +39,7 @@ import { BUCKET_PREFIX } from './names';
  *     pk changes#tenant                sk source                        how often a source's deletions have changed
  *                                      sk index                         how often the index of series has changed
  *     pk sources#tenant#bucket         sk source                        a source; the bucket is a hex digit of its id
- *     pk index#tenant#period#bucket     sk group#layout#window           a layout with samples of a day or month; 16 buckets by the group
+ *     pk index#tenant#period#bucket     sk group#layout#window           a layout with samples of a day or month; 8 buckets by the group
  *     pk manifest#tenant#partition     sk day                           what is archived
  *     pk archiving#tenant#partition    sk day                           parts of a day that is being archived
  *     pk directory#tenant#source       sk day                           where a source's series lie in the day's object
@@ -193,8 +193,16 @@ export function bucketOfSource(sourceId: Id): number {
   return Buffer.from(sourceId.slice(0, 2), 'base64url')[0]! >> 4;
 }
 
-/** Number of partition keys among which a period of the index of series is divided. */
-export const INDEX_BUCKETS = 16;
+/**
+ * Number of partition keys among which a period of the index of series is divided. Each is a request of a first
+ * read, and a read unit even if it is empty. DynamoDB writes a thousand entries a second into each.
+ */
+export const INDEX_BUCKETS = 8;
+
+/** Returns the bucket of a group in the index of series: the first three bits of its id. */
+function indexBucketOf(group: GroupId): number {
+  return Buffer.from(group.slice(0, 2), 'base64url')[0]! >> 5;
+}
 
 const RECOVERY = 'recovery';
 const DELETION = 'deletion#';
@@ -233,7 +241,7 @@ export const metaKeys = {
   index: (tenantId: Id, period: string, bucket: number) =>
     `index#${tenantId}#${period}#${bucket.toString(16)}`,
   indexed: (tenantId: Id, period: string, group: GroupId, layoutId: Id, windowMs: number): ItemKey =>
-    itemKey(metaKeys.index(tenantId, period, bucketOfSource(group)), `${group}#${layoutId}#${windowMs}`),
+    itemKey(metaKeys.index(tenantId, period, indexBucketOf(group)), `${group}#${layoutId}#${windowMs}`),
   parseIndexedSort: (sort: string): { group: GroupId; layoutId: Id; windowMs: number } => {
     const [group, layoutId, windowMs] = sort.split('#');
     return { group: group!, layoutId: layoutId!, windowMs: Number(windowMs) };

@@ -24,11 +24,8 @@ const MAX_BYTES = CACHES.indexes.bytes;
  * have in common.
  */
 const PARALLEL = 32;
-/**
- * Most periods read at a time, with 16 requests each. The whole retention has some 45 periods, whose requests
- * would delay each other.
- */
-const PERIODS_AT_ONCE = 4;
+/** Most periods read at a time, with 8 requests each: many more would delay each other. */
+const PERIODS_AT_ONCE = 8;
 /** Age at which a period is read again, ms. A past period changes only through late samples. */
 const FRESH_MS = 1_000;
 const PAST_FRESH_MS = 15_000;

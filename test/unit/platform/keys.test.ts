@@ -50,6 +50,12 @@ test.each([
     `sources#${tenant}#4 | ${source}`,
   ],
   [
+    'layout of a group in the index of series',
+    text(metaKeys.indexed(tenant, '2026-11-21', group, layout, 3_600_000)),
+    // The bucket is the first three bits.
+    `index#${tenant}#2026-11-21#2 | ${source}10001#${layout}#3600000`,
+  ],
+  [
     'layout of a group',
     text(metaKeys.layout(tenant, group, layout)),
     `layouts#${tenant}#${source} | ${source}10001#${layout}`,
