@@ -1,9 +1,9 @@
 import { crc32 } from 'node:zlib';
-import { type Block, type Column, relayout, sampleCount } from '../codec';
+import { type Block, type Column, relayout, sampleCount, sliceBlock } from '../codec';
 import type { Id } from '../model/id';
 import { decodeLayout, type Layout } from '../model/layout';
 import { unpackLayout } from '../model/packed-layout';
-import type { LocatedBlock, Selection } from '../model/selection';
+import type { LocatedBlock, Selection, TimeRange } from '../model/selection';
 import {
   type ArchivedChunk,
   type ArchiveReader,
@@ -169,6 +169,21 @@ export async function readListed(
   const layout =
     layouts.get(chunk.layout) ?? decodeLayout(unpackLayout(await object.slice(chunk.layoutRange)));
   return readSeries(object, chunk, decodeDirectory(directory!), layout, wanted, withVersions);
+}
+
+/** Counts the samples of some columns of a listed chunk in a range, without a request. */
+export function countListed(
+  { directory }: ListedChunk,
+  columns: Iterable<number>,
+  { fromMs, toMs }: TimeRange,
+): number {
+  if (directory === undefined) return 0;
+  const { rowSets } = decodeDirectory(directory);
+  const inRange = sliceBlock(rowSets.block, fromMs, toMs).columns;
+  const counts = new Map(rowSets.block.columns.map((rowSet, i) => [rowSet, inRange[i]!.values.length]));
+  let count = 0;
+  for (const column of columns) count += counts.get(rowSets.rowSetOf(column))!;
+  return count;
 }
 
 /** Reads the pages of the wanted series of a chunk and, if requested, the versions. */

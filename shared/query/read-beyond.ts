@@ -1,4 +1,5 @@
 /** Sends the requests that beyond-memory.ts plans, round by round, and combines the answers. */
+import type { Block } from '../codec';
 import type { ListedSource } from '../cold/directory';
 import type { ManifestDay } from '../cold/manifest';
 import { readCold } from '../cold/read';
@@ -21,7 +22,7 @@ import {
 import type { DayPlan } from './plan';
 import { layoutsOf, partitionOn, partitionsOf, type ReadContext, rolledGrainMs } from './read-context';
 import { columnsFor, pointsOf, type RolledPoints } from './rolled-points';
-import { estimateSamples } from './sample-estimate';
+import { estimateSamples, leastSamples } from './sample-estimate';
 import type { UnarchivedDays } from './unarchived-days';
 
 /** The combined answers of one or more rounds. */
@@ -52,15 +53,22 @@ const PARALLEL = 16;
 /**
  * Reads days from the tiers behind memory. Memory must have been read before, so that samples that move in
  * between are seen at least once.
+ *
+ * @param fromMemory what memory had
+ * @param counted memory's blocks without samples outside the range and deleted ones
  */
 export async function readBeyond(
   read: ReadContext,
   days: readonly DayPlan[],
   fromMemory: readonly LocatedBlock[],
+  counted: readonly Block[],
 ): Promise<Fetched> {
   if (days.length === 0) return {};
+  const { wanted } = read.selection;
+  const leastInMemory = read.expect === undefined ? 0 : leastSamples(counted);
+  read.expect?.(read.homeId, (series) => (series === wanted ? leastInMemory : 0));
   const notes = { ...read, partitionOn: (day: Day) => partitionOn(read, day) };
-  return readRounds((asks) => fetchRound(read, asks), notes, factsOf(read, days, fromMemory));
+  return readRounds((asks) => fetchRound(read, asks, leastInMemory), notes, factsOf(read, days, fromMemory));
 }
 
 /**
@@ -165,13 +173,13 @@ function isSeen(read: ReadContext, { day, windowsFromMs, windowsToMs }: DayPlan)
   );
 }
 
-async function fetchRound(read: ReadContext, asks: Asks): Promise<Fetched> {
+async function fetchRound(read: ReadContext, asks: Asks, leastInMemory: number): Promise<Fetched> {
   const [listed, directory, rolledUp, warm, archive] = await Promise.all([
     asks.manifest && manifestDays(read, asks.manifest),
     asks.directory === true ? listedDays(read) : undefined,
     asks.rollupDirectory === true ? listedRollups(read) : undefined,
     asks.warm && timed(() => warmBlocks(read, asks.warm!)),
-    (asks.samples ?? asks.rollups) && timed(() => fromArchive(read, asks)),
+    (asks.samples ?? asks.rollups) && timed(() => fromArchive(read, asks, leastInMemory)),
   ]);
   return {
     ...(listed && { listed }),
@@ -211,10 +219,20 @@ function warmBlocks(read: ReadContext, { days, listed }: NonNullable<Asks['warm'
   return readWarm(read.warm, located, read.selection, read.beyondMemory, layoutsOf(read));
 }
 
-async function fromArchive(read: ReadContext, { samples, rollups = [] }: Asks): Promise<Fetched> {
-  const { cold, selection, steps, grains, beyondMemory } = read;
+async function fromArchive(
+  read: ReadContext,
+  { samples, rollups = [] }: Asks,
+  leastInMemory: number,
+): Promise<Fetched> {
+  const { cold, selection, steps, grains, beyondMemory, erasures } = read;
   const grainMs = rolledGrainMs(read) ?? DAY_MS;
-  read.expect?.(read.homeId, estimateSamples({ ...(samples && { samples }), rollups }, selection, grainMs));
+  // Samples of the archive that were deleted do not count, and memory may have the same samples as the archive.
+  const counted = { ...(samples && erasures.length === 0 && { samples }), rollups };
+  read.expect?.(read.homeId, (wanted) =>
+    wanted === selection.wanted
+      ? Math.max(leastInMemory, estimateSamples(counted, selection, grainMs))
+      : estimateSamples(counted, { ...selection, wanted, places: undefined }, grainMs),
+  );
   const [blocks, rolled, objects] = await Promise.all([
     samples === undefined ? [] : readCold(cold, samples.days, samples.directory, selection, beyondMemory),
     rollups.length === 0 || steps === undefined

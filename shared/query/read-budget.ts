@@ -87,7 +87,10 @@ export class ReadBudget {
   }
 }
 
-/** The estimated samples of one source's read. The budget counts the estimate until the actual number is known. */
+/**
+ * The least number of samples of one source's read. The budget counts it until the actual number is known. Homes
+ * of a source may have the same samples, so the number is that of the home with the most.
+ */
 export class ExpectedSamples {
   private readonly byHome = new Map<Id, number>();
 
@@ -96,17 +99,21 @@ export class ExpectedSamples {
     private readonly matchers: readonly Matcher[],
   ) {}
 
-  /** Sets the estimate for one home. A later estimate for the same home replaces it. @throws {SelectLimitError} */
+  /** Sets the number for one home. A later one for the same home replaces it. @throws {SelectLimitError} */
   expect(home: Id, count: number): void {
-    const before = this.byHome.get(home) ?? 0;
+    const before = this.most();
     this.byHome.set(home, count);
-    this.budget.expectSamples(count - before, this.matchers);
+    this.budget.expectSamples(this.most() - before, this.matchers);
   }
 
   /** Replaces the estimate by the actual number of samples. @throws {SelectLimitError} */
   take(count: number): void {
-    this.budget.expectSamples(-[...this.byHome.values()].reduce((sum, each) => sum + each, 0), this.matchers);
+    this.budget.expectSamples(-this.most(), this.matchers);
     this.byHome.clear();
     this.budget.takeSamples(count, this.matchers);
+  }
+
+  private most(): number {
+    return Math.max(0, ...this.byHome.values());
   }
 }

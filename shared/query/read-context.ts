@@ -46,6 +46,11 @@ export interface ReadSteps {
   readonly maxSamples?: number;
 }
 
+/**
+ * @param least returns how many samples of some of the read's series the read will have at least
+ */
+export type Expect = (home: Id, least: (wanted: Layout) => number) => void;
+
 /** A planned read of series of one source. */
 export interface SourceRead extends Whereabouts {
   /** The series to read, all of the same source. */
@@ -58,8 +63,8 @@ export interface SourceRead extends Whereabouts {
   readonly steps?: ReadSteps | undefined;
   /** Rollups from which days may come as points. */
   readonly grains?: AskedGrains | undefined;
-  /** Called with an estimate before a home's samples of the archive are read; refuses the read by throwing. */
-  readonly expect?: ((home: Id, samples: number) => void) | undefined;
+  /** Called before samples of a home are read from the warm table or the archive; refuses the read by throwing. */
+  readonly expect?: Expect | undefined;
 }
 
 /** Makes a context for reading each {@link Home} of the source: its own groups, or its pool's. */

@@ -157,7 +157,7 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Rea
   if (missingSinceMs !== undefined && !allowsMissing) throw new IncompleteReadError(missingSinceMs);
   const fromHot = located(read, 'hot', hot.blocks, performance.now() - beganMs);
   const days = daysBeyondMemory(read.days, left, (day) => partitionOn(read, day));
-  const found = await readBeyond(read, days, hot.blocks);
+  const found = await readBeyond(read, days, hot.blocks, fromHot.blocks);
   const beyond = {
     warm: located(read, 'warm', found.warm ?? [], found.warmMs ?? 0),
     cold: located(read, 'cold', found.cold ?? [], found.coldMs ?? 0),

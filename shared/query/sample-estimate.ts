@@ -1,13 +1,16 @@
+import { type Block, sampleCount } from '../codec';
 import { isAsked } from '../cold/archive-format';
+import { countListed } from '../cold/parquet-reader';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
+import { placesOf } from '../model/layout-block';
 import type { Selection } from '../model/selection';
 import type { Asks } from './beyond-memory';
 
 /**
- * Estimates how many samples a round will read from the archive, without a request. The archive's directory lists the number of samples in
- * each chunk; the estimate takes the share of the chunk's series and time that the round wants. A grain of a rollup counts as one sample.
- * Days that the directory does not list count as 0.
+ * Counts the samples that a round will read from the archive, without a request. The archive's directory lists the times of each
+ * series. Days that the directory does not list, and layouts that are not known yet, count as 0. So a query is refused only if it
+ * would have read too much. A grain of a rollup counts as one sample.
  *
  * @param grainMs length of the rollups' grains
  */
@@ -17,30 +20,38 @@ export function estimateSamples(
   grainMs: number,
 ): number {
   const { wanted, range } = selection;
-  const shares = new Map<Id, number>();
-  let estimate = 0;
+  const columns = new Map<Id, Iterable<number>>();
+  let count = 0;
   for (const { day, key } of samples?.days ?? []) {
     const entry = samples!.directory.get(day);
     if (entry?.key !== key) continue;
-    for (const { chunk } of entry.chunks) {
+    for (const listed of entry.chunks) {
+      const { chunk } = listed;
       if (!isAsked(chunk, selection)) continue;
-      if (!shares.has(chunk.layout)) shares.set(chunk.layout, shareOf(chunk.layout, selection));
-      const endMs = chunk.maxTimestamp + 1;
-      const wantedMs = Math.min(endMs, range.toMs) - Math.max(chunk.minTimestamp, range.fromMs);
-      estimate += (chunk.samples * shares.get(chunk.layout)! * wantedMs) / (endMs - chunk.minTimestamp);
+      if (!columns.has(chunk.layout)) columns.set(chunk.layout, columnsOf(chunk.layout, selection));
+      count += countListed(listed, columns.get(chunk.layout)!, range);
     }
   }
   const days = rollups.reduce((sum, each) => sum + each.days, 0);
-  return Math.round(estimate + (days * DAY_MS * wanted.series.length) / grainMs);
+  return Math.round(count + (days * DAY_MS * wanted.series.length) / grainMs);
 }
 
-/** Returns the share of a layout's series that are wanted, 0 to 1. */
-function shareOf(id: Id, { wanted, layouts, places }: Selection): number {
+/** Returns the columns of a layout that are wanted; none if the layout is not known yet. */
+function columnsOf(id: Id, { wanted, layouts, places }: Selection): Iterable<number> {
   const place = places?.get(id);
-  if (place !== undefined) return place.columns.length / place.seriesCount;
+  if (place !== undefined) return place.columns;
   const layout = layouts.get(id);
-  if (layout === undefined) return 0;
-  let count = 0;
-  for (const key of layout.columns.keys()) if (wanted.columns.has(key)) count++;
-  return count / layout.columns.size;
+  return layout === undefined ? [] : placesOf(layout, wanted).columns;
+}
+
+/** Returns how many samples blocks have at least when they are merged. Blocks of the same times may have the same samples. */
+export function leastSamples(blocks: readonly Block[]): number {
+  const inOrder = blocks
+    .filter(({ timestamps }) => timestamps.length > 0)
+    .sort((a, b) => a.timestamps[0]! - b.timestamps[0]!);
+  const areApart = inOrder.every(
+    (block, i) => i === 0 || block.timestamps[0]! > inOrder[i - 1]!.timestamps.at(-1)!,
+  );
+  const counts = inOrder.map(sampleCount);
+  return areApart ? counts.reduce((sum, count) => sum + count, 0) : Math.max(...counts);
 }

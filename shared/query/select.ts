@@ -19,7 +19,7 @@ import type { Tenant } from '../tenancy/tenants';
 import { DEFAULT_LIMITS, joinedTo, type SourceSeries, withJoined } from './find-series';
 import { joinTiers, mostRounds, type Reading } from './read';
 import { ExpectedSamples, ReadBudget } from './read-budget';
-import type { ReadDependencies, ReadSteps } from './read-context';
+import type { Expect, ReadDependencies, ReadSteps } from './read-context';
 import type { Points } from './rolled-points';
 import type { Selections, VersionedView } from './selections';
 import type { SourceDeletions } from './source-deletions';
@@ -174,9 +174,10 @@ export class Querier {
         budget.check();
         const { steps, grains } = hints;
         const expected = new ExpectedSamples(budget, matchers);
-        // Estimate only for a query's budget. Reads in steps, which have none, aggregate day by day and hold
-        // few samples.
-        const expect = hints.budget && ((home: Id, count: number) => expected.expect(home, count));
+        // Count only for a query's budget. Reads in steps, which have none, aggregate day by day and hold few
+        // samples.
+        const expect: Expect | undefined =
+          hints.budget && ((home, least) => expected.expect(home, least(layout)));
         const asked = {
           wanted: layout,
           range,

@@ -4,7 +4,7 @@ import { pickSeries } from '../model/layout-block';
 import { anyLimiter, Batches } from '../platform/concurrency';
 import type { Tenant } from '../tenancy/tenants';
 import { type Reading, readLayout } from './read';
-import type { ReadDependencies, SourceRead } from './read-context';
+import type { Expect, ReadDependencies, SourceRead } from './read-context';
 import { joinWhereabouts } from './whereabouts';
 
 const NOTHING_READ: Reading['tiers'] = {
@@ -78,7 +78,7 @@ export class SourceReads {
         const union = unionLayout(same.map(({ wanted }) => wanted));
         const bounds = same.flatMap(({ beyondMemory = [] }) => beyondMemory);
         const whereabouts = same.length === 1 ? same[0]! : joinWhereabouts(same);
-        const expect = same.length === 1 ? same[0]!.expect : expectOfAll(same, union.series.length);
+        const expect = same.length === 1 ? same[0]!.expect : expectOfAll(same);
         const asked = {
           ...same[0]!,
           ...whereabouts,
@@ -97,12 +97,12 @@ export class SourceReads {
   }
 }
 
-/** Divides an estimate among combined reads. A query whose budget refuses its part stops; the other queries continue. */
-function expectOfAll(all: readonly SourceRead[], series: number): SourceRead['expect'] {
-  return (home, samples) => {
-    for (const { expect, wanted } of all)
+/** Lets each of combined reads expect its own series. A query whose budget refuses stops; the other queries continue. */
+function expectOfAll(all: readonly SourceRead[]): Expect {
+  return (home, least) => {
+    for (const { expect } of all)
       try {
-        expect?.(home, Math.round((samples * wanted.series.length) / series));
+        expect?.(home, least);
       } catch {
         // The budget has stopped that query's reads and keeps the error.
       }

@@ -1,13 +1,19 @@
-import type { ArchivedChunk, ListedChunk } from '../../../shared/cold/archive-format';
-import { idOf } from '../../../shared/model/id';
+import fc from 'fast-check';
+import { type Block, mergeBlocks, sampleCount, sliceBlock } from '../../../shared/codec';
+import type { ListedChunk } from '../../../shared/cold/archive-format';
+import { readListed } from '../../../shared/cold/parquet-reader';
+import { archiveWriter } from '../../../shared/cold/parquet-writer';
+import { gather } from '../../../shared/model/block-layout';
 import { labelsOf, METRIC_NAME } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
 import { equals } from '../../../shared/model/matcher';
 import type { Selection } from '../../../shared/model/selection';
 import { ExpectedSamples, ReadBudget } from '../../../shared/query/read-budget';
-import { estimateSamples } from '../../../shared/query/sample-estimate';
+import { estimateSamples, leastSamples } from '../../../shared/query/sample-estimate';
+import { anyBlock } from '../codec/arbitraries';
 
-const HOUR = 3_600_000;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const series = ['a', 'b', 'c', 'd'].map((name) => labelsOf([METRIC_NAME, name]));
 const layout = layoutOf(series);
@@ -18,12 +24,32 @@ function selectionOf(names: number, fromMs = 0, toMs = 10 * DAY): Selection {
   return { wanted, groups: ['g'], range: { fromMs, toMs }, layouts: new Map([[layout.id, layout]]) };
 }
 
-/** A day's chunk of four series, one sample a minute each. */
-function chunkOf(day: number, changed: Partial<ArchivedChunk> = {}): ListedChunk {
-  const range = { offset: 0, length: 1 };
-  const times = { minTimestamp: day * DAY, maxTimestamp: (day + 1) * DAY - 1 };
-  const chunk = { group: 'g', layout: layout.id, samples: 4 * 1440, ...times, ...range, ...changed };
-  return { chunk: { ...chunk, skeleton: range, layoutRange: range }, directory: undefined };
+/** Writes an object with blocks of the four series. Returns its bytes, and its chunks as the directory lists them. */
+async function archived(blocks: readonly Block[]) {
+  const parts: Uint8Array[] = [];
+  const writer = archiveWriter(async (part) => {
+    parts.push(Uint8Array.from(part));
+  });
+  await writer.addGroup(
+    'g',
+    blocks.map((block) => ({ layout, block })),
+  );
+  const chunks = await writer.finish(new Map());
+  return { bytes: Buffer.concat(parts), chunks };
+}
+
+/** A day's block: the first series has a sample every hour, the others have one every minute. */
+function dayOf(day: number): Block {
+  const frames = Array.from({ length: DAY / MINUTE }, (_, minute) => {
+    const own = layoutOf(minute % 60 === 0 ? series : series.slice(1));
+    return {
+      layout: own.idBytes,
+      timestamp: day * DAY + minute * MINUTE,
+      version: { arrivalMs: 0, sequence: 0n },
+      values: new Uint8Array(8 * own.series.length),
+    };
+  });
+  return gather(layout, [layout, layoutOf(series.slice(1))], frames);
 }
 
 function asksOf(chunks: readonly ListedChunk[], key = 'k') {
@@ -31,24 +57,65 @@ function asksOf(chunks: readonly ListedChunk[], key = 'k') {
   return { samples: { days, directory: new Map([['1970-01-01', { key, etag: 'e', chunks }]]) } };
 }
 
-test.each([
-  { name: 'all series of a day', selection: selectionOf(4), chunks: [chunkOf(0)], samples: 5760 },
-  { name: 'one of four series', selection: selectionOf(1), chunks: [chunkOf(0)], samples: 1440 },
-  { name: 'six hours of a day', selection: selectionOf(1, 0, 6 * HOUR), chunks: [chunkOf(0)], samples: 360 },
-  { name: 'two chunks', selection: selectionOf(2), chunks: [chunkOf(0), chunkOf(1)], samples: 5760 },
-  { name: 'another group', selection: selectionOf(1), chunks: [chunkOf(0, { group: 'h' })], samples: 0 },
-  {
-    name: 'a layout that is not known yet',
-    selection: selectionOf(1),
-    chunks: [chunkOf(0, { layout: idOf('x') })],
-    samples: 0,
-  },
-])('the directory tells how many samples are read: $name', ({ selection, chunks, samples }) => {
-  expect(estimateSamples(asksOf(chunks), selection, HOUR)).toBe(samples);
+describe('the directory of the archive tells how many samples are read', () => {
+  test.each([
+    { name: 'all series of a day', selection: selectionOf(4), days: 1, samples: 24 + 3 * 1440 },
+    { name: 'a series with fewer samples than the others', selection: selectionOf(1), days: 1, samples: 24 },
+    { name: 'six hours of a day', selection: selectionOf(2, 0, 6 * HOUR), days: 1, samples: 6 + 360 },
+    { name: 'two chunks', selection: selectionOf(2), days: 2, samples: 2 * (24 + 1440) },
+    { name: 'another group', selection: { ...selectionOf(1), groups: ['h'] }, days: 1, samples: 0 },
+    {
+      name: 'a layout that is not known yet',
+      selection: { ...selectionOf(1), layouts: new Map() },
+      days: 1,
+      samples: 0,
+    },
+  ])('$name', async ({ selection, days, samples }) => {
+    const { chunks } = await archived(Array.from({ length: days }, (_, day) => dayOf(day)));
+    expect(estimateSamples(asksOf(chunks), selection, HOUR)).toBe(samples);
+  });
+
+  test('exactly, whatever the series, their gaps and the range', async () => {
+    const time = fc.integer({ min: -5, max: 12 });
+    await fc.assert(
+      fc.asyncProperty(
+        anyBlock(4),
+        fc.subarray(series, { minLength: 1 }),
+        time,
+        time,
+        async (block, some, a, b) => {
+          if (block.timestamps.length === 0) return;
+          const [fromMs, toMs] = [Math.min(a, b), Math.max(a, b)];
+          const selection = { ...selectionOf(1, fromMs, toMs), wanted: layoutOf(some) };
+          const { bytes, chunks } = await archived([block]);
+          const object = {
+            key: 'k',
+            slice: async ({ offset = 0, length = 0 }) => bytes.subarray(offset, offset + length),
+          };
+          const found = await readListed(object, chunks[0]!, selection, false);
+          const read = found === undefined ? 0 : sampleCount(sliceBlock(found.block, fromMs, toMs));
+          expect(estimateSamples(asksOf(chunks), selection, HOUR)).toBe(read);
+        },
+      ),
+    );
+  });
+
+  test('the entry of an earlier object is not used', async () => {
+    const { chunks } = await archived([dayOf(0)]);
+    expect(estimateSamples(asksOf(chunks, 'earlier'), selectionOf(1), HOUR)).toBe(0);
+  });
 });
 
-test('the entry of an earlier object is not used', () => {
-  expect(estimateSamples(asksOf([chunkOf(0)], 'earlier'), selectionOf(1), HOUR)).toBe(0);
+test('blocks of memory are never said to have more samples than they have once they are merged', () => {
+  fc.assert(
+    fc.property(fc.array(anyBlock(3), { minLength: 1, maxLength: 4 }), (blocks) => {
+      expect(leastSamples(blocks)).toBeLessThanOrEqual(sampleCount(blocks.reduce(mergeBlocks)));
+    }),
+  );
+});
+
+test('blocks of memory one after the other are added up', () => {
+  expect(leastSamples([dayOf(1), dayOf(0)])).toBe(2 * (24 + 3 * 1440));
 });
 
 test('grains of rollups count as samples', () => {
@@ -68,6 +135,13 @@ describe('the budget of a query', () => {
       '{__name__="a"} selects an estimated 101 samples or more, and at most 100 may be read; narrow it by labels, or shorten the range',
     );
     expect(() => budget.check()).toThrow('an estimated 101 samples');
+  });
+
+  test('counts homes of a source once, since they may have the same samples', () => {
+    const read = new ExpectedSamples(new ReadBudget(limits), matchers);
+    read.expect('home', 90);
+    read.expect('pool', 95);
+    expect(() => read.expect('home', 101)).toThrow('an estimated 101 samples');
   });
 
   test('counts the samples read instead of the estimate, and a repeated read once', () => {
