@@ -5,10 +5,13 @@ import { readListed } from '../../../shared/cold/parquet-reader';
 import { archiveWriter } from '../../../shared/cold/parquet-writer';
 import { gather } from '../../../shared/model/block-layout';
 import { labelsOf, METRIC_NAME } from '../../../shared/model/labels';
-import { layoutOf } from '../../../shared/model/layout';
+import { type Layout, layoutOf } from '../../../shared/model/layout';
 import { equals } from '../../../shared/model/matcher';
 import type { Selection } from '../../../shared/model/selection';
+import { planDays } from '../../../shared/query/plan';
+import { readBeyond } from '../../../shared/query/read-beyond';
 import { ExpectedSamples, ReadBudget } from '../../../shared/query/read-budget';
+import type { ReadContext } from '../../../shared/query/read-context';
 import { estimateSamples, leastSamples } from '../../../shared/query/sample-estimate';
 import { anyBlock } from '../codec/arbitraries';
 
@@ -116,6 +119,24 @@ test('blocks of memory are never said to have more samples than they have once t
 
 test('blocks of memory one after the other are added up', () => {
   expect(leastSamples([dayOf(1), dayOf(0)])).toBe(2 * (24 + 3 * 1440));
+});
+
+test('samples of memory count before any table is asked', async () => {
+  const { wanted } = selectionOf(4);
+  const counted: number[] = [];
+  // The context has no tables, so a request would fail with another error.
+  const read = {
+    homeId: 'home',
+    selection: { wanted },
+    expect: (_: string, least: (series: Layout) => number) => {
+      counted.push(least(wanted), least(layoutOf(series.slice(1))));
+      throw new Error('too many');
+    },
+  } as unknown as ReadContext;
+  const days = planDays({ fromMs: 0, toMs: DAY }, [HOUR]);
+  await expect(readBeyond(read, days, [], [dayOf(0)])).rejects.toThrow('too many');
+  // Nothing is known of the series of a read that was combined with others.
+  expect(counted).toEqual([24 + 3 * 1440, 0]);
 });
 
 test('grains of rollups count as samples', () => {
