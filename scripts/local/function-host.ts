@@ -240,7 +240,7 @@ export class FunctionHost {
     const kind = kindOf(functionName);
     // Lambda reads the stream and writes dead letters with the permissions of the function's role.
     const asFunction = { ...aws, credentials: { ...aws.credentials, sessionToken: functionName } };
-    // Over HTTP/2, the SDK's default for Kinesis, the stand-in truncates answers at 64 KB.
+    // The stand-in does not speak HTTP/2, the SDK's default for Kinesis.
     const kinesis = new KinesisClient({ ...asFunction, requestHandler: new NodeHttpHandler() });
     const s3 = new S3Client({ ...asFunction, forcePathStyle: true });
     this.clients.push(kinesis, s3);
