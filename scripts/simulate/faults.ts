@@ -37,7 +37,7 @@ export class Faults extends Freedoms {
     return this.random.integer(1, 12) + this.delayMs('slow');
   }
 
-  /** When an invocation is killed, ms after its start. */
+  /** Draws how long after its start an invocation is killed, ms; undefined if it is not. */
   killAfterMs(name: string): number | undefined {
     if (!KILLED.has(name) || !this.draws('instance killed', KILLED_SHARE)) return undefined;
     return this.random.integer(1, KILL_WITHIN_MS);

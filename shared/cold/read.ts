@@ -11,7 +11,7 @@ const PARALLEL = 32;
 export interface ColdDay {
   readonly day: Day;
   readonly key: string;
-  /** Whether the read has, or may have, other samples within these times, ms, both inclusive. */
+  /** Returns whether the read may have other samples from `minMs` to `maxMs`, both inclusive. */
   readonly isContested: (minMs: number, maxMs: number) => boolean;
 }
 

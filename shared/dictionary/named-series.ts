@@ -12,8 +12,9 @@ export interface LabelSet {
   /** Number of the set in {@link NamedSeries}, from 0. */
   readonly number: number;
   readonly source: SeriesSource;
-  /** What this adds to the hash of a series' labels: see `LabelsHash`, also for `keyBytes`. */
+  /** The summand of these labels in the hash of a series (`LabelsHash`). */
   readonly hash: number;
+  /** The bytes of these labels in the key of a series (`LabelsHash`). */
   readonly keyBytes: number;
   readonly labelCount: number;
   /** Its entry in the table of label sets. */
@@ -24,8 +25,9 @@ export interface LabelSet {
 interface Name {
   /** The label `__name__` with this name. */
   readonly pair: Labels[number];
-  /** What this adds to the hash of a series' labels: see `LabelsHash`, also for `keyBytes`. */
+  /** The summand of these labels in the hash of a series (`LabelsHash`). */
   readonly hash: number;
+  /** The bytes of these labels in the key of a series (`LabelsHash`). */
   readonly keyBytes: number;
 }
 

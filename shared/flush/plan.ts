@@ -16,7 +16,7 @@ import { MAX_ITEM_CHUNK_BYTES, revisionOf, type WarmItem } from '../warm/warm-ti
  */
 
 /** Most series in a chunk's layout. A row cannot be split by time, and one of this size fits into an item. */
-export const MAX_UNION_SERIES = 8_192;
+export const MAX_CHUNK_SERIES = 8_192;
 
 /**
  * Returns the days to announce as open before the first put, and again after the last. An archiver that reads
@@ -52,7 +52,7 @@ export function planTake(frames: readonly Id[], known: ReadonlyMap<Id, Layout>):
     if (layout === undefined) return { act: 'read', layoutId };
     bytes += layout.bytes.length;
     series += layout.series.length;
-    if ((bytes > MAX_UNION_BYTES || series > MAX_UNION_SERIES) && i > 0)
+    if ((bytes > MAX_UNION_BYTES || series > MAX_CHUNK_SERIES) && i > 0)
       return { act: 'take', count: i, layouts: [...taken.values()] };
     taken.set(layoutId, layout);
   }
@@ -88,7 +88,7 @@ export function planLayer<Item extends Pick<StoredItem, 'layer' | 'layout'>>(
   for (let layer = 0; ; layer++) {
     const merged = items.filter((item) => item.layer === layer);
     const union = unionLayout([...layouts, ...merged.map(({ layout }) => layout)]);
-    const fits = union.bytes.length <= MAX_UNION_BYTES && union.series.length <= MAX_UNION_SERIES;
+    const fits = union.bytes.length <= MAX_UNION_BYTES && union.series.length <= MAX_CHUNK_SERIES;
     if (merged.length === 0 || fits) return { layer, merged, union };
   }
 }

@@ -58,9 +58,9 @@ export interface FoundList {
   readonly count: number;
   /** Number of its first frames that are not in `picked`, because the reader has cached them. */
   readonly leftOut: number;
-  /** Bytes of the other frames in memory. */
+  /** Bytes of the frames after the first `leftOut`, in memory. */
   readonly bytes: number;
-  /** The other frames; undefined if there are none, or if they exceed {@link MAX_CALL_COST}. */
+  /** The frames after the first `leftOut`; undefined if there are none, or if they exceed {@link MAX_CALL_COST}. */
   readonly picked: Buffer | undefined;
 }
 

@@ -351,9 +351,9 @@ export type RuntimeSettings = Omit<Settings, keyof typeof deployment>;
 export type SettingsInput = z.input<typeof settingsSchema>;
 
 /**
- * Returns the greatest age at which the event source mapping may give up a record, in ms. Recovery then
- * ingests the record within an hour, and its samples stay in memory for window and flush delay. The stream
- * must keep the record until then, because memory may be lost.
+ * Returns the greatest age at which the event source mapping may give up on a record, in ms. Recovery then
+ * ingests the record within an hour. Its samples stay in memory for the window and the flush delay. The
+ * stream must keep the record until then, because memory may be lost.
  */
 export function longestRecordAgeMs(
   settings: Pick<Settings, 'streamRetention' | 'window' | 'flushDelay'>,

@@ -68,8 +68,8 @@ function countOf(counts: Float64Array, from: number, to: number): number {
 }
 
 /**
- * A sum must be at least this fraction of the sum of its parts' absolute values. Each part is right to 12 digits
- * (`SUM_ERROR` in cold/rollup-grains.ts), so 6 digits of the sum are right.
+ * A sum must be at least this fraction of the sum of its parts' absolute values. Each part is accurate to 12
+ * digits (`SUM_ERROR` in cold/rollup-grains.ts), so the sum is accurate to 6.
  */
 const LEAST_SHARE = 1e-6;
 

@@ -36,7 +36,7 @@ export type IngestAgain = (records: readonly DeliveredRecord[]) => Promise<{
   readonly quarantined: readonly string[];
 }>;
 
-/** A note that the records of an object have been appended to memory. */
+/** A mark that the records of an object have been appended to memory. */
 export interface RedriveMark {
   /** The highest watermark of any shard after the append, ms. */
   readonly watermarkMs: number;

@@ -1,7 +1,7 @@
 import type { Block } from '../../../shared/codec';
 import { openChunk } from '../../../shared/codec';
 import { sumFlushes } from '../../../shared/flush/partitions';
-import { announcedDays, MAX_UNION_SERIES, planItems, planLayer, planTake } from '../../../shared/flush/plan';
+import { announcedDays, MAX_CHUNK_SERIES, planItems, planLayer, planTake } from '../../../shared/flush/plan';
 import { gather } from '../../../shared/model/block-layout';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
 import { type Layout, layoutOf } from '../../../shared/model/layout';
@@ -15,9 +15,9 @@ const wide = (prefix: string, series: number) =>
 const a = layoutOfNames('a');
 const ab = layoutOfNames('a', 'b');
 const c = layoutOfNames('c');
-const most = wide('most', MAX_UNION_SERIES);
-const half = wide('half', MAX_UNION_SERIES / 2);
-const otherHalf = wide('other', MAX_UNION_SERIES / 2);
+const most = wide('most', MAX_CHUNK_SERIES);
+const half = wide('half', MAX_CHUNK_SERIES / 2);
+const otherHalf = wide('other', MAX_CHUNK_SERIES / 2);
 const names: ReadonlyMap<string, string> = new Map([
   [a.id, 'a'],
   [ab.id, 'ab'],
@@ -159,7 +159,7 @@ describe('which layer takes the frames', () => {
       items: [[0, most]],
       layer: 0,
       merged: ['most'],
-      series: MAX_UNION_SERIES,
+      series: MAX_CHUNK_SERIES,
     },
   ] as {
     name: string;

@@ -23,7 +23,7 @@ const MAX_SHOWN = 200;
 /** Interval at which the view updates the present time, in seconds. */
 const CLOCK_S = 15;
 
-/** Lists the hosts, whose status can be changed and which can be retired with the write right. */
+/** Lists the hosts. A user with a key that may write changes their status or retires them here. */
 export function HostsView(props: ViewProps) {
   const { api, state, lists, onAnswer, onChange, onListsChanged } = props;
   const { filters } = state;
