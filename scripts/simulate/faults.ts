@@ -26,8 +26,17 @@ export interface Stall {
   readonly forMs: number;
 }
 
+/** A service refuses or fails a share of all calls. */
+export interface Outage {
+  readonly service: 'dynamodb' | 'kinesis' | 's3';
+  readonly share: number;
+}
+
 /** Decides when the models use the freedoms of AWS (faults/freedoms.json), and when invocations are killed. */
 export class Faults extends Freedoms {
+  /** The service that has an outage now. */
+  outage: Outage | undefined;
+
   override takes(name: FreedomName, share = SHARES[name]): boolean {
     return super.takes(name, share);
   }
@@ -67,7 +76,9 @@ export class Faults extends Freedoms {
     return this.draws('body cut', FREEDOMS.find(({ name }) => name === 'body cut')?.share ?? 0);
   }
 
-  call(isConditional: boolean): CallFault {
+  call(service: string, isConditional: boolean): CallFault {
+    if (this.outage?.service === service && this.draws(`outage of ${service}`, this.outage.share))
+      return this.random.pick(['throttled', 'failed inside']);
     if (this.takes('throttled')) return 'throttled';
     if (this.takes('failed inside')) return 'failed inside';
     const { share, conditionalShare } = this.of('answer lost');

@@ -90,7 +90,7 @@ export class Seam {
       );
       // A request that was sent arrives even if its sender is killed meanwhile. Then nobody gets its answer.
       this.scheduler.after(this.faults.latencyMs(), async () => {
-        const fault = this.faults.call(isConditional(call));
+        const fault = this.faults.call(call.service, isConditional(call));
         // Lambda answers when the invoked function ends. Until then other tasks run, so this one does not wait.
         if (this.meter !== undefined) this.meter.caller = name;
         const outcome = call.service === 'lambda' ? this.invoke(call, fault) : this.outcomeOf(call, fault);

@@ -47,4 +47,19 @@ const stallFlusher: Actor = {
   },
 };
 
-export const STORMS: readonly Actor[] = [failover, wipe, stallFlusher];
+/** For some minutes a service refuses or fails many calls, so that retries end without success. */
+const outage: Actor = {
+  name: 'a service has an outage',
+  everyMs: [6 * HOUR_MS, 2 * DAY_MS],
+  act: async (stage, random) => {
+    const { faults } = stage.world;
+    faults.outage = {
+      service: random.pick(['dynamodb', 'kinesis', 's3']),
+      share: random.integer(2, 9) / 10,
+    };
+    await stage.sleep(random.integer(1, 8) * MINUTE_MS);
+    faults.outage = undefined;
+  },
+};
+
+export const STORMS: readonly Actor[] = [failover, wipe, stallFlusher, outage];
