@@ -103,7 +103,9 @@ export function billText(bill: Bill, sample: number): string {
         ['memory', ...months.map(({ sizes }) => gb(sizes.memoryBytes))],
         ['keys in memory', ...months.map(({ sizes }) => String(sizes.memoryKeys))],
         ['table', ...months.map(({ sizes }) => gb(sizes.itemBytes))],
-        ['bucket', ...months.map(({ sizes }) => gb(sizes.objectBytes))],
+        ['archive', ...months.map(({ sizes }) => gb(sizes.archiveBytes))],
+        ['rollups', ...months.map(({ sizes }) => gb(sizes.rollupBytes))],
+        ['old versions', ...months.map(({ sizes }) => gb(sizes.replacedBytes))],
         ['objects', ...months.map(({ sizes }) => String(sizes.objects))],
         ...kinds.map((kind) => [
           `items: ${kind}`,

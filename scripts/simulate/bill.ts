@@ -3,7 +3,7 @@ import { type Load, samplesOfMonth } from '../../shared/cost/demand';
 import { forecast } from '../../shared/cost/forecast';
 import { HOURS_OF_MONTH, type Price } from '../../shared/cost/prices';
 import { DAY_MS, durationText } from '../../shared/model/duration';
-import type { FunctionName } from '../../shared/platform/names';
+import { BUCKET_PREFIX, type FunctionName } from '../../shared/platform/names';
 import { makeAgentData } from '../bench/data/agent-data';
 import { itemBytes } from '../bench/frame/table-units';
 import type { Random } from '../faults/random';
@@ -39,8 +39,10 @@ interface Sizes {
   readonly items: number;
   readonly itemBytes: number;
   readonly objects: number;
-  /** Without old versions. */
-  readonly objectBytes: number;
+  readonly archiveBytes: number;
+  readonly rollupBytes: number;
+  /** Bytes of objects that were replaced or deleted, as long as the bucket keeps them. */
+  readonly replacedBytes: number;
   /** Items by kind. */
   readonly kinds: Readonly<Record<string, number>>;
 }
@@ -211,8 +213,7 @@ class Run {
           hostId: id,
           time: timeMs / 1000,
           name: labels.__name__!,
-          // Shift values, so that hosts differ.
-          value: values[(timeMs / MINUTE_MS + (at + i) * 97) % values.length],
+          value: valueAt(values, timeMs / MINUTE_MS, at + i),
         })),
       );
       const { status, body: answer } = await world.request('POST', '/api/v0/tsdb', key, body);
@@ -239,7 +240,11 @@ class Run {
   }
 
   private async sizes(items: readonly Item[]): Promise<Sizes> {
-    const { memory, models } = this.world;
+    const { memory, models, meter } = this.world;
+    const bytesUnder = (prefix: string) =>
+      models.s3.keys
+        .filter((key) => key.startsWith(prefix))
+        .reduce((sum, key) => sum + models.s3.body(key).length, 0);
     const kinds: Record<string, number> = {};
     for (const { pk } of items) {
       const kind = kindOf(String(pk?.S));
@@ -251,10 +256,21 @@ class Run {
       items: items.length,
       itemBytes: items.reduce((sum, item) => sum + itemBytes(item), 0),
       objects: models.s3.keys.length,
-      objectBytes: models.s3.bytes,
+      archiveBytes: bytesUnder(BUCKET_PREFIX.archive),
+      rollupBytes: bytesUnder(BUCKET_PREFIX.rollups),
+      replacedBytes: meter!.replacedBytes,
       kinds,
     };
   }
+}
+
+/**
+ * Returns a host's value of a minute. Hosts differ, and so do the rounds through the values: rollups of a month would
+ * compress too well if a week repeated exactly.
+ */
+function valueAt(values: readonly number[], minute: number, host: number): number {
+  const round = Math.floor(minute / values.length);
+  return values[(minute + host * 97 + round * 1009) % values.length]!;
 }
 
 /** A day of the forecast. */

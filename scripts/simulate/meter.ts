@@ -101,9 +101,13 @@ export class Meter {
       bytes += (itemBytes + STORED_ITEM_BYTES) / (isOfSeries(pk) ? this.options.sample : 1);
     this.add('warmGbMonth', (share * bytes) / GB);
     this.add('recoveryGbMonth', (share * bytes) / GB);
+    this.addOfLoad('coldGbMonth', (share * (objectBytes + this.replacedBytes)) / GB);
+  }
+
+  /** Bytes of versions that the bucket still keeps. */
+  get replacedBytes(): number {
     while (this.replaced.length > 0 && this.replaced[0]!.goneMs <= this.now()) this.replaced.shift();
-    const oldBytes = this.replaced.reduce((sum, version) => sum + version.bytes, 0);
-    this.addOfLoad('coldGbMonth', (share * (objectBytes + oldBytes)) / GB);
+    return this.replaced.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   /** Returns what was counted since the last call. */

@@ -103,11 +103,10 @@ const EXPIRY_DELAY_MS = DAY_MS;
 export const REPLACED_DAYS = 30;
 /** Bytes of an archive object, and of one upload request. */
 const UPLOAD_BYTES = 8 * 1024 * 1024;
-/**
- * Average number of days already in the rollup objects that a new day is added to: half a month in the object
- * of hours, half a year in that of days. Of the 25 rollups of a series and day, 24 are hours.
- */
-export const DAYS_BEFORE = (24 * 15 + 182) / 25;
+/** Average numbers of days that a month's and a year's rollup object already has when a day is added. */
+const [DAYS_IN_MONTH, DAYS_IN_YEAR] = [15, 182];
+/** Rollups of a series and day: hours, which go to the month's object, and the day, which goes to the year's. */
+const [HOUR_ROLLUPS, DAY_ROLLUPS] = [24, 1];
 
 /**
  * Cost of a series' minute rollups of one day, at one sample per second in groups of 100 series. Memory, time
@@ -141,9 +140,8 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
   );
   const windows = (samples * tiers.flusher.windows) / tiers.samples;
   const kept = (ms: number) => (samples / (HOURS_OF_MONTH * 3_600_000)) * ms;
-  const age = load.ageMs ?? Infinity;
-  const warmMs = Math.min(age, settings.warmTtl + EXPIRY_DELAY_MS);
-  const coldMs = Math.min(age, load.retentionMs + REPLACED_DAYS * DAY_MS);
+  const warmMs = Math.min(load.ageMs ?? Infinity, settings.warmTtl + EXPIRY_DELAY_MS);
+  const coldMs = Math.min(archivedFor(load, settings), load.retentionMs + REPLACED_DAYS * DAY_MS);
   const archivedBytes = (samples * tiers.coldBytes) / tiers.samples;
   const layouts = load.series / measured.load.metrics;
   // The scheduled invocations already include an empty sweep.
@@ -194,16 +192,15 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
  * Returns the work and storage of rollups. They depend on the numbers of series and days, not on the number
  * of samples.
  */
-function rollupsOf(
-  measured: MeasuredUnits,
-  { series, retentionMs, tenants, intervalMs, ageMs = Infinity }: Load,
-  settings: Settings,
-): RollupDemand {
+function rollupsOf(measured: MeasuredUnits, load: Load, settings: Settings): RollupDemand {
+  const { series, retentionMs, tenants, intervalMs } = load;
   const { hosts, metrics } = measured.load;
   const { first, perDay, bytes } = tiersOf(measured, settings.window).tiers.rollups;
   const isOn = settings.rollups !== 'off';
   const seriesDays = isOn ? series * DAYS_OF_MONTH : 0;
-  const each = (unit: Unit) => ((first[unit] ?? 0) + DAYS_BEFORE * (perDay[unit] ?? 0)) / (hosts * metrics);
+  const ageMs = archivedFor(load, settings);
+  const daysBefore = daysBeforeAt(ageMs / DAY_MS);
+  const each = (unit: Unit) => ((first[unit] ?? 0) + daysBefore * (perDay[unit] ?? 0)) / (hosts * metrics);
   const bytesOfDay = bytes / (hosts * metrics);
   const hasMinutes = settings.rollups === 'minutes' && intervalMs < DENSE_INTERVAL_MS;
   const minutes = (unit: keyof typeof MINUTES_OF_SERIES) => (hasMinutes ? MINUTES_OF_SERIES[unit] : 0);
@@ -218,7 +215,7 @@ function rollupsOf(
     puts: isOn ? (hasMinutes ? 3 : 2) * DAYS_OF_MONTH * tenants * settings.partitions : 0,
     gets: seriesDays * (each('ObjectGets') + minutes('gets')),
     bytes: isOn ? (series * (bytesOfDay + minutes('bytes')) * Math.min(ageMs, retentionMs)) / DAY_MS : 0,
-    replacedBytes: isOn ? series * bytesOfDay * DAYS_BEFORE * Math.min(ageMs / DAY_MS, REPLACED_DAYS) : 0,
+    replacedBytes: isOn ? series * bytesOfDay * daysBefore * Math.min(ageMs / DAY_MS, REPLACED_DAYS) : 0,
   };
 }
 
@@ -239,6 +236,22 @@ export function needsOf(
 
 export function samplesOfMonth({ series, intervalMs }: Pick<Load, 'series' | 'intervalMs'>): number {
   return (series * SECONDS_OF_MONTH * 1000) / intervalMs;
+}
+
+/** Returns how long a stage has archived days, ms: a day is archived some time after its end. */
+function archivedFor({ ageMs = Infinity }: Load, { archiveAfter }: Settings): number {
+  return Math.max(0, ageMs - archiveAfter - DAY_MS / 2);
+}
+
+/**
+ * Returns the average number of days that are already in the objects of rollups to which a day is added.
+ *
+ * @param days days archived so far. The first month and year of a stage have fewer days
+ */
+function daysBeforeAt(days: number): number {
+  const inMonth = Math.min(DAYS_IN_MONTH, days / 2);
+  const inYear = Math.min(DAYS_IN_YEAR, days / 2);
+  return (HOUR_ROLLUPS * inMonth + DAY_ROLLUPS * inYear) / (HOUR_ROLLUPS + DAY_ROLLUPS);
 }
 
 /** Interpolates linearly between the runs with the fewest and the most samples per request. */

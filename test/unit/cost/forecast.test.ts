@@ -161,6 +161,19 @@ describe('the cost of a load', () => {
     expect(onDemand['stream on demand']).toBeCloseTo(29.2 + 2102.4 + 1051.2 + 172.8, 0);
   });
 
+  test('a young stage stores less than a full one', () => {
+    const gbAt = (ageMs: number | undefined, name: string) =>
+      forecast(measured, { ...load, ageMs }, shape).find(({ what }) => what === name)!.billed.coldGbMonth;
+    // Days are archived for ten days, after two and a half: 86.4 G samples a day, a byte each.
+    const ageMs = 12.5 * 86_400_000;
+    expect(gbAt(ageMs, 'archive storage')).toBeCloseTo(864);
+    // 18 GB of rollups a day for ten days, and ten days of replaced objects, which had five days each.
+    expect(gbAt(ageMs, 'rollup storage')).toBeCloseTo(180 + 900);
+    for (const name of ['archive storage', 'rollup storage'])
+      expect(gbAt(1000 * 86_400_000, name)).toBe(gbAt(undefined, name));
+    expect(gbAt(86_400_000, 'archive storage')).toBe(0);
+  });
+
   test('minutes are paid where the stage stores them and the load is dense', () => {
     const rollups = (settings: object, intervalMs: number) => {
       const stage = { ...shape, settings: { ...shape.settings, ...settings } };
