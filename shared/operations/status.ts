@@ -174,7 +174,7 @@ export class Status {
       },
       bytes,
       dollars: cost.reduce((sum, { dollars }) => sum + dollars, 0),
-      cost: [...cost],
+      cost: cost.map(({ what, because, dollars }) => ({ what, because, dollars })),
     };
   }
 
