@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { parseDuration } from '../../shared/model/duration';
+import { DAY_MS, parseDuration } from '../../shared/model/duration';
 import { parseDurationOption } from '../ops/option-values';
 import { type QueryData, type QueryDataShape, writeQueryData } from './data/query-data';
 import { connectTiers } from './data/tenant-data';
 import { bench } from './frame/bench';
 import type { Frame } from './frame/frame';
-import { count, number, text, texts } from './frame/options';
+import { count, flag, number, text, texts } from './frame/options';
 import { startStores } from './frame/stores';
 import { besideIngest } from './ingest-load';
 import { HOLD_MS, type Measured, type PathOf, QueryInstances, type Timing } from './query-instances';
@@ -65,6 +65,16 @@ const RANGES = Object.keys(STEPS) as (keyof typeof STEPS)[];
 const PROMQL_RANGES = ['30d', '90d', '458d'] as const;
 /** Days in the archive. Together with the tiers above, they fill the longest range. */
 const COLD_DAYS = 459;
+/**
+ * PromQL over the counters of all hosts, with windows as long as the step. Each is aggregated: 100 series of 90 days by
+ * the hour exceed the size of an answer.
+ */
+const COUNTER_QUERIES = {
+  rate: 'max(rate(x_total[W]))',
+  avg: 'max(avg_over_time(x_total[W]))',
+  sum: 'sum by (host) (rate(x_total[W]))',
+  topk: 'topk(10, rate(x_total[W]))',
+};
 
 export const history = bench({
   name: 'history',
@@ -75,6 +85,9 @@ export const history = bench({
     'the hour, from rollups.',
   options: {
     clients: count('clients, each with an instance of query', 2),
+    hosts: count('hosts, 100 series each', 1),
+    days: count('days in the archive', COLD_DAYS),
+    counters: flag('the series are counters; measure PromQL over all of them, by the hour and by the day'),
     seconds: number('how long each kind of query is measured', 3),
     ingest: count(INGEST, 0, 0),
     hold: number('delay of each answer of a store, ms', 0),
@@ -82,7 +95,13 @@ export const history = bench({
     cpuProf: CPU_PROF,
   },
   run: (options, frame) => {
-    const shape = { hosts: 1, nowMs: Date.now(), coldDays: COLD_DAYS, isWhole: true };
+    const { hosts, days: coldDays, counters: areCounters } = options;
+    const shape = { hosts, nowMs: Date.now(), coldDays, isWhole: true, areCounters };
+    const isAsked = ({ kind }: Kind) => options.only?.includes(Object.values(kind).join('-')) ?? true;
+    if (areCounters)
+      return reads(frame, { ...options, pause: 0 }, shape, (data) =>
+        counterKinds(data, coldDays).filter(isAsked),
+      );
     return reads(frame, { ...options, pause: 0 }, shape, (data) => {
       const { toMs } = data.ranges.hot;
       const graphs = QUERIES.flatMap((query) =>
@@ -95,11 +114,13 @@ export const history = bench({
       );
       const sums = PROMQL_RANGES.map((range) => ({
         kind: { query: 'promql', range },
-        ...promqlPathOf(data, toMs - parseDuration(range)!, toMs),
+        pathOf: (client: number, turn: number) => {
+          const host = data.hostIds[(client + turn) % data.hostIds.length];
+          const query = `sum(last_over_time({host="${host}"}[1h]))`;
+          return promqlPath(query, toMs - parseDuration(range)!, toMs, '1h');
+        },
       }));
-      return [...graphs, ...sums].filter(
-        ({ kind }) => options.only?.includes(`${kind.query}-${kind.range}`) ?? true,
-      );
+      return [...graphs, ...sums].filter(isAsked);
     });
   },
 });
@@ -183,14 +204,23 @@ function pathOf(
   };
 }
 
-/** The sum of a host's 100 series by the hour, over rollups. */
-function promqlPathOf({ hostIds }: QueryData, fromMs: number, toMs: number): Pick<Kind, 'pathOf'> {
-  return {
-    pathOf: (client, turn) => {
-      const query = `sum(last_over_time({host="${hostIds[(client + turn) % hostIds.length]}"}[1h]))`;
-      const endS = Math.floor(toMs / 3_600_000) * 3600;
-      const range = { start: String(endS - (toMs - fromMs) / 1000), end: String(endS), step: '3600' };
-      return `/prometheus/api/v1/query_range?${new URLSearchParams({ query, ...range })}`;
-    },
-  };
+/** The kinds of PromQL over counters, for as many days as are archived. */
+function counterKinds({ ranges: { hot } }: QueryData, coldDays: number): Kind[] {
+  return PROMQL_RANGES.filter((range) => parseDuration(range)! <= coldDays * DAY_MS).flatMap((range) =>
+    (['1h', '1d'] as const).flatMap((step) =>
+      Object.entries(COUNTER_QUERIES).map(([query, text]) => ({
+        kind: { query, step, range },
+        pathOf: () => promqlPath(text.replace('W', step), hot.toMs - parseDuration(range)!, hot.toMs, step),
+      })),
+    ),
+  );
+}
+
+/** The path of a range query whose steps are whole hours or days. */
+function promqlPath(query: string, fromMs: number, toMs: number, step: '1h' | '1d'): string {
+  const stepMs = parseDuration(step)!;
+  const end = Math.floor(toMs / stepMs) * stepMs;
+  const seconds = (ms: number) => String(ms / 1000);
+  const range = { start: seconds(end - (toMs - fromMs)), end: seconds(end), step: seconds(stepMs) };
+  return `/prometheus/api/v1/query_range?${new URLSearchParams({ query, ...range })}`;
 }

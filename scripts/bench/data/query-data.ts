@@ -1,8 +1,9 @@
 import type { Block } from '../../../shared/codec';
 import { gather } from '../../../shared/model/block-layout';
 import { DAY_MS } from '../../../shared/model/duration';
-import { labelValue, METRIC_NAME, metricOf, sourceOf } from '../../../shared/model/labels';
+import { labelsOf, labelValue, METRIC_NAME, metricOf, sourceOf } from '../../../shared/model/labels';
 import { dayOf } from '../../../shared/model/placement';
+import { parseSettings } from '../../../shared/platform/settings';
 import { makeAgentData } from './agent-data';
 import { framesOf, type Place, placeOf, TenantData, type Tiers, versionAt } from './tenant-data';
 
@@ -34,6 +35,12 @@ export interface QueryDataShape {
    * @default false
    */
   readonly isWhole?: boolean;
+  /**
+   * Whether each host's series are counters named `x_total`, which begin again each day, told apart by the label `of`.
+   *
+   * @default false
+   */
+  readonly areCounters?: boolean;
 }
 
 /**
@@ -43,12 +50,15 @@ export interface QueryDataShape {
  */
 export async function writeQueryData(
   tiers: Tiers,
-  { hosts, nowMs, coldDays = 30, isWhole = false }: QueryDataShape,
+  { hosts, nowMs, coldDays = 30, isWhole = false, areCounters = false }: QueryDataShape,
 ): Promise<QueryData> {
   const tenant = await TenantData.create(tiers, 'reads');
   const data = makeAgentData(1440);
   const names = data.map(({ labels }) => labels.__name__!);
-  const valuesOf = new Map(data.map(({ labels, values }) => [labels.__name__!, values]));
+  const valuesOf = new Map(
+    data.map(({ labels, values }) => [labels.__name__!, areCounters ? runningSums(values) : values]),
+  );
+  const labelOfName = areCounters ? 'of' : METRIC_NAME;
 
   const toMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
   const hotFromMs = Math.floor((toMs - HOUR_MS) / HOUR_MS) * HOUR_MS;
@@ -62,7 +72,7 @@ export async function writeQueryData(
   const places: Place[] = [];
   /** Returns a host's frames. All hosts have the same values at different minutes. */
   const frames = (place: Place, fromMs: number, until: number) => {
-    const columns = place.layout.series.map((labels) => valuesOf.get(labelValue(labels, METRIC_NAME)!)!);
+    const columns = place.layout.series.map((labels) => valuesOf.get(labelValue(labels, labelOfName)!)!);
     const phase = places.indexOf(place) * 97;
     return framesOf(place.layout, [fromMs, until], MINUTE_MS, (column, ms) => {
       const values = columns[column]!;
@@ -75,7 +85,9 @@ export async function writeQueryData(
     const place = placeOf(
       tenant.tenantId,
       source,
-      names.map((name) => metricOf(source, name)),
+      names.map((name) =>
+        areCounters ? labelsOf([METRIC_NAME, 'x_total'], ['of', name], ...source) : metricOf(source, name),
+      ),
     );
     hostIds.push(id);
     places.push(place);
@@ -89,6 +101,15 @@ export async function writeQueryData(
       await tenant.store(place, at, frames(place, at, at + HOUR_MS));
     }
   }
+  const days = Array.from({ length: Math.ceil((toMs - coldFromMs) / DAY_MS) }, (_, i) =>
+    dayOf(coldFromMs + i * DAY_MS),
+  );
+  if (areCounters)
+    await tiers.catalogue.index.put(
+      tenant.tenantId,
+      places.map(({ group, layout, packed: { packed } }) => ({ group, id: layout.id, packed, days })),
+      parseSettings({}).window,
+    );
   // Write memory last, because appending other frames moves whatever is in memory.
   for (const place of places)
     for (let at = hotFromMs; at < toMs; at += HOUR_MS)
@@ -127,4 +148,9 @@ export async function writeQueryData(
 function shifted(block: Block, byMs: number): Block {
   const timestamps = block.timestamps.map((ms) => ms + byMs);
   return { ...block, timestamps, versions: Array.from(timestamps, versionAt) };
+}
+
+function runningSums(values: readonly number[]): number[] {
+  let sum = 0;
+  return values.map((value) => (sum += Math.abs(value)));
 }
