@@ -5,7 +5,7 @@ import { Random } from '../../scripts/faults/random';
 import { mapLimited } from '../../shared/platform/concurrency';
 import { functionName } from '../../shared/platform/names';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
-import { mutated, PromqlExpressions } from '../support/promql-expressions';
+import { HOURS, mutated, PromqlExpressions } from '../support/promql-expressions';
 import { randomSamples } from '../support/random-samples';
 import { until } from '../support/until';
 import { encodeV1 } from '../unit/protocol/prometheus/messages';
@@ -41,6 +41,10 @@ const HOSTILE_PATTERNS = [
   '\\',
 ];
 
+/** Long ranges of queries, in days. Their steps are hours or days, so that rollups may be read. */
+const LONG_DAYS = [4, 30, 90, 460];
+const RESOLUTIONS = ['auto', '1h', '5m', '0s', '2h', 'x'];
+
 /** Times of queries. The first ones ask for all of the retention. */
 const TIMES = ['0', '-1', '2026-01-01T00:00:00Z', '1e400', 'NaN', '9223372036854775807', 'x', ''];
 
@@ -49,6 +53,7 @@ describe(`${QUERIES} queries of PromQL over HTTP (FUZZ_SEED=${SEED})`, () => {
   const random = new Random(SEED).next;
   const startMs = Math.floor(Date.now() / 60_000) * 60_000 - 1_800_000;
   const expressions = new PromqlExpressions(random, [startMs / 1000 + 600, startMs / 1000 + 1000]);
+  const overHours = new PromqlExpressions(random, [startMs / 1000], false, HOURS);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
 
   beforeAll(async () => {
@@ -98,7 +103,7 @@ describe(`${QUERIES} queries of PromQL over HTTP (FUZZ_SEED=${SEED})`, () => {
     if (kind < 0.1) return `x{a${pick(['=~', '!~'])}${quoted(pattern())}}`;
     if (kind < 0.15)
       return `label_replace(x, "b", ${quoted(pick(['$1', '$$', '$']))}, "a", ${quoted(pattern())})`;
-    const text = expressions.expression(5);
+    const text = (random() < 0.3 ? overHours : expressions).expression(5);
     return kind < 0.55 ? mutated(text, random) : text;
   }
 
@@ -113,7 +118,14 @@ describe(`${QUERIES} queries of PromQL over HTTP (FUZZ_SEED=${SEED})`, () => {
     const text = expression();
     const more: [string, string][] =
       random() < 0.1 ? [[pick(['timeout', 'limit']), pick(['1', '0', '5s', ...TIMES])]] : [];
+    if (random() < 0.3) more.push(['max_source_resolution', pick(RESOLUTIONS)]);
     const kind = random();
+    if (kind < 0.15) {
+      const endS = Math.floor(startMs / 3_600_000) * 3600 + pick([0, 3600, 1]);
+      const range = { start: endS - pick(LONG_DAYS) * 86_400, end: endS, step: pick([3600, 86_400, 7200]) };
+      const times = Object.entries(range).map(([name, value]): [string, string] => [name, String(value)]);
+      return { method, path: 'query_range', parameters: [['query', text], ...times, ...more] };
+    }
     if (kind < 0.4)
       return { method, path: 'query', parameters: [['query', text], ['time', time()], ...more] };
     if (kind < 0.8) {
