@@ -3,7 +3,6 @@ import type { Redis } from 'ioredis';
 import type { Call, Fault } from '../faults/call';
 import type { Faults, Rule } from '../faults/faults';
 import { Random } from '../faults/random';
-import type { Delivery } from '../local/wiring';
 import { type FaultKind, type PlannedFault, SKEWED } from './plan';
 
 export interface ChaosDependencies {
@@ -48,26 +47,6 @@ function sometimes(
     fault: () => (random.chance(probability) ? fault() : undefined),
   });
   return { hits: () => rule.hits, end: () => rule.lift() };
-}
-
-/** Delivers every batch as `delivery` says, and as faults say that started earlier. */
-function delivering(faults: Faults, delivery: () => Delivery): Started {
-  let hits = 0;
-  let isEnded = false;
-  const earlier = faults.onDeliver;
-  const own: Faults['onDeliver'] = (functionName, shardId) => {
-    const usual = earlier(functionName, shardId);
-    if (isEnded) return usual;
-    hits++;
-    const { times, delayMs } = delivery();
-    return { times: Math.max(times, usual.times), delayMs: Math.max(delayMs, usual.delayMs) };
-  };
-  faults.onDeliver = own;
-  const end = () => {
-    isEnded = true;
-    if (faults.onDeliver === own) faults.onDeliver = earlier;
-  };
-  return { hits: () => hits, end };
 }
 
 function once(hits = 1): Started {
@@ -123,60 +102,6 @@ const STARTS: Record<FaultKind, Start> = {
     });
     return { hits: () => hits, end: () => rule.lift() };
   },
-  'batches repeated': ({ faults }, random) =>
-    delivering(faults, () => ({ times: random.integer(2, 5), delayMs: 0 })),
-  'shards reordered': ({ faults }, random) =>
-    delivering(faults, () => ({ times: 1, delayMs: random.integer(0, 1_000) })),
-  'DynamoDB throttled': (d, random) =>
-    sometimes(d, random, 0.4, isTo('dynamodb'), () => ({
-      kind: 'error',
-      error: random.pick(['throttled', 'unavailable']),
-    })),
-  'DynamoDB failing': (d, random) =>
-    sometimes(d, random, 0.4, isTo('dynamodb'), () => ({ kind: 'error', error: 'internal' })),
-  'DynamoDB slow': (d, random) =>
-    sometimes(d, random, 0.5, isTo('dynamodb'), () => ({ kind: 'delay', ms: random.integer(10, 500) })),
-  'DynamoDB pages cut': (d, random) =>
-    sometimes(
-      d,
-      random,
-      1,
-      ({ operation }) => operation.startsWith('Query'),
-      () => ({ kind: 'short-page', items: random.integer(1, 3) }),
-    ),
-  'AWS replies lost': (d, random) =>
-    sometimes(
-      d,
-      random,
-      0.3,
-      ({ store, isChange }) => isChange && store !== 'redis',
-      () => ({ kind: 'lose-reply' }),
-    ),
-  'stream throttled': (d, random) =>
-    sometimes(d, random, 0.6, isTo('kinesis'), () => ({
-      kind: 'error',
-      error: random.pick(['throttled', 'unavailable', 'internal']),
-    })),
-  'stream records refused': (d, random) => {
-    const share = random.integer(1, 50) / 100;
-    return sometimes(d, random, 1, isTo('kinesis'), () => ({
-      kind: 'fail-records',
-      share,
-      random: random.next,
-    }));
-  },
-  'S3 unavailable': (d, random) =>
-    sometimes(d, random, 0.5, isTo('s3'), () => ({
-      kind: 'error',
-      error: random.pick(['throttled', 'unavailable', 'internal']),
-    })),
-  'S3 conflicts': (d, random) =>
-    sometimes(d, random, 0.5, isTo('s3'), () => ({
-      kind: 'error',
-      error: random.pick(['conflict', 'precondition']),
-    })),
-  'S3 slow': (d, random) =>
-    sometimes(d, random, 0.5, isTo('s3'), () => ({ kind: 'delay', ms: random.integer(10, 800) })),
   'clock skewed': ({ faults, usualSkewMs }, random) => {
     const skewMs = random.pick([-HOUR_MS, HOUR_MS]);
     const victim = random.pick(SKEWED);

@@ -1,6 +1,9 @@
 import { Random } from '../faults/random';
 
-/** Kinds of faults, besides kills of functions. */
+/**
+ * Kinds of faults, besides kills of functions and the freedoms of AWS: those that need real processes, clocks
+ * and sockets. The simulator (scripts/simulate) has the outages of AWS's services.
+ */
 export const FAULT_KINDS = [
   'connections cut',
   'connections refused',
@@ -10,18 +13,6 @@ export const FAULT_KINDS = [
   'Redis wiped',
   'Redis full',
   'lease expired in a flush',
-  'batches repeated',
-  'shards reordered',
-  'DynamoDB throttled',
-  'DynamoDB failing',
-  'DynamoDB slow',
-  'DynamoDB pages cut',
-  'AWS replies lost',
-  'stream throttled',
-  'stream records refused',
-  'S3 unavailable',
-  'S3 conflicts',
-  'S3 slow',
   'clock skewed',
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
