@@ -3,14 +3,12 @@ import type { PartitionRef } from '../model/placement';
 
 /**
  * A round, once a minute, surveys at least this fraction (one third) of the partitions, even if nothing can
- * be due in them. So each partition is surveyed every three minutes. Reads need that: they trust a
- * partition's mark about what has left memory for five minutes after a survey (hot/mark-script.ts).
+ * be due in them. So each mark has a new era within three minutes (recovery/era.ts).
  */
 export const LOOK_SHARES = 3;
 /**
  * The lane reads the list of registered partitions in this number of shares, one a round. A new partition can
- * wait for its share: nothing in it is due before a window has passed, and reads trust its mark for ten
- * minutes.
+ * wait for its share: nothing in it is due before a window has passed.
  */
 export const LIST_SHARES = 8;
 /** A lane with at most this number of partitions lists and surveys all of them in every round. */

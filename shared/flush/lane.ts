@@ -99,7 +99,7 @@ export class FlushLane {
      * @returns the partitions whose mark is missing or wrong, so that the survey says nothing about them
      */
     const look = async (refs: readonly PartitionRef[]) => {
-      const looks = await hot.marks.survey(refs, true, spreadMs, topology.isMoving ? undefined : era?.number);
+      const looks = await hot.marks.survey(refs, spreadMs, topology.isMoving ? undefined : era?.number);
       return refs.filter((ref, i) => {
         const seen = looks[i];
         known.saw(ref, seen && { ...seen, atMs: nowMs, watermarkMs });

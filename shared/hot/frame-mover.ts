@@ -72,10 +72,9 @@ export class FrameMover {
     const keys = new HotKeys(ref);
     const token = randomBytes(16).toString('base64url');
     const members = await this.redis.leaseDue(
-      3,
+      2,
       keys.due,
       keys.leases,
-      keys.mark,
       beforeMs,
       most,
       token,

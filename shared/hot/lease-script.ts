@@ -1,10 +1,10 @@
 import { DUE_TIME } from './due-score';
-import { NOW, seeLeft } from './mark-script';
+import { NOW } from './mark-script';
 
 /**
  * Leases group-windows that are due. Skips those that are leased, until their lease expires.
  *
- * KEYS     due; leases; mark
+ * KEYS     due; leases
  * ARGV     1  latest time of the first write of a window without a delay, ms by the store's clock
  *          2  most windows to lease
  *          3  token
@@ -12,13 +12,11 @@ import { NOW, seeLeft } from './mark-script';
  *          5  longest delay of a window, ms (due-score.ts)
  * Returns  the leased members of the due index
  *
- * Also notes in the mark that a flusher has looked at the partition (`seeLeft`). Runs even when memory is
- * full (`allow-oom`), since flushing frees memory.
+ * Runs even when memory is full (`allow-oom`), since flushing frees memory.
  */
 export const LEASE_SCRIPT = `#!lua flags=allow-oom
 ${NOW}
-local seen = redis.call('HMGET', KEYS[3], 'node', 'left', 'leftSeen')
-${seeLeft('KEYS[3]', 'seen')}${DUE_TIME}
+${DUE_TIME}
 local spread = tonumber(ARGV[5])
 local before, most, token, length = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 local taken, offset = {}, 0

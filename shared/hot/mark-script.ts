@@ -19,17 +19,6 @@ export const EXPIRED = 'expired';
 export const MARK_OF_THIS_NODE = `redis.call('HGET', KEYS[1], 'node') == ${THIS_NODE}`;
 
 /**
- * How long readers believe the field `left` of a mark after a flusher last looked at the partition, ms. The
- * field lists the windows that have left memory. A flusher of an earlier release does not write it, so
- * without a recent look windows may have left unlisted.
- */
-export const LEFT_BELIEVED_MS = 300_000;
-/**
- * How much longer readers believe the `left` of a new partition, ms: flushers find a new partition within
- * eight rounds, which are minutes (flush/known-partitions.ts).
- */
-const NEW_BELIEVED_MS = 300_000;
-/**
  * No window with samples begins later than this after the present, ms: post accepts samples up to a day
  * ahead.
  */
@@ -47,19 +36,15 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
  *          2  the era's number (recovery/era.ts), or '' to leave it as it is
  * Returns  1
  *
- * After no loss, the partition is new, and nothing has left it. After a loss, it is unknown what has left
- * until a flusher looks at the partition again. Runs even when memory is full (`allow-oom`), since nothing is
- * appended without a mark.
+ * After no loss, the partition is new, and nothing has left it. After a loss, any window may have left: `left`
+ * ({@link NOTE_LEFT}) then covers all windows that may exist. Runs even when memory is full (`allow-oom`),
+ * since nothing is appended without a mark.
  */
 export const MARK_SCRIPT = `#!lua flags=allow-oom
 ${NOW}
 redis.call('HSET', KEYS[1], 'node', ${THIS_NODE}, 'loss', ARGV[1], 'made', time[1] .. '.' .. time[2])
 if ARGV[2] ~= '' then redis.call('HSET', KEYS[1], 'era', ARGV[2]) end
-if ARGV[1] == '' then
-  redis.call('HSET', KEYS[1], 'left', '0', 'leftSeen', string.format('%d', now + ${NEW_BELIEVED_MS}))
-else
-  redis.call('HDEL', KEYS[1], 'left', 'leftSeen')
-end
+redis.call('HSET', KEYS[1], 'left', ARGV[1] == '' and '0' or string.format('%d', now + ${AHEAD_MS}))
 return 1
 `;
 
@@ -76,24 +61,6 @@ local here = ${THIS_NODE}
 if here ~= ARGV[2] or redis.call('HGET', KEYS[1], 'node') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'node', here)
 return 1
-`;
-
-/**
- * Returns Lua that notes in a mark that a flusher has looked at the partition. While flushers look at it
- * regularly, `left` lists the windows that leave memory. If none has looked for longer than {@link
- * LEFT_BELIEVED_MS}, windows may have left unlisted. Then `left` is set to cover every window that may exist.
- * Needs {@link NOW} before it.
- *
- * @param mark Lua: the key of the mark
- * @param seen Lua: the values of the mark's `node`, `left` and `leftSeen`
- */
-export const seeLeft = (mark: string, seen: string) => `
-if ${seen}[1] then
-  if not ${seen}[2] or now - (tonumber(${seen}[3]) or 0) > ${LEFT_BELIEVED_MS} then
-    redis.call('HSET', ${mark}, 'left', string.format('%d', now + ${AHEAD_MS}))
-  end
-  redis.call('HSET', ${mark}, 'leftSeen', string.format('%d', now))
-end
 `;
 
 /** Most windows that `left` lists. If there are more, its bound is raised to cover the earliest ones. */

@@ -85,8 +85,6 @@ export class PartitionMarks {
   /**
    * Looks at many partitions with a few calls.
    *
-   * @param isFlusher notes in each mark that a flusher has looked (`seeLeft` in mark-script.ts). Only
-   *   flushers may pass true, since readers rely on it
    * @param spreadMs the longest delay of a group-window, ms (due-score.ts)
    * @param era number of the era to write into the marks that name their primary; undefined leaves them as
    *   they are
@@ -95,7 +93,6 @@ export class PartitionMarks {
    */
   async survey(
     refs: readonly PartitionRef[],
-    isFlusher: boolean,
     spreadMs = 0,
     era?: number,
   ): Promise<(PartitionLook | undefined)[]> {
@@ -109,7 +106,7 @@ export class PartitionMarks {
     await mapLimited(calls, SURVEYS_AT_ONCE, async (call) => {
       const tags = call.map(({ keys }) => keys.tag);
       const found = await this.redis
-        .surveyPartitions(1, call[0]!.keys.mark, isFlusher ? 1 : 0, spreadMs, era ?? '', ...tags)
+        .surveyPartitions(1, call[0]!.keys.mark, spreadMs, era ?? '', ...tags)
         .catch(() => undefined);
       found?.split(',').forEach((text, i) => {
         if (text === '?') return;

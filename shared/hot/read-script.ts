@@ -1,4 +1,4 @@
-import { LEFT_BELIEVED_MS, MARK_OF_THIS_NODE, NOW } from './mark-script';
+import { MARK_OF_THIS_NODE } from './mark-script';
 
 /**
  * Reads groups of one partition: their window starts, and the wanted columns of the frames of some windows.
@@ -37,11 +37,10 @@ import { LEFT_BELIEVED_MS, MARK_OF_THIS_NODE, NOW } from './mark-script';
  * list and those after it have false and -1.
  */
 export const READ_SCRIPT = `#!lua flags=no-writes
-${NOW}
-local mark = redis.call('HMGET', KEYS[1], 'loss', 'left', 'leftSeen', 'node', 'made')
+local mark = redis.call('HMGET', KEYS[1], 'loss', 'left', 'node', 'made')
 local isOurs = ${MARK_OF_THIS_NODE}
-local isKnown = isOurs and mark[2] and now - (tonumber(mark[3]) or 0) <= ${LEFT_BELIEVED_MS}
-local markId = isKnown and mark[4] .. ' ' .. (mark[1] or '') .. ' ' .. (mark[5] or '')
+local isKnown = isOurs and mark[2]
+local markId = isKnown and mark[3] .. ' ' .. (mark[1] or '') .. ' ' .. (mark[4] or '')
 local found = { isOurs and 1 or 0, mark[1], isKnown and mark[2], markId }
 
 local bound, hasLeft = nil, {}

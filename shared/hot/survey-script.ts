@@ -1,5 +1,5 @@
 import { DUE_TIME } from './due-score';
-import { NOW, seeLeft, THIS_NODE } from './mark-script';
+import { THIS_NODE } from './mark-script';
 
 /** Most group-windows of a partition that a survey reads, the oldest first. */
 const MAX_WINDOWS = 16;
@@ -9,9 +9,8 @@ const MAX_WINDOWS = 16;
  * group-window was first written, and the lowest arrival time of its frames.
  *
  * KEYS     the mark of one of the partitions, which routes the call to their node
- * ARGV     1  1 for a flusher, which notes in each mark that it looked (mark-script.ts), else 0
- *          2  longest delay of a window, ms (due-score.ts)
- *          3  the era that the flusher writes to marks (recovery/era.ts), or '' to leave them as they are
+ * ARGV     1  longest delay of a window, ms (due-score.ts)
+ *          2  the era that the flusher writes to marks (recovery/era.ts), or '' to leave them as they are
  *          then the hash tag of each partition
  * Returns  one text with an entry for each partition, separated by commas. It is `?` when the mark does not
  *          name this primary, or is on another node; else `oldest due arrival`:
@@ -23,26 +22,24 @@ const MAX_WINDOWS = 16;
  * absent. Runs even when memory is full (`allow-oom`), as a lease does.
  */
 export const SURVEY_SCRIPT = `#!lua flags=allow-oom,allow-cross-slot-keys
-${NOW}
 local node = ${THIS_NODE}
 ${DUE_TIME}
-local spread = tonumber(ARGV[2])
+local spread = tonumber(ARGV[1])
 local found = {}
-for i = 4, #ARGV do
+for i = 3, #ARGV do
   local tag = ARGV[i]
   local mark = tag .. ':mark'
-  local seen = redis.pcall('HMGET', mark, 'node', 'left', 'leftSeen', 'era')
+  local seen = redis.pcall('HMGET', mark, 'node', 'era')
   if seen.err or seen[1] ~= node then
-    found[i - 3] = '?'
+    found[i - 2] = '?'
   else
-    if ARGV[1] == '1' then ${seeLeft('mark', 'seen')} end
-    if ARGV[3] ~= '' and seen[4] ~= ARGV[3] then redis.call('HSET', mark, 'era', ARGV[3]) end
+    if ARGV[2] ~= '' and seen[2] ~= ARGV[2] then redis.call('HSET', mark, 'era', ARGV[2]) end
     local first = redis.call('ZRANGE', tag .. ':due', '0', '${MAX_WINDOWS - 1}', 'WITHSCORES')
     -- Windows beyond these were first written later than the last of them.
     local due = #first == ${2 * MAX_WINDOWS} and math.floor(first[#first]) or math.huge
     for j = 1, #first, 2 do due = math.min(due, dueTime(tonumber(first[j + 1]), spread)) end
     local lowest = redis.call('ZRANGE', tag .. ':arrived', '0', '0', 'WITHSCORES')
-    found[i - 3] = (first[2] and string.format('%d', math.floor(first[2])) or '') .. ' ' .. (first[2] and string.format('%d', due) or '') .. ' ' .. (lowest[2] or '')
+    found[i - 2] = (first[2] and string.format('%d', math.floor(first[2])) or '') .. ' ' .. (first[2] and string.format('%d', due) or '') .. ' ' .. (lowest[2] or '')
   end
 end
 return table.concat(found, ',')

@@ -22,7 +22,7 @@ import { BUCKET_PREFIX } from './names';
  *     {tenant:partition}:l:layout         zstd of a layout
  *     {tenant:partition}:due              sorted set: group:window by when it was first written, by the store's clock
  *     {tenant:partition}:leases           hash: group:window -> `token expiry takenAt`
- *     {tenant:partition}:mark             hash: node, era, loss, arrived, left, leftSeen (mark-script.ts)
+ *     {tenant:partition}:mark             hash: node, era, loss, arrived, made, left (mark-script.ts)
  *     {tenant:partition}:arrived          sorted set: group:window by the lowest stream arrival time of its frames
  *
  * DynamoDB, the warm table. Times have 15 digits, layers 4, so that text sorts as numbers do:

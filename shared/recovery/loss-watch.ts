@@ -208,7 +208,7 @@ export class LossWatch {
     const isOther = ({ tenantId, partition }: PartitionRef) =>
       tenantId !== noticed.tenantId || partition !== noticed.partition;
     const partitions = [noticed, ...(await table.registered()).filter(isOther)];
-    const looks = await hot.marks.survey(partitions, false);
+    const looks = await hot.marks.survey(partitions);
     const lost: { ref: PartitionRef; state: PartitionState }[] = [];
     await mapLimited(partitions, PARALLEL, async (ref, i) => {
       if (looks[i] !== undefined) return;

@@ -88,7 +88,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
     const owners = await Promise.all(partitions.map(async (ref) => cluster.ownerOf(await slotOf(ref))));
     expect(new Set(owners).size).toBe(3);
     const empty = { oldestMs: undefined, dueMs: undefined, lowestArrivalMs: undefined };
-    expect(await tiers.hot.marks.survey(partitions, true)).toEqual(partitions.map(() => empty));
+    expect(await tiers.hot.marks.survey(partitions)).toEqual(partitions.map(() => empty));
     for (const ref of partitions) expect((await tiers.hot.mover.due(ref, Infinity)).count).toBe(0);
     const { cpu } = await tiers.hot.nodes.load();
     expect(cpu).toBeGreaterThan(0);
