@@ -21,8 +21,8 @@ interface Entry {
   readonly id: string;
   readonly urlPath: string;
   readonly bytes: number;
-  /** Version of the dashboard. Absent from entries of earlier releases until their next change. */
-  readonly updatedAt?: number;
+  /** Version of the dashboard. */
+  readonly updatedAt: number;
 }
 
 /** Another dashboard has the URL path. */
@@ -117,7 +117,7 @@ export class Dashboards {
       dashboard = undefined;
       const entry = listed.find((each) => each.id === id);
       if (entry === undefined) return undefined;
-      const lastAt = entry.updatedAt ?? stored.updatedAt;
+      const lastAt = entry.updatedAt;
       if (expectedAt !== undefined && expectedAt !== lastAt)
         throw new ChangedMeanwhileError(id, expectedAt, lastAt);
       const updatedAt = Math.max(this.seconds(), lastAt + 1);
@@ -135,13 +135,12 @@ export class Dashboards {
   async remove(tenantId: Id, id: string): Promise<Dashboard | undefined> {
     if (!isDashboardId(id)) return undefined;
     const stored = await this.dashboards.get(tenantId, id);
+    if (stored === undefined) return undefined;
     let isRemoved = false;
     await this.lists.createOrChangeWith(tenantId, LIST, (listed = []) => {
       const value = listed.filter((each) => each.id !== id);
       isRemoved = value.length < listed.length;
-      // Earlier releases could leave an entry without a dashboard.
-      const also = stored === undefined ? [] : [this.dashboards.removal(tenantId, id)];
-      return isRemoved ? { value, also } : undefined;
+      return isRemoved ? { value, also: [this.dashboards.removal(tenantId, id)] } : undefined;
     });
     return isRemoved ? stored : undefined;
   }
