@@ -30,6 +30,8 @@ import os
 import random
 import re
 import resource
+import signal
+import sys
 import threading
 import time
 import uuid
@@ -241,6 +243,8 @@ kinesis._get_records = ends_with_the_shard(kinesis._get_records)
 
 if __name__ == "__main__":
     print(f"shards of streams have ranges of sequence numbers in the random order of SHARD_SEED={SHARD_SEED}", flush=True)
+    # uvicorn raises the signal again once it has shut down. An orderly exit then writes what was counted (contract.py, freedoms.py).
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     uvicorn.run(
