@@ -23,7 +23,7 @@ interface SimulateCommandOptions extends Omit<SimulationOptions, 'report' | 'onT
 }
 
 const whole = (least: number) => parseCount(Number.MAX_SAFE_INTEGER, least);
-/** Virtual days of a simulation, and of a bill. */
+/** Default numbers of virtual days of a simulation and of a bill. */
 const [DAYS, DAYS_OF_BILL] = [2, 365];
 const SAMPLE = 0.001;
 /** Options that a bill has no use for: its hosts post the same each minute, and nothing fails. */

@@ -130,7 +130,7 @@ export async function startAws(
       S3_PERSIST: '1',
       S3_DATA_DIR: objects,
       SERVICES: 'kinesis,dynamodb,s3,sns',
-      // Listeners that ministack would start otherwise.
+      // Keep ministack from starting these listeners.
       IOT_MTLS_ENABLED: '0',
       SFTP_ENABLED: '0',
       SHARD_SEED: shardSeed,

@@ -8,7 +8,7 @@ import { type Bill, LINES, type MonthOfBill } from './bill';
  * until the oldest expire.
  */
 const GROWS = new Set(['manifest', 'directory', 'rolled', 'rollups', 'index', 'usage']);
-/** Months until every tier but the archive is full. */
+/** Months after which every tier but the archive keeps its size. */
 const FULL_AFTER = 2;
 const GROWTH = 0.05;
 const DAYS_OF_MONTH = HOURS_OF_MONTH / 24;

@@ -34,7 +34,7 @@ export interface Outage {
 
 /** Decides when the models use the freedoms of AWS (faults/freedoms.json), and when invocations are killed. */
 export class Faults extends Freedoms {
-  /** The service that has an outage now. */
+  /** The present outage, if there is one. */
   outage: Outage | undefined;
 
   override takes(name: FreedomName, share = SHARES[name]): boolean {

@@ -62,9 +62,9 @@ export class Meter {
   }
 
   /**
-   * A read of the table: a key, or a page of a query.
+   * Counts one read of the table. The read gets one key, or one page of a query.
    *
-   * @param bytes of all items that were looked at, before a filter
+   * @param bytes size of all items that the read looked at, before its filter
    */
   readItems(pk: string, bytes: number, isConsistent: boolean): void {
     const units = Math.max(1, Math.ceil(bytes / READ_UNIT_BYTES)) * (isConsistent ? 1 : 0.5);

@@ -25,7 +25,7 @@ export interface ParquetIndex {
   /** Ordered by group, then time. */
   readonly chunks: readonly ParquetChunk[];
   readonly layouts: readonly (ByteRange & { readonly id: Id })[];
-  /** One section for each row group, which includes the layouts, skeletons and directories of its chunks. */
+  /** The section of each row group. It has the layouts, skeletons and directories of the row group's chunks. */
   readonly sections: readonly Section[];
 }
 

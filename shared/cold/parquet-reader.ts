@@ -28,7 +28,7 @@ import {
 import { readTrailer, type Trailer, unpack } from './parquet-trailer';
 import { decodeSkeleton, type RowSets } from './skeleton';
 
-/** Pages with gaps up to this size are fetched with one request, which is cheaper than two. */
+/** The reader fetches two pages with one request if the gap between them is at most this size. */
 const MAX_GAP_BYTES = 32 * 1024;
 
 /**

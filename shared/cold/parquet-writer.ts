@@ -156,7 +156,7 @@ class RowGroup {
   readonly chunks: RowGroupChunk[] = [];
   private readonly texts = { name: new TextColumn(), host: new TextColumn(), labels: new TextColumn() };
   private readonly timestamps: Float64Array[] = [];
-  /** Whether consecutive series have the same timestamps. */
+  /** Whether any two consecutive series have the same timestamps. */
   private sharesTimes = false;
   private readonly pages: PlacedPage[] = [];
 

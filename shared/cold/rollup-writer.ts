@@ -28,7 +28,7 @@ import {
 } from './rollup-format';
 import { EXTRA_VALUES, eachValue, type RolledColumn, type RolledValue } from './rollup-grains';
 
-/** A row group ends after the group with which it reaches this number of rows. */
+/** The writer adds whole groups to a row group, and ends it when it has at least this number of rows. */
 const ROW_GROUP_ROWS = 128 * 1024;
 
 interface AddedGroup extends MadeGroup {

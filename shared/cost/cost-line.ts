@@ -13,7 +13,7 @@ export interface CostLine {
   readonly dollars: number;
 }
 
-/** @param unlisted dollars for what has no price of its own in the table, such as nodes, whose price is their type's */
+/** @param unlisted dollars of items that the table of prices does not list, such as nodes of the cache */
 export function line(what: string, because: string, billed: Billed, unlisted = 0): CostLine {
   return { what, because, billed, dollars: dollarsOf(billed) + unlisted };
 }

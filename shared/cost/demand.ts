@@ -105,7 +105,7 @@ export const REPLACED_DAYS = 30;
 const UPLOAD_BYTES = 8 * 1024 * 1024;
 /** Average numbers of days that a month's and a year's rollup object already has when a day is added. */
 const [DAYS_IN_MONTH, DAYS_IN_YEAR] = [15, 182];
-/** Rollups of a series and day: hours, which go to the month's object, and the day, which goes to the year's. */
+/** Number of rollups of a series and day. Those of hours go to the month's object, that of the day to the year's. */
 const [HOUR_ROLLUPS, DAY_ROLLUPS] = [24, 1];
 
 /**

@@ -65,8 +65,8 @@ const SMALL_SHARE = 1 / 4;
 /** What one request may still cause. Its rows use it up. */
 export interface Allowance {
   /**
-   * Bytes of layouts that small rows may take in the records. Without this bound, a hostile request could
-   * cause megabytes of layouts for a few samples.
+   * Bytes that the layouts of small rows may take in the records. Without this bound, a hostile request could
+   * cause megabytes of layouts with a few samples.
    */
   bytes: number;
   /**

@@ -8,7 +8,7 @@ import type { PartitionRef } from '../model/placement';
 export const LOOK_SHARES = 3;
 /**
  * The lane reads the list of registered partitions in this number of shares, one a round. A new partition can
- * wait for its share: nothing in it is due before a window has passed.
+ * wait for the round that reads its share, because nothing in it is due until a window has passed.
  */
 export const LIST_SHARES = 8;
 /** A lane with at most this number of partitions lists and surveys all of them in every round. */

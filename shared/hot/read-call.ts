@@ -29,7 +29,7 @@ export interface ColumnPick {
 export const MAX_CALL_COST = 24_000;
 /** Greatest cost of one frame. A frame that is returned whole has this cost. */
 const MAX_FRAME_COST = 10;
-/** Columns that add 1 to the cost of a frame. */
+/** Number of wanted columns that adds 1 to the cost of a frame. */
 const COLUMNS_A_COST = 8;
 const ANY_TIME: TimeRange = { fromMs: -9e15, toMs: 9e15 };
 

@@ -147,7 +147,7 @@ export function mergeSameLabels(vectors: Vectors): Vectors {
   return pickRows(vectors, (row) => target[row] === row);
 }
 
-/** Whether the labels of series differ even without the metric's name: all have the same name. */
+/** Returns whether all series have the same name of the metric, so that their labels differ without the name. */
 export function stayDistinct(series: readonly { readonly labels: Labels }[]): boolean {
   const name = series.length === 0 ? undefined : labelValue(series[0]!.labels, METRIC_NAME);
   return series.every(

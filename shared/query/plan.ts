@@ -10,7 +10,7 @@ export interface DayPlan {
   readonly windowsToMs: number;
 }
 
-/** Reads of more days than this ask the manifest first which days have data: see `ReadMode`. */
+/** A read of more days asks the manifest before the warm table, and learns which days have data (`ReadMode`). */
 export const MAX_RECENT_DAYS = 3;
 
 /**

@@ -272,7 +272,7 @@ const LAST_OF: Readonly<Record<Exclude<RollupUse, 'count'>, LastOf>> = {
   },
 };
 
-/** Returns the first value of a split grain's rest. */
+/** Returns the value of the second sample of a split grain: a grain with its first sample at its very start. */
 function splitFirst({ first, toRest }: Columns, grain: number): number {
   return first![grain]! + (toRest?.[grain] ?? 0);
 }

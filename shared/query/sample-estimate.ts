@@ -8,9 +8,9 @@ import type { Selection } from '../model/selection';
 import type { Asks } from './beyond-memory';
 
 /**
- * Counts the samples that a round will read from the archive, without a request. The archive's directory lists the times of each
- * series. Days that the directory does not list, and layouts that are not known yet, count as 0. So a query is refused only if it
- * would have read too much. A grain of a rollup counts as one sample.
+ * Counts the samples that a round will read from the archive. The count needs no request, because the archive's
+ * directory lists the times of each series. A day that the directory does not list counts as 0, and so does a
+ * layout that is not known yet. A grain of a rollup counts as one sample, even if the series has none in it.
  *
  * @param grainMs length of the rollups' grains
  */

@@ -8,8 +8,8 @@ import { encodeRecords, type RecordFrame, type RecordGroup } from './record';
 /**
  * Encodes the rows of a request as records, each for one partition.
  *
- * @param sources call `Pools.assign` with them before, to find their pools. A source without a home
- *   gets groups of its own
+ * @param sources the rows of each source. `Pools.assign` must have found their pools before. A source without
+ *   a home gets groups of its own
  */
 export function rowRecords(tenant: Tenant, sources: Iterable<SourceRows>): OutgoingRecord[] {
   const byPartition = new Map<number, RecordGroup[]>();

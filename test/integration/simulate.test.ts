@@ -58,7 +58,7 @@ test('a planted bug is found: a lost answer that the archiver takes for a failur
   expect(result.flaws[0]).toContain('every object that the manifest names exists');
 });
 
-test('the bill of a load counts what a sample of it uses, beside the forecast', async () => {
+test('a bill scales the counts of a sample to the full load, and shows the forecast beside them', async () => {
   const load = ['--load', '1000x60s', '--sample', '0.1', '--batch', '100', '--reads', '0'];
   const { code, out, progress } = await run(...load, '--days', '1');
   if (code !== 0) throw new Error(progress);

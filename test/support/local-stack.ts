@@ -51,8 +51,8 @@ export interface LocalStack extends StackAddresses {
 }
 
 /**
- * Returns the seed by which the stand-ins of this run use the freedoms of AWS. The integration tests set and
- * print it (aws-run.cjs). Returns undefined if there is none: other tests meet no freedoms.
+ * Returns the seed of the freedoms of AWS in this run (freedoms.py). The integration tests set and print the
+ * seed (aws-run.cjs). Returns undefined if there is no seed. The stand-ins then take no freedoms.
  */
 export function freedomsSeed(): number | undefined {
   const seed = process.env.FREEDOMS_SEED;

@@ -143,9 +143,9 @@ function isNear(a: number, b: number, tolerance: number): boolean {
 }
 
 /**
- * Describes how our answer differs from Prometheus'; undefined if it does not.
+ * Returns how our answer differs from that of Prometheus; undefined if the answers agree.
  *
- * @param tolerance largest relative difference of equal values
+ * @param tolerance largest relative difference at which two values count as equal
  */
 export function differenceFrom(
   theirs: Theirs,

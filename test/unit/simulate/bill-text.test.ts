@@ -17,7 +17,7 @@ function month(name: string, kinds: Record<string, number>): MonthOfBill {
 
 const bill = (...months: MonthOfBill[]): Bill => ({ deploy: 'deploy it', samplesOfMonth: 1e9, months });
 
-test('a line adds the prices of what it names up, and the total adds what was not counted', () => {
+test('a line sums the prices that it names, and the total includes the dollars that the simulation cannot count', () => {
   const lines = linesOf(bill(month('2027-03', {}), month('2027-04', {})));
   expect(lines.find(({ what }) => what === 'table writes')).toEqual({
     what: 'table writes',
