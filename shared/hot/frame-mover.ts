@@ -72,9 +72,10 @@ export class FrameMover {
     const keys = new HotKeys(ref);
     const token = randomBytes(16).toString('base64url');
     const members = await this.redis.leaseDue(
-      2,
+      3,
       keys.due,
       keys.leases,
+      keys.mark,
       beforeMs,
       most,
       token,

@@ -1,10 +1,10 @@
 import { DUE_TIME } from './due-score';
-import { NOW } from './mark-script';
+import { NOTE_LEFT, NOW } from './mark-script';
 
 /**
  * Leases group-windows that are due. Skips those that are leased, until their lease expires.
  *
- * KEYS     due; leases
+ * KEYS     due; leases; mark
  * ARGV     1  latest time of the first write of a window without a delay, ms by the store's clock
  *          2  most windows to lease
  *          3  token
@@ -12,11 +12,14 @@ import { NOW } from './mark-script';
  *          5  longest delay of a window, ms (due-score.ts)
  * Returns  the leased members of the due index
  *
- * Runs even when memory is full (`allow-oom`), since flushing frees memory.
+ * Notes in the mark that these windows may leave memory ({@link NOTE_LEFT}), so that reads ask the warm table
+ * for them from now on. A note at the trim would come too late: a flusher may write a window and die, and its
+ * frames may expire before another one comes. Runs even when memory is full (`allow-oom`), since flushing
+ * frees memory.
  */
 export const LEASE_SCRIPT = `#!lua flags=allow-oom
 ${NOW}
-${DUE_TIME}
+${DUE_TIME}${NOTE_LEFT}
 local spread = tonumber(ARGV[5])
 local before, most, token, length = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 local taken, offset = {}, 0
@@ -30,6 +33,7 @@ while #taken < most do
     if isDue and #taken < most and (not expiry or expiry <= now) then
       redis.call('HSET', KEYS[2], member, string.format('%s %d %d', token, now + length, now))
       taken[#taken + 1] = member
+      noteLeft(KEYS[3], tonumber(string.match(member, '(%d+)$')))
     end
   end
   if #members < 1024 then break end

@@ -36,15 +36,19 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
  *          2  the era's number (recovery/era.ts), or '' to leave it as it is
  * Returns  1
  *
- * After no loss, the partition is new, and nothing has left it. After a loss, any window may have left: `left`
- * ({@link NOTE_LEFT}) then covers all windows that may exist. Runs even when memory is full (`allow-oom`),
+ * After no loss, nothing more has left than is noted: in a new partition, nothing. After a loss, any window may
+ * have left: `left` ({@link NOTE_LEFT}) then covers all windows that may exist. Runs even when memory is full (`allow-oom`),
  * since nothing is appended without a mark.
  */
 export const MARK_SCRIPT = `#!lua flags=allow-oom
 ${NOW}
 redis.call('HSET', KEYS[1], 'node', ${THIS_NODE}, 'loss', ARGV[1], 'made', time[1] .. '.' .. time[2])
 if ARGV[2] ~= '' then redis.call('HSET', KEYS[1], 'era', ARGV[2]) end
-redis.call('HSET', KEYS[1], 'left', ARGV[1] == '' and '0' or string.format('%d', now + ${AHEAD_MS}))
+if ARGV[1] == '' then
+  redis.call('HSETNX', KEYS[1], 'left', '0')
+else
+  redis.call('HSET', KEYS[1], 'left', string.format('%d', now + ${AHEAD_MS}))
+end
 return 1
 `;
 
@@ -67,26 +71,27 @@ return 1
 const MAX_LEFT = 64;
 
 /**
- * Lua: notes in the mark `KEYS[6]` that frames of the window with the start `ARGV[2]` have left memory. The
- * field `left` is a bound and a list of window starts. Windows that begin before the bound may have left, and
- * later ones only if they are listed.
+ * Lua: `noteLeft(mark, start)` notes in a mark that the window with this start may leave memory. The field
+ * `left` is a bound and a list of window starts. Windows that begin before the bound may have left, and later
+ * ones only if they are listed.
  */
 export const NOTE_LEFT = `
-local left = redis.call('HGET', KEYS[6], 'left')
-if left then
+local function noteLeft(mark, start)
+  local left = redis.call('HGET', mark, 'left')
+  if not left then return end
   local starts = {}
-  for start in string.gmatch(left, '%S+') do starts[#starts + 1] = tonumber(start) end
-  local bound, start = table.remove(starts, 1), tonumber(ARGV[2])
-  local isNoted = start < bound
-  for _, each in ipairs(starts) do isNoted = isNoted or each == start end
-  if not isNoted then
-    starts[#starts + 1] = start
-    table.sort(starts)
-    if #starts > ${MAX_LEFT} then bound = table.remove(starts, 1) + 1 end
-    local texts = { string.format('%d', bound) }
-    for _, each in ipairs(starts) do texts[#texts + 1] = string.format('%d', each) end
-    redis.call('HSET', KEYS[6], 'left', table.concat(texts, ' '))
+  for each in string.gmatch(left, '%S+') do starts[#starts + 1] = tonumber(each) end
+  local bound = table.remove(starts, 1)
+  if start < bound then return end
+  for _, each in ipairs(starts) do
+    if each == start then return end
   end
+  starts[#starts + 1] = start
+  table.sort(starts)
+  if #starts > ${MAX_LEFT} then bound = table.remove(starts, 1) + 1 end
+  local texts = { string.format('%d', bound) }
+  for _, each in ipairs(starts) do texts[#texts + 1] = string.format('%d', each) end
+  redis.call('HSET', mark, 'left', table.concat(texts, ' '))
 end
 `;
 

@@ -1,4 +1,4 @@
-import { EXPIRED, NOTE_LEFT } from './mark-script';
+import { EXPIRED } from './mark-script';
 
 /**
  * Removes from a group-window exactly the frames that were moved, once (DESIGN.md, rule 3).
@@ -18,9 +18,8 @@ import { EXPIRED, NOTE_LEFT } from './mark-script';
  *
  * If a window is due but has no frames, they have expired. The script then spoils the mark, so that the loss
  * is noticed. A window with remaining frames stays in the due index. If all frames that it had when it was leased
- * were moved, the time of the lease counts as its first write. The script notes in the mark that frames of
- * the window have left ({@link NOTE_LEFT}), so that reads ask the warm table for them. Runs even when memory
- * is full (`allow-oom`), since a trim frees memory.
+ * were moved, the time of the lease counts as its first write. Runs even when memory is full (`allow-oom`),
+ * since a trim frees memory.
  */
 export const TRIM_SCRIPT = `#!lua flags=allow-oom
 local lease = redis.call('HGET', KEYS[2], ARGV[1])
@@ -35,7 +34,6 @@ if #moved ~= count or redis.sha1hex(table.concat(moved)) ~= ARGV[5] then
   return -1
 end
 redis.call('HDEL', KEYS[2], ARGV[1])
-if count > 0 then ${NOTE_LEFT} end
 redis.call('LTRIM', KEYS[3], count, -1)
 local remaining = redis.call('LLEN', KEYS[3])
 if remaining == 0 then

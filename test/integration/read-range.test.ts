@@ -122,6 +122,10 @@ describe('what a read costs', () => {
     const alone = { samples: 1, calls: 1 };
     expect(await read('young', range)).toEqual(alone);
     const flusher = { ...tiers, windowMs: HOUR };
+    // From the lease on, a flusher may have written the window: it may die then, and the frames may expire.
+    const [lease] = await tiers.hot.mover.lease(ref, await tiers.hot.nodes.now(), 1, 0);
+    expect(lease!.windowStart).toBe(now);
+    expect((await read('young', range)).calls).toBeGreaterThan(1);
     await flushPartition(flusher, ref, await tiers.hot.nodes.now(), () => true);
     await post('young', [now + 1]);
     const moved = await read('young', range);
