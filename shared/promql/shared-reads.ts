@@ -66,7 +66,8 @@ export class SharedReads implements SampleStore {
     }
     if (span.read === undefined) this.readAll();
     const { series, warnings } = await span.read!;
-    return { series: series.map((each) => partOf(each, range)), warnings };
+    const parts = series.map((each) => partOf(each, range));
+    return { series: parts.filter(({ timestamps }) => timestamps.length > 0), warnings };
   }
 
   private readAll(): void {

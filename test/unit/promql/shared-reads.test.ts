@@ -43,6 +43,15 @@ describe('reads that several expressions share', () => {
     expect(reads).toHaveLength(1);
   });
 
+  test('leave out series that have no sample in the range', async () => {
+    const shared = new SharedReads(storeOfX);
+    shared.expect(parsePromql('x'), 3_000_000);
+    shared.expect(parsePromql('x[1h]'), 4_200_000);
+    const late = { fromMs: 3_900_001, toMs: 4_200_000 };
+    const matchers = [{ label: '__name__', op: '=', value: 'x' }] as const;
+    expect((await shared.select(matchers, late)).series).toEqual([]);
+  });
+
   test('begin together with the first evaluation, and fail separately', async () => {
     reads.length = 0;
     const shared = new SharedReads(() => ({
