@@ -308,10 +308,16 @@ describe('the dashboards view', () => {
       each.on('requestfailed', (request) => running.delete(request));
     }, `&dashboard=${fixed.id}&last=1h&refresh=5`);
     const isFixed = (from: string) => from === String(start);
+    // The page gives a read up after some seconds of its clock, and reads again. So its clock stands until both graphs
+    // are read for the first time.
+    await until(
+      'both graphs are read',
+      async () => began.some(isFixed) && !began.every(isFixed) && running.size === 0,
+      Boolean,
+    );
     await until(
       'the other graph is read a third time',
       async () => {
-        // The page gives a read up after some seconds of its clock, and reads again.
         if (running.size === 0) await page.clock.fastForward(5_000);
         return began.filter((from) => !isFixed(from)).length;
       },
