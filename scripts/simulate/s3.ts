@@ -66,7 +66,7 @@ export class S3Model {
   call(request: S3Request): S3Answer {
     const answered = this.respond(request);
     const { method, key, body } = request;
-    // Deletions are free. A list is billed as a write is.
+    // S3 bills a list as it bills a write, and a deletion not at all.
     if (method === 'PUT' || method === 'POST' || (method === 'GET' && key === ''))
       this.meter?.putObject(body.length);
     else if (method !== 'DELETE') this.meter?.getObject(answered.body.length);

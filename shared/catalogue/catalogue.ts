@@ -62,7 +62,8 @@ const PARALLEL = 32;
 
 /**
  * Stores the layouts of every group, and so the labels of every series, in the meta table. A writer puts a
- * layout before the first frame or chunk refers to it. It puts the layout again once a day, which renews `expiresAt`, so that the layout outlives the data.
+ * layout before the first frame or chunk refers to it. It puts the layout again once a day, which renews
+ * `expiresAt`, so that the layout outlives the data.
  *
  *     pk layouts#tenant#source   sk group#layout   layout: zstd of its bytes   windows: set of ms   firstMs   expiresAt: seconds
  *

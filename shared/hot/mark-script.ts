@@ -37,8 +37,8 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
  * Returns  1
  *
  * After no loss, nothing more has left than is noted: in a new partition, nothing. After a loss, any window may
- * have left: `left` ({@link NOTE_LEFT}) then covers all windows that may exist. Runs even when memory is full (`allow-oom`),
- * since nothing is appended without a mark.
+ * have left: `left` ({@link NOTE_LEFT}) then covers all windows that may exist. Runs even when memory is full
+ * (`allow-oom`), since nothing is appended without a mark.
  */
 export const MARK_SCRIPT = `#!lua flags=allow-oom
 ${NOW}

@@ -188,21 +188,21 @@ function timeText(ms: number): string {
 /** Number of partition keys among which a tenant's index of sources is divided. */
 export const SOURCE_BUCKETS = 16;
 
-/** Returns the bucket of a source: the first four bits of its id. */
+/** Returns the bucket of a source, by the first bits of its id. */
 export function bucketOfSource(sourceId: Id): number {
-  return Buffer.from(sourceId.slice(0, 2), 'base64url')[0]! >> 4;
+  return bucketOf(sourceId, SOURCE_BUCKETS);
+}
+
+/** @param buckets a power of two, at most 256 */
+function bucketOf(id: string, buckets: number): number {
+  return Math.floor((Buffer.from(id.slice(0, 2), 'base64url')[0]! * buckets) / 256);
 }
 
 /**
- * Number of partition keys among which a period of the index of series is divided. Each is a request of a first
- * read, and a read unit even if it is empty. DynamoDB writes a thousand entries a second into each.
+ * Number of partition keys among which a period of the index of series is divided. A first read sends
+ * a request for each, which costs a read unit even if the key has no items. DynamoDB writes a thousand entries a second into each.
  */
 export const INDEX_BUCKETS = 8;
-
-/** Returns the bucket of a group in the index of series: the first three bits of its id. */
-function indexBucketOf(group: GroupId): number {
-  return Buffer.from(group.slice(0, 2), 'base64url')[0]! >> 5;
-}
 
 const RECOVERY = 'recovery';
 const DELETION = 'deletion#';
@@ -241,7 +241,10 @@ export const metaKeys = {
   index: (tenantId: Id, period: string, bucket: number) =>
     `index#${tenantId}#${period}#${bucket.toString(16)}`,
   indexed: (tenantId: Id, period: string, group: GroupId, layoutId: Id, windowMs: number): ItemKey =>
-    itemKey(metaKeys.index(tenantId, period, indexBucketOf(group)), `${group}#${layoutId}#${windowMs}`),
+    itemKey(
+      metaKeys.index(tenantId, period, bucketOf(group, INDEX_BUCKETS)),
+      `${group}#${layoutId}#${windowMs}`,
+    ),
   parseIndexedSort: (sort: string): { group: GroupId; layoutId: Id; windowMs: number } => {
     const [group, layoutId, windowMs] = sort.split('#');
     return { group: group!, layoutId: layoutId!, windowMs: Number(windowMs) };

@@ -164,7 +164,7 @@ describe('the cost of a load', () => {
   test('a young stage stores less than a full one', () => {
     const gbAt = (ageMs: number | undefined, name: string) =>
       forecast(measured, { ...load, ageMs }, shape).find(({ what }) => what === name)!.billed.coldGbMonth;
-    // Days are archived for ten days, after two and a half: 86.4 G samples a day, a byte each.
+    // A day is archived two and a half days after it began, so ten days are. A day has 86.4 G samples of a byte each.
     const ageMs = 12.5 * 86_400_000;
     expect(gbAt(ageMs, 'archive storage')).toBeCloseTo(864);
     // 18 GB of rollups a day for ten days, and ten days of replaced objects, which had five days each.
