@@ -69,7 +69,7 @@ def give_range(shards, shard_id):
 def next_number_of(shards, shard_id):
     """Returns a number of 56 digits like Kinesis': a shard's range, a count of its records, a second, and the shard's index."""
     shard = shards[shard_id]
-    # The shard has no range if an earlier version of this file saved it.
+    # A shard that was just made has no range.
     if RANGE not in shard:
         give_range(shards, shard_id)
     shard[LAST] += 1

@@ -22,8 +22,8 @@ export function wholeLook(partitions: readonly PartitionRef[]): Look {
 /**
  * Decides what a run of the hourly archiver checks. Every run checks the recent days of registered partitions.
  * Once a day, at an hour that depends on the partition, a run checks all days of the partition, registered or
- * not. The daily check finds old days that a deletion or an import opened, which is rare, and partitions that
- * an earlier release did not register.
+ * not. The daily check finds old days that a deletion or an import opened, which is rare, and partitions whose
+ * registration was lost when an operator restored the meta table.
  *
  * @param partitions all partitions
  * @param registered partitions that have been written to memory, in any order

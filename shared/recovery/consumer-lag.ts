@@ -2,8 +2,8 @@
 export interface ReaderNote {
   /** The shard's watermark: every record that arrived earlier is in memory, ms since epoch; 0 if unknown. */
   readonly arrivedMs: number;
-  /** How old the watermark was when the note was written, ms; undefined in a note of an earlier release. */
-  readonly lagMs: number | undefined;
+  /** How old the watermark was when the note was written, ms. */
+  readonly lagMs: number;
 }
 
 /** How often the recovery function puts a heartbeat into every shard, so that all shards have new records. */
@@ -39,8 +39,8 @@ export function consumerLagMs(
     .filter(({ arrivedMs }) => arrivedMs > 0)
     .map(({ arrivedMs, lagMs }) => {
       const ageMs = Math.max(0, nowMs - arrivedMs);
-      const overdueMs = (lagMs ?? 0) + HEARTBEAT_MS + NOTE_EVERY_MS + batchWindowMs + SLACK_MS;
-      if (lagMs === undefined || ageMs > overdueMs) return ageMs;
+      const overdueMs = lagMs + HEARTBEAT_MS + NOTE_EVERY_MS + batchWindowMs + SLACK_MS;
+      if (ageMs > overdueMs) return ageMs;
       return isBehind(lagMs, batchWindowMs) ? lagMs : 0;
     });
   return lags.length === 0 ? null : Math.max(...lags);

@@ -299,18 +299,12 @@ export class RecoveryTable {
     return new Map(
       items.map(({ sk, arrivedMs, lagMs }) => [
         sk!.S!.slice(prefix.length),
-        {
-          arrivedMs: Number(arrivedMs!.N),
-          lagMs: lagMs?.N === undefined ? undefined : Number(lagMs.N),
-        },
+        { arrivedMs: Number(arrivedMs!.N), lagMs: Number(lagMs!.N) },
       ]),
     );
   }
 
-  async putWatermark(
-    shardId: string,
-    { arrivedMs, lagMs }: { readonly arrivedMs: number; readonly lagMs: number },
-  ): Promise<void> {
+  async putWatermark(shardId: string, { arrivedMs, lagMs }: ReaderNote): Promise<void> {
     await this.put(metaKeys.watermark(shardId), arrivedMs, { lagMs: { N: String(lagMs) } });
   }
 
@@ -323,7 +317,7 @@ export class RecoveryTable {
       this.table.client.send(
         new PutItemCommand({
           TableName: this.table.name,
-          Item: { ...metaKeys.watermark(shardId), arrivedMs: { N: '0' } },
+          Item: { ...metaKeys.watermark(shardId), arrivedMs: { N: '0' }, lagMs: { N: '0' } },
           ConditionExpression: 'attribute_not_exists(pk)',
         }),
       ),
