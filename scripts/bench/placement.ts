@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import keySlot from 'cluster-key-slot';
 import { advisePartitions } from '../../shared/cost/partition-advice';
+import { HotKeys } from '../../shared/hot/hot-keys';
 import { partitionOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
-import { HotKeys } from '../../shared/platform/keys';
 import { partitionKeyOf } from '../../shared/stream/outgoing';
 import { bench } from './frame/bench';
 import { count, number } from './frame/options';

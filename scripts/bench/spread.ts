@@ -1,6 +1,6 @@
 import { delayShare } from '../../shared/hot/due-score';
+import { HotKeys } from '../../shared/hot/hot-keys';
 import { tenantIdOf } from '../../shared/model/placement';
-import { HotKeys } from '../../shared/platform/keys';
 import { parseSettings } from '../../shared/platform/settings';
 import { bench } from './frame/bench';
 import { count } from './frame/options';

@@ -2,7 +2,7 @@ import { layoutOfFrame } from '../codec';
 import { type Id, idText } from '../model/id';
 import type { PackedLayout } from '../model/packed-layout';
 import type { GroupId, PartitionRef } from '../model/placement';
-import { HotKeys, windowMember } from '../platform/keys';
+import { HotKeys, windowMember } from './hot-keys';
 import type { ScriptedClient } from './scripts';
 
 /** Frames to append to one group-window. */

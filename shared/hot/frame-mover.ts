@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { GroupId, PartitionRef } from '../model/placement';
-import { HotKeys, parseWindowMember, windowMember } from '../platform/keys';
+import { HotKeys, parseWindowMember, windowMember } from './hot-keys';
 import type { ScriptedClient } from './scripts';
 
 /** A lease of a group-window: the right of one flusher to trim it, for a limited time. */

@@ -8,7 +8,7 @@ import type { GroupId, PartitionRef } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import { slicesOf } from '../model/slices';
 import { Batches } from '../platform/concurrency';
-import { HotKeys } from '../platform/keys';
+import { HotKeys } from './hot-keys';
 import type { PartitionState } from './partition-marks';
 import {
   type AskedGroup,

@@ -2,7 +2,7 @@ import keySlot from 'cluster-key-slot';
 import { Redis } from 'ioredis';
 import type { PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
-import { HotKeys } from '../platform/keys';
+import { HotKeys } from './hot-keys';
 import { type HotLoad, loadOf, type NodeCounters } from './node-load';
 import type { ScriptedClient } from './scripts';
 import { type PrimaryAnswer, primariesOf, type Topology } from './topology';

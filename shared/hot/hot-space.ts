@@ -1,6 +1,6 @@
 import type { Id } from '../model/id';
 import type { GroupId, PartitionRef } from '../model/placement';
-import { HotKeys, parseWindowMember } from '../platform/keys';
+import { HotKeys, parseWindowMember } from './hot-keys';
 import type { HotNodes } from './hot-nodes';
 import type { ScriptedClient } from './scripts';
 

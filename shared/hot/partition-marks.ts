@@ -1,7 +1,7 @@
 import type { PartitionRef } from '../model/placement';
 import { slicesOf } from '../model/slices';
 import { mapLimited } from '../platform/concurrency';
-import { HotKeys } from '../platform/keys';
+import { HotKeys } from './hot-keys';
 import type { HotNodes } from './hot-nodes';
 import { NO_NODE } from './mark-script';
 import { numberOf, type ScriptedClient } from './scripts';

@@ -10,20 +10,9 @@ import {
 import { BUCKET_PREFIX } from './names';
 
 /**
- * Makes every key of every store. No key has bytes that a user chose (DESIGN.md, rule 7). `tenant`, `source`
- * and `layout` are ids of 22 characters, `group` is an id of 27, `partition` has four digits, and times are
- * ms since epoch.
- *
- * Redis. All keys of a partition share its hash tag, so they lie in one hash slot, and one script call can
- * use them:
- *
- *     {tenant:partition}:f:group:window   list of frames: a group's rows of one window, in order of arrival
- *     {tenant:partition}:w:group          set of the window starts a group has in memory
- *     {tenant:partition}:l:layout         zstd of a layout
- *     {tenant:partition}:due              sorted set: group:window by when it was first written, by the store's clock
- *     {tenant:partition}:leases           hash: group:window -> `token expiry takenAt`
- *     {tenant:partition}:mark             hash: node, era, loss, arrived, made, left (mark-script.ts)
- *     {tenant:partition}:arrived          sorted set: group:window by the lowest stream arrival time of its frames
+ * Makes every key of the tables and the bucket; hot/hot-keys.ts makes those of memory. No key has bytes that a
+ * user chose (DESIGN.md, rule 7). `tenant`, `source` and `layout` are ids of 22 characters, `group` is an id of
+ * 27, `partition` has four digits, and times are ms since epoch.
  *
  * DynamoDB, the warm table. Times have 15 digits, layers 4, so that text sorts as numbers do:
  *
@@ -81,64 +70,6 @@ export type ItemKey = { readonly pk: { readonly S: string }; readonly sk: { read
 
 function itemKey(partition: string, sort: string): ItemKey {
   return { pk: { S: partition }, sk: { S: sort } };
-}
-
-/** The Redis keys of one partition. The comment above says what each key has. */
-export class HotKeys {
-  /** The hash tag of the keys, with braces. */
-  readonly tag: string;
-
-  constructor({ tenantId, partition }: PartitionRef) {
-    this.tag = `{${tenantId}:${partitionText(partition)}}`;
-  }
-
-  frames(group: GroupId, windowStart: number): string {
-    return `${this.tag}:f:${group}:${windowStart}`;
-  }
-
-  windows(group: GroupId): string {
-    return `${this.tag}:w:${group}`;
-  }
-
-  layout(layoutId: Id): string {
-    return `${this.tag}:l:${layoutId}`;
-  }
-
-  get due(): string {
-    return `${this.tag}:due`;
-  }
-
-  get leases(): string {
-    return `${this.tag}:leases`;
-  }
-
-  get mark(): string {
-    return `${this.tag}:mark`;
-  }
-
-  get arrived(): string {
-    return `${this.tag}:arrived`;
-  }
-
-  /** Returns a pattern of SCAN for all keys of a tenant. Ids have no special characters of patterns. */
-  static patternOf(tenantId: Id): string {
-    return `{${tenantId}:*`;
-  }
-
-  /** Returns the hash tag of a key, with braces. */
-  static tagOf(key: string): string {
-    return key.slice(0, key.indexOf('}') + 1);
-  }
-}
-
-/** Returns the text that stands for a group-window in `due`, `leases` and `arrived`. */
-export function windowMember(group: GroupId, windowStart: number): string {
-  return `${group}:${windowStart}`;
-}
-
-export function parseWindowMember(member: string): { group: GroupId; windowStart: number } {
-  const colon = member.indexOf(':');
-  return { group: member.slice(0, colon), windowStart: Number(member.slice(colon + 1)) };
 }
 
 /** What identifies a warm item among those of its partition and day. */

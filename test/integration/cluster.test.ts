@@ -1,11 +1,11 @@
 import { type ClusterNode, type LocalCluster, startCluster } from '../../scripts/local/cluster';
 import { flushPartition } from '../../shared/flush/execute';
 import { connectHot } from '../../shared/hot/connection';
+import { HotKeys } from '../../shared/hot/hot-keys';
 import { HotTier } from '../../shared/hot/hot-tier';
 import { metricOf, sourceOf } from '../../shared/model/labels';
 import { type PartitionRef, partitionOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { mapLimited } from '../../shared/platform/concurrency';
-import { HotKeys } from '../../shared/platform/keys';
 import { IncompleteReadError } from '../../shared/query/incomplete';
 import { readSeries } from '../../shared/query/read';
 import { ClusterFeed, CORRECTED_AFTER } from '../support/cluster-feed';

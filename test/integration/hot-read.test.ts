@@ -15,6 +15,7 @@ import {
   sliceBlock,
 } from '../../shared/codec';
 import { movedFrames } from '../../shared/hot/frame-mover';
+import { HotKeys } from '../../shared/hot/hot-keys';
 import { HotTier } from '../../shared/hot/hot-tier';
 import { readHot } from '../../shared/hot/read';
 import { gather } from '../../shared/model/block-layout';
@@ -23,7 +24,6 @@ import { type Layout, layoutOf, unionLayout } from '../../shared/model/layout';
 import { pickSeries } from '../../shared/model/layout-block';
 import { packLayout } from '../../shared/model/packed-layout';
 import { type GroupId, groupIdOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
-import { HotKeys } from '../../shared/platform/keys';
 import { temporaryDir } from '../support/temporary-dir';
 import { anyBits, bytesOf } from '../unit/codec/arbitraries';
 

@@ -1,12 +1,13 @@
 import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { FlushLane } from '../../shared/flush/lane';
 import { delayShare } from '../../shared/hot/due-score';
+import { HotKeys, windowMember } from '../../shared/hot/hot-keys';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { idOf, idText } from '../../shared/model/id';
 import { sourceOf } from '../../shared/model/labels';
 import { groupIdOf, type PartitionRef, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { mapLimited } from '../../shared/platform/concurrency';
-import { HotKeys, metaKeys, windowMember } from '../../shared/platform/keys';
+import { metaKeys } from '../../shared/platform/keys';
 import { insertItems } from '../../shared/platform/table';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
 import { rowRecords } from '../../shared/stream/row-records';

@@ -1,4 +1,5 @@
 import { snappyCompress } from 'hysnappy';
+import { HotKeys } from '../../../shared/hot/hot-keys';
 import { gather } from '../../../shared/model/block-layout';
 import { ByteWriter } from '../../../shared/model/bytes';
 import { DAY_MS } from '../../../shared/model/duration';
@@ -6,7 +7,6 @@ import { type Labels, labelsOf, sourceOf } from '../../../shared/model/labels';
 import { dayOf } from '../../../shared/model/placement';
 import type { TimeRange } from '../../../shared/model/selection';
 import { mapLimited } from '../../../shared/platform/concurrency';
-import { HotKeys } from '../../../shared/platform/keys';
 import { parseSettings } from '../../../shared/platform/settings';
 import { writeTimeSeries } from './labelled-bodies';
 import { framesOf, type Place, placeOf, TenantData, type Tiers } from './tenant-data';

@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis';
 import { decodeFrame, encodeChunk } from '../../../shared/codec';
+import { HotKeys } from '../../../shared/hot/hot-keys';
 import { gather } from '../../../shared/model/block-layout';
 import { type Id, idText } from '../../../shared/model/id';
 import { decodeLayout, unionLayout } from '../../../shared/model/layout';
 import { unpackLayout } from '../../../shared/model/packed-layout';
-import { HotKeys } from '../../../shared/platform/keys';
 
 /** Most group-windows measured. */
 const WINDOWS = 200;

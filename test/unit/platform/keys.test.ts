@@ -1,12 +1,6 @@
+import { HotKeys, parseWindowMember, windowMember } from '../../../shared/hot/hot-keys';
 import { groupIdOf } from '../../../shared/model/placement';
-import {
-  bucketKeys,
-  HotKeys,
-  metaKeys,
-  parseWindowMember,
-  warmKeys,
-  windowMember,
-} from '../../../shared/platform/keys';
+import { bucketKeys, metaKeys, warmKeys } from '../../../shared/platform/keys';
 
 const tenant = 'T'.repeat(22);
 const source = 'S'.repeat(22);
@@ -17,7 +11,7 @@ const hot = new HotKeys(ref);
 const place = { group, windowStart: 3_600_000, layer: 2, startMs: 3_660_000 };
 const text = ({ pk, sk }: { pk: { S: string }; sk: { S: string } }) => `${pk.S} | ${sk.S}`;
 
-/** Stores of earlier releases have these keys, so none may change. */
+/** Stores have these keys, so none may change. */
 test.each([
   ['frames', hot.frames(group, 3_600_000), `{${tenant}:0007}:f:${source}10001:3600000`],
   ['windows', hot.windows(group), `{${tenant}:0007}:w:${source}10001`],
@@ -79,7 +73,7 @@ test.each([
     `rollups/v1/tenant=${tenant}/unit=hour/month=2026-11/partition-0007-r12-p0.parquet`,
   ],
   ['quarantined record', bucketKeys.quarantine('shard-1', '42'), 'quarantine/shard-1/42'],
-])('key of %s: as earlier releases wrote it', (_, made, expected) => {
+])('key of %s: as the stores have it', (_, made, expected) => {
   expect(made).toBe(expected);
 });
 

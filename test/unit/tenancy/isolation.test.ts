@@ -1,8 +1,9 @@
 import fc from 'fast-check';
+import { HotKeys } from '../../../shared/hot/hot-keys';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
 import { groupIdOf, partitionOf, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
-import { HotKeys, metaKeys, warmKeys } from '../../../shared/platform/keys';
+import { metaKeys, warmKeys } from '../../../shared/platform/keys';
 
 /** Separators of keys, paths, patterns and JSON, and characters that look alike. */
 const tricky = fc.constantFrom(
