@@ -12,6 +12,7 @@ import {
   catalogueOf,
   dependencies,
   downtimes,
+  gatekeeper,
   hosts,
   monitorStates,
   monitors,
@@ -32,6 +33,7 @@ export const monitorStores: MonitorStores = {
   hasPosted,
   samplesOf: sharedSamplesOf,
   queryLimitsOf,
+  charge: (tenant, tookMs) => gatekeeper.queries.charge(tenant, tookMs),
   stage,
 };
 

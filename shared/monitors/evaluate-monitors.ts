@@ -22,6 +22,7 @@ import {
   type AlertingView,
   advanceMonitor,
   type DueMonitor,
+  type FoundMonitor,
   findMonitor,
   type MonitorDocuments,
   newestTick,
@@ -31,7 +32,7 @@ import { holdsAt } from './downtime-times';
 import { ExpressionError } from './expression';
 import { type JudgedMonitor, judgeMonitor, MonitorError } from './judge-monitor';
 
-/** Stores that an evaluation of monitors reads. It writes nothing. */
+/** Stores that an evaluation of monitors reads. It writes nothing but the tenants' query time. */
 export interface MonitorStores extends MonitorDocuments {
   readonly hosts: Pick<Hosts, 'get'>;
   readonly hostNames: (tenantId: Id) => Promise<HostNames>;
@@ -44,6 +45,8 @@ export interface MonitorStores extends MonitorDocuments {
    */
   readonly samplesOf: (tenant: Tenant) => (timeMs: number) => SampleStore;
   readonly queryLimitsOf: (tenant: Tenant) => QueryOptions['limits'];
+  /** Counts query time, in ms, that a tenant's monitors took. Never fails. */
+  readonly charge: (tenant: Tenant, tookMs: number) => Promise<void>;
   readonly stage: Pick<RuntimeSettings, 'ruleQueryOffset'>;
 }
 
@@ -51,9 +54,11 @@ export interface MonitorStores extends MonitorDocuments {
 const PARALLEL = 4;
 
 type Request = EvaluationRequest['evaluateRules'];
-type Place = Request['groups'][number];
 
-/** Evaluates monitors of samples, each as a group of one rule. */
+/**
+ * Evaluates monitors of samples, each as a group of one rule. AWS bills the time of the whole invocation. It is
+ * charged to the tenants in proportion to the times that their monitors took.
+ */
 export async function evaluateMonitors(
   stores: MonitorStores,
   { evaluateRules: request }: EvaluationRequest,
@@ -61,18 +66,34 @@ export async function evaluateMonitors(
   const startedMs = performance.now();
   const elapsedMs = () => performance.now() - startedMs;
   const views = new Map<Id, Promise<TenantView>>();
+  const took = new Map<Id, { readonly tenant: Tenant; readonly ms: number }>();
   const answer: GroupEvaluation[] = [];
   let size = 0;
   await mapLimited(request.groups, PARALLEL, async (place) => {
     if (elapsedMs() > INVOCATION.beginMs || size > INVOCATION.maxAnswer) return;
     const { tenant: name, group } = place;
-    const outcome = await evaluate(stores, views, place, request, elapsedMs).catch(
-      (error: unknown): Outcome => failed('a monitor could not be evaluated', place, error),
-    );
+    const beganMs = elapsedMs();
+    let found: FoundMonitor | undefined;
+    let outcome: Outcome;
+    try {
+      found = await findMonitor(stores, place);
+      outcome = await evaluate(stores, views, found, request, elapsedMs);
+    } catch (error) {
+      outcome = failed('a monitor could not be evaluated', place, error);
+    }
     answer.push({ tenant: name, group, ...outcome });
     if ('samples' in outcome)
       size += outcome.batches.reduce((sum, { length }) => sum + length, outcome.state?.length ?? 0);
+    if (found === undefined) return;
+    const { tenant } = found;
+    const ms = (took.get(tenant.id)?.ms ?? 0) + elapsedMs() - beganMs;
+    took.set(tenant.id, { tenant, ms });
   });
+  const shares = [...took.values()];
+  const sumMs = shares.reduce((sum, { ms }) => sum + ms, 0);
+  const billedMs = elapsedMs();
+  if (sumMs > 0)
+    await Promise.all(shares.map(({ tenant, ms }) => stores.charge(tenant, (billedMs * ms) / sumMs)));
   return answer;
 }
 
@@ -109,11 +130,10 @@ async function viewOf(
 async function evaluate(
   stores: MonitorStores,
   views: Map<Id, Promise<TenantView>>,
-  place: Place,
+  found: FoundMonitor | undefined,
   request: Request,
   elapsedMs: () => number,
 ): Promise<Outcome> {
-  const found = await findMonitor(stores, place);
   if (found === undefined) return { outcome: 'gone' };
   const { tenant, monitor, state } = found;
   const reading = views.get(tenant.id) ?? viewOf(stores, tenant, request.nowMs, elapsedMs);

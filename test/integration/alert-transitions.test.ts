@@ -100,6 +100,7 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
       hasPosted: async () => true,
       samplesOf: () => () => samples,
       queryLimitsOf: () => ({ maxSeries: 1000, maxSamples: 100_000, maxPoints: 100_000 }),
+      charge: async () => {},
       stage: { ruleQueryOffset: 0 },
     };
     /** What the webhook received, by alert. */

@@ -24,6 +24,8 @@ export class MonitorWorld {
   fails = false;
   warning: string | undefined;
   minute = 0;
+  /** Query time that was charged, in ms. */
+  readonly charges: { readonly tenant: string; readonly tookMs: number }[] = [];
 
   host(
     id: string,
@@ -49,7 +51,7 @@ export class MonitorWorld {
 
   get stores(): MonitorStores {
     return {
-      tenants: { get: async (name) => ({ id: 't', name }) as Tenant },
+      tenants: { get: async (name) => ({ id: `id of ${name}`, name }) as Tenant },
       monitors: { get: async () => this.monitor },
       states: { get: async () => this.state },
       downtimes: { list: async () => this.downtimes },
@@ -76,18 +78,25 @@ export class MonitorWorld {
         },
       }),
       queryLimitsOf: () => ({ maxSeries: 1000, maxSamples: 100_000, maxPoints: 100_000 }),
+      charge: async (tenant, tookMs) => {
+        this.charges.push({ tenant: tenant.name, tookMs });
+      },
       stage: { ruleQueryOffset: 0 },
     };
   }
 
-  /** Evaluates the monitors for the present minute. @returns the events, as `key kind status` */
-  async evaluate(): Promise<string[]> {
+  /**
+   * Evaluates the monitors for the present minute.
+   *
+   * @returns the events of the first tenant, as `key kind status`
+   */
+  async evaluate(tenants: readonly string[] = ['acme']): Promise<string[]> {
     const [outcome] = await evaluateMonitors(this.stores, {
       evaluateRules: {
         nowMs: this.nowMs,
         lagMs: 0,
         kind: 'monitor',
-        groups: [{ tenant: 'acme', group: 'm1' }],
+        groups: tenants.map((tenant) => ({ tenant, group: 'm1' })),
       },
     });
     if (outcome!.outcome === 'idle' || outcome!.outcome === 'gone') return [outcome!.outcome];

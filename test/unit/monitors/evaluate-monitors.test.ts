@@ -314,3 +314,28 @@ test('anomaly detection is not evaluated', async () => {
   } as Monitor;
   expect(await world.evaluate()).toEqual(['idle']);
 });
+
+describe('the time of an evaluation', () => {
+  test('is charged to the tenants of the monitors, and no more than all of it', async () => {
+    world.monitor = hostMonitor();
+    const beganMs = performance.now();
+    await world.evaluate(['acme', 'other']);
+    const passedMs = performance.now() - beganMs;
+    expect(world.charges.map(({ tenant }) => tenant).sort()).toEqual(['acme', 'other']);
+    for (const { tookMs } of world.charges) expect(tookMs).toBeGreaterThan(0);
+    expect(world.charges.reduce((sum, { tookMs }) => sum + tookMs, 0)).toBeLessThanOrEqual(passedMs);
+  });
+
+  test('is charged even if no store of samples answers', async () => {
+    world.monitor = hostMonitor();
+    world.fails = true;
+    await world.evaluate();
+    expect(world.charges).toHaveLength(1);
+  });
+
+  test('is charged to nobody if the tenant is gone', async () => {
+    world.state = undefined;
+    expect(await world.evaluate()).toEqual(['gone']);
+    expect(world.charges).toEqual([]);
+  });
+});
