@@ -70,7 +70,9 @@ async function measure(
     (tenantId) => Array.from({ length: each }, (_, partition) => ({ tenantId, partition })),
   );
   await insertItems(meta, refs.map(metaKeys.knownPartition));
-  await mapLimited(refs, 256, (ref) => hot.marks.mark(ref, ''));
+  await mapLimited(refs, 256, async (ref) => {
+    await hot.marks.takeOver(ref, await hot.marks.inspect(ref));
+  });
   /**
    * @param round number of the flusher's round, or `archiver` for its hourly check
    */

@@ -52,8 +52,8 @@ export async function bootstrap(options: BootstrapOptions): Promise<{ apiKey: st
 async function vouchForMemory(redisUrl: string, tenants: readonly Tenant[]): Promise<void> {
   const hot = new HotTier(connectHot(redisUrl), 0);
   for (const ref of allPartitions(tenants)) {
-    const { loss, isWhole } = await hot.marks.inspect(ref);
-    if (loss !== undefined && !isWhole) await hot.marks.mark(ref, loss);
+    const state = await hot.marks.inspect(ref);
+    if (state.loss !== undefined && !state.isWhole) await hot.marks.takeOver(ref, state);
   }
   await hot.close();
 }

@@ -28,42 +28,48 @@ const AHEAD_MS = 2 * 86_400_000;
 export const NOW = `local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
+/** Lua: writes the field `made` of a mark, and the era's number unless `era` is ''. Needs {@link NOW}. */
+const MAKE_MARK = (era: string) => `redis.call('HSET', KEYS[1], 'made', time[1] .. '.' .. time[2])
+if ${era} ~= '' then redis.call('HSET', KEYS[1], 'era', ${era}) end`;
+
 /**
- * Writes the mark of a partition, which names the primary that runs the script, so that appends go on.
+ * Writes the mark of a partition after a loss. It names the primary that runs the script, so that appends go on.
  *
  * KEYS     mark
- * ARGV     1  id of the loss that was noticed, or '' when there was none
+ * ARGV     1  id of the loss
  *          2  the era's number (recovery/era.ts), or '' to leave it as it is
  * Returns  1
  *
- * After no loss, nothing more has left than is noted: in a new partition, nothing. After a loss, any window may
- * have left: `left` ({@link NOTE_LEFT}) then covers all windows that may exist. Runs even when memory is full
- * (`allow-oom`), since nothing is appended without a mark.
+ * Any window may have left: `left` ({@link NOTE_LEFT}) covers all windows that may exist. Runs even when memory is
+ * full (`allow-oom`), since nothing is appended without a mark.
  */
 export const MARK_SCRIPT = `#!lua flags=allow-oom
 ${NOW}
-redis.call('HSET', KEYS[1], 'node', ${THIS_NODE}, 'loss', ARGV[1], 'made', time[1] .. '.' .. time[2])
-if ARGV[2] ~= '' then redis.call('HSET', KEYS[1], 'era', ARGV[2]) end
-if ARGV[1] == '' then
-  redis.call('HSETNX', KEYS[1], 'left', '0')
-else
-  redis.call('HSET', KEYS[1], 'left', string.format('%d', now + ${AHEAD_MS}))
-end
+${MAKE_MARK('ARGV[2]')}
+redis.call('HSET', KEYS[1], 'node', ${THIS_NODE}, 'loss', ARGV[1], 'left', string.format('%d', now + ${AHEAD_MS}))
 return 1
 `;
 
 /**
- * Makes the mark of a partition name the primary that runs the script, after a planned move of its hash slot.
+ * Makes the mark of a partition name the primary that runs the script, if nothing was lost: the partition is new,
+ * or a planned move has brought it here. An instance that stalled in between changes nothing, neither the mark of
+ * another one nor an empty node that has replaced the primary.
  *
  * KEYS     mark
- * ARGV     1  replication id of the primary that wrote the mark
+ * ARGV     1  replication id of the primary that wrote the mark, or '' if the partition is new
  *          2  replication id of the primary that is expected to run this script
+ *          3  the era's number (recovery/era.ts), or ''; for a new partition
  * Returns  1; 0 when the mark or the primary is another one, and nothing was changed
  */
 export const TAKE_OVER_SCRIPT = `#!lua flags=allow-oom
 local here = ${THIS_NODE}
-if here ~= ARGV[2] or redis.call('HGET', KEYS[1], 'node') ~= ARGV[1] then return 0 end
+if here ~= ARGV[2] or (redis.call('HGET', KEYS[1], 'node') or '') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'node', here)
+if ARGV[1] == '' then
+${NOW}
+${MAKE_MARK('ARGV[3]')}
+redis.call('HSET', KEYS[1], 'loss', '', 'left', '0')
+end
 return 1
 `;
 

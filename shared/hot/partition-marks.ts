@@ -122,9 +122,9 @@ export class PartitionMarks {
   }
 
   /**
-   * Writes the mark of a partition, which then names its present primary, so that appends go on.
+   * Writes the mark of a partition after a loss. The mark then names its present primary, so that appends go on.
    *
-   * @param loss id of the loss that was noticed and recorded; '' if there was none
+   * @param loss id of the loss that was noticed and recorded
    * @param era number of the present era (recovery/era.ts); undefined if it is unknown
    */
   async mark(ref: PartitionRef, loss: string, era?: number): Promise<void> {
@@ -132,15 +132,19 @@ export class PartitionMarks {
   }
 
   /**
-   * Makes the mark of a partition name its present primary, after a planned move.
+   * Makes the mark of a partition name its present primary. Call it if nothing was lost: the partition is new, or
+   * a planned move has brought it to another primary.
    *
    * @param state what {@link inspect} has found
+   * @param era number of the present era, for a new partition; undefined if it is unknown
    * @returns false if the mark or the primary has changed since, and nothing was changed
    */
   async takeOver(
     ref: PartitionRef,
-    { markedBy, here }: Pick<PartitionState, 'markedBy' | 'here'>,
+    { markedBy = '', here }: Pick<PartitionState, 'markedBy' | 'here'>,
+    era?: number,
   ): Promise<boolean> {
-    return (await this.redis.takeOverMark(1, new HotKeys(ref).mark, markedBy!, here)) === 1;
+    const key = new HotKeys(ref).mark;
+    return (await this.redis.takeOverMark(1, key, markedBy, here, String(era ?? ''))) === 1;
   }
 }

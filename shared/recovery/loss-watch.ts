@@ -89,10 +89,8 @@ export class LossWatch {
     let state = await hot.marks.inspect(ref);
     if (state.isWhole) return undefined;
     if (state.loss === undefined) {
-      if (await table.register(ref)) {
-        await hot.marks.mark(ref, '', (await table.era())?.number);
-        return undefined;
-      }
+      const isNew = await table.register(ref);
+      if (isNew && (await hot.marks.takeOver(ref, state, (await table.era())?.number))) return undefined;
       state = await this.onceMarked(ref);
       if (state.isWhole) return undefined;
     }

@@ -112,7 +112,7 @@ describe('a read of memory', () => {
 
   const put = async (groups: readonly Pick<Group, 'id' | 'layouts' | 'frames'>[]) => {
     await redis.flushall();
-    await hot.marks.mark(ref, '');
+    await hot.marks.takeOver(ref, await hot.marks.inspect(ref));
     for (const { id: group, layouts, frames } of groups)
       await hot.appender.append(ref, {
         arrivalMs: nowMs,

@@ -35,7 +35,9 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
   beforeAll(async () => {
     tiers = await startTiers();
     await insertItems(tiers.meta, idle.map(metaKeys.knownPartition));
-    await mapLimited(idle, 64, (ref) => tiers.hot.marks.mark(ref, ''));
+    await mapLimited(idle, 64, async (ref) => {
+      await tiers.hot.marks.takeOver(ref, await tiers.hot.marks.inspect(ref));
+    });
     lane = newLane();
   });
 
@@ -123,7 +125,7 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
       windowStart: 0,
       frames: [new Uint8Array(40)],
     }));
-    await tiers.hot.marks.mark(ref, '');
+    await tiers.hot.marks.takeOver(ref, await tiers.hot.marks.inspect(ref));
     const fromMs = await tiers.hot.nodes.now();
     const idBytes = new Uint8Array(16);
     const layout = { id: idText(idBytes), idBytes, seriesCount: 1, packed: new Uint8Array(1) };

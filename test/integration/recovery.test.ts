@@ -6,7 +6,7 @@ import { freePort } from '../../scripts/local/server-process';
 import { startHotServer } from '../../scripts/local/servers';
 import type { HotTier } from '../../shared/hot/hot-tier';
 import type { PrimaryState } from '../../shared/hot/topology';
-import { tenantIdOf } from '../../shared/model/placement';
+import { type PartitionRef, tenantIdOf } from '../../shared/model/placement';
 import { LossWatch } from '../../shared/recovery/loss-watch';
 import { RecoveryTable } from '../../shared/recovery/recovery-table';
 import {
@@ -233,6 +233,31 @@ describe('recovery', () => {
     expect(await tiers.losses.missingSince(known, await tiers.hot.marks.inspect(known))).toBeDefined();
     await tiers.recovery.closeLoss((await tiers.recovery.loss())!);
     expect(await tiers.losses.missingSince(known, await tiers.hot.marks.inspect(known))).toBeUndefined();
+  });
+
+  test('an instance that stalled when it registered a partition does not hide a loss that another one recorded', async () => {
+    const ref = { tenantId: tenantIdOf('recovery'), partition: 5 };
+    let other: string | undefined;
+    class Stalling extends RecoveryTable {
+      override async register(each: PartitionRef): Promise<boolean> {
+        const isNew = await super.register(each);
+        other = await tiers.losses.resolve(each);
+        return isNew;
+      }
+    }
+    const dependencies = { hot: tiers.hot, table: new Stalling(tiers.meta), lanes: 1, now: Date.now };
+    expect(await new LossWatch(dependencies).resolve(ref)).toBeUndefined();
+    expect(other).toBeDefined();
+    expect(await tiers.hot.marks.inspect(ref)).toMatchObject({ isWhole: true, loss: other });
+  });
+
+  test('the first mark of a partition is written only on the primary that was found without one', async () => {
+    const ref = { tenantId: tenantIdOf('recovery'), partition: 6 };
+    const { here } = await tiers.hot.marks.inspect(ref);
+    expect(await tiers.hot.marks.takeOver(ref, { markedBy: undefined, here: 'a former one' })).toBe(false);
+    expect((await tiers.hot.marks.inspect(ref)).loss).toBeUndefined();
+    expect(await tiers.hot.marks.takeOver(ref, { markedBy: undefined, here }, 7)).toBe(true);
+    expect(await tiers.hot.marks.inspect(ref)).toMatchObject({ isWhole: true, loss: '', era: 7 });
   });
 
   test('a primary has another id when its first replica attaches, and has lost nothing', async () => {

@@ -103,7 +103,7 @@ export const tiers = bench({
       chunksInTable(warm, hosts),
     ]) {
       await stores.redis.flushall();
-      for (const { ref } of hosts) await hot.marks.mark(ref, '');
+      for (const { ref } of hosts) await hot.marks.takeOver(ref, await hot.marks.inspect(ref));
       await load.measure(storage, add);
     }
     await load.measureArchive(others.cold, others.directory, add);
