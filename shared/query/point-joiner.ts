@@ -50,11 +50,16 @@ export class PointJoiner {
   }
 }
 
-/** Divides two lists of times, which have no time in common, into runs that follow each other. */
+/**
+ * Divides two lists of times into runs that follow each other.
+ *
+ * @throws if a time is in both lists: a sample would count twice
+ */
 function runsOf(samples: Float64Array, points: Float64Array): Order['runs'] {
   const runs: Order['runs'][number][] = [];
   let [i, j] = [0, 0];
   while (i < samples.length || j < points.length) {
+    if (points[j] === samples[i]) throw new Error(`a sample and a point have the same time, ${samples[i]}`);
     const isOfPoints = i === samples.length || points[j]! < samples[i]!;
     if (isOfPoints) {
       const to = firstFrom(points, samples[i] ?? Infinity);
