@@ -25,7 +25,7 @@ import { findSeries, labelNames, labelValues, type MatcherSet } from '../../shar
 import { explain } from '../../shared/query/explain';
 import type { IndexView } from '../../shared/query/find-series';
 import { withoutLaterSeries } from '../../shared/query/later-series';
-import { clampRange, MAX_RECENT_DAYS } from '../../shared/query/plan';
+import { clampRange, FEW_DAYS } from '../../shared/query/plan';
 import type { TierSamples } from '../../shared/query/tier-samples';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { federate } from './federate';
@@ -38,7 +38,7 @@ import { browse, budgetOf, queryLimitsOf, samplesOf, selectLimitsOf } from './te
 /** Most steps of a range query, not counting the first. */
 const MAX_STEPS = 11_000;
 /** Shortest range, in ms, that may be read from rollups instead of samples. */
-const LEAST_ROLLED_MS = MAX_RECENT_DAYS * DAY_MS;
+const LEAST_ROLLED_MS = FEW_DAYS * DAY_MS;
 /**
  * Whether rollups of this length replace samples without the user's leave. Minutes do not: only dense sources have
  * them, and each other source would cost a request that finds nothing.

@@ -8,7 +8,6 @@ import { count } from '../platform/meters';
 import { ENV } from '../platform/names';
 import type { ReadDependencies } from '../query/read-context';
 import { ReadGovernor } from '../query/read-governor';
-import { UnarchivedDays } from '../query/unarchived-days';
 import { Imports } from '../recovery/imports';
 import { LossWatch } from '../recovery/loss-watch';
 import { RecoveryTable } from '../recovery/recovery-table';
@@ -24,7 +23,13 @@ import { metaTable, warmTable } from './tables';
  * configure them.
  */
 export function readDependencies(times: CallTimes): ReadDependencies & { readonly tenants: Tenants } {
-  const { retention, warmTtl, purgeAfter, maxSampleAge: maxSampleAgeMs, flusherLanes } = settings();
+  const {
+    retention,
+    warmTtl,
+    purgeAfter: purgeAfterMs,
+    maxSampleAge: maxSampleAgeMs,
+    flusherLanes,
+  } = settings();
   const meta = metaTable(times);
   const recovery = new RecoveryTable(meta);
   const hot = hotTier(
@@ -40,7 +45,7 @@ export function readDependencies(times: CallTimes): ReadDependencies & { readonl
     manifest: new Manifest(meta),
     directory: new Directory(meta, retention),
     rollups: rollupDirectory(meta, settings()),
-    unarchived: new UnarchivedDays(purgeAfter),
+    purgeAfterMs,
     losses: new LossWatch({
       hot,
       table: recovery,

@@ -12,36 +12,27 @@ import type { LeftWindows } from '../hot/read-call';
 import { MINUTE_MS } from '../model/aggregates';
 import { DAY_MS } from '../model/duration';
 import { type Day, dayStartMs, type PartitionRef } from '../model/placement';
-import { type DayPlan, MAX_RECENT_DAYS } from './plan';
+import { type DayPlan, FEW_DAYS } from './plan';
 import { planRollups, type RollupFacts, type RollupPlan } from './rollup-plan';
+
+/**
+ * The last days by the clock, today included, that are probably not archived: the archiver waits for two days after
+ * a day's end by default.
+ */
+const RECENT_DAYS = 3;
 
 /** The rollups from which days of a read may come. */
 export type ArchivedRollups = Pick<RollupFacts, 'grainMs' | 'isLeftOpen'>;
 
-/**
- * In which order a read asks the tiers.
- *
- * - `recent`: the warm table along with the manifest, and the archive only if the manifest names an object.
- * - `archived`, for reads of which most days are archived: the manifest along with the directory that the read
- *   probably needs. The warm table comes later, for those days alone that the manifest has as open.
- */
-export type ReadMode =
-  | { readonly kind: 'recent' }
-  | {
-      readonly kind: 'archived';
-      /** Undefined if the read uses only samples. */
-      readonly rollups: ArchivedRollups | undefined;
-    };
-
 /** What is known about a read after memory has answered. */
 export interface BeyondFacts extends Pick<RollupFacts, 'range' | 'groups' | 'deletions' | 'erasures'> {
-  readonly mode: ReadMode;
+  readonly nowMs: number;
+  /** The rollups that the read's steps or windows could use; undefined if there are none. */
+  readonly rollups: ArchivedRollups | undefined;
   /** Days whose samples may be beyond memory, ascending. */
   readonly days: readonly DayPlan[];
   /** First and last times of memory's blocks, ms, both inclusive. */
   readonly memory: readonly { readonly firstMs: number; readonly lastMs: number }[];
-  /** Days for which the manifest recently had no object. */
-  readonly unarchived: ReadonlySet<Day>;
   /** Whether the reader has cached a day's warm items. They are valid unless the day has changed. */
   readonly isSeen: (day: DayPlan) => boolean;
   readonly wantedSeries: number;
@@ -116,58 +107,36 @@ function mayHaveLeft({ windowsFromMs, windowsToMs }: DayPlan, { beforeMs, starts
 }
 
 /**
- * Chooses the mode of a read. Most days are archived if there are many, or if all of them ended a day ago.
+ * Plans a read's first round.
  *
- * @param days all days of the read, ascending
- * @param rollups those that its steps or windows could use, if the stage has them
- */
-export function modeOf(
-  days: readonly DayPlan[],
-  nowMs: number,
-  rollups: ArchivedRollups | undefined,
-): ReadMode {
-  const isLong = days.length > MAX_RECENT_DAYS;
-  const last = days.at(-1);
-  const isPast = last !== undefined && dayStartMs(last.day) + 2 * DAY_MS <= nowMs;
-  if (!isLong && !isPast) return { kind: 'recent' };
-  // For a few days, only rollups in minutes are worth a request: they replace the samples of dense groups.
-  const isWorth = isLong || rollups?.grainMs === MINUTE_MS;
-  return { kind: 'archived', rollups: isWorth ? rollups : undefined };
-}
-
-/**
- * Plans a read's first round. The manifest and the warm table are read in parallel. That is correct because
- * everything that a purge removes before the warm table answers has been in the manifest since before this
- * read began. For the same reason, a day's object and its warm items may be read in any order.
+ * If the days are recent, it asks the manifest and the warm table in parallel. That is correct because everything
+ * that a purge removes before the warm table answers has been in the manifest since before this read began. For
+ * the same reason, a day's object and its warm items may be read in any order. If an older day is among them, it
+ * asks the manifest along with the directory that the read probably needs.
  *
- * A day that is not open needs no warm items: every flush that trimmed memory before the read had announced
- * itself, so the day's object contains what memory no longer had.
+ * The second round asks the warm table for the other open days. A day that is not open needs no warm items: every
+ * flush that trimmed memory before the read had announced itself, so the day's object contains what memory no
+ * longer had.
  */
 export function planRounds(facts: BeyondFacts): Round {
-  const { days, mode, unarchived } = facts;
-  const isRecent = mode.kind === 'recent';
-  const certain = isRecent ? days : days.filter(({ day }) => unarchived.has(day));
+  const { days, nowMs, isSeen } = facts;
+  const areRecent = days.every(({ day }) => nowMs < dayStartMs(day) + RECENT_DAYS * DAY_MS);
+  const rollups = areRecent ? undefined : worthwhile(facts);
   // For days with cached warm items, first find out from the manifest whether they have changed.
-  const seen = new Set(certain.filter(facts.isSeen));
-  const first = certain.filter((plan) => !seen.has(plan));
-  const listing = isRecent ? days.filter((plan) => !unarchived.has(plan.day) || seen.has(plan)) : days;
-  const asked = new Set(first);
+  const first = areRecent ? days.filter((plan) => !isSeen(plan)) : [];
   return {
-    asks: { manifest: listing, warm: { days: first }, ...directoriesOf(mode) },
+    asks: { manifest: days, warm: { days: first }, ...(areRecent ? {} : directoriesOf(rollups)) },
     next: (answers) => {
-      const rest = days.filter(
-        (plan) => !asked.has(plan) && (seen.has(plan) || isOpenDay(plan, answers.listed)),
-      );
-      const warmDays = [...first, ...rest];
-      return planArchive(facts, answers, warmDays, { days: rest, listed: answers.listed });
+      const open = days.filter((plan) => !first.includes(plan) && isOpenDay(plan, answers.listed));
+      const warm = { days: open, listed: answers.listed };
+      return planArchive({ ...facts, rollups }, answers, [...first, ...open], warm);
     },
   };
 }
 
-/** Returns the days in this round for which the manifest names no object. */
-export function unarchivedDays({ mode }: BeyondFacts, { asks }: Round, { listed }: Answers): Day[] {
-  const days = (asks.manifest ?? []).map(({ day }) => day);
-  return days.filter((day) => (mode.kind === 'recent' || listed.has(day)) && !listed.get(day)?.archived);
+/** Returns the rollups if they are worth a request: for a few days, only those in minutes, which dense groups have. */
+function worthwhile({ days, rollups }: BeyondFacts): ArchivedRollups | undefined {
+  return days.length > FEW_DAYS || rollups?.grainMs === MINUTE_MS ? rollups : undefined;
 }
 
 /**
@@ -175,9 +144,7 @@ export function unarchivedDays({ mode }: BeyondFacts, { asks }: Round, { listed 
  * both directories: few groups are dense enough to have rollups by the minute, so the samples themselves are
  * probably needed too.
  */
-function directoriesOf(mode: ReadMode): Pick<Asks, 'directory' | 'rollupDirectory'> {
-  if (mode.kind === 'recent') return {};
-  const { rollups } = mode;
+function directoriesOf(rollups: ArchivedRollups | undefined): Pick<Asks, 'directory' | 'rollupDirectory'> {
   return {
     rollupDirectory: rollups !== undefined,
     directory: rollups === undefined || rollups.grainMs === MINUTE_MS,
@@ -201,13 +168,12 @@ function planArchive(
   const entries = facts.days.flatMap(({ day }) => listed.get(day) ?? []);
   if (!entries.some(({ archived }) => archived !== undefined)) return asksWarm && { asks: asksWarm };
   const isInWarm = new Set(warmDays.map(({ day }) => day));
-  const wanted = facts.mode.kind === 'archived' ? facts.mode.rollups : undefined;
   const { samples, rollups } =
-    wanted === undefined || rolledUp === undefined
+    facts.rollups === undefined || rolledUp === undefined
       ? { samples: entries, rollups: [] }
       : planRollups({
           ...facts,
-          ...wanted,
+          ...facts.rollups,
           entries,
           listed: rolledUp,
           isElsewhere: (day) => {

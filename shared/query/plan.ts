@@ -10,8 +10,8 @@ export interface DayPlan {
   readonly windowsToMs: number;
 }
 
-/** A read of more days asks the manifest before the warm table, and learns which days have data (`ReadMode`). */
-export const MAX_RECENT_DAYS = 3;
+/** Up to so many days, rollups by the hour or the day are not worth a request: reads take samples. */
+export const FEW_DAYS = 3;
 
 /**
  * Limits a range to times that may have samples: from the UTC day in which the retention ends, to the latest

@@ -5,7 +5,7 @@ import type { ManifestDay } from '../cold/manifest';
 import { readCold } from '../cold/read';
 import { type RolledReading, readObjects, readRollups } from '../cold/rollup-read';
 import { DAY_MS } from '../model/duration';
-import type { Day, PartitionRef } from '../model/placement';
+import type { Day } from '../model/placement';
 import type { LocatedBlock } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
 import { readWarm } from '../warm/read';
@@ -14,16 +14,13 @@ import {
   type ArchivedRollups,
   type Asks,
   type BeyondFacts,
-  modeOf,
   planRounds,
   type Round,
-  unarchivedDays,
 } from './beyond-memory';
 import type { DayPlan } from './plan';
 import { layoutsOf, partitionOn, partitionsOf, type ReadContext, rolledGrainMs } from './read-context';
 import { columnsFor, pointsOf, type RolledPoints } from './rolled-points';
 import { estimateSamples, leastSamples } from './sample-estimate';
-import type { UnarchivedDays } from './unarchived-days';
 
 /** The combined answers of one or more rounds. */
 export interface Fetched extends Partial<Answers> {
@@ -40,15 +37,10 @@ export interface Fetched extends Partial<Answers> {
   readonly coldMs?: number;
 }
 
-/** Where a read remembers which days are not archived. */
-export interface Notes {
-  readonly unarchived: UnarchivedDays;
-  readonly now: () => number;
-  readonly partitionOn: (day: Day) => PartitionRef;
-}
-
 /** Most requests in progress. */
 const PARALLEL = 16;
+/** How far the clocks of a purge and of the archiver before it may be apart, ms. */
+const CLOCK_SKEW_MS = 30_000;
 
 /**
  * Reads days from the tiers behind memory. Memory must have been read before, so that samples that move in
@@ -67,34 +59,27 @@ export async function readBeyond(
   const { wanted } = read.selection;
   const leastInMemory = read.expect === undefined ? 0 : leastSamples(counted);
   read.expect?.(read.homeId, (series) => (series === wanted ? leastInMemory : 0));
-  const notes = { ...read, partitionOn: (day: Day) => partitionOn(read, day) };
-  return readRounds((asks) => fetchRound(read, asks, leastInMemory), notes, factsOf(read, days, fromMemory));
+  return readRounds((asks) => fetchRound(read, asks, leastInMemory), read, factsOf(read, days, fromMemory));
 }
 
 /**
- * Runs all rounds of a read. The first one reads the manifest and the warm table in parallel. If it took so
- * long that a purge may have come in between, reads the manifest again. If the manifest then names different
- * objects, starts again: a purge may have removed warm items that the objects read do not contain.
+ * Runs all rounds of a read. If they took so long that a purge may have come in between, reads the manifest again.
+ * If the manifest then names different objects, starts again: a purge may have removed warm items that the objects
+ * read do not contain.
  *
  * @param fetch sends the requests of a round
- * @param facts facts other than which days are known not to be archived
  */
 export async function readRounds(
   fetch: (asks: Asks) => Promise<Fetched>,
-  { unarchived, now, partitionOn }: Notes,
-  facts: Omit<BeyondFacts, 'unarchived'>,
+  { purgeAfterMs, now }: Pick<ReadContext, 'purgeAfterMs' | 'now'>,
+  facts: BeyondFacts,
 ): Promise<Fetched> {
   const { days } = facts;
-  if (days.length === 0) return {};
   for (let before = 0; ; ) {
     const beganMs = now();
-    const noted = days.filter(({ day }) => unarchived.has(partitionOn(day), day, beganMs));
-    const known = { ...facts, unarchived: new Set(noted.map(({ day }) => day)) };
-    const round = planRounds(known);
-    const found = await fetchAll(fetch, round, before);
-    for (const day of unarchivedDays(known, round, answersOf(found)))
-      unarchived.add(partitionOn(day), day, beganMs);
-    if (unarchived.isFresh(beganMs, now())) return found;
+    const found = await fetchAll(fetch, planRounds(facts), before);
+    const tookMs = now() - beganMs;
+    if (tookMs >= 0 && tookMs < purgeAfterMs - CLOCK_SKEW_MS) return found;
     const { listed } = await fetch({ manifest: days });
     before = found.rounds! + 1;
     if (days.every(({ day }) => objectsOf(found, day) === objectsOf({ listed }, day)))
@@ -140,10 +125,15 @@ function answersOf({ listed = new Map(), directory, rolledUp, points }: Fetched)
   };
 }
 
-function factsOf(read: ReadContext, days: readonly DayPlan[], fromMemory: readonly LocatedBlock[]) {
+function factsOf(
+  read: ReadContext,
+  days: readonly DayPlan[],
+  fromMemory: readonly LocatedBlock[],
+): BeyondFacts {
   const { selection } = read;
   return {
-    mode: modeOf(read.days, read.now(), rollupsOf(read)),
+    nowMs: read.now(),
+    rollups: rollupsOf(read),
     days,
     memory: fromMemory.flatMap(({ block: { timestamps } }) =>
       timestamps.length === 0 ? [] : [{ firstMs: timestamps[0]!, lastMs: timestamps.at(-1)! }],

@@ -18,7 +18,6 @@ import type { LossWatch } from '../recovery/loss-watch';
 import type { Tenant } from '../tenancy/tenants';
 import type { WarmTier } from '../warm/warm-tier';
 import { type DayPlan, planDays } from './plan';
-import type { UnarchivedDays } from './unarchived-days';
 import type { Home, Whereabouts } from './whereabouts';
 
 export interface ReadDependencies {
@@ -30,7 +29,8 @@ export interface ReadDependencies {
   readonly directory: Directory;
   /** Undefined if the stage has no rollups: every read then uses samples. */
   readonly rollups?: RollupDirectory | undefined;
-  readonly unarchived: UnarchivedDays;
+  /** A purge deletes warm items no earlier than this after the manifest has named their object, ms. */
+  readonly purgeAfterMs: number;
   readonly losses: Pick<LossWatch, 'missingSince'>;
   readonly imports: Pick<Imports, 'untilMs'>;
   /** Greatest age at arrival of a sample that was not imported, ms. */

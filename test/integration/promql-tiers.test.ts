@@ -19,7 +19,6 @@ import { Querier, type SelectDependencies } from '../../shared/query/select';
 import { Selections } from '../../shared/query/selections';
 import { SourceDeletions } from '../../shared/query/source-deletions';
 import { TierSamples } from '../../shared/query/tier-samples';
-import { UnarchivedDays } from '../../shared/query/unarchived-days';
 import { rowRecords } from '../../shared/stream/row-records';
 import { WarmTier } from '../../shared/warm/warm-tier';
 import { PromqlExpressions } from '../support/promql-expressions';
@@ -204,9 +203,8 @@ describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
   });
 
   test('is read the same by an instance that remembers what it saw, while samples are corrected, flushed and deleted', async () => {
-    // Nothing is purged from here on. So the remembering instance may ask the manifest at the same time as
-    // the warm table.
-    const remembering = { ...tiers, unarchived: new UnarchivedDays(3_600_000) };
+    // Nothing is purged from here on. So the remembering instance need not ask the manifest again.
+    const remembering = { ...tiers, purgeAfterMs: 3_600_000 };
     const forgetful = () => ({
       ...tiers,
       catalogue: tiers.newCatalogue(),

@@ -21,7 +21,6 @@ import { bucketKeys } from '../../shared/platform/keys';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
 import { Querier } from '../../shared/query/select';
 import { samplesOf } from '../../shared/query/series-table';
-import { UnarchivedDays } from '../../shared/query/unarchived-days';
 import { deletionRecords } from '../../shared/stream/deletion-records';
 import type { DeliveredRecord } from '../../shared/stream/delivered';
 import { rowRecords } from '../../shared/stream/row-records';
@@ -89,10 +88,9 @@ interface Question {
   readonly host: Host;
   readonly days: (typeof RANGES)[number];
   /**
-   * Whether the reader asks the manifest at the same time as the warm table. It may if no purge can overtake
-   * it.
+   * Whether the reader asks the manifest once. It may if no purge can overtake it.
    */
-  readonly asksTogether: boolean;
+  readonly asksOnce: boolean;
 }
 
 const anyHost = fc.constantFrom(...HOSTS);
@@ -146,7 +144,7 @@ const anyQuestion: fc.Arbitrary<Question> = fc.record({
   aggregate: fc.constantFrom(...AGGREGATES),
   host: anyHost,
   days: fc.constantFrom(...RANGES),
-  asksTogether: fc.boolean(),
+  asksOnce: fc.boolean(),
 });
 
 /** Most attempts at rolling up. Two in a row lose their answers now and then. */
@@ -222,12 +220,12 @@ describe('rollups', () => {
     }
 
     async function read(
-      { stepMs, aggregate, host, days, asksTogether }: Question,
+      { stepMs, aggregate, host, days, asksOnce }: Question,
       names: readonly string[] = NAMES,
     ) {
       const source = sourceOf.host(host);
-      const unarchived = asksTogether ? new UnarchivedDays(15 * 60_000) : tiers.unarchived;
-      const reader = { ...tiers, catalogue: tiers.newCatalogue(), rollups, unarchived };
+      const purgeAfterMs = asksOnce ? 15 * 60_000 : 0;
+      const reader = { ...tiers, catalogue: tiers.newCatalogue(), rollups, purgeAfterMs };
       const querier = new Querier(reader, tenant);
       const { blocks, rolledDays } = await querier.select(
         [equals('host', host), isIn(METRIC_NAME, names)],
@@ -307,7 +305,7 @@ describe('rollups', () => {
           await run({ kind });
           for (const question of asked) await check(question);
         }
-        await check({ ...asked[0]!, stepMs: DAY, days: [9, 0], asksTogether: true });
+        await check({ ...asked[0]!, stepMs: DAY, days: [9, 0], asksOnce: true });
         expect(await rollUp()).toBe(0);
       }),
       { numRuns: Number(process.env.ROLLUP_RUNS ?? 8) },
@@ -384,7 +382,7 @@ describe('rollups', () => {
     await archived({ kind: 'delete', host: gone, deletion });
     expect(await sizes()).toEqual(HOSTS.map((host) => (host === gone ? 0 : 1)));
     for (const host of HOSTS) {
-      const question = { stepMs: DAY, aggregate: 'sum', host, days: [9, 0], asksTogether: true } as const;
+      const question = { stepMs: DAY, aggregate: 'sum', host, days: [9, 0], asksOnce: true } as const;
       expect((await read(question)).answers).toEqual(expected(question));
     }
   });
@@ -396,7 +394,7 @@ describe('rollups', () => {
       aggregate: 'sum',
       host: 'h',
       days: [6, 4],
-      asksTogether: true,
+      asksOnce: true,
     } as const;
     const dense = namesOf('a.', 0);
     const sparse = namesOf('b.', 1);

@@ -20,7 +20,6 @@ import type { Table } from '../../shared/platform/table';
 import { Selections } from '../../shared/query/selections';
 import { SourceDeletions } from '../../shared/query/source-deletions';
 import { TenantIndexes } from '../../shared/query/tenant-index';
-import { UnarchivedDays } from '../../shared/query/unarchived-days';
 import { Imports } from '../../shared/recovery/imports';
 import { LossWatch } from '../../shared/recovery/loss-watch';
 import { RecoveryTable } from '../../shared/recovery/recovery-table';
@@ -57,7 +56,7 @@ export interface Tiers {
   newCatalogue(): Catalogue;
   readonly manifest: Manifest;
   readonly directory: Directory;
-  readonly unarchived: UnarchivedDays;
+  readonly purgeAfterMs: number;
   readonly selections: Selections;
   readonly deletions: SourceDeletions;
   readonly recovery: RecoveryTable;
@@ -221,8 +220,8 @@ export function connectTiers(redisUrl: string, awsPort: number, pace?: ReadPace)
     newSeries: new SeriesCounter(catalogue, new UsageTable(meta)),
     manifest,
     directory: new Directory(meta, 460 * DAY_MS),
-    // Tests purge at once, so no day may be remembered as unarchived.
-    unarchived: new UnarchivedDays(0),
+    // Tests purge at once.
+    purgeAfterMs: 0,
     selections: new Selections(),
     deletions: new SourceDeletions(catalogue.deletions),
     deletedTenants: new DeletedTenants(new Tenants(meta)),

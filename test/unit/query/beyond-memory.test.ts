@@ -8,14 +8,12 @@ import {
   type Asks,
   type BeyondFacts,
   daysBeyondMemory,
-  modeOf,
   planRounds,
   type Round,
   TooManyHeldError,
 } from '../../../shared/query/beyond-memory';
 import { planDays } from '../../../shared/query/plan';
 import { type Fetched, readRounds } from '../../../shared/query/read-beyond';
-import { UnarchivedDays } from '../../../shared/query/unarchived-days';
 
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
@@ -73,13 +71,14 @@ interface World {
   readonly rolledUp?: readonly number[];
 }
 
+/** Facts of a read of the first days from January 10 on: recent ones if they are at most three, else past ones. */
 function factsOf(count: number, changed: Partial<BeyondFacts> = {}): BeyondFacts {
   const range = { fromMs: START, toMs: START + count * DAY_MS };
   return {
     days: planDays(range, [HOUR]),
-    mode: count > 3 ? { kind: 'archived', rollups: undefined } : { kind: 'recent' },
+    nowMs: START + (count > 3 ? 30 : 2.5) * DAY_MS,
+    rollups: undefined,
     memory: [],
-    unarchived: new Set(),
     isSeen: () => false,
     range,
     groups: ['g'],
@@ -91,8 +90,8 @@ function factsOf(count: number, changed: Partial<BeyondFacts> = {}): BeyondFacts
   };
 }
 
-function rolledUpBy(grainMs: number): Pick<BeyondFacts, 'mode'> {
-  return { mode: { kind: 'archived', rollups: { grainMs, isLeftOpen: false } } };
+function rolledUpBy(grainMs: number): Pick<BeyondFacts, 'rollups'> {
+  return { rollups: { grainMs, isLeftOpen: false } };
 }
 
 function textsOf({ manifest, warm, directory, rollupDirectory, rollups, samples }: Asks): string[] {
@@ -124,35 +123,6 @@ function answer({ states, rolledUp = [] }: World, asks: Asks): Fetched {
   };
 }
 
-describe('the mode of a read', () => {
-  const hours = { grainMs: HOUR, isLeftOpen: false };
-  const minutes = { grainMs: MINUTE, isLeftOpen: false };
-  const recent = { kind: 'recent' };
-  test.each([
-    { name: 'of a few days with today', count: 3, nowDay: 2, rollups: minutes, expected: recent },
-    { name: 'of days that ended yesterday', count: 1, nowDay: 1, rollups: minutes, expected: recent },
-    {
-      name: 'of days that ended a day ago, by the hour',
-      ...{ count: 1, nowDay: 2, rollups: hours, expected: { kind: 'archived', rollups: undefined } },
-    },
-    {
-      name: 'of days that ended a day ago, by the minute',
-      ...{ count: 1, nowDay: 2, rollups: minutes, expected: { kind: 'archived', rollups: minutes } },
-    },
-    {
-      name: 'of many days by the hour',
-      ...{ count: 4, nowDay: 3, rollups: hours, expected: { kind: 'archived', rollups: hours } },
-    },
-    {
-      name: 'of many days as samples',
-      ...{ count: 4, nowDay: 3, rollups: undefined, expected: { kind: 'archived', rollups: undefined } },
-    },
-  ])('$name', ({ count, nowDay, rollups, expected }) => {
-    const days = planDays({ fromMs: START, toMs: START + count * DAY_MS }, [HOUR]);
-    expect(modeOf(days, START + nowDay * DAY_MS, rollups)).toEqual(expected);
-  });
-});
-
 describe('the rounds of a read beyond memory', () => {
   function roundsOf(first: Round, world: World): string[][] {
     const rounds: string[][] = [];
@@ -181,12 +151,6 @@ describe('the rounds of a read beyond memory', () => {
       rounds: [['manifest 10', 'warm 10']],
     },
     {
-      name: 'a day that was not archived a short while ago: no manifest',
-      facts: factsOf(1, { unarchived: new Set([DAY_10]) }),
-      world: { states: { 10: OPEN } },
-      rounds: [['warm 10']],
-    },
-    {
       name: 'an archived day: the directory after both, then the object',
       facts: factsOf(1),
       world: { states: { 10: ARCHIVED } },
@@ -208,19 +172,28 @@ describe('the rounds of a read beyond memory', () => {
       ],
     },
     {
-      name: 'many days, one known to be open: the warm table for it at once',
-      facts: factsOf(4, { unarchived: new Set(['2026-01-13']) }),
-      world: MIXED,
-      rounds: [
-        ['manifest 10,11,12,13', 'warm 13', 'directory'],
-        ['changed warm 11', 'samples 10,11'],
-      ],
+      name: 'a day that ended less than two days ago: the warm table at once',
+      facts: factsOf(1, { nowMs: START + 3 * DAY_MS - 1 }),
+      world: { states: { 10: OPEN } },
+      rounds: [['manifest 10', 'warm 10']],
     },
     {
-      name: 'many days of which nobody knows yet that one is open: the table is not asked at once, although it was seen',
-      facts: factsOf(4, { isSeen: ({ day }) => day === DAY_10 }),
+      name: 'a day that ended two days ago: the directory at once, and the warm table if the day is open',
+      facts: factsOf(1, { nowMs: START + 3 * DAY_MS }),
       world: { states: { 10: OPEN } },
-      rounds: [['manifest 10,11,12,13', 'directory'], ['changed warm 10']],
+      rounds: [['manifest 10', 'directory'], ['changed warm 10']],
+    },
+    {
+      name: 'a past day by the hour: its samples, although it has rollups',
+      facts: factsOf(1, { ...rolledUpBy(HOUR), nowMs: START + 30 * DAY_MS }),
+      world: { states: { 10: ARCHIVED }, rolledUp: [10] },
+      rounds: [['manifest 10', 'directory'], ['samples 10']],
+    },
+    {
+      name: 'recent days by the minute: no directory of rollups',
+      facts: factsOf(1, rolledUpBy(MINUTE)),
+      world: { states: { 10: OPEN } },
+      rounds: [['manifest 10', 'warm 10']],
     },
     {
       name: 'many days in steps that are rolled up: the rollup directory, and no samples',
@@ -252,8 +225,8 @@ describe('the rounds of a read beyond memory', () => {
       ],
     },
     {
-      name: 'a few days in minutes, if most are archived: both directories beside the manifest, and the warm table for none',
-      facts: factsOf(1, rolledUpBy(MINUTE)),
+      name: 'a past day in minutes: both directories beside the manifest, and no warm table',
+      facts: factsOf(1, { ...rolledUpBy(MINUTE), nowMs: START + 30 * DAY_MS }),
       world: { states: { 10: ARCHIVED } },
       rounds: [['manifest 10', 'directory', 'rollup directory'], ['samples 10']],
     },
@@ -302,14 +275,17 @@ describe('the rounds of a read beyond memory', () => {
       changed: { erasures: [{ fromMs: 0, toMs: START }] },
       isContested: false,
     },
-    { name: 'the warm table is asked too', changed: { unarchived: new Set([DAY_10]) }, isContested: true },
+    { name: 'the warm table is asked too', changed: { nowMs: START + 2 * DAY_MS }, isContested: true },
   ])(
     'samples of a closed day are contested when others may be of the same time: $name',
     ({ changed, isContested }) => {
-      const world = { states: { 10: ARCHIVED } };
-      const { asks, next } = planRounds(factsOf(4, changed));
-      const round = next!({ listed: new Map(), ...answer(world, asks) })!;
-      expect(round.asks.samples!.days[0]!.isContested(START, START + 10)).toBe(isContested);
+      let known: Fetched = {};
+      let round = planRounds(factsOf(4, changed));
+      while (round.asks.samples === undefined) {
+        known = { ...known, ...answer({ states: { 10: ARCHIVED } }, round.asks) };
+        round = round.next!({ listed: new Map(), ...known })!;
+      }
+      expect(round.asks.samples.days[0]!.isContested(START, START + 10)).toBe(isContested);
     },
   );
 });
@@ -327,8 +303,6 @@ describe('a read beyond memory', () => {
   ): Promise<string[][]> {
     const log: string[][] = [];
     let nowMs = 0;
-    const unarchived = new UnarchivedDays(purgeAfterMs);
-    const { unarchived: _, ...facts } = factsOf(1);
     for (let i = 0; i < times; i++)
       await readRounds(
         async (asks) => {
@@ -338,17 +312,13 @@ describe('a read beyond memory', () => {
           afterRound();
           return answered;
         },
-        { unarchived, now: () => nowMs, partitionOn },
-        facts,
+        { purgeAfterMs, now: () => nowMs },
+        factsOf(1),
       );
     return log;
   }
 
-  test('does not ask the manifest a second time if the day was not archived', async () => {
-    expect(await asked({ 10: OPEN }, 2, SLOW)).toEqual([['manifest 10', 'warm 10'], ['warm 10']]);
-  });
-
-  test('asks the manifest each time if the day is archived', async () => {
+  test('asks the manifest once', async () => {
     const once = [['manifest 10', 'warm 10'], ['directory'], ['samples 10']];
     expect(await asked({ 10: ARCHIVED }, 2, SLOW)).toEqual([...once, ...once]);
   });
@@ -371,11 +341,6 @@ describe('a read beyond memory', () => {
       ['samples 10'],
       ['manifest 10'],
     ]);
-  });
-
-  test('asks for an object again after a while, however often the day is read', async () => {
-    const rounds = await asked({ 10: OPEN }, 4, SLOW, 3 * MINUTE);
-    expect(rounds.filter((texts) => texts.includes('manifest 10'))).toHaveLength(2);
   });
 
   test('asks the manifest once more when a purge may have come in between', async () => {
