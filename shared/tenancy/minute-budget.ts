@@ -19,10 +19,7 @@ export interface UnsentUse {
 /**
  * One instance's view of a tenant's budget for the current clock minute: the use that all instances have
  * exchanged, plus its own since then. It admits a request while the sum is below the limit.
- *
- * All instances together admit at least the limit. They exceed it by what arrives between two exchanges (2 s
- * apart for a tenant that used half of its limit in this minute or the last, else 15 s) and by the last
- * request of each instance.
+ * infra/README.md ("How exact are the limits?") says by how much all instances together may exceed it.
  */
 export class MinuteBudget {
   private minute = 0;

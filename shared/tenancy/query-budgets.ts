@@ -62,9 +62,7 @@ interface TenantState {
  * the last minute that the tenant used less than a quarter of its seconds. So a light tenant costs a write or
  * two a minute, and a heavy one cannot escape its bounds on an instance that has not seen it yet.
  *
- * A tenant can exceed the bounds through instances that consider it light, through queries that began in the
- * previous minute, and while the table does not answer. If an instance is killed, its announced queries count
- * as running until their minute ends.
+ * infra/README.md ("How exact are the limits?") says how a tenant can exceed the bounds.
  */
 export class QueryBudgets {
   private readonly states = new Cache<TenantState>(CACHES.queryBudgets, () => STATE_BYTES);
