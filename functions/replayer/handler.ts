@@ -2,11 +2,11 @@ import type { Context, KinesisStreamBatchResponse, KinesisStreamEvent } from 'aw
 import { deliveredRecords, ingest, ingestDependencies } from '../../shared/compose/ingest';
 import { withMetrics } from '../../shared/platform/meters';
 import type { IngestAgain } from '../../shared/recovery/redrive';
-import { ReplayReader } from '../../shared/recovery/replay-reader';
+import { ReplayConsumer } from '../../shared/recovery/replay-consumer';
 import { type RedriveEvent, redrivenRecords } from '../../shared/recovery/replayer-call';
 
 const dependencies = ingestDependencies(true);
-const reader = new ReplayReader(dependencies.table, Date.now);
+const reader = new ReplayConsumer(dependencies.table, Date.now);
 
 /**
  * Ingests records of the stream again, with the same versions. Samples that are still in a store do not

@@ -76,7 +76,7 @@ export function planGroup(
   return { ...dueTicks(times, state?.tickMs, time), ...times, nowMs: time.nowMs };
 }
 
-/** Announces what the ticks of a group will read, so that a tenant's groups share reads. */
+/** Notes what the ticks of a group will read, so that a tenant's groups share reads. */
 export function expectReads(reads: SharedReads, group: RuleGroup, { ticks, queryOffsetMs }: GroupPlan): void {
   for (const tickMs of ticks)
     for (const { parsed } of group.rules) reads.expect(parsed, tickMs - queryOffsetMs);

@@ -164,7 +164,7 @@ function failedGroup(place: Place, error: unknown): Outcome {
   return failed('a rule group could not be evaluated', place, error);
 }
 
-/** Loads a group and announces what it will read. */
+/** Loads a group and notes what it will read. */
 async function load(
   inputs: RuleInputs,
   place: Place,

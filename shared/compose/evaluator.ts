@@ -107,7 +107,7 @@ export function evaluatorDependencies(): EvaluatorDependencies {
         : invoke<EvaluationAnswer>(lambda, query, { evaluateRules: request }, timeMs),
     write: (tenant, body) => writeResults(outputs, tenant, body),
     lagMs: async () =>
-      consumerLagMs((await recovery.readerNotes()).values(), Date.now(), stage.batchWindow) ?? 0,
+      consumerLagMs((await recovery.consumerNotes()).values(), Date.now(), stage.batchWindow) ?? 0,
     quiet: (tenants, nowMs) => quietOf(usage, states, tenants, nowMs),
     done: new Map(),
     now: Date.now,

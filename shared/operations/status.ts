@@ -20,7 +20,7 @@ export type TenantStatus = z.output<typeof status>;
 export interface StatusDependencies {
   readonly hot: Pick<HotTier, 'mover' | 'space' | 'nodes'>;
   readonly manifest: Pick<Manifest, 'days'>;
-  readonly recovery: Pick<RecoveryTable, 'readerNotes'>;
+  readonly recovery: Pick<RecoveryTable, 'consumerNotes'>;
   readonly rules: Pick<RuleStates, 'report'>;
   readonly usage: Pick<UsageTable, 'days' | 'series'>;
   /** Time a window stays in memory: its length and the flush delay. */
@@ -68,7 +68,7 @@ export class Status {
     const partitions = allPartitions([tenant]);
     const archived = this.kept(this.archives, tenant, MAX_ARCHIVE_AGE_MS, () => this.archive(partitions));
     const [notes, rules, flush, archive, usage] = await Promise.all([
-      recovery.readerNotes(),
+      recovery.consumerNotes(),
       this.rules(),
       this.flush(partitions),
       archived,

@@ -14,8 +14,8 @@ interface Span {
 
 /**
  * Reads what several expressions need, reading each selector once. Call {@link expect} for all expressions,
- * then evaluate them with this store. The first evaluation starts all announced reads together, so that they
- * share requests. A selection that was not announced is read at its first use, and shared from then on.
+ * then evaluate them with this store. The first evaluation starts all expected reads together, so that they
+ * share requests. A selection that was not expected is read at its first use, and shared from then on.
  */
 export class SharedReads implements SampleStore {
   private readonly spans = new Map<string, Span[]>();
@@ -25,7 +25,7 @@ export class SharedReads implements SampleStore {
    */
   constructor(private readonly store: () => SampleStore) {}
 
-  /** Announces that an expression will be evaluated at a time. */
+  /** Notes that an expression will be evaluated at a time. */
   expect(expr: Expr, atMs: number): void {
     const steps = { startMs: atMs, stepMs: 1, count: 1 };
     const context = { ...DEFAULT_TIMES, startMs: atMs, endMs: atMs, stepMs: 0, rangeMs: 0 };

@@ -8,7 +8,7 @@ import {
 import type { PartitionRef } from '../model/placement';
 import { type ItemKey, metaKeys } from '../platform/keys';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
-import type { ReaderNote } from './consumer-lag';
+import type { ConsumerNote } from './consumer-lag';
 import type { Era } from './era';
 
 /** A loss of acknowledged samples from memory; open until a replay has read the samples again. */
@@ -61,7 +61,7 @@ export interface ShardProgress {
  *     sk scaling                      untilMs: end of a command's time to move slots; pressedUntilMs: end of the time in which
  *                                     reads yield, because a node is short of memory or CPU, or slots are moving
  *     sk progress#replay#shard        the replay's progress in a shard
- *     sk position#shard               the shard's watermark: the live reader has appended everything that arrived earlier;
+ *     sk position#shard               the shard's watermark: the ingester has appended everything that arrived earlier;
  *                                     lagMs: the watermark's age when it was written
  *     sk flushed#lanes#lane           the flusher lane's flushed-until time: everything that arrived earlier has left memory for the warm tier
  *     sk redriven#object key          redrive-ledger.ts
@@ -288,12 +288,12 @@ export class RecoveryTable {
    * appended to memory. A watermark is 0 if unknown.
    */
   async watermarks(): Promise<Map<string, number>> {
-    const notes = await this.readerNotes();
+    const notes = await this.consumerNotes();
     return new Map(Array.from(notes, ([shardId, { arrivedMs }]) => [shardId, arrivedMs]));
   }
 
-  /** Reads the last note of the reader of each shard, by shard id. */
-  async readerNotes(): Promise<Map<string, ReaderNote>> {
+  /** Reads the last note of the consumer of each shard, by shard id. */
+  async consumerNotes(): Promise<Map<string, ConsumerNote>> {
     const prefix = metaKeys.watermarkPrefix;
     const items = await this.all(prefix);
     return new Map(
@@ -304,12 +304,12 @@ export class RecoveryTable {
     );
   }
 
-  async putWatermark(shardId: string, { arrivedMs, lagMs }: ReaderNote): Promise<void> {
+  async putWatermark(shardId: string, { arrivedMs, lagMs }: ConsumerNote): Promise<void> {
     await this.put(metaKeys.watermark(shardId), arrivedMs, { lagMs: { N: String(lagMs) } });
   }
 
   /**
-   * Gives a shard the watermark 0, unless it has one. Until the reader of the shard writes a higher one, the
+   * Gives a shard the watermark 0, unless it has one. Until the consumer of the shard writes a higher one, the
    * flushed-until times stay where they are.
    */
   async beginWatermark(shardId: string): Promise<void> {

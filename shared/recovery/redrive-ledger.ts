@@ -2,16 +2,16 @@ import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { metaKeys } from '../platform/keys';
 import { queryAll, type Table } from '../platform/table';
 import type { RecoveryTable } from './recovery-table';
-import type { RedriveLedger, RedriveMark, RedriveProgress } from './redrive';
+import type { RedriveEntry, RedriveLedger, RedriveProgress } from './redrive';
 
-/** How long a mark is kept, in seconds: longer than the 90 days for which quarantine keeps an object. */
-const MARK_TTL_S = 100 * 86_400;
+/** How long an entry is kept, in seconds: longer than the 90 days for which quarantine keeps an object. */
+const ENTRY_TTL_S = 100 * 86_400;
 
 /**
  * The {@link RedriveLedger} in the meta table, next to the state of recovery. An item exists while the
  * records of an object have been appended, and the object has not been removed:
  *
- *     pk recovery   sk redriven#object key   watermarkMs, notices: see RedriveMark   expiresAt: seconds
+ *     pk recovery   sk redriven#object key   watermarkMs, notices: see RedriveEntry   expiresAt: seconds
  */
 export class TableRedriveLedger implements RedriveLedger {
   /** @param lanes number of flusher lanes, as deployed */
@@ -21,22 +21,22 @@ export class TableRedriveLedger implements RedriveLedger {
     private readonly lanes: number,
   ) {}
 
-  async marks(): Promise<ReadonlyMap<string, RedriveMark>> {
+  async entries(): Promise<ReadonlyMap<string, RedriveEntry>> {
     const prefix = metaKeys.redrivenPrefix;
     const items = queryAll(this.table, {
       KeyConditionExpression: 'pk = :pk AND begins_with(sk, :prefix)',
       ExpressionAttributeValues: { ':pk': { S: metaKeys.recovery }, ':prefix': { S: prefix } },
     });
-    const marks = new Map<string, RedriveMark>();
+    const entries = new Map<string, RedriveEntry>();
     for await (const { sk, watermarkMs, notices } of items)
-      marks.set(sk!.S!.slice(prefix.length), {
+      entries.set(sk!.S!.slice(prefix.length), {
         watermarkMs: Number(watermarkMs!.N),
         notices: Number(notices!.N),
       });
-    return marks;
+    return entries;
   }
 
-  async put(key: string, { watermarkMs, notices }: RedriveMark): Promise<void> {
+  async put(key: string, { watermarkMs, notices }: RedriveEntry): Promise<void> {
     await this.table.client.send(
       new PutItemCommand({
         TableName: this.table.name,
@@ -44,7 +44,7 @@ export class TableRedriveLedger implements RedriveLedger {
           ...metaKeys.redriven(key),
           watermarkMs: { N: String(watermarkMs) },
           notices: { N: String(notices) },
-          expiresAt: { N: String(Math.floor(Date.now() / 1000) + MARK_TTL_S) },
+          expiresAt: { N: String(Math.floor(Date.now() / 1000) + ENTRY_TTL_S) },
         },
       }),
     );

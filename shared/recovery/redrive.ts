@@ -36,8 +36,8 @@ export type IngestAgain = (records: readonly DeliveredRecord[]) => Promise<{
   readonly quarantined: readonly string[];
 }>;
 
-/** A mark that the records of an object have been appended to memory. */
-export interface RedriveMark {
+/** Says that the records of an object have been appended to memory. */
+export interface RedriveEntry {
   /** The highest watermark of any shard after the append, ms. */
   readonly watermarkMs: number;
   /** How many notices of losses there had been before the append (recovery-table.ts). */
@@ -56,9 +56,9 @@ export interface RedriveProgress {
 
 /** Remembers the objects whose records have been appended to memory, until the objects are removed. */
 export interface RedriveLedger {
-  /** Reads the mark of each object, by the object's key. */
-  marks(): Promise<ReadonlyMap<string, RedriveMark>>;
-  put(key: string, mark: RedriveMark): Promise<void>;
+  /** Reads the entry of each object, by the object's key. */
+  entries(): Promise<ReadonlyMap<string, RedriveEntry>>;
+  put(key: string, entry: RedriveEntry): Promise<void>;
   delete(key: string): Promise<void>;
   progress(): Promise<RedriveProgress>;
 }
@@ -107,21 +107,21 @@ const MAX_ERRORS = 100;
  * the records. If memory loses the samples, only the object can bring them back. So the object stays until
  * the samples have left memory.
  *
- * They have left once the flushed-until time exceeds `mark.watermarkMs`, the highest watermark of a shard
+ * They have left once the flushed-until time exceeds `entry.watermarkMs`, the highest watermark of a shard
  * just after the append. A flusher writes such a time only if it began after the append, and found no
  * sample in memory that arrived as early as those of the object.
  *
  * If a loss was noticed after the append, memory may have lost the samples, so the records are ingested
  * again.
  *
- * @param mark undefined if the object's records have not been ingested yet
+ * @param entry undefined if the object's records have not been ingested yet
  */
 export function planRedrive(
-  mark: RedriveMark | undefined,
+  entry: RedriveEntry | undefined,
   { flushedUntilMs, notices }: Pick<RedriveProgress, 'flushedUntilMs' | 'notices'>,
 ): 'drive' | 'wait' | 'remove' {
-  if (mark === undefined || mark.notices !== notices) return 'drive';
-  return flushedUntilMs > mark.watermarkMs ? 'remove' : 'wait';
+  if (entry === undefined || entry.notices !== notices) return 'drive';
+  return flushedUntilMs > entry.watermarkMs ? 'remove' : 'wait';
 }
 
 /**
@@ -138,18 +138,18 @@ export async function redrive(
   prefix: string,
   after?: string,
 ): Promise<RedriveResult> {
-  const [marks, progress] = await Promise.all([ledger.marks(), ledger.progress()]);
+  const [entries, progress] = await Promise.all([ledger.entries(), ledger.progress()]);
   const errors: string[] = [];
   let failed = 0;
   let records = 0;
   let poison = 0;
   let waiting = 0;
   let removed = 0;
-  for (const [key, mark] of marks) {
+  for (const [key, entry] of entries) {
     if (!hasTime()) break;
-    if (planRedrive(mark, progress) !== 'remove') continue;
-    // Delete the mark first. After a crash in between, an object without a mark is only ingested again. A
-    // mark without an object would stay until it expires.
+    if (planRedrive(entry, progress) !== 'remove') continue;
+    // Delete the entry first. After a crash in between, an object without an entry is only ingested again. An
+    // entry without an object would stay until it expires.
     await ledger.delete(key);
     await store.delete(key);
     removed++;
@@ -160,7 +160,7 @@ export async function redrive(
     for (const { key } of objects) {
       if (!hasTime()) return { records, poison, waiting, removed, failed, errors, next: last ?? '' };
       last = key;
-      if (planRedrive(marks.get(key), progress) === 'wait') {
+      if (planRedrive(entries.get(key), progress) === 'wait') {
         waiting++;
         continue;
       }

@@ -4,7 +4,7 @@ import type { RecoveryTable } from './recovery-table';
 /**
  * Used by the ingester to write the watermark of each shard that it reads. Every record of the shard that
  * arrived before its watermark is in memory. It writes at most every ten seconds, since an older watermark
- * only makes a replay begin earlier. It writes at once when the reader falls behind or has caught up.
+ * only makes a replay begin earlier. It writes at once when the ingester falls behind or has caught up.
  */
 export class Watermarks {
   private readonly written = new Map<string, { readonly atMs: number; readonly isLate: boolean }>();

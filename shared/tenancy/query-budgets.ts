@@ -7,9 +7,9 @@ import type { Tenant } from './tenants';
 import type { UsageTable } from './usage-table';
 
 const MINUTE_MS = 60_000;
-/** Time between reports of queries that were not announced, in ms. */
+/** Time between reports of queries without a permit, in ms. */
 const REPORT_MS = 15_000;
-/** Share of a tenant's query seconds below which its queries begin without being announced. */
+/** Share of a tenant's query seconds below which its queries begin without a permit. */
 const LIGHT_SHARE = 0.25;
 /**
  * An instance adds up the time that a tenant's rules take, and reports it once it reaches this many ms. So
@@ -18,7 +18,7 @@ const LIGHT_SHARE = 0.25;
 const RULES_MS = 1_000;
 /** Wait suggested to a tenant that runs as many queries as it may, in ms. */
 const BUSY_MS = 1_000;
-/** Timeout of a call to the table, in ms. A query whose announcement times out is admitted. */
+/** Timeout of a call to the table, in ms. If the call for a permit times out, the query is admitted without one. */
 const TIMEOUT_MS = 1_000;
 const STATE_BYTES = 300;
 
@@ -28,7 +28,7 @@ export interface RunningQuery {
   readonly minute: number;
   readonly startedMs: number;
   /** Whether the table counts the query as running. */
-  readonly isAnnounced: boolean;
+  readonly hasPermit: boolean;
 }
 
 /** A query that was refused. */
@@ -58,7 +58,7 @@ interface TenantState {
  * Bounds the query function's work for each tenant: how many queries run at once, and their seconds per clock
  * minute.
  *
- * A query is announced in the table before it begins, unless the tenant is light: this instance learnt within
+ * A query takes a permit from the table before it begins, unless the tenant is light: this instance learnt within
  * the last minute that the tenant used less than a quarter of its seconds. So a light tenant costs a write or
  * two a minute, and a heavy one cannot escape its bounds on an instance that has not seen it yet.
  *
@@ -84,33 +84,33 @@ export class QueryBudgets {
     const isLight =
       startedMs - state.heardAtMs < MINUTE_MS &&
       Math.max(state.usedMs, state.usedBeforeMs) < LIGHT_SHARE * limitMs(limits);
-    if (isLight) return { minute, startedMs, isAnnounced: false };
+    if (isLight) return { minute, startedMs, hasPermit: false };
     state.calledAtMs = startedMs;
-    const answer = await this.announce(tenant, minute, limits);
-    if (answer === undefined) return { minute, startedMs, isAnnounced: false };
+    const answer = await this.takePermit(tenant, minute, limits);
+    if (answer === undefined) return { minute, startedMs, hasPermit: false };
     this.hear(state, minute, answer.usedMs);
-    if (answer.isAdmitted) return { minute, startedMs, isAnnounced: true };
+    if (answer.isAdmitted) return { minute, startedMs, hasPermit: true };
     const nowMs = this.now();
     const refused = spent(state, limits, nowMs) ?? { refusedBy: 'queriesAtOnce' as const, waitMs: BUSY_MS };
     state.refusal = { ...refused, untilMs: nowMs + refused.waitMs };
-    // A refused tenant is not light, however little time it used: announce its next query.
+    // A refused tenant is not light, however little time it used: its next query needs a permit.
     state.heardAtMs = -Infinity;
     return refused;
   }
 
   /** Counts the time of a query that {@link begin} admitted. Never fails. */
-  async end(tenant: Tenant, { minute, startedMs, isAnnounced }: RunningQuery): Promise<void> {
+  async end(tenant: Tenant, { minute, startedMs, hasPermit }: RunningQuery): Promise<void> {
     const nowMs = this.now();
     const tookMs = nowMs - startedMs;
     this.meter.count(tenant, { queries: 1, queryMs: tookMs });
     const state = this.state(tenant, nowMs);
-    // An announced query was added to the shared table when it began, and its time counts in that minute. The
+    // A query with a permit was added to the table when it began, and its time counts in that minute. The
     // time of any other query counts in the minute in which this instance next reports to the table.
-    if (state.minute === minute || !isAnnounced) state.usedMs += tookMs;
-    if (!isAnnounced) state.unsentMs += tookMs;
+    if (state.minute === minute || !hasPermit) state.usedMs += tookMs;
+    if (!hasPermit) state.unsentMs += tookMs;
     const isDue = state.unsentMs > 0 && nowMs - state.calledAtMs >= REPORT_MS;
-    if (!isAnnounced && !isDue) return;
-    await this.report(tenant, state, isAnnounced ? { minute, tookMs } : undefined);
+    if (!hasPermit && !isDue) return;
+    await this.report(tenant, state, hasPermit ? { minute, tookMs } : undefined);
   }
 
   /**
@@ -129,27 +129,27 @@ export class QueryBudgets {
   /**
    * Adds query time to the table.
    *
-   * @param announced the query that the table counts as running; absent: all time that was not sent yet
+   * @param permitted the query that the table counts as running; absent: all time that was not sent yet
    */
   private async report(
     tenant: Tenant,
     state: TenantState,
-    announced?: { readonly minute: number; readonly tookMs: number },
+    permitted?: { readonly minute: number; readonly tookMs: number },
   ): Promise<void> {
-    const minute = announced?.minute ?? state.minute;
-    const sentMs = announced?.tookMs ?? state.unsentMs;
-    if (announced === undefined) state.unsentMs = 0;
+    const minute = permitted?.minute ?? state.minute;
+    const sentMs = permitted?.tookMs ?? state.unsentMs;
+    if (permitted === undefined) state.unsentMs = 0;
     state.calledAtMs = this.now();
     try {
       const signal = AbortSignal.timeout(TIMEOUT_MS);
-      const ended = announced === undefined ? 0 : 1;
+      const ended = permitted === undefined ? 0 : 1;
       this.hear(state, minute, await this.table.endQueries(tenant.id, minute, ended, sentMs, signal));
     } catch (error) {
       log.warn('query time was not counted in the usage table', { error: error as Error });
     }
   }
 
-  private async announce({ id }: Tenant, minute: number, limits: Limits) {
+  private async takePermit({ id }: Tenant, minute: number, limits: Limits) {
     try {
       const bounds = { atOnce: limits.queriesAtOnce, usedMs: limitMs(limits) };
       return await this.table.beginQuery(id, minute, bounds, AbortSignal.timeout(TIMEOUT_MS));

@@ -17,7 +17,7 @@ import {
   stop,
 } from '../../shared/recovery/replay';
 import type { Shard } from '../../shared/recovery/replay-plan';
-import { ReplayReader } from '../../shared/recovery/replay-reader';
+import { ReplayConsumer } from '../../shared/recovery/replay-consumer';
 import type { DeliveredRecord } from '../../shared/stream/delivered';
 import { encodeHeartbeat } from '../../shared/stream/heartbeat';
 import { temporaryDir } from '../support/temporary-dir';
@@ -38,7 +38,7 @@ class World implements ReplayStream, ReplayMappings {
   cutIn = Infinity;
   shardIds = ['shard-0', 'shard-1'];
 
-  constructor(private readonly reader: ReplayReader) {}
+  constructor(private readonly reader: ReplayConsumer) {}
 
   private call(): void {
     if (--this.cutIn === 0) throw new CutOff();
@@ -131,7 +131,7 @@ describe('recovery', () => {
 
   test('replays everything that arrived between the loss and its notice, wherever a step is cut off', async () => {
     for (let cut = 1; cut <= 24; cut++) {
-      const world = new World(new ReplayReader(tiers.recovery, Date.now));
+      const world = new World(new ReplayConsumer(tiers.recovery, Date.now));
       const dependencies = { table: tiers.recovery, stream: world, mappings: world, now: Date.now };
       for (let n = 0; n < 20; n++) world.put(`shard-${n % 2}`, Buffer.from('lost'));
       const fromMs = world.records[5]!.arrivalMs;
@@ -147,7 +147,7 @@ describe('recovery', () => {
   });
 
   test('starts over from where the running replay began if a loss is noticed during it', async () => {
-    const world = new World(new ReplayReader(tiers.recovery, Date.now));
+    const world = new World(new ReplayConsumer(tiers.recovery, Date.now));
     const dependencies = { table: tiers.recovery, stream: world, mappings: world, now: Date.now };
     for (let n = 0; n < 40; n++) world.put(`shard-${n % 2}`, Buffer.from('lost'));
     const fromMs = world.records[10]!.arrivalMs;
@@ -167,7 +167,7 @@ describe('recovery', () => {
   });
 
   test('creates the mapping again if it is gone', async () => {
-    const world = new World(new ReplayReader(tiers.recovery, Date.now));
+    const world = new World(new ReplayConsumer(tiers.recovery, Date.now));
     const dependencies = { table: tiers.recovery, stream: world, mappings: world, now: Date.now };
     for (let n = 0; n < 20; n++) world.put(`shard-${n % 2}`, Buffer.from('lost'));
     await tiers.recovery.notice(world.records[0]!.arrivalMs, 'a test', Date.now());
@@ -180,7 +180,7 @@ describe('recovery', () => {
   });
 
   test('starts over too if the replay has just ended: the loss took what it appended', async () => {
-    const world = new World(new ReplayReader(tiers.recovery, Date.now));
+    const world = new World(new ReplayConsumer(tiers.recovery, Date.now));
     const dependencies = { table: tiers.recovery, stream: world, mappings: world, now: Date.now };
     for (let n = 0; n < 10; n++) world.put(`shard-${n % 2}`, Buffer.from('lost'));
     await tiers.recovery.notice(world.records[2]!.arrivalMs, 'the first', Date.now());
@@ -191,7 +191,7 @@ describe('recovery', () => {
   });
 
   test('joins a running replay that covers the span asked for, widens one that does not, and stops on demand', async () => {
-    const world = new World(new ReplayReader(tiers.recovery, Date.now));
+    const world = new World(new ReplayConsumer(tiers.recovery, Date.now));
     const dependencies = { table: tiers.recovery, stream: world, mappings: world, now: Date.now };
     for (let n = 0; n < 20; n++) world.put(`shard-${n % 2}`, Buffer.from('x'));
     const at = (n: number) => world.records[n]!.arrivalMs;

@@ -70,7 +70,7 @@ describe('reads that several expressions share', () => {
     expect(reads).toHaveLength(2);
   });
 
-  test('do not join ranges that do not touch, and read an unannounced selection separately', async () => {
+  test('do not join ranges that do not touch, and read an unexpected selection separately', async () => {
     reads.length = 0;
     const shared = new SharedReads(counted);
     shared.expect(parsePromql('x - x offset 40m'), 3_000_000);
@@ -82,7 +82,7 @@ describe('reads that several expressions share', () => {
     expect(reads).toHaveLength(3);
   });
 
-  test('that have begun are not extended by what is announced afterwards', async () => {
+  test('that have begun are not extended by what is expected afterwards', async () => {
     reads.length = 0;
     const shared = new SharedReads(counted);
     await instantQuery(shared, 'x', 1_500_000, OPTIONS);

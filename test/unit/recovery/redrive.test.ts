@@ -4,8 +4,8 @@ import {
   MalformedRedriveObjectError,
   planRedrive,
   type RedriveDependencies,
+  type RedriveEntry,
   type RedriveLedger,
-  type RedriveMark,
   type RedriveStore,
   recordsInObject,
   redrive,
@@ -29,7 +29,7 @@ class World implements RedriveStore {
   notices = 0;
   readonly memory = new Set<string>();
   readonly warm = new Set<string>();
-  readonly marks = new Map<string, RedriveMark>();
+  readonly entries = new Map<string, RedriveEntry>();
 
   private call(): void {
     if (--this.cutIn === 0) throw new CutOff();
@@ -58,18 +58,18 @@ class World implements RedriveStore {
   }
 
   readonly ledger: RedriveLedger = {
-    marks: async () => {
+    entries: async () => {
       this.call();
-      return new Map(this.marks);
+      return new Map(this.entries);
     },
-    put: async (key, mark) => {
+    put: async (key, entry) => {
       this.call();
-      this.marks.set(key, mark);
+      this.entries.set(key, entry);
       this.call();
     },
     delete: async (key) => {
       this.call();
-      this.marks.delete(key);
+      this.entries.delete(key);
       this.call();
     },
     progress: async () => {
@@ -134,28 +134,28 @@ const QUARANTINE = 'quarantine/';
 const DEAD_LETTERS = 'aws/lambda/';
 
 describe('planRedrive', () => {
-  const mark = { watermarkMs: 500, notices: 2 };
+  const entry = { watermarkMs: 500, notices: 2 };
   test.each([
-    { name: 'never driven', mark: undefined, flushedUntilMs: 0, notices: 2, plan: 'drive' },
-    { name: 'in memory', mark, flushedUntilMs: 400, notices: 2, plan: 'wait' },
+    { name: 'never driven', entry: undefined, flushedUntilMs: 0, notices: 2, plan: 'drive' },
+    { name: 'in memory', entry, flushedUntilMs: 400, notices: 2, plan: 'wait' },
     {
       name: 'perhaps in memory: the flusher may have begun before',
-      mark,
+      entry,
       flushedUntilMs: 500,
       notices: 2,
       plan: 'wait',
     },
-    { name: 'in the warm tier', mark, flushedUntilMs: 501, notices: 2, plan: 'remove' },
+    { name: 'in the warm tier', entry, flushedUntilMs: 501, notices: 2, plan: 'remove' },
     {
       name: 'lost, or perhaps: a loss was noticed since',
-      mark,
+      entry,
       flushedUntilMs: 501,
       notices: 3,
       plan: 'drive',
     },
-    { name: 'unknown: no flusher has written', mark, flushedUntilMs: 0, notices: 2, plan: 'wait' },
-  ])('$name: $plan', ({ mark, plan, ...progress }) => {
-    expect(planRedrive(mark, progress)).toBe(plan);
+    { name: 'unknown: no flusher has written', entry, flushedUntilMs: 0, notices: 2, plan: 'wait' },
+  ])('$name: $plan', ({ entry, plan, ...progress }) => {
+    expect(planRedrive(entry, progress)).toBe(plan);
   });
 });
 
@@ -194,7 +194,7 @@ describe('redrive', () => {
       removed: 2,
     });
     expect(world.objects.size).toBe(0);
-    expect(world.marks.size).toBe(0);
+    expect(world.entries.size).toBe(0);
   });
 
   test('drives again what a loss may have taken from memory', async () => {

@@ -120,7 +120,7 @@ test('a refusal says which limit was met and for how long, and the instance then
   for (const each of [b, c])
     expect(await each.begin(acme)).toMatchObject({ refusedBy: 'querySecondsPerMinute', waitMs: 34_600 });
   clock.nowMs = NOON + 60_000;
-  expect(await c.begin(acme)).toMatchObject({ isAnnounced: true });
+  expect(await c.begin(acme)).toMatchObject({ hasPermit: true });
 });
 
 test.each<Partial<Limits>>([{ queriesAtOnce: 0 }, { querySecondsPerMinute: 0 }])(
@@ -136,7 +136,7 @@ test('queries go on while the table does not answer', async () => {
   const { budgets, table } = fleet(1);
   table.isDown = true;
   const query = (await budgets[0]!.begin(acme)) as RunningQuery;
-  expect(query.isAnnounced).toBe(false);
+  expect(query.hasPermit).toBe(false);
   await budgets[0]!.end(acme, query);
 });
 
@@ -152,7 +152,7 @@ test('rules take the time of queries, are reported by the second, and are not re
   await a.charge(acme, 5_000);
   expect(counted).toEqual({ queries: 0, queryMs: 8_900, exchanged: 3 });
   clock.nowMs += 60_000;
-  expect(await b.begin(acme)).toMatchObject({ isAnnounced: true });
+  expect(await b.begin(acme)).toMatchObject({ hasPermit: true });
   table.isDown = true;
   await a.charge(acme, 5_000);
 });

@@ -11,7 +11,7 @@ const EVERY_MS = 1_000;
  * Used by the replayer function, which gets batches of the stream while a replay runs. Appends the records of
  * each batch that belong to the replay, and writes the replay's progress.
  */
-export class ReplayReader {
+export class ReplayConsumer {
   private copy: { readonly replay: Replay | undefined; readonly readMs: number } | undefined;
   private readonly writtenMs = new Map<string, number>();
   /** Where replays have come to their end: the replay's id, a space, the shard's id. */
