@@ -94,8 +94,8 @@ const HALF_MINUTE_MS = 30_000;
 const PARALLEL = 8;
 /** Most rules in an invocation that serves several tenants. */
 const MAX_RULES = 100;
-/** Rules of one tenant that are evaluated together. Further ones wait until every tenant has had its turn. */
-const TURN_RULES = 500;
+/** Rules of one tenant that are evaluated together. Further ones wait until every tenant has had a batch. */
+const BATCH_RULES = 500;
 /**
  * Minimum age of an index entry without a group before it is dropped, in ms. A request may still be about to
  * store the group.
@@ -171,27 +171,27 @@ export async function runEvaluator(
 
 /**
  * Divides groups among invocations. Each tenant's first rules come before any tenant's further ones, so a
- * tenant with many rules delays no other. Rules of one turn are evaluated together because they share reads;
+ * tenant with many rules delays no other. Rules of one batch are evaluated together because they share reads;
  * tenants with few rules share invocations.
  */
 export function planInvocations(
   groups: readonly IndexedGroup[],
   maxRules = MAX_RULES,
-  turnRules = TURN_RULES,
+  batchRules = BATCH_RULES,
 ): IndexedGroup[][] {
-  const planned: { readonly turn: number; readonly group: IndexedGroup }[] = [];
+  const planned: { readonly batch: number; readonly group: IndexedGroup }[] = [];
   const ofTenant = new Map<Id, number>();
   for (const group of groups) {
     const before = ofTenant.get(group.tenantId) ?? 0;
     ofTenant.set(group.tenantId, before + rulesOf([group]));
-    planned.push({ turn: Math.floor(before / turnRules), group });
+    planned.push({ batch: Math.floor(before / batchRules), group });
   }
-  const turns = [...Map.groupBy(planned, ({ turn }) => turn)].sort(([a], [b]) => a - b);
-  return turns.flatMap(([, inTurn]) => {
-    const ofTurn = inTurn.map(({ group }) => group);
+  const batches = [...Map.groupBy(planned, ({ batch }) => batch)].sort(([a], [b]) => a - b);
+  return batches.flatMap(([, members]) => {
+    const inBatch = members.map(({ group }) => group);
     const invocations: IndexedGroup[][] = [];
     let rules = Infinity;
-    for (const together of Map.groupBy(ofTurn, ({ tenantId }) => tenantId).values()) {
+    for (const together of Map.groupBy(inBatch, ({ tenantId }) => tenantId).values()) {
       rules += rulesOf(together);
       if (rules > maxRules) {
         invocations.push([]);

@@ -15,7 +15,7 @@ import { insertItems, queryAll, succeeds, type Table } from '../platform/table';
 import { ChangeList } from './change-list';
 import { DeletionTable, deletionOf } from './deletion-table';
 import { IndexTable, type LayoutOfDays } from './index-table';
-import { expiresAtOf, LAYOUT_KEPT_MS, turnOf } from './lifetimes';
+import { expiresAtOf, LAYOUT_KEPT_MS, renewalPeriodOf } from './lifetimes';
 import { PoolTable, poolOfMembers } from './pool-table';
 import { dayNumber, isPutOn, memoOf, writtenAs } from './put-memo';
 import { SourceIndex } from './source-index';
@@ -84,7 +84,7 @@ export class Catalogue {
   private readonly pools: PoolTable;
   /**
    * Remembers what this instance has written, so that it does not write it again: layouts (put-memo.ts),
-   * entries of the index of series, and the 16-day turn in which it last renewed each source and pool.
+   * entries of the index of series, and the renewal period in which it last renewed each source and pool.
    */
   private readonly written = new CompactMap(CACHES.catalogued);
 
@@ -252,16 +252,16 @@ export class Catalogue {
   }
 
   /**
-   * Renews the pool items of sources, unless this instance has renewed them in the present 16-day turn.
+   * Renews the pool items of sources, unless this instance has renewed them in the present renewal period.
    *
    * @param pools the pool of each source, by the source's id
    */
   private async keepPools(tenantId: Id, pools: ReadonlyMap<Id, Id>): Promise<void> {
-    const turn = (sourceId: Id) => turnOf(sourceId, this.now());
-    const open = [...pools].filter(([sourceId]) => this.written.get(`pool ${sourceId}`) !== turn(sourceId));
+    const period = (sourceId: Id) => renewalPeriodOf(sourceId, this.now());
+    const open = [...pools].filter(([sourceId]) => this.written.get(`pool ${sourceId}`) !== period(sourceId));
     if (open.length === 0) return;
     await this.pools.keep(tenantId, new Map(open));
-    for (const [sourceId] of open) this.written.set(`pool ${sourceId}`, turn(sourceId));
+    for (const [sourceId] of open) this.written.set(`pool ${sourceId}`, period(sourceId));
   }
 
   /** Reads all that the catalogue has on a source and its pool; empty if the source has never posted. */

@@ -9,14 +9,14 @@ import { bucketOfSource } from '../platform/keys';
 export const LAYOUT_KEPT_MS = 30 * DAY_MS;
 
 /**
- * Length of a turn, in ms. Items that say where a source's samples lie are renewed once a turn. The day on
- * which a turn begins differs from source to source, which spreads the writes over the days.
+ * Items that say where a source's samples lie are renewed once in each renewal period of this length, ms. The
+ * day on which a period begins differs from source to source, which spreads the writes over the days.
  */
-export const TURN_MS = 16 * DAY_MS;
+export const RENEWAL_MS = 16 * DAY_MS;
 
-/** Returns the number of a source's present turn; it counts turns since 1970. See {@link TURN_MS}. */
-export function turnOf(sourceId: Id, nowMs: number): number {
-  return Math.floor((nowMs + bucketOfSource(sourceId) * DAY_MS) / TURN_MS);
+/** Returns the number of a source's present renewal period, counted from 1970. See {@link RENEWAL_MS}. */
+export function renewalPeriodOf(sourceId: Id, nowMs: number): number {
+  return Math.floor((nowMs + bucketOfSource(sourceId) * DAY_MS) / RENEWAL_MS);
 }
 
 /**

@@ -9,7 +9,7 @@ import { commonLabels } from '../model/shape';
 import { mapLimited } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
 import { getItems, insertItems, type Table } from '../platform/table';
-import { expiresAtOf, TURN_MS } from './lifetimes';
+import { expiresAtOf, RENEWAL_MS } from './lifetimes';
 
 const PARALLEL = 16;
 
@@ -68,15 +68,15 @@ export class PoolTable {
   }
 
   /**
-   * Ensures that pool items outlive the samples that are posted until the next call, a turn later. Renews
+   * Ensures that pool items outlive the samples that are posted until the next call, a renewal period later. Renews
    * items that would expire earlier. Writes items that are missing, for example after the table was restored.
    *
    * @param pools the pool of each source, as records in the stream name it
    */
   async keep(tenantId: Id, pools: ReadonlyMap<Id, Id>): Promise<void> {
     const keys = [...pools.keys()].map((sourceId) => metaKeys.pool(tenantId, sourceId));
-    // The caller checks an item again in the next turn, so it must cover the samples of one turn.
-    const leastSeconds = expiresAtOf(this.now() + TURN_MS, this.retentionMs);
+    // The caller checks an item again in the next renewal period, so it must cover the samples of one.
+    const leastSeconds = expiresAtOf(this.now() + RENEWAL_MS, this.retentionMs);
     const lasting = new Set<string>();
     for (const { pk, expiresAt } of await getItems(this.table, keys))
       if (Number(expiresAt!.N) >= leastSeconds) lasting.add(pk!.S!);
@@ -104,7 +104,7 @@ export class PoolTable {
   }
 
   private expiresAt() {
-    return { N: String(expiresAtOf(this.now() + 2 * TURN_MS, this.retentionMs)) };
+    return { N: String(expiresAtOf(this.now() + 2 * RENEWAL_MS, this.retentionMs)) };
   }
 }
 

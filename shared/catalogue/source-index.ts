@@ -3,7 +3,7 @@ import type { CompactMap } from '../model/compact-map';
 import type { Id } from '../model/id';
 import { bucketOfSource, metaKeys, SOURCE_BUCKETS } from '../platform/keys';
 import { type Item, queryAll, type Table } from '../platform/table';
-import { expiresAtOf, TURN_MS, turnOf } from './lifetimes';
+import { expiresAtOf, RENEWAL_MS, renewalPeriodOf } from './lifetimes';
 
 /**
  * Lists a tenant's sources and pools, so that operators and rebuilds can go through all of them. A source that
@@ -14,7 +14,7 @@ import { expiresAtOf, TURN_MS, turnOf } from './lifetimes';
  *     pk sources#tenant#bucket   sk source   expiresAt: seconds
  */
 export class SourceIndex {
-  /** @param written remembers the 16-day turn in which this instance last renewed each source */
+  /** @param written remembers the renewal period in which this instance last renewed each source */
   constructor(
     private readonly table: Table,
     private readonly retentionMs: number,
@@ -27,14 +27,14 @@ export class SourceIndex {
     return { ...metaKeys.indexedSource(tenantId, sourceId), expiresAt: this.expiresAt() };
   }
 
-  /** Remembers that this instance has renewed or inserted a source's item in the present 16-day turn. */
+  /** Remembers that this instance has renewed or inserted a source's item in the present renewal period. */
   noteRenewed(sourceId: Id): void {
-    this.written.set(keyOf(sourceId), turnOf(sourceId, this.now()));
+    this.written.set(keyOf(sourceId), renewalPeriodOf(sourceId, this.now()));
   }
 
-  /** Puts or renews a source's item, unless this instance has done so in the present 16-day turn. */
+  /** Puts or renews a source's item, unless this instance has done so in the present renewal period. */
   async renew(tenantId: Id, sourceId: Id): Promise<void> {
-    if (this.written.get(keyOf(sourceId)) === turnOf(sourceId, this.now())) return;
+    if (this.written.get(keyOf(sourceId)) === renewalPeriodOf(sourceId, this.now())) return;
     await this.table.client.send(
       new UpdateItemCommand({
         TableName: this.table.name,
@@ -67,7 +67,7 @@ export class SourceIndex {
   }
 
   private expiresAt() {
-    return { N: String(expiresAtOf(this.now() + TURN_MS, this.retentionMs)) };
+    return { N: String(expiresAtOf(this.now() + RENEWAL_MS, this.retentionMs)) };
   }
 }
 

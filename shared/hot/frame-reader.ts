@@ -55,7 +55,7 @@ export interface GroupWindows extends Pick<PartitionState, 'isWhole' | 'loss'> {
    * would have exceeded {@link MAX_CALL_COST}.
    */
   readonly frames: ReadonlyMap<number, WindowFrames>;
-  /** How long the call waited for its turn (read-pace.ts), ms. */
+  /** How long the call waited before it started (read-pace.ts), ms. */
   readonly waitedMs: number;
 }
 
@@ -113,7 +113,7 @@ export class FrameReader {
   private async readAll(ref: PartitionRef, keys: HotKeys, queries: readonly GroupQuery[]) {
     const found: GroupWindows[] = [];
     while (found.length < queries.length) {
-      const waitedMs = await this.pace.turn(ref.tenantId);
+      const waitedMs = await this.pace.wait(ref.tenantId);
       found.push(...(await this.readSome(keys, queries.slice(found.length), waitedMs)));
     }
     return found;

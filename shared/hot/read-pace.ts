@@ -7,8 +7,8 @@ export interface ReadPace {
    *
    * @returns how long it waited, ms
    */
-  turn(tenantId: Id): Promise<number>;
+  wait(tenantId: Id): Promise<number>;
 }
 
 /** Lets every call start at once. */
-export const AT_ONCE: ReadPace = { turn: async () => 0 };
+export const AT_ONCE: ReadPace = { wait: async () => 0 };

@@ -39,7 +39,7 @@ export interface HotRead {
    * windows of all of them may have left.
    */
   readonly left: readonly PartitionLeft[];
-  /** The longest time that a call of this read waited for its turn (read-pace.ts), ms. */
+  /** The longest time that a call of this read waited before it started (read-pace.ts), ms. */
   readonly waitedMs: number;
 }
 

@@ -40,7 +40,7 @@ export class ReadGovernor implements ReadPace {
 
   constructor(private readonly dependencies: ReadGovernorDependencies) {}
 
-  async turn(tenantId: Id): Promise<number> {
+  async wait(tenantId: Id): Promise<number> {
     const { now, onWait, delayMs = READ_DELAY_MS, lookMs = LOOK_MS } = this.dependencies;
     const nowMs = now();
     if (nowMs - this.lookedMs >= lookMs) {

@@ -1,3 +1,4 @@
+import { physicalName } from '../../scripts/local/template';
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
 import { sampleCount } from '../../shared/codec';
@@ -15,6 +16,7 @@ import { clampRange } from '../../shared/query/plan';
 import { readSeries } from '../../shared/query/read';
 import { Querier } from '../../shared/query/select';
 import { rowRecords } from '../../shared/stream/row-records';
+import { WarmTier } from '../../shared/warm/warm-tier';
 import { rowOfSeries, sourceRows } from '../support/rows';
 import { startTiers, type Tiers } from '../support/tiers';
 
@@ -76,13 +78,18 @@ describe('what a read costs', () => {
     if (errors[0] !== undefined) throw errors[0].cause;
   }
 
-  /** Counts the samples that a read returns, and the requests to DynamoDB and S3 that it takes. */
+  /**
+   * Counts the samples that a read returns, and the requests to DynamoDB and S3 that it takes of a reader without
+   * cached warm items.
+   */
   async function read(host: string, range: TimeRange): Promise<{ samples: number; calls: number }> {
     const source = sourceOf.host(host);
     const before = tiers.calls();
     const known = await tiers.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
     const clamped = clampRange(range, Date.now(), RETENTION);
-    const { block } = await readSeries(tiers, tenant, source, [metricOf(source, 'm')], clamped, known);
+    const warm = new WarmTier({ client: tiers.meta.client, name: physicalName('Warm') }, RETENTION);
+    const reader = { ...tiers, warm };
+    const { block } = await readSeries(reader, tenant, source, [metricOf(source, 'm')], clamped, known);
     return { samples: block.timestamps.length, calls: tiers.calls() - before };
   }
 

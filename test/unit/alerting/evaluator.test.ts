@@ -200,7 +200,7 @@ test.each([
     groups: ['a 20', 'a 10', 'a 20', 'a 9', 'b 2', 'c 2'],
     plan: ['a a', 'b c', 'a a'],
   },
-  { name: 'a group fills several turns', groups: ['a 70', 'a 9', 'b 9'], plan: ['a', 'b', 'a'] },
+  { name: 'a group fills several batches', groups: ['a 70', 'a 9', 'b 9'], plan: ['a', 'b', 'a'] },
   { name: 'a group is never divided', groups: ['a 25'], plan: ['a'] },
   { name: 'there may be nothing to do', groups: [], plan: [] },
 ])('$name', ({ groups, plan }) => {

@@ -30,7 +30,7 @@ function governor(holds: () => Promise<typeof NOTHING>) {
  */
 async function knowing(holds: Partial<typeof NOTHING>) {
   const made = governor(async () => ({ ...NOTHING, ...holds }));
-  await made.governor.turn(one);
+  await made.governor.wait(one);
   await new Promise(setImmediate);
   return made;
 }
@@ -43,7 +43,7 @@ describe('the governor of reads', () => {
     { name: 'what was noted has expired', holds: { scalingUntilMs: 1_000, pressedUntilMs: 999 }, waits: 0 },
   ])('$name', async ({ holds, waits }) => {
     const made = await knowing(holds);
-    expect(await made.governor.turn(one)).toBe(waits);
+    expect(await made.governor.wait(one)).toBe(waits);
     expect(made.waits).toEqual(waits === 0 ? [] : [waits]);
   });
 
@@ -51,7 +51,7 @@ describe('the governor of reads', () => {
     const made = governor(() => new Promise(() => {}));
     for (const ms of [0, 50, 99, 100, 150, 200]) {
       made.clock.ms = 1_000 + ms;
-      expect(await made.governor.turn(one)).toBe(0);
+      expect(await made.governor.wait(one)).toBe(0);
     }
     expect(made.looks()).toBe(3);
   });
@@ -62,25 +62,25 @@ describe('the governor of reads', () => {
       Promise.reject(new Error('down')),
     ];
     const made = governor(() => answers.shift()!);
-    await made.governor.turn(one);
+    await made.governor.wait(one);
     await new Promise(setImmediate);
     made.clock.ms += 100;
-    await made.governor.turn(one);
+    await made.governor.wait(one);
     await new Promise(setImmediate);
-    expect(await made.governor.turn(one)).toBe(4);
+    expect(await made.governor.wait(one)).toBe(4);
   });
 
   test('a tenant that makes many calls waits longer, and other tenants do not', async () => {
     const made = await knowing({ scalingUntilMs: 9_000 });
-    const flood = Array.from({ length: 20 }, () => made.governor.turn(one));
-    expect(await made.governor.turn(other)).toBe(4);
+    const flood = Array.from({ length: 20 }, () => made.governor.wait(one));
+    expect(await made.governor.wait(other)).toBe(4);
     expect(await Promise.all(flood)).toEqual([
       ...Array(8).fill(4),
       ...Array(8).fill(8),
       ...Array(4).fill(12),
     ]);
     // No call waits any more.
-    expect(await made.governor.turn(one)).toBe(4);
+    expect(await made.governor.wait(one)).toBe(4);
   });
 
   test.each([
