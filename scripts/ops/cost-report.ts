@@ -11,7 +11,13 @@ import { idleCost } from '../../shared/cost/stage-cost';
 import { parseDuration } from '../../shared/model/duration';
 import { OperatorError } from './invoke';
 import { type Shape, unitsFile } from './load-options';
-import { type ContextSettings, type DeployedStage, deployedStage, stageFor, withRoom } from './stage-shape';
+import {
+  type ContextSettings,
+  type DeployedStage,
+  deployedStage,
+  stageFor,
+  withRoom,
+} from './stage-template';
 import { table } from './table';
 
 /** A monthly cost report. */
@@ -128,15 +134,15 @@ export interface LoadOptions extends StageOptions {
  */
 export function idleReport({ stage, set, ...options }: StageOptions): IdleReport {
   const measured = readUnits(options);
-  const { size: configured, deploy, shape } = deployedStage(stage, set);
-  const lines = idleCost(measured, shape);
+  const { size: configured, deploy, template } = deployedStage(stage, set);
+  const lines = idleCost(measured, template);
   const sizes = (configured === undefined ? [] : SIZES).map((size): SizeBill => {
     const sized = deployedStage(stage, { ...set, size });
     return {
       size,
       series: PRESETS[size].series,
       deploy: sized.deploy,
-      dollars: totalOf(idleCost(measured, sized.shape)),
+      dollars: totalOf(idleCost(measured, sized.template)),
     };
   });
   return { deploy, size: configured, lines, dollars: totalOf(lines), sizes };
@@ -153,9 +159,9 @@ export function costReport(options: LoadOptions): CostReport {
   const load = loadOf(options);
   const stageWith = (set: ContextSettings, of = load): DeployedStage =>
     withRoom(measured, of, stageFor(of, options.stage, set), set);
-  const billOf = ({ shape }: DeployedStage, of = load): LoadBill => {
+  const billOf = ({ template }: DeployedStage, of = load): LoadBill => {
     const { samplesPerRequest } = of;
-    const lines = [...forecast(measured, of, shape), ruleLine];
+    const lines = [...forecast(measured, of, template), ruleLine];
     const dollars = totalOf(lines);
     return { samplesPerRequest, lines, dollars, dollarsPerBillion: (dollars / samplesOfMonth(of)) * 1e9 };
   };
@@ -176,7 +182,7 @@ export function costReport(options: LoadOptions): CostReport {
   const deployed = stageWith(options.set);
   const others: Record<string, string>[] = [
     ...Object.keys(measured.windows)
-      .filter((window) => parseDuration(window) !== deployed.shape.settings.window)
+      .filter((window) => parseDuration(window) !== deployed.template.settings.window)
       .map((window) => ({ window })),
     { warmTtl: '14d' },
     atUrl(byHost),
@@ -226,7 +232,7 @@ export function loadOf(options: LoadOptions): Load {
   return {
     series: options.series,
     intervalMs: options.interval,
-    retentionMs: options.retention ?? deployedStage(options.stage, options.set).shape.settings.retention,
+    retentionMs: options.retention ?? deployedStage(options.stage, options.set).template.settings.retention,
     samplesPerRequest: options.batch,
     reads: options.reads,
     tenants: options.tenants,

@@ -33,10 +33,10 @@ export function preflightCommand(): Command {
     .action(async ({ stage, set, json }: PreflightOptions) => {
       const [{ idleReport }, { deployedStage }, { lookAtAccount }] = await Promise.all([
         import('./cost-report'),
-        import('./stage-shape'),
+        import('./stage-template'),
         import('./account'),
       ]);
-      const { settings } = inSentences(() => deployedStage(stage, set)).shape;
+      const { settings } = inSentences(() => deployedStage(stage, set)).template;
       const { deploy, dollars } = inSentences(() => idleReport({ stage, set }));
       const names = {
         stacks: ['stateful', 'stateless'].map((half) => `${stageName(stage)}-${half}`),

@@ -2,7 +2,7 @@ import { big } from '../../shared/cost/cost-line';
 import { SECONDS_OF_MONTH, samplesOfMonth } from '../../shared/cost/demand';
 import { type QuotaLine, quotas } from '../../shared/cost/quotas';
 import { type LoadOptions, loadOf, readUnits } from './cost-report';
-import { stageFor } from './stage-shape';
+import { stageFor } from './stage-template';
 import { table } from './table';
 
 /** The output of `ops quotas --json`. */
@@ -20,13 +20,13 @@ export interface QuotasReport {
 export function quotasReport(options: LoadOptions & { readonly peak: number }): QuotasReport {
   const measured = readUnits(options);
   const load = loadOf(options);
-  const { deploy, shape } = stageFor(load, options.stage, options.set);
+  const { deploy, template } = stageFor(load, options.stage, options.set);
   return {
     deploy,
     series: load.series,
     tenants: load.tenants,
     samplesPerSecond: samplesOfMonth(load) / SECONDS_OF_MONTH,
-    lines: quotas(measured, load, shape, options.peak),
+    lines: quotas(measured, load, template, options.peak),
   };
 }
 

@@ -9,7 +9,7 @@ import { itemBytes } from '../bench/frame/table-units';
 import type { Random } from '../faults/random';
 import { Problem } from '../local/problem';
 import { readUnits } from '../ops/cost-report';
-import { stageFor, withRoom } from '../ops/stage-shape';
+import { stageFor, withRoom } from '../ops/stage-template';
 import type { Item } from './expressions';
 import { kindOf } from './meter';
 import { Stage, type Tenant } from './stage';
@@ -100,11 +100,11 @@ export async function simulateBill(options: BillOptions): Promise<Bill> {
   const { load: full, batch, reads, tick } = options;
   const hosts = hostsOf(options, measured.load.metrics);
   const wanted = { ...full, samplesPerRequest: batch, reads, tenants: 1, retentionMs: 0 };
-  const { deploy, shape } = withRoom(measured, wanted, stageFor(wanted, 'production', {}), {});
-  const { settings } = shape;
+  const { deploy, template } = withRoom(measured, wanted, stageFor(wanted, 'production', {}), {});
+  const { settings } = template;
   const load: Load = { ...wanted, retentionMs: settings.retention };
-  const ticks = shape.ticks.filter(({ name }) => !ABSENT.includes(name));
-  const forecastAt = (ageMs: number) => forecast(measured, { ...load, ageMs }, { ...shape, ticks });
+  const ticks = template.ticks.filter(({ name }) => !ABSENT.includes(name));
+  const forecastAt = (ageMs: number) => forecast(measured, { ...load, ageMs }, { ...template, ticks });
   const world = await startWorld(
     {
       ...options,

@@ -4,7 +4,7 @@ import type { Unit } from '../platform/names';
 import type { Settings } from '../platform/settings';
 import type { MeasuredUnits, Units } from './measured-units';
 import { GB, HOURS_OF_MONTH, SHARD_BYTES_PER_SECOND, SHARD_RECORDS_PER_SECOND } from './prices';
-import { nodeOf, type StageShape, UnknownCostError } from './stage-cost';
+import { nodeOf, type StageTemplate, UnknownCostError } from './stage-cost';
 
 /** A load: samples posted, stored and read. */
 export interface Load {
@@ -120,7 +120,7 @@ const MINUTES_OF_SERIES = { mbMs: 47_000, bytes: 9_000, writeUnits: 0.02, gets: 
  *
  * @throws {UnknownCostError}
  */
-export function demandOf(measured: MeasuredUnits, load: Load, { settings }: StageShape): Demand {
+export function demandOf(measured: MeasuredUnits, load: Load, { settings }: StageTemplate): Demand {
   const { windowText, tiers } = tiersOf(measured, settings.window);
   const samples = samplesOfMonth(load);
   const requests = samples / load.samplesPerRequest;
@@ -227,11 +227,11 @@ function rollupsOf(measured: MeasuredUnits, load: Load, settings: Settings): Rol
 export function needsOf(
   measured: MeasuredUnits,
   load: Load,
-  shape: StageShape,
+  template: StageTemplate,
 ): { readonly streamShards: number; readonly cacheShards: number } {
-  const { streamShards, cacheShards } = demandOf(measured, load, shape);
+  const { streamShards, cacheShards } = demandOf(measured, load, template);
   // Kinesis scales an on-demand stream itself.
-  return { streamShards: shape.settings.streamMode === 'on-demand' ? 0 : streamShards, cacheShards };
+  return { streamShards: template.settings.streamMode === 'on-demand' ? 0 : streamShards, cacheShards };
 }
 
 export function samplesOfMonth({ series, intervalMs }: Pick<Load, 'series' | 'intervalMs'>): number {

@@ -10,7 +10,7 @@ import {
   isOnDemand,
   METRICS_LINE_BYTES,
   onDemandStreamLine,
-  type StageShape,
+  type StageTemplate,
   streamShardsLine,
   upkeep,
 } from './stage-cost';
@@ -27,13 +27,13 @@ const READ_ANSWER_BYTES = 40_000;
  *
  * @throws {UnknownCostError}
  */
-export function forecast(measured: MeasuredUnits, load: Load, shape: StageShape): CostLine[] {
-  const { settings } = shape;
-  const demand = demandOf(measured, load, shape);
+export function forecast(measured: MeasuredUnits, load: Load, template: StageTemplate): CostLine[] {
+  const { settings } = template;
+  const demand = demandOf(measured, load, template);
   const { samples, requests, post, ingester, sweep, rollups } = demand;
   const traces =
-    (shape.isTraced('post') ? tracesOf(post.invocations) : 0) +
-    (shape.isTraced('ingester') ? tracesOf(ingester.invocations) : 0);
+    (template.isTraced('post') ? tracesOf(post.invocations) : 0) +
+    (template.isTraced('ingester') ? tracesOf(ingester.invocations) : 0);
   const isAtUrl = settings.postEndpoint === 'url';
   const accessLineBytes = isAtUrl ? 0 : ACCESS_LINE_BYTES;
   const logBytes =
@@ -59,10 +59,10 @@ export function forecast(measured: MeasuredUnits, load: Load, shape: StageShape)
     functionTime('post', post),
     line(
       'stream puts',
-      isOnDemand(shape)
+      isOnDemand(template)
         ? 'none: a stream on demand charges by the byte'
         : `${big(demand.putUnits)} units of 25 KB (${(demand.putUnits / requests).toFixed(1)} a request: a record a partition) at $0.014 a million`,
-      { streamUnit: isOnDemand(shape) ? 0 : demand.putUnits },
+      { streamUnit: isOnDemand(template) ? 0 : demand.putUnits },
     ),
     functionTime('ingester', ingester),
     functionTime('flusher', demand.flusher),
@@ -120,18 +120,18 @@ export function forecast(measured: MeasuredUnits, load: Load, shape: StageShape)
     }),
     readsLine(measured, load.reads),
     cacheLine(
-      shape,
+      template,
       settings.cacheShards,
       `${gb(demand.hotBytes)} at most, which need ${counted(demand.cacheShards, 'shard', 'shards')}: ${perSample(demand.hotBytesPerSample)} bytes a sample for ${Math.ceil(demand.residencyMs / 60_000)} minutes`,
     ),
-    isOnDemand(shape)
-      ? onDemandStreamLine(shape, Math.max(demand.streamBytes, 1000 * demand.records), demand.streamBytes)
+    isOnDemand(template)
+      ? onDemandStreamLine(template, Math.max(demand.streamBytes, 1000 * demand.records), demand.streamBytes)
       : streamShardsLine(
-          shape,
+          template,
           settings.streamShards,
           `${counted(demand.streamShards, 'is', 'are')} needed: ${big(demand.streamBytes / SECONDS_OF_MONTH)} bytes and ${big(demand.records / SECONDS_OF_MONTH)} records a second, planned half full (${perSample(demand.streamBytes / samples)} bytes a sample, ${big(samples / SECONDS_OF_MONTH)} samples a second)`,
         ),
-    ...upkeep(measured, shape),
+    ...upkeep(measured, template),
   ];
 }
 

@@ -1,7 +1,7 @@
 import { type Demand, demandOf, type Load, SECONDS_OF_MONTH, type Work } from './demand';
 import type { MeasuredUnits } from './measured-units';
 import { SHARD_BYTES_PER_SECOND, SHARD_RECORDS_PER_SECOND } from './prices';
-import { isOnDemand, type StageShape } from './stage-cost';
+import { isOnDemand, type StageTemplate } from './stage-cost';
 
 /** What a load needs of a limited resource. */
 export interface QuotaLine {
@@ -54,9 +54,14 @@ const ARCHIVE_SECONDS = 3600;
  * @param peak ratio of the busiest second to the average second
  * @throws {UnknownCostError}
  */
-export function quotas(measured: MeasuredUnits, load: Load, shape: StageShape, peak: number): QuotaLine[] {
-  const { settings, memoryMb } = shape;
-  const demand = demandOf(measured, load, shape);
+export function quotas(
+  measured: MeasuredUnits,
+  load: Load,
+  template: StageTemplate,
+  peak: number,
+): QuotaLine[] {
+  const { settings, memoryMb } = template;
+  const demand = demandOf(measured, load, template);
   const busiest = (perMonth: number) => (peak * perMonth) / SECONDS_OF_MONTH;
   const partitions = load.tenants * settings.partitions;
   const seriesOfTenant = load.series / load.tenants;
@@ -92,12 +97,12 @@ export function quotas(measured: MeasuredUnits, load: Load, shape: StageShape, p
     ),
     limited(
       'concurrent executions',
-      concurrency(demand, shape, peak),
+      concurrency(demand, template, peak),
       settings.accountConcurrency,
       'AWS',
       'quota L-B99A9384, then -c accountConcurrency=',
     ),
-    ...(isOnDemand(shape)
+    ...(isOnDemand(template)
       ? [
           limited(
             'stream bytes a second, on demand',
@@ -126,7 +131,7 @@ export function quotas(measured: MeasuredUnits, load: Load, shape: StageShape, p
     limited(
       "ingester's seconds in a second of a shard",
       busySeconds(demand.ingester, memoryMb.ingester, peak) /
-        (isOnDemand(shape) ? demand.streamShards : Math.max(demand.streamShards, settings.streamShards)),
+        (isOnDemand(template) ? demand.streamShards : Math.max(demand.streamShards, settings.streamShards)),
       1,
       'setting',
       '-c streamShards=: one batch of a shard runs at a time',
@@ -220,8 +225,12 @@ export function quotas(measured: MeasuredUnits, load: Load, shape: StageShape, p
 }
 
 /** Returns the function instances running in the busiest second: post, ingester, flusher and archiver. */
-function concurrency({ post, ingester, flusher, archiver }: Demand, shape: StageShape, peak: number): number {
-  const { memoryMb } = shape;
+function concurrency(
+  { post, ingester, flusher, archiver }: Demand,
+  template: StageTemplate,
+  peak: number,
+): number {
+  const { memoryMb } = template;
   return (
     busySeconds(post, memoryMb.post, peak) +
     busySeconds(ingester, memoryMb.ingester, peak) +

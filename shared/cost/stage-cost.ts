@@ -6,7 +6,7 @@ import type { IDLE_FUNCTIONS, MeasuredUnits } from './measured-units';
 import { CACHE_NODES, GB, HOURS_OF_MONTH, PRICE } from './prices';
 
 /** Parts of a stage's templates that cost money even when idle. */
-export interface StageShape {
+export interface StageTemplate {
   readonly settings: Settings;
   /** Functions that schedules invoke, and how often. */
   readonly ticks: readonly { readonly name: FunctionName; readonly perMonth: number }[];
@@ -34,22 +34,22 @@ export const ACCESS_LINE_BYTES = 340;
 const CANARY_READS = MINUTES_OF_MONTH * (1 + 1 / 10 + 1 / 60);
 
 /** Returns a stage's monthly cost without posts and reads. */
-export function idleCost(measured: MeasuredUnits, shape: StageShape): CostLine[] {
-  const { settings } = shape;
+export function idleCost(measured: MeasuredUnits, template: StageTemplate): CostLine[] {
+  const { settings } = template;
   return [
-    cacheLine(shape, settings.cacheShards),
-    isOnDemand(shape) ? onDemandStreamLine(shape) : streamShardsLine(shape, settings.streamShards),
-    ...upkeep(measured, shape),
+    cacheLine(template, settings.cacheShards),
+    isOnDemand(template) ? onDemandStreamLine(template) : streamShardsLine(template, settings.streamShards),
+    ...upkeep(measured, template),
   ];
 }
 
 /** Returns whether Kinesis scales the stream itself and bills by the byte. */
-export function isOnDemand({ settings }: StageShape): boolean {
+export function isOnDemand({ settings }: StageTemplate): boolean {
   return settings.streamMode === 'on-demand';
 }
 
 export function cacheLine(
-  { settings }: StageShape,
+  { settings }: StageTemplate,
   cacheShards: number,
   why = 'as the stage has it',
 ): CostLine {
@@ -64,7 +64,7 @@ export function cacheLine(
 }
 
 export function streamShardsLine(
-  { settings }: StageShape,
+  { settings }: StageTemplate,
   shards: number,
   why = 'as the stage has it',
 ): CostLine {
@@ -86,7 +86,7 @@ export function streamShardsLine(
  * @param readBytes bytes read in a month
  * @see https://aws.amazon.com/kinesis/data-streams/pricing/
  */
-export function onDemandStreamLine({ settings }: StageShape, bytes = 0, readBytes = 0): CostLine {
+export function onDemandStreamLine({ settings }: StageTemplate, bytes = 0, readBytes = 0): CostLine {
   const monthMs = HOURS_OF_MONTH * 3_600_000;
   const kept = (bytes * Math.max(0, settings.streamRetention - DAY_MS)) / monthMs;
   return line(
@@ -102,27 +102,27 @@ export function onDemandStreamLine({ settings }: StageShape, bytes = 0, readByte
 }
 
 /** Returns the cost of scheduled invocations and the work they cause, of metrics, alarms and dashboards. */
-export function upkeep({ idle, reads }: MeasuredUnits, shape: StageShape): CostLine[] {
+export function upkeep({ idle, reads }: MeasuredUnits, template: StageTemplate): CostLine[] {
   const runs = [
-    ...shape.ticks,
+    ...template.ticks,
     // Each shard has one heartbeat a minute.
-    { name: 'ingester' as const, perMonth: shape.settings.streamShards * MINUTES_OF_MONTH },
+    { name: 'ingester' as const, perMonth: template.settings.streamShards * MINUTES_OF_MONTH },
   ];
   const measured = runs.flatMap(({ name, perMonth }) => {
     const each = idle[name as (typeof IDLE_FUNCTIONS)[number]];
     return each === undefined ? [] : [{ name, perMonth, ...each }];
   });
   const invocations = sum(runs, ({ perMonth }) => perMonth);
-  const mbMs = sum(measured, ({ name, perMonth, ms }) => perMonth * ms * shape.memoryMb[name]);
+  const mbMs = sum(measured, ({ name, perMonth, ms }) => perMonth * ms * template.memoryMb[name]);
   const unitsOf = (unit: Unit) => sum(measured, ({ perMonth, units }) => perMonth * (units[unit] ?? 0));
-  const hasCanary = shape.ticks.some(({ name }) => name === 'canary');
+  const hasCanary = template.ticks.some(({ name }) => name === 'canary');
   const posts = hasCanary ? MINUTES_OF_MONTH : 0;
   const looks = hasCanary ? CANARY_READS : 0;
   const requests = posts + looks;
   const requestMbMs = looks * ((reads.warm.FunctionMbMs ?? 0) / reads.requests);
   const traced = sum(
     [...runs, { name: 'post' as const, perMonth: posts }, { name: 'query' as const, perMonth: looks }].filter(
-      ({ name }) => shape.isTraced(name),
+      ({ name }) => template.isTraced(name),
     ),
     ({ perMonth }) => perMonth,
   );
@@ -133,7 +133,7 @@ export function upkeep({ idle, reads }: MeasuredUnits, shape: StageShape): CostL
       names.filter(
         (name) =>
           name !== CALLS_REPEATED &&
-          (shape.settings.monitoring === 'full' || ESSENTIAL_METRICS.includes(name)),
+          (template.settings.monitoring === 'full' || ESSENTIAL_METRICS.includes(name)),
       ).length,
   );
   const logBytes = invocations * METRICS_LINE_BYTES + requests * (ACCESS_LINE_BYTES + METRICS_LINE_BYTES);
@@ -156,10 +156,10 @@ export function upkeep({ idle, reads }: MeasuredUnits, shape: StageShape): CostL
     line('traces by the clock', `${big(traced)} at $5 a million`, { trace: traced }),
     line('logs by the clock', `${gb(logBytes)} at $0.50`, { logGb: logBytes / GB }),
     line('metrics', `${metrics} of our own at $0.30`, { metricMonth: metrics }),
-    line('alarms', `${shape.alarmMetrics} metrics that alarms look at, at $0.10`, {
-      alarmMetricMonth: shape.alarmMetrics,
+    line('alarms', `${template.alarmMetrics} metrics that alarms look at, at $0.10`, {
+      alarmMetricMonth: template.alarmMetrics,
     }),
-    line('dashboards', `${shape.dashboards} at $3`, { dashboardMonth: shape.dashboards }),
+    line('dashboards', `${template.dashboards} at $3`, { dashboardMonth: template.dashboards }),
   ];
 }
 

@@ -4,11 +4,11 @@ import { PRESETS, SIZES } from '../../infra/config';
 import { LOG_RETENTION_DAYS } from '../../infra/log-retention';
 import { costReport, costText, idleReport, idleText, type LoadOptions } from '../../scripts/ops/cost-report';
 import { quotasReport, quotasText } from '../../scripts/ops/quotas-report';
-import { deployedStage } from '../../scripts/ops/stage-shape';
-import type { StageShape } from '../../shared/cost/stage-cost';
+import { deployedStage } from '../../scripts/ops/stage-template';
+import type { StageTemplate } from '../../shared/cost/stage-cost';
 import { FUNCTIONS } from '../../shared/platform/names';
 import { runOps } from '../support/ops';
-import { synthesizedShape } from './synthesized-shape';
+import { synthesizedTemplate } from './synthesized-template';
 
 const root = join(__dirname, '..', '..');
 const million: LoadOptions = {
@@ -143,16 +143,16 @@ test.each<[stage: string, set: Record<string, string>]>([
   ['production', { monitoring: 'essential', cacheReplicas: '3', tracing: 'none' }],
   ['production', { postEndpoint: 'url', postConcurrency: '100' }],
 ])('the figures of %s with %j are those of its templates', (stage, set) => {
-  const { shape } = deployedStage(stage, set);
-  const synthesized = synthesizedShape(stage, set);
-  const figuresOf = ({ ticks, isTraced, ...others }: StageShape) => ({
+  const { template } = deployedStage(stage, set);
+  const synthesized = synthesizedTemplate(stage, set);
+  const figuresOf = ({ ticks, isTraced, ...others }: StageTemplate) => ({
     ...others,
     ticks: FUNCTIONS.map((name) =>
       ticks.filter((tick) => tick.name === name).reduce((sum, { perMonth }) => sum + perMonth, 0),
     ),
     traced: FUNCTIONS.filter(isTraced),
   });
-  expect(figuresOf(shape)).toEqual(figuresOf(synthesized));
+  expect(figuresOf(template)).toEqual(figuresOf(synthesized));
 });
 
 test('every retention that CloudWatch Logs has can be set', () => {

@@ -2,7 +2,7 @@ import { totalOf } from '../../../shared/cost/cost-line';
 import { type Load, needsOf, samplesOfMonth } from '../../../shared/cost/demand';
 import { forecast } from '../../../shared/cost/forecast';
 import { type MeasuredUnits, measuredUnitsSchema } from '../../../shared/cost/measured-units';
-import { idleCost, type StageShape } from '../../../shared/cost/stage-cost';
+import { idleCost, type StageTemplate } from '../../../shared/cost/stage-cost';
 import type { FunctionName, Unit } from '../../../shared/platform/names';
 import { FUNCTIONS } from '../../../shared/platform/names';
 import { parseSettings } from '../../../shared/platform/settings';
@@ -58,7 +58,7 @@ const measured: MeasuredUnits = {
   reads: { requests: 10, warm: { FunctionMbMs: 10 * 1024 * 10, ReadUnits: 100 }, cold: {} },
 };
 
-const shape: StageShape = {
+const template: StageTemplate = {
   settings: parseSettings({
     cacheNodeType: 'cache.m7g.large',
     cacheShards: 3,
@@ -92,7 +92,7 @@ const dollarsOf = (lines: ReturnType<typeof forecast>) =>
   Object.fromEntries(lines.map(({ what, dollars }) => [what, Math.round(dollars * 100) / 100]));
 
 describe('the cost of a load', () => {
-  const lines = dollarsOf(forecast(measured, load, shape));
+  const lines = dollarsOf(forecast(measured, load, template));
 
   test.each([
     ['a month has 2,628,000 s', samplesOfMonth(load) / 1e12, 2.628],
@@ -133,14 +133,14 @@ describe('the cost of a load', () => {
   });
 
   test('a host that posts by itself pays five times as much for requests, and the same for everything else', () => {
-    const alone = dollarsOf(forecast(measured, { ...load, samplesPerRequest: 100 }, shape));
+    const alone = dollarsOf(forecast(measured, { ...load, samplesPerRequest: 100 }, template));
     expect(alone['API requests']).toBe(5 * 5256);
     expect(alone['stream puts']).toBe(lines['stream puts']);
     expect(alone['warm writes']).toBe(lines['warm writes']);
   });
 
   test('a size between two that were measured lies between them', () => {
-    const between = dollarsOf(forecast(measured, { ...load, samplesPerRequest: 300 }, shape));
+    const between = dollarsOf(forecast(measured, { ...load, samplesPerRequest: 300 }, template));
     // 8,760 M requests of 4 ms.
     expect(between.post).toBeCloseTo(8760 * 0.2 + 35.04 * 13.3334, 0);
   });
@@ -149,12 +149,16 @@ describe('the cost of a load', () => {
     { series: load.series, needs: { streamShards: 20, cacheShards: 16 } },
     { series: 1, needs: { streamShards: 1, cacheShards: 1 } },
   ])('of $series series needs $needs', ({ series, needs }) => {
-    expect(needsOf(measured, { ...load, series }, shape)).toEqual(needs);
+    expect(needsOf(measured, { ...load, series }, template)).toEqual(needs);
   });
 
   test('a stream on demand is paid by the hour and the byte, each record at least 1 KB', () => {
-    const settings = { ...shape.settings, streamMode: 'on-demand' as const, streamRetention: 3 * 86_400_000 };
-    const onDemand = dollarsOf(forecast(measured, load, { ...shape, settings }));
+    const settings = {
+      ...template.settings,
+      streamMode: 'on-demand' as const,
+      streamRetention: 3 * 86_400_000,
+    };
+    const onDemand = dollarsOf(forecast(measured, load, { ...template, settings }));
     expect(onDemand['stream puts']).toBe(0);
     expect(onDemand).not.toHaveProperty('stream shards');
     // 26,280 GB in, once out, 2 of 30.4 days kept: $29.20, $2,102.40, $1,051.20 and $172.80.
@@ -163,7 +167,7 @@ describe('the cost of a load', () => {
 
   test('a young stage stores less than a full one', () => {
     const gbAt = (ageMs: number | undefined, name: string) =>
-      forecast(measured, { ...load, ageMs }, shape).find(({ what }) => what === name)!.billed.coldGbMonth;
+      forecast(measured, { ...load, ageMs }, template).find(({ what }) => what === name)!.billed.coldGbMonth;
     // A day is archived two and a half days after it began, so ten days are. A day has 86.4 G samples of a byte each.
     const ageMs = 12.5 * 86_400_000;
     expect(gbAt(ageMs, 'archive storage')).toBeCloseTo(864);
@@ -176,7 +180,7 @@ describe('the cost of a load', () => {
 
   test('minutes are paid where the stage stores them and the load is dense', () => {
     const rollups = (settings: object, intervalMs: number) => {
-      const stage = { ...shape, settings: { ...shape.settings, ...settings } };
+      const stage = { ...template, settings: { ...template.settings, ...settings } };
       const { rollups: work, 'rollup storage': bytes } = dollarsOf(
         forecast(measured, { ...load, intervalMs }, stage),
       );
@@ -191,8 +195,8 @@ describe('the cost of a load', () => {
   });
 
   test('a window that was not measured is named, with those that were', () => {
-    const settings = { ...shape.settings, window: 2 * 3_600_000 };
-    expect(() => forecast(measured, load, { ...shape, settings })).toThrow(
+    const settings = { ...template.settings, window: 2 * 3_600_000 };
+    expect(() => forecast(measured, load, { ...template, settings })).toThrow(
       'window: 2h was not measured, only 1h; npm run bench -- units --windows 2h',
     );
   });
@@ -203,20 +207,20 @@ describe('the cost of a load', () => {
     { series: 1_000_000, type: 'cache.t4g.small', shards: 2 },
     { series: 1, type: 'cache.t4g.micro', shards: 1 },
   ])('$series series need $shards shards of $type', ({ series, type, shards }) => {
-    const settings = { ...shape.settings, cacheNodeType: type };
-    expect(needsOf(measured, { ...load, series }, { ...shape, settings }).cacheShards).toBe(shards);
+    const settings = { ...template.settings, cacheNodeType: type };
+    expect(needsOf(measured, { ...load, series }, { ...template, settings }).cacheShards).toBe(shards);
   });
 
   test('a node type without a price is named', () => {
-    const settings = { ...shape.settings, cacheNodeType: 'cache.x9g.tiny' };
-    expect(() => forecast(measured, load, { ...shape, settings })).toThrow(
+    const settings = { ...template.settings, cacheNodeType: 'cache.x9g.tiny' };
+    expect(() => forecast(measured, load, { ...template, settings })).toThrow(
       'cacheNodeType: the price of cache.x9g.tiny is not known',
     );
   });
 });
 
 describe('the cost of an idle stage', () => {
-  const lines = idleCost(measured, shape);
+  const lines = idleCost(measured, template);
 
   test.each([
     ['cache nodes', 6 * 0.1264 * 730],
@@ -233,14 +237,14 @@ describe('the cost of an idle stage', () => {
   });
 
   test('is part of what a load costs', () => {
-    const ofLoad = forecast(measured, { ...load, series: 1, reads: 0 }, shape);
+    const ofLoad = forecast(measured, { ...load, series: 1, reads: 0 }, template);
     expect(totalOf(ofLoad)).toBeGreaterThan(totalOf(lines.slice(2)));
     expect(ofLoad.slice(-6)).toEqual(lines.slice(-6));
   });
 });
 
 test('every line says how its amount is computed', () => {
-  for (const { because } of forecast(measured, load, shape)) expect(because).not.toBe('');
+  for (const { because } of forecast(measured, load, template)) expect(because).not.toBe('');
 });
 
 test('a file of units that lacks something is refused', () => {

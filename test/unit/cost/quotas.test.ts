@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import type { Load } from '../../../shared/cost/demand';
 import { measuredUnitsSchema } from '../../../shared/cost/measured-units';
 import { type QuotaLine, quotas } from '../../../shared/cost/quotas';
-import type { StageShape } from '../../../shared/cost/stage-cost';
+import type { StageTemplate } from '../../../shared/cost/stage-cost';
 import { FUNCTIONS, type FunctionName } from '../../../shared/platform/names';
 import { parseSettings, type SettingsInput } from '../../../shared/platform/settings';
 
 const measured = measuredUnitsSchema.parse(
   JSON.parse(readFileSync(join(__dirname, '../../../scripts/ops/measured-units.json'), 'utf8')),
 );
-const shapeWith = (settings: SettingsInput): StageShape => ({
+const templateWith = (settings: SettingsInput): StageTemplate => ({
   settings: parseSettings({ cacheNodeType: 'cache.m7g.large', ...settings }),
   ticks: [],
   memoryMb: Object.fromEntries(FUNCTIONS.map((name) => [name, 1024])) as Record<FunctionName, number>,
@@ -28,7 +28,7 @@ const load: Load = {
   tenants: 1000,
 };
 const linesOf = (settings: SettingsInput = {}, of: Partial<Load> = {}, peak = 1) =>
-  quotas(measured, { ...load, ...of }, shapeWith(settings), peak);
+  quotas(measured, { ...load, ...of }, templateWith(settings), peak);
 const find = (lines: readonly QuotaLine[], what: string) => lines.find((line) => line.what === what)!;
 
 describe('what a load needs of each limit', () => {

@@ -7,7 +7,7 @@ import { readConfig } from '../../infra/config';
 import { addStacks } from '../../infra/stacks';
 import { periodOf } from '../../scripts/local/template';
 import { HOURS_OF_MONTH } from '../../shared/cost/prices';
-import type { StageShape } from '../../shared/cost/stage-cost';
+import type { StageTemplate } from '../../shared/cost/stage-cost';
 import { FUNCTIONS, type FunctionName, functionName } from '../../shared/platform/names';
 
 interface Resource {
@@ -23,7 +23,10 @@ interface Resource {
  * @param settings as `npx cdk -c key=value` takes them
  * @throws {InvalidSettingError} with one sentence naming what is wrong
  */
-export function synthesizedShape(stage: string, settings: Readonly<Record<string, string>>): StageShape {
+export function synthesizedTemplate(
+  stage: string,
+  settings: Readonly<Record<string, string>>,
+): StageTemplate {
   const config = readConfig({ stage, ...settings });
   const outdir = mkdtempSync(join(tmpdir(), 'heterotsdb-cost-'));
   try {

@@ -3,7 +3,7 @@ import { sendsTraces } from '../../infra/tracing';
 import { type Load, needsOf } from '../../shared/cost/demand';
 import type { MeasuredUnits } from '../../shared/cost/measured-units';
 import { HOURS_OF_MONTH } from '../../shared/cost/prices';
-import type { StageShape } from '../../shared/cost/stage-cost';
+import type { StageTemplate } from '../../shared/cost/stage-cost';
 import type { FunctionName } from '../../shared/platform/names';
 import type { Settings } from '../../shared/platform/settings';
 
@@ -15,7 +15,7 @@ export interface DeployedStage {
   readonly stage: string;
   /** Name of the preset behind the stage's settings; undefined if there is none. */
   readonly size: Size | undefined;
-  readonly shape: StageShape;
+  readonly template: StageTemplate;
   /** The command that deploys the stage. */
   readonly deploy: string;
 }
@@ -57,7 +57,7 @@ export function deployedStage(stage: string, set: ContextSettings): DeployedStag
   return {
     stage,
     size,
-    shape: shapeOf(stage, settings),
+    template: templateOf(stage, settings),
     deploy: `npx cdk deploy --all -c stage=${stage}${context.join('')}`,
   };
 }
@@ -85,18 +85,18 @@ export function stageFor({ series, intervalMs }: Load, stage: string, set: Conte
 export function withRoom(
   measured: MeasuredUnits,
   load: Load,
-  { stage, size, shape }: DeployedStage,
+  { stage, size, template }: DeployedStage,
   set: ContextSettings,
 ): DeployedStage {
-  const needs = needsOf(measured, load, shape);
+  const needs = needsOf(measured, load, template);
   const more = (['streamShards', 'cacheShards'] as const).filter(
-    (name) => set[name] === undefined && needs[name] > shape.settings[name],
+    (name) => set[name] === undefined && needs[name] > template.settings[name],
   );
   const added = Object.fromEntries(more.map((name) => [name, String(needs[name])]));
   return deployedStage(stage, { ...(size && { size }), ...set, ...added });
 }
 
-function shapeOf(stage: string, settings: Settings): StageShape {
+function templateOf(stage: string, settings: Settings): StageTemplate {
   const { flusherLanes, monitoring, tracing, cacheShards, cacheReplicas, postEndpoint } = settings;
   const ofUrl = postEndpoint === 'url' && monitoring === 'full' ? URL_ALARM_METRICS : 0;
   const nodes = cacheShards * (cacheReplicas + 1);
