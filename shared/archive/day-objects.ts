@@ -1,6 +1,6 @@
 import type { ArchivedChunk } from '../cold/archive-format';
 import { type ColdTier, ObjectGoneError, type OpenArchive } from '../cold/cold-tier';
-import { unionLayout } from '../model/layout';
+import { mergeLayouts } from '../model/layout';
 import type { GroupId } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import type { ClosedDay } from './rollup-plan';
@@ -38,7 +38,7 @@ export class DayObjects {
       if (samples <= denseSamples) return [group];
       const ids = new Set(chunks.map(({ layout }) => layout));
       const layouts = await mapLimited([...ids], PARALLEL, (id) => object.reader.layout(id));
-      return samples <= denseSamples * unionLayout(layouts).series.length ? [group] : [];
+      return samples <= denseSamples * mergeLayouts(layouts).series.length ? [group] : [];
     });
     return sparse.flat();
   }

@@ -4,7 +4,7 @@ import { joinRolled, NO_GRAINS, type RolledGroup, rollUp, sliceRolled } from '..
 import { deletionsKey, RolledDays } from '../cold/rollup-span';
 import { erasuresOf, type VersionedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
-import { unionLayout } from '../model/layout';
+import { mergeLayouts } from '../model/layout';
 import { mergeLayoutBlocks } from '../model/layout-block';
 import { type Day, dayStartMs, type GroupId } from '../model/placement';
 import type { DayObjects } from './day-objects';
@@ -99,7 +99,7 @@ async function rollUpDay(
 function joinGroups(parts: readonly RolledGroup[]): RolledGroup | 'nothing' | 'excluded' {
   const full = parts.filter(({ series }) => series.some(({ starts }) => starts.length > 0));
   if (full.length === 0) return 'nothing';
-  const layout = unionLayout(full.map((part) => part.layout));
+  const layout = mergeLayouts(full.map((part) => part.layout));
   if (layout.series.length > MAX_SERIES) return 'excluded';
   const series = [...layout.columns.keys()].map((key) =>
     joinRolled(

@@ -6,7 +6,7 @@ import type { Labels } from '../model/labels';
 import { bytesOfPacked, type PackedLayout } from '../model/packed-layout';
 import { type Day, dayStartMs, daysIn, type GroupId } from '../model/placement';
 import type { TimeRange } from '../model/selection';
-import { splitLayout } from '../model/shape';
+import { shapeOf } from '../model/shape';
 import { mapLimited } from '../platform/concurrency';
 import { INDEX_BUCKETS, metaKeys } from '../platform/keys';
 import { type Item, insertItems, queryAll, type Table } from '../platform/table';
@@ -24,7 +24,7 @@ export interface IndexedLayout {
   readonly layoutId: Id;
   /** Labels that all series of the layout have, with the same values. */
   readonly common: Labels;
-  /** Id of the layout's shape: what remains of it without the common labels. See {@link splitLayout}. */
+  /** Id of the layout's shape: what remains of it without the common labels. See {@link shapeOf}. */
   readonly shapeId: Id;
   /** Length of the windows that the samples were written in, in ms. */
   readonly windowMs: number;
@@ -121,7 +121,7 @@ export class IndexTable {
 }
 
 function entryOf(layout: LayoutOfDays): Item {
-  const { common, shape } = splitLayout(bytesOfPacked(layout));
+  const { common, shape } = shapeOf(bytesOfPacked(layout));
   return { common: { S: JSON.stringify(common) }, shape: { S: shape.id } };
 }
 

@@ -4,7 +4,7 @@
  * share arrays with its arguments.
  */
 import { bitsOf, type Cells, canonicalBlock } from './canonical';
-import { distinctVersions, lazyVersions, unionOfVersions, versionsByRow } from './lazy-versions';
+import { distinctVersions, lazyVersions, mergeVersions, versionsByRow } from './lazy-versions';
 import { type Block, type Column, CorruptChunkError, type Frame, type Version } from './model';
 import { isPresenceOf, presentSeries } from './presence';
 
@@ -191,8 +191,8 @@ export function mergeBlocks(a: Block, b: Block): Block {
   }
   if (b.timestamps.length === 0) return a;
   if (a.timestamps.length === 0) return b;
-  const { versions, fromA: versionA, fromB: versionB } = unionOfVersions(a.versions, b.versions);
-  const { timestamps, fromA: rowA, fromB: rowB } = unionOfTimestamps(a.timestamps, b.timestamps);
+  const { versions, fromA: versionA, fromB: versionB } = mergeVersions(a.versions, b.versions);
+  const { timestamps, fromA: rowA, fromB: rowB } = mergeTimestamps(a.timestamps, b.timestamps);
   const rowVersions = new Uint32Array(timestamps.length);
   for (let i = 0; i < rowB.length; i++) rowVersions[rowB[i]!] = versionB[b.rowVersions[i]!]!;
   let sharesRows = false;
@@ -346,19 +346,19 @@ function joinRows(blocks: readonly Block[], rowCount: number): Block {
   return lazyVersions({ layout, timestamps, columns }, () => blocks.flatMap(versionsByRow));
 }
 
-function unionOfTimestamps(a: Float64Array, b: Float64Array) {
-  const union = new Float64Array(a.length + b.length);
+function mergeTimestamps(a: Float64Array, b: Float64Array) {
+  const merged = new Float64Array(a.length + b.length);
   const fromA = new Uint32Array(a.length);
   const fromB = new Uint32Array(b.length);
   let length = 0;
   for (let i = 0, j = 0; i < a.length || j < b.length; length++) {
     const inA = i < a.length ? a[i]! : Number.POSITIVE_INFINITY;
     const inB = j < b.length ? b[j]! : Number.POSITIVE_INFINITY;
-    union[length] = Math.min(inA, inB);
+    merged[length] = Math.min(inA, inB);
     if (inA <= inB) fromA[i++] = length;
     if (inB <= inA) fromB[j++] = length;
   }
-  return { timestamps: union.subarray(0, length), fromA, fromB };
+  return { timestamps: merged.subarray(0, length), fromA, fromB };
 }
 
 /**
@@ -431,8 +431,8 @@ export function sliceBlock(block: Block, fromMs: number, toMs: number): Block {
   });
 }
 
-/** Splits a block into the samples before `atMs` and the others. Merging the two gives the block again. */
-export function splitBlock(block: Block, atMs: number): [Block, Block] {
+/** Cuts a block into the samples before `atMs` and the others. Merging the two gives the block again. */
+export function cutBlock(block: Block, atMs: number): [Block, Block] {
   return [
     sliceBlock(block, Number.NEGATIVE_INFINITY, atMs),
     sliceBlock(block, atMs, Number.POSITIVE_INFINITY),

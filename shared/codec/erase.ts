@@ -1,6 +1,6 @@
 /** Removes deleted samples from blocks. A block does not store deletions, so callers keep and pass them. */
 import { bitsOf, type Cells, canonicalBlock, type Draft } from './canonical';
-import { distinctVersions, unionOfVersions } from './lazy-versions';
+import { distinctVersions, mergeVersions } from './lazy-versions';
 import type { Block, Erasure } from './model';
 
 /** An erasure whose version is an index in the versions of a {@link Draft}. */
@@ -21,7 +21,7 @@ export function eraseSamples(block: Block, all: readonly Erasure[]): Block {
   const erasures = all.filter(({ fromMs, toMs }) => fromMs <= lastMs && toMs > firstMs);
   if (erasures.length === 0) return block;
   const arrived = distinctVersions(erasures.map(({ version }) => version));
-  const { versions, fromA, fromB } = unionOfVersions(block.versions, arrived.versions);
+  const { versions, fromA, fromB } = mergeVersions(block.versions, arrived.versions);
   const renumber = (version: number): number => fromA[version]!;
   const draft: Draft = {
     layout: block.layout,

@@ -1,6 +1,7 @@
 /** The codec's public interface. FORMAT.md describes the bytes. */
 export {
   blockFromFrames,
+  cutBlock,
   joinBlocks,
   LEFT_OUT,
   mergeBlocks,
@@ -8,7 +9,6 @@ export {
   relayout,
   sampleCount,
   sliceBlock,
-  splitBlock,
 } from './block';
 export { type ChunkReader, encodeChunk, openChunk } from './chunk';
 export { eraseSamples } from './erase';

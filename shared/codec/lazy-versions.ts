@@ -67,9 +67,9 @@ export function distinctVersions(all: readonly Version[]): { versions: Version[]
 }
 
 /**
- * Returns the union of two ascending lists of versions, and the index in it of each element of both lists.
+ * Merges two ascending lists of versions. Also returns the index, in the merged list, of each element of both.
  */
-export function unionOfVersions(a: readonly Version[], b: readonly Version[]) {
+export function mergeVersions(a: readonly Version[], b: readonly Version[]) {
   const versions: Version[] = [];
   const fromA = new Uint32Array(a.length);
   const fromB = new Uint32Array(b.length);

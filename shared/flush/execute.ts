@@ -140,14 +140,13 @@ async function moveWindow(
         return { ...item, opened: chunk, layout: await layoutOf(idText(chunk.layout)) };
       },
     );
-    const { layer, merged, union } = planLayer(layouts, items);
-    let block = gather(union, layouts, frames);
-    for (const { opened, layout } of merged)
-      block = mergeBlocks(block, inLayout(opened.block(), layout, union));
-    // The chunk names its layout, the union, by id. Put the layout into the catalogue first: nothing else
+    const { layer, merged, layout } = planLayer(layouts, items);
+    let block = gather(layout, layouts, frames);
+    for (const item of merged) block = mergeBlocks(block, inLayout(item.opened.block(), item.layout, layout));
+    // The chunk names its layout by id. Put the layout into the catalogue first: nothing else
     // says which series the chunk has.
-    const { packed } = packLayout(union.bytes);
-    await catalogue.put(ref.tenantId, { group, id: union.id, packed, firstMs: windowStart }, windowMs);
+    const { packed } = packLayout(layout.bytes);
+    await catalogue.put(ref.tenantId, { group, id: layout.id, packed, firstMs: windowStart }, windowMs);
     let bytes = 0;
     let isFirst = true;
     const puts = planItems(block, windowStart, merged);

@@ -1,6 +1,6 @@
-import { type Block, encodeChunk, sliceBlock, splitBlock } from '../codec';
+import { type Block, cutBlock, encodeChunk, sliceBlock } from '../codec';
 import type { Id } from '../model/id';
-import { type Layout, MAX_UNION_BYTES, unionLayout } from '../model/layout';
+import { type Layout, MAX_MERGED_BYTES, mergeLayouts } from '../model/layout';
 import { type Day, dayOf } from '../model/placement';
 import { MAX_ITEM_CHUNK_BYTES, revisionOf, type WarmItem } from '../warm/warm-tier';
 
@@ -52,7 +52,7 @@ export function planTake(frames: readonly Id[], known: ReadonlyMap<Id, Layout>):
     if (layout === undefined) return { act: 'read', layoutId };
     bytes += layout.bytes.length;
     series += layout.series.length;
-    if ((bytes > MAX_UNION_BYTES || series > MAX_CHUNK_SERIES) && i > 0)
+    if ((bytes > MAX_MERGED_BYTES || series > MAX_CHUNK_SERIES) && i > 0)
       return { act: 'take', count: i, layouts: [...taken.values()] };
     taken.set(layoutId, layout);
   }
@@ -71,7 +71,7 @@ export interface LayerPlan<Item> {
   /** The existing items of the layer, with which the frames are merged; none for a new layer. */
   readonly merged: readonly Item[];
   /** Layout of all series of the frames and of `merged`. */
-  readonly union: Layout;
+  readonly layout: Layout;
 }
 
 /**
@@ -87,9 +87,9 @@ export function planLayer<Item extends Pick<StoredItem, 'layer' | 'layout'>>(
 ): LayerPlan<Item> {
   for (let layer = 0; ; layer++) {
     const merged = items.filter((item) => item.layer === layer);
-    const union = unionLayout([...layouts, ...merged.map(({ layout }) => layout)]);
-    const fits = union.bytes.length <= MAX_UNION_BYTES && union.series.length <= MAX_CHUNK_SERIES;
-    if (merged.length === 0 || fits) return { layer, merged, union };
+    const layout = mergeLayouts([...layouts, ...merged.map(({ layout }) => layout)]);
+    const fits = layout.bytes.length <= MAX_MERGED_BYTES && layout.series.length <= MAX_CHUNK_SERIES;
+    if (merged.length === 0 || fits) return { layer, merged, layout };
   }
 }
 
@@ -121,7 +121,7 @@ export function planItems(
   const revisions = new Map(existing.map(({ startMs, revision }) => [startMs, revision]));
   const starts = [...new Set([windowStart, ...revisions.keys()])].sort((a, b) => a - b);
   return starts
-    .flatMap((startMs, i) => splitToFit(sliceOf(block, starts, i), startMs, maxChunkBytes))
+    .flatMap((startMs, i) => cutToFit(sliceOf(block, starts, i), startMs, maxChunkBytes))
     .reverse()
     .map(({ startMs, chunk }) => ({
       startMs,
@@ -155,7 +155,7 @@ function sliceOf(block: Block, starts: readonly number[], i: number): Block {
 }
 
 /** Encodes a block as chunks of at most `maxChunkBytes`, by halving it in time. Never splits a single row. */
-function splitToFit(
+function cutToFit(
   block: Block,
   startMs: number,
   maxChunkBytes: number,
@@ -163,6 +163,6 @@ function splitToFit(
   const chunk = encodeChunk(block);
   if (chunk.length <= maxChunkBytes || block.timestamps.length < 2) return [{ startMs, chunk }];
   const middle = block.timestamps[block.timestamps.length >> 1]!;
-  const [head, tail] = splitBlock(block, middle);
-  return [...splitToFit(head, startMs, maxChunkBytes), ...splitToFit(tail, middle, maxChunkBytes)];
+  const [head, tail] = cutBlock(block, middle);
+  return [...cutToFit(head, startMs, maxChunkBytes), ...cutToFit(tail, middle, maxChunkBytes)];
 }

@@ -66,7 +66,7 @@ export class FrameAppender {
    * @throws {UnmarkedPartitionError} after which earlier script calls may have appended their frames
    */
   async append(ref: PartitionRef, addition: PartitionAppend, isReplay = false): Promise<void> {
-    for (const each of splitAppend(addition))
+    for (const each of callsOf(addition))
       await this.appendOnce(new HotKeys(ref), each, new Set(addition.newLayouts), isReplay);
   }
 
@@ -117,7 +117,7 @@ export class FrameAppender {
 /**
  * Divides an addition into script calls within the bounds. Each call has the layouts that its frames need.
  */
-export function splitAppend(addition: PartitionAppend): PartitionAppend[] {
+export function callsOf(addition: PartitionAppend): PartitionAppend[] {
   const { arrivalMs } = addition;
   const calls: PartitionAppend[] = [];
   let layouts = new Map<Id, PackedLayout>();

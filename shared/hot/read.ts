@@ -11,7 +11,7 @@ import {
 } from '../codec';
 import { gather } from '../model/block-layout';
 import { type Id, idText } from '../model/id';
-import { type Layout, unionLayout } from '../model/layout';
+import { type Layout, mergeLayouts } from '../model/layout';
 import { pickSeries, placesOf } from '../model/layout-block';
 import { type GroupId, type PartitionRef, windowStartMs } from '../model/placement';
 import type { LocatedBlock, Selection, TimeRange } from '../model/selection';
@@ -168,9 +168,9 @@ async function pickWanted(
   if (whole.length === 0) return { block: nonEmpty(some), samples: samplesOf(counts, picks) };
   const ids = new Set(whole.map(({ layout }) => idText(layout)));
   const layouts = await mapLimited([...ids], PARALLEL, findLayout);
-  const union = unionLayout(layouts);
-  const others = gather(union, layouts, whole);
-  const wholePicked = pickSeries({ block: others, layout: union }, wanted);
+  const merged = mergeLayouts(layouts);
+  const others = gather(merged, layouts, whole);
+  const wholePicked = pickSeries({ block: others, layout: merged }, wanted);
   return {
     block: nonEmpty(wholePicked === undefined ? some : mergeBlocks(some, wholePicked)),
     samples: samplesOf(counts, picks) + sampleCount(others),

@@ -3,7 +3,7 @@ import type { Version } from '../codec';
 import type { Manifest } from '../cold/manifest';
 import { type PartitionAppend, UnmarkedPartitionError } from '../hot/frame-appender';
 import type { HotTier } from '../hot/hot-tier';
-import { decodeLayout, type Layout, MAX_UNION_BYTES, unionLayout } from '../model/layout';
+import { decodeLayout, type Layout, MAX_MERGED_BYTES, mergeLayouts } from '../model/layout';
 import { bytesOfPacked, packLayout } from '../model/packed-layout';
 import { type Day, dayOf, type GroupId, type PartitionRef, tenantIdOf } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
@@ -46,7 +46,7 @@ export interface IngestResult {
 
 /** Partitions that are ingested at the same time. */
 const PARALLEL = 32;
-/** Most layouts of a group that a batch puts into the catalogue as they are. More are merged into unions. */
+/** Most layouts of a group that a batch puts into the catalogue as they are. More are merged into merged. */
 const MAX_LAYOUTS_EACH = 16;
 
 /**
@@ -181,12 +181,12 @@ async function catalogueLayouts(
   }
   const puts = [...batch.groupLayouts].flatMap(([group, ids]) => {
     const all = [...ids].map((id) => batch.layouts.get(id)!);
-    // If many new names arrive at once, a group may have many layouts. The catalogue then gets a few unions,
+    // If many new names arrive at once, a group may have many layouts. The catalogue then gets a few merged,
     // which have the same series, instead of every layout. Memory still gets the layouts of the frames.
     const few =
       all.length <= MAX_LAYOUTS_EACH
         ? all
-        : unionsOf(all.map((layout) => decodeLayout(bytesOfPacked(layout)))).map(({ bytes }) =>
+        : mergedLayouts(all.map((layout) => decodeLayout(bytesOfPacked(layout)))).map(({ bytes }) =>
             packLayout(bytes),
           );
     return few.map((layout) => ({
@@ -206,19 +206,19 @@ async function catalogueLayouts(
   });
 }
 
-/** Merges layouts into unions, each small enough for an item of the catalogue. */
-function unionsOf(layouts: readonly Layout[]): Layout[] {
-  const unions: Layout[] = [];
+/** Merges layouts into a few, each small enough for an item of the catalogue. */
+function mergedLayouts(layouts: readonly Layout[]): Layout[] {
+  const merged: Layout[] = [];
   let pending: Layout[] = [];
   let bytes = 0;
   for (const layout of layouts) {
-    if (pending.length > 0 && bytes + layout.bytes.length > MAX_UNION_BYTES) {
-      unions.push(unionLayout(pending));
+    if (pending.length > 0 && bytes + layout.bytes.length > MAX_MERGED_BYTES) {
+      merged.push(mergeLayouts(pending));
       pending = [];
       bytes = 0;
     }
     pending.push(layout);
     bytes += layout.bytes.length;
   }
-  return [...unions, unionLayout(pending)];
+  return [...merged, mergeLayouts(pending)];
 }

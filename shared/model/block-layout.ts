@@ -2,14 +2,14 @@ import { type Block, blockFromFrames, type Frame, relayout } from '../codec';
 import { idText } from './id';
 import { type Layout, positionsIn } from './layout';
 
-/** Gathers frames of several layouts into one block. Its layout, `union`, has the series of all of them. */
-export function gather(union: Layout, layouts: readonly Layout[], frames: readonly Frame[]): Block {
+/** Gathers frames of several layouts into one block. Its layout, `merged`, has the series of all of them. */
+export function gather(merged: Layout, layouts: readonly Layout[], frames: readonly Frame[]): Block {
   const positions = new Map(
-    layouts.map((layout) => [layout.id, layout.id === union.id ? undefined : positionsIn(layout, union)]),
+    layouts.map((layout) => [layout.id, layout.id === merged.id ? undefined : positionsIn(layout, merged)]),
   );
   return blockFromFrames(
-    union.idBytes,
-    union.series.length,
+    merged.idBytes,
+    merged.series.length,
     frames.map((frame) => ({ frame, positions: positions.get(idText(frame.layout)) })),
   );
 }

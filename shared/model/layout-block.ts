@@ -1,6 +1,6 @@
 import { type Block, type ChunkReader, joinBlocks, LEFT_OUT, mergeBlocks, relayout } from '../codec';
 import { inLayout } from './block-layout';
-import { type Layout, unionLayout } from './layout';
+import { type Layout, mergeLayouts } from './layout';
 import type { ColumnPlaces } from './selection';
 
 /** A block, and the layout that says which series its columns are. */
@@ -96,13 +96,13 @@ function mergePairs(blocks: readonly Block[]): Block {
   return mergeBlocks(mergePairs(blocks.slice(0, middle)), mergePairs(blocks.slice(middle)));
 }
 
-/** Merges blocks of any layouts, at least one, into a block of the union of their layouts. */
+/** Merges blocks of any layouts, at least one, into a block of their merged layouts. */
 export function mergeLayoutBlocks(blocks: readonly LayoutBlock[]): LayoutBlock {
   if (blocks.length === 1) return blocks[0]!;
   const middle = blocks.length >> 1;
   const a = mergeLayoutBlocks(blocks.slice(0, middle));
   const b = mergeLayoutBlocks(blocks.slice(middle));
-  const layout = unionLayout([a.layout, b.layout]);
+  const layout = mergeLayouts([a.layout, b.layout]);
   return {
     block: mergeBlocks(inLayout(a.block, a.layout, layout), inLayout(b.block, b.layout, layout)),
     layout,

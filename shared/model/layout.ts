@@ -18,10 +18,10 @@ export interface Layout {
 }
 
 /**
- * Most bytes, uncompressed, of a layout that is a union of others. Even if it does not compress, it fits into
+ * Most bytes, uncompressed, of a layout that was merged from others. Even if it does not compress, it fits into
  * an item of the catalogue. Layouts of rows are much smaller.
  */
-export const MAX_UNION_BYTES = 256 * 1024;
+export const MAX_MERGED_BYTES = 256 * 1024;
 
 /** Most series of a row's layout. */
 const MAX_ROW_SERIES = 1024;
@@ -140,8 +140,8 @@ export function positionsIn(from: Layout, to: Layout): Uint32Array {
   });
 }
 
-/** Returns the union of layouts: the layout of all their series. */
-export function unionLayout(layouts: readonly Layout[]): Layout {
+/** Merges layouts into the layout of all their series. */
+export function mergeLayouts(layouts: readonly Layout[]): Layout {
   const distinct = [...new Map(layouts.map((layout) => [layout.id, layout])).values()];
   const only = distinct[0];
   if (distinct.length === 1 && only !== undefined) return only;

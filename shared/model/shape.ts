@@ -32,8 +32,8 @@ function readCommon(reader: ByteReader): { readonly seriesCount: number; readonl
   return { seriesCount, common };
 }
 
-/** Splits the bytes of a layout into the labels that all series share, and the shape. */
-export function splitLayout(bytes: Uint8Array): { readonly common: Labels; readonly shape: Shape } {
+/** Returns the shape of a layout, and the labels that all of its series share. */
+export function shapeOf(bytes: Uint8Array): { readonly common: Labels; readonly shape: Shape } {
   const reader = new ByteReader(bytes);
   const { seriesCount, common } = readCommon(reader);
   const rest = bytes.subarray(reader.offset);

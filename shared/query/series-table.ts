@@ -26,7 +26,7 @@ export function seriesTable(
   const series = samples.map((each) =>
     stepMs === undefined ? each : downsample(each, stepMs, aggregate, each.grains, shared),
   );
-  const times = unionOf(series.map(({ timestamps }) => timestamps));
+  const times = mergeTimes(series.map(({ timestamps }) => timestamps));
   return {
     times,
     values: series.map(({ timestamps, values }) => {
@@ -53,10 +53,10 @@ export function joinTables(tables: readonly SeriesTable[]): SeriesTable {
 }
 
 /**
- * Returns the union of ascending lists of times, ascending. Removes equal lists first, since most series have
+ * Merges ascending lists of times. Removes equal lists first, since most series have
  * the same times.
  */
-function unionOf(lists: readonly ArrayLike<number>[]): ArrayLike<number> {
+function mergeTimes(lists: readonly ArrayLike<number>[]): ArrayLike<number> {
   const distinct: ArrayLike<number>[] = [];
   for (const list of lists) if (!distinct.some((other) => isEqual(list, other))) distinct.push(list);
   if (distinct.length <= 1) return distinct[0] ?? [];

@@ -1,5 +1,5 @@
 import type { Id } from '../model/id';
-import { unionLayout } from '../model/layout';
+import { mergeLayouts } from '../model/layout';
 import { pickSeries } from '../model/layout-block';
 import { anyLimiter, Batches } from '../platform/concurrency';
 import type { Tenant } from '../tenancy/tenants';
@@ -75,20 +75,20 @@ export class SourceReads {
     const readings = new Map<SourceRead, Reading>();
     await Promise.all(
       [...Map.groupBy(all, ({ deletions }) => deletions).values()].map(async (same) => {
-        const union = unionLayout(same.map(({ wanted }) => wanted));
+        const wanted = mergeLayouts(same.map(({ wanted }) => wanted));
         const bounds = same.flatMap(({ beyondMemory = [] }) => beyondMemory);
         const whereabouts = same.length === 1 ? same[0]! : joinWhereabouts(same);
         const expect = same.length === 1 ? same[0]!.expect : expectOfAll(same);
         const asked = {
           ...same[0]!,
           ...whereabouts,
-          wanted: union,
+          wanted,
           beyondMemory: anyLimiter(bounds),
           expect,
         };
         const whole = await this.readOne(asked, allowsMissing);
         same.forEach((each, i) => {
-          const block = pickSeries({ block: whole.block, layout: union }, each.wanted)!;
+          const block = pickSeries({ block: whole.block, layout: wanted }, each.wanted)!;
           readings.set(each, { ...whole, block, tiers: i === 0 ? whole.tiers : NOTHING_READ });
         });
       }),

@@ -12,7 +12,7 @@ import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
 import { unpackLayout } from '../model/packed-layout';
 import type { TimeRange } from '../model/selection';
-import { splitLayout } from '../model/shape';
+import { shapeOf } from '../model/shape';
 import { mapLimited } from '../platform/concurrency';
 import { SelectLimitError } from './find-series';
 import { clampRange } from './plan';
@@ -190,7 +190,7 @@ export class TenantIndexes {
       for (const { group, layoutId } of candidates) {
         const packed = await this.catalogue.packedLayout(tenantId, group, layoutId);
         if (packed === undefined) continue;
-        index.addShape(splitLayout(unpackLayout(packed)).shape);
+        index.addShape(shapeOf(unpackLayout(packed)).shape);
         if (index.bytes > MAX_BYTES) return;
         break;
       }

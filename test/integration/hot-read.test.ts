@@ -20,7 +20,7 @@ import { HotTier } from '../../shared/hot/hot-tier';
 import { readHot } from '../../shared/hot/read';
 import { gather } from '../../shared/model/block-layout';
 import { metricOf, sourceOf } from '../../shared/model/labels';
-import { type Layout, layoutOf, unionLayout } from '../../shared/model/layout';
+import { type Layout, layoutOf, mergeLayouts } from '../../shared/model/layout';
 import { pickSeries } from '../../shared/model/layout-block';
 import { packLayout } from '../../shared/model/packed-layout';
 import { type GroupId, groupIdOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
@@ -146,7 +146,7 @@ describe('a read of memory', () => {
         await put(groups);
         const found = await Promise.all(groups.map((group) => read(group)));
         for (const [i, { layouts, wanted, frames }] of groups.entries()) {
-          const layout = unionLayout(layouts);
+          const layout = mergeLayouts(layouts);
           const block = gather(layout, layouts, frames.map(decodeFrame));
           const picked = frames.length === 0 ? undefined : pickSeries({ block, layout }, wanted);
           expect(plain(found[i]!.blocks[0]?.block)).toEqual(plain(picked));
@@ -176,7 +176,7 @@ describe('a read of memory', () => {
         await put([{ ...group, frames: group.frames.slice(0, 3) }]);
         const { id, layouts, wanted, frames } = group;
         const known = new HotTier(new Redis({ host: '127.0.0.1', port: server.port }), 72 * HOUR_MS);
-        const layout = unionLayout(layouts);
+        const layout = mergeLayouts(layouts);
         const same = async () => {
           const [found] = (await read(group, known)).blocks;
           const stored = await redis.lrangeBuffer(new HotKeys(ref).frames(id, windowStart), 0, -1);

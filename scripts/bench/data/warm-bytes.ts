@@ -3,7 +3,7 @@ import { decodeFrame, encodeChunk } from '../../../shared/codec';
 import { HotKeys } from '../../../shared/hot/hot-keys';
 import { gather } from '../../../shared/model/block-layout';
 import { type Id, idText } from '../../../shared/model/id';
-import { decodeLayout, unionLayout } from '../../../shared/model/layout';
+import { decodeLayout, mergeLayouts } from '../../../shared/model/layout';
 import { unpackLayout } from '../../../shared/model/packed-layout';
 
 /** Most group-windows measured. */
@@ -18,7 +18,7 @@ export async function warmBytesOf(client: Redis): Promise<number> {
     const ids: Id[] = [...new Set(frames.map(({ layout }) => idText(layout)))];
     const packed = await Promise.all(ids.map((id) => client.getBuffer(`${HotKeys.tagOf(key)}:l:${id}`)));
     const layouts = packed.map((each) => decodeLayout(unpackLayout(each!)));
-    bytes += encodeChunk(gather(unionLayout(layouts), layouts, frames)).length;
+    bytes += encodeChunk(gather(mergeLayouts(layouts), layouts, frames)).length;
     for (const frame of frames) samples += frame.values.length / 8;
   }
   return bytes / samples;

@@ -2,7 +2,7 @@
 export type Interval = readonly [start: number, end: number];
 
 /** Total time that at least one of the intervals covers. */
-export function unionMs(intervals: readonly Interval[]): number {
+export function coveredMs(intervals: readonly Interval[]): number {
   let covered = 0;
   let until = -Infinity;
   for (const [start, end] of [...intervals].sort(([a], [b]) => a - b)) {

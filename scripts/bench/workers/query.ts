@@ -12,7 +12,7 @@ import { Redis } from 'ioredis';
 import { ROUTES } from '../../../shared/http/routes';
 import { matchRoute, proxyEvent } from '../../local/http-api';
 import { ASKED_HEADER, watchAws } from '../frame/aws-meter';
-import { type Interval, inTurn, unionMs } from '../frame/intervals';
+import { coveredMs, type Interval, inTurn } from '../frame/intervals';
 import { serve } from '../frame/serve';
 
 /** Calls to stores made by a query. */
@@ -114,7 +114,7 @@ const server = createServer((request, response) => {
       const asked: Asked = {
         requests,
         bytes: askedBytes,
-        emulatorMs: unionMs(emulated),
+        emulatorMs: coveredMs(emulated),
         rounds: inTurn(calls),
       };
       const bytes = Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8');

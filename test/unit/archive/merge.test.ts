@@ -32,7 +32,7 @@ describe('the blocks of a group, merged in time', () => {
       merged: ['a 10 20 30 40: 4'],
     },
     {
-      name: 'blocks of different series get the union of their layouts',
+      name: 'blocks of different series get their merged layouts',
       blocks: [blockOf('a', [10]), blockOf('bc', [10])],
       maxSamples: 3,
       merged: ['abc 10: 3'],

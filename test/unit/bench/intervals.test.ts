@@ -1,4 +1,4 @@
-import { unionMs } from '../../../scripts/bench/frame/intervals';
+import { coveredMs } from '../../../scripts/bench/frame/intervals';
 
 test.each([
   { name: 'none', intervals: [], is: 0 },
@@ -36,5 +36,5 @@ test.each([
     is: 2,
   },
 ])('$name', ({ intervals, is }) => {
-  expect(unionMs(intervals)).toBe(is);
+  expect(coveredMs(intervals)).toBe(is);
 });

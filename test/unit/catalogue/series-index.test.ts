@@ -4,7 +4,7 @@ import { type JoinedLabels, NOTHING_JOINED } from '../../../shared/catalogue/sha
 import { type Labels, labelsKey, labelsOf, labelValue } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
 import { compileMatcher, equals, isIn, type Matcher, seriesTest } from '../../../shared/model/matcher';
-import { splitLayout } from '../../../shared/model/shape';
+import { shapeOf } from '../../../shared/model/shape';
 import {
   bySource,
   DEFAULT_LIMITS,
@@ -19,7 +19,7 @@ function indexOf(layouts: readonly (readonly Labels[])[]) {
   const index = new SeriesIndex();
   for (const [i, series] of layouts.entries()) {
     const { id, bytes } = layoutOf(series);
-    const { common, shape } = splitLayout(bytes);
+    const { common, shape } = shapeOf(bytes);
     index.addShape(shape);
     index.add({ group: `group${i}`, layoutId: id, common, shapeId: shape.id, windowMs: 3_600_000 });
   }

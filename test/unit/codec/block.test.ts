@@ -4,6 +4,7 @@ import {
   blockFromFrames,
   CorruptChunkError,
   compareVersions,
+  cutBlock,
   type Erasure,
   eraseSamples,
   type Frame,
@@ -14,7 +15,6 @@ import {
   presenceOf,
   relayout,
   sliceBlock,
-  splitBlock,
 } from '../../../shared/codec';
 import { anyBlock, anyErasures, anyFrames, bitwise, bytesOf, hexOf, LAYOUT } from './arbitraries';
 
@@ -187,8 +187,8 @@ describe('merging', () => {
         fc.integer({ min: -4, max: 10 }),
         fc.integer({ min: 0, max: 8 }),
         (block, atMs, lengthMs) => {
-          const [before, rest] = splitBlock(block, atMs);
-          const parts = [before, ...splitBlock(rest, atMs + lengthMs)].filter(
+          const [before, rest] = cutBlock(block, atMs);
+          const parts = [before, ...cutBlock(rest, atMs + lengthMs)].filter(
             ({ timestamps }) => timestamps.length > 0,
           );
           if (parts.length === 0) return;
@@ -210,7 +210,7 @@ describe('cutting', () => {
   test('halves merge to the whole', () => {
     fc.assert(
       fc.property(anyBlock(SERIES), fc.integer({ min: -4, max: 10 }), (block, atMs) => {
-        const [before, after] = splitBlock(block, atMs);
+        const [before, after] = cutBlock(block, atMs);
         expect(before.timestamps.every((ms) => ms < atMs)).toBe(true);
         expect(after.timestamps.every((ms) => ms >= atMs)).toBe(true);
         expect(bitwise(mergeBlocks(before, after))).toEqual(bitwise(block));

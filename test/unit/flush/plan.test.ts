@@ -115,7 +115,7 @@ describe('which layer takes the frames', () => {
       series: 2,
     },
     {
-      name: 'a new series makes a union',
+      name: 'a new series joins the layout',
       frames: [c],
       items: [[0, ab]],
       layer: 0,
@@ -177,7 +177,7 @@ describe('which layer takes the frames', () => {
       layer,
       merged,
     });
-    expect(plan.union.series).toHaveLength(series);
+    expect(plan.layout.series).toHaveLength(series);
   });
 });
 

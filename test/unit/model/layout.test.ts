@@ -9,7 +9,7 @@ import {
   sourceOf,
 } from '../../../shared/model/labels';
 import { LabelsHash } from '../../../shared/model/labels-hash';
-import { byKey, decodeLayout, layoutOf, positionsIn, unionLayout } from '../../../shared/model/layout';
+import { byKey, decodeLayout, layoutOf, mergeLayouts, positionsIn } from '../../../shared/model/layout';
 import {
   checkLayout,
   columnsOfPart,
@@ -69,14 +69,14 @@ describe('a layout', () => {
     expect(bytes.length).toBeLessThan(100 * 8);
   });
 
-  test('maps its series to the columns of a union', () => {
+  test('maps its series to the columns of a merged layout', () => {
     const a = layoutOf(metrics('a', 'c'));
     const b = layoutOf(metrics('b', 'c'));
-    const union = unionLayout([a, b]);
-    expect([...union.columns.keys()]).toEqual(metrics('a', 'b', 'c').map(labelsKey));
-    expect([...positionsIn(a, union)]).toEqual([0, 2]);
-    expect([...positionsIn(b, union)]).toEqual([1, 2]);
-    expect(unionLayout([a, a])).toBe(a);
+    const merged = mergeLayouts([a, b]);
+    expect([...merged.columns.keys()]).toEqual(metrics('a', 'b', 'c').map(labelsKey));
+    expect([...positionsIn(a, merged)]).toEqual([0, 2]);
+    expect([...positionsIn(b, merged)]).toEqual([1, 2]);
+    expect(mergeLayouts([a, a])).toBe(a);
   });
 
   test('comes back from its bytes with its id, for any labels', () => {

@@ -2,7 +2,7 @@ import { SeriesIndex } from '../../../shared/catalogue/series-index';
 import { type Labels, labelsOf } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
 import { equals } from '../../../shared/model/matcher';
-import { splitLayout } from '../../../shared/model/shape';
+import { shapeOf } from '../../../shared/model/shape';
 import { cardinality, findSeries, labelNames, labelValues } from '../../../shared/query/browse';
 import { DEFAULT_LIMITS, type IndexView } from '../../../shared/query/find-series';
 
@@ -40,7 +40,7 @@ const view: IndexView = {
 };
 for (const [i, series] of LAYOUTS.entries()) {
   const { id, bytes } = layoutOf(series);
-  const { common, shape } = splitLayout(bytes);
+  const { common, shape } = shapeOf(bytes);
   view.index.addShape(shape);
   view.index.add({ group: `group${i}`, layoutId: id, common, shapeId: shape.id, windowMs: 3_600_000 });
 }

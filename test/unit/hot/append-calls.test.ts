@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { encodeFrame } from '../../../shared/codec';
-import { splitAppend } from '../../../shared/hot/frame-appender';
+import { callsOf } from '../../../shared/hot/frame-appender';
 import { idBytes, idText } from '../../../shared/model/id';
 
 /** A frame of `series` values in the layout of that number. Its timestamp is `number`. */
@@ -30,7 +30,7 @@ describe('an addition to a partition', () => {
       layouts: layoutsUpTo(1, 10),
       windows: [{ group: 'g', windowStart: 0, frames: [frameOf(0, 1, 0)] }],
     };
-    expect(splitAppend(addition)).toEqual([addition]);
+    expect(callsOf(addition)).toEqual([addition]);
   });
 
   test('is cut into calls of bounded bytes, frames and layouts, with every frame once, in order, together with its layout', () => {
@@ -52,7 +52,7 @@ describe('an addition to a partition', () => {
             frames: list.map(([layout, series]) => frameOf(layout, series, n++)),
           })),
         };
-        const calls = splitAppend(addition);
+        const calls = callsOf(addition);
         const all = calls.flatMap((call) => call.windows.flatMap((window) => window.frames.map(numberOf)));
         expect(all).toEqual(Array.from({ length: n }, (_, i) => i));
         for (const call of calls) {
