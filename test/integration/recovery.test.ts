@@ -16,8 +16,8 @@ import {
   type ReplayStream,
   stop,
 } from '../../shared/recovery/replay';
-import type { Shard } from '../../shared/recovery/replay-plan';
 import { ReplayConsumer } from '../../shared/recovery/replay-consumer';
+import type { Shard } from '../../shared/recovery/replay-plan';
 import type { DeliveredRecord } from '../../shared/stream/delivered';
 import { encodeHeartbeat } from '../../shared/stream/heartbeat';
 import { temporaryDir } from '../support/temporary-dir';
