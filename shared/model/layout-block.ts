@@ -98,13 +98,6 @@ function mergePairs(blocks: readonly Block[]): Block {
 
 /** Merges blocks of any layouts, at least one, into a block of their merged layouts. */
 export function mergeLayoutBlocks(blocks: readonly LayoutBlock[]): LayoutBlock {
-  if (blocks.length === 1) return blocks[0]!;
-  const middle = blocks.length >> 1;
-  const a = mergeLayoutBlocks(blocks.slice(0, middle));
-  const b = mergeLayoutBlocks(blocks.slice(middle));
-  const layout = mergeLayouts([a.layout, b.layout]);
-  return {
-    block: mergeBlocks(inLayout(a.block, a.layout, layout), inLayout(b.block, b.layout, layout)),
-    layout,
-  };
+  const layout = mergeLayouts(blocks.map((each) => each.layout));
+  return { block: mergeAll(blocks.map((each) => inLayout(each.block, each.layout, layout)))!, layout };
 }
