@@ -4,6 +4,7 @@ import { Catalogue } from '../catalogue/catalogue';
 import { ColdTier } from '../cold/cold-tier';
 import { Directory } from '../cold/directory';
 import { Manifest } from '../cold/manifest';
+import { getDirectly } from '../platform/direct-object';
 import { settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import { RecoveryTable } from '../recovery/recovery-table';
@@ -25,7 +26,7 @@ export function archiveDependencies(): ArchiveDependencies &
     tenants: new Tenants(table),
     recovery: new RecoveryTable(table),
     warm: new WarmTier(warmTable(), warmTtl),
-    cold: new ColdTier(objectStore(), variable(ENV.bucket)),
+    cold: new ColdTier(getDirectly(objectStore()), variable(ENV.bucket)),
     catalogue: new Catalogue(table, retention),
     manifest: new Manifest(table),
     directory: new Directory(table, retention),

@@ -1,6 +1,7 @@
 import {
   BatchExecuteStatementCommand,
   BatchGetItemCommand,
+  DeleteItemCommand,
   DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
@@ -36,6 +37,7 @@ function tableClient(times: CallTimes): DynamoDBClient {
     {
       BatchExecuteStatement: BatchExecuteStatementCommand,
       BatchGetItem: BatchGetItemCommand,
+      DeleteItem: DeleteItemCommand,
       GetItem: GetItemCommand,
       PutItem: PutItemCommand,
       Query: QueryCommand,

@@ -1,5 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { KinesisClient } from '@aws-sdk/client-kinesis';
+import type { HttpHandlerOptions } from '@smithy/core/protocols';
 import { failed } from './repeated-call';
 import { makeSigner, type Signer } from './signature';
 
@@ -68,13 +69,20 @@ export function callDirectly<C extends DynamoDBClient | KinesisClient>(
 ): C {
   const service = SERVICES[serviceName];
   const operations = new Map(Object.entries(commands).map(([operation, command]) => [command, operation]));
-  const send = client.send.bind(client) as (command: unknown, ...rest: unknown[]) => Promise<unknown>;
+  const send = client.send.bind(client) as (
+    command: unknown,
+    options: HttpHandlerOptions,
+  ) => Promise<unknown>;
   const caller = new DirectCaller(client, service);
-  const sendDirectly = async (command: { constructor: unknown; input: object }, ...rest: unknown[]) => {
-    const operation = rest.length === 0 ? operations.get(command.constructor as never) : undefined;
-    if (operation === undefined) return send(command, ...rest);
-    const answer = await caller.call(operation, command.input);
-    if (answer === undefined) return send(command);
+  const sendDirectly = async (
+    command: { constructor: unknown; input: object },
+    options: HttpHandlerOptions = {},
+  ) => {
+    const { abortSignal, ...others } = options;
+    const operation = operations.get(command.constructor as never);
+    if (operation === undefined || Object.keys(others).length > 0) return send(command, options);
+    const answer = await caller.call(operation, command.input, abortSignal);
+    if (answer === undefined) return send(command, options);
     charge(`${operation}Command`, command.input, answer);
     return answer;
   };
@@ -94,7 +102,11 @@ class DirectCaller {
   }
 
   /** Makes a call. Returns its output; undefined if the call has failed. */
-  async call(operation: string, input: object): Promise<object | undefined> {
+  async call(
+    operation: string,
+    input: object,
+    abortSignal: HttpHandlerOptions['abortSignal'],
+  ): Promise<object | undefined> {
     const { config } = this.client;
     try {
       this.origin ??= this.findOrigin();
@@ -119,7 +131,7 @@ class DirectCaller {
         },
         body,
       };
-      const { response } = await config.requestHandler.handle(request as never);
+      const { response } = await config.requestHandler.handle(request as never, { abortSignal });
       const collected = await config.streamCollector(response.body);
       if (response.statusCode !== 200) return failed(response.statusCode, collected);
       return parse(Buffer.from(collected.buffer, collected.byteOffset, collected.length));

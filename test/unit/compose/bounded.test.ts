@@ -80,7 +80,7 @@ describe('a service that never answers', () => {
 
   test('a call ends by the signal that its caller passes', async () => {
     sendsHeaders = false;
-    expect(await attempts({}, { abortSignal: AbortSignal.timeout(50) })).toEqual(['SDK']);
+    expect(await attempts({}, { abortSignal: AbortSignal.timeout(50) })).toEqual(['direct', 'SDK']);
   });
 });
 

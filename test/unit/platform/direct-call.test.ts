@@ -122,14 +122,23 @@ describe('a client that calls directly', () => {
     timer.mockRestore();
   });
 
-  test('leaves commands that it was not given, and calls with options, to the SDK', async () => {
+  test('leaves commands that it was not given, and calls with other options than a signal, to the SDK', async () => {
     const refusal = { status: 400, body: '{"__type":"ConditionalCheckFailedException","message":"no"}' };
     answers = [() => refusal, () => item];
     await expect(client.send(new PutItemCommand({ TableName: 't', Item: {} }))).rejects.toBeInstanceOf(
       ConditionalCheckFailedException,
     );
-    await client.send(get, { abortSignal: AbortSignal.timeout(60_000) });
+    await client.send(get, { requestTimeout: 60_000 });
     expect(seen.map(({ isBySdk }) => isBySdk)).toEqual([true, true]);
+  });
+
+  test.each([
+    { name: 'a signal', abortSignal: AbortSignal.timeout(60_000) },
+    { name: 'no signal where one may be passed', abortSignal: undefined },
+  ])('calls directly with $name', async ({ abortSignal }) => {
+    answers = [() => item];
+    expect((await client.send(get, { abortSignal })).Item?.B).toEqual({ S: 'x' });
+    expect(seen.map(({ isBySdk }) => isBySdk)).toEqual([false]);
   });
 
   test('signs as the SDK does', async () => {
