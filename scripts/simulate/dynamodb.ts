@@ -163,8 +163,7 @@ export class DynamoDbModel {
     // Rows that fulfil a key condition are next to each other.
     let from = indexOf(rows, lowestOf(condition, values));
     while (from < rows.length && !holds(condition, rows[from]!.item, input)) from++;
-    let to = from;
-    while (to < rows.length && holds(condition, rows[to]!.item, input)) to++;
+    let to = firstIndex(from, rows.length, (i) => !holds(condition, rows[i]!.item, input));
     if (after !== undefined && isForward) {
       from = Math.max(from, indexOf(rows, after));
       while (from < to && compareTexts(rows[from]!.sk, after) <= 0) from++;
@@ -349,11 +348,15 @@ function sweep(rows: Row[], beforeMs: number): void {
 
 /** Returns the index of a sort key in ordered rows. */
 function indexOf(rows: readonly Row[], sk: string): number {
-  let [from, to] = [0, rows.length];
+  return firstIndex(0, rows.length, (i) => compareTexts(rows[i]!.sk, sk) >= 0);
+}
+
+/** Returns the first index of a range that passes a test, if all later ones pass it, too; `to` if none does. */
+function firstIndex(from: number, to: number, passes: (i: number) => boolean): number {
   while (from < to) {
     const middle = (from + to) >> 1;
-    if (compareTexts(rows[middle]!.sk, sk) < 0) from = middle + 1;
-    else to = middle;
+    if (passes(middle)) to = middle;
+    else from = middle + 1;
   }
   return from;
 }

@@ -15,7 +15,7 @@ export interface Request {
 
 /**
  * What one request did to one sample. A deletion has no value. All usual samples of a request share one list of
- * one attempt, since most samples are posted once.
+ * one attempt (see {@link SeriesDay.states}), since most samples are posted once.
  */
 interface Attempt {
   readonly value: number | 'usual' | undefined;
@@ -24,11 +24,18 @@ interface Attempt {
 
 /** The minutes of one UTC day of a series. */
 interface SeriesDay {
-  /** By minute of the day: 1 when exactly the usual value was acknowledged. */
-  readonly isUsual: Uint8Array;
-  /** By minute of the day: all attempts at the minute, unless `isUsual` says everything about it. */
+  /**
+   * By minute of the day: 0 when nothing is stored, 1 when exactly the usual value was acknowledged, long ago. A
+   * higher number stands for a request that posted the usual value, and that was the only attempt.
+   */
+  readonly states: Uint16Array;
+  /** By minute of the day: all attempts at the minute, unless `states` says everything about it. */
   readonly attempts: Map<number, readonly Attempt[]>;
 }
+
+const [NOTHING, USUAL, FIRST_REQUEST] = [0, 1, 2];
+/** Most requests that {@link SeriesDay.states} may name. Far fewer are made before the oldest have settled. */
+const MOST_REQUESTS = 65_536 - FIRST_REQUEST;
 
 export interface Series {
   readonly hostId: string;
@@ -50,11 +57,16 @@ export interface Point {
   readonly value: number;
 }
 
-/** An operation that has ended. Its attempts are reduced once no copy of it can arrive any more. */
+/**
+ * An operation that has ended. Its attempts are reduced once no copy of it can arrive any more. It keeps no samples,
+ * since a million objects that live for long cost the garbage collector seconds.
+ */
 interface Pending {
   readonly dueMs: number;
   readonly request: Request;
-  readonly changes: readonly Change[];
+  /** Series and time, in seconds, of each sample that the request changed. */
+  readonly series: readonly Series[];
+  readonly times: Uint32Array;
 }
 
 /** What a request does to one sample: a new value, or none after a deletion. */
@@ -80,6 +92,9 @@ export function usualValue({ seed }: Series, time: number): number {
 export class Model {
   private clock = 0;
   private readonly pending: Pending[] = [];
+  /** The attempt of each of the last requests, by the number in {@link SeriesDay.states}. */
+  private readonly requests: (readonly Attempt[])[] = [];
+  private requestsMade = 0;
   acknowledged = 0;
 
   constructor(private readonly now: () => number) {}
@@ -98,40 +113,74 @@ export class Model {
   deleting(all: readonly Series[], fromS: number, toS: number): (outcome: Request['outcome']) => void {
     const changes: Change[] = [];
     for (const series of all)
-      for (const [day, { isUsual, attempts }] of series.days)
+      for (const day of series.days.keys())
         for (let minute = 0; minute < DAY_MINUTES; minute++) {
           const time = day * DAY_S + minute * 60;
-          if (time >= fromS && time <= toS && (isUsual[minute] === 1 || attempts.has(minute)))
+          if (time >= fromS && time <= toS && this.knows(series, time))
             changes.push({ series, time, value: undefined });
         }
     return this.note(changes, 0);
   }
 
+  /** Whether a sample was posted that may be stored. */
+  knows(series: Series, time: number): boolean {
+    const day = series.days.get(Math.floor(time / DAY_S));
+    const minute = (time % DAY_S) / 60;
+    return day !== undefined && (day.states[minute] !== NOTHING || day.attempts.has(minute));
+  }
+
   private note(changes: readonly Change[], counted = changes.length): (outcome: Request['outcome']) => void {
     const request: Request = { sent: this.clock++, ended: Infinity, outcome: 'unknown' };
-    const usualOnly: readonly Attempt[] = [{ value: 'usual', request }];
-    for (const { series, time, value } of changes) {
-      const { isUsual, attempts } = dayAt(series, time);
-      const minute = (time % DAY_S) / 60;
-      const before = attempts.get(minute) ?? (isUsual[minute] === 1 ? LONG_AGO : undefined);
-      const isFirst = before === undefined && value === usualValue(series, time);
-      attempts.set(minute, isFirst ? usualOnly : [...(before ?? []), { value, request }]);
+    const number = this.requestsMade++ % MOST_REQUESTS;
+    this.requests[number] = [{ value: 'usual', request }];
+    const series: Series[] = [];
+    const times = new Uint32Array(changes.length);
+    for (const change of changes) {
+      const day = dayAt(change.series, change.time);
+      const minute = (change.time % DAY_S) / 60;
+      times[series.length] = change.time;
+      series.push(change.series);
+      const before = this.attemptsAt(day, minute) ?? (day.states[minute] === USUAL ? LONG_AGO : undefined);
+      if (before === undefined && change.value === usualValue(change.series, change.time))
+        day.states[minute] = FIRST_REQUEST + number;
+      else {
+        day.states[minute] = NOTHING;
+        day.attempts.set(minute, [...(before ?? []), { value: change.value, request }]);
+      }
     }
     return (outcome) => {
       request.outcome = outcome;
       if (outcome !== 'unknown') request.ended = this.clock++;
       if (outcome === 'acknowledged') this.acknowledged += counted;
-      this.pending.push({ dueMs: this.now() + SETTLED_MS, request, changes });
+      this.pending.push({ dueMs: this.now() + SETTLED_MS, request, series, times });
     };
   }
 
   /** Replaces attempts that are final by their result, so that the model stays small. */
   settle(): void {
     const end = this.pending.findIndex(({ dueMs }) => dueMs > this.now());
-    for (const { request, changes } of this.pending.splice(0, end < 0 ? this.pending.length : end)) {
+    for (const { request, series, times } of this.pending.splice(0, end < 0 ? this.pending.length : end)) {
       if (request.ended === Infinity) request.ended = this.clock++;
-      for (const { series, time } of changes) reduce(series, time);
+      for (let i = 0; i < series.length; i++) this.reduce(series[i]!, times[i]!);
     }
+  }
+
+  private reduce(series: Series, time: number): void {
+    const day = dayAt(series, time);
+    const minute = (time % DAY_S) / 60;
+    const own = this.attemptsAt(day, minute);
+    if (own === undefined || own.some(({ request }) => request.ended === Infinity)) return;
+    const usual = usualValue(series, time);
+    const result = resultOf(own, usual);
+    if (result === undefined) day.attempts.set(minute, own);
+    else day.attempts.delete(minute);
+    day.states[minute] = result === 'usual' ? USUAL : NOTHING;
+  }
+
+  /** Returns the attempts at a minute, unless it has none, or they ended long ago. */
+  private attemptsAt({ states, attempts }: SeriesDay, minute: number): readonly Attempt[] | undefined {
+    const state = states[minute]!;
+    return state >= FIRST_REQUEST ? this.requests[state - FIRST_REQUEST] : attempts.get(minute);
   }
 
   /** Forgets the days before a time, in seconds. */
@@ -160,9 +209,9 @@ export class Model {
       const value = byTime.get(time);
       const day = series.days.get(Math.floor(time / DAY_S));
       const minute = (time % DAY_S) / 60;
-      const attempts = day?.attempts.get(minute);
+      const attempts = day && this.attemptsAt(day, minute);
       if (attempts === undefined) {
-        const expected = day?.isUsual[minute] === 1 ? usualValue(series, time) : undefined;
+        const expected = day?.states[minute] === USUAL ? usualValue(series, time) : undefined;
         if (value !== expected) flaw(time, `${value ?? 'nothing'} instead of ${expected ?? 'nothing'}`);
         continue;
       }
@@ -182,7 +231,7 @@ function dayAt(series: Series, time: number): SeriesDay {
   const number = Math.floor(time / DAY_S);
   let day = series.days.get(number);
   if (day === undefined) {
-    day = { isUsual: new Uint8Array(DAY_MINUTES), attempts: new Map() };
+    day = { states: new Uint16Array(DAY_MINUTES), attempts: new Map() };
     series.days.set(number, day);
   }
   return day;
@@ -219,23 +268,14 @@ function outcomes(
   return { values, mayBeMissing: lastSent === -Infinity || values.has(undefined) };
 }
 
-function reduce(series: Series, time: number): void {
-  const { isUsual, attempts } = dayAt(series, time);
-  const minute = (time % DAY_S) / 60;
-  const own = attempts.get(minute);
-  if (own === undefined || own.some(({ request }) => request.ended === Infinity)) return;
-  const [first] = own;
+/** Returns the only value that a sample can have after these attempts, `nothing` for none; undefined if there are several. */
+function resultOf(attempts: readonly Attempt[], usual: number): 'usual' | 'nothing' | undefined {
+  const [first] = attempts;
   // A short way for most samples, which are posted once.
-  if (own.length === 1 && first!.request.outcome === 'acknowledged' && first!.value === 'usual') {
-    isUsual[minute] = 1;
-    attempts.delete(minute);
-    return;
-  }
-  const usual = usualValue(series, time);
-  const { values, mayBeMissing } = outcomes(own, usual, Infinity);
+  if (attempts.length === 1 && first!.request.outcome === 'acknowledged' && first!.value === 'usual')
+    return 'usual';
+  const { values, mayBeMissing } = outcomes(attempts, usual, Infinity);
   const [only] = values;
-  if (values.size === 0 || (values.size === 1 && only === undefined)) isUsual[minute] = 0;
-  else if (values.size === 1 && !mayBeMissing && only === usual) isUsual[minute] = 1;
-  else return;
-  attempts.delete(minute);
+  if (values.size === 0 || (values.size === 1 && only === undefined)) return 'nothing';
+  return values.size === 1 && !mayBeMissing && only === usual ? 'usual' : undefined;
 }

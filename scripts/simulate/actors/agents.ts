@@ -1,6 +1,5 @@
 import { MINUTE_MS } from '../../../shared/model/aggregates';
 import { DAY_MS } from '../../../shared/model/duration';
-import { usualValue } from '../model';
 import type { Host, Stage, Tenant } from '../stage';
 import type { Actor } from './actor';
 
@@ -120,12 +119,10 @@ const resend: Actor = {
     if (chosen?.host.state !== 'posting') return;
     const { tenant, host } = chosen;
     const fromS = Math.max(stage.startS, host.postedS - 20 * 3600);
-    const samples = stage.usual(host, fromS, host.postedS).filter(({ series, time, value }) => {
-      // The agent has no samples of minutes in which its host was silent.
-      const day = series.days.get(Math.floor(time / 86_400));
-      const minute = (time % 86_400) / 60;
-      return (day?.isUsual[minute] === 1 || day?.attempts.has(minute)) && value === usualValue(series, time);
-    });
+    // The agent has no samples of minutes in which its host was silent.
+    const samples = stage
+      .usual(host, fromS, host.postedS)
+      .filter(({ series, time }) => stage.model.knows(series, time));
     await stage.post(tenant, samples);
   },
 };
