@@ -22,7 +22,7 @@ const PARALLEL = 8;
 /** Alerts of monitors and checks. */
 export const alertHandlers: RouteHandlers = {
   'GET /api/v0/alerts': async ({ tenant, query: { withClosed, nextId: after, limit } }) => {
-    const options = { withClosed, limit, ...(after !== undefined && { after: requireId('nextId', after) }) };
+    const options = { withClosed, limit, ...(after !== undefined && { after: requireNextId(after) }) };
     const { items, nextId } = await alerts.list(tenant.id, options);
     return reply(200, { alerts: items, ...(nextId !== undefined && { nextId }) });
   },
@@ -63,7 +63,7 @@ export const alertHandlers: RouteHandlers = {
   'GET /api/v0/monitoring/checks': async ({ tenant, query: { nextId: from, limit } }) => {
     const page: { id: string; name: string }[] = [];
     if (from !== undefined) {
-      const first = await checks.get(tenant, requireId('nextId', from));
+      const first = await checks.get(tenant, requireNextId(from));
       if (first !== undefined) page.push({ id: first.id, name: first.name });
     }
     for await (const { value } of checks.list(tenant, from === undefined ? {} : { after: from })) {
@@ -100,8 +100,8 @@ export const alertHandlers: RouteHandlers = {
   },
 };
 
-function requireId(field: string, text: string): string {
-  if (!isGivenId(text)) throw new HttpError(400, `${field}: ${JSON.stringify(text)} is not an id`);
+function requireNextId(text: string): string {
+  if (!isGivenId(text)) throw new HttpError(400, `nextId: ${JSON.stringify(text)} is not an id`);
   return text;
 }
 

@@ -70,11 +70,6 @@ export class Faults implements HostFaults {
     };
   }
 
-  /** Kills the process that makes the next matching call, immediately before or after the call. */
-  killAt(phase: Phase, matches: (call: Call) => boolean): Rule {
-    return this.rule({ matches, times: 1, fault: (call) => this.killing(call, phase) });
-  }
-
   /** Kills a function before or after its next call that changes data, where no earlier fault has killed it. */
   killSomewhereNew(functionName: string): Rule {
     const phaseOf = (call: Call) =>

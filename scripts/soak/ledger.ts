@@ -151,29 +151,7 @@ export class Ledger {
     }
   }
 
-  /** The current position in the sequence of requests, for {@link verifySeries}. */
-  get moment(): number {
-    return this.clock;
-  }
-
-  /**
-   * Reads one series back. Samples that were acknowledged after `moment` may not have arrived yet.
-   *
-   * @param isPatient asked before each further round, while there are flaws
-   */
-  async verifySeries(
-    labels: Labels,
-    moment: number,
-    read: ReadSeries,
-    isPatient: () => Promise<boolean>,
-  ): Promise<Flaws> {
-    for (;;) {
-      const flaws = await this.flawsOf(labelsKey(labels), read, moment);
-      if (flaws.lost + flaws.doubled + flaws.wrong === 0 || !(await isPatient())) return flaws;
-    }
-  }
-
-  private async flawsOf(key: string, read: ReadSeries, moment = Infinity): Promise<Flaws> {
+  private async flawsOf(key: string, read: ReadSeries): Promise<Flaws> {
     const labels = JSON.parse(key) as Labels;
     const sent = this.series.get(key)!;
     let lost = 0;
@@ -195,12 +173,7 @@ export class Ledger {
       }
       for (const [time, entries] of sent) {
         if (time < from || time > to) continue;
-        const attempts = entries.map(
-          ({ value, request }): Attempt =>
-            request.ended <= moment
-              ? { value, ...request }
-              : { value, sent: request.sent, ended: Infinity, outcome: 'unknown' },
-        );
+        const attempts = entries.map(({ value, request }): Attempt => ({ value, ...request }));
         const { values, mayBeMissing } = allowedValues(attempts);
         const value = found.get(time);
         if (time < this.expiredBeforeS) {

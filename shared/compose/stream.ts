@@ -1,15 +1,18 @@
 import { KinesisClient, PutRecordsCommand } from '@aws-sdk/client-kinesis';
-import { type CallTimes, WORKING } from '../platform/call-time';
+import { WORKING } from '../platform/call-time';
 import { callDirectly } from '../platform/direct-call';
 import { chargeStream, meterStream } from '../platform/units';
 import { bounded, requestHandler } from './bounded';
 
 /** Makes the Kinesis client of a function that puts records. */
-export function streamClient(times: CallTimes = WORKING): KinesisClient {
+export function streamClient(): KinesisClient {
   return callDirectly(
     // Use HTTP/1.1. HTTP/2, the SDK's default, gains nothing, since an instance has one request in progress
     // at a time. Also, emulators end HTTP/2 connections too early.
-    bounded(meterStream(new KinesisClient({ maxAttempts: 3, requestHandler: requestHandler(times) })), times),
+    bounded(
+      meterStream(new KinesisClient({ maxAttempts: 3, requestHandler: requestHandler(WORKING) })),
+      WORKING,
+    ),
     'kinesis',
     { PutRecords: PutRecordsCommand },
     chargeStream,
