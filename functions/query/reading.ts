@@ -60,9 +60,9 @@ export function requireFewSamples(series: number, { fromMs, toMs }: TimeRange, f
 }
 
 /**
- * Formats a `Server-Timing` header for consecutive reads. Each tier has its duration, its number of samples, and in `spans`
- * the ranges of time, in seconds, in which these samples are. The number of days from rollups follows, and the time for
- * which the governor delayed the reads, if it did.
+ * Formats a `Server-Timing` header for consecutive reads. Each tier has its duration, its number of samples, and in
+ * `spans` the ranges of time, in seconds, in which these samples are. The number of days from rollups follows, and
+ * the time for which the governor delayed the reads, if it did.
  *
  * @see https://www.w3.org/TR/server-timing/
  */

@@ -9,7 +9,9 @@ interface FunctionUrls {
   close(): Promise<void>;
 }
 
-/** Serves the URL of each function that has one, on a free port. Every request goes to the function, without a route. */
+/**
+ * Serves the URL of each function that has one, on a free port. Every request goes to the function, without a route.
+ */
 export async function serveFunctionUrls(
   resources: readonly FunctionUrlResource[],
   invoke: (functionName: string, event: unknown) => Promise<InvocationResult>,

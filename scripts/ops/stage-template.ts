@@ -21,8 +21,8 @@ export interface DeployedStage {
 }
 
 /*
- * Figures of the templates, so that commands need not synthesize them for half a minute. test/infra/cost.test.ts compares
- * them with the synthesized templates.
+ * Figures of the templates, so that commands need not synthesize them for half a minute. test/infra/cost.test.ts
+ * compares them with the synthesized templates.
  */
 const MEMORY_MB: Readonly<Record<FunctionName, number>> = {
   post: 1024,

@@ -31,7 +31,10 @@ const GHOST_MS = 10_000;
 const PAGE_BYTES = 1_000_000;
 const MAX_ITEM_BYTES = 400_000;
 
-/** A model of DynamoDB: tables with `pk` and `sk`, and the operations that the functions use. Takes and gives DynamoDB's JSON. */
+/**
+ * A model of DynamoDB: tables with `pk` and `sk`, and the operations that the functions use. Takes and gives
+ * DynamoDB's JSON.
+ */
 export class DynamoDbModel {
   private readonly tables = new Map<string, Map<string, Row[]>>();
 

@@ -137,7 +137,9 @@ export class Meter {
   }
 }
 
-/** Returns the kind of the items of a partition key. Keys of the warm table begin with a tenant: tenant#partition#day. */
+/**
+ * Returns the kind of the items of a partition key. Keys of the warm table begin with a tenant: tenant#partition#day.
+ */
 export function kindOf(pk: string): string {
   return /^[\w-]{22}#/.test(pk) ? CHUNKS : metaKeys.parsePartition(pk).kind;
 }

@@ -43,7 +43,9 @@ export interface MadeGroup extends RolledGroup {
   readonly deletions: string;
 }
 
-/** Some columns of a series' grains. A column without any stored value is absent. Concurrent readers share the arrays. */
+/**
+ * Some columns of a series' grains. A column without any stored value is absent. Concurrent readers share the arrays.
+ */
 export interface ReadGrains {
   readonly times: GrainTimes;
   readonly columns: Readonly<Partial<Record<RolledColumn, Float64Array>>>;

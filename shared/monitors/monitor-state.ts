@@ -26,8 +26,8 @@ export function intervalOf({ type }: Pick<Monitor, 'type'>): number | undefined 
 }
 
 /**
- * Returns the kind under which the evaluator's index lists a monitor. The evaluator judges external URLs itself; the query function judges
- * all other monitors.
+ * Returns the kind under which the evaluator's index lists a monitor. The evaluator judges external URLs itself; the
+ * query function judges all other monitors.
  */
 export function groupKindOf({ type }: Pick<Monitor, 'type'>): GroupKind {
   return type === 'external' ? 'external' : 'monitor';

@@ -6,8 +6,8 @@ export type SourceResolution = number | 'auto';
 /**
  * Returns the longest stored grain that may replace samples; undefined if samples must be read.
  *
- * `auto` allows a fifth of the step, as Thanos does. It allows an hour for steps of an hour and longer, because grains of five minutes, which
- * Thanos would use, are not stored. It also allows an hour for an instant query.
+ * `auto` allows a fifth of the step, as Thanos does. It allows an hour for steps of an hour and longer, because
+ * grains of five minutes, which Thanos would use, are not stored. It also allows an hour for an instant query.
  *
  * @param stepMs undefined for an instant query
  * @param storedMs lengths of the stored grains, in ms

@@ -99,7 +99,9 @@ export class ExpectedSamples {
     private readonly matchers: readonly Matcher[],
   ) {}
 
-  /** Sets the number of samples of one home. A later call for the home replaces the number. @throws {SelectLimitError} */
+  /**
+   * Sets the number of samples of one home. A later call for the home replaces the number. @throws {SelectLimitError}
+   */
   expect(home: Id, count: number): void {
     const before = this.most();
     this.byHome.set(home, count);

@@ -44,7 +44,10 @@ function columnsOf(id: Id, { wanted, layouts, places }: Selection): Iterable<num
   return layout === undefined ? [] : placesOf(layout, wanted).columns;
 }
 
-/** Returns how many samples blocks have at least when they are merged. Blocks of the same times may have the same samples. */
+/**
+ * Returns how many samples blocks have at least when they are merged. Blocks of the same times may have the same
+ * samples.
+ */
 export function leastSamples(blocks: readonly Block[]): number {
   const inOrder = blocks
     .filter(({ timestamps }) => timestamps.length > 0)

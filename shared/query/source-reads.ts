@@ -97,7 +97,9 @@ export class SourceReads {
   }
 }
 
-/** Lets each of combined reads expect its own series. A query whose budget refuses stops; the other queries continue. */
+/**
+ * Lets each of combined reads expect its own series. A query whose budget refuses stops; the other queries continue.
+ */
 function expectOfAll(all: readonly SourceRead[]): Expect {
   return (home, least) => {
     for (const { expect } of all)

@@ -14,8 +14,8 @@ interface StoredTimesStores {
 }
 
 /**
- * Most sources whose first sample is looked up. If there are more sources, none is looked up, and the result begins with
- * the first day.
+ * Most sources whose first sample is looked up. If there are more sources, none is looked up, and the result begins
+ * with the first day.
  */
 const MAX_SOURCES = 1_000;
 const PARALLEL = 32;

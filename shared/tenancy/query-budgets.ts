@@ -114,8 +114,8 @@ export class QueryBudgets {
   }
 
   /**
-   * Counts time that a tenant's rules took. Rules are never refused, so that no dashboard silences an alert; queries have
-   * less time left instead. Never fails.
+   * Counts time that a tenant's rules took. Rules are never refused, so that no dashboard silences an alert; queries
+   * have less time left instead. Never fails.
    */
   async charge(tenant: Tenant, tookMs: number): Promise<void> {
     this.meter.count(tenant, { queryMs: tookMs });

@@ -13,8 +13,8 @@ export interface WantedWindows {
 /** Fewer groups than this are read with one query each. */
 const MIN_GROUPS = 8;
 /**
- * A group of which more windows than this are wanted is read with a query. An item that is read by its key costs at least
- * one read unit (4 KB). The items of a query share read units.
+ * A group of which more windows than this are wanted is read with a query. An item that is read by its key costs at
+ * least one read unit (4 KB). The items of a query share read units.
  */
 const MAX_WINDOWS = 6;
 

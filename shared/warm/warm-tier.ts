@@ -118,7 +118,10 @@ export class WarmTier {
     return this.group(ref, day, group, windowsFromMs, windowsToMs);
   }
 
-  /** @returns the items of each ask, read by key; undefined for an ask that must be queried, since its windows may be divided */
+  /**
+   * @returns the items of each ask, read by key; undefined for an ask that must be queried, since its windows may be
+   * divided
+   */
   private async byKeys(
     ref: PartitionRef,
     day: Day,

@@ -22,7 +22,9 @@ export interface ManualAlarm {
   readonly wake: string;
 }
 
-/** The sections below "Alarms": a heading with the name, a paragraph, a list of what to do, and when to wake somebody. */
+/**
+ * The sections below "Alarms": a heading with the name, a paragraph, a list of what to do, and when to wake somebody.
+ */
 export function manualAlarms(): ManualAlarm[] {
   const [, section = ''] = /\n## Alarms\n([\s\S]*?)(?=\n## |$)/.exec(MANUAL) ?? [];
   const joined = (lines: string) => lines.replace(/\n+(?:- | *)/g, ' ').trim();

@@ -41,7 +41,10 @@ describe('the memory of the hot tier', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  /** Bytes of all keys, overhead included: frames, layouts, indexes. Buffers of clients and scripts do not grow with samples. */
+  /**
+   * Bytes of all keys, overhead included: frames, layouts, indexes. Buffers of clients and scripts do not grow with
+   * samples.
+   */
   const datasetBytes = async () => {
     const keys = await redis.keys('*');
     const sizes = await Promise.all(keys.map((key) => redis.memory('USAGE', key, 'SAMPLES', 0)));

@@ -41,7 +41,10 @@ describe('300,000 samples of 100 hosts through every tier', () => {
     await stack?.stop();
   });
 
-  /** All samples: every host's metrics side by side, and those of the first host one by one, as Mackerel's clients ask. */
+  /**
+   * All samples: every host's metrics side by side, and those of the first host one by one, as Mackerel's clients
+   * ask.
+   */
   const readAll = async () => {
     const query = [...names.map((name) => `name=${name}`), `from=${start}`, `to=${end}`].join('&');
     const sideBySide: unknown[] = [];

@@ -7,7 +7,9 @@ import { patientFetch } from '../support/patient-fetch';
 import { type MixTenant, ProtocolMix } from '../support/protocol-mix';
 import { until } from '../support/until';
 
-/** Samples, sources and minutes of the random mix: it ends when both the samples are posted and the minutes are over. */
+/**
+ * Samples, sources and minutes of the random mix: it ends when both the samples are posted and the minutes are over.
+ */
 const SAMPLES = Number(process.env.MIX_SAMPLES ?? 40_000);
 const SOURCES = Number(process.env.MIX_SOURCES ?? 80);
 const MINUTES = Number(process.env.MIX_MINUTES ?? 0);

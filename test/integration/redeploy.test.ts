@@ -57,7 +57,9 @@ describe('functions deployed while the stack runs', () => {
     await stack?.stop();
   });
 
-  /** Posts, reads and moves samples for as long as `during` takes; then reads everything back, also from the archive. */
+  /**
+   * Posts, reads and moves samples for as long as `during` takes; then reads everything back, also from the archive.
+   */
   async function ledgerOf(seed: number, during: (posted: () => Promise<void>) => Promise<void>) {
     const ledger = new Ledger();
     const client = new CountingClient(stack.url, stack.apiKey, ledger);

@@ -133,7 +133,8 @@ export function tofuBinary(): string {
 const MACKEREL_PROVIDER = 'v0.9.1';
 
 /**
- * Builds the acceptance tests of Terraform's provider for Mackerel, from the checkout that `MACKEREL_PROVIDER` names, or from a clone.
+ * Builds the acceptance tests of Terraform's provider for Mackerel, from the checkout that `MACKEREL_PROVIDER` names,
+ * or from a clone.
  *
  * @returns the test program
  */
@@ -197,7 +198,8 @@ function cloneCompliance(into: string): void {
 }
 
 /**
- * Builds the test program of prometheus/compliance for alert generators, from the checkout that `COMPLIANCE` names, or from a clone.
+ * Builds the test program of prometheus/compliance for alert generators, from the checkout that `COMPLIANCE` names,
+ * or from a clone.
  *
  * @returns the program, and the folder of its source with its rules
  */

@@ -45,7 +45,10 @@ describe('while a transaction has the document', () => {
 });
 
 describe('a write whose answer is lost', () => {
-  /** A table that tells its first writer that the condition has failed, and a remover that nothing was there, as a retry does. */
+  /**
+   * A table that tells its first writer that the condition has failed, and a remover that nothing was there, as a
+   * retry does.
+   */
   function forgetfulTable(stored?: string) {
     let item: Record<string, unknown> | undefined =
       stored === undefined ? undefined : { json: { S: stored }, revision: { S: 'r' } };
