@@ -22,9 +22,12 @@ export interface PartitionState {
   readonly arrivedMs: number | undefined;
   /** The lowest arrival time, in the stream, of the partition's frames, ms; undefined if it has none. */
   readonly lowestArrivalMs: number | undefined;
-  /** Replication id of the primary that wrote the mark; undefined without a mark. */
+  /** Replication id of the primary that wrote the mark, or `expired` (mark-script.ts); undefined without a mark. */
   readonly markedBy: string | undefined;
-  /** Number of the era in the mark (recovery/era.ts); undefined if it has none. */
+  /**
+   * Number of the era in which the mark was written, or last confirmed by a flusher (recovery/era.ts); undefined if
+   * unknown.
+   */
   readonly era: number | undefined;
   /** Replication id of the primary that answers. */
   readonly here: string;

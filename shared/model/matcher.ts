@@ -28,16 +28,8 @@ export function isIn(label: string, values: readonly string[]): Matcher {
 export type Spend = (steps: number) => void;
 
 /** A matcher prepared for testing values. */
-export interface CompiledMatcher {
+export interface CompiledMatcher extends ValuePattern {
   readonly label: string;
-  /** Tests a value, in time linear in its length. */
-  readonly test: (value: string) => boolean;
-  /** Approximate upper bound of a test's steps for each character of the value. */
-  readonly stepsPerCharacter: number;
-  /** The only values that pass, unordered, maybe with ''; undefined if the matcher does not list them. */
-  readonly values: readonly string[] | undefined;
-  /** A prefix of every value that passes; may be empty. */
-  readonly prefix: string;
   /** Whether series that lack the label pass. */
   readonly acceptsEmpty: boolean;
 }

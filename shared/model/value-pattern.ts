@@ -5,12 +5,13 @@ export class InvalidPatternError extends Error {
   override readonly name = 'InvalidPatternError';
 }
 
-/** A compiled regular expression, which label values must match as a whole. */
+/** A prepared test of label values, such as a compiled regular expression, which they must match as a whole. */
 export interface ValuePattern {
+  /** Tests a value, in time linear in its length. */
   readonly test: (value: string) => boolean;
   /** Approximate upper bound of a test's steps for each character of the value. */
   readonly stepsPerCharacter: number;
-  /** The only values that match, such as those of `a|b`; undefined if the expression does not list them. */
+  /** The only values that match, such as those of `a|b`, unordered, maybe with ''; undefined if it does not list them. */
   readonly values: readonly string[] | undefined;
   /** A prefix of every value that matches; may be empty. */
   readonly prefix: string;

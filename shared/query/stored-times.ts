@@ -1,4 +1,3 @@
-import type { Catalogue } from '../catalogue/catalogue';
 import { NOTHING_JOINED } from '../catalogue/shape-columns';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
@@ -6,12 +5,7 @@ import { dayStartMs, daysIn, sourceIdOf } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
 import { matchesBySource } from './find-series';
-import type { TenantIndexes } from './tenant-index';
-
-interface StoredTimesStores {
-  readonly catalogue: Pick<Catalogue, 'source'>;
-  readonly indexes: Pick<TenantIndexes, 'of'>;
-}
+import type { ListStores } from './list-series';
 
 /**
  * Most sources whose first sample is looked up. If there are more sources, none is looked up, and the result begins
@@ -27,7 +21,7 @@ const PARALLEL = 32;
  * @returns undefined when there are none in the range
  */
 export async function storedTimes(
-  { catalogue, indexes }: StoredTimesStores,
+  { catalogue, indexes }: ListStores,
   tenantId: Id,
   range: TimeRange,
 ): Promise<{ readonly firstMs: number; readonly lastMs: number } | undefined> {

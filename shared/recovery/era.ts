@@ -1,4 +1,5 @@
 import { EXPIRED } from '../hot/mark-script';
+import type { PartitionState } from '../hot/partition-marks';
 import type { PrimaryState } from '../hot/topology';
 
 /**
@@ -101,16 +102,7 @@ function nothingFailed(
 }
 
 /** The mark of a partition, and the primary that it was read from. */
-export interface FoundMark {
-  /** Replication id of the primary that wrote the mark, or {@link EXPIRED}; undefined if there is no mark. */
-  readonly markedBy: string | undefined;
-  /**
-   * Number of the era in which the mark was written, or last confirmed by a flusher; undefined if unknown.
-   */
-  readonly era: number | undefined;
-  /** Replication id of the primary that holds the mark now. */
-  readonly here: string;
-}
+export type FoundMark = Pick<PartitionState, 'markedBy' | 'era' | 'here'>;
 
 /**
  * Whether a planned move has brought a partition from one primary to another, with all of its samples.

@@ -1,19 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { HotTier } from '../hot/hot-tier';
 import { EXPIRED } from '../hot/mark-script';
 import type { PartitionState } from '../hot/partition-marks';
 import type { PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import { type Era, hasMoved } from './era';
-import { type Observation, PrimaryWatch } from './primary-watch';
-import type { RecoveryTable } from './recovery-table';
+import { type Observation, PrimaryWatch, type PrimaryWatchDependencies } from './primary-watch';
 
-export interface LossWatchDependencies {
-  readonly hot: HotTier;
-  readonly table: RecoveryTable;
+export interface LossWatchDependencies extends PrimaryWatchDependencies {
   /** Number of flusher lanes, as deployed. */
   readonly lanes: number;
-  readonly now: () => number;
 }
 
 /** Partitions that are inspected or marked at the same time. */

@@ -21,7 +21,7 @@ export interface Observation {
   readonly isLoss: boolean;
 }
 
-interface PrimaryWatchDependencies {
+export interface PrimaryWatchDependencies {
   readonly hot: HotTier;
   readonly table: RecoveryTable;
   readonly now: () => number;

@@ -1,3 +1,4 @@
+import type { TimeRange } from '../model/selection';
 import type { Loss, Replay, ShardProgress } from './recovery-table';
 
 /** A shard of the stream. */
@@ -11,17 +12,14 @@ export interface Shard {
   readonly hashKey: string;
 }
 
-/** The half-open span of arrival times that a replay reads, ms; see {@link Replay}. */
-export type ReplaySpan = Pick<Replay, 'fromMs' | 'toMs'>;
-
 /** What {@link planReplay} needs to know. */
 export interface ReplaySituation {
   /** The last loss, open or closed. */
   readonly loss: Loss | undefined;
   /** The last replay, running or not. */
   readonly replay: Replay | undefined;
-  /** The span that an operator has asked for; undefined if nobody has. */
-  readonly asked: ReplaySpan | undefined;
+  /** The arrival times that an operator has asked for; undefined if nobody has. */
+  readonly asked: TimeRange | undefined;
   readonly nowMs: number;
 }
 
@@ -42,7 +40,7 @@ const RECENT_MS = 4 * 3_600_000;
  *
  * @returns undefined if no new replay is needed
  */
-export function planReplay({ loss, replay, asked, nowMs }: ReplaySituation): ReplaySpan | undefined {
+export function planReplay({ loss, replay, asked, nowMs }: ReplaySituation): TimeRange | undefined {
   const running = replay?.state === 'running' ? replay : undefined;
   const isCovered = !loss?.isOpen || (running !== undefined && repairs(running, loss));
   const isAskedCovered =

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import type { TimeRange } from '../model/selection';
 import type { Loss, RecoveryTable, Replay, ShardProgress } from './recovery-table';
-import { hasEnded, planReplay, planWatermarks, type ReplaySpan, repairs, type Shard } from './replay-plan';
+import { hasEnded, planReplay, planWatermarks, repairs, type Shard } from './replay-plan';
 
 /** The stream, as recovery needs it. */
 export interface ReplayStream {
@@ -57,7 +58,7 @@ export interface RecoveryDependencies {
  */
 export async function advance(
   dependencies: RecoveryDependencies,
-  asked?: ReplaySpan,
+  asked?: TimeRange,
 ): Promise<RecoveryStatus> {
   const { table, stream } = dependencies;
   const loss = await table.loss();
@@ -110,7 +111,7 @@ export async function stop(dependencies: RecoveryDependencies, abandons: boolean
 async function restart(
   dependencies: RecoveryDependencies,
   last: Replay | undefined,
-  span: ReplaySpan,
+  span: TimeRange,
   loss: Loss | undefined,
 ): Promise<Replay | undefined> {
   const { table, now } = dependencies;

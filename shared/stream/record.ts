@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import type { Frame } from '../codec';
 import { ByteWriter } from '../model/bytes';
 import type { SourceDeletion } from '../model/deletion';
 import type { PackedLayout } from '../model/packed-layout';
@@ -28,14 +29,7 @@ import type { PackedLayout } from '../model/packed-layout';
  * All groups of a record lie in its partition. No two frames have a value of the same series and timestamp.
  * The deletions of a record do not delete its own samples.
  */
-export interface RecordFrame {
-  /** ms since epoch. */
-  readonly timestamp: number;
-  /** Map of the layout's series that the frame has values of (codec/presence.ts); absent if it has all. */
-  readonly presence?: Uint8Array;
-  /** 8 raw little-endian bytes for each series that the frame has a value of. */
-  readonly values: Uint8Array;
-}
+export type RecordFrame = Pick<Frame, 'timestamp' | 'presence' | 'values'>;
 
 /** Frames of one group, all in one layout. */
 export interface RecordGroup {

@@ -6,16 +6,13 @@ import type { Day, GroupId, PartitionRef } from '../model/placement';
 import type { LocatedBlock, Selection } from '../model/selection';
 import { type Limiter, mapLimited } from '../platform/concurrency';
 import type { PickedChunk } from './item-memo';
+import type { WantedWindows } from './plan';
 import type { WarmItem, WarmTier } from './warm-tier';
 
-/** A partition's day, and the half-open range, ms, of the starts of the wanted windows. */
-export interface WarmDay {
+/** A partition's day, and the wanted windows. */
+export interface WarmDay extends WantedWindows {
   readonly ref: PartitionRef;
   readonly day: Day;
-  readonly windowsFromMs: number;
-  readonly windowsToMs: number;
-  /** Every length that the windows may have, ms. */
-  readonly windowLengthsMs: readonly number[];
   /**
    * How often flushes had announced the day (DESIGN.md, rule 12), counted after memory was read. Undefined
    * when not counted: then no cached items are used.
