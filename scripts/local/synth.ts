@@ -31,6 +31,8 @@ const CONTEXT = {
   ...context,
   // Names each function's bundle in the template, as the CLI does.
   'aws:cdk:enable-asset-metadata': true,
+  // Nobody looks for the code that made a resource.
+  'aws:cdk:disable-creation-stack-traces': true,
 };
 
 /** Number of cached folders that are never removed: about 13 MB each. */
@@ -84,8 +86,10 @@ export async function synthesize(
     cwd: root,
     env: {
       ...process.env,
+      // Other settings of the same sources load the CDK as compiled for the first.
+      NODE_COMPILE_CACHE: join(cacheDir, 'compiled'),
       BUNDLES: bundles,
-      // The tests in test/infra validate the templates of every stage. That takes longer than the synthesis.
+      // The tests in test/infra check the templates of every stage. That takes longer than the synthesis.
       CDK_VALIDATION: 'false',
       CDK_OUTDIR: output,
       CDK_CONTEXT_JSON: JSON.stringify({ ...CONTEXT, stage: 'local', settings: settingsJson }),

@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { App, Stack, Validations } from 'aws-cdk-lib';
+import { App, Validations } from 'aws-cdk-lib';
 import { CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { AwsSolutionsChecks, type NagPack, ServerlessChecks } from 'cdk-nag';
-import { STAGES } from '../../infra/config';
-import { addChecks } from '../../infra/stacks';
-import { synthesize } from './synthesize';
+import { context } from '../../cdk.json';
+import { readConfig, STAGES } from '../../infra/config';
+import { addStacks } from '../../infra/stacks';
+import { QUICK, synthesize } from './synthesize';
 
 /** Findings of both packs as `rule at path`. */
 function findings(
@@ -59,12 +60,38 @@ describe.each(STAGES)('stage %s', (stage) => {
   });
 });
 
+/** The options that add or change resources, as many at a time as go together. */
+const OPTIONS = [
+  {
+    stage: 'production',
+    engine: 'redis',
+    zones: '3',
+    streamMode: 'on-demand',
+    postEndpoint: 'url',
+    postConcurrency: '100',
+    domainName: 'metrics.example.com',
+    certificateArn: 'arn:aws:acm:us-east-1:123456789012:certificate/0a1b2c3d',
+    alertTopics: 'arn:aws:sns:us-east-1:123456789012:alerts',
+    mailTopic: 'arn:aws:sns:us-east-1:123456789012:mails',
+    alarmEmail: 'ops@example.com',
+    monthlyBudget: '5',
+    monitoring: 'full',
+    tracing: 'all',
+  },
+  { stage: 'production', cacheDurability: 'sync', cacheNodeType: 'cache.m7g.large', cacheShards: '3' },
+];
+
+test.each(OPTIONS)('a stage with %j has every finding acknowledged', (options) => {
+  expect(findings(synthesize(options).app)).toEqual([]);
+});
+
 test('an open bucket is found, and stops the synthesis', () => {
   const outdir = mkdtempSync(join(tmpdir(), 'heterotsdb-synth-'));
-  const app = new App({ outdir });
-  new CfnBucket(new Stack(app, 'Open'), 'Bucket');
-  expect(findings(app)).toContainEqual({ rule: 'AwsSolutions-S10', path: 'Open/Bucket' });
-  addChecks(app);
+  process.env.CDK_VALIDATION = 'true';
+  const app = new App({ outdir, context: { ...context, ...QUICK } });
+  const { stateful } = addStacks(app, readConfig({ stage: 'local' }));
+  new CfnBucket(stateful, 'Open');
+  expect(findings(app)).toContainEqual({ rule: 'AwsSolutions-S10', path: `${stateful.node.path}/Open` });
   expect(() => app.synth()).toThrow(/AwsSolutions-S10/);
   rmSync(outdir, { recursive: true });
 });

@@ -41,17 +41,20 @@ export class Synthesized {
   }
 }
 
+/** Leaves out what is in no template: the bundles, and where in the code each construct was made. */
+export const QUICK = { 'aws:cdk:bundling-stacks': [], 'aws:cdk:disable-creation-stack-traces': true };
+
 /**
  * Synthesizes what `cdk synth -c ...` does, but without bundling the functions.
  *
  * @param choices the `-c key=value` of the command line
- * @param isValidated whether the rules of CloudFormation are checked, too. They take longer than a synthesis,
- *   and checks.test.ts applies them to every stage. @default false
+ * @param isChecked whether the rules of cdk-nag and of CloudFormation are checked, too. They take longer than a
+ *   synthesis, and checks.test.ts applies them to every stage. @default false
  * @throws when a setting is wrong, or a check finds something that is not acknowledged
  */
 export function synthesize(
   choices: Readonly<Record<string, unknown>> = {},
-  isValidated = false,
+  isChecked = false,
 ): {
   app: App;
   stateful: Synthesized;
@@ -59,9 +62,9 @@ export function synthesize(
 } {
   const outdir = mkdtempSync(join(tmpdir(), 'heterotsdb-synth-'));
   try {
-    const app = new App({ outdir, context: { ...context, 'aws:cdk:bundling-stacks': [] } });
+    process.env.CDK_VALIDATION = String(isChecked);
+    const app = new App({ outdir, context: { ...context, ...QUICK }, treeMetadata: false });
     const stacks = addStacks(app, readConfig(choices));
-    process.env.CDK_VALIDATION = String(isValidated);
     const assembly = app.synth();
     const read = (name: string) => new Synthesized(assembly.getStackByName(name).template);
     return { app, stateful: read(stacks.stateful.stackName), stateless: read(stacks.stateless.stackName) };

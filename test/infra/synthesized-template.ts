@@ -9,6 +9,7 @@ import { periodOf } from '../../scripts/local/template';
 import { HOURS_OF_MONTH } from '../../shared/cost/prices';
 import type { StageTemplate } from '../../shared/cost/stage-cost';
 import { FUNCTIONS, type FunctionName, functionName } from '../../shared/platform/names';
+import { QUICK } from './synthesize';
 
 interface Resource {
   readonly Type: string;
@@ -30,10 +31,10 @@ export function synthesizedTemplate(
   const config = readConfig({ stage, ...settings });
   const outdir = mkdtempSync(join(tmpdir(), 'heterotsdb-cost-'));
   try {
-    const app = new App({ outdir, context: { ...context, 'aws:cdk:bundling-stacks': [] } });
-    addStacks(app, config);
-    // checks.test.ts validates the templates of every stage, which takes longer than a synthesis.
+    // checks.test.ts checks the templates of every stage, which takes longer than a synthesis.
     process.env.CDK_VALIDATION = 'false';
+    const app = new App({ outdir, context: { ...context, ...QUICK }, treeMetadata: false });
+    addStacks(app, config);
     const resources = app
       .synth()
       .stacks.flatMap(({ template }) => Object.entries(template.Resources as Record<string, Resource>));
