@@ -47,6 +47,7 @@ export interface FunctionHostOptions {
   readonly freedoms?: Freedoms;
 }
 
+const MINUTE_MS = 60_000;
 /** Most concurrent instances of a function. Lambda would run a thousand; this machine has a few cores. */
 const MAX_INSTANCES: Readonly<Record<string, number>> = { post: 2, query: 3, ingester: 4, flusher: 2 };
 /** Most concurrent calls of a function by other functions, so that instances remain for users' requests. */
@@ -95,8 +96,12 @@ export class FunctionHost {
     }
   }
 
-  /** Starts mappings and schedules. */
-  start(): void {
+  /**
+   * Starts mappings and schedules.
+   *
+   * @param isNew whether nothing is stored yet
+   */
+  start(isNew: boolean): void {
     const { stack, dataDir } = this.options;
     for (const mapping of stack.mappings) {
       const id = uuidOf(`${mapping.functionName} ${mapping.streamArn}`);
@@ -127,10 +132,11 @@ export class FunctionHost {
       this.timers.push(setInterval(drop, freedoms.dropConnectionsMs));
       this.clients.push({ destroy: () => redis.disconnect() });
     }
-    // Run every schedule once now, in the template's order: after a kill, flushers detect the loss and
-    // recovery then handles it.
+    // Run the schedules once now, in the template's order: after a kill, flushers detect the loss and recovery
+    // then handles it. A new stack has nothing for those that are due each hour or quarter.
+    const due = isNew ? stack.schedules.filter(({ periodMs }) => periodMs <= MINUTE_MS) : stack.schedules;
     void (async () => {
-      for (const schedule of stack.schedules) await tick(schedule);
+      for (const schedule of due) await tick(schedule);
       // A stack that stops during these ticks refuses the ticks that are left.
     })().catch(() => {});
   }

@@ -175,6 +175,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       string
     >;
     const redisUrl = `redis://127.0.0.1:${hot.port}`;
+    const isNew = !existsSync(join(dataDir, KEY_FILE));
     const { apiKey } = await bootstrap({
       endpoint: address.endpoint,
       metaTable: environment[ENV.metaTable]!,
@@ -240,7 +241,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
         if (response.headersSent) response.destroy();
         else sendJson(response, 500, { message: 'Internal Server Error' });
       });
-    host.start();
+    host.start(isNew);
     const pidsFile = join(dataDir, 'pids.json');
     let written = '';
     const writePids = () => {
