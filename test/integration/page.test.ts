@@ -52,6 +52,8 @@ describe('the page', () => {
     await pages.start();
     stack = await startLocalStack({ settings: SHARED_SETTINGS.shop });
     client = new Client(stack.url, stack.apiKey);
+    // An instance lists metadata once a minute. Nothing has asked for the list yet.
+    await postCounters();
     host = await client.createHost('web1');
     busyHost = await client.createHost('busy');
     longHost = await client.createHost(LONG_NAME);
@@ -149,6 +151,57 @@ describe('the page', () => {
       () => client.metrics(hostId, 'loadavg1', time, time).catch(() => ''),
       (text) => text.includes('"value"'),
     );
+  }
+
+  /** Twenty minutes of a service's counters, a gauge and a histogram, with metadata. */
+  async function postCounters(): Promise<void> {
+    const attributes = [
+      { key: 'service.name', value: { stringValue: 'checkout' } },
+      { key: 'service.instance.id', value: { stringValue: 'a:1' } },
+    ];
+    const minutes = Array.from({ length: 20 }, (_, i) => i);
+    const points = (of: (minute: number) => object) =>
+      minutes.map((minute) => ({ timeUnixNano: `${now - (19 - minute) * 60}000000000`, ...of(minute) }));
+    const sum = (of: (minute: number) => object) => ({
+      sum: { aggregationTemporality: 2, isMonotonic: true, dataPoints: points(of) },
+    });
+    await client.json('POST', '/v1/metrics', {
+      resourceMetrics: [
+        {
+          resource: { attributes },
+          scopeMetrics: [
+            {
+              metrics: [
+                {
+                  name: 'page.hits',
+                  description: 'Hits of the page.',
+                  ...sum((n) => ({ asDouble: n * 120 })),
+                },
+                { name: 'page.sent', unit: 'By', ...sum((n) => ({ asDouble: n * 60 * 2048 })) },
+                {
+                  name: 'page.heap',
+                  unit: 'By',
+                  gauge: { dataPoints: points(() => ({ asDouble: 3 * 2 ** 20 })) },
+                },
+                {
+                  name: 'page.wait',
+                  unit: 's',
+                  histogram: {
+                    aggregationTemporality: 2,
+                    dataPoints: points((n) => ({
+                      count: String(n * 100),
+                      sum: n * 10,
+                      bucketCounts: [String(n * 100), '0'],
+                      explicitBounds: [0.2],
+                    })),
+                  },
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    });
   }
 
   /** 24 h of 20 graphs with two series each. */
@@ -873,53 +926,6 @@ describe('the page', () => {
   });
 
   test('draws counters as rates, histograms as quantiles and bytes as bytes, says so, and lets the user choose', async () => {
-    const attributes = [
-      { key: 'service.name', value: { stringValue: 'checkout' } },
-      { key: 'service.instance.id', value: { stringValue: 'a:1' } },
-    ];
-    const minutes = Array.from({ length: 20 }, (_, i) => i);
-    const points = (of: (minute: number) => object) =>
-      minutes.map((minute) => ({ timeUnixNano: `${now - (19 - minute) * 60}000000000`, ...of(minute) }));
-    const sum = (of: (minute: number) => object) => ({
-      sum: { aggregationTemporality: 2, isMonotonic: true, dataPoints: points(of) },
-    });
-    await client.json('POST', '/v1/metrics', {
-      resourceMetrics: [
-        {
-          resource: { attributes },
-          scopeMetrics: [
-            {
-              metrics: [
-                {
-                  name: 'page.hits',
-                  description: 'Hits of the page.',
-                  ...sum((n) => ({ asDouble: n * 120 })),
-                },
-                { name: 'page.sent', unit: 'By', ...sum((n) => ({ asDouble: n * 60 * 2048 })) },
-                {
-                  name: 'page.heap',
-                  unit: 'By',
-                  gauge: { dataPoints: points(() => ({ asDouble: 3 * 2 ** 20 })) },
-                },
-                {
-                  name: 'page.wait',
-                  unit: 's',
-                  histogram: {
-                    aggregationTemporality: 2,
-                    dataPoints: points((n) => ({
-                      count: String(n * 100),
-                      sum: n * 10,
-                      bucketCounts: [String(n * 100), '0'],
-                      explicitBounds: [0.2],
-                    })),
-                  },
-                },
-              ],
-            },
-          ],
-        },
-      ],
-    });
     const range = `from=${now - 1800}&to=${now}`;
     const page = await opened(`labels=instance=a:1,job=checkout&${range}`);
     const line = (title: string, value: RegExp) =>
