@@ -1,9 +1,9 @@
-import { execFile } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type OpsRun, runOps } from '../../support/ops';
 import { temporaryDir } from '../../support/temporary-dir';
 
-const root = join(__dirname, '..', '..', '..');
+const root = process.cwd();
 const folder = temporaryDir();
 
 const RULES = `groups:
@@ -41,6 +41,7 @@ tests:
 `;
 
 beforeAll(() => {
+  process.chdir(folder);
   writeFileSync(join(folder, 'rules.yml'), RULES);
   writeFileSync(join(folder, 'tests.yml'), TESTS);
   writeFileSync(join(folder, 'bad.yml'), 'groups:\n- name: g\n  rules:\n  - { record: a, expr: up + }\n');
@@ -50,31 +51,32 @@ beforeAll(() => {
   );
 });
 
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => {
+  process.chdir(root);
+  rmSync(folder, { recursive: true, force: true });
+});
 
 /** Runs `ops rules` in the folder of the files. */
-function rules(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const tsx = join(root, 'node_modules', '.bin', 'tsx');
-  return new Promise((resolve) => {
-    const command = [join(root, 'scripts', 'ops.ts'), 'rules', ...args];
-    execFile(tsx, command, { cwd: folder }, (error, stdout, stderr) =>
-      resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
-    );
-  });
+async function rules(...args: string[]): Promise<OpsRun> {
+  process.exitCode = 0;
+  const run = await runOps('rules', ...args);
+  const { exitCode } = process;
+  process.exitCode = 0;
+  return { ...run, code: run.code || Number(exitCode) };
 }
 
 test('rules check accepts good files, and names line and column of what is wrong', async () => {
   const good = await rules('check', 'rules.yml');
-  expect(good).toMatchObject({ code: 0, stdout: 'Checking rules.yml\n  SUCCESS: 2 rules found\n\n' });
+  expect(good).toMatchObject({ code: 0, out: 'Checking rules.yml\n  SUCCESS: 2 rules found\n\n' });
   const bad = await rules('check', 'rules.yml', 'bad.yml');
   expect(bad.code).toBe(1);
-  expect(bad.stdout).toContain('bad.yml: 4:24: group "g", rule 1, "a": could not parse expression: 1:5');
+  expect(bad.out).toContain('bad.yml: 4:24: group "g", rule 1, "a": could not parse expression: 1:5');
 });
 
 test('rules check warns of rules that can hardly be meant, and fails for them when it is strict', async () => {
-  const { code, stdout } = await rules('check', '--json', 'doubtful.yml');
+  const { code, out } = await rules('check', '--json', 'doubtful.yml');
   expect(code).toBe(0);
-  expect(JSON.parse(stdout).files[0].warnings).toEqual([
+  expect(JSON.parse(out).files[0].warnings).toEqual([
     expect.stringContaining('the label "v" holds $value'),
     expect.stringContaining("for is 15 s, shorter than the group's interval of 60 s"),
     expect.stringContaining('a range of 60 s is shorter than two intervals of 60 s'),
@@ -85,15 +87,15 @@ test('rules check warns of rules that can hardly be meant, and fails for them wh
 test('rules test runs the tests of a file, as many as --run names', async () => {
   const all = await rules('test', 'tests.yml');
   expect(all.code).toBe(1);
-  expect(all.stdout).toContain('name: wrong,\n    expr: "m", time: 0s,');
-  expect(all.stdout).toContain('exp: {__name__="m"} 2E+00\n        got: {__name__="m"} 1E+00');
-  expect(all.stdout).toContain('NOT SUPPORTED: name: wrong, expr: "h", time: 0s: native histograms');
+  expect(all.out).toContain('name: wrong,\n    expr: "m", time: 0s,');
+  expect(all.out).toContain('exp: {__name__="m"} 2E+00\n        got: {__name__="m"} 1E+00');
+  expect(all.out).toContain('NOT SUPPORTED: name: wrong, expr: "h", time: 0s: native histograms');
   expect(await rules('test', '--run', '^down$', 'tests.yml')).toMatchObject({ code: 0 });
 });
 
 test('rules test writes JUnit XML and JSON', async () => {
-  const { stdout } = await rules('test', '--json', '--junit', 'out.xml', 'tests.yml');
-  const [file] = JSON.parse(stdout).files;
+  const { out } = await rules('test', '--json', '--junit', 'out.xml', 'tests.yml');
+  const [file] = JSON.parse(out).files;
   expect(file.tests.map(({ failures }: { failures: unknown[] }) => failures.length)).toEqual([0, 1]);
   const xml = readFileSync(join(folder, 'out.xml'), 'utf8');
   expect(xml).toContain('<testsuite name="tests.yml" tests="2" failures="1">');
@@ -101,7 +103,7 @@ test('rules test writes JUnit XML and JSON', async () => {
 });
 
 test('rules commands say which file cannot be read', async () => {
-  const { code, stderr } = await rules('test', 'none.yml');
+  const { code, err } = await rules('test', 'none.yml');
   expect(code).toBe(1);
-  expect(stderr).toMatch(/^ops: cannot read none\.yml: ENOENT/);
+  expect(err).toMatch(/^ops: cannot read none\.yml: ENOENT/);
 });
