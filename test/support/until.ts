@@ -5,6 +5,12 @@
 export const PATIENCE_MS = 10 * 60_000;
 
 /**
+ * Times between two looks, in ms. They grow with the time waited, because each look costs the stack CPU that its
+ * work needs, too.
+ */
+const [SHORTEST_MS, LONGEST_MS, SHARE] = [20, 250, 0.1];
+
+/**
  * Waits for a condition instead of a fixed time.
  *
  * @throws with the last value seen, if the condition is not true after {@link PATIENCE_MS}
@@ -14,14 +20,16 @@ export async function until<T>(
   look: () => Promise<T>,
   isTrue: (seen: T) => boolean,
 ): Promise<T> {
-  const deadline = Date.now() + PATIENCE_MS;
+  const began = Date.now();
   for (;;) {
     const seen = await look();
     if (isTrue(seen)) return seen;
-    if (Date.now() > deadline)
+    const waitedMs = Date.now() - began;
+    if (waitedMs > PATIENCE_MS)
       throw new Error(
         `${what}: not within ${PATIENCE_MS / 60_000} minutes; last seen ${JSON.stringify(seen)}`,
       );
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    const restMs = Math.min(LONGEST_MS, Math.max(SHORTEST_MS, SHARE * waitedMs));
+    await new Promise((resolve) => setTimeout(resolve, restMs));
   }
 }
