@@ -24,11 +24,7 @@ const NEVER_POOLED: ReadonlySet<string> = new Set(['host', 'service', 'job', 'in
  * any of them sends a sample.
  */
 export class Pools {
-  /** @param makesPools whether to make new pools; if not, sources that are in a pool stay there */
-  constructor(
-    private readonly table: Pick<PoolTable, 'find' | 'join'>,
-    private readonly makesPools = true,
-  ) {}
+  constructor(private readonly table: Pick<PoolTable, 'find' | 'join'>) {}
 
   /**
    * Sets the home of each source of a request that may be in a pool. A home is the groups that its series lie
@@ -48,7 +44,7 @@ export class Pools {
     const { tenantId } = first[0].dictionary;
     const found = new Map(await this.table.find(tenantId, [...unknown.keys()]));
     const fresh = [...unknown].filter(([id]) => !found.has(id));
-    const small = fresh.flatMap(([id, [, rows]]) => (this.makesPools && rows.every(isSmall) ? [id] : []));
+    const small = fresh.flatMap(([id, [, rows]]) => (rows.every(isSmall) ? [id] : []));
     // Also store that a source is in no pool, or another instance of post might put it into one later.
     const placed = new Map([...fresh.map(([id]) => [id, id] as const), ...poolsOf(tenantId, small)]);
     if (placed.size > 0)

@@ -19,7 +19,7 @@ export function sampleWriter(table: Table, stage: RuntimeSettings) {
     stream: variable(ENV.stream),
     meter,
     knownSeries: new KnownSeries(new Catalogue(table, stage.retention)),
-    pools: new Pools(new PoolTable(table, stage.retention), stage.smallSources === 'pooled'),
+    pools: new Pools(new PoolTable(table, stage.retention)),
   });
   return { writer, meter };
 }

@@ -153,11 +153,6 @@ export const settingsSchema = z
     /** How long the event source mapping waits to fill a batch. */
     batchWindow: duration('1s'),
     /**
-     * `pooled`: small sources that are posted together share groups. `apart`: each new source has groups of
-     * its own. A source stays where it was placed first, even if the setting changes.
-     */
-    smallSources: z.enum(['pooled', 'apart']).default('pooled'),
-    /**
      * `on`: the archiver rolls archived days up to hours and days, for reads with such steps. `minutes`: it
      * also rolls groups with more than a sample in ten seconds up to minutes. `off`: it makes no rollups, and
      * reads use samples.

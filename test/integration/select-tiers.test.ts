@@ -106,7 +106,7 @@ describe('samples split over memory, warm table and archive', () => {
     const pooled = rowsIn(dictionary);
     await new Pools(new PoolTable(tiers.meta, 30 * DAY)).assign(pooled);
     const apart = rowsIn(new SeriesDictionary(tenant.id));
-    // During the first posts, two releases run side by side.
+    // At first some sources have groups of their own, as they may after a restore of the meta table.
     const isApart = (i: number) =>
       sequence < MIXED_UNTIL && POSTED_BEFORE.includes(labelsKey(made[i]!.source));
     const rows = pooled.map((row, i) => (isApart(i) ? apart[i]! : row));

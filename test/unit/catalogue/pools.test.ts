@@ -94,15 +94,6 @@ describe('pools', () => {
     expect(found.flatMap((pool, i) => (pool === undefined ? [i] : []))).toEqual([0, 1]);
   });
 
-  test('are not made with smallSources=apart, and existing pools stay', async () => {
-    const places = new Places();
-    const first = await poolsOf(new Pools(places), request(20));
-    const apart = await poolsOf(new Pools(places, false), request(40));
-    expect(apart).toEqual([...first, ...Array(20).fill(undefined)]);
-    // The other sources are recorded as being in no pool, so no other instance puts them into one.
-    expect(await poolsOf(new Pools(places), request(40))).toEqual(apart);
-  });
-
   test('take no source that has posted before', async () => {
     const own = sourceIdOf(TENANT_ID, device(3));
     const found = await poolsOf(new Pools(new Places(new Map([[own, own]]))), request(20));
