@@ -33,7 +33,7 @@ function sha1Of(text: string | Buffer): string {
 }
 
 /** Parses a command as a call. Functions write only through scripts. */
-export function redisCall(functionName: string, command: Buffer): Call {
+function redisCall(functionName: string, command: Buffer): Call {
   const [name = Buffer.of(), script = Buffer.of()] = commandWords(command, 2);
   const operation = name.toString('latin1').toLowerCase();
   if (operation !== 'eval' && operation !== 'evalsha')

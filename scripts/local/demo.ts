@@ -15,7 +15,7 @@ interface Counters {
 const POST_MS = 10_000;
 
 /** Reads this machine's metrics. The first reading contains no rates, because a rate needs two readings. */
-export class MachineMetrics {
+class MachineMetrics {
   private before: { readonly counters: Counters; readonly atMs: number } | undefined;
 
   read(nowMs: number): Metrics {

@@ -19,7 +19,7 @@ export interface VerifyResult {
 }
 
 /** Returns the tenants that a command applies to: the named one, or all. */
-export async function tenantNames(functions: Functions, tenant: string | undefined): Promise<string[]> {
+async function tenantNames(functions: Functions, tenant: string | undefined): Promise<string[]> {
   if (tenant !== undefined) return [tenant];
   const { tenants } = await functions.invoke<TenantList>('operator', { command: 'tenants list' });
   return tenants.map(({ name }) => name);

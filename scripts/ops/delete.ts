@@ -88,7 +88,7 @@ export async function deleteSamples(
   return result;
 }
 
-export function deletionText(result: DeletionResult | DryRun): string {
+function deletionText(result: DeletionResult | DryRun): string {
   if ('isDryRun' in result)
     return [
       ...result.series.map(({ name, samples }) => `${name}: ${countText(samples, 'sample')}`),

@@ -84,7 +84,7 @@ export async function replay(
 }
 
 /** Formats the state of recovery in one line. */
-export function statusLine({ loss, replay: now, shards }: RecoveryStatus): string {
+function statusLine({ loss, replay: now, shards }: RecoveryStatus): string {
   if (!now)
     return loss?.isOpen
       ? `loss noticed ${timeText(loss.noticedMs)}: ${loss.reason}; its replay starts within a minute`

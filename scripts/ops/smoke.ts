@@ -124,7 +124,7 @@ export function concurrencyProblem(concurrency: SmokeResult['concurrency']): str
  *
  * @throws {OperatorError} naming the step that failed. Steps of a deep test do not throw; the result has them
  */
-export async function smoke(
+async function smoke(
   functions: Functions,
   options: SmokeOptions & Pick<CommonOptions, 'stack'>,
   progress: (line: string) => void,

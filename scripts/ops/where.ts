@@ -34,7 +34,7 @@ export function whereCommand(): Command {
 const TIERS: readonly Tier[] = ['hot', 'warm', 'cold'];
 
 /** Formats the result as a table, followed by a line for each place. */
-export function whereTable(result: Record<Tier, TierPlaces>): string {
+function whereTable(result: Record<Tier, TierPlaces>): string {
   const rows: string[][] = [['tier', 'samples', 'bytes', 'bytes/sample', 'places']];
   for (const tier of TIERS) {
     const { samples, bytes, bytesPerSample, places } = result[tier];

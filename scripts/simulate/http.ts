@@ -111,7 +111,7 @@ export async function collect(body: SdkResponse['body']): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-export function bytesOf(body: SdkRequest['body']): Buffer {
+function bytesOf(body: SdkRequest['body']): Buffer {
   if (body === undefined || body === null) return Buffer.alloc(0);
   return typeof body === 'string'
     ? Buffer.from(body)

@@ -30,7 +30,7 @@ const LEASE_MS = 3 * HOUR_MS;
 const OBJECT_NAME = /\b\d+-[\w-]{11}(?![\w-])/g;
 const startsWith = (item: { pk?: { S?: unknown } }, prefix: string) => String(item.pk?.S).startsWith(prefix);
 
-export const INVARIANTS: readonly Invariant[] = [
+const INVARIANTS: readonly Invariant[] = [
   {
     name: 'every object that the manifest names exists',
     check: (stage) => {

@@ -103,7 +103,7 @@ const BATCH_RULES = 500;
 const FORGET_MS = 120_000;
 
 /** Identifies a group among the groups of all tenants. */
-export function keyOf({ tenantId, group }: Pick<IndexedGroup, 'tenantId' | 'group'>): string {
+function keyOf({ tenantId, group }: Pick<IndexedGroup, 'tenantId' | 'group'>): string {
   return `${tenantId} ${group}`;
 }
 

@@ -36,7 +36,7 @@ const MAX_STATE_TEXT = 256 * 1024 * 1024;
  * Returns a rule's identity. A rule that has the same identity in the next version of its group keeps its
  * alerts and series.
  */
-export function ruleIdentity(rule: Rule): string {
+function ruleIdentity(rule: Rule): string {
   return JSON.stringify([rule.kind, nameOf(rule), rule.labels]);
 }
 

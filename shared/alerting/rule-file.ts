@@ -60,7 +60,7 @@ export interface RuleFile {
 }
 
 /** Most characters of a rule file. */
-export const MAX_RULE_FILE = 4 * 1024 * 1024;
+const MAX_RULE_FILE = 4 * 1024 * 1024;
 /** Most rules of one file. YAML aliases can make a short file expand to many. */
 const MAX_RULES = 20_000;
 

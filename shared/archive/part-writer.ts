@@ -15,7 +15,7 @@ import type { GroupCompaction } from './plan';
  * The new object would hold fewer samples than the one that it replaces, not counting deleted samples. That is
  * a defect of the archiver, so the object is not written.
  */
-export class FewerSamplesError extends Error {
+class FewerSamplesError extends Error {
   override readonly name = 'FewerSamplesError';
 }
 

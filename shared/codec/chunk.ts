@@ -38,7 +38,7 @@ const COUNTS_START = LAYOUT_START + LAYOUT_BYTES;
 const CRC_BYTES = 4;
 
 /** Most values that a chunk may have, a limit of the format. */
-export const MAX_VALUES = 2 ** 24;
+const MAX_VALUES = 2 ** 24;
 /**
  * Bounds the memory that a reader may have to allocate for a small chunk. A value weighs 1, a series or
  * version {@link OBJECT_WEIGHT}, and a chunk has at least one byte for this much weight. If regular data

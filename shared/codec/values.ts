@@ -19,7 +19,7 @@ import { readIntegers, writeIntegers } from './integers';
 import { CorruptChunkError } from './model';
 
 /** Most values of a segment. A column has as few segments as possible, of about equal length. */
-export const MAX_SEGMENT = 768;
+const MAX_SEGMENT = 768;
 
 // The forms of a segment, as stored.
 const CONSTANT = 0;

@@ -11,7 +11,7 @@ export interface LeftWindows {
 }
 
 /** Says that any window may have left memory. Used if the mark does not know which ones have. */
-export const ANY_LEFT: LeftWindows = { beforeMs: Infinity, starts: [] };
+const ANY_LEFT: LeftWindows = { beforeMs: Infinity, starts: [] };
 
 /** The columns that a reader wants from frames of one layout. */
 export interface ColumnPick {
@@ -26,7 +26,7 @@ export interface ColumnPick {
  * COLUMNS_A_COST} columns that are wanted of it. A call of the greatest cost occupies its node for 12 to 24
  * ms.
  */
-export const MAX_CALL_COST = 24_000;
+const MAX_CALL_COST = 24_000;
 /** Greatest cost of one frame. A frame that is returned whole has this cost. */
 const MAX_FRAME_COST = 10;
 /** Number of wanted columns that adds 1 to the cost of a frame. */

@@ -80,7 +80,7 @@ export function sourceIdOf(tenantId: Id, source: Labels): Id {
 /** Most series in a group, on average over the groups of a source. A larger source is split. */
 export const MAX_GROUP_SERIES = 256;
 /** Most bytes of names and labels in a group, on average. 256 metrics of Mackerel have fewer. */
-export const MAX_GROUP_LABEL_BYTES = 128 * 1024;
+const MAX_GROUP_LABEL_BYTES = 128 * 1024;
 
 /**
  * Decides into how many groups series are split: the smallest power of two that keeps groups within {@link

@@ -155,7 +155,7 @@ function pageOf<T extends { readonly id: string }>(found: readonly T[], limit: n
 }
 
 /** Returns the alert's record after an event. */
-export function recordOf(event: AlertEvent): AlertRecord {
+function recordOf(event: AlertEvent): AlertRecord {
   const { alertId, status, value, message, reason, subject, openedAtMs, atMs, kind } = event;
   const { monitorId, type, hostId, series } = subject;
   return {

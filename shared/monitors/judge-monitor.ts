@@ -249,7 +249,7 @@ async function judgeExpression(
 }
 
 /** Returns the key of a series' track. */
-export function seriesKey(labels: Labels): string {
+function seriesKey(labels: Labels): string {
   return JSON.stringify(labels);
 }
 

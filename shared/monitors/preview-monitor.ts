@@ -26,9 +26,9 @@ export interface PreviewOptions extends Omit<MonitorInputs, 'nowMs'> {
 }
 
 /** Most ticks of a preview: a day of a monitor that is judged each minute. */
-export const MAX_TICKS = 1_440;
+const MAX_TICKS = 1_440;
 /** Most hosts or series that a preview judges. */
-export const MAX_SUBJECTS = 2_000;
+const MAX_SUBJECTS = 2_000;
 const MAX_LINES = 10;
 const MAX_ALERTS = 1_000;
 

@@ -41,6 +41,6 @@ export async function revokeKey(
 }
 
 /** Extracts the public id from an operator's input: the id itself or, by mistake, the whole key. */
-export function publicIdOf(text: string): string | undefined {
+function publicIdOf(text: string): string | undefined {
   return /^(?:ht_)?([A-Za-z0-9]{12})(?:_|$)/.exec(text)?.[1];
 }

@@ -33,7 +33,7 @@ export const ENV = {
 export const TABLE_KEYS = { partition: 'pk', sort: 'sk', ttl: 'expiresAt' } as const;
 
 /** Kinds of items in the meta table: the first part of a partition key (platform/keys.ts). */
-export const META_KINDS = [
+const META_KINDS = [
   'alert-group-settings',
   'alert-logs',
   'alerts',

@@ -43,11 +43,6 @@ for (const [network, prefix] of [
 ] as const)
   SPECIAL.ipv6.addSubnet(network, prefix, 'ipv6');
 
-/** A URL's address is not on the public internet, so no request is sent to it. */
-export class PrivateAddressError extends Error {
-  override readonly name = 'PrivateAddressError';
-}
-
 /**
  * Whether an IP address is on the public internet.
  *
@@ -60,16 +55,12 @@ export function isPublicAddress(address: string): boolean {
   return !SPECIAL[family].check(address, family);
 }
 
-/**
- * Throws if the host of a URL is an IP address that is not public. {@link publicLookup} checks host names.
- *
- * @throws {PrivateAddressError}
- */
+/** Throws if the host of a URL is an IP address that is not public. {@link publicLookup} checks host names. */
 export function requirePublicHost({ hostname }: URL): void {
   // The URL parser has turned decimal, octal and hexadecimal forms of addresses into the usual one.
   const host = hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0 && !isPublicAddress(host))
-    throw new PrivateAddressError(`${host} is not an address of the public internet`);
+    throw new Error(`${host} is not an address of the public internet`);
 }
 
 /**
@@ -81,11 +72,7 @@ export const publicLookup: LookupFunction = (hostname, options, callback) => {
     if (error !== null) return callback(error, '', 0);
     const hidden = addresses.find(({ address }) => !isPublicAddress(address));
     if (hidden !== undefined || addresses.length === 0)
-      return callback(
-        new PrivateAddressError(`${hostname} is not at an address of the public internet`),
-        '',
-        0,
-      );
+      return callback(new Error(`${hostname} is not at an address of the public internet`), '', 0);
     if (options.all) return callback(null, addresses as never, 0);
     callback(null, addresses[0]!.address, addresses[0]!.family);
   });

@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis';
 import { type CountedUse, TABLE_CALLS } from './names';
 
 /** Bytes in a put unit, by which Kinesis bills records. */
-export const STREAM_UNIT_BYTES = 25_000;
+const STREAM_UNIT_BYTES = 25_000;
 const WRITE_UNIT_BYTES = 1024;
 /** Size of a read unit of DynamoDB, for consistent reads, in bytes. */
 export const READ_UNIT_BYTES = 4096;

@@ -8,7 +8,7 @@ import { MAX_LABEL_BYTES, MAX_SAMPLES, MAX_SERIES_SETS, MAX_SOURCES } from './pr
  */
 const LABEL_OVERHEAD = 56;
 
-export const TOO_MANY_SOURCES = `more than ${MAX_SOURCES} sources`;
+const TOO_MANY_SOURCES = `more than ${MAX_SOURCES} sources`;
 export const TOO_MANY_SETS = `more than ${MAX_SERIES_SETS} rows of different series`;
 const TOO_MANY_LABELS = `more than ${MAX_LABEL_BYTES} bytes of series names and labels`;
 

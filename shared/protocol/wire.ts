@@ -2,7 +2,7 @@ import { ByteWriter, MalformedBytesError } from '../model/bytes';
 
 /** Wire types of protobuf. Groups (3, 4) are obsolete and refused. */
 export const VARINT = 0;
-export const FIXED64 = 1;
+const FIXED64 = 1;
 export const BYTES = 2;
 const FIXED32 = 5;
 

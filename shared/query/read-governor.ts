@@ -4,7 +4,7 @@ import type { Id } from '../model/id';
 import type { RecoveryTable } from '../recovery/recovery-table';
 
 /** How long a reader's call waits while memory is busy with other work, ms (`npm run bench -- elastic`). */
-export const READ_DELAY_MS = 16;
+const READ_DELAY_MS = 16;
 /**
  * Number of a tenant's calls that wait the same time. Each further batch of as many calls waits one delay
  * longer.

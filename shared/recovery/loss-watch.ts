@@ -34,14 +34,6 @@ const UNSURE_MS = 2_000;
 const LOOK_AGAIN_MS = 100;
 
 /**
- * The hash slot of the partition is being moved to another primary, and the move takes longer than a call
- * waits. The caller should try again.
- */
-export class PartitionMovingError extends Error {
-  override readonly name = 'PartitionMovingError';
-}
-
-/**
  * Notices that memory has lost samples. There are three signs:
  *
  * - A registered partition has no mark: its node was wiped or replaced.
@@ -77,7 +69,7 @@ export class LossWatch {
    * takes over the mark of one that was moved, or records a loss and marks the partition again.
    *
    * @returns the id of the loss; undefined if nothing was lost
-   * @throws {PartitionMovingError} when a move of the partition takes too long
+   * @throws when a move of the partition takes too long; the caller should try again
    */
   async resolve(ref: PartitionRef): Promise<string | undefined> {
     const { hot, table } = this.dependencies;
@@ -103,9 +95,7 @@ export class LossWatch {
       state = await hot.marks.inspect(ref);
       if (state.isWhole) return undefined;
     }
-    throw new PartitionMovingError(
-      `partition ${ref.partition} of tenant ${ref.tenantId} is on its way to another primary`,
-    );
+    throw new Error(`partition ${ref.partition} of tenant ${ref.tenantId} is on its way to another primary`);
   }
 
   /**

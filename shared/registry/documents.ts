@@ -15,7 +15,7 @@ import type { MetaKind } from '../platform/names';
 import { type Item, queryAll, succeeds, type Table, wins } from '../platform/table';
 
 /** Kinds of documents. Each kind is one item collection per tenant. */
-export const DOCUMENT_KINDS = [
+const DOCUMENT_KINDS = [
   'alerts',
   'open-alerts',
   'alert-logs',

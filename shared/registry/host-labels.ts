@@ -101,7 +101,7 @@ interface HostCopy {
 /**
  * @param roles names of roles, by service
  */
-export function labelsOfHost(name: string, roles: Readonly<Record<string, readonly string[]>>): Labels {
+function labelsOfHost(name: string, roles: Readonly<Record<string, readonly string[]>>): Labels {
   const services = Object.keys(roles).sort();
   if (services.length === 0) return [['hostname', name]];
   const names = new Set(services.flatMap((service) => roles[service]!));

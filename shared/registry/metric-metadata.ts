@@ -16,7 +16,7 @@ export interface MetricDescription {
 }
 
 /** Most families stored for a tenant. Further ones are ignored. */
-export const MAX_FAMILIES = 20_000;
+const MAX_FAMILIES = 20_000;
 /** Most characters stored of a help text, and of a family and a unit. */
 const MAX_HELP = 1_000;
 const MAX_NAME = 500;

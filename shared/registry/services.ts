@@ -27,7 +27,7 @@ export interface Service {
 }
 
 /** Most roles of a service. Keeps its item well below DynamoDB's 400 KB. */
-export const MAX_ROLES = 500;
+const MAX_ROLES = 500;
 
 /** Stores the services of a tenant with their roles, by a hash of the service's name. */
 export class Services {

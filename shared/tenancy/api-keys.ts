@@ -46,7 +46,7 @@ const CACHE_MS = 30_000;
  * Most active keys of a tenant with the same rights. Two allow a rotation: create the second, then revoke the
  * first.
  */
-export const MAX_ACTIVE_KEYS = 2;
+const MAX_ACTIVE_KEYS = 2;
 
 /**
  * Stores API keys. The table holds only their SHA-256; a key is shown once, when it is created.

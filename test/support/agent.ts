@@ -17,7 +17,7 @@ export interface Batch {
   readonly values: ReadonlyMap<string, number>;
 }
 
-export class AgentError extends Error {
+class AgentError extends Error {
   override readonly name = 'AgentError';
   constructor(
     message: string,

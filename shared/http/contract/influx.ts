@@ -3,7 +3,7 @@ import { PRECISIONS } from '../../protocol/influx/line-reader';
 import type { Route } from './route';
 
 /** Query of a write to InfluxDB 1 or 2. Their other parameters, such as `bucket` and `org`, are ignored. */
-export const writeQuery = z.object({
+const writeQuery = z.object({
   precision: z.enum(PRECISIONS).default('ns').meta({ description: 'Unit of the timestamps.' }),
 });
 
@@ -16,7 +16,7 @@ const PRECISIONS_3: ReadonlyMap<string, (typeof PRECISIONS)[number]> = new Map([
 ]);
 
 /** Query of a write to InfluxDB 3. Its other parameters, such as `db` and `accept_partial`, are ignored. */
-export const writeQuery3 = z.object({
+const writeQuery3 = z.object({
   precision: z
     .enum(['auto', ...PRECISIONS, ...PRECISIONS_3.keys()])
     .default('auto')

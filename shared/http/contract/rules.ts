@@ -112,7 +112,7 @@ const channel = {
 };
 /** Most receivers of one kind. */
 const MAX_RECEIVERS = 10;
-export const receivers = z.object({
+const receivers = z.object({
   alertmanagers: z.array(receiver).max(MAX_RECEIVERS).default([]),
   webhooks: z
     .array(z.object({ ...receiver.shape, ...channel }))

@@ -11,7 +11,7 @@
  */
 
 /** Most fields of a line. */
-export const MAX_LINE_FIELDS = 65_536;
+const MAX_LINE_FIELDS = 65_536;
 
 /** Units of a timestamp, as the parameter `precision` of either version of the API names them. */
 export const PRECISIONS = ['ns', 'n', 'us', 'u', 'µ', 'ms', 's', 'm', 'h'] as const;

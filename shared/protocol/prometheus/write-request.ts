@@ -63,7 +63,7 @@ export interface MetricMetadata {
   readonly unit: string;
 }
 
-export const METRIC_TYPES = [
+const METRIC_TYPES = [
   'unknown',
   'counter',
   'gauge',
@@ -78,7 +78,7 @@ export type MetricType = (typeof METRIC_TYPES)[number];
 /** Bounds of a request. A typical batch has 2,000 samples, one per series. */
 export const MAX_SERIES = 65_536;
 export const MAX_SAMPLES = 131_072;
-export const MAX_SYMBOLS = 524_288;
+const MAX_SYMBOLS = 524_288;
 /** Most metadata entries read. The rest is ignored, because senders repeat their metadata. */
 const MAX_METADATA = 20_000;
 

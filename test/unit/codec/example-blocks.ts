@@ -30,7 +30,7 @@ export function kinesisVersion(minute: number): Version {
  * Version as the local emulator gives it: the sequence number is milliseconds in 20 digits and a counter in
  * 10.
  */
-export function emulatorVersion(minute: number): Version {
+function emulatorVersion(minute: number): Version {
   const arrivalMs = START_MS + minute * MINUTE_MS + 25;
   return { arrivalMs, sequence: BigInt(arrivalMs) * 10n ** 10n + BigInt(1000 + 3 * minute) };
 }

@@ -70,6 +70,6 @@ export function useAlerting(
  * Returns whether an id belongs to an alert of a monitor or a check. The id of a rule's alert consists of
  * labels.
  */
-export function isMonitorAlertId(id: string): boolean {
+function isMonitorAlertId(id: string): boolean {
   return /^[0-9A-Za-z]{1,64}$/.test(id);
 }

@@ -11,7 +11,7 @@ export interface AlertSpan {
 }
 
 /** Most alerts that are read. */
-export const MAX_ALERTS = 200;
+const MAX_ALERTS = 200;
 
 /** Reads when alerts fired, from the series that rules record. Reads at most {@link MAX_ALERTS} alerts. */
 export async function readAlertSpans(

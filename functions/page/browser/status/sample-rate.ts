@@ -9,7 +9,7 @@ export interface Count {
  * Shortest span of a rate, ms. Functions add their counts every 30 s, so a rate over a shorter span would
  * jump.
  */
-export const MIN_SPAN_MS = 30_000;
+const MIN_SPAN_MS = 30_000;
 const MAX_SPAN_MS = 180_000;
 
 /** Appends a count. Drops counts that are too old for the rate, or from the previous month. */

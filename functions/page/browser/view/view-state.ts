@@ -1,7 +1,7 @@
 import { formatDuration } from './format';
 import { durationText, MAX_SPAN_S, MIN_SPAN_S, parseDurationText, type TimeRange } from './time-range';
 
-export const SOURCE_KINDS = ['host', 'service', 'role', 'labels'] as const;
+const SOURCE_KINDS = ['host', 'service', 'role', 'labels'] as const;
 
 /** The source whose graphs the page shows: a host, a service, the hosts of a role, or labels. */
 export interface SourceRef {
