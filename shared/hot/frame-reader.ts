@@ -11,6 +11,7 @@ import { Batches } from '../platform/concurrency';
 import { HotKeys } from './hot-keys';
 import type { PartitionState } from './partition-marks';
 import {
+  ANY_TIME,
   type AskedGroup,
   type AskedList,
   argumentsOf,
@@ -35,13 +36,19 @@ export interface GroupQuery {
   readonly picks: readonly ColumnPick[];
   /** A text that is equal for queries with equal picks: part of the key of cached frames. */
   readonly picksKey: string;
-  /**
-   * Whether to read the windows whole, ignoring `range`, and to cache them, so that the next read need not
-   * fetch these frames again.
-   * @default true
-   */
-  readonly keeps?: boolean;
+  /** Which frames to cache, so that the next read need not fetch them again; undefined to cache none. */
+  readonly keeps: KeptFrames | undefined;
 }
+
+/** A reader caches the frames of a window from a time on. If it does, the end of the query's range is ignored. */
+export interface KeptFrames {
+  /** Frames with earlier timestamps are neither read nor cached, ms. */
+  readonly fromMs: number;
+  /** Frames that were cached from an earlier time on than this are not used, but replaced, ms. */
+  readonly leastFromMs: number;
+}
+
+export const EVERY_FRAME: KeptFrames = { fromMs: -Infinity, leastFromMs: -Infinity };
 
 /**
  * The answer to a {@link GroupQuery}, with the state of the mark, which says whether memory has everything.
@@ -71,6 +78,12 @@ const ENTRY_BYTES = 600;
 interface AskedWindow extends AskedList {
   readonly cacheKey: string;
   readonly known: CachedFrames | undefined;
+}
+
+/** A group that a call asks for. */
+interface AskedWindows extends AskedGroup<AskedWindow> {
+  /** Time from which on the frames are cached, ms; undefined if they are not. */
+  readonly keptFromMs: number | undefined;
 }
 
 /** Reads the frames of group-windows from memory, and caches them, for queries. */
@@ -142,24 +155,34 @@ export class FrameReader {
     }));
   }
 
-  private askedOf(keys: HotKeys, query: GroupQuery): AskedGroup<AskedWindow> {
-    const { group, windows, range, picks, picksKey, keeps = true } = query;
+  private askedOf(keys: HotKeys, query: GroupQuery): AskedWindows {
+    const { group, windows, range, picks, picksKey, keeps } = query;
+    let keptFromMs = keeps?.fromMs;
     const lists = windows.map((start) => {
       const name = keys.frames(group, start);
       const cacheKey = `${name} ${picksKey}`;
-      return { start, name, cacheKey, known: keeps ? this.cache.get(cacheKey) : undefined };
+      const known = keeps && this.knownFrom(keeps, cacheKey);
+      if (known !== undefined) keptFromMs = Math.min(keptFromMs!, known.fromMs);
+      return { start, name, cacheKey, known };
     });
-    return { name: keys.windows(group), range: keeps ? undefined : range, picks, lists };
+    const since = keptFromMs === undefined ? range : { ...ANY_TIME, fromMs: keptFromMs };
+    const wanted = keptFromMs === -Infinity ? undefined : since;
+    return { name: keys.windows(group), range: wanted, picks, lists, keptFromMs };
+  }
+
+  private knownFrom({ fromMs, leastFromMs }: KeptFrames, cacheKey: string): CachedFrames | undefined {
+    const known = this.cache.get(cacheKey);
+    return known && known.fromMs >= leastFromMs && known.fromMs <= fromMs ? known : undefined;
   }
 
   /** Returns the frames of a group's windows: those of the reply, after those that are cached. */
   private framesOf(
-    asked: AskedGroup<AskedWindow>,
+    { lists, keptFromMs }: AskedWindows,
     found: readonly FoundList[],
     { markId, left }: ReadReply,
   ): Map<number, WindowFrames> {
     const frames = new Map<number, WindowFrames>();
-    asked.lists.forEach(({ start, cacheKey, known }, i) => {
+    lists.forEach(({ start, cacheKey, known }, i) => {
       const { count, leftOut, bytes, picked } = found[i]!;
       if (picked === undefined) {
         if (leftOut > 0) frames.set(start, known!);
@@ -167,13 +190,13 @@ export class FrameReader {
       }
       const [allBytes, allPicked] =
         leftOut > 0 ? [known!.frameBytes + bytes, Buffer.concat([known!.picked, picked])] : [bytes, picked];
-      const isCached = asked.range === undefined;
-      if (isCached && markId !== undefined && start >= left.beforeMs && !left.starts.includes(start)) {
-        const kept = new CachedFrames(allBytes, allPicked, markId, count);
+      const stays = markId !== undefined && start >= left.beforeMs && !left.starts.includes(start);
+      if (keptFromMs !== undefined && stays) {
+        const kept = new CachedFrames(allBytes, allPicked, markId, count, known?.fromMs ?? keptFromMs);
         this.cache.set(cacheKey, kept);
         frames.set(start, kept);
       } else {
-        if (isCached) this.cache.delete(cacheKey);
+        if (keptFromMs !== undefined) this.cache.delete(cacheKey);
         frames.set(start, new WindowFrames(allBytes, allPicked));
       }
     });

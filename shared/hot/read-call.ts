@@ -31,7 +31,7 @@ const MAX_CALL_COST = 24_000;
 const MAX_FRAME_COST = 10;
 /** Number of wanted columns that adds 1 to the cost of a frame. */
 const COLUMNS_A_COST = 8;
-const ANY_TIME: TimeRange = { fromMs: -9e15, toMs: 9e15 };
+export const ANY_TIME: TimeRange = { fromMs: -9e15, toMs: 9e15 };
 
 /** The frames of a group-window. */
 export interface AskedList {
@@ -46,7 +46,7 @@ export interface AskedList {
 export interface AskedGroup<List extends AskedList = AskedList> {
   /** Key of the set of the group's windows. */
   readonly name: string;
-  /** The wanted timestamps; undefined for all, as the reader caches them. */
+  /** The wanted timestamps; undefined for all. */
   readonly range: TimeRange | undefined;
   readonly picks: readonly ColumnPick[];
   readonly lists: readonly List[];

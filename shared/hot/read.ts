@@ -16,6 +16,7 @@ import { pickSeries, placesOf } from '../model/layout-block';
 import { type GroupId, type PartitionRef, windowStartMs } from '../model/placement';
 import type { LocatedBlock, Selection, TimeRange } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
+import { EVERY_FRAME, type GroupQuery } from './frame-reader';
 import type { HotTier } from './hot-tier';
 import type { PartitionState } from './partition-marks';
 import type { ColumnPick, LeftWindows } from './read-call';
@@ -50,7 +51,10 @@ const PARALLEL = 16;
  */
 const LIKELY_WINDOWS = 4;
 
-/** Least share of its windows' time that a read of whole frames must cover, for the frames to be cached. */
+/**
+ * A read of whole frames caches them from the start of its range on, if the range covers at least this share of
+ * the time from there to now. It uses cached frames of which it covers at least this share.
+ */
 const KEPT_SHARE = 0.25;
 
 /** Most layouts of which a read picks columns. Frames of other layouts are returned whole. */
@@ -76,13 +80,15 @@ export async function readHot(
   const targets = refs.flatMap((ref) => groups.map((group) => ({ ref, group })));
   const likely = likelyWindows(range, longestWindowMs, nowMs);
   const { picks, picksKey } = picksOf(selection);
-  // Whole frames are large, so a read of a narrow range does not cache them.
-  const keeps = picks.length > 0 || shareOf(range, likely, longestWindowMs, nowMs) >= KEPT_SHARE;
+  const keeping =
+    picks.length > 0
+      ? { picksKey, keeps: EVERY_FRAME }
+      : keptOf(picksKey, range, likely, longestWindowMs, nowMs);
   const marks: PartitionMark[] = [];
   const lefts: PartitionLeft[] = [];
   let waitedMs = 0;
   const windows = await mapLimited(targets, PARALLEL, async ({ ref, group }) => {
-    const query = { group, range, windows: likely, picks, picksKey, keeps };
+    const query = { group, range, windows: likely, picks, ...keeping };
     const { isWhole, loss, left, starts, frames, ...call } = await hot.reader.windows(ref, query);
     waitedMs = Math.max(waitedMs, call.waitedMs);
     marks.push({ ref, isWhole, loss });
@@ -190,12 +196,27 @@ function samplesOf(counts: Uint32Array, picks: readonly WantedColumns[]): number
   return picks.reduce((sum, { seriesCount }, i) => sum + counts[i]! * seriesCount, 0);
 }
 
-/** Returns the share of the time of windows, up to now, that a range covers, at most 1. */
-function shareOf({ fromMs, toMs }: TimeRange, starts: readonly number[], windowMs: number, nowMs: number) {
-  if (starts.length === 0) return 1;
-  const [firstMs, endMs] = [starts.at(-1)!, Math.min(starts[0]! + windowMs, nowMs)];
-  const coveredMs = Math.min(toMs, endMs) - Math.max(fromMs, firstMs);
-  return Math.min(1, coveredMs / Math.max(1, endMs - firstMs));
+/**
+ * Decides which whole frames a read caches. They are large, so it caches only frames of about its own range.
+ * Ranges of about the same length, up to a factor of four, share cached frames.
+ *
+ * @param starts the windows of the range, newest first
+ */
+function keptOf(
+  picksKey: string,
+  { fromMs, toMs }: TimeRange,
+  starts: readonly number[],
+  windowMs: number,
+  nowMs: number,
+): Pick<GroupQuery, 'picksKey' | 'keeps'> {
+  const endMs = Math.min((starts[0] ?? nowMs) + windowMs, nowMs);
+  const spanMs = endMs - fromMs;
+  if (spanMs <= 0 || Math.min(toMs, endMs) - fromMs < KEPT_SHARE * spanMs)
+    return { picksKey, keeps: undefined };
+  return {
+    picksKey: `${picksKey} ${Math.ceil(Math.log2(spanMs) / 2)}`,
+    keeps: { fromMs, leastFromMs: endMs - spanMs / KEPT_SHARE },
+  };
 }
 
 /** The starts of the last windows of a range that can have begun by now, newest first. */

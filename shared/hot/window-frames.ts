@@ -28,17 +28,19 @@ export class WindowFrames {
   }
 }
 
-/** Frames of a group-window that were read from its first frame on, so that they can be cached. */
+/** All frames of a group-window from a time on, which can be cached. */
 export class CachedFrames extends WindowFrames {
   /**
    * @param markId id of the partition's mark when they were read, as the read script returns it
-   * @param count number of frames
+   * @param count number of the window's frames, with those before `fromMs`
+   * @param fromMs frames with timestamps before this time are left out, ms
    */
   constructor(
     frameBytes: number,
     picked: Buffer,
     readonly markId: string,
     readonly count: number,
+    readonly fromMs: number,
   ) {
     super(frameBytes, picked);
   }

@@ -121,20 +121,20 @@ describe('a read of memory', () => {
       });
   };
 
-  const read = ({ id, layouts, wanted }: Omit<Group, 'frames'>, tier = hot) =>
+  const read = ({ id, layouts, wanted }: Omit<Group, 'frames'>, tier = hot, ofRange = range) =>
     readHot(
       tier,
       [ref],
-      { wanted, groups: [id], range, layouts: new Map(layouts.map((each) => [each.id, each])) },
+      { wanted, groups: [id], range: ofRange, layouts: new Map(layouts.map((each) => [each.id, each])) },
       HOUR_MS,
       nowMs,
       async () => layouts[0]!,
     );
 
   /** The part of a block in the range. Frames outside it may come, too. */
-  const plain = (whole: Block | undefined) => {
+  const plain = (whole: Block | undefined, { fromMs, toMs } = range) => {
     if (whole === undefined) return undefined;
-    const block = sliceBlock(whole, range.fromMs, range.toMs);
+    const block = sliceBlock(whole, fromMs, toMs);
     const { timestamps, versions, rowVersions, columns } = block;
     if (timestamps.length === 0) return undefined;
     return { layout: [...block.layout], timestamps, versions, rowVersions, columns };
@@ -165,8 +165,23 @@ describe('a read of memory', () => {
   });
 
   test('finds what a reader without a cache finds, whatever was appended, moved or lost in between', async () => {
-    type Step = { readonly kind: 'append' | 'flush' | 'flushSome' | 'lose' | 'read'; readonly at: number };
+    // Short and long ranges, up to now and in the past, of which some share cached frames.
+    const ranges = [
+      [0, 5],
+      [1, 7],
+      [2, 3],
+      [0, 30],
+      [4, 30],
+      [6, 30],
+      [-2, 32],
+    ].map(([from, to]) => ({ fromMs: windowStart + 60_000 * from!, toMs: windowStart + 60_000 * to! }));
+    interface Step {
+      readonly kind: 'append' | 'flush' | 'flushSome' | 'lose' | 'read';
+      readonly at: number;
+      readonly ofRange: (typeof ranges)[number];
+    }
     const step: fc.Arbitrary<Step> = fc.record({
+      ofRange: fc.constantFrom(...ranges),
       kind: fc.constantFrom<Step['kind']>('append', 'append', 'append', 'read', 'flush', 'flushSome', 'lose'),
       at: fc.integer({ min: 0, max: 11 }),
     });
@@ -177,17 +192,17 @@ describe('a read of memory', () => {
         const { id, layouts, wanted, frames } = group;
         const known = new HotTier(new Redis({ host: '127.0.0.1', port: server.port }), 72 * HOUR_MS);
         const layout = mergeLayouts(layouts);
-        const same = async () => {
-          const [found] = (await read(group, known)).blocks;
+        const same = async (ofRange = range) => {
+          const [found] = (await read(group, known, ofRange)).blocks;
           const stored = await redis.lrangeBuffer(new HotKeys(ref).frames(id, windowStart), 0, -1);
           const block = gather(layout, layouts, stored.map(decodeFrame));
           const picked = stored.length === 0 ? undefined : pickSeries({ block, layout }, wanted);
-          expect(plain(found?.block)).toEqual(plain(picked));
+          expect(plain(found?.block, ofRange)).toEqual(plain(picked, ofRange));
           if (found !== undefined)
             expect(found.bytes).toBe(stored.reduce((sum, { length }) => sum + length, 0));
         };
         try {
-          for (const { kind, at } of steps) {
+          for (const { kind, at, ofRange } of steps) {
             if (kind === 'append' && frames[at] !== undefined)
               await known.appender.append(ref, {
                 arrivalMs: nowMs,
@@ -207,9 +222,9 @@ describe('a read of memory', () => {
               await redis.flushall();
               await known.marks.mark(ref, 'loss');
             }
-            await same();
+            await same(ofRange);
           }
-          await same();
+          for (const each of ranges) await same(each);
         } finally {
           await known.close();
         }
@@ -249,6 +264,48 @@ describe('a read of memory', () => {
     expect([first.values, again.values, more.values]).toEqual([199, 199, 200]);
     expect(first.bytes - again.bytes).toBeGreaterThan(199 * 20);
     expect(more.bytes - again.bytes).toBeLessThan(1_000);
+  });
+
+  /** A host's frames, one every 15 s of the window up to now. */
+  const halfHour = (name: string) => {
+    const source = sourceOf.host(name);
+    const layout = layoutOf([metricOf(source, 'a'), metricOf(source, 'b'), metricOf(source, 'c')]);
+    const frames = Array.from({ length: 120 }, (_, n) =>
+      encodeFrame({
+        layout: layout.idBytes,
+        timestamp: windowStart + 15_000 * n,
+        version: { arrivalMs: windowStart + 15_000 * n, sequence: BigInt(n) },
+        values: bytesOf([n, n, n]),
+      }),
+    );
+    const id = groupIdOf(sourceIdOf(tenantId, source), 0, 0);
+    return { id, layout, layouts: [layout], wanted: layout, frames };
+  };
+
+  test('reads and decodes whole frames of a short range up to now only once', async () => {
+    const host = halfHour('short');
+    await put([{ ...host, frames: host.frames.slice(0, 118) }]);
+    const blockOf = async (minutes: number) => {
+      const { blocks } = await read(host, hot, { fromMs: nowMs - 60_000 * minutes, toMs: nowMs });
+      return blocks[0]!.block;
+    };
+    const first = await blockOf(5);
+    expect(first.timestamps).toHaveLength(18);
+    expect(await blockOf(5)).toBe(first);
+    expect(await blockOf(4.5)).toBe(first);
+    // A much longer range has frames of its own, and leaves those of the short one.
+    const long = await blockOf(25);
+    expect(long.timestamps).toHaveLength(98);
+    expect(await blockOf(5)).toBe(first);
+    expect(await blockOf(25)).toBe(long);
+    await hot.appender.append(ref, {
+      arrivalMs: nowMs,
+      layouts: new Map([[host.layout.id, packLayout(host.layout.bytes)]]),
+      windows: [{ group: host.id, windowStart, frames: host.frames.slice(118) }],
+    });
+    expect((await blockOf(5)).timestamps).toHaveLength(20);
+    // What a range covers less than a quarter of is not decoded for it again and again.
+    expect((await blockOf(1.1)).timestamps).toHaveLength(4);
   });
 
   test('of more frames than a call may look at takes several calls', async () => {

@@ -15,6 +15,7 @@ import {
 } from '../../../shared/codec';
 import type { ColdTier } from '../../../shared/cold/cold-tier';
 import type { Directory } from '../../../shared/cold/directory';
+import { EVERY_FRAME } from '../../../shared/hot/frame-reader';
 import type { HotTier } from '../../../shared/hot/hot-tier';
 import { gather } from '../../../shared/model/block-layout';
 import { DAY_MS } from '../../../shared/model/duration';
@@ -148,6 +149,7 @@ function framesInMemory(
         windows: [start],
         picks: [{ layout: idBytes, columns }],
         picksKey: host.layout.id,
+        keeps: EVERY_FRAME,
       });
       const { picked } = frames.get(start)!;
       const positions = [{ layout: idBytes, positions: columns }];
