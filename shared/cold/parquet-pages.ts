@@ -25,18 +25,7 @@ export interface Page {
 
 const LEVEL = 6;
 
-/** A frame of one raw block begins with this many bytes. */
-const STORED_HEADER_BYTES = 9;
-/** zstd stores this many bytes, or fewer, as they are. */
-const MOST_STORED_BYTES = 9;
-
-/** The begin of a zstd frame: its magic number, the number of its bytes, and a raw block, the last. */
-const storedHeader = (length: number) =>
-  Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0x20, length, 8 * length + 1, 0, 0);
-
 function compress(bytes: Uint8Array): Buffer {
-  // Makes zstd's own frame. Making a context of zstd takes twenty times as long.
-  if (bytes.length <= MOST_STORED_BYTES) return Buffer.concat([storedHeader(bytes.length), bytes]);
   return zstdCompressSync(bytes, {
     // zlib allocates this much at once, even if the result is small.
     chunkSize: Math.min(64 * 1024, Math.max(1024, bytes.length)),
@@ -155,8 +144,6 @@ function openPage(page: Uint8Array) {
  * @throws {CorruptArchiveError}
  */
 function decompressAll(bodies: readonly Uint8Array[], bytes: number): Uint8Array {
-  const stored = bodies.length === 1 ? storedIn(bodies[0]!, bytes) : undefined;
-  if (stored !== undefined) return stored;
   const packed = bodies.length === 1 ? bodies[0]! : Buffer.concat(bodies);
   const maxOutputLength = bytes * bodies.length;
   try {
@@ -172,13 +159,6 @@ function decompressAll(bodies: readonly Uint8Array[], bytes: number): Uint8Array
       cause,
     });
   }
-}
-
-/** Returns a copy of the bytes of a frame that stores them as they are; undefined for any other frame. */
-function storedIn(frame: Uint8Array, bytes: number): Uint8Array | undefined {
-  if (bytes > MOST_STORED_BYTES || frame.length !== STORED_HEADER_BYTES + bytes) return undefined;
-  const isStored = storedHeader(bytes).every((byte, i) => byte === frame[i]);
-  return isStored ? Uint8Array.from(frame.subarray(STORED_HEADER_BYTES)) : undefined;
 }
 
 /** Parquet's block sizes: differences in a block, and in each of its miniblocks. */
