@@ -149,7 +149,6 @@ export function readConfig(context: Readonly<Record<string, unknown>>): Config {
   return { stage, settings, size, retain: stage === 'staging' || stage === 'production' };
 }
 
-/** Returns a stage's default settings. */
 export function stageSettings(stage: Stage): Settings {
   return parseSettings(defaultsOf(stage, DEFAULT_SIZE[stage]));
 }

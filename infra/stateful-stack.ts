@@ -12,7 +12,6 @@ export interface StatefulStackProps extends StackProps {
   readonly config: Config;
 }
 
-/** The network and every store. */
 export interface Stores {
   readonly network: Network;
   readonly hotTier: HotTier;

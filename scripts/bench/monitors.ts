@@ -15,9 +15,7 @@ const MINUTE_MS = 60_000;
 const [BEFORE, AFTER] = [10, 30];
 /** Samples per request. */
 const BATCH = 5_000;
-/** Metrics of every host. */
 const METRICS = ['loadavg5', 'cpu.user.percentage', 'memory.used', 'memory.total', 'custom.queue.length'];
-/** Hosts of a role. */
 const ROLE_HOSTS = 50;
 
 export const monitors = bench({

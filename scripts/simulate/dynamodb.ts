@@ -65,7 +65,6 @@ export class DynamoDbModel {
     return expired;
   }
 
-  /** All items of all tables. */
   *items(): Generator<Item> {
     for (const partitions of this.tables.values())
       for (const rows of partitions.values()) for (const row of rows) if (!row.isDeleted) yield row.item;

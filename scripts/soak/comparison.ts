@@ -16,7 +16,6 @@ const STEPS_S = [300, 3_600, 3 * 3_600, DAY_S];
 
 /** Compares answers in steps, which may come from rollups, with the stored samples. */
 export class Comparison {
-  /** Number of answers compared. */
   compared = 0;
   /** Number of days in them answered from rollups. */
   rolledDays = 0;

@@ -16,7 +16,6 @@ export class RuleError extends Error {
   override readonly name = 'RuleError';
 }
 
-/** Circumstances of a rule's evaluation. */
 export interface RuleContext {
   /** The time for which the rule is evaluated, in ms since epoch. */
   readonly tickMs: number;
@@ -187,7 +186,6 @@ export function nameOf(rule: Rule): string {
   return rule.kind === 'recording' ? rule.record : rule.alert;
 }
 
-/** Returns the value of the label `alertname`. */
 export function alertNameOf({ labels }: Alert): string {
   return labelValue(labels, 'alertname') ?? '';
 }

@@ -37,7 +37,6 @@ export const INVOCATION = {
   maxAnswer: 3_000_000,
 } as const;
 
-/** Result of evaluating one group. */
 export type GroupEvaluation = {
   readonly tenant: string;
   readonly group: Id;
@@ -85,7 +84,6 @@ export function failed(message: string, place: object, error: unknown): Outcome 
   return { outcome: 'failed', reason: (error as Error).message };
 }
 
-/** Encodes bytes as base64. */
 export function base64(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
 }

@@ -50,7 +50,6 @@ export interface EvaluatorDependencies {
   readonly sleep: (ms: number) => Promise<unknown>;
 }
 
-/** Result of a run. */
 export interface RunReport {
   /** False when another run was in progress, so that this one did nothing. */
   readonly began: boolean;

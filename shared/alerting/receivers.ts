@@ -26,7 +26,6 @@ export interface ChannelOptions {
   readonly repeatInterval?: string;
 }
 
-/** The receivers of a tenant's alerts. */
 export interface Receivers {
   /** Alertmanagers. Each receives all alerts, at its URL with `/api/v2/alerts` appended. */
   readonly alertmanagers: readonly Receiver[];

@@ -59,7 +59,6 @@ export interface RuleFile {
   readonly faults: readonly YamlFault[];
 }
 
-/** Most characters of a rule file. */
 const MAX_RULE_FILE = 4 * 1024 * 1024;
 /** Most rules of one file. YAML aliases can make a short file expand to many. */
 const MAX_RULES = 20_000;

@@ -30,7 +30,6 @@ export interface TickCommit {
   readonly batches: readonly Uint8Array[];
 }
 
-/** A batch in the outbox. */
 export interface OutboxItem {
   readonly key: string;
   readonly tenantId: Id;

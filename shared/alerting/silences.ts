@@ -31,7 +31,6 @@ export interface Silence extends SilenceRequest {
 
 export type SilenceState = 'pending' | 'active' | 'expired';
 
-/** Most unexpired silences of a tenant. */
 export const MAX_SILENCES = 200;
 /** Most silences stored for a tenant. Beyond it, those that expired earliest are dropped. */
 const MAX_STORED = 400;

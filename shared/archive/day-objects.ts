@@ -20,7 +20,6 @@ export class DayObjects {
 
   constructor(private readonly cold: ColdTier) {}
 
-  /** Returns the groups that have samples on a day. */
   async groups(day: ClosedDay): Promise<GroupId[]> {
     return (await this.open(day)).flatMap(({ groups }) => [...groups.keys()]);
   }
@@ -43,7 +42,6 @@ export class DayObjects {
     return sparse.flat();
   }
 
-  /** Loads the chunks of a group on a day. */
   async load(day: ClosedDay, group: GroupId) {
     const found = (await this.open(day)).flatMap(({ object, groups }) =>
       (groups.get(group) ?? []).map((chunk) => object.reader.load(chunk)),

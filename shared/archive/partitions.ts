@@ -28,7 +28,6 @@ export interface ArchiveCount {
   readonly expired: number;
   /** Archive objects removed for that reason. */
   readonly expiredObjects: number;
-  /** Partition-days that failed. */
   readonly failed: number;
   /** How long ago the oldest remaining day should have been archived, in ms; 0 if no day is late. */
   readonly lagMs: number;

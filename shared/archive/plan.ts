@@ -75,7 +75,6 @@ export interface PartFacts<Chunk extends StoredChunk = StoredChunk> {
 /** What planning needs to know of a chunk in an object. */
 export interface StoredChunk {
   readonly group: GroupId;
-  /** Number of samples. */
   readonly samples: number;
 }
 

@@ -43,7 +43,6 @@ export async function* freshGroups(items: AsyncIterable<WarmItem>): AsyncGenerat
   if (group.length > 0) yield work();
 }
 
-/** Returns the deletions of a source. */
 export type DeletionsOf = (sourceId: Id) => Promise<readonly VersionedDeletion[]>;
 
 /**

@@ -4,7 +4,6 @@ import { type DayRange, planPurge, planRanges, planRemoval } from './plan';
 
 /** The result of purging a partition-day. */
 export interface PurgeCount {
-  /** Warm items removed. */
   readonly items: number;
   /** Whether warm items remain, because the archive lacks them or was committed too recently. */
   readonly remains: boolean;

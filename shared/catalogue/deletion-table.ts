@@ -90,7 +90,6 @@ export class DeletionTable {
     );
   }
 
-  /** Reads all deletions of a source. */
   async of(tenantId: Id, sourceId: Id): Promise<VersionedDeletion[]> {
     const deletions: VersionedDeletion[] = [];
     const items = queryAll(this.table, {

@@ -99,7 +99,6 @@ export class IndexTable {
       await this.table.client.send(new PutItemCommand({ TableName: this.table.name, Item: item }));
   }
 
-  /** Reads all entries of a tenant's period. */
   async read(tenantId: Id, period: Period): Promise<IndexedLayout[]> {
     const buckets = Array.from({ length: INDEX_BUCKETS }, (_, bucket) => bucket);
     const found = await mapLimited(buckets, INDEX_BUCKETS, async (bucket) => {

@@ -22,7 +22,6 @@ export interface SeriesTally {
 export interface TopEntry {
   /** A metric name, or a source such as `host=web1`. */
   readonly name: string;
-  /** Number of active series. */
   readonly series: number;
 }
 

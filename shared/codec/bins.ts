@@ -26,7 +26,6 @@ export interface Bins {
   readonly lower: Float64Array;
   /** Number of bits of an offset in each bin, 0 to 53. */
   readonly offsetBits: Uint8Array;
-  /** Number of values in each bin. */
   readonly population: Uint32Array;
   /** Estimated bits of all values and of the bins themselves. {@link chooseBins} minimizes it. */
   cost: number;

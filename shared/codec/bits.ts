@@ -20,7 +20,6 @@ export class BitWriter {
     this.pendingCount = 0;
   }
 
-  /** Number of bits written. */
   get bitLength(): number {
     return this.length * 8 + this.pendingCount;
   }

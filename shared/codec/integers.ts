@@ -21,7 +21,6 @@ const ALL_EQUAL = 3;
 const SAMPLE_ABOVE = 384;
 /** Number of runs of consecutive integers in a sample. */
 const SAMPLE_RUNS = 4;
-/** Number of integers in a run. */
 const SAMPLE_RUN = 64;
 
 // Scratch arrays, reused by all calls.

@@ -4,7 +4,6 @@ import { readIntegers, writeIntegers } from './integers';
 import { type Block, CorruptChunkError } from './model';
 import { isIndex } from './versions';
 
-/** The overrides of one series. */
 export interface Overrides {
   /** Indexes, in the series' column, of the values with a version of their own; ascending. */
   readonly cells: Uint32Array;

@@ -201,7 +201,6 @@ function writeBigint(writer: BitWriter, value: bigint): void {
 
 /** The versions of a chunk as it stores them. */
 export interface StoredVersions {
-  /** Number of versions. */
   readonly count: number;
   /** For each row, the index of its version. */
   readonly rowVersions: Uint32Array;

@@ -55,7 +55,6 @@ export interface ArchiveReader {
   verify(): Promise<void>;
 }
 
-/** A range of an object's bytes. */
 export interface ByteRange {
   readonly offset: number;
   readonly length: number;
@@ -90,7 +89,6 @@ export function isAsked(
 /** A read that {@link ArchiveReader.plan} planned: the bytes to fetch of one chunk. */
 export interface PlannedRead {
   readonly chunk: ArchivedChunk;
-  /** The bytes to fetch. */
   readonly ranges: readonly ByteRange[];
   readonly selection: Selection;
 }

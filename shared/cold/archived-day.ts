@@ -39,7 +39,6 @@ export interface ArchivedDay extends DayCommit {
 }
 
 const VERSION = '1';
-/** Bytes of a day's identity. */
 export const IDENTITY_BYTES = 8;
 const FIELDS_OF_DAY = 4;
 const FIELDS_OF_PART = 5;

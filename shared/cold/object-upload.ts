@@ -13,7 +13,6 @@ import { RELEASE } from '../platform/names';
 import type { ArchiveWriter, ListedChunk } from './archive-format';
 import { archiveWriter } from './parquet-writer';
 
-/** An object that was written. */
 export interface WrittenObject {
   readonly key: string;
   readonly etag: string;

@@ -64,7 +64,6 @@ export interface WrittenColumn extends ByteRange {
 /** Statistics with longer texts than this are omitted. */
 const MAX_BOUND_BYTES = 64;
 
-/** Encodes a row group's metadata. */
 export function encodeRowGroup<Name extends string>(
   schema: readonly ColumnSchema<Name>[],
   rows: number,

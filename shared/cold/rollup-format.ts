@@ -61,7 +61,6 @@ export interface GroupDirectory {
   readonly pageBytes: readonly Readonly<Record<RolledColumn, number>>[];
 }
 
-/** The pages of a series. */
 export type SeriesPages = Readonly<Partial<Record<RolledColumn, Page>>>;
 
 export function eachColumn<T>(of: (name: RolledColumn) => T): Record<RolledColumn, T> {

@@ -87,7 +87,6 @@ export async function readRollups(
   };
 }
 
-/** What was read from a rollup object. */
 export interface RolledObject {
   readonly asked: AskedRollup;
   /** The grains of series, by position. A series that changed its group occurs twice. */

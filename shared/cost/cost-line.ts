@@ -4,7 +4,6 @@ import { GB, PRICE, type Price } from './prices';
 /** Billed units of a month, by the name of their price. */
 export type Billed = Readonly<Partial<Record<Price, number>>>;
 
-/** One line of a cost report. */
 export interface CostLine {
   readonly what: string;
   /** How the amount is computed. */
@@ -58,7 +57,6 @@ export function perSample(value: number): string {
   return value.toFixed(2);
 }
 
-/** Formats ms as days. */
 export function days(ms: number): string {
   return `${Number((ms / DAY_MS).toFixed(1))} d`;
 }

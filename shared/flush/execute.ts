@@ -24,7 +24,6 @@ export interface FlushDependencies {
 export interface FlushCount {
   /** Group-windows moved. */
   readonly windows: number;
-  /** Samples moved. */
   readonly samples: number;
   /** Bytes of the chunks written. */
   readonly bytes: number;

@@ -17,7 +17,6 @@ export interface PartitionsDependencies extends FlushDependencies {
 export interface FlushSum {
   /** Group-windows moved. */
   readonly windows: number;
-  /** Samples moved. */
   readonly samples: number;
   /** Bytes of the chunks written. */
   readonly bytes: number;

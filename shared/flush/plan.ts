@@ -93,7 +93,6 @@ export function planLayer<Item extends Pick<StoredItem, 'layer' | 'layout'>>(
   }
 }
 
-/** A warm item to put. */
 export interface ItemPut {
   /** The item has the samples from this time up to the start of the layer's next item, ms. */
   readonly startMs: number;

@@ -5,14 +5,12 @@ import type { GroupId, PartitionRef } from '../model/placement';
 import { HotKeys, windowMember } from './hot-keys';
 import type { ScriptedClient } from './scripts';
 
-/** Frames to append to one group-window. */
 export interface WindowAppend {
   readonly group: GroupId;
   readonly windowStart: number;
   readonly frames: readonly Uint8Array[];
 }
 
-/** Frames to append to one partition. */
 export interface PartitionAppend {
   /** The lowest arrival time, in the stream, of the records that the frames come from, ms. */
   readonly arrivalMs: number;
@@ -33,7 +31,6 @@ export class UnmarkedPartitionError extends Error {
 
 /** Most bytes of frames and layouts in one script call. Lua copies them, and a call blocks its node. */
 const MAX_CALL_BYTES = 1024 * 1024;
-/** Most frames in one script call. */
 const MAX_CALL_FRAMES = 4_000;
 /** Most layouts that the frames of one script call may refer to. */
 const MAX_CALL_LAYOUTS = 500;

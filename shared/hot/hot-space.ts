@@ -32,7 +32,6 @@ export class HotSpace {
     return Math.round((sizes.reduce((sum, bytes) => sum + bytes, 0) / sizes.length) * count);
   }
 
-  /** Returns the key of a group-window's frames. */
   keyOf(ref: PartitionRef, group: GroupId, windowStart: number): string {
     return new HotKeys(ref).frames(group, windowStart);
   }

@@ -1,6 +1,5 @@
 /** The counters of a node at one time, from which the next call computes its load. */
 export interface NodeCounters {
-  /** Id of the node's process. */
   readonly run: string;
   /** CPU time of its main thread, which runs all commands, s; undefined if the node does not report it. */
   readonly cpuSeconds: number | undefined;

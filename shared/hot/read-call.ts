@@ -37,7 +37,6 @@ export const ANY_TIME: TimeRange = { fromMs: -9e15, toMs: 9e15 };
 export interface AskedList {
   /** Start of the window, ms. */
   readonly start: number;
-  /** Key of the list. */
   readonly name: string;
   /** What the reader has cached: the list's first frames, and the mark's id when they were read. */
   readonly known: { readonly count: number; readonly markId: string } | undefined;
@@ -54,7 +53,6 @@ export interface AskedGroup<List extends AskedList = AskedList> {
 
 /** What a reply says of a list of frames. */
 export interface FoundList {
-  /** Number of its frames. */
   readonly count: number;
   /** Number of its first frames that are not in `picked`, because the reader has cached them. */
   readonly leftOut: number;

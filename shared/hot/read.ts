@@ -126,7 +126,6 @@ interface WantedColumns extends ColumnPick, PickedColumns {
   readonly seriesCount: number;
 }
 
-/** The columns that a read picks, by layout. */
 interface Picks {
   /** The columns of each layout that columns are picked of: at most {@link MAX_PICKS} layouts. */
   readonly picks: readonly WantedColumns[];

@@ -37,7 +37,6 @@ interface Scripts {
 /** A client with the commands of {@link defineScripts}. */
 export type ScriptedClient = HotClient & Scripts;
 
-/** Defines the scripts on a client. */
 export function defineScripts(client: HotClient): ScriptedClient {
   client.defineCommand('appendFrames', { lua: APPEND_SCRIPT });
   client.defineCommand('leaseDue', { lua: LEASE_SCRIPT });

@@ -54,7 +54,6 @@ export interface NodeAddress {
   readonly port: number;
 }
 
-/** One line of `CLUSTER NODES`. */
 interface NodeLine {
   readonly node: string;
   readonly address: NodeAddress;

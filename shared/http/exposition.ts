@@ -2,7 +2,6 @@ import { type Labels, labelValue, METRIC_NAME } from '../model/labels';
 import { valueText } from '../promql/numbers';
 import { compareBytes, compareLabels } from '../promql/vectors';
 
-/** A sample with the labels of its series. */
 export interface ExposedSample {
   readonly labels: Labels;
   readonly timestampMs: number;

@@ -54,7 +54,6 @@ export const FALLBACK_FUNCTION = 'registry' satisfies FunctionName;
 /** A route's key in API Gateway: `GET /api/v0/hosts`. */
 export type RouteKey = keyof RoutesByKey;
 
-/** The routes, by key. */
 export type RoutesByKey = {
   [R in (typeof ROUTES)[number] as `${R['method']} ${R['path']}`]: R;
 };

@@ -140,7 +140,6 @@ export class ByteReader {
     return this.at;
   }
 
-  /** Number of bytes that are left. */
   get left(): number {
     return this.buffer.length - this.at;
   }

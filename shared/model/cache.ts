@@ -134,7 +134,6 @@ interface Entry<Value> {
   at: number;
 }
 
-/** The entries of one owner. */
 interface OwnEntries<Value> {
   readonly byKey: Map<string, Entry<Value>>;
   /** The same entries in an array, from which evictions draw at random. */

@@ -1,4 +1,3 @@
-/** Concatenates arrays of numbers. */
 export function concat(parts: readonly ArrayLike<number>[]): Float64Array {
   const whole = new Float64Array(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;

@@ -12,12 +12,10 @@ export type Matcher =
   /** Accepts any of several values, like `=~"a|b"`. */
   | { readonly label: string; readonly op: 'in'; readonly values: readonly string[] };
 
-/** Returns a matcher for one value. */
 export function equals(label: string, value: string): Matcher {
   return { label, op: '=', value };
 }
 
-/** Returns a matcher for any of several values. */
 export function isIn(label: string, values: readonly string[]): Matcher {
   return { label, op: 'in', values };
 }

@@ -10,7 +10,6 @@ import { type Labels, labelsKey } from './labels';
 /** A UTC day, such as `2026-11-21`. */
 export type Day = string;
 
-/** Returns the day of a timestamp. */
 export function dayOf(timestampMs: number): Day {
   const number = Math.floor(timestampMs / DAY_MS);
   if (number !== lastNumber) {
@@ -167,7 +166,6 @@ export interface Placement {
   readonly epochs: readonly PlacementEpoch[];
 }
 
-/** Returns the number of partitions on a day. */
 export function partitionsOn(placement: Placement, day: Day): number {
   const { epochs } = placement;
   // A loop allocates nothing. A read of a long range calls this for each day.

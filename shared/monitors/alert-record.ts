@@ -17,7 +17,6 @@ export interface AlertRecord {
   readonly closedAt?: number;
 }
 
-/** An entry of an alert's log. */
 export interface AlertLog {
   readonly id: string;
   readonly createdAt: number;

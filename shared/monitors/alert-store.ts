@@ -154,7 +154,6 @@ function pageOf<T extends { readonly id: string }>(found: readonly T[], limit: n
   return { items, nextId: found.length > limit ? items.at(-1)!.id : undefined };
 }
 
-/** Returns the alert's record after an event. */
 function recordOf(event: AlertEvent): AlertRecord {
   const { alertId, status, value, message, reason, subject, openedAtMs, atMs, kind } = event;
   const { monitorId, type, hostId, series } = subject;

@@ -81,5 +81,4 @@ export type Channel = ChannelSpec & {
   readonly suspendedAt?: number | null;
 };
 
-/** The channels of one type. */
 export type ChannelOf<T extends Channel['type']> = Extract<Channel, { type: T }>;

@@ -3,7 +3,6 @@ import { DAY_MS } from '../model/duration';
 /** An expression of Mackerel's language for graphs and expression monitors: a call of a function. */
 export interface Expression {
   readonly func: FunctionName;
-  /** Arguments that are metrics. */
   readonly metrics: readonly Expression[];
   /** Other arguments: names as text, numbers as numbers, durations in ms. */
   readonly values: readonly (string | number)[];

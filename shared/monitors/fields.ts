@@ -31,7 +31,6 @@ export const notificationInterval = z.int().min(10).nullish().meta({ description
 
 export const scopeTexts = z.array(text(1, MAX_SCOPE)).max(MAX_SCOPES);
 
-/** A service, or one of its roles. */
 export interface Scope {
   readonly service: string;
   /** Absent for all roles of the service, including hosts without a role in it. */

@@ -248,7 +248,6 @@ async function judgeExpression(
   );
 }
 
-/** Returns the key of a series' track. */
 function seriesKey(labels: Labels): string {
   return JSON.stringify(labels);
 }

@@ -25,7 +25,6 @@ export class MonitorStates {
     return Item && stateOf(Item);
   }
 
-  /** Returns the states of a tenant's monitors. */
   async list(tenantId: Id): Promise<MonitorState[]> {
     const items = await queryItems(this.table, {
       KeyConditionExpression: 'pk = :pk',

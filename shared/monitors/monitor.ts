@@ -241,10 +241,8 @@ export const monitorSpec = z.discriminatedUnion(
 
 export type MonitorSpec = z.output<typeof monitorSpec>;
 
-/** A stored monitor. */
 export type Monitor = MonitorSpec & { readonly id: string };
 
-/** The monitors of one type. */
 export type MonitorOf<T extends MonitorType> = Extract<MonitorSpec, { type: T }> & { readonly id: string };
 
 /** Returns whether a monitor watches hosts. The keys of its tracks are then host ids. */

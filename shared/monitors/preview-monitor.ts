@@ -17,7 +17,6 @@ import type { AlertTransition, Track } from './tracks';
 export interface PreviewOptions extends Omit<MonitorInputs, 'nowMs'> {
   readonly tenantId: Id;
   readonly view: Omit<AlertingView, 'downtimes' | 'isRetired'>;
-  /** All downtimes of the tenant. */
   readonly downtimes: readonly Downtime[];
   /** Half-open range of the ticks, in ms since epoch. */
   readonly range: TimeRange;

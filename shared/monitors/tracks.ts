@@ -2,7 +2,6 @@ import { alertIdOf } from './alert-id';
 import type { AlertStatus, Trigger } from './alert-status';
 import type { Judgement } from './judge';
 
-/** The open alert of a track. */
 export interface OpenAlert {
   readonly id: string;
   readonly status: Exclude<AlertStatus, 'OK'>;
@@ -35,7 +34,6 @@ export interface Track {
   readonly alert?: OpenAlert;
 }
 
-/** A change of an alert. */
 export interface AlertTransition {
   /** `updated` means that only the message changed. It is shown, but nobody is notified. */
   readonly kind: 'opened' | 'changed' | 'updated' | 'closed' | 'repeated';

@@ -9,7 +9,6 @@ export interface QuarantineList {
   readonly next: string | undefined;
 }
 
-/** A quarantined record. */
 export interface QuarantinedRecord {
   readonly key: string;
   readonly shardId: string;

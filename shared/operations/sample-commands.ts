@@ -9,7 +9,6 @@ import type { OperatorDependencies } from './operator-dependencies';
 import type { OperatorCommand } from './operator-event';
 import { requireTenant } from './tenant-commands';
 
-/** Number of samples of a metric. */
 export interface MetricCount {
   readonly name: string;
   readonly samples: number;

@@ -5,7 +5,6 @@ import { mapLimited } from '../platform/concurrency';
 import type { Counter } from '../tenancy/counters';
 import type { OperatorDependencies } from './operator-dependencies';
 
-/** A tenant with the advised number of partitions. */
 export interface AdvisedTenant extends PartitionAdvice {
   readonly name: string;
   /** Number of partitions in the newest epoch, which may start in the future. */

@@ -13,7 +13,6 @@ import { partitionBytes } from './tier-bytes';
 /** Hosts looked up in parallel. */
 const PARALLEL = 8;
 
-/** A tenant's usage in a month. */
 export interface MonthUsage {
   /** Counts by UTC day. */
   readonly days: Readonly<Record<string, Readonly<Record<Counter, number>>>>;

@@ -293,7 +293,6 @@ export const metaKeys = {
 const ROLLUP_FOLDERS = ['unit=day/year', 'unit=hour/month', 'unit=minute/date'];
 
 export const bucketKeys = {
-  /** Returns the prefix of a tenant's archive objects. */
   archiveOf: (tenantId: Id) => `${BUCKET_PREFIX.archive}v1/tenant=${tenantId}/`,
   /** Returns the prefix of a partition-day's objects, in the format of {@link ROLLUP_FOLDERS}. */
   archiveDay: ({ tenantId, partition }: PartitionRef, day: Day) =>

@@ -262,7 +262,5 @@ export const ESSENTIAL_METRICS: readonly string[] = [
   'CanaryGaps',
 ] satisfies MetricName<MeteredFunction>[];
 
-/** A function that has metrics. */
 export type MeteredFunction = keyof typeof METRICS;
-/** The names of a function's metrics. */
 export type MetricName<F extends MeteredFunction> = (typeof METRICS)[F][number];

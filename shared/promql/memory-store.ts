@@ -52,7 +52,6 @@ export class MemorySampleStore implements SampleStore {
     }));
   }
 
-  /** Returns all series as columns. */
   columnsOfAll(): SampleColumns[] {
     return this.columnsOf([], { fromMs: -Infinity, toMs: Infinity });
   }

@@ -10,7 +10,6 @@ import { type Expr, type Selector, typeOf } from './syntax';
 import { Budget, type Steps, sortByLabels, type Vectors } from './vectors';
 import type { LiveSamples } from './window-functions';
 
-/** Limits of one query. */
 export interface QueryLimits {
   /** Most series of all selectors together. */
   readonly maxSeries: number;
@@ -46,7 +45,6 @@ export interface QueryRange {
   readonly stepMs: number;
 }
 
-/** A series of an answer. */
 export interface ResultSeries extends LiveSamples {
   readonly labels: Labels;
 }

@@ -2,7 +2,6 @@ import type { Labels } from '../model/labels';
 import type { Matcher } from '../model/matcher';
 import type { TimeRange } from '../model/selection';
 
-/** Samples of a series. */
 export interface SampleColumns {
   readonly labels: Labels;
   /** ms since epoch, strictly ascending. */

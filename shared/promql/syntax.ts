@@ -7,7 +7,6 @@ interface Located {
   readonly end: number;
 }
 
-/** The type of an expression's value. */
 export type ValueType = 'scalar' | 'vector' | 'matrix' | 'string';
 
 export type Expr =
@@ -179,7 +178,6 @@ export function typeOf(expr: Expr): ValueType {
   }
 }
 
-/** Returns the direct children of an expression. */
 export function childrenOf(expr: Expr): readonly Expr[] {
   switch (expr.kind) {
     case 'range':

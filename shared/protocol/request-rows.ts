@@ -26,7 +26,6 @@ export class Row {
   constructor(readonly timestamp: number) {}
 }
 
-/** The rows of one source in a request. */
 class RowsOfSource {
   readonly rows: Row[] = [];
   /** Rows by timestamp; undefined while there are fewer than two. */

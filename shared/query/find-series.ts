@@ -54,7 +54,6 @@ export function tooManyExpected(
   );
 }
 
-/** Limits of one query. */
 export interface SelectLimits {
   /** Most series of all selectors together. */
   readonly series: number;

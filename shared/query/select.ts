@@ -84,7 +84,6 @@ export interface Selected extends Pick<Reading, 'missingSinceMs' | 'rounds'> {
   readonly rolledDays: number;
 }
 
-/** A source with its matching series. */
 interface FoundSource extends Pick<SourceSeries, 'source' | 'series'> {
   readonly sourceId: Id;
   /** The layout of `series`. */

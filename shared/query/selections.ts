@@ -6,7 +6,6 @@ import type { Matcher } from '../model/matcher';
 import { sourceIdOf } from '../model/placement';
 import { bySource, type IndexView, matchesOf, type SelectLimits, type SourceSeries } from './find-series';
 
-/** A source with its matching series. */
 export interface SelectedSource extends SourceSeries {
   readonly sourceId: Id;
   /** The layout of the matching series. */

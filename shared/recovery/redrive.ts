@@ -9,7 +9,6 @@ export interface RedriveObject {
   readonly modifiedMs: number;
 }
 
-/** A page of a list of objects. */
 export interface RedrivePage {
   readonly objects: readonly RedriveObject[];
   readonly hasMore: boolean;
@@ -72,13 +71,11 @@ export interface RedriveDependencies {
 }
 
 export interface RedriveResult {
-  /** Records that were appended. */
   readonly records: number;
   /** Records that still cannot be decoded; they stay in quarantine. */
   readonly poison: number;
   /** Objects that stay until the samples that were appended from them have left memory. */
   readonly waiting: number;
-  /** Objects that were removed. */
   readonly removed: number;
   /** Objects that stay because a store refused their records, or because they are malformed. */
   readonly failed: number;

@@ -1,7 +1,6 @@
 import type { TimeRange } from '../model/selection';
 import type { Loss, Replay, ShardProgress } from './recovery-table';
 
-/** A shard of the stream. */
 export interface Shard {
   readonly id: string;
   /** Ids of the shards that it was split or merged from. The stream may have forgotten them. */

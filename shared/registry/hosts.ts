@@ -8,7 +8,6 @@ import { RefusedError } from './refused';
 export const HOST_STATUSES = ['working', 'standby', 'maintenance', 'poweroff'] as const;
 export type HostStatus = (typeof HOST_STATUSES)[number];
 
-/** Hosts read in parallel. */
 const PARALLEL = 16;
 /** Most bytes of a host's spec as JSON. A host is one DynamoDB item of at most 400 KB. */
 const MAX_HOST_BYTES = 256 * 1024;

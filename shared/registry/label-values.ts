@@ -1,4 +1,3 @@
-/** A query for the values of a label. */
 export interface LabelValues {
   /** Selector of the series whose label values are wanted; undefined for all series. */
   readonly selector?: string;

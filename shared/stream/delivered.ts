@@ -1,4 +1,3 @@
-/** A record as the stream delivers it. */
 export interface DeliveredRecord {
   /** Decimal digits. */
   readonly sequenceNumber: string;

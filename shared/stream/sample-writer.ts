@@ -17,7 +17,6 @@ const SERIES_RETRY_MS = 3_600_000;
 
 export interface SampleWriterDependencies {
   readonly kinesis: KinesisClient;
-  /** Name of the stream. */
   readonly stream: string;
   readonly meter: TenantMeter;
   readonly knownSeries: KnownSeries;

@@ -31,7 +31,6 @@ export interface RunningQuery {
   readonly hasPermit: boolean;
 }
 
-/** A query that was refused. */
 export interface RefusedQuery {
   readonly refusedBy: LimitName;
   /** Time until the query may be tried again, in ms. */

@@ -34,7 +34,6 @@ export interface DeletedTenant {
   readonly erasedAt: number | undefined;
 }
 
-/** The name is not valid for a tenant. */
 export class TenantNameError extends Error {
   override readonly name = 'TenantNameError';
 }
@@ -164,7 +163,6 @@ export class Tenants {
     return tenants;
   }
 
-  /** Replaces a tenant's overrides of limits. */
   async setLimits(tenantId: Id, limits: LimitOverrides): Promise<void> {
     await this.table.client.send(
       new UpdateItemCommand({

@@ -190,7 +190,6 @@ export class WarmTier {
     return revisions;
   }
 
-  /** Whether a partition-day has items. */
   async hasItems(ref: PartitionRef, day: Day): Promise<boolean> {
     const { Count } = await this.table.client.send(
       new QueryCommand({

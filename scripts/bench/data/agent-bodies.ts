@@ -82,7 +82,6 @@ export class AgentBodies {
     if (lines.length > 0) yield lines.join('\n');
   }
 
-  /** Returns a host's lines for a minute. */
   private linesOf(host: string, minute: number, timeMs: number): string[] {
     const { random, shape, names } = this;
     const all = [...names.keys()];

@@ -35,7 +35,6 @@ const ARCHIVED_DAYS_AGO = 5;
 const MODES = ['user', 'system', 'idle', 'iowait'];
 /** Number of series `y_total` of each source, in addition to one `x_total`. */
 const CORES = 10;
-/** Sources written in parallel. */
 const PARALLEL = 16;
 /** Sources in one remote write request, and the time span that it covers. */
 const SOURCES_A_REQUEST = 200;

@@ -95,7 +95,6 @@ export async function evaluateHistory(
   }
 }
 
-/** Returns a line for each failed rule. */
 export function failureLines(failures: readonly FailedRule[]): string[] {
   return failures.map(
     ({ group, rule, ticks, firstMs, error }) =>

@@ -66,7 +66,6 @@ const TEST_FIELDS = [
 
 const MINUTE_MS = 60_000;
 
-/** Parses a file of rule tests. */
 export function parseRuleTestFile(text: string): { readonly file: RuleTestFile; readonly faults: string[] } {
   const reader = new TestFileReader(text);
   const file = reader.file();

@@ -10,7 +10,6 @@ import { junitXml } from './junit';
 import { type RuleTestFailure, type RuleTestResult, runRuleTest } from './run-tests';
 import { parseRuleTestFile } from './test-file';
 
-/** Result of one test file. */
 export interface RuleTestFileResult {
   readonly file: string;
   /** Reasons why the file or its rules could not be read. If there are any, no test was run. */

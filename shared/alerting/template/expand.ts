@@ -14,7 +14,6 @@ const VARIABLES: readonly (readonly [variable: string, field: string])[] = [
   ['value', 'Value'],
 ];
 
-/** Data available to an alert's templates. */
 export interface AlertTemplateData {
   /** Labels of the result's element, including `__name__`, before the rule's own labels are added. */
   readonly labels: ReadonlyMap<string, string>;

@@ -68,7 +68,6 @@ export class LineHead implements ExpectedKeys {
     return this.fields.keyEnds.length;
   }
 
-  /** Returns the number of the series at an index. */
   seriesAt(index: number): number {
     return this.series === undefined ? this.firstSeries + index : this.series[index]!;
   }

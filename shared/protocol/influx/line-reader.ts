@@ -10,7 +10,6 @@
  * @see https://docs.influxdata.com/influxdb/v2/reference/syntax/line-protocol/
  */
 
-/** Most fields of a line. */
 const MAX_LINE_FIELDS = 65_536;
 
 /** Units of a timestamp, as the parameter `precision` of either version of the API names them. */
@@ -110,7 +109,6 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
   /** Half-open range of measurement and tags in the body. */
   headStart = 0;
   headEnd = 0;
-  /** Number of numeric fields. */
   count = 0;
   /** Half-open range of each numeric field's key in the body. */
   keyStarts = new Int32Array(128);

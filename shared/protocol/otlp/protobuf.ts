@@ -431,7 +431,6 @@ function readFixed64s(reader: WireReader, take: (bits: bigint) => void): void {
 
 const scratch = new DataView(new ArrayBuffer(8));
 
-/** Returns a float64's bits. */
 export function bitsOfNumber(value: number): bigint {
   scratch.setFloat64(0, value);
   return scratch.getBigUint64(0);

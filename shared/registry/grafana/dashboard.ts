@@ -16,7 +16,6 @@ export interface ConvertedDashboard {
   readonly leftOut: readonly LeftOut[];
 }
 
-/** Most characters of a file. */
 export const MAX_FILE = 4_000_000;
 /** Most levels of nesting. */
 const MAX_DEPTH = 60;

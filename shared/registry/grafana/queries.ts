@@ -1,7 +1,6 @@
 import { MAX_TEXT } from '../dashboard-limits';
 import { type Fields, fieldsOf, listOf, textOf } from './fields';
 
-/** A PromQL query of a panel. */
 export interface PanelQuery {
   readonly query: string;
   /** Text in which `{{label}}` stands for a label's value. If it is empty, labels name the series. */

@@ -56,7 +56,6 @@ function known<T>(read: Promise<T>): Promise<T | undefined> {
   });
 }
 
-/** A service with the names of its roles. */
 export interface ServiceRoles {
   readonly name: string;
   readonly roles: readonly string[];

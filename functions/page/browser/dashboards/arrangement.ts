@@ -40,7 +40,6 @@ export function withPlace(widgets: readonly Widget[], at: number, place: Place):
   return widgets.map((widget, i) => withLayout(widget, places[i]!));
 }
 
-/** Returns a place below all widgets. */
 export function placeBelow(widgets: readonly Widget[], width: number, height: number): Place {
   const bottom = Math.max(0, ...widgets.map(({ layout }) => layout.y + layout.height));
   return within({ x: 0, y: bottom, width, height });

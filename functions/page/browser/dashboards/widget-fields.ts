@@ -104,7 +104,6 @@ function sourceFields(source: SourceOf): Partial<WidgetFields> {
   }
 }
 
-/** Names of the fields of each source. */
 const SOURCE_FIELDS: Readonly<Record<Source, readonly (keyof WidgetFields)[]>> = {
   host: ['hostId', 'name'],
   role: ['roleFullname', 'name', 'isStacked'],

@@ -67,7 +67,6 @@ export function Frame({ api, onSignOut }: FrameProps) {
 
 interface HeaderProps {
   readonly state: ViewState;
-  /** Number of firing alerts. */
   readonly firing: number;
   readonly onSignOut: () => void;
 }

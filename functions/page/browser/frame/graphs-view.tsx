@@ -11,7 +11,6 @@ import type { ShownSource } from './use-source';
 import type { ViewProps } from './views';
 
 export interface GraphsViewProps extends ViewProps {
-  /** Whether the tenant has no sources. */
   readonly isEmpty: boolean;
   readonly source: ShownSource | undefined;
   readonly graphs: readonly Graph[] | undefined;

@@ -2,7 +2,6 @@ import { StatusView } from '../status/status-view';
 import { Main } from './main';
 import type { ViewProps } from './views';
 
-/** The status view. */
 export function StatusPage({ api, state, onAnswer }: ViewProps) {
   return (
     <Main title="Status">

@@ -101,7 +101,6 @@ async function find(api: Api, source: SourceRef, members: readonly Host[]): Prom
   return { names, hosts, series, metadata: [...metadata] };
 }
 
-/** Returns the hosts of a service or role. */
 export function membersOf({ kind, id }: SourceRef, hosts: readonly Host[]): readonly Host[] {
   if (kind === 'service') return hosts.filter(({ roles }) => Object.hasOwn(roles, id));
   if (kind !== 'role') return [];

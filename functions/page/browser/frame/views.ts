@@ -9,7 +9,6 @@ import type { OnAnswer } from './polling';
 import { StatusPage } from './status';
 import type { ChangeView } from './use-view-state';
 
-/** Properties of every view. */
 export interface ViewProps {
   readonly api: Api;
   readonly state: ViewState;

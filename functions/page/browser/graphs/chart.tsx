@@ -26,7 +26,6 @@ export interface DrawnAnnotation {
 export interface ChartProps {
   readonly graph: Graph;
   readonly drawing: Drawing;
-  /** Ids of hidden lines. */
   readonly hidden: readonly string[];
   readonly span: Span;
   readonly utc: boolean;

@@ -21,7 +21,6 @@ export interface TimeAxis {
 export interface GraphPanelView {
   readonly span: Span;
   readonly utc: boolean;
-  /** Ids of hidden lines. */
   readonly hidden: readonly string[];
   readonly compareS: number | undefined;
   readonly onHide: (id: string, isHidden: boolean) => void;
@@ -38,7 +37,6 @@ export interface GraphPanelProps extends GraphPanelView {
   readonly annotations: readonly DrawnAnnotation[];
   /** A number with which the values are compared. */
   readonly threshold?: number | undefined;
-  /** The threshold of warnings. */
   readonly warning?: number | undefined;
   /** Height of the plot, in pixels. */
   readonly height: number;
@@ -46,7 +44,6 @@ export interface GraphPanelProps extends GraphPanelView {
   readonly error: string | undefined;
   /** Shown instead of a drawing without samples. */
   readonly empty: ComponentChildren;
-  /** Controls in the header. */
   readonly controls?: ComponentChildren;
   /** Content below the legend. */
   readonly footer: (axis: TimeAxis | undefined) => ComponentChildren;

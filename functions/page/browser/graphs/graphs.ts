@@ -41,7 +41,6 @@ export interface Graph {
   readonly measure?: Measure;
 }
 
-/** One series of a graph. */
 export interface Line {
   /** Unique within its graph. Used in links. */
   readonly id: string;
@@ -195,7 +194,6 @@ export function graphHas({ name, title, lines }: Graph, words: readonly string[]
   return words.every((word) => text.includes(word));
 }
 
-/** Returns the words of a search, in lower case. */
 export function wordsOf(search: string): string[] {
   return search.toLowerCase().split(/\s+/).filter(Boolean);
 }

@@ -8,7 +8,6 @@ export interface LegendProps {
   readonly title: string;
   readonly drawing: Drawing | undefined;
   readonly unit: Unit;
-  /** Ids of hidden lines. */
   readonly hidden: readonly string[];
   readonly compareS: number | undefined;
   /** Set to a function that shows the values at an index of the data's times, or none for undefined. */

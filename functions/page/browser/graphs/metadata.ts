@@ -7,7 +7,6 @@ export interface FamilyMetadata {
   readonly unit: string;
 }
 
-/** Metadata by family name. */
 export type Metadata = ReadonlyMap<string, FamilyMetadata>;
 
 /** Metadata of a metric, with its place in its family. */

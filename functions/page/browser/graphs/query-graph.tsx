@@ -30,7 +30,6 @@ export interface QueryGraphProps extends ReadingProps, GraphPanelView {
   readonly annotationsOf?: ((series: readonly LabelMap[]) => readonly DrawnAnnotation[]) | undefined;
   /** A number with which the values are compared. */
   readonly threshold?: number | undefined;
-  /** The threshold of warnings. */
   readonly warning?: number | undefined;
   readonly height: number;
   readonly showsTiers: boolean;

@@ -4,7 +4,6 @@ import { byNature } from '../view/natural-order';
 import type { SourceRef } from '../view/view-state';
 import { hostName, hostNote, sharedNames } from './host-text';
 
-/** An entry of the list of sources. */
 export interface SourceEntry {
   readonly source: SourceRef;
   readonly label: string;
