@@ -1,5 +1,6 @@
 import { isOpen, type ManifestDay } from '../cold/manifest';
 import { DAY_MS } from '../model/duration';
+import { hasTurn } from '../model/partitions';
 import { type Day, dayOf, dayStartMs, type PartitionRef } from '../model/placement';
 
 /** A day is checked every hour until this long after it was due to be archived, in ms. */
@@ -38,8 +39,8 @@ export function hourlyLook(
   const keyOf = ({ tenantId, partition }: PartitionRef) => `${tenantId}:${partition}`;
   const known = new Set(registered.map(keyOf));
   return {
-    partitions: partitions.filter((ref) => known.has(keyOf(ref)) || hasTurn(ref, nowMs)),
-    fromDay: (ref) => (hasTurn(ref, nowMs) ? undefined : dayOf(nowMs - maxAgeMs - RECENT_MS)),
+    partitions: partitions.filter((ref) => known.has(keyOf(ref)) || hasTurn(ref, nowMs, TURNS)),
+    fromDay: (ref) => (hasTurn(ref, nowMs, TURNS) ? undefined : dayOf(nowMs - maxAgeMs - RECENT_MS)),
   };
 }
 
@@ -54,12 +55,6 @@ export function partitionsToRollUp(
   active: ReadonlySet<PartitionRef>,
 ): PartitionRef[] {
   return partitions.filter((ref) => active.has(ref) || fromDay(ref) === undefined);
-}
-
-/** Whether the present hour of the day is the one in which a partition is checked completely. */
-function hasTurn({ tenantId, partition }: PartitionRef, nowMs: number): boolean {
-  const turn = (Buffer.from(tenantId, 'base64url')[0]! + partition) % TURNS;
-  return turn === Math.floor((nowMs * TURNS) / DAY_MS) % TURNS;
 }
 
 /**

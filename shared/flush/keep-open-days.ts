@@ -1,10 +1,10 @@
 import { isOpen, type Manifest, type ManifestDay } from '../cold/manifest';
 import { DAY_MS } from '../model/duration';
+import { hasTurn } from '../model/partitions';
 import { dayOf, dayStartMs, MAX_AHEAD_MS, type PartitionRef } from '../model/placement';
 import type { WarmTier } from '../warm/warm-tier';
 
-const MINUTE_MS = 60_000;
-const MINUTES = DAY_MS / MINUTE_MS;
+const MINUTES = DAY_MS / 60_000;
 
 interface KeepDependencies {
   readonly warm: WarmTier;
@@ -14,7 +14,7 @@ interface KeepDependencies {
 
 /**
  * Keeps warm items of open days from expiring before they are archived. An item that has reached half of its
- * life gets a whole life from now. Each partition is checked once a day ({@link partitionsInTurn}). The
+ * life gets a whole life from now. Each partition is checked in one minute of the day. The
  * flusher does this and not the archiver, so that nothing expires while the archiver is off or fails.
  *
  * @param warmTtlMs life of a warm item, counted from when it was written, in ms
@@ -26,8 +26,9 @@ export async function keepOpenDaysInTurn(
   warmTtlMs: number,
 ): Promise<number> {
   let kept = 0;
-  for (const ref of partitionsInTurn(partitions, dependencies.now()))
-    kept += await keepOpenDays(dependencies, ref, warmTtlMs);
+  const nowMs = dependencies.now();
+  for (const ref of partitions)
+    if (hasTurn(ref, nowMs, MINUTES)) kept += await keepOpenDays(dependencies, ref, warmTtlMs);
   return kept;
 }
 
@@ -48,13 +49,4 @@ export async function keepOpenDays(
 /** Selects the open days that may have items that were written at the time `ms` or before. */
 export function openSince(days: readonly ManifestDay[], ms: number): ManifestDay[] {
   return days.filter((entry) => isOpen(entry) && dayStartMs(entry.day) - MAX_AHEAD_MS <= ms);
-}
-
-/** Selects the partitions to check in the present minute. Each partition has one minute of the day. */
-export function partitionsInTurn(partitions: readonly PartitionRef[], nowMs: number): PartitionRef[] {
-  const minute = Math.floor(nowMs / MINUTE_MS) % MINUTES;
-  return partitions.filter(({ tenantId, partition }) => {
-    const turn = Buffer.from(tenantId, 'base64url').readUInt16LE() + partition;
-    return turn % MINUTES === minute;
-  });
 }

@@ -1,3 +1,4 @@
+import { DAY_MS } from './duration';
 import type { Id } from './id';
 import { maxPartitions, type PartitionRef, type Placement, partitionOf } from './placement';
 
@@ -28,6 +29,16 @@ export function partitionsOfSource({ id, placement }: PlacedTenant, sourceId: Id
  */
 export function laneOf({ tenantId, partition }: PartitionRef, lanes: number): number {
   return (Buffer.from(tenantId.slice(0, 8), 'base64url').readUInt32BE(0) + partition) % lanes;
+}
+
+/**
+ * Whether it is a partition's turn for work that each partition needs once a day. The turns of a day are equally
+ * long, and spread the partitions' work over the day.
+ *
+ * @param turns number of turns in a day
+ */
+export function hasTurn(ref: PartitionRef, nowMs: number, turns: number): boolean {
+  return laneOf(ref, turns) === Math.floor((nowMs * turns) / DAY_MS) % turns;
 }
 
 /**

@@ -1,5 +1,4 @@
-import { openSince, partitionsInTurn } from '../../../shared/flush/keep-open-days';
-import { tenantIdOf } from '../../../shared/model/placement';
+import { openSince } from '../../../shared/flush/keep-open-days';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 
@@ -18,16 +17,5 @@ describe('days whose warm items are kept from expiring', () => {
   ])('$name', ({ day, announcements, isKept }) => {
     const archived = { identity: '', announcements: 1, parts: [], atMs: 0 };
     expect(openSince([{ day, announcements, archived }], NOW)).toHaveLength(isKept ? 1 : 0);
-  });
-
-  test('each partition has one turn a day', () => {
-    const partitions = ['a', 'b', 'c'].flatMap((name) =>
-      Array.from({ length: 100 }, (_, partition) => ({ tenantId: tenantIdOf(name), partition })),
-    );
-    const turns = Array.from({ length: 1440 }, (_, minute) =>
-      partitionsInTurn(partitions, NOW + minute * 60_000),
-    );
-    expect(turns.flat()).toHaveLength(partitions.length);
-    expect(new Set(turns.flat()).size).toBe(partitions.length);
   });
 });
