@@ -103,8 +103,8 @@ function unprovenDays(
           const isOnlyStart = start + 1 >= range.toMs;
           if (isOnlyStart && firsts[grain]! > 0) continue;
           const fallsOften = Number.isNaN(columns.resets?.[grain] ?? 0);
-          const isSplit = firsts[grain] === 0 && counts[grain]! > 1;
-          const lacksFirst = isSplit && (fallsOften || Number.isNaN(columns.toRest?.[grain] ?? 0));
+          const hasStart = firsts[grain] === 0 && counts[grain]! > 1;
+          const lacksFirst = hasStart && (fallsOften || Number.isNaN(columns.toRest?.[grain] ?? 0));
           const isUnknown = !isOnlyStart && ((needsFirst && lacksFirst) || (needsResets && fallsOften));
           if (inexact[grain] === 1 || isUnknown) unproven.add(grainStartMs(start, DAY_MS));
         }
@@ -115,14 +115,14 @@ function unprovenDays(
 }
 
 /**
- * The sample whose time a point has: the one at the very start of a grain, or the first or last one of the grain's
- * rest. A grain is _split_ if it has a sample at its very start; if not, its rest is the whole grain.
+ * The sample whose time a point has. If a grain has a sample at its very start, that sample has a point of its own,
+ * and the others are the grain's rest. If not, the rest is the whole grain.
  */
 const START = 0;
 const FIRST = 1;
-const SPLIT_FIRST = 2;
+const SECOND = 2;
 const LAST = 3;
-const SPLIT_LAST = 4;
+const LAST_AFTER_START = 4;
 
 /** The points that grains make, without their values. It is the same for all series with grains of these times. */
 interface PointPlan {
@@ -167,16 +167,16 @@ function planPoints(
         points.grains[length] = grain;
         points.kinds[length++] = kind;
       };
-      const isSplit = !isWidened && firsts[grain] === 0;
-      if (isSplit) add(start, 1, START);
-      const rest = counts[grain]! - (isSplit ? 1 : 0);
+      const hasStart = !isWidened && firsts[grain] === 0;
+      if (hasStart) add(start, 1, START);
+      const rest = counts[grain]! - (hasStart ? 1 : 0);
       if (rest === 0) continue;
       const hasFirst = use === 'first' || use === 'difference' || use === 'increase';
       const hasLast = use !== 'first' && (rest > 1 || !hasFirst);
-      const restFirstMs = start + (isSplit ? restFirsts[grain]! : firsts[grain]!);
-      if (hasFirst) add(restFirstMs, hasLast ? 1 : rest, isSplit ? SPLIT_FIRST : FIRST);
+      const restFirstMs = start + (hasStart ? restFirsts[grain]! : firsts[grain]!);
+      if (hasFirst) add(restFirstMs, hasLast ? 1 : rest, hasStart ? SECOND : FIRST);
       if (hasLast)
-        add(start + grainMs - lasts[grain]!, hasFirst ? rest - 1 : rest, isSplit ? SPLIT_LAST : LAST);
+        add(start + grainMs - lasts[grain]!, hasFirst ? rest - 1 : rest, hasStart ? LAST_AFTER_START : LAST);
     }
   }
   return {
@@ -222,7 +222,7 @@ function areSamples(use: RollupUse): boolean {
   return use === 'first' || use === 'last';
 }
 
-type LastOf = (columns: Columns, grain: number, isSplit: boolean) => number;
+type LastOf = (columns: Columns, grain: number, hasStart: boolean) => number;
 
 function joinValues(parts: readonly Part[], length: number, lastOf: LastOf): Float64Array {
   const values = new Float64Array(length);
@@ -232,8 +232,8 @@ function joinValues(parts: readonly Part[], length: number, lastOf: LastOf): Flo
     for (let i = 0; i < grains.length; i++) {
       const [grain, kind] = [grains[i]!, kinds[i]!];
       if (kind === START || kind === FIRST) values[at++] = columns.first![grain]!;
-      else if (kind === SPLIT_FIRST) values[at++] = splitFirst(columns, grain);
-      else values[at++] = lastOf(columns, grain, kind === SPLIT_LAST);
+      else if (kind === SECOND) values[at++] = secondOf(columns, grain);
+      else values[at++] = lastOf(columns, grain, kind === LAST_AFTER_START);
     }
   }
   return values;
@@ -245,45 +245,45 @@ function joinResets(parts: readonly Part[], length: number): Float64Array {
   for (const { plan, columns } of parts) {
     const { grains, kinds } = plan;
     for (let i = 0; i < grains.length; i++, at++)
-      if (kinds[i]! >= LAST) resets[at] = restResets(columns, grains[i]!, kinds[i] === SPLIT_LAST);
+      if (kinds[i]! >= LAST) resets[at] = restResets(columns, grains[i]!, kinds[i] === LAST_AFTER_START);
   }
   return resets;
 }
 
 const lastValue: LastOf = ({ last }, grain) => last![grain]!;
 
-/** Return the value of a point that stands for a grain's rest, or for the whole grain if it is not split. */
+/** Return the value of a point that stands for a grain's rest, which is the whole grain without a sample at its start. */
 const LAST_OF: Readonly<Record<Exclude<RollupUse, 'count'>, LastOf>> = {
   first: lastValue,
   last: lastValue,
   difference: lastValue,
   increase: lastValue,
-  sum: ({ sum, first }, grain, isSplit) => (isSplit ? sum![grain]! - first![grain]! : sum![grain]!),
-  min: ({ min, first, restMin, resets, toRest }, grain, isSplit) => {
+  sum: ({ sum, first }, grain, hasStart) => (hasStart ? sum![grain]! - first![grain]! : sum![grain]!),
+  min: ({ min, first, restMin, resets, toRest }, grain, hasStart) => {
     const least = min![grain]!;
-    if (!isSplit) return least;
+    if (!hasStart) return least;
     const stored = restMin?.[grain] ?? Number.NaN;
     if (!Number.isNaN(stored)) return stored;
     return derivedRestMin(least, first![grain]!, resets?.[grain] ?? 0, toRest?.[grain] ?? 0);
   },
-  max: ({ max, restMax }, grain, isSplit) => {
-    const stored = isSplit ? (restMax?.[grain] ?? Number.NaN) : Number.NaN;
+  max: ({ max, restMax }, grain, hasStart) => {
+    const stored = hasStart ? (restMax?.[grain] ?? Number.NaN) : Number.NaN;
     return Number.isNaN(stored) ? max![grain]! : stored;
   },
 };
 
-/** Returns the value of the second sample of a split grain: a grain with its first sample at its very start. */
-function splitFirst({ first, toRest }: Columns, grain: number): number {
+/** Returns the value of the second sample of a grain whose first one is at its very start. */
+function secondOf({ first, toRest }: Columns, grain: number): number {
   return first![grain]! + (toRest?.[grain] ?? 0);
 }
 
 /** Returns the resets among the samples after the first one of a grain's rest. */
-function restResets(columns: Columns, grain: number, isSplit: boolean): number {
+function restResets(columns: Columns, grain: number, hasStart: boolean): number {
   const resets = columns.resets?.[grain] ?? 0;
   if (Number.isNaN(resets)) return 0;
   // A fall from the sample at the grain's start belongs to the rest's first sample.
   const start = columns.first![grain]!;
-  return isSplit && splitFirst(columns, grain) < start ? resets - start : resets;
+  return hasStart && secondOf(columns, grain) < start ? resets - start : resets;
 }
 
 function mapPoints(
