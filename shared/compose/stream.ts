@@ -1,7 +1,7 @@
 import { KinesisClient, PutRecordsCommand } from '@aws-sdk/client-kinesis';
 import { WORKING } from '../platform/call-time';
 import { callDirectly } from '../platform/direct-call';
-import { chargeStream, meterStream } from '../platform/units';
+import { countStreamUnits, meterStream } from '../platform/units';
 import { bounded, requestHandler } from './bounded';
 
 /** Makes the Kinesis client of a function that puts records. */
@@ -15,6 +15,6 @@ export function streamClient(): KinesisClient {
     ),
     'kinesis',
     { PutRecords: PutRecordsCommand },
-    chargeStream,
+    countStreamUnits,
   );
 }

@@ -13,7 +13,7 @@ import { callDirectly } from '../platform/direct-call';
 import { variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import type { Table } from '../platform/table';
-import { chargeTables, meterTables } from '../platform/units';
+import { countTableUnits, meterTables } from '../platform/units';
 import { bounded, requestHandler } from './bounded';
 
 interface TableClient {
@@ -43,7 +43,7 @@ function tableClient(times: CallTimes): DynamoDBClient {
       Query: QueryCommand,
       UpdateItem: UpdateItemCommand,
     },
-    chargeTables,
+    countTableUnits,
   );
   clients.push({ times, client });
   return client;

@@ -29,7 +29,7 @@ interface Service {
 }
 
 /** Counts the units that AWS bills for a call. Called after each successful one. */
-export type Charge = (commandName: string, input: object, output: object) => void;
+export type CountUnits = (commandName: string, input: object, output: object) => void;
 
 const SERVICES = {
   dynamodb: {
@@ -65,7 +65,7 @@ export function callDirectly<C extends DynamoDBClient | KinesisClient>(
   client: C,
   serviceName: keyof typeof SERVICES,
   commands: DirectCommands,
-  charge: Charge,
+  countUnits: CountUnits,
 ): C {
   const service = SERVICES[serviceName];
   const operations = new Map(Object.entries(commands).map(([operation, command]) => [command, operation]));
@@ -83,7 +83,7 @@ export function callDirectly<C extends DynamoDBClient | KinesisClient>(
     if (operation === undefined || Object.keys(others).length > 0) return send(command, options);
     const answer = await caller.call(operation, command.input, abortSignal);
     if (answer === undefined) return send(command, options);
-    charge(`${operation}Command`, command.input, answer);
+    countUnits(`${operation}Command`, command.input, answer);
     return answer;
   };
   client.send = sendDirectly as typeof client.send;

@@ -52,12 +52,12 @@ export function meterTables(client: DynamoDBClient): DynamoDBClient {
         const sizes: TableInput = args.input as object;
         try {
           const result = await next({ ...args, input });
-          chargeTables(commandName, sizes, result.output as TableOutput);
+          countTableUnits(commandName, sizes, result.output as TableOutput);
           return result;
         } catch (error) {
           // DynamoDB bills a write whose condition fails like any other.
           if ((error as Error).name === 'ConditionalCheckFailedException')
-            chargeTables(commandName, sizes, {});
+            countTableUnits(commandName, sizes, {});
           throw error;
         }
       },
@@ -71,7 +71,7 @@ export function meterStream(client: KinesisClient): KinesisClient {
   client.middlewareStack.add(
     (next, { commandName }) =>
       (args) => {
-        chargeStream(commandName, args.input);
+        countStreamUnits(commandName, args.input);
         return next(args);
       },
     { step: 'initialize', name: 'units' },
@@ -80,7 +80,7 @@ export function meterStream(client: KinesisClient): KinesisClient {
 }
 
 /** Counts the put units of a call, for calls that do not go through the client of {@link meterStream}. */
-export function chargeStream(_commandName: string | undefined, input: object): void {
+export function countStreamUnits(_commandName: string | undefined, input: object): void {
   if (!('Records' in input)) return;
   for (const { Data, PartitionKey } of (input as PutRecordsInput).Records ?? [])
     use('PutUnits', putUnitsOf(Data!.length + PartitionKey!.length));
@@ -138,7 +138,11 @@ interface TableOutput {
 }
 
 /** Counts the units of a call, for calls that do not go through the client of {@link meterTables}. */
-export function chargeTables(commandName: string | undefined, input: TableInput, output: TableOutput): void {
+export function countTableUnits(
+  commandName: string | undefined,
+  input: TableInput,
+  output: TableOutput,
+): void {
   const said = [output.ConsumedCapacity ?? []]
     .flat()
     .reduce((sum, { CapacityUnits = 0 }) => sum + CapacityUnits, 0);
