@@ -5,20 +5,20 @@ import type { PartitionRef } from '../model/placement';
  * A round, once a minute, surveys at least this fraction (one third) of the partitions, even if nothing can
  * be due in them. So each mark has a new era within three minutes (recovery/era.ts).
  */
-export const LOOK_SHARES = 3;
+export const LOOK_SLICES = 3;
 /**
- * The lane reads the list of registered partitions in this number of shares, one a round. A new partition can
- * wait for the round that reads its share, because nothing in it is due until a window has passed.
+ * The lane reads the list of registered partitions in this number of slices, one a round. A new partition can
+ * wait for the round that reads its slice, because nothing in it is due until a window has passed.
  */
-export const LIST_SHARES = 8;
+export const LIST_SLICES = 8;
 /** A lane with at most this number of partitions lists and surveys all of them in every round. */
 const ALWAYS_LOOKED_AT = 1_000;
 
 /** What a lane remembers of a partition. */
 interface TrackedPartition {
   readonly ref: PartitionRef;
-  /** The share of the list of registered partitions that it is in. */
-  readonly share: number;
+  /** The slice of the list of registered partitions that it is in. */
+  readonly slice: number;
   /** Undefined if there was none, or it failed. */
   survey: LastSurvey | undefined;
 }
@@ -36,7 +36,7 @@ interface LastSurvey extends Omit<PartitionLook, 'dueMs'> {
 
 /**
  * Remembers the partitions of a flusher's lane and the last survey of each. A round then surveys only the
- * partitions that may have something due, and a share of the others. What it remembers may be outdated if
+ * partitions that may have something due, and some of the others. What it remembers may be outdated if
  * other flushers moved something. It is never saved: after a cold start it is empty, and the first round
  * surveys every partition.
  */
@@ -44,36 +44,36 @@ export class KnownPartitions {
   /** Ordered by the time of the last survey, the oldest first. */
   private readonly known = new Map<string, TrackedPartition>();
   /**
-   * For each share of the list, the stream's watermark before the share was last read, ms. A partition that
+   * For each slice of the list, the stream's watermark before the slice was last read, ms. A partition that
    * was registered later has no sample in memory that arrived in the stream before this watermark.
    */
-  private readonly listedMs = new Array<number>(LIST_SHARES).fill(0);
-  /** Number of shares read so far. */
+  private readonly listedMs = new Array<number>(LIST_SLICES).fill(0);
+  /** Number of slices read so far. */
   private listings = 0;
 
   constructor(private readonly alwaysLookedAt = ALWAYS_LOOKED_AT) {}
 
-  /** Returns the shares of the list to read in this round. */
-  nextShares(isAll: boolean): number[] {
-    const shares = Array.from({ length: LIST_SHARES }, (_, share) => share);
-    if (isAll || this.listings === 0 || this.known.size <= this.alwaysLookedAt) return shares;
-    return [this.listings % LIST_SHARES];
+  /** Returns the slices of the list to read in this round. */
+  nextSlices(isAll: boolean): number[] {
+    const slices = Array.from({ length: LIST_SLICES }, (_, slice) => slice);
+    if (isAll || this.listings === 0 || this.known.size <= this.alwaysLookedAt) return slices;
+    return [this.listings % LIST_SLICES];
   }
 
   /**
-   * Replaces the partitions of one share of the list.
+   * Replaces the partitions of one slice of the list.
    *
-   * @param watermarkMs the stream's watermark before the share was read, ms
+   * @param watermarkMs the stream's watermark before the slice was read, ms
    */
-  list(share: number, refs: readonly PartitionRef[], watermarkMs: number): void {
+  list(slice: number, refs: readonly PartitionRef[], watermarkMs: number): void {
     const listed = new Set(refs.map(keyOf));
     for (const [key, known] of this.known)
-      if (known.share === share && !listed.has(key)) this.known.delete(key);
+      if (known.slice === slice && !listed.has(key)) this.known.delete(key);
     for (const ref of refs) {
       const key = keyOf(ref);
-      if (!this.known.has(key)) this.known.set(key, { ref, share, survey: undefined });
+      if (!this.known.has(key)) this.known.set(key, { ref, slice, survey: undefined });
     }
-    this.listedMs[share] = watermarkMs;
+    this.listedMs[slice] = watermarkMs;
     this.listings++;
   }
 
@@ -84,11 +84,11 @@ export class KnownPartitions {
    * @param isAll returns all partitions
    */
   toLookAt(beforeMs: number, isAll: boolean): PartitionRef[] {
-    const share = Math.max(this.alwaysLookedAt, Math.ceil(this.known.size / LOOK_SHARES));
+    const least = Math.max(this.alwaysLookedAt, Math.ceil(this.known.size / LOOK_SLICES));
     const refs: PartitionRef[] = [];
     let i = 0;
     for (const { ref, survey } of this.known.values()) {
-      if (isAll || i < share || firstWriteMs(survey) <= beforeMs) refs.push(ref);
+      if (isAll || i < least || firstWriteMs(survey) <= beforeMs) refs.push(ref);
       i++;
     }
     return refs;

@@ -3,7 +3,7 @@ import type { PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import type { RecoveryTable } from '../recovery/recovery-table';
 import type { Tenants } from '../tenancy/tenants';
-import { KnownPartitions, LIST_SHARES } from './known-partitions';
+import { KnownPartitions, LIST_SLICES } from './known-partitions';
 import {
   type FlushSum,
   type FlushTask,
@@ -48,7 +48,7 @@ export function flushLanes(dependencies: LaneDependencies): (lane: number, lanes
 
 /**
  * The characters of base64url in ASCII order. The list of partitions is ordered by tenant id, which is
- * base64url, so the first character of an id decides in which share of the list it is.
+ * base64url, so the first character of an id decides in which slice of the list it is.
  */
 const FIRST_CHARACTERS = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz';
 /** Look-ups of tenants at the same time. */
@@ -90,7 +90,7 @@ export class FlushLane {
     // that arrived long ago.
     const isStale =
       topology.text !== this.topology || replay?.state === 'running' || replay?.id !== this.replay;
-    await mapLimited(known.nextShares(isAll), LIST_SHARES, (share) => this.list(share, watermarkMs));
+    await mapLimited(known.nextSlices(isAll), LIST_SLICES, (slice) => this.list(slice, watermarkMs));
 
     const due: PartitionRef[] = [];
     /**
@@ -135,12 +135,12 @@ export class FlushLane {
     return this.known.refs();
   }
 
-  private async list(share: number, watermarkMs: number): Promise<void> {
+  private async list(slice: number, watermarkMs: number): Promise<void> {
     const first = (of: number) =>
-      FIRST_CHARACTERS[Math.floor((FIRST_CHARACTERS.length * of) / LIST_SHARES)] ?? '~';
-    const refs = await this.dependencies.recovery.registered({ from: first(share), to: first(share + 1) });
+      FIRST_CHARACTERS[Math.floor((FIRST_CHARACTERS.length * of) / LIST_SLICES)] ?? '~';
+    const refs = await this.dependencies.recovery.registered({ from: first(slice), to: first(slice + 1) });
     this.known.list(
-      share,
+      slice,
       refs.filter((ref) => laneOf(ref, this.lanes) === this.lane),
       watermarkMs,
     );

@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
-import { KnownPartitions, LIST_SHARES, LOOK_SHARES } from '../../../shared/flush/known-partitions';
+import { KnownPartitions, LIST_SLICES, LOOK_SLICES } from '../../../shared/flush/known-partitions';
 import type { PartitionRef } from '../../../shared/model/placement';
 
 const MINUTE_MS = 60_000;
 const RESIDENCY_MS = 10 * MINUTE_MS;
-/** Number of partitions above which a round looks only at a share of them. */
+/** Number of partitions above which a round looks only at some of them. */
 const ALWAYS = 3;
 const refs: PartitionRef[] = Array.from({ length: 24 }, (_, partition) => ({ tenantId: 't', partition }));
-const shareOf = ({ partition }: PartitionRef) => partition % LIST_SHARES;
+const sliceOf = ({ partition }: PartitionRef) => partition % LIST_SLICES;
 
 /** A group-window in memory. */
 interface Stored {
@@ -33,7 +33,7 @@ interface Step {
    * no round takes place.
    */
   readonly flusher: number;
-  /** Share of the due partitions that are moved before the round fails; 1: all. */
+  /** Part of the due partitions that are moved before the round fails; 1: all. */
   readonly moved: number;
   /** Partitions that another lane's drain empties. The flushers are not told. */
   readonly drained: readonly number[];
@@ -79,9 +79,9 @@ function live(steps: readonly Step[]): void {
     const { known } = turn;
     watermarkMs = Math.max(watermarkMs, nowMs - 30_000);
     const dueBeforeMs = nowMs - (isFull ? 0 : RESIDENCY_MS);
-    for (const share of known.nextShares(false)) {
-      const listed = [...memory.keys()].filter((ref) => shareOf(ref) === share);
-      known.list(share, listed, watermarkMs);
+    for (const slice of known.nextSlices(false)) {
+      const listed = [...memory.keys()].filter((ref) => sliceOf(ref) === slice);
+      known.list(slice, listed, watermarkMs);
       for (const ref of listed) turn.listed.add(ref);
     }
     const due: PartitionRef[] = [];
@@ -106,7 +106,7 @@ function live(steps: readonly Step[]): void {
     for (const [ref, stored] of memory) {
       const rounds = turn.rounds - (turn.registered.get(ref) ?? 0);
       const isListed = turn.listed.has(ref);
-      if (rounds > LIST_SHARES && !isListed) throw new Error(`minute ${minute}: ${ref.partition} not listed`);
+      if (rounds > LIST_SLICES && !isListed) throw new Error(`minute ${minute}: ${ref.partition} not listed`);
       if (moved === 1 && isListed && stored.some(({ firstWriteMs }) => firstWriteMs <= dueBeforeMs))
         throw new Error(`minute ${minute}: a window of ${ref.partition} was forgotten`);
     }
@@ -122,26 +122,26 @@ test('every partition is surveyed within three rounds, a third of them in each r
   const known = new KnownPartitions(ALWAYS);
   const lastLook = new Map<PartitionRef, number>();
   for (let round = 0; round < 12; round++) {
-    for (const share of known.nextShares(false))
+    for (const slice of known.nextSlices(false))
       known.list(
-        share,
-        refs.filter((ref) => shareOf(ref) === share),
+        slice,
+        refs.filter((ref) => sliceOf(ref) === slice),
         1,
       );
     const looked = known.toLookAt(0, false);
-    expect(looked).toHaveLength(round === 0 ? refs.length : refs.length / LOOK_SHARES);
+    expect(looked).toHaveLength(round === 0 ? refs.length : refs.length / LOOK_SLICES);
     for (const ref of looked) {
       known.saw(ref, { oldestMs: undefined, lowestArrivalMs: undefined, atMs: round + 1, watermarkMs: 1 });
       lastLook.set(ref, round);
     }
-    for (const ref of refs) expect(round - lastLook.get(ref)!).toBeLessThanOrEqual(LOOK_SHARES);
+    for (const ref of refs) expect(round - lastLook.get(ref)!).toBeLessThanOrEqual(LOOK_SLICES);
   }
 });
 
 test('a partition whose survey failed holds the watermark back, and is surveyed again', () => {
   const known = new KnownPartitions(ALWAYS);
   const [failing, other] = refs;
-  for (const share of known.nextShares(false)) known.list(share, share === 0 ? [failing!, other!] : [], 50);
+  for (const slice of known.nextSlices(false)) known.list(slice, slice === 0 ? [failing!, other!] : [], 50);
   const look = { oldestMs: 20, lowestArrivalMs: 30, atMs: 100, watermarkMs: 50 };
   known.saw(failing!, undefined);
   known.saw(other!, look);
