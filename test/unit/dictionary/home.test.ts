@@ -93,7 +93,7 @@ describe('a row', () => {
 describe('a union', () => {
   test('that would have too many series stays as it is, and the new series have a union of their own', () => {
     const { split } = homeOf();
-    const most = 16_384;
+    const most = 4_096;
     split(range(0, most - 5));
     expect(samplesOf(split(range(most - 10, most + 10))).size).toBe(20);
     const others = countsOf(split(range(most - 5, most + 10)));
@@ -112,38 +112,14 @@ describe('a union', () => {
     expect(countsOf(split(range(0, 5), UNION_MS))).toEqual([10]);
     expect(countsOf(split(range(0, 5), UNION_MS + 1))).toEqual([5]);
   });
-
-  test('starts again when more of its rows are sparse than not, later each time', () => {
-    const { split } = homeOf();
-    const sparseRowsUntilAnew = () => {
-      split(range(0, 40));
-      for (let rows = 1; rows < 100; rows++) if (isWhole(split(range(0, 10)))) return rows;
-      return Infinity;
-    };
-    // The union is replaced after 16 sparse rows, and the next time after 64. The row after those is whole.
-    expect([sparseRowsUntilAnew(), sparseRowsUntilAnew()]).toEqual([17, 65]);
-  });
-
-  test('stays while as many of its rows are whole as are sparse', () => {
-    const { split } = homeOf();
-    split(range(0, 40));
-    for (let i = 0; i < 50; i++) {
-      expect(countsOf(split(range(0, 10)))).toEqual([40]);
-      expect(countsOf(split(range(0, 40)))).toEqual([40]);
-    }
-  });
 });
 
 describe('a home', () => {
-  test('with too many unions drops them, and writes each row in a layout of its own for hours', () => {
+  test('with too many unions starts again', () => {
     const { split } = homeOf();
     for (let i = 0; i < 2_048; i++) split(range(3 * i, 3 * i + 3));
-    expect(countsOf(split([1]))).toEqual([3]);
-    expect(countsOf(split([6_144]))).toEqual([1]);
-    expect(countsOf(split([6_144, 1]))).toEqual([2]);
     expect(countsOf(split([1]))).toEqual([1]);
-    split(range(0, 10), UNION_MS + 1);
-    expect(countsOf(split([1, 2, 3], UNION_MS + 1))).toEqual([10]);
+    expect(countsOf(split([6_144, 1]))).toEqual([2]);
   });
 
   test('frees the memory of unions that started again', () => {
@@ -159,15 +135,15 @@ describe('a request', () => {
   test('has small rows written in their union until their layouts take too many bytes', () => {
     const { split } = homeOf();
     const [whole] = split(range(0, 100));
-    const allowance = { bytes: 2 * whole!.layout.packed.length, series: 1_000 };
+    const allowance = { layoutBytes: 2 * whole!.layout.packed.length };
     const counts = range(0, 3).map((i) => countsOf(split([i], 0, allowance)));
     expect(counts).toEqual([[100], [100], [1]]);
   });
 
-  test('lets unions grow until it has encoded too many series again', () => {
+  test('lets unions grow until it has replaced too many bytes of layouts', () => {
     const { split } = homeOf();
-    split(range(0, 100));
-    const allowance = { bytes: 1_000_000, series: 150 };
+    const [whole] = split(range(0, 100));
+    const allowance = { layoutBytes: 1.5 * whole!.layout.packed.length };
     expect(countsOf(split(range(0, 101), 0, allowance))).toEqual([101]);
     expect(countsOf(split(range(50, 102), 0, allowance))).toEqual([52]);
     expect(countsOf(split(range(50, 102)))).toEqual([102]);
