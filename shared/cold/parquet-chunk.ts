@@ -73,22 +73,15 @@ function encodeDirectory(pageBytes: readonly number[], block: Block): Uint8Array
   return writer.finish();
 }
 
-/** Directories by their bytes, because a read counts a chunk's samples before it reads them. */
-const decodedDirectories = new WeakMap<Uint8Array, PageDirectory>();
-
 /** @throws {CorruptArchiveError} */
 export function decodeDirectory(bytes: Uint8Array): PageDirectory {
-  const known = decodedDirectories.get(bytes);
-  if (known !== undefined) return known;
   const content = bytes.subarray(0, -4);
   const crc = Buffer.from(bytes.subarray(-4));
   if (crc.length < 4 || crc.readUInt32LE() !== crc32(content))
     throw new CorruptArchiveError(`the checksum of a directory of ${bytes.length} bytes is wrong`);
   const reader = new ByteReader(content);
   const pageBytes = Array.from({ length: reader.count(1) }, () => reader.uvarint());
-  const decoded = { pageBytes, rowSets: decodeRowSets(reader.bytes(reader.left)) };
-  decodedDirectories.set(bytes, decoded);
-  return decoded;
+  return { pageBytes, rowSets: decodeRowSets(reader.bytes(reader.left)) };
 }
 
 /** A chunk of a Parquet object, which another Parquet object can copy unchanged. */
