@@ -1,4 +1,4 @@
-import { type SeriesTally, tallySeries } from '../catalogue/series-tally';
+import { tallySeries } from '../catalogue/series-tally';
 import { durationText } from '../model/duration';
 import { dayOf, type PlacementEpoch, partitionsOn } from '../model/placement';
 import { InvalidEventError } from '../platform/event';
@@ -45,8 +45,6 @@ export interface SweepResult {
   readonly erased: number;
   readonly remaining: number;
 }
-
-export const NO_SERIES: SeriesTally = { active: 0, stored: 0, topNames: [], topSources: [] };
 
 /**
  * @throws {InvalidEventError} if there is no tenant of the name
@@ -120,7 +118,7 @@ export async function deleteTenant(
  * not stop the others.
  */
 export async function sweep(
-  { tenants, usage, meta, erasure, lifetimes, now }: OperatorDependencies,
+  { tenants, usage, meta, read: { catalogue }, erasure, lifetimes, now }: OperatorDependencies,
   { settledMs }: OperatorCommand<'sweep'>,
   hasTime: () => boolean,
 ): Promise<SweepResult> {
@@ -144,8 +142,9 @@ export async function sweep(
   const putOff = await lifetimes.renew(hasTime);
   if (putOff > 0)
     log.info('the expiry of items was extended because the retention was raised', { items: putOff });
-  const tallies = await tallySeries(meta, await lifetimes.retentionMs(), now());
-  for (const { id } of await tenants.list()) await usage.putSeries(id, tallies.get(id) ?? NO_SERIES);
+  const times = { retentionMs: await lifetimes.retentionMs(), nowMs: now() };
+  for (const { id } of await tenants.list())
+    await usage.putSeries(id, await tallySeries(meta, catalogue.sources, id, times));
   return { erased, remaining };
 }
 

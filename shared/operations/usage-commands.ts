@@ -7,7 +7,7 @@ import type { Hosts } from '../registry/hosts';
 import type { Counter } from '../tenancy/counters';
 import type { OperatorDependencies } from './operator-dependencies';
 import type { OperatorCommand } from './operator-event';
-import { NO_SERIES, requireTenant } from './tenant-commands';
+import { requireTenant } from './tenant-commands';
 import { partitionBytes } from './tier-bytes';
 
 /** Hosts looked up in parallel. */
@@ -30,13 +30,14 @@ export interface BytesSlice {
   readonly next: number | null;
 }
 
-/** Returns a tenant's usage in a month. Counts its series exactly, by reading the stage's whole catalogue. */
+/** Returns a tenant's usage in a month. Counts its series exactly, by reading its whole catalogue. */
 export async function monthUsage(
-  { tenants, usage, hosts, meta, stage, now }: OperatorDependencies,
+  { tenants, usage, hosts, meta, read: { catalogue }, stage, now }: OperatorDependencies,
   { tenant, month }: OperatorCommand<'usage'>,
 ): Promise<MonthUsage> {
   const { id } = await requireTenant(tenants, tenant);
-  const series = (await tallySeries(meta, stage.retention, now(), id)).get(id) ?? NO_SERIES;
+  const times = { retentionMs: stage.retention, nowMs: now() };
+  const series = await tallySeries(meta, catalogue.sources, id, times);
   await usage.putSeries(id, series);
   return {
     days: Object.fromEntries(await usage.days(id, month)),
