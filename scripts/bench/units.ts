@@ -128,8 +128,14 @@ class Run {
   }
 
   get load(): MeasuredUnits['load'] {
-    const { hosts } = this.options;
-    return { hosts, metrics: this.data.length, intervalSeconds: MINUTE_MS / 1000, partitions: PARTITIONS };
+    const { hosts, shape } = this.options;
+    return {
+      hosts,
+      metrics: this.data.length,
+      intervalSeconds: MINUTE_MS / 1000,
+      partitions: PARTITIONS,
+      looksUpHosts: shape === 'dense',
+    };
   }
 
   /** Measures each scheduled function when it finds nothing to do. */

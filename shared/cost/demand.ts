@@ -1,7 +1,9 @@
 import { DENSE_INTERVAL_MS } from '../model/aggregates';
 import { DAY_MS, durationText } from '../model/duration';
+import { SOURCE_BUCKETS } from '../platform/keys';
 import type { Unit } from '../platform/names';
 import type { Settings } from '../platform/settings';
+import { putUnitsOf } from '../platform/units';
 import type { MeasuredUnits, Units } from './measured-units';
 import { GB, HOURS_OF_MONTH, SHARD_BYTES_PER_SECOND, SHARD_RECORDS_PER_SECOND } from './prices';
 import { nodeOf, type StageTemplate, UnknownCostError } from './stage-cost';
@@ -61,6 +63,8 @@ export interface Demand {
   readonly cacheShards: number;
   readonly warmBytes: number;
   readonly warmMs: number;
+  /** Bytes in the table that say where archived samples lie. */
+  readonly directoryBytes: number;
   readonly coldBytes: number;
   /** Time that archived bytes are stored: the retention, plus the time the bucket keeps deleted versions. */
   readonly coldMs: number;
@@ -95,8 +99,20 @@ const USABLE_MEMORY = 0.75 * 0.5;
 const SHARD_FILL = 0.5;
 /** The flusher runs once a minute. */
 const FLUSH_TICK_MS = 60_000;
-/** Bytes of an item besides its chunk: keys, attributes and the 100 bytes that DynamoDB adds. */
-const ITEM_OVERHEAD_BYTES = 330;
+/** Bytes of an item besides its chunk, by which DynamoDB bills a write: keys and attributes. */
+const ITEM_BYTES = 230;
+/** Bytes that DynamoDB adds to each stored item. */
+const STORED_ITEM_BYTES = 100;
+const WRITE_UNIT_BYTES = 1024;
+/** Read units of a host's look-up, which an instance of post makes each hour (functions/post/registered-sources.ts). */
+const LOOK_UP_UNITS = 1;
+/** Read units of a query that is not consistent, and finds little. */
+const QUERY_UNITS = 0.5;
+/**
+ * Bytes that the table stores for a source of 100 series and an archived day: 830 of the archive's directory, the others
+ * of the rollups'. Measured by `npm run simulate -- --load`.
+ */
+const DIRECTORY_BYTES = 940;
 /** Average time until DynamoDB deletes an expired item. It may take two days. */
 const EXPIRY_DELAY_MS = DAY_MS;
 /** Days for which the bucket keeps a replaced or deleted object version. */
@@ -126,13 +142,10 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
   const requests = samples / load.samplesPerRequest;
   const post = (unit: Unit) =>
     requests * perRequest(measured, load.samplesPerRequest, ({ units }) => units[unit] ?? 0);
-  const records = requests * perRequest(measured, load.samplesPerRequest, (run) => run.records);
+  const records =
+    requests * recordsOfRequest(measured.load.metrics, load.samplesPerRequest, settings.partitions);
   const streamBytes = requests * perRequest(measured, load.samplesPerRequest, (run) => run.streamBytes);
   const scaled = (units: Units, unit: Unit) => (samples * (units[unit] ?? 0)) / tiers.samples;
-  const tierUnits = (unit: Unit) =>
-    scaled(tiers.ingester.units, unit) +
-    scaled(tiers.flusher.units, unit) +
-    scaled(tiers.archiver.units, unit);
   const streamShards = shardsFor(streamBytes / SECONDS_OF_MONTH, records / SECONDS_OF_MONTH);
   const batches = Math.max(
     (streamShards * SECONDS_OF_MONTH * 1000) / Math.max(settings.batchWindow, 100),
@@ -143,34 +156,50 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
   const warmMs = Math.min(load.ageMs ?? Infinity, settings.warmTtl + EXPIRY_DELAY_MS);
   const coldMs = Math.min(archivedFor(load, settings), load.retentionMs + REPLACED_DAYS * DAY_MS);
   const archivedBytes = (samples * tiers.coldBytes) / tiers.samples;
+  const bytesPerWindow = tiers.warmBytes / tiers.flusher.windows;
   const layouts = load.series / measured.load.metrics;
   // The scheduled invocations already include an empty sweep.
-  const sweep = (unit: Unit) =>
+  const sweepMbMs =
     (HOURS_OF_MONTH *
       layouts *
-      Math.max(0, (tiers.sweep.units[unit] ?? 0) - (measured.idle.operator.units[unit] ?? 0))) /
+      Math.max(0, (tiers.sweep.units.FunctionMbMs ?? 0) - (measured.idle.operator.units.FunctionMbMs ?? 0))) /
     tiers.sweep.layouts;
+  const sweepQueries = HOURS_OF_MONTH * (layouts + load.tenants * SOURCE_BUCKETS);
   return {
     samples,
     requests,
     records,
     streamBytes,
-    putUnits: post('PutUnits'),
+    putUnits: records * putUnitsOf(streamBytes / records),
     streamShards,
     post: { invocations: requests, mbMs: post('FunctionMbMs') },
     ingester: { invocations: batches, mbMs: scaled(tiers.ingester.units, 'FunctionMbMs') },
     flusher: { invocations: 0, mbMs: scaled(tiers.flusher.units, 'FunctionMbMs') },
     archiver: { invocations: 0, mbMs: scaled(tiers.archiver.units, 'FunctionMbMs') },
-    sweep: { invocations: 0, mbMs: sweep('FunctionMbMs'), layouts, readUnits: sweep('ReadUnits') },
-    writeUnits: post('WriteUnits') + tierUnits('WriteUnits'),
-    readUnits: post('ReadUnits') + tierUnits('ReadUnits'),
+    sweep: { invocations: 0, mbMs: sweepMbMs, layouts, readUnits: QUERY_UNITS * sweepQueries },
+    // What a pass writes for a partition, such as its manifest, does not grow with the number of windows. An item of
+    // any size is rounded up to half a unit on average.
+    writeUnits:
+      post('WriteUnits') +
+      windows * ((bytesPerWindow + ITEM_BYTES) / WRITE_UNIT_BYTES + 0.5) +
+      scaled(tiers.ingester.units, 'WriteUnits') +
+      scaled(tiers.archiver.units, 'WriteUnits'),
+    readUnits:
+      post('ReadUnits') +
+      (measured.load.looksUpHosts ? layouts * HOURS_OF_MONTH * LOOK_UP_UNITS : 0) +
+      scaled(tiers.ingester.units, 'ReadUnits') +
+      scaled(tiers.flusher.units, 'ReadUnits') +
+      scaled(tiers.archiver.units, 'ReadUnits'),
     windows,
     windowText,
-    bytesPerWindow: tiers.warmBytes / tiers.flusher.windows,
+    bytesPerWindow,
     ...cacheOf(measured, load, settings),
     warmBytes:
-      (kept(warmMs) * (tiers.warmBytes + tiers.flusher.windows * ITEM_OVERHEAD_BYTES)) / tiers.samples,
+      (kept(warmMs) * (tiers.warmBytes + tiers.flusher.windows * (ITEM_BYTES + STORED_ITEM_BYTES))) /
+      tiers.samples,
     warmMs,
+    directoryBytes:
+      layouts * DIRECTORY_BYTES * (Math.min(archivedFor(load, settings), load.retentionMs) / DAY_MS),
     coldBytes: (kept(coldMs) * tiers.coldBytes) / tiers.samples,
     coldMs,
     objects:
@@ -204,6 +233,9 @@ function rollupsOf(measured: MeasuredUnits, load: Load, settings: Settings): Rol
   const bytesOfDay = bytes / (hosts * metrics);
   const hasMinutes = settings.rollups === 'minutes' && intervalMs < DENSE_INTERVAL_MS;
   const minutes = (unit: keyof typeof MINUTES_OF_SERIES) => (hasMinutes ? MINUTES_OF_SERIES[unit] : 0);
+  // Each day rewrites one object per month and one per year for each partition, plus one of minutes.
+  const objects = isOn ? (hasMinutes ? 3 : 2) * DAYS_OF_MONTH * tenants * settings.partitions : 0;
+  const parts = (daysOfBytes: number) => (seriesDays * bytesOfDay * daysOfBytes) / UPLOAD_BYTES;
   return {
     invocations: 0,
     mbMs: seriesDays * (each('FunctionMbMs') + minutes('mbMs')),
@@ -211,9 +243,10 @@ function rollupsOf(measured: MeasuredUnits, load: Load, settings: Settings): Rol
     hasMinutes,
     writeUnits: seriesDays * (each('WriteUnits') + minutes('writeUnits')),
     readUnits: seriesDays * each('ReadUnits'),
-    // Each day rewrites one object per month and one per year for each partition, plus one of minutes.
-    puts: isOn ? (hasMinutes ? 3 : 2) * DAYS_OF_MONTH * tenants * settings.partitions : 0,
-    gets: seriesDays * (each('ObjectGets') + minutes('gets')),
+    puts: objects + parts(daysBefore + 1),
+    // The measured run reads the end of a day's object for each object of rollups that it writes.
+    gets:
+      objects + parts(daysBefore) + seriesDays * (each('ObjectGets') - each('ObjectPuts') + minutes('gets')),
     bytes: isOn ? (series * (bytesOfDay + minutes('bytes')) * Math.min(ageMs, retentionMs)) / DAY_MS : 0,
     replacedBytes: isOn ? series * bytesOfDay * daysBefore * Math.min(ageMs / DAY_MS, REPLACED_DAYS) : 0,
   };
@@ -252,6 +285,17 @@ function daysBeforeAt(days: number): number {
   const inMonth = Math.min(DAYS_IN_MONTH, days / 2);
   const inYear = Math.min(DAYS_IN_YEAR, days / 2);
   return (HOUR_ROLLUPS * inMonth + DAY_ROLLUPS * inYear) / (HOUR_ROLLUPS + DAY_ROLLUPS);
+}
+
+/**
+ * Returns the average number of stream records of a request: post makes one for each partition that the hosts of
+ * the request lie in.
+ *
+ * @param metrics number of series of a host
+ */
+export function recordsOfRequest(metrics: number, samplesPerRequest: number, partitions: number): number {
+  const hosts = Math.max(1, samplesPerRequest / metrics);
+  return partitions * (1 - (1 - 1 / partitions) ** hosts);
 }
 
 /** Interpolates linearly between the runs with the fewest and the most samples per request. */

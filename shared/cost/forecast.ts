@@ -81,6 +81,11 @@ export function forecast(measured: MeasuredUnits, load: Load, template: StageTem
       { warmGbMonth: demand.warmBytes / GB, recoveryGbMonth: demand.warmBytes / GB },
     ),
     line(
+      'directory storage',
+      `${gb(demand.directoryBytes)} in the table, which say where each source's samples of ${days(load.retentionMs)} lie in the archive`,
+      { warmGbMonth: demand.directoryBytes / GB, recoveryGbMonth: demand.directoryBytes / GB },
+    ),
+    line(
       'archive storage',
       `${gb(demand.coldBytes)} (${perSample(demand.coldBytes / kept(demand.coldMs))} bytes a sample for ${days(load.retentionMs)} and, removed, ${REPLACED_DAYS} more; Parquet with versions and indexes) at $0.023 a GB`,
       { coldGbMonth: demand.coldBytes / GB },

@@ -28,6 +28,8 @@ export const measuredUnitsSchema = z.object({
     metrics: count,
     intervalSeconds: count,
     partitions: count,
+    /** Whether post looks hosts up in the registry, as it does for Mackerel's API. */
+    looksUpHosts: z.boolean().default(false),
   }),
   /** Runs of the post function with different numbers of samples per request. */
   posts: z

@@ -1,5 +1,5 @@
 import { totalOf } from '../../../shared/cost/cost-line';
-import { type Load, needsOf, samplesOfMonth } from '../../../shared/cost/demand';
+import { type Load, needsOf, recordsOfRequest, samplesOfMonth } from '../../../shared/cost/demand';
 import { forecast } from '../../../shared/cost/forecast';
 import { type MeasuredUnits, measuredUnitsSchema } from '../../../shared/cost/measured-units';
 import { idleCost, type StageTemplate } from '../../../shared/cost/stage-cost';
@@ -12,7 +12,7 @@ const nothing = { ms: 100, units: units({}) };
 
 /** A run in round figures: 1 M samples, and records of one put unit each. */
 const measured: MeasuredUnits = {
-  load: { hosts: 10, metrics: 100, intervalSeconds: 60, partitions: 10 },
+  load: { hosts: 10, metrics: 100, intervalSeconds: 60, partitions: 10, looksUpHosts: true },
   posts: [
     {
       samplesPerRequest: 100,
@@ -98,30 +98,35 @@ describe('the cost of a load', () => {
     ['a month has 2,628,000 s', samplesOfMonth(load) / 1e12, 2.628],
     ['5,256 M requests at $1.00 a million', lines['API requests'], 5256],
     ['their invocations at $0.20, and 31.536 M GB-s of 6 ms with 1 GB at $0.0000133334', lines.post, 1471.68],
-    ['26,280 M put units at $0.014', lines['stream puts'], 367.92],
+    // The five hosts of a request lie in 8 * (1 - (7 / 8) ** 5) = 3.897 of the 8 partitions on average.
+    ['20,481 M put units at $0.014', lines['stream puts'], 286.74],
     // 10 MB and 10,000 records a second, on shards that are half full: 20 shards.
     ["the stage's 2 shards for 730 h at $0.035", lines['stream shards'], 51.1],
     // 20 shards with a batch each second: 52.56 M. Batches of at most 500 records need no more.
     ['52.56 M invocations and 2.628 M GB-s of the ingester', lines.ingester, 45.55],
     ['26.28 M GB-s of the flusher', lines.flusher, 350.4],
     ['5.256 M GB-s of the archiver', lines.archiver, 70.08],
-    // The measured run took 2,000 units for a million samples: 5,256 M.
-    ['5,256 M write units at $0.625', lines['warm writes'], 3285],
-    ['5,256 M read units at $0.125', lines['warm reads'], 657],
+    // 2,628 M windows of 1,170 bytes and keys of 230, rounded up: 1.867 units each. 262.8 M of the ingester.
+    ['5,170 M write units at $0.625', lines['warm writes'], 3231.11],
+    // The measured run took 2,000 units for a million samples. 600,000 hosts are looked up each hour: 438 M.
+    ['5,694 M read units at $0.125', lines['warm reads'], 711.75],
     // 35 days of 86.4 G samples at 1.5 bytes each: 4,536 GB.
     ['4,536 GB warm at $0.45', lines['warm storage'], 2041.2],
+    // 940 bytes for each of 600,000 sources and 100 days.
+    ['56.4 GB of the directory at $0.45', lines['directory storage'], 25.38],
     ['8,640 GB archived, and 30 days of removed ones, at $0.023', lines['archive storage'], 258.34],
     // 2,628 GB in parts of 8 MiB: 313,282 PUTs and GETs, and three PUTs for each day of a partition: 730.
     ['requests of the archive', lines['archive requests'], 1.7],
     // A month has 1,825 M days of a series, 1.825 M times the 1,000 of the measured run. Each is added to
     // rollup objects that have 21.68 days on average.
-    ['5,781,600 GB-s, 18.25 M write, 36.5 M read units and 395.66 M GETs of rollups', lines.rollups, 251.32],
+    // An object's days are read, and written with the new day, in parts of 8 MiB: 1.42 M GETs and 1.48 M PUTs.
+    ['5,781,600 GB-s, 18.25 M write, 36.5 M read units and 397.07 M GETs of rollups', lines.rollups, 259.29],
     // 300 bytes of a day for 100 days, and 30 days of replaced objects, which had 21.68 days each: 13,507 GB.
     ['rollups that are kept and replaced', lines['rollup storage'], 310.67],
     // 60 M series for 61 minutes at 10 bytes: 36.6 GB. A shard takes 2.3925 GB: 16 shards of two nodes.
     ["the stage's 6 nodes for 730 h at $0.1264", lines['cache nodes'], 553.6],
-    // 600,000 layouts, 730 times: 175.2 M read units and 438,000 GB-s.
-    ['the sweep of each hour', lines.sweep, 21.9 + 5.84],
+    // 600,000 queries of layouts and 16 of the list of sources, 730 times: 219 M read units and 438,000 GB-s.
+    ['the sweep of each hour', lines.sweep, 27.38 + 5.84],
     ['nothing that is not traced leaves traces', lines.traces, 0],
     // 2,628 G samples of 10 bytes go in and out, half of them to another zone.
     ['26,280 GB between zones at $0.02', lines['transfer between zones'], 525.6],
@@ -132,12 +137,25 @@ describe('the cost of a load', () => {
     expect(actual).toBeCloseTo(expected, 1);
   });
 
-  test('a host that posts by itself pays five times as much for requests, and the same for everything else', () => {
+  test('a host that posts by itself pays five times as much for requests, and the same for samples', () => {
     const alone = dollarsOf(forecast(measured, { ...load, samplesPerRequest: 100 }, template));
     expect(alone['API requests']).toBe(5 * 5256);
-    expect(alone['stream puts']).toBe(lines['stream puts']);
+    // 26,280 M records.
+    expect(alone['stream puts']).toBeCloseTo(367.92);
     expect(alone['warm writes']).toBe(lines['warm writes']);
   });
+
+  test.each([
+    { samples: 100, partitions: 16, records: 1 },
+    { samples: 500, partitions: 1, records: 1 },
+    { samples: 500, partitions: 16, records: 4.41 },
+    { samples: 100_000, partitions: 16, records: 16 },
+  ])(
+    'a request of $samples samples has $records records in $partitions partitions',
+    ({ samples, partitions, records }) => {
+      expect(recordsOfRequest(100, samples, partitions)).toBeCloseTo(records, 2);
+    },
+  );
 
   test('a size between two that were measured lies between them', () => {
     const between = dollarsOf(forecast(measured, { ...load, samplesPerRequest: 300 }, template));
