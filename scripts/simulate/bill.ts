@@ -1,8 +1,10 @@
 import { type Billed, billedOf, type CostLine, dollarsOf } from '../../shared/cost/cost-line';
-import { type Load, samplesOfMonth } from '../../shared/cost/demand';
+import { type Load, recordsOfRequest, samplesOfMonth } from '../../shared/cost/demand';
 import { forecast } from '../../shared/cost/forecast';
 import { HOURS_OF_MONTH, type Price } from '../../shared/cost/prices';
 import { DAY_MS, durationText } from '../../shared/model/duration';
+import { sourceOf } from '../../shared/model/labels';
+import { partitionOf, sourceIdOf } from '../../shared/model/placement';
 import { BUCKET_PREFIX, type FunctionName } from '../../shared/platform/names';
 import { makeAgentData } from '../bench/data/agent-data';
 import { itemBytes } from '../bench/frame/table-units';
@@ -12,7 +14,7 @@ import { readUnits } from '../ops/cost-report';
 import { stageFor, withRoom } from '../ops/stage-template';
 import type { Item } from './expressions';
 import { kindOf } from './meter';
-import { Stage, type Tenant } from './stage';
+import { type Host, Stage, type Tenant } from './stage';
 import { SETTINGS, startWorld, type World } from './world';
 
 export interface BillOptions {
@@ -169,6 +171,7 @@ class Run {
     const { world, stage, options } = this;
     const meter = world.meter!;
     const tenant = await stage.createTenant(this.partitions, stage.options.hosts);
+    meter.recordsShare = this.recordsShareOf(tenant);
     this.emptyBytes = await world.memory.usedBytes();
     meter.take();
     const reading: Promise<void>[] = [];
@@ -202,13 +205,32 @@ class Run {
     await Promise.all(reading);
   }
 
-  /** Posts what all hosts have measured in a minute, as many hosts a request as a batch has. */
+  /** Returns {@link Meter.recordsShare} of this sample's hosts. */
+  private recordsShareOf({ id: tenantId, hosts }: Tenant): number {
+    const { partitions, options, data } = this;
+    const requests = this.requestsOf(hosts).map(
+      (some) =>
+        new Set(some.map(({ id }) => partitionOf(sourceIdOf(tenantId, sourceOf.host(id)), partitions))),
+    );
+    const records = requests.reduce((sum, { size }) => sum + size, 0) / requests.length;
+    return recordsOfRequest(data.length, options.batch, partitions) / records;
+  }
+
+  /** Cuts the hosts into those of each request of a minute: as many as a batch has. */
+  private requestsOf(hosts: readonly Host[]): (readonly Host[])[] {
+    const perRequest = this.options.batch / this.data.length;
+    return Array.from({ length: hosts.length / perRequest }, (_, i) =>
+      hosts.slice(i * perRequest, (i + 1) * perRequest),
+    );
+  }
+
+  /** Posts what all hosts have measured in a minute. */
   private async postMinute({ key, hosts }: Tenant, timeMs: number): Promise<void> {
     const { stage, world, data } = this;
     await stage.sleep(timeMs + this.random.integer(0, 20_000) - stage.nowMs);
-    const perRequest = this.options.batch / data.length;
-    for (let at = 0; at < hosts.length; at += perRequest) {
-      const body = hosts.slice(at, at + perRequest).flatMap(({ id }, i) =>
+    for (const [request, some] of this.requestsOf(hosts).entries()) {
+      const at = request * some.length;
+      const body = some.flatMap(({ id }, i) =>
         data.map(({ labels, values }) => ({
           hostId: id,
           time: timeMs / 1000,

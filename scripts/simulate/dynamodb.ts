@@ -162,10 +162,11 @@ export class DynamoDbModel {
     const rows = this.partitions(input).get(partition) ?? [];
     const isForward = input.ScanIndexForward !== false;
     const after = (input.ExclusiveStartKey as Item | undefined)?.sk?.S as string | undefined;
-    // Rows that fulfil a key condition are next to each other.
+    // Rows that fulfil a key condition are next to each other. They begin at its lower bound, or after it (sk > :a).
+    const fails = (i: number) => !holds(condition, rows[i]!.item, input);
     let from = indexOf(rows, lowestOf(condition, values));
-    while (from < rows.length && !holds(condition, rows[from]!.item, input)) from++;
-    let to = firstIndex(from, rows.length, (i) => !holds(condition, rows[i]!.item, input));
+    if (from < rows.length && fails(from)) from++;
+    let to = firstIndex(from, rows.length, fails);
     if (after !== undefined && isForward) {
       from = Math.max(from, indexOf(rows, after));
       while (from < to && compareTexts(rows[from]!.sk, after) <= 0) from++;

@@ -3,7 +3,7 @@ import { REPLACED_DAYS } from '../../shared/cost/demand';
 import { GB, type Price } from '../../shared/cost/prices';
 import { DAY_MS } from '../../shared/model/duration';
 import { metaKeys } from '../../shared/platform/keys';
-import type { FunctionName } from '../../shared/platform/names';
+import { BUCKET_PREFIX, type FunctionName } from '../../shared/platform/names';
 import { putUnitsOf, READ_UNIT_BYTES } from '../../shared/platform/units';
 
 const WRITE_UNIT_BYTES = 1024;
@@ -37,6 +37,11 @@ interface MeterOptions {
 export class Meter {
   /** The function whose call the models answer now. */
   caller: FunctionName | undefined;
+  /**
+   * Records of a request of the full load for each record of the sample's requests. A sample has so few hosts that
+   * chance decides in how many partitions those of a request lie.
+   */
+  recordsShare = 1;
   private counted: Partial<Record<Price, number>> = {};
   /** Versions of objects that were replaced or deleted, the oldest first. The bucket keeps them for some days. */
   private readonly replaced: { readonly goneMs: number; readonly bytes: number }[] = [];
@@ -58,7 +63,10 @@ export class Meter {
   }
 
   record(bytes: number): void {
-    this.addOfLoad('streamUnit', putUnitsOf(bytes));
+    const units = putUnitsOf(bytes);
+    // The heartbeat of a shard is put at each tick, at any load.
+    if (this.caller === 'recovery') this.add('streamUnit', units * this.stretch);
+    else this.addOfLoad('streamUnit', units * this.recordsShare);
   }
 
   /**
@@ -68,8 +76,8 @@ export class Meter {
    */
   readItems(pk: string, bytes: number, isConsistent: boolean): void {
     const units = Math.max(1, Math.ceil(bytes / READ_UNIT_BYTES)) * (isConsistent ? 1 : 0.5);
-    // A day without chunks is empty at any load.
-    const isEmptyDay = kindOf(pk) === CHUNKS && bytes === 0;
+    // The archiver finds a day without chunks at any load. The flusher looks for each window.
+    const isEmptyDay = this.caller !== 'flusher' && kindOf(pk) === CHUNKS && bytes === 0;
     const isOfLoad = this.caller === 'query' || (isOfSeries(pk) && !isEmptyDay);
     this.addForItems('warmReadUnit', units, pk, isOfLoad);
   }
@@ -85,9 +93,18 @@ export class Meter {
     this.add('objectPut', Math.max(1, Math.ceil(bytes / this.options.sample / UPLOAD_BYTES)));
   }
 
-  getObject(bytes: number): void {
-    if (this.caller === 'query') this.addOfLoad('objectGet', 1);
-    else this.add('objectGet', Math.max(1, Math.ceil(bytes / this.options.sample / UPLOAD_BYTES)));
+  /**
+   * Counts a read of an object. A day of the archive is read chunk by chunk, and has more of them at the full load;
+   * other objects are read in parts of 8 MB. The end of an object, which has its index, is read once.
+   *
+   * @param range the range that was asked for, such as `bytes=-65536` for the end
+   */
+  getObject(key: string, bytes: number, range = ''): void {
+    const isEnd = range.startsWith('bytes=-');
+    if (this.caller === 'query' || (key.startsWith(BUCKET_PREFIX.archive) && !isEnd))
+      this.addOfLoad('objectGet', 1);
+    else
+      this.add('objectGet', isEnd ? 1 : Math.max(1, Math.ceil(bytes / this.options.sample / UPLOAD_BYTES)));
   }
 
   replaceObject(bytes: number): void {

@@ -69,7 +69,7 @@ export class S3Model {
     // S3 bills a list as it bills a write, and a deletion not at all.
     if (method === 'PUT' || method === 'POST' || (method === 'GET' && key === ''))
       this.meter?.putObject(body.length);
-    else if (method !== 'DELETE') this.meter?.getObject(answered.body.length);
+    else if (method !== 'DELETE') this.meter?.getObject(key, answered.body.length, request.headers.range);
     return answered;
   }
 

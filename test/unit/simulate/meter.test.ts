@@ -58,6 +58,7 @@ test.each([
     units: 20,
   },
   { what: 'an empty day', caller: 'archiver', pk: CHUNKS, bytes: 0, isConsistent: false, units: 0.5 },
+  { what: 'no chunk', caller: 'flusher', pk: CHUNKS, bytes: 0, isConsistent: true, units: 10 },
   { what: 'a partition', caller: 'archiver', pk: MANIFEST, bytes: 10, isConsistent: false, units: 0.5 },
   {
     what: 'a partition, for a graph',
@@ -82,9 +83,26 @@ test('an object of the full load is larger, so it takes more requests of 8 MB', 
   const meter = by('archiver');
   meter.putObject(100);
   meter.putObject(1024 * 1024);
-  meter.getObject(100);
-  by('query').getObject(100);
-  expect(meter.take()).toEqual({ objectPut: 1 + 2, objectGet: 1 + 10 });
+  meter.getObject('rollups/x', 1024 * 1024, 'bytes=0-1048575');
+  expect(meter.take()).toEqual({ objectPut: 1 + 2, objectGet: 2 });
+});
+
+test('a day of the archive has more chunks at the full load, and one end with its index', () => {
+  const { by } = setUp();
+  const meter = by('archiver');
+  meter.getObject('archive/x', 100, 'bytes=0-99');
+  meter.getObject('archive/x', 1024 * 1024, 'bytes=-1048576');
+  by('query').getObject('archive/x', 100, 'bytes=-100');
+  expect(meter.take()).toEqual({ objectGet: 10 + 1 + 10 });
+});
+
+test('a request of the full load has as many records as its hosts have partitions on average', () => {
+  const { by } = setUp();
+  const meter = by('post');
+  meter.recordsShare = 0.8;
+  meter.record(100);
+  by('recovery').record(1);
+  expect(meter.take()).toEqual({ streamUnit: 8 + 5 });
 });
 
 test('an old version is stored for as long as the bucket keeps it', () => {
