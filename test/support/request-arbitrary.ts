@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { anyCharacter } from './any-text';
 
 type Json = Record<string, unknown>;
 
@@ -69,7 +70,7 @@ const oddText = fc.oneof(
     'x'.repeat(300),
     'x'.repeat(5000),
   ),
-  fc.string({ unit: 'binary', maxLength: 20 }),
+  fc.string({ unit: anyCharacter, maxLength: 20 }),
 );
 
 const oddNumber = fc.constantFrom(

@@ -4,6 +4,7 @@ import { metricOf, sourceOf } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
 import { groupIdOf, partitionOf, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
 import { metaKeys, warmKeys } from '../../../shared/platform/keys';
+import { anyCharacter } from '../../support/any-text';
 
 /** Separators of keys, paths, patterns and JSON, and characters that look alike. */
 const tricky = fc.constantFrom(
@@ -12,7 +13,7 @@ const tricky = fc.constantFrom(
 );
 const text = fc.oneof(
   fc.array(tricky, { maxLength: 6 }).map((parts) => parts.join('')),
-  fc.string({ unit: 'binary', maxLength: 12 }),
+  fc.string({ unit: anyCharacter, maxLength: 12 }),
 );
 const place = fc.record({ tenant: text, kind: fc.constantFrom('host', 'service'), source: text, name: text });
 type Place = typeof place extends fc.Arbitrary<infer P> ? P : never;
