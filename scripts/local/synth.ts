@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import {
   existsSync,
   globSync,
@@ -57,6 +57,19 @@ export function unusedFolders(folders: readonly CachedFolder[], nowMs: number): 
     .map(({ name }) => name);
 }
 
+function digestOfSources(): Hash {
+  const digest = createHash('sha256');
+  for (const pattern of SOURCES)
+    for (const file of globSync(pattern, { cwd: root }).sort())
+      digest.update(file).update(readFileSync(join(root, file)));
+  return digest;
+}
+
+/** Returns the folder of the bundles of the present sources, which may not exist yet. */
+export function bundlesIn(cacheDir: string, digest = digestOfSources()): string {
+  return join(cacheDir, `bundles-${digest.copy().digest('hex').slice(0, 16)}`);
+}
+
 /**
  * Synthesizes the local stage, unless an earlier start did so from the same sources and settings. Runs the app
  * as the CDK CLI does, without the CLI, which takes as long to start as the app. Other settings of the same
@@ -70,11 +83,8 @@ export async function synthesize(
   cacheDir: string,
   settings: Readonly<Record<string, string>>,
 ): Promise<string> {
-  const digest = createHash('sha256');
-  for (const pattern of SOURCES)
-    for (const file of globSync(pattern, { cwd: root }).sort())
-      digest.update(file).update(readFileSync(join(root, file)));
-  const bundles = join(cacheDir, `bundles-${digest.copy().digest('hex').slice(0, 16)}`);
+  const digest = digestOfSources();
+  const bundles = bundlesIn(cacheDir, digest);
   const settingsJson = JSON.stringify(settings);
   const assembly = join(cacheDir, digest.update(settingsJson).digest('hex').slice(0, 16));
   if (existsSync(assembly)) return used(assembly);

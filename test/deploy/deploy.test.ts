@@ -11,6 +11,7 @@ import { ListBucketsCommand, PutBucketTaggingCommand, S3Client, type Tag } from 
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { freePort } from '../../scripts/local/server-process';
 import { type Server, startHotServer } from '../../scripts/local/servers';
+import { bundlesIn } from '../../scripts/local/synth';
 import type { SmokeResult } from '../../scripts/ops/smoke';
 import { SMOKE_TENANT } from '../../scripts/ops/smoke-api';
 import type { Tier } from '../../shared/model/tier';
@@ -33,6 +34,7 @@ import { temporaryDir } from '../support/temporary-dir';
  * does not know.
  */
 const STACK = 'heterotsdb-dev';
+const root = join(__dirname, '..', '..');
 const dir = temporaryDir();
 const assembly = join(dir, 'assembly');
 
@@ -70,8 +72,8 @@ afterAll(async () => {
 test('an account is bootstrapped, and both stacks are deployed', async () => {
   await cdk(aws.environment, dir, 'bootstrap', 'aws://000000000000/us-east-1');
   await cdk(
-    aws.environment,
-    join(__dirname, '..', '..'),
+    { ...aws.environment, BUNDLES: bundlesIn(join(root, '.local', 'synth')) },
+    root,
     ...['synth', '--quiet', '-c', 'stage=dev', '--output', assembly],
   );
   adaptToMinistack(assembly, redisUrl);

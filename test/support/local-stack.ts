@@ -11,6 +11,9 @@ import { until } from './until';
 
 const root = join(__dirname, '..', '..');
 
+/** Keeps compiled modules, so that the next process of the same sources need not compile them. */
+export const COMPILED = join(root, '.local', 'compiled');
+
 /**
  * Settings that several test files share. Each combination is synthesized once in a checkout. That takes 2 s
  * of CPU, longer than a start of a stack.
@@ -82,11 +85,11 @@ export async function startLocalStack(options: {
   ]);
   const seed = options.hasFreedoms ? freedomsSeed() : undefined;
   // Jest gives each test file a copy of the variables. This one has the file's changes.
-  const env = { ...process.env, FREEDOMS_SEED: seed?.toString() };
+  const env = { ...process.env, FREEDOMS_SEED: seed?.toString(), NODE_COMPILE_CACHE: COMPILED };
   const child: ChildProcess = spawn(
-    join(root, 'node_modules', '.bin', 'tsx'),
+    process.execPath,
     [
-      join(root, 'scripts', 'start.ts'),
+      ...['--import', 'tsx', join(root, 'scripts', 'start.ts')],
       '--json',
       '--no-demo',
       '--port',

@@ -1,16 +1,17 @@
 const { default: Sequencer } = require('@jest/test-sequencer');
 
 /**
- * The ten files that take longest, longest first. If one of them began last, it would keep one core busy
- * while the other has nothing left to do.
+ * The ten files that take longest, about the longest first. If one of them began last, it would keep one core busy
+ * while the other has nothing left to do. Of those that begin at once, only the first starts a stack. In a fresh
+ * checkout, others would build the functions' bundles at the same time, each for itself.
  */
 const LONGEST = [
   'integration/soak',
+  'integration/flush',
+  'checks/checks',
   'integration/page',
   'integration/faults',
-  'checks/checks',
   'deploy/deploy',
-  'integration/flush',
   'integration/simulate',
   'integration/tenancy',
   'integration/stream',

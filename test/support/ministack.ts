@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePort } from '../../scripts/local/server-process';
+import { COMPILED } from './local-stack';
 import { until } from './until';
 
 const root = join(__dirname, '..', '..');
@@ -41,6 +42,7 @@ export async function startMinistack(dir: string): Promise<Ministack> {
     AWS_REGION: 'us-east-1',
     AWS_CA_BUNDLE: certificate,
     NODE_EXTRA_CA_CERTS: certificate,
+    NODE_COMPILE_CACHE: COMPILED,
   };
   const log = openSync(join(dir, 'ministack.log'), 'a');
   const child: ChildProcess = spawn(join(root, '.local', 'venv', 'bin', 'ministack'), {
