@@ -2,7 +2,7 @@ import { deflateSync } from 'node:zlib';
 import { snappyCompress } from 'hysnappy';
 import protobuf from 'protobufjs';
 import { uncompressBlock } from '../../shared/protocol/prometheus/snappy';
-import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { patientFetch } from '../support/patient-fetch';
 import { until } from '../support/until';
 import { encodeV1, encodeV2 } from '../unit/protocol/prometheus/messages';
@@ -25,7 +25,7 @@ describe('clients of other projects', () => {
   beforeAll(async () => {
     stack = await startLocalStack({
       hasFreedoms: true,
-      settings: { postEndpoint: 'url', postConcurrency: '100' },
+      settings: SHARED_SETTINGS.exposed,
     });
     const samples = Array.from({ length: 20 }, (_, i) => ({
       timestamp: nowMs - (19 - i) * 15_000,

@@ -1,5 +1,5 @@
 import { Client } from '../support/client';
-import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { OpenApiChecker } from '../support/openapi-checker';
 import { ops } from '../support/ops';
 
@@ -15,7 +15,7 @@ describe('the objects of the Mackerel API', () => {
   beforeAll(async () => {
     stack = await startLocalStack({
       hasFreedoms: true,
-      settings: { services: 'shop', privateReceivers: 'off' },
+      settings: SHARED_SETTINGS.exposed,
     });
     const newKey = async (tenant: string, rights: string) =>
       (await ops<{ key: string }>(stack.url, 'keys', 'create', '--tenant', tenant, '--rights', rights)).key;

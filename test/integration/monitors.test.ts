@@ -15,7 +15,7 @@ import { OpenApiChecker } from '../support/openapi-checker';
 import { patientFetch } from '../support/patient-fetch';
 import { until } from '../support/until';
 
-const MAIL_TOPIC = 'arn:aws:sns:us-east-1:000000000000:mails';
+const MAIL_TOPIC = SHARED_SETTINGS.notifying.mailTopic;
 
 interface Told {
   readonly alert: {
@@ -47,10 +47,7 @@ describe('monitors and checks', () => {
 
   beforeAll(async () => {
     await new Promise<void>((resolve) => webhook.listen(0, '127.0.0.1', resolve));
-    stack = await startLocalStack({
-      hasFreedoms: true,
-      settings: { ...SHARED_SETTINGS.shop, mailTopic: MAIL_TOPIC },
-    });
+    stack = await startLocalStack({ hasFreedoms: true, settings: SHARED_SETTINGS.notifying });
     checker = new OpenApiChecker(
       (await (await patientFetch(new URL('/openapi.json', stack.url))).json()) as Record<string, unknown>,
     );

@@ -19,13 +19,13 @@ import { tenantIdOf } from '../../shared/model/placement';
 import type { Table } from '../../shared/platform/table';
 import { UsageTable } from '../../shared/tenancy/usage-table';
 import { endKilledRun, evaluateAt } from '../support/evaluator';
-import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { OpenApiChecker } from '../support/openapi-checker';
 import { patientFetch } from '../support/patient-fetch';
 import { until } from '../support/until';
 import { encodeV1 } from '../unit/protocol/prometheus/messages';
 
-const TOPIC = 'arn:aws:sns:us-east-1:000000000000:alerts';
+const TOPIC = SHARED_SETTINGS.notifying.alertTopics;
 const RULER = '/prometheus/config/v1/rules';
 
 const GROUP = `name: load
@@ -95,10 +95,7 @@ describe('rules', () => {
 
   beforeAll(async () => {
     await new Promise<void>((resolve) => webhook.listen(0, '127.0.0.1', resolve));
-    stack = await startLocalStack({
-      hasFreedoms: true,
-      settings: { maxRulesPerGroup: '4', maxRuleGroups: '3', alertTopics: TOPIC },
-    });
+    stack = await startLocalStack({ hasFreedoms: true, settings: SHARED_SETTINGS.notifying });
     checker = new OpenApiChecker(
       (await (await patientFetch(new URL('/openapi.json', stack.url))).json()) as Record<string, unknown>,
     );

@@ -31,6 +31,16 @@ export const SHARED_SETTINGS = {
   fewPartitions: { partitions: '2' },
   /** A tenant whose records lie in four shards. */
   fourShards: { partitions: '4', streamShards: '4', resolution: '1s' },
+  /** Topics to notify, and limits of rules that a test reaches. */
+  notifying: {
+    services: 'shop',
+    maxRulesPerGroup: '4',
+    maxRuleGroups: '3',
+    alertTopics: 'arn:aws:sns:us-east-1:000000000000:alerts',
+    mailTopic: 'arn:aws:sns:us-east-1:000000000000:mails',
+  },
+  /** Posts at an address of their own, and no receivers in private networks. */
+  exposed: { services: 'shop', privateReceivers: 'off', postEndpoint: 'url', postConcurrency: '100' },
 } as const;
 
 export interface LocalStack extends StackAddresses {
