@@ -42,6 +42,12 @@ const MAX_UNIONS = 2_048;
  * sent then disappear from the unions. Starting again costs a new layout for each source.
  */
 export const UNION_MS = 6 * 3_600_000;
+/**
+ * Groups of a home have on average at most this many times the series that `splitBitsFor` allows in a group. Many
+ * queues of one target would else put ten thousand series into a group, and the archive does not roll such a
+ * group up.
+ */
+const CROWDED = 8;
 /** A row with less than this share of its unions' series is small: see {@link Allowance}. */
 const SMALL_SHARE = 1 / 4;
 
@@ -92,6 +98,10 @@ export class Home {
   private readonly groups: (Group | undefined)[] = [];
   private readonly freeGroups: number[] = [];
   private readonly unions = new Set<Union>();
+  /** Number of series in all unions. */
+  private seriesCount = 0;
+  /** Most series that the home ever had in its unions. */
+  private mostSeries = 0;
   /** Timestamp of the first row since the home last started again, ms. */
   private beganMs: number | undefined;
 
@@ -186,6 +196,7 @@ export class Home {
     const series = Int32Array.from(
       [...numbers.map((number) => this.groups[number]!.series), added].flatMap((part) => [...part]),
     );
+    this.mostSeries = Math.max(this.mostSeries, this.seriesCount + added.length);
     const splitBits = this.splitBitsOf(series);
     const layouts = layoutsOf(this.dictionary, series, splitBits);
     for (const union of growing) this.remove(union);
@@ -205,12 +216,14 @@ export class Home {
         positions[series[column]!] = number * COLUMNS + column + 1;
     }
     this.unions.add(union);
+    this.seriesCount += union.seriesCount;
     this.dictionary.use(this.bytesOf(union));
   }
 
   private remove(union: Union): void {
     this.dictionary.use(-this.bytesOf(union));
     this.unions.delete(union);
+    this.seriesCount -= union.seriesCount;
     for (const number of union.groups) {
       this.groups[number] = undefined;
       this.freeGroups.push(number);
@@ -271,10 +284,8 @@ export class Home {
   }
 
   private splitBitsOf(series: Int32Array): number {
-    return splitBitsFor(
-      series.length,
-      sumOf(series, (each) => this.dictionary.keyBytesOf(each)),
-    );
+    const keyBytes = sumOf(series, (each) => this.dictionary.keyBytesOf(each));
+    return Math.max(splitBitsFor(series.length, keyBytes), splitBitsFor(this.mostSeries / CROWDED));
   }
 }
 

@@ -119,7 +119,22 @@ describe('a home', () => {
     const { split } = homeOf();
     for (let i = 0; i < 2_048; i++) split(range(3 * i, 3 * i + 3));
     expect(countsOf(split([1]))).toEqual([1]);
-    expect(countsOf(split([6_144, 1]))).toEqual([2]);
+    const rows = split([6_144, 1]);
+    expect(countsOf(rows).reduce((sum, count) => sum + count)).toBe(2);
+  });
+
+  test('of very many series has more groups, and none that the archive would not roll up', () => {
+    const { split } = homeOf();
+    const series = new Map<string, Set<string>>();
+    for (const timestamp of [0, UNION_MS + 1])
+      for (let from = 0; from < 40_000; from += 2_000)
+        for (const row of split(range(from, from + 2_000), timestamp)) {
+          const group = `${row.splitIndex} of ${2 ** row.splitBits}`;
+          const known = series.get(group) ?? new Set();
+          for (const name of samplesOf([row]).keys()) known.add(name);
+          series.set(group, known);
+        }
+    expect(Math.max(...Array.from(series.values(), (names) => names.size))).toBeLessThan(4_096);
   });
 
   test('frees the memory of unions that started again', () => {
