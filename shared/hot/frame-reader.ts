@@ -34,7 +34,7 @@ export interface GroupQuery {
   readonly windows: readonly number[];
   /** The columns to return for each layout. Frames of layouts without a pick are returned whole. */
   readonly picks: readonly ColumnPick[];
-  /** A text that is equal for queries with equal picks: part of the key of cached frames. */
+  /** A text that is equal for queries that share cached frames, all with the same picks. */
   readonly picksKey: string;
   /** Which frames to cache, so that the next read need not fetch them again; undefined to cache none. */
   readonly keeps: KeptFrames | undefined;
@@ -97,7 +97,7 @@ export class FrameReader {
    *
    * Writers append frames at the end of a window, and flushers remove them from its front. So as long as the
    * partition's mark is the same and does not list the window as left, the window still begins with the
-   * cached frames.
+   * frames that the instance has read. It caches those of them that `KeptFrames` asks for.
    */
   private readonly cache = new Cache<CachedFrames>(
     CACHES.frames,

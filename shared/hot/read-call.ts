@@ -38,7 +38,7 @@ export interface AskedList {
   /** Start of the window, ms. */
   readonly start: number;
   readonly name: string;
-  /** What the reader has cached: the list's first frames, and the mark's id when they were read. */
+  /** How many of the list's first frames the reader has read, and the mark's id at that time. */
   readonly known: { readonly count: number; readonly markId: string } | undefined;
 }
 

@@ -212,8 +212,10 @@ function keptOf(
   const spanMs = endMs - fromMs;
   if (spanMs <= 0 || Math.min(toMs, endMs) - fromMs < KEPT_SHARE * spanMs)
     return { picksKey, keeps: undefined };
+  // Ranges of quite different lengths have frames of their own, and do not replace those of each other.
+  const lengthClass = Math.ceil(Math.log2(spanMs) / 2);
   return {
-    picksKey: `${picksKey} ${Math.ceil(Math.log2(spanMs) / 2)}`,
+    picksKey: `${picksKey} ${lengthClass}`,
     keeps: { fromMs, leastFromMs: endMs - spanMs / KEPT_SHARE },
   };
 }

@@ -46,7 +46,7 @@ export interface IngestResult {
 
 /** Partitions that are ingested at the same time. */
 const PARALLEL = 32;
-/** Most layouts of a group that a batch puts into the catalogue as they are. More are merged into merged. */
+/** Most layouts of a group that a batch puts into the catalogue as they are. If there are more, they are merged. */
 const MAX_LAYOUTS_EACH = 16;
 
 /**
@@ -181,8 +181,8 @@ async function catalogueLayouts(
   }
   const puts = [...batch.groupLayouts].flatMap(([group, ids]) => {
     const all = [...ids].map((id) => batch.layouts.get(id)!);
-    // If many new names arrive at once, a group may have many layouts. The catalogue then gets a few merged,
-    // which have the same series, instead of every layout. Memory still gets the layouts of the frames.
+    // If many new names arrive at once, a group may have many layouts. The catalogue then gets a few merged
+    // ones, which have the same series. Memory still gets the layouts of the frames.
     const few =
       all.length <= MAX_LAYOUTS_EACH
         ? all

@@ -20,13 +20,18 @@ export async function failed(status?: number, body?: Uint8Array): Promise<undefi
   return undefined;
 }
 
-/**
- * Whether an error reply means throttling. DynamoDB and Kinesis name the error by `{"__type":"prefix#Name"}`,
- * S3 by `<Code>Name</Code>`.
- */
+/** Whether an error reply means throttling. */
 function isThrottled(status: number, body: Uint8Array = new Uint8Array(0)): boolean {
+  const name = errorNameOf(body);
+  return isThrottlingError({ name, message: '', $fault: 'client', $metadata: { httpStatusCode: status } });
+}
+
+/**
+ * Returns the name of the error in a reply, empty if there is none. DynamoDB and Kinesis name it by
+ * `{"__type":"prefix#Name"}`, S3 by `<Code>Name</Code>`.
+ */
+export function errorNameOf(body: Uint8Array): string {
   const text = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, 1_000)).toString('latin1');
   const [, json, xml] = /"__type"\s*:\s*"(?:[^"]*#)?(\w+)"|<Code>(\w+)<\/Code>/.exec(text) ?? [];
-  const name = json ?? xml ?? '';
-  return isThrottlingError({ name, message: '', $fault: 'client', $metadata: { httpStatusCode: status } });
+  return json ?? xml ?? '';
 }

@@ -12,7 +12,7 @@ const REPORT_MS = 15_000;
 /** Share of a tenant's query seconds below which its queries begin without a permit. */
 const LIGHT_SHARE = 0.25;
 /**
- * An instance adds up the time that a tenant's rules take, and reports it once it reaches this many ms. So
+ * An instance adds up the time that a tenant's rules and monitors take, and reports it once it reaches this many ms. So
  * small tenants cause hardly any writes.
  */
 const RULES_MS = 1_000;
@@ -113,7 +113,7 @@ export class QueryBudgets {
   }
 
   /**
-   * Counts time that a tenant's rules took. Rules are never refused, so that no dashboard silences an alert; queries
+   * Counts time that a tenant's rules or monitors took. They are never refused, so that no dashboard silences an alert; queries
    * have less time left instead. Never fails.
    */
   async charge(tenant: Tenant, tookMs: number): Promise<void> {

@@ -7,6 +7,7 @@ import {
   DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
+  UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { SignatureV4 } from '@smithy/signature-v4';
 import fc from 'fast-check';
@@ -58,7 +59,7 @@ describe('a client that calls directly', () => {
         credentials: { accessKeyId: 'id', secretAccessKey: 'secret' },
       }),
       'dynamodb',
-      { GetItem: GetItemCommand },
+      { GetItem: GetItemCommand, UpdateItem: UpdateItemCommand },
       (...call) => charged.push(call),
     );
   });
@@ -120,6 +121,16 @@ describe('a client that calls directly', () => {
     expect(timer.mock.calls.map(([ms]) => ms)).toEqual(waits ? [250] : []);
     random.mockRestore();
     timer.mockRestore();
+  });
+
+  test('returns at once that a condition does not hold, and counts the units of the write', async () => {
+    const update = new UpdateItemCommand({ TableName: 't', Key: {}, ConditionExpression: 'running < :most' });
+    const type = 'com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException';
+    answers = [() => ({ status: 400, body: JSON.stringify({ __type: type, message: 'no' }) })];
+    await expect(client.send(update)).rejects.toBeInstanceOf(ConditionalCheckFailedException);
+    expect(seen.map(({ isBySdk }) => isBySdk)).toEqual([false]);
+    expect(charged).toEqual([['UpdateItemCommand', update.input, {}]]);
+    expect(takeUnits()).toEqual(new Map());
   });
 
   test('leaves commands that it was not given, and calls with other options than a signal, to the SDK', async () => {
