@@ -5,12 +5,6 @@
 export const PATIENCE_MS = 10 * 60_000;
 
 /**
- * Times between two looks, in ms. They grow with the time waited, because each look costs the stack CPU that its
- * work needs, too.
- */
-const [SHORTEST_MS, LONGEST_MS, SHARE] = [20, 250, 0.1];
-
-/**
  * Waits for a condition instead of a fixed time.
  *
  * @throws with the last value seen, if the condition is not true after {@link PATIENCE_MS}
@@ -20,16 +14,14 @@ export async function until<T>(
   look: () => Promise<T>,
   isTrue: (seen: T) => boolean,
 ): Promise<T> {
-  const began = Date.now();
+  const deadline = Date.now() + PATIENCE_MS;
   for (;;) {
     const seen = await look();
     if (isTrue(seen)) return seen;
-    const waitedMs = Date.now() - began;
-    if (waitedMs > PATIENCE_MS)
+    if (Date.now() > deadline)
       throw new Error(
         `${what}: not within ${PATIENCE_MS / 60_000} minutes; last seen ${JSON.stringify(seen)}`,
       );
-    const restMs = Math.min(LONGEST_MS, Math.max(SHORTEST_MS, SHARE * waitedMs));
-    await new Promise((resolve) => setTimeout(resolve, restMs));
+    await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
