@@ -147,8 +147,9 @@ async function withMapping(dependencies: RecoveryDependencies, replay: Replay): 
  * @returns whether none is left; AWS may need more time to delete them
  */
 async function clear({ mappings }: RecoveryDependencies): Promise<boolean> {
-  for (const uuid of await mappings.list()) await mappings.delete(uuid);
-  return (await mappings.list()).length === 0;
+  const found = await mappings.list();
+  for (const uuid of found) await mappings.delete(uuid);
+  return found.length === 0 || (await mappings.list()).length === 0;
 }
 
 /** Ends a replay that has read everything, and closes the loss that it repairs. */
