@@ -2,6 +2,7 @@ import { type Id, idOf } from '../model/id';
 import { type Labels, labelsKey, METRIC_NAME, sourceOf } from '../model/labels';
 import { type Layout, lazyLayout } from '../model/layout';
 import type { GroupId } from '../model/placement';
+import type { ColumnPlaces } from '../model/selection';
 import type { Shape } from '../model/shape';
 import type { IndexedLayout } from './index-table';
 import { Column, type Texts, type TextTest } from './label-texts';
@@ -180,6 +181,8 @@ export type PairCounts = Map<string, Map<string, number>>;
 
 /** The series of one layout that a selection matched. */
 export class LayoutMatch {
+  private ownPlaces: ColumnPlaces | undefined;
+
   constructor(
     private readonly shape: ShapeColumns,
     private readonly at: number,
@@ -213,9 +216,17 @@ export class LayoutMatch {
     return this.rows.length;
   }
 
-  /** The layout's columns that have the matching series, ascending. */
-  get columns(): readonly number[] {
-    return this.rows;
+  /** The columns of the layout that have the matching series, and their columns in {@link ownLayout}. */
+  get places(): ColumnPlaces {
+    if (this.ownPlaces !== undefined) return this.ownPlaces;
+    const columns = new Uint32Array(this.size);
+    const positions = new Uint32Array(this.size);
+    for (let i = 0; i < this.size; i++) {
+      columns[i] = this.rows[i]!;
+      positions[i] = i;
+    }
+    this.ownPlaces = { columns, positions, seriesCount: this.seriesCount };
+    return this.ownPlaces;
   }
 
   /** Number of series in the whole layout, matching or not. */

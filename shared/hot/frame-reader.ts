@@ -50,20 +50,31 @@ export interface KeptFrames {
 
 export const EVERY_FRAME: KeptFrames = { fromMs: -Infinity, leastFromMs: -Infinity };
 
-/**
- * The answer to a {@link GroupQuery}, with the state of the mark, which says whether memory has everything.
- */
-export interface GroupWindows extends Pick<PartitionState, 'isWhole' | 'loss'> {
-  readonly left: LeftWindows;
-  /** Starts of all windows that the group has in memory, ascending, ms. */
-  readonly starts: readonly number[];
-  /**
-   * The frames of requested windows, by window start. It lacks windows without frames, and those whose frames
-   * would have exceeded {@link MAX_CALL_COST}.
-   */
-  readonly frames: ReadonlyMap<number, WindowFrames>;
+/** The state of a partition's mark when it was read. */
+export type PartitionMark = { readonly ref: PartitionRef } & Pick<PartitionState, 'isWhole' | 'loss'>;
+
+/** A partition, and which of its windows may have left memory before it was read. */
+export type PartitionLeft = { readonly ref: PartitionRef } & LeftWindows;
+
+/** What a call says of its partition. */
+export interface CalledPartition {
+  /** Says whether memory has everything. */
+  readonly mark: PartitionMark;
+  readonly left: PartitionLeft;
   /** How long the call waited before it started (read-pace.ts), ms. */
   readonly waitedMs: number;
+}
+
+/** The answer to a {@link GroupQuery}. */
+export interface GroupWindows {
+  readonly partition: CalledPartition;
+  /** Starts of all windows that the group has in memory, ms. */
+  readonly starts: readonly number[];
+  /**
+   * The frames of each requested window; undefined for a window without frames, and if they would have exceeded
+   * {@link MAX_CALL_COST}.
+   */
+  readonly frames: readonly (WindowFrames | undefined)[];
 }
 
 /**
@@ -86,12 +97,18 @@ interface AskedWindows extends AskedGroup<AskedWindow> {
   readonly keptFromMs: number | undefined;
 }
 
+/** Returns the mark's id when the first of the cached frames were read; '' if none are cached. */
+function markIdOf(asked: readonly AskedWindows[]): string {
+  for (const { lists } of asked) for (const { known } of lists) if (known !== undefined) return known.markId;
+  return '';
+}
+
 /** Reads the frames of group-windows from memory, and caches them, for queries. */
 export class FrameReader {
   /**
    * Gathers the queries of one partition that arrive together, by its hash tag, to answer them by one call.
    */
-  private readonly queries = new Batches<GroupQuery, GroupWindows>();
+  private readonly queries = new Batches<readonly GroupQuery[], readonly GroupWindows[]>();
   /**
    * Frames that this instance has read, by group-window and picked columns.
    *
@@ -111,14 +128,19 @@ export class FrameReader {
   ) {}
 
   /**
-   * Reads the window starts of a group and the frames of the requested windows, all at one moment. Concurrent
-   * queries of a partition share calls.
+   * Reads the window starts of groups of a partition and the frames of the requested windows, those of a group at
+   * one moment. Concurrent queries of a partition share calls.
    */
-  windows(ref: PartitionRef, query: GroupQuery): Promise<GroupWindows> {
+  windows(ref: PartitionRef, queries: readonly GroupQuery[]): Promise<readonly GroupWindows[]> {
     const keys = new HotKeys(ref);
-    return this.queries.add(keys.tag, query, async (queries) => {
-      const slices = slicesOf(queries, MAX_CALL_GROUPS);
-      return (await Promise.all(slices.map((slice) => this.readAll(ref, keys, slice)))).flat();
+    return this.queries.add(keys.tag, queries, async (lists) => {
+      const slices = slicesOf(lists.flat(), MAX_CALL_GROUPS);
+      const found = (await Promise.all(slices.map((slice) => this.readAll(ref, keys, slice)))).flat();
+      let end = 0;
+      return lists.map(({ length }) => {
+        end += length;
+        return found.slice(end - length, end);
+      });
     });
   }
 
@@ -127,7 +149,7 @@ export class FrameReader {
     const found: GroupWindows[] = [];
     while (found.length < queries.length) {
       const waitedMs = await this.pace.wait(ref.tenantId);
-      found.push(...(await this.readSome(keys, queries.slice(found.length), waitedMs)));
+      found.push(...(await this.readSome(ref, keys, queries.slice(found.length), waitedMs)));
     }
     return found;
   }
@@ -139,19 +161,21 @@ export class FrameReader {
    *   answered; the result is shorter than `queries` if not all groups fit.
    */
   private async readSome(
+    ref: PartitionRef,
     keys: HotKeys,
     queries: readonly GroupQuery[],
     waitedMs: number,
   ): Promise<GroupWindows[]> {
     const asked = queries.map((query) => this.askedOf(keys, query));
-    let markId = '';
-    for (const { lists } of asked) for (const { known } of lists) markId ||= known?.markId ?? '';
+    const markId = markIdOf(asked);
     const [names, args] = argumentsOf(keys.mark, markId, asked);
     const reply = replyOf(await this.redis.readGroupsBuffer(names.length, ...names, ...args), asked);
     const { isWhole, loss, left } = reply;
+    const partition = { mark: { ref, isWhole, loss }, left: { ref, ...left }, waitedMs };
     return reply.groups.map(({ starts, lists }, i) => ({
-      ...{ isWhole, loss, left, waitedMs, starts },
-      frames: this.framesOf(asked[i]!, lists, reply),
+      partition,
+      starts,
+      frames: lists.map((found, list) => this.framesOf(asked[i]!, asked[i]!.lists[list]!, found, reply)),
     }));
   }
 
@@ -175,38 +199,32 @@ export class FrameReader {
     return known && known.fromMs >= leastFromMs && known.fromMs <= fromMs ? known : undefined;
   }
 
-  /** Returns the frames of a group's windows: those of the reply, after those that are cached. */
+  /** Returns the frames of a window: those of the reply, after those that are cached. */
   private framesOf(
-    { lists, keptFromMs }: AskedWindows,
-    found: readonly FoundList[],
+    { keptFromMs }: AskedWindows,
+    { start, name, cacheKey, known }: AskedWindow,
+    { count, leftOut, bytes, picked }: FoundList,
     { markId, left }: ReadReply,
-  ): Map<number, WindowFrames> {
-    const frames = new Map<number, WindowFrames>();
-    lists.forEach(({ start, cacheKey, known }, i) => {
-      const { count, leftOut, bytes, picked } = found[i]!;
-      if (picked === undefined) {
-        if (leftOut > 0) frames.set(start, known!);
-        return;
-      }
-      const [allBytes, allPicked] =
-        leftOut > 0 ? [known!.frameBytes + bytes, Buffer.concat([known!.picked, picked])] : [bytes, picked];
-      const stays = markId !== undefined && start >= left.beforeMs && !left.starts.includes(start);
-      if (keptFromMs !== undefined && stays) {
-        const kept = new CachedFrames(allBytes, allPicked, markId, count, known?.fromMs ?? keptFromMs);
-        this.cache.set(cacheKey, kept);
-        frames.set(start, kept);
-      } else {
-        if (keptFromMs !== undefined) this.cache.delete(cacheKey);
-        frames.set(start, new WindowFrames(allBytes, allPicked));
-      }
-    });
-    return frames;
+  ): WindowFrames | undefined {
+    if (picked === undefined) return leftOut > 0 ? known : undefined;
+    const [allBytes, allPicked] =
+      leftOut > 0 ? [known!.frameBytes + bytes, Buffer.concat([known!.picked, picked])] : [bytes, picked];
+    const stays = markId !== undefined && start >= left.beforeMs && !left.starts.includes(start);
+    if (keptFromMs !== undefined && stays) {
+      const kept = new CachedFrames(name, allBytes, allPicked, markId, count, known?.fromMs ?? keptFromMs);
+      this.cache.set(cacheKey, kept);
+      return kept;
+    }
+    if (keptFromMs !== undefined) this.cache.delete(cacheKey);
+    return new WindowFrames(name, allBytes, allPicked);
   }
 
   /** Reads all frames of a group-window, whole. */
   async allFrames(ref: PartitionRef, group: GroupId, windowStart: number): Promise<WindowFrames> {
-    const frames = await this.redis.lrangeBuffer(new HotKeys(ref).frames(group, windowStart), 0, -1);
+    const name = new HotKeys(ref).frames(group, windowStart);
+    const frames = await this.redis.lrangeBuffer(name, 0, -1);
     return new WindowFrames(
+      name,
       frames.reduce((sum, frame) => sum + frame.length, 0),
       markedWhole(frames),
     );

@@ -104,9 +104,10 @@ export function replyOf(
 ): ReadReply {
   const found: ReadReply['groups'][number][] = [];
   for (let at = 0; at < rest.length; ) {
-    const starts = (rest[at++] as Buffer[]).map(Number).sort((a, b) => a - b);
+    const starts = (rest[at++] as Buffer[]).map(Number);
     const lists = groups[found.length]!.lists.map((): FoundList => {
-      const [count, known, bytes, picked] = rest.slice(at, at + 4) as [number, number, number, unknown];
+      const [count, known, bytes] = [rest[at], rest[at + 1], rest[at + 2]] as [number, number, number];
+      const picked = rest[at + 3];
       at += 4;
       if (Buffer.isBuffer(picked)) return { count, leftOut: known, bytes, picked };
       // The script has -1 in place of frames for which it had no room.

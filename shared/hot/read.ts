@@ -15,18 +15,50 @@ import { type Layout, mergeLayouts } from '../model/layout';
 import { pickSeries, placesOf } from '../model/layout-block';
 import { type GroupId, type PartitionRef, windowStartMs } from '../model/placement';
 import type { LocatedBlock, Selection, TimeRange } from '../model/selection';
-import { mapLimited } from '../platform/concurrency';
-import { EVERY_FRAME, type GroupQuery } from './frame-reader';
+import { type Later, mapLimited } from '../platform/concurrency';
+import {
+  EVERY_FRAME,
+  type GroupQuery,
+  type GroupWindows,
+  type PartitionLeft,
+  type PartitionMark,
+} from './frame-reader';
 import type { HotTier } from './hot-tier';
-import type { PartitionState } from './partition-marks';
-import type { ColumnPick, LeftWindows } from './read-call';
+import type { ColumnPick } from './read-call';
 import type { WindowFrames } from './window-frames';
 
-/** The state of a partition's mark when it was read. */
-export type PartitionMark = { readonly ref: PartitionRef } & Pick<PartitionState, 'isWhole' | 'loss'>;
+/** What a read asks memory for. */
+export interface HotRequest {
+  /** The partitions that may have samples of the selection. */
+  readonly refs: readonly PartitionRef[];
+  readonly selection: Selection;
+  /** The greatest length of a window, ms: how long before a sample its window may begin. */
+  readonly longestWindowMs: number;
+  /** Finds a layout that memory lacks. */
+  readonly layoutOf: (group: GroupId, id: Id) => Promise<Layout>;
+}
 
-/** A partition, and which of its windows may have left memory before it was read. */
-export type PartitionLeft = { readonly ref: PartitionRef } & LeftWindows;
+/** Memory's answer to a request, whose frames are not decoded yet. */
+export interface HotReply {
+  readonly request: HotRequest;
+  readonly picks: readonly WantedColumns[];
+  /** Starts of the windows whose frames were requested. */
+  readonly likely: readonly number[];
+  readonly groups: readonly AskedPlace[];
+}
+
+/** A group in a partition, and the place of its query among those of the partition. */
+interface AskedPlace {
+  readonly group: GroupId;
+  readonly partition: AskedPartition;
+  readonly index: number;
+}
+
+interface AskedPartition {
+  readonly ref: PartitionRef;
+  readonly queries: GroupQuery[];
+  found: readonly GroupWindows[];
+}
 
 /** What a read of memory has found. */
 export interface HotRead {
@@ -61,63 +93,121 @@ const KEPT_SHARE = 0.25;
 const MAX_PICKS = 16;
 
 /**
- * Reads series from memory. Mostly one command for each partition is enough: it returns the frames of the
- * newest windows. Concurrent reads of several sources share commands.
- *
- * @param refs the partitions that may have samples of the selection
- * @param longestWindowMs the greatest length of a window, ms: how long before a sample its window may begin
- * @param layoutOf finds a layout that memory lacks
+ * Asks memory for the frames of several requests of a tenant. Mostly one command for each partition is enough: it
+ * returns the frames of the newest windows.
  */
-export async function readHot(
+export async function askHot(
   hot: HotTier,
-  refs: readonly PartitionRef[],
-  selection: Selection,
-  longestWindowMs: number,
+  requests: readonly HotRequest[],
   nowMs: number,
-  layoutOf: (group: GroupId, id: Id) => Promise<Layout>,
-): Promise<HotRead> {
-  const { wanted, groups, range, layouts: known } = selection;
-  const targets = refs.flatMap((ref) => groups.map((group) => ({ ref, group })));
-  const likely = likelyWindows(range, longestWindowMs, nowMs);
-  const { picks, picksKey } = picksOf(selection);
-  const keeping =
-    picks.length > 0
-      ? { picksKey, keeps: EVERY_FRAME }
-      : keptOf(picksKey, range, likely, longestWindowMs, nowMs);
+): Promise<HotReply[]> {
+  const partitions = new Map<number, AskedPartition>();
+  const replies = requests.map((request): HotReply => {
+    const { refs, selection, longestWindowMs } = request;
+    const { groups, range } = selection;
+    const likely = likelyWindows(range, longestWindowMs, nowMs);
+    const { picks, picksKey } = picksOf(selection);
+    const keeping =
+      picks.length > 0
+        ? { picksKey, keeps: EVERY_FRAME }
+        : keptOf(picksKey, range, likely, longestWindowMs, nowMs);
+    const asked: AskedPlace[] = [];
+    for (const ref of refs) {
+      const partition = partitions.get(ref.partition) ?? { ref, queries: [], found: [] };
+      partitions.set(ref.partition, partition);
+      for (const group of groups) {
+        const index = partition.queries.push({ group, range, windows: likely, picks, ...keeping }) - 1;
+        asked.push({ group, partition, index });
+      }
+    }
+    return { request, picks, likely, groups: asked };
+  });
+  await Promise.all(
+    Array.from(partitions.values(), async (partition) => {
+      partition.found = await hot.reader.windows(partition.ref, partition.queries);
+    }),
+  );
+  return replies;
+}
+
+/** A window of a group that may have wanted samples. */
+interface FoundWindow {
+  readonly ref: PartitionRef;
+  readonly group: GroupId;
+  readonly windowStart: number;
+  /** Undefined if they need a second command. */
+  readonly frames: WindowFrames | undefined;
+}
+
+/** Decodes what memory answered to a request. Returns a promise only if it needs a further command. */
+export function decodeHot(hot: HotTier, reply: HotReply): Later<HotRead> {
+  const { likely, groups } = reply;
+  const { selection, longestWindowMs } = reply.request;
+  const { fromMs, toMs } = selection.range;
   const marks: PartitionMark[] = [];
   const lefts: PartitionLeft[] = [];
   let waitedMs = 0;
-  const windows = await mapLimited(targets, PARALLEL, async ({ ref, group }) => {
-    const query = { group, range, windows: likely, picks, ...keeping };
-    const { isWhole, loss, left, starts, frames, ...call } = await hot.reader.windows(ref, query);
-    waitedMs = Math.max(waitedMs, call.waitedMs);
-    marks.push({ ref, isWhole, loss });
-    lefts.push({ ref, ...left });
-    return starts
-      .filter((start) => start < range.toMs && start > range.fromMs - longestWindowMs)
-      .map((windowStart) => ({ ref, group, windowStart, frames: frames.get(windowStart) }));
-  });
-  const all = windows.flat();
-  const blocks = await mapLimited(all, PARALLEL, async ({ ref, group, windowStart, frames }) => {
+  const windows: FoundWindow[] = [];
+  for (const { group, partition, index } of groups) {
+    const { partition: called, starts, frames } = partition.found[index]!;
+    waitedMs = Math.max(waitedMs, called.waitedMs);
+    marks.push(called.mark);
+    lefts.push(called.left);
+    for (const windowStart of starts)
+      if (windowStart < toMs && windowStart > fromMs - longestWindowMs)
+        windows.push({ ref: partition.ref, group, windowStart, frames: frames[likely.indexOf(windowStart)] });
+  }
+  const blocks: LocatedBlock[] = [];
+  for (const window of windows) {
+    const decoded = window.frames && decodeWindow(hot, reply, window, window.frames);
+    if (decoded === undefined || decoded instanceof Promise)
+      return decodeLater(hot, reply, windows, { marks, left: lefts, waitedMs });
+    if (decoded.located !== undefined) blocks.push(decoded.located);
+  }
+  return { blocks, marks, left: lefts, waitedMs };
+}
+
+/** Decodes windows of which some need further commands. */
+async function decodeLater(
+  hot: HotTier,
+  reply: HotReply,
+  windows: readonly FoundWindow[],
+  { marks, left, waitedMs }: Omit<HotRead, 'blocks'>,
+): Promise<HotRead> {
+  const decoded = await mapLimited(windows, PARALLEL, async (window) => {
+    const { ref, group, windowStart, frames } = window;
     const found = frames ?? (await hot.reader.allFrames(ref, group, windowStart));
-    if (found.picked.length === 0) return undefined;
-    const findLayout = async (id: Id) =>
-      known.get(id) ?? (await hot.reader.layout(ref, id)) ?? layoutOf(group, id);
-    const { block, samples } = await found.decoded(() => pickWanted(found, picks, wanted, findLayout));
-    const place = hot.space.keyOf(ref, group, windowStart);
-    return block && { place, bytes: found.frameBytes, samples, block };
+    return decodeWindow(hot, reply, window, found);
   });
-  const read = { blocks: blocks.filter((block) => block !== undefined), marks, left: lefts, waitedMs };
-  const later = all.filter(({ frames }) => frames === undefined);
-  if (later.length === 0) return read;
+  const blocks = decoded.flatMap(({ located }) => located ?? []);
+  const later = windows.filter(({ frames }) => frames === undefined);
   // Frames that needed a second command may have been lost between the two. Inspect their marks again.
-  for (const { ref, windowStart } of later) lefts.push({ ref, beforeMs: -Infinity, starts: [windowStart] });
   const askedTwice = new Map(later.map(({ ref }) => [ref.partition, ref]));
   const after = await mapLimited([...askedTwice.values()], PARALLEL, async (ref) => ({
     ref,
     ...(await hot.marks.inspect(ref)),
   }));
-  return { ...read, marks: [...marks, ...after] };
+  const leftLater = later.map(({ ref, windowStart }) => ({
+    ref,
+    beforeMs: -Infinity,
+    starts: [windowStart],
+  }));
+  return { blocks, marks: [...marks, ...after], left: [...left, ...leftLater], waitedMs };
+}
+
+/** The decoded frames of a window; without a block if they have no wanted series. */
+interface DecodedWindow {
+  readonly located: LocatedBlock | undefined;
+}
+
+function decodeWindow(
+  hot: HotTier,
+  { request: { selection, layoutOf }, picks }: HotReply,
+  { ref, group }: FoundWindow,
+  frames: WindowFrames,
+): Later<DecodedWindow> {
+  const findLayout = async (id: Id) => (await hot.reader.layout(ref, id)) ?? layoutOf(group, id);
+  return frames.decoded(() => pickWanted(frames, picks, selection, findLayout));
 }
 
 /** The columns of a layout that a read wants, and their positions in its result. */
@@ -155,35 +245,39 @@ function picksOf({ layouts, places, wanted }: Selection): Picks {
 /**
  * Decodes the frames of a group-window.
  *
- * @returns `block` with the wanted series, undefined if the frames have none of them; and the number of
- *   samples of all series in the frames, wanted or not
+ * @param findLayout finds a layout that the selection lacks
  */
-async function pickWanted(
-  { picked }: WindowFrames,
+function pickWanted(
+  frames: WindowFrames,
   picks: readonly WantedColumns[],
-  wanted: Layout,
+  { wanted, layouts: known }: Selection,
   findLayout: (id: Id) => Promise<Layout>,
-): Promise<{ readonly block: Block | undefined; readonly samples: number }> {
+): Later<DecodedWindow> {
+  const { picked } = frames;
   const simple = blockFromPicked(wanted.idBytes, wanted.series.length, picked, picks);
-  if (simple !== undefined)
-    return { block: nonEmpty(simple.block), samples: samplesOf(simple.counts, picks) };
-  const { frames, counts } = pickedFrames(picked, picks);
-  const some = blockFromFrames(wanted.idBytes, wanted.series.length, frames);
+  if (simple !== undefined) return locatedAt(frames, simple.block, samplesOf(simple.counts, picks));
+  const { frames: some, counts } = pickedFrames(picked, picks);
+  const block = blockFromFrames(wanted.idBytes, wanted.series.length, some);
+  const samples = samplesOf(counts, picks);
   const whole = wholeFrames(picked, picks).map(decodeFrame);
-  if (whole.length === 0) return { block: nonEmpty(some), samples: samplesOf(counts, picks) };
-  const ids = new Set(whole.map(({ layout }) => idText(layout)));
-  const layouts = await mapLimited([...ids], PARALLEL, findLayout);
-  const merged = mergeLayouts(layouts);
-  const others = gather(merged, layouts, whole);
-  const wholePicked = pickSeries({ block: others, layout: merged }, wanted);
-  return {
-    block: nonEmpty(wholePicked === undefined ? some : mergeBlocks(some, wholePicked)),
-    samples: samplesOf(counts, picks) + sampleCount(others),
+  if (whole.length === 0) return locatedAt(frames, block, samples);
+  const ids = [...new Set(whole.map(({ layout }) => idText(layout)))];
+  const withWhole = (layouts: readonly Layout[]) => {
+    const merged = mergeLayouts(layouts);
+    const others = gather(merged, layouts, whole);
+    const wholePicked = pickSeries({ block: others, layout: merged }, wanted);
+    const all = wholePicked === undefined ? block : mergeBlocks(block, wholePicked);
+    return locatedAt(frames, all, samples + sampleCount(others));
   };
+  const found = ids.flatMap((id) => known.get(id) ?? []);
+  if (found.length === ids.length) return withWhole(found);
+  return mapLimited(ids, PARALLEL, async (id) => known.get(id) ?? findLayout(id)).then(withWhole);
 }
 
-function nonEmpty(block: Block): Block | undefined {
-  return block.timestamps.length === 0 ? undefined : block;
+/** @param samples number of samples of all series in the frames, wanted or not */
+function locatedAt({ place, frameBytes }: WindowFrames, block: Block, samples: number): DecodedWindow {
+  const hasRows = block.timestamps.length > 0;
+  return { located: hasRows ? { place, bytes: frameBytes, samples, block } : undefined };
 }
 
 /**

@@ -1,30 +1,40 @@
+import type { Later } from '../platform/concurrency';
+
 /** The frames of a group-window as they were read. They are decoded once for all readers. */
 export class WindowFrames {
-  private decoding: Promise<unknown> | undefined;
+  private result: unknown;
 
   /**
+   * @param place key of the window's list
    * @param frameBytes bytes that all frames take in memory
    * @param picked the picked columns of each frame, encoded as codec/FORMAT.md says under "Picked frames"
    */
   constructor(
+    readonly place: string,
     readonly frameBytes: number,
     readonly picked: Buffer,
   ) {}
 
   /**
-   * Decodes the frames at the first call. Later calls get the same result.
+   * Decodes the frames at the first call. Later calls get the same result, without a promise once it is known.
    *
    * @param decode must do the same at each call
    */
-  decoded<T>(decode: () => Promise<T>): Promise<T> {
-    if (this.decoding !== undefined) return this.decoding as Promise<T>;
-    const decoding = decode();
-    this.decoding = decoding;
-    decoding.catch(() => {
-      // Decode again at the next call: this failure may have been that of a read of a layout.
-      this.decoding = undefined;
-    });
-    return decoding;
+  decoded<T extends object>(decode: () => Later<T>): Later<T> {
+    if (this.result !== undefined) return this.result as Later<T>;
+    const result = decode();
+    this.result = result;
+    if (result instanceof Promise)
+      result.then(
+        (decoded) => {
+          this.result = decoded;
+        },
+        () => {
+          // Decode again at the next call: this failure may have been that of a read of a layout.
+          this.result = undefined;
+        },
+      );
+    return result;
   }
 }
 
@@ -36,12 +46,13 @@ export class CachedFrames extends WindowFrames {
    * @param fromMs frames with timestamps before this time are left out, ms
    */
   constructor(
+    place: string,
     frameBytes: number,
     picked: Buffer,
     readonly markId: string,
     readonly count: number,
     readonly fromMs: number,
   ) {
-    super(frameBytes, picked);
+    super(place, frameBytes, picked);
   }
 }

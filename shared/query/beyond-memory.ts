@@ -7,7 +7,7 @@ import type { ListedSource } from '../cold/directory';
 import { isOpen, type ManifestDay, partsOf } from '../cold/manifest';
 import type { ColdDay } from '../cold/read';
 import type { RolledSource } from '../cold/rollup-directory';
-import type { PartitionLeft } from '../hot/read';
+import type { PartitionLeft } from '../hot/frame-reader';
 import type { LeftWindows } from '../hot/read-call';
 import { MINUTE_MS } from '../model/aggregates';
 import { DAY_MS } from '../model/duration';

@@ -1,7 +1,8 @@
 import type { SourceCatalogue } from '../catalogue/catalogue';
 import { type Block, eraseSamples, sampleCount, sliceBlock } from '../codec';
 import { ObjectGoneError } from '../cold/cold-tier';
-import { type PartitionMark, readHot } from '../hot/read';
+import type { PartitionMark } from '../hot/frame-reader';
+import { askHot, decodeHot, type HotRead, type HotReply, type HotRequest } from '../hot/read';
 import { type Grains, storedGrainMs } from '../model/aggregates';
 import { gather } from '../model/block-layout';
 import { type Labels, labelsKey } from '../model/labels';
@@ -10,12 +11,13 @@ import { mergeAll } from '../model/layout-block';
 import { sourceIdOf } from '../model/placement';
 import type { LocatedBlock, TimeRange } from '../model/selection';
 import type { Tier } from '../model/tier';
-import { mapLimited } from '../platform/concurrency';
+import { attempt, type Later, mapLimited, ready } from '../platform/concurrency';
 import type { Tenant } from '../tenancy/tenants';
 import { daysBeyondMemory } from './beyond-memory';
 import { IncompleteReadError } from './incomplete';
 import { aggregateDays, findLoneDays } from './lone-days';
-import { readBeyond } from './read-beyond';
+import type { DayPlan } from './plan';
+import { type Fetched, readBeyond } from './read-beyond';
 import {
   contextsOf,
   layoutsOf,
@@ -83,7 +85,7 @@ const PARALLEL = 16;
 const MAX_RESTARTS = 10;
 
 /**
- * Reads series of one source from all tiers, like {@link readLayout}. The columns are in the order of
+ * Reads series of one source from all tiers, like {@link readLayouts}. The columns are in the order of
  * `series`.
  *
  * @throws {IncompleteReadError}
@@ -100,73 +102,136 @@ export async function readSeries(
   const wanted = layoutOf(series);
   const whereabouts = whereaboutsIn(known, sourceIdOf(tenant.id, source), wanted);
   const asked = { wanted, range, deletions: known.deletions, ...whereabouts };
-  const reading = await readLayout(dependencies, tenant, asked, allowsMissing);
+  const [later] = await readLayouts(dependencies, tenant, [asked], allowsMissing);
+  const reading = await later!;
   const { timestamps, columns } = reading.block;
   const inOrder = series.map((labels) => columns[wanted.columns.get(labelsKey(labels))!]!);
   return { ...reading, block: { timestamps, columns: inOrder } };
 }
 
 /**
- * Reads series of one source from all tiers.
+ * Reads series of several sources from all tiers.
  *
  * Samples move from hot to warm to cold, and the read follows: first memory, then the tiers behind it, for
  * what has left memory (beyond-memory.ts). So samples that move during the read are seen at least once
  * (DESIGN.md, rule 5). For each timestamp, the highest version wins.
  *
- * @param allowsMissing whether to answer even though memory is known to have lost samples
- * @throws {IncompleteReadError}
+ * @param allowsMissing whether to answer even though memory is known to have lost samples; else a reading fails with
+ *   {@link IncompleteReadError}
+ * @returns for each source its reading, or a promise of it if memory does not have everything or the read fails
  */
-export async function readLayout(
+export async function readLayouts(
   dependencies: ReadDependencies,
   tenant: Tenant,
-  asked: SourceRead,
-  allowsMissing = false,
-): Promise<Reading> {
-  const readings = await mapLimited(contextsOf(dependencies, tenant, asked), PARALLEL, (read) =>
-    readOwner(read, allowsMissing),
-  );
-  return readings.length === 1 ? readings[0]! : joinReadings(readings);
+  all: readonly SourceRead[],
+  allowsMissing: boolean,
+): Promise<Later<Reading>[]> {
+  const beganMs = performance.now();
+  const contexts = all.map((asked) => contextsOf(dependencies, tenant, asked));
+  const replies = await askHot(dependencies.hot, contexts.flat().map(hotRequestOf), dependencies.now());
+  let at = 0;
+  return all.map(({ check, taken }, i) => {
+    const own = contexts[i]!.map((read) => ({ read, reply: replies[at++]! }));
+    return attempt(() => {
+      check?.();
+      const homes = own.map(({ read, reply }) => readTiers(read, reply, beganMs, allowsMissing));
+      return ready(homes.length === 1 ? homes[0]! : joinReadings(homes), (reading) => {
+        taken?.(samplesIn(reading));
+        return reading;
+      });
+    });
+  });
 }
 
-async function readOwner(read: ReadContext, allowsMissing: boolean): Promise<Reading> {
+/** Returns the number of samples of a reading, and of points that replace samples. */
+function samplesIn({ block, points }: Pick<Reading, 'block' | 'points'>): number {
+  let count = sampleCount(block);
+  for (const { timestamps } of points?.series ?? []) count += timestamps.length;
+  return count;
+}
+
+function hotRequestOf(read: ReadContext): HotRequest {
+  const { selection, longestWindowMs } = read;
+  return { refs: partitionsOf(read, read.days), selection, longestWindowMs, layoutOf: layoutsOf(read) };
+}
+
+function readTiers(
+  read: ReadContext,
+  reply: HotReply,
+  beganMs: number,
+  allowsMissing: boolean,
+): Later<Reading> {
+  const reading = followHot(read, reply, beganMs, allowsMissing);
+  return reading instanceof Promise ? orAgain(read, reading, allowsMissing) : reading;
+}
+
+/** Decodes what memory had, and reads further tiers if memory does not have everything. */
+function followHot(
+  read: ReadContext,
+  reply: HotReply,
+  beganMs: number,
+  allowsMissing: boolean,
+): Later<Reading> {
+  return ready(decodeHot(read.hot, reply), (hot) => {
+    const fromHot = located(read, 'hot', hot.blocks, performance.now() - beganMs);
+    const days = daysBeyondMemory(read.days, hot.left, (day) => partitionOn(read, day));
+    // Nearly every partition has its primary's own mark, with the empty text as its loss: nothing is missing.
+    const doubtful = hot.marks.filter(({ isWhole, loss }) => !isWhole || loss !== '');
+    if (days.length === 0 && doubtful.length === 0) return joinFound(read, hot, fromHot, {}, undefined);
+    return readBeyondMemory(read, hot, fromHot, days, doubtful, allowsMissing);
+  });
+}
+
+/** Starts a read again if an object was removed during it. */
+async function orAgain(read: ReadContext, first: Promise<Reading>, allowsMissing: boolean): Promise<Reading> {
+  let reading: Later<Reading> = first;
   for (let restarts = 0; ; restarts++) {
     try {
-      // Retry without rollups: the same entry, whose object is gone, would be found again.
-      if (restarts > 0) return await readTiers({ ...read, rollups: undefined }, allowsMissing);
-      return await readTiers(read, allowsMissing);
+      return await reading;
     } catch (error) {
       if (!(error instanceof ObjectGoneError) || restarts >= MAX_RESTARTS) throw error;
+      // Retry without rollups: the same entry, whose object is gone, would be found again.
+      reading = readAgain({ ...read, rollups: undefined }, allowsMissing);
     }
   }
 }
 
-async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Reading> {
-  const { wanted, range } = read.selection;
+async function readAgain(read: ReadContext, allowsMissing: boolean): Promise<Reading> {
   const beganMs = performance.now();
-  const refs = partitionsOf(read, read.days);
-  const hot = await readHot(
-    read.hot,
-    refs,
-    read.selection,
-    read.longestWindowMs,
-    read.now(),
-    layoutsOf(read),
-  );
-  const { marks, left } = hot;
-  const missingSinceMs = await missingSince(read, marks);
+  const [reply] = await askHot(read.hot, [hotRequestOf(read)], read.now());
+  return followHot(read, reply!, beganMs, allowsMissing);
+}
+
+async function readBeyondMemory(
+  read: ReadContext,
+  hot: HotRead,
+  fromHot: LocatedTier,
+  days: readonly DayPlan[],
+  doubtful: readonly PartitionMark[],
+  allowsMissing: boolean,
+): Promise<Reading> {
+  const missingSinceMs = await missingSince(read, doubtful);
   if (missingSinceMs !== undefined && !allowsMissing) throw new IncompleteReadError(missingSinceMs);
-  const fromHot = located(read, 'hot', hot.blocks, performance.now() - beganMs);
-  const days = daysBeyondMemory(read.days, left, (day) => partitionOn(read, day));
   const found = await readBeyond(read, days, hot.blocks, fromHot.blocks);
-  const beyond = {
-    warm: located(read, 'warm', found.warm ?? [], found.warmMs ?? 0),
-    cold: located(read, 'cold', found.cold ?? [], found.coldMs ?? 0),
-  };
+  return joinFound(read, hot, fromHot, found, missingSinceMs);
+}
+
+/** Joins what the tiers had. */
+function joinFound(
+  read: ReadContext,
+  hot: HotRead,
+  fromHot: LocatedTier,
+  found: Fetched,
+  missingSinceMs: number | undefined,
+): Reading {
+  const { wanted, range } = read.selection;
+  const warm = found.warm ? located(read, 'warm', found.warm, found.warmMs ?? 0) : NOTHING;
+  const cold = found.cold ? located(read, 'cold', found.cold, found.coldMs ?? 0) : NOTHING;
   const { rolled, points } = found;
   const rolledPlaces = (rolled?.places ?? points?.places ?? []).map(
     (place): Place => ({ ...place, tier: 'cold', matched: place.samples }),
   );
-  const blocks = [...fromHot.blocks, ...beyond.warm.blocks, ...beyond.cold.blocks];
+  const blocks = [...fromHot.blocks, ...warm.blocks, ...cold.blocks];
   const grainMs = read.steps && storedGrainMs(read.steps.stepMs);
   const { lone, others } = grainMs === undefined ? { lone: [], others: blocks } : findLoneDays(blocks);
   const merged = mergeAll(others);
@@ -182,8 +247,8 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Rea
     points,
     tiers: {
       hot: hot.waitedMs === 0 ? fromHot.reading : { ...fromHot.reading, waitedMs: hot.waitedMs },
-      warm: beyond.warm.reading,
-      cold: withPlaces(beyond.cold.reading, rolledPlaces),
+      warm: warm.reading,
+      cold: rolledPlaces.length === 0 ? cold.reading : withPlaces(cold.reading, rolledPlaces),
     },
     rounds: found.rounds ?? 0,
     missingSinceMs,
@@ -198,13 +263,13 @@ function withPlaces(reading: TierReading, more: readonly Place[]): TierReading {
 /**
  * Returns the time since which samples of the range may be missing from memory; undefined when none are
  * missing.
+ *
+ * @param doubtful marks that another primary wrote, or that tell of a loss
  */
 async function missingSince(
   { losses, imports, tenant, selection: { range }, maxSampleAgeMs }: ReadContext,
-  marks: readonly PartitionMark[],
+  doubtful: readonly PartitionMark[],
 ): Promise<number | undefined> {
-  // Nearly every partition has its primary's own mark, with the empty text as its loss: nothing is missing.
-  const doubtful = marks.filter(({ isWhole, loss }) => !isWhole || loss !== '');
   if (doubtful.length === 0) return undefined;
   const since = await mapLimited(doubtful, PARALLEL, ({ ref, ...mark }) => losses.missingSince(ref, mark));
   const all = since.filter((ms) => ms !== undefined);
@@ -215,13 +280,21 @@ async function missingSince(
   return missing.length === 0 ? undefined : Math.min(...missing);
 }
 
+/** A tier's blocks in the range, without deleted samples. */
+interface LocatedTier {
+  readonly blocks: readonly Block[];
+  readonly reading: TierReading;
+}
+
+const NOTHING: LocatedTier = { blocks: [], reading: { durationMs: 0, samples: 0, places: [] } };
+
 /** Cuts a tier's blocks to the range, and removes deleted samples. */
 function located(
   { selection: { range }, erasures }: ReadContext,
   tier: Tier,
   found: readonly LocatedBlock[],
   durationMs: number,
-): { readonly blocks: readonly Block[]; readonly reading: TierReading } {
+): LocatedTier {
   const places: Place[] = [];
   let samples = 0;
   const blocks = found.map(({ block: whole, ...place }) => {
@@ -238,7 +311,8 @@ function located(
 }
 
 /** Joins readings of the same series from different homes. */
-function joinReadings(readings: readonly Reading[]): Reading {
+async function joinReadings(homes: readonly Later<Reading>[]): Promise<Reading> {
+  const readings = await Promise.all(homes);
   const missing = readings.flatMap(({ missingSinceMs }) => missingSinceMs ?? []);
   return {
     block: mergeAll(readings.map(({ block }) => block))!,

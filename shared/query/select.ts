@@ -2,7 +2,6 @@ import type { SourceCatalogue } from '../catalogue/catalogue';
 import type { Changes } from '../catalogue/change-list';
 import { type JoinedLabels, NOTHING_JOINED } from '../catalogue/shape-columns';
 import { seriesOf } from '../catalogue/source-series';
-import { sampleCount } from '../codec';
 import type { Grains } from '../model/aggregates';
 import type { VersionedDeletion } from '../model/deletion';
 import type { Id } from '../model/id';
@@ -12,18 +11,19 @@ import type { LayoutBlock } from '../model/layout-block';
 import { type Matcher, seriesTest } from '../model/matcher';
 import { sourceIdOf } from '../model/placement';
 import type { TimeRange } from '../model/selection';
-import { type Limiter, limiter, mapLimited, SharedCalls } from '../platform/concurrency';
+import { slicesOf } from '../model/slices';
+import { type Later, type Limiter, limiter, SharedCalls } from '../platform/concurrency';
 import type { AskedGrains } from '../promql/store';
 import type { HostLabels } from '../registry/host-labels';
 import type { Tenant } from '../tenancy/tenants';
 import { DEFAULT_LIMITS, joinedTo, type SourceSeries, withJoined } from './find-series';
 import { joinTiers, mostRounds, type Reading } from './read';
 import { ExpectedSamples, ReadBudget } from './read-budget';
-import type { Expect, ReadDependencies, ReadSteps } from './read-context';
+import type { ReadDependencies, ReadSteps, SourceRead } from './read-context';
 import type { Points } from './rolled-points';
 import type { Selections, VersionedView } from './selections';
 import type { SourceDeletions } from './source-deletions';
-import { SourceReads } from './source-reads';
+import { type AskedSource, SourceReads } from './source-reads';
 import type { TenantIndexes } from './tenant-index';
 import { type Whereabouts, whereaboutsIn, whereaboutsOf } from './whereabouts';
 
@@ -103,7 +103,7 @@ interface Found {
 /** A single array, so that reads of a source can compare their deletions by identity. */
 const NOTHING_DELETED: readonly VersionedDeletion[] = [];
 
-/** Most sources read at a time. Sources of the same partition share requests to memory. */
+/** Most sources read together. Sources of the same partition share requests to memory. */
 const PARALLEL = 1_000;
 /**
  * Most requests to AWS at a time, for all selections of a querier. A tenant's rules start hundreds at once:
@@ -166,49 +166,37 @@ export class Querier {
         budget.check();
         return work();
       });
-    const readings = await mapLimited(
-      sources,
-      PARALLEL,
-      async ({ source, sourceId, layout, whereabouts, deletions }) => {
-        budget.check();
-        const { steps, grains } = hints;
-        const expected = new ExpectedSamples(budget, matchers);
-        // Count only for a query's budget. Reads in steps, which have none, aggregate day by day and hold few
-        // samples.
-        const expect: Expect | undefined =
-          hints.budget && ((home, least) => expected.expect(home, least(layout)));
-        const asked = {
-          wanted: layout,
-          range,
-          deletions,
-          beyondMemory,
-          steps,
-          grains,
-          expect,
+    const { steps, grains } = hints;
+    const asks = sources.map(
+      ({ sourceId, layout, whereabouts, deletions }): AskedSource => ({
+        sourceId,
+        asked: {
+          ...{ wanted: layout, range, deletions, beyondMemory, steps, grains },
+          ...boundsOf(budget, matchers, layout, hints),
           ...whereabouts(),
-        };
-        const reading = await this.reads.read(sourceId, asked, hints.allowsMissing);
-        expected.take(sampleCount(reading.block) + pointCount(reading));
-        return { layout, reading, joined: joinedTo(source, joined) };
-      },
+        },
+      }),
     );
+    const readings: Reading[] = [];
+    for (const slice of slicesOf(asks, PARALLEL))
+      readings.push(...(await knownOf(await this.reads.read(slice, hints.allowsMissing))));
     if (readings.length === 0)
       return { blocks: [], tiers: undefined, missingSinceMs: undefined, rolledDays: 0, rounds: 0 };
-    const missing = readings.flatMap(({ reading: { missingSinceMs } }) => missingSinceMs ?? []);
+    const missing = readings.flatMap(({ missingSinceMs }) => missingSinceMs ?? []);
     return {
-      blocks: readings.map(({ reading: { block, grains, points }, layout, joined }) => ({
+      blocks: readings.map(({ block, grains, points }, i) => ({
         block,
-        layout,
-        joined,
+        layout: sources[i]!.layout,
+        joined: joinedTo(sources[i]!.source, joined),
         grains: grains?.series,
         points: points?.series,
       })),
       rolledDays: readings.reduce(
-        (sum, { reading: { grains, points } }) => sum + (grains?.days ?? 0) + (points?.days ?? 0),
+        (sum, { grains, points }) => sum + (grains?.days ?? 0) + (points?.days ?? 0),
         0,
       ),
-      tiers: joinTiers(readings.map(({ reading: { tiers } }) => tiers)),
-      rounds: mostRounds(readings.map(({ reading }) => reading)),
+      tiers: joinTiers(readings.map(({ tiers }) => tiers)),
+      rounds: mostRounds(readings),
       missingSinceMs: missing.length === 0 ? undefined : Math.min(...missing),
     };
   }
@@ -284,9 +272,28 @@ export class Querier {
   }
 }
 
-/** Returns the number of points that replace samples, of all series. */
-function pointCount({ points }: Reading): number {
-  return (points?.series ?? []).reduce((sum, { timestamps }) => sum + timestamps.length, 0);
+/** Waits for those readings that are not known yet. */
+function knownOf(readings: readonly Later<Reading>[]): Later<readonly Reading[]> {
+  return readings.some((each) => each instanceof Promise)
+    ? Promise.all(readings)
+    : (readings as readonly Reading[]);
+}
+
+/** Lets the read of a source stay within the query's budget. */
+function boundsOf(
+  budget: ReadBudget,
+  matchers: readonly Matcher[],
+  layout: Layout,
+  hints: SelectHints,
+): Pick<SourceRead, 'expect' | 'check' | 'taken'> {
+  const expected = new ExpectedSamples(budget, matchers);
+  return {
+    // Count only for a query's budget. Reads in steps, which have none, aggregate day by day and hold few
+    // samples.
+    expect: hints.budget && ((home, least) => expected.expect(home, least(layout))),
+    check: () => budget.check(),
+    taken: (samples) => expected.take(samples),
+  };
 }
 
 /** Returns the host that the matchers name. All series with a `host` label belong to that host's source. */

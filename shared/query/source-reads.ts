@@ -1,9 +1,10 @@
+import { sampleCount } from '../codec';
 import type { Id } from '../model/id';
 import { mergeLayouts } from '../model/layout';
 import { pickSeries } from '../model/layout-block';
-import { anyLimiter, Batches } from '../platform/concurrency';
+import { anyLimiter, attempt, Batches, type Later, ready } from '../platform/concurrency';
 import type { Tenant } from '../tenancy/tenants';
-import { type Reading, readLayout } from './read';
+import { type Reading, readLayouts } from './read';
 import type { Expect, ReadDependencies, SourceRead } from './read-context';
 import { joinWhereabouts } from './whereabouts';
 
@@ -13,7 +14,8 @@ const NOTHING_READ: Reading['tiers'] = {
   cold: { durationMs: 0, samples: 0, places: [] },
 };
 
-interface AskedSource {
+/** A read of a source's series. */
+export interface AskedSource {
   readonly sourceId: Id;
   readonly asked: SourceRead;
 }
@@ -24,7 +26,7 @@ interface AskedSource {
  * the same sources.
  */
 export class SourceReads {
-  private readonly together = new Batches<AskedSource, Promise<Reading>>();
+  private readonly together = new Batches<readonly AskedSource[], Promise<Later<Reading>[]>>();
 
   constructor(
     private readonly dependencies: ReadDependencies,
@@ -32,69 +34,95 @@ export class SourceReads {
   ) {}
 
   /**
-   * Reads series: see {@link readLayout}. Combined reads share a result. Only the first one's `tiers` has
-   * figures, so that sums count them once.
+   * Reads series of distinct sources, all of one range: see {@link readLayouts}. Combined reads share a result.
+   * Only the first one's `tiers` has figures, so that sums count them once.
    */
-  async read(sourceId: Id, asked: SourceRead, allowsMissing = false): Promise<Reading> {
+  async read(all: readonly AskedSource[], allowsMissing = false): Promise<Later<Reading>[]> {
+    const [first] = all;
+    if (first === undefined) return [];
+    const { steps, grains, range } = first.asked;
     // Do not combine reads of rollups: their grains and points are by column, and cannot be picked by series.
-    if (asked.steps !== undefined || asked.grains !== undefined) return this.readOne(asked, allowsMissing);
-    const { range } = asked;
+    if (steps !== undefined || grains !== undefined) return this.readApart(all, allowsMissing);
     const key = `${range.fromMs} ${range.toMs} ${allowsMissing}`;
-    return this.together.add(key, { sourceId, asked }, async (all) => this.readSources(all, allowsMissing));
+    return this.together.add(key, all, async (lists) => this.readLists(lists, allowsMissing));
   }
 
-  private readOne(asked: SourceRead, allowsMissing: boolean): Promise<Reading> {
-    return readLayout(this.dependencies, this.tenant, asked, allowsMissing);
+  private readApart(all: readonly AskedSource[], allowsMissing: boolean): Promise<Later<Reading>[]> {
+    const asked = all.map((each) => each.asked);
+    return readLayouts(this.dependencies, this.tenant, asked, allowsMissing);
   }
 
-  /** Reads sources of one range. The result of each request is a promise of its own, so that it fails alone. */
-  private readSources(all: readonly AskedSource[], allowsMissing: boolean): Promise<Reading>[] {
-    const bySource = Map.groupBy(all, ({ sourceId }) => sourceId);
+  /** Reads sources of one range. Each list's result is a promise of its own, so that it fails alone. */
+  private readLists(
+    lists: readonly (readonly AskedSource[])[],
+    allowsMissing: boolean,
+  ): Promise<Later<Reading>[]>[] {
+    if (lists.length === 1) return [this.readApart(lists[0]!, allowsMissing)];
+    const bySource = Map.groupBy(lists.flat(), ({ sourceId }) => sourceId);
+    const isShared = ({ sourceId }: AskedSource) => bySource.get(sourceId)!.length > 1;
+    const shared = [...bySource.values()].filter((own) => own.length > 1);
     // Nearly always each source is requested once.
-    if (bySource.size === all.length) return all.map(({ asked }) => this.readOne(asked, allowsMissing));
-    const combined = new Map(
-      Array.from(bySource, ([sourceId, own]) => [
-        sourceId,
-        this.readCombined(
-          own.map(({ asked }) => asked),
-          allowsMissing,
-        ),
-      ]),
-    );
-    return all.map(async ({ sourceId, asked }) => (await combined.get(sourceId)!).get(asked)!);
+    if (shared.length === 0) return lists.map((list) => this.readApart(list, allowsMissing));
+    const combining = this.readCombined(shared, allowsMissing);
+    return lists.map(async (list) => {
+      const alone = list.filter((each) => !isShared(each));
+      const [own, combined] = await Promise.all([
+        this.readApart(alone, allowsMissing),
+        alone.length === list.length ? undefined : combining,
+      ]);
+      let at = 0;
+      return list.map((each) => combined?.get(each.asked) ?? own[at++]!);
+    });
   }
 
   /**
-   * Reads the series of combined requests for a source. Only requests with the same deletions of the source
-   * are combined.
+   * Reads the series of combined requests, those for a source together. Only requests with the same deletions of
+   * the source are combined.
    */
   private async readCombined(
-    all: readonly SourceRead[],
+    bySource: readonly (readonly AskedSource[])[],
     allowsMissing: boolean,
-  ): Promise<Map<SourceRead, Reading>> {
-    const readings = new Map<SourceRead, Reading>();
-    await Promise.all(
-      [...Map.groupBy(all, ({ deletions }) => deletions).values()].map(async (same) => {
-        const wanted = mergeLayouts(same.map(({ wanted }) => wanted));
-        const bounds = same.flatMap(({ beyondMemory = [] }) => beyondMemory);
-        const whereabouts = same.length === 1 ? same[0]! : joinWhereabouts(same);
-        const expect = same.length === 1 ? same[0]!.expect : expectOfAll(same);
-        const asked = {
-          ...same[0]!,
-          ...whereabouts,
-          wanted,
-          beyondMemory: anyLimiter(bounds),
-          expect,
+  ): Promise<Map<SourceRead, Later<Reading>>> {
+    const all = bySource.flatMap((own) => [
+      ...Map.groupBy(
+        own.map(({ asked }) => asked),
+        ({ deletions }) => deletions,
+      ).values(),
+    ]);
+    const merged = all.map(mergedRead);
+    const wholes = await readLayouts(this.dependencies, this.tenant, merged, allowsMissing);
+    const readings = new Map<SourceRead, Later<Reading>>();
+    wholes.forEach((whole, i) => {
+      const { wanted: layout } = merged[i]!;
+      all[i]!.forEach((each, place) => {
+        const pick = (reading: Reading) => {
+          const block = pickSeries({ block: reading.block, layout }, each.wanted)!;
+          each.taken?.(sampleCount(block));
+          return { ...reading, block, tiers: place === 0 ? reading.tiers : NOTHING_READ };
         };
-        const whole = await this.readOne(asked, allowsMissing);
-        same.forEach((each, i) => {
-          const block = pickSeries({ block: whole.block, layout: wanted }, each.wanted)!;
-          readings.set(each, { ...whole, block, tiers: i === 0 ? whole.tiers : NOTHING_READ });
-        });
-      }),
-    );
+        readings.set(
+          each,
+          attempt(() => ready(whole, pick)),
+        );
+      });
+    });
     return readings;
   }
+}
+
+/** Returns a read of the series of several reads of one source. */
+function mergedRead(same: readonly SourceRead[]): SourceRead {
+  const [first] = same as [SourceRead];
+  const isOne = same.length === 1;
+  return {
+    ...first,
+    ...(isOne ? first : joinWhereabouts(same)),
+    wanted: mergeLayouts(same.map(({ wanted }) => wanted)),
+    beyondMemory: anyLimiter(same.flatMap(({ beyondMemory = [] }) => beyondMemory)),
+    expect: isOne ? first.expect : expectOfAll(same),
+    check: undefined,
+    taken: undefined,
+  };
 }
 
 /**

@@ -33,23 +33,29 @@ export interface Whereabouts {
  * @param firstMs lower bound of the times of each layout's samples, by the layout's number
  */
 export function whereaboutsOf(matches: readonly LayoutMatch[], firstMs: Float64Array): Whereabouts {
+  // Nearly always, a source has one match.
+  if (matches.length === 1) return whereaboutsOfOne(matches[0]!, firstMs);
   const homes = Map.groupBy(matches, ({ group }) => sourceIdOfGroup(group));
   return {
     homes: Array.from(homes, ([id, own]) => ({
       id,
       groups: [...new Set(own.map(({ group }) => group))],
       layouts: new Map(own.map((match) => [match.layoutId, match.layout()])),
-      places: matches.length === 1 ? placesOf(matches[0]!) : undefined,
     })),
     windowLengthsMs: lengthsOf(matches.map(({ windowMs }) => windowMs)),
     firstMs: matches.reduce((first, { number }) => Math.min(first, firstMs[number]!), Infinity),
   };
 }
 
-/** Returns the positions of the wanted series, if they are those of one layout, in its order. */
-function placesOf({ layoutId, columns, seriesCount }: LayoutMatch): Selection['places'] {
-  const positions = Uint32Array.from(columns.keys());
-  return new Map([[layoutId, { columns: Uint32Array.from(columns), positions, seriesCount }]]);
+function whereaboutsOfOne(match: LayoutMatch, firstMs: Float64Array): Whereabouts {
+  const { group, layoutId } = match;
+  const home: Home = {
+    id: sourceIdOfGroup(group),
+    groups: [group],
+    layouts: new Map([[layoutId, match.layout()]]),
+    places: new Map([[layoutId, match.places]]),
+  };
+  return { homes: [home], windowLengthsMs: [match.windowMs], firstMs: firstMs[match.number]! };
 }
 
 /** Combines the whereabouts of series of one source that are read together. */

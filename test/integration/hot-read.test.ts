@@ -17,7 +17,7 @@ import {
 import { movedFrames } from '../../shared/hot/frame-mover';
 import { HotKeys } from '../../shared/hot/hot-keys';
 import { HotTier } from '../../shared/hot/hot-tier';
-import { readHot } from '../../shared/hot/read';
+import { askHot, decodeHot } from '../../shared/hot/read';
 import { gather } from '../../shared/model/block-layout';
 import { metricOf, sourceOf } from '../../shared/model/labels';
 import { type Layout, layoutOf, mergeLayouts } from '../../shared/model/layout';
@@ -121,15 +121,13 @@ describe('a read of memory', () => {
       });
   };
 
-  const read = ({ id, layouts, wanted }: Omit<Group, 'frames'>, tier = hot, ofRange = range) =>
-    readHot(
-      tier,
-      [ref],
-      { wanted, groups: [id], range: ofRange, layouts: new Map(layouts.map((each) => [each.id, each])) },
-      HOUR_MS,
-      nowMs,
-      async () => layouts[0]!,
-    );
+  const read = async ({ id, layouts, wanted }: Omit<Group, 'frames'>, tier = hot, ofRange = range) => {
+    const known = new Map(layouts.map((each) => [each.id, each]));
+    const selection = { wanted, groups: [id], range: ofRange, layouts: known };
+    const request = { refs: [ref], selection, longestWindowMs: HOUR_MS, layoutOf: async () => layouts[0]! };
+    const [reply] = await askHot(tier, [request], nowMs);
+    return decodeHot(tier, reply!);
+  };
 
   /** The part of a block in the range. Frames outside it may come, too. */
   const plain = (whole: Block | undefined, { fromMs, toMs } = range) => {

@@ -233,15 +233,17 @@ class Memory {
   /** Reads a series of a random partition. Data that may be incomplete counts as refused. */
   private async read(): Promise<void> {
     const ref = this.refs[Math.floor(Math.random() * PARTITIONS)]!;
-    const { isWhole, loss } = await this.hot.reader.windows(ref, {
-      group: this.group,
-      range: { fromMs: this.windowStart, toMs: this.windowStart + HOUR_MS },
-      windows: [this.windowStart],
-      picks: [{ layout: this.layout.idBytes, columns: new Uint32Array([7]) }],
-      picksKey: 'column 7',
-      keeps: EVERY_FRAME,
-    });
-    if ((await this.losses.missingSince(ref, { isWhole, loss })) !== undefined) this.refused++;
+    const [found] = await this.hot.reader.windows(ref, [
+      {
+        group: this.group,
+        range: { fromMs: this.windowStart, toMs: this.windowStart + HOUR_MS },
+        windows: [this.windowStart],
+        picks: [{ layout: this.layout.idBytes, columns: new Uint32Array([7]) }],
+        picksKey: 'column 7',
+        keeps: EVERY_FRAME,
+      },
+    ]);
+    if ((await this.losses.missingSince(ref, found!.partition.mark)) !== undefined) this.refused++;
   }
 
   /** Reads or writes until stopped. */

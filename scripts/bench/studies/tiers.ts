@@ -143,15 +143,17 @@ function framesInMemory(
       const { idBytes, series } = host.layout;
       const columns = Uint32Array.from(series, (_, column) => column);
       const start = windowOf(minute);
-      const { frames } = await hot.reader.windows(host.ref, {
-        group: host.group,
-        range: rangeOf(minute),
-        windows: [start],
-        picks: [{ layout: idBytes, columns }],
-        picksKey: host.layout.id,
-        keeps: EVERY_FRAME,
-      });
-      const { picked } = frames.get(start)!;
+      const [found] = await hot.reader.windows(host.ref, [
+        {
+          group: host.group,
+          range: rangeOf(minute),
+          windows: [start],
+          picks: [{ layout: idBytes, columns }],
+          picksKey: host.layout.id,
+          keeps: EVERY_FRAME,
+        },
+      ]);
+      const { picked } = found!.frames[0]!;
       const positions = [{ layout: idBytes, positions: columns }];
       return (
         blockFromPicked(idBytes, series.length, picked, positions)?.block ??
