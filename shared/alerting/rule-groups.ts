@@ -46,7 +46,7 @@ export function ruleGroupId(namespace: string, name: string): Id {
  * Stores tenants' rule groups, and an index of all of them that the evaluator reads.
  *
  *     pk rule-groups#tenant   sk group          json: {namespace, document}   revision
- *     pk rule-index           sk tenant#group   tenant: name   rules   interval: ms   changed: ms   kind: monitor, or absent
+ *     pk rule-index           sk tenant#group   tenant: name   rules   interval: ms   changed: ms   kind
  *
  * A group enters the index before it is stored. It leaves the index after the evaluator has ended its series
  * and alerts. Two concurrent requests may each exceed a limit by one group.
@@ -166,7 +166,7 @@ export class RuleGroups {
           rules: { N: String(rules) },
           interval: { N: String(intervalMs) },
           changed: { N: String(this.now()) },
-          ...(kind !== 'rule' && { kind: { S: kind } }),
+          kind: { S: kind },
         },
       }),
     );
@@ -187,7 +187,7 @@ function indexedOf(item: Item): IndexedGroup {
   return {
     ...metaKeys.parseIndexedRules(item.sk!.S!),
     tenant: item.tenant!.S!,
-    kind: (item.kind?.S as GroupKind | undefined) ?? 'rule',
+    kind: item.kind!.S as GroupKind,
     rules: Number(item.rules!.N),
     intervalMs: Number(item.interval!.N),
     changedMs: Number(item.changed!.N),

@@ -314,8 +314,8 @@ export class Catalogue {
       const known = layouts.get(group);
       if (known === undefined) layouts.set(group, [layout]);
       else known.push(layout);
-      lengths.push(...(item.windows?.NS ?? []).map(Number));
-      firstMs = Math.min(firstMs, Number(item.firstMs?.N ?? Number.MIN_SAFE_INTEGER));
+      lengths.push(...item.windows!.NS!.map(Number));
+      firstMs = Math.min(firstMs, Number(item.firstMs!.N));
     }
     return {
       layouts,
@@ -344,9 +344,9 @@ export class Catalogue {
       if (layout === undefined) continue;
       const { group, layoutId } = metaKeys.parseLayoutSort(sk!.S!);
       const putMs = Number(expiresAt!.N) * 1000 - this.retentionMs - LAYOUT_KEPT_MS;
-      const fromMs = Math.max(Number(firstMs?.N ?? 0), this.now() - this.retentionMs);
+      const fromMs = Math.max(Number(firstMs!.N), this.now() - this.retentionMs);
       const days = daysIn(fromMs, Math.max(putMs, fromMs) + DAY_MS);
-      for (const windowMs of (windows?.NS ?? []).map(Number)) {
+      for (const windowMs of windows!.NS!.map(Number)) {
         const known = layouts.get(windowMs) ?? [];
         known.push({ group, id: layoutId, packed: layout.B!, days });
         layouts.set(windowMs, known);
