@@ -13,10 +13,12 @@ const UPLOAD_BYTES = 8 * 1024 * 1024;
 const STORED_ITEM_BYTES = 100;
 
 const CHUNKS = 'chunks';
+const LIST_OF_SOURCES = 'sources';
 /** Kinds of items whose number grows with the number of series. */
 const KINDS_OF_SERIES = new Set([
   CHUNKS,
-  ...['layouts', 'changes', 'sources', 'index', 'directory', 'rolled'],
+  LIST_OF_SOURCES,
+  ...['layouts', 'changes', 'index', 'directory', 'rolled'],
   ...['hosts', 'retired-hosts', 'custom-identifiers'],
 ]);
 
@@ -75,10 +77,13 @@ export class Meter {
    * @param bytes size of all items that the read looked at, before its filter
    */
   readItems(pk: string, bytes: number, isConsistent: boolean): void {
-    const units = Math.max(1, Math.ceil(bytes / READ_UNIT_BYTES)) * (isConsistent ? 1 : 0.5);
+    // A tenant's list of sources has the same number of partition keys at any load, and more items in each.
+    const isList = kindOf(pk) === LIST_OF_SOURCES;
+    const looked = isList ? bytes / this.options.sample : bytes;
+    const units = Math.max(1, Math.ceil(looked / READ_UNIT_BYTES)) * (isConsistent ? 1 : 0.5);
     // The archiver finds a day without chunks at any load. The flusher looks for each window.
     const isEmptyDay = this.caller !== 'flusher' && kindOf(pk) === CHUNKS && bytes === 0;
-    const isOfLoad = this.caller === 'query' || (isOfSeries(pk) && !isEmptyDay);
+    const isOfLoad = this.caller === 'query' || (isOfSeries(pk) && !isEmptyDay && !isList);
     this.addForItems('warmReadUnit', units, pk, isOfLoad);
   }
 

@@ -5,6 +5,7 @@ import type { FunctionName } from '../../../shared/platform/names';
 
 const TENANT = 'lRZ05FcJVciff6inJMIBDw';
 const CHUNKS = `${TENANT}#0001#2027-03-01`;
+const SOURCES = `sources#${TENANT}#0`;
 const MANIFEST = `manifest#${TENANT}#0001`;
 
 /** A meter of a tenth of a load, whose functions are invoked five times as rarely as deployed ones. */
@@ -59,6 +60,14 @@ test.each([
   },
   { what: 'an empty day', caller: 'archiver', pk: CHUNKS, bytes: 0, isConsistent: false, units: 0.5 },
   { what: 'no chunk', caller: 'flusher', pk: CHUNKS, bytes: 0, isConsistent: true, units: 10 },
+  {
+    what: 'a list of sources',
+    caller: 'operator',
+    pk: SOURCES,
+    bytes: 1000,
+    isConsistent: false,
+    units: 1.5,
+  },
   { what: 'a partition', caller: 'archiver', pk: MANIFEST, bytes: 10, isConsistent: false, units: 0.5 },
   {
     what: 'a partition, for a graph',
