@@ -233,7 +233,8 @@ function rollupsOf(measured: MeasuredUnits, load: Load, settings: Settings): Rol
   const bytesOfDay = bytes / (hosts * metrics);
   const hasMinutes = settings.rollups === 'minutes' && intervalMs < DENSE_INTERVAL_MS;
   const minutes = (unit: keyof typeof MINUTES_OF_SERIES) => (hasMinutes ? MINUTES_OF_SERIES[unit] : 0);
-  // Each day rewrites one object per month and one per year for each partition, plus one of minutes.
+  // For each partition, the archiver rewrites each day the object of the month and that of the year. If
+  // minutes are stored, it also writes an object of minutes.
   const objects = isOn ? (hasMinutes ? 3 : 2) * DAYS_OF_MONTH * tenants * settings.partitions : 0;
   const parts = (daysOfBytes: number) => (seriesDays * bytesOfDay * daysOfBytes) / UPLOAD_BYTES;
   return {

@@ -58,7 +58,7 @@ export type PartitionLeft = { readonly ref: PartitionRef } & LeftWindows;
 
 /** What a call says of its partition. */
 export interface CalledPartition {
-  /** Says whether memory has everything. */
+  /** Its mark, which says whether memory still has every sample that was appended and has not left. */
   readonly mark: PartitionMark;
   readonly left: PartitionLeft;
   /** How long the call waited before it started (read-pace.ts), ms. */

@@ -33,7 +33,8 @@ const MAKE_MARK = (era: string) => `redis.call('HSET', KEYS[1], 'made', time[1] 
 if ${era} ~= '' then redis.call('HSET', KEYS[1], 'era', ${era}) end`;
 
 /**
- * Writes the mark of a partition after a loss. It names the primary that runs the script, so that appends go on.
+ * Writes the mark of a partition after a loss. The mark then names the primary that runs the
+ * script, so that appends go on.
  *
  * KEYS     mark
  * ARGV     1  id of the loss

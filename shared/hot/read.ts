@@ -290,8 +290,9 @@ function samplesOf(counts: Uint32Array, picks: readonly WantedColumns[]): number
 }
 
 /**
- * Decides which whole frames a read caches. They are large, so it caches only frames of about its own range.
- * Ranges of about the same length, up to a factor of four, share cached frames.
+ * Decides which whole frames a read caches. They are large, so it caches those from the start of its range to now,
+ * and only if the range covers enough of that time ({@link KEPT_SHARE}). Reads share cached frames if these times
+ * are in the same class of lengths, within which they differ by less than a factor of four.
  *
  * @param starts the windows of the range, newest first
  */

@@ -11,7 +11,10 @@ export interface ValuePattern {
   readonly test: (value: string) => boolean;
   /** Approximate upper bound of a test's steps for each character of the value. */
   readonly stepsPerCharacter: number;
-  /** The only values that match, such as those of `a|b`, unordered, maybe with ''; undefined if it does not list them. */
+  /**
+   * All values that match, in no order, if the pattern lists them, as `a|b` does. The empty value may be among them.
+   * Undefined if the pattern does not list its values.
+   */
   readonly values: readonly string[] | undefined;
   /** A prefix of every value that matches; may be empty. */
   readonly prefix: string;

@@ -56,8 +56,8 @@ const PARALLEL = 4;
 type Request = EvaluationRequest['evaluateRules'];
 
 /**
- * Evaluates monitors of samples, each as a group of one rule. AWS bills the time of the whole invocation. It is
- * charged to the tenants in proportion to the times that their monitors took.
+ * Evaluates monitors of samples, each as a group of one rule. AWS bills the whole invocation. Its
+ * time is charged to the tenants in proportion to the times that their monitors took.
  */
 export async function evaluateMonitors(
   stores: MonitorStores,

@@ -109,7 +109,7 @@ export class SharedCalls<Result> {
  */
 export type Later<T> = T | Promise<T>;
 
-/** Uses a value: at once if it is known. */
+/** Calls `use` with a value: at once if the value is known, otherwise when its promise resolves. */
 export function ready<T, R>(value: Later<T>, use: (value: T) => Later<R>): Later<R> {
   return value instanceof Promise ? value.then(use) : use(value);
 }

@@ -131,8 +131,8 @@ function bucketOf(id: string, buckets: number): number {
 
 /**
  * Number of partition keys among which a period of the index of series is divided. A first read sends
- * a request for each, which costs a read unit even if the key has no items. DynamoDB writes a thousand entries a
- * second into each.
+ * a request for each, which costs a read unit even if the key has no items. DynamoDB accepts at most a
+ * thousand writes a second for each.
  */
 export const INDEX_BUCKETS = 8;
 

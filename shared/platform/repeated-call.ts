@@ -20,7 +20,6 @@ export async function failed(status?: number, body?: Uint8Array): Promise<undefi
   return undefined;
 }
 
-/** Whether an error reply means throttling. */
 function isThrottled(status: number, body: Uint8Array = new Uint8Array(0)): boolean {
   const name = errorNameOf(body);
   return isThrottlingError({ name, message: '', $fault: 'client', $metadata: { httpStatusCode: status } });

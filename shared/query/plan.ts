@@ -10,7 +10,10 @@ export interface DayPlan {
   readonly windowsToMs: number;
 }
 
-/** Up to so many days, rollups by the hour or the day are not worth a request: reads take samples. */
+/**
+ * A read of at most this many days takes samples. Rollups by the hour or the day would not save enough to be worth
+ * a request.
+ */
 export const FEW_DAYS = 3;
 
 /**

@@ -100,7 +100,7 @@ export class ExpectedSamples {
   ) {}
 
   /**
-   * Sets the number of samples of one home. A later call for the home replaces the number. @throws {SelectLimitError}
+   * Sets the least number of samples that one home is known to have. A later call for the home replaces it. @throws {SelectLimitError}
    */
   expect(home: Id, count: number): void {
     const before = this.most();

@@ -29,7 +29,7 @@ export interface ReadDependencies {
   readonly directory: Directory;
   /** Undefined if the stage has no rollups: every read then uses samples. */
   readonly rollups?: RollupDirectory | undefined;
-  /** A purge deletes warm items no earlier than this after the manifest has named their object, ms. */
+  /** Shortest time from the moment when the manifest names an object to the purge of its warm items, ms. */
   readonly purgeAfterMs: number;
   readonly losses: Pick<LossWatch, 'missingSince'>;
   readonly imports: Pick<Imports, 'untilMs'>;

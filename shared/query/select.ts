@@ -103,7 +103,7 @@ interface Found {
 /** A single array, so that reads of a source can compare their deletions by identity. */
 const NOTHING_DELETED: readonly VersionedDeletion[] = [];
 
-/** Most sources read together. Sources of the same partition share requests to memory. */
+/** Maximum number of sources that are read together. Those of the same partition share requests to memory. */
 const PARALLEL = 1_000;
 /**
  * Most requests to AWS at a time, for all selections of a querier. A tenant's rules start hundreds at once:

@@ -12,7 +12,7 @@ const HEARTBEAT_MS = 60_000;
  * Shortest time between two notes of a consumer, ms. It notes at once when it falls behind or has caught up.
  */
 export const NOTE_EVERY_MS = 10_000;
-/** A consumer that keeps up appends a record within the batch window plus this time, ms. */
+/** A consumer that keeps up appends a record at most the batch window plus this time after its arrival, ms. */
 const POLL_MS = 3_000;
 /** How late a scheduled heartbeat and its delivery may be, ms. */
 const SLACK_MS = 20_000;
