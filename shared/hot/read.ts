@@ -58,6 +58,8 @@ interface AskedPartition {
   readonly ref: PartitionRef;
   readonly queries: GroupQuery[];
   found: readonly GroupWindows[];
+  /** Why the partition did not answer; undefined if it did. */
+  error: unknown;
 }
 
 /** What a read of memory has found. */
@@ -76,7 +78,7 @@ export interface HotRead {
   readonly waitedMs: number;
 }
 
-/** Commands that one read sends at the same time. */
+/** Second commands of one request that are sent at the same time. */
 const PARALLEL = 16;
 /**
  * Most windows of a group whose frames the first command requests. Each other window needs one of its own.
@@ -94,7 +96,8 @@ const MAX_PICKS = 16;
 
 /**
  * Asks memory for the frames of several requests of a tenant. Mostly one command for each partition is enough: it
- * returns the frames of the newest windows.
+ * returns the frames of the newest windows. If a partition does not answer, only the requests that need it fail, in
+ * {@link decodeHot}.
  */
 export async function askHot(
   hot: HotTier,
@@ -113,7 +116,7 @@ export async function askHot(
         : keptOf(picksKey, range, likely, longestWindowMs, nowMs);
     const asked: AskedPlace[] = [];
     for (const ref of refs) {
-      const partition = partitions.get(ref.partition) ?? { ref, queries: [], found: [] };
+      const partition = partitions.get(ref.partition) ?? { ref, queries: [], found: [], error: undefined };
       partitions.set(ref.partition, partition);
       for (const group of groups) {
         const index = partition.queries.push({ group, range, windows: likely, picks, ...keeping }) - 1;
@@ -124,7 +127,11 @@ export async function askHot(
   });
   await Promise.all(
     Array.from(partitions.values(), async (partition) => {
-      partition.found = await hot.reader.windows(partition.ref, partition.queries);
+      try {
+        partition.found = await hot.reader.windows(partition.ref, partition.queries);
+      } catch (error) {
+        partition.error = error;
+      }
     }),
   );
   return replies;
@@ -139,7 +146,11 @@ interface FoundWindow {
   readonly frames: WindowFrames | undefined;
 }
 
-/** Decodes what memory answered to a request. Returns a promise only if it needs a further command. */
+/**
+ * Decodes what memory answered to a request. Returns a promise only if it needs a further command.
+ *
+ * @throws the error of a partition that did not answer
+ */
 export function decodeHot(hot: HotTier, reply: HotReply): Later<HotRead> {
   const { likely, groups } = reply;
   const { selection, longestWindowMs } = reply.request;
@@ -149,6 +160,7 @@ export function decodeHot(hot: HotTier, reply: HotReply): Later<HotRead> {
   let waitedMs = 0;
   const windows: FoundWindow[] = [];
   for (const { group, partition, index } of groups) {
+    if (partition.error !== undefined) throw partition.error;
     const { partition: called, starts, frames } = partition.found[index]!;
     waitedMs = Math.max(waitedMs, called.waitedMs);
     marks.push(called.mark);

@@ -134,13 +134,23 @@ export async function readLayouts(
     const own = contexts[i]!.map((read) => ({ read, reply: replies[at++]! }));
     return attempt(() => {
       check?.();
-      const homes = own.map(({ read, reply }) => readTiers(read, reply, beganMs, allowsMissing));
-      return ready(homes.length === 1 ? homes[0]! : joinReadings(homes), (reading) => {
-        taken?.(samplesIn(reading));
-        return reading;
-      });
+      const homes = own.map(({ read, reply }) =>
+        attempt(() => readTiers(read, reply, beganMs, allowsMissing)),
+      );
+      return ready(homes.length === 1 ? homes[0]! : joinReadings(homes), counting(taken));
     });
   });
+}
+
+/**
+ * Returns a function that counts the samples of a reading and returns the reading. It is made here so that, while it
+ * waits, it does not keep the answers of memory for all sources.
+ */
+function counting(taken: SourceRead['taken']): (reading: Reading) => Reading {
+  return (reading) => {
+    taken?.(samplesIn(reading));
+    return reading;
+  };
 }
 
 /** Returns the number of samples of a reading, and of points that replace samples. */

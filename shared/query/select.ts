@@ -178,8 +178,10 @@ export class Querier {
       }),
     );
     const readings: Reading[] = [];
-    for (const slice of slicesOf(asks, PARALLEL))
+    for (const slice of slicesOf(asks, PARALLEL)) {
+      budget.check();
       readings.push(...(await knownOf(await this.reads.read(slice, hints.allowsMissing))));
+    }
     if (readings.length === 0)
       return { blocks: [], tiers: undefined, missingSinceMs: undefined, rolledDays: 0, rounds: 0 };
     const missing = readings.flatMap(({ missingSinceMs }) => missingSinceMs ?? []);

@@ -280,6 +280,24 @@ describe('a read of memory', () => {
     return { id, layout, layouts: [layout], wanted: layout, frames };
   };
 
+  test('of a partition that does not answer fails, and those of other partitions do not', async () => {
+    const host = halfHour('answers');
+    await put([host]);
+    const other = { tenantId, partition: 4 };
+    await redis.set(new HotKeys(other).windows(host.id), 'not a set of windows');
+    const layouts = new Map([[host.layout.id, host.layout]]);
+    const selection = { wanted: host.wanted, groups: [host.id], range, layouts };
+    const requests = [ref, other].map((each) => ({
+      refs: [each],
+      selection,
+      longestWindowMs: HOUR_MS,
+      layoutOf: async () => host.layout,
+    }));
+    const [answered, failed] = await askHot(hot, requests, nowMs);
+    expect((await decodeHot(hot, answered!)).blocks).toHaveLength(1);
+    expect(() => decodeHot(hot, failed!)).toThrow(/WRONGTYPE/);
+  });
+
   test('reads and decodes whole frames of a short range up to now only once', async () => {
     const host = halfHour('short');
     await put([{ ...host, frames: host.frames.slice(0, 118) }]);
