@@ -1,6 +1,7 @@
 import { tallySeries } from '../catalogue/series-tally';
 import { durationText } from '../model/duration';
 import { dayOf, type PlacementEpoch, partitionsOn } from '../model/placement';
+import { mapLimited } from '../platform/concurrency';
 import { InvalidEventError } from '../platform/event';
 import { log } from '../platform/log';
 import type { RuntimeSettings } from '../platform/settings';
@@ -39,6 +40,9 @@ export interface TenantList {
   readonly tenants: readonly TenantDescription[];
   readonly deleted: readonly DeletedTenant[];
 }
+
+/** Tenants whose series are counted at the same time. */
+const PARALLEL = 4;
 
 /** Number of deleted tenants that one sweep erased, and number that a later sweep must handle again. */
 export interface SweepResult {
@@ -143,8 +147,15 @@ export async function sweep(
   if (putOff > 0)
     log.info('the expiry of items was extended because the retention was raised', { items: putOff });
   const times = { retentionMs: await lifetimes.retentionMs(), nowMs: now() };
-  for (const { id } of await tenants.list())
-    await usage.putSeries(id, await tallySeries(meta, catalogue.sources, id, times));
+  const all = await tenants.list();
+  // Begin anywhere, so that the same tenants are not left out each hour if the time does not suffice for all.
+  const first = times.nowMs % Math.max(1, all.length);
+  let uncounted = 0;
+  await mapLimited([...all.slice(first), ...all.slice(0, first)], PARALLEL, async ({ id }) => {
+    if (hasTime()) await usage.putSeries(id, await tallySeries(meta, catalogue.sources, id, times));
+    else uncounted++;
+  });
+  if (uncounted > 0) log.warn('there was no time to count the series of all tenants', { uncounted });
   return { erased, remaining };
 }
 
