@@ -56,7 +56,7 @@ export type PartitionMark = { readonly ref: PartitionRef } & Pick<PartitionState
 /** A partition, and which of its windows may have left memory before it was read. */
 export type PartitionLeft = { readonly ref: PartitionRef } & LeftWindows;
 
-/** What a call says of its partition. */
+/** The state of a partition when a call read frames of its groups. */
 export interface CalledPartition {
   /** Its mark, which says whether memory still has every sample that was appended and has not left. */
   readonly mark: PartitionMark;
