@@ -3,24 +3,18 @@
  * Kinesis sequence number would add 24 bytes per chunk. Sizes of live data, with one version per post and
  * 186-bit sequence numbers, are reported separately.
  */
-import { constants as zlib, zstdCompressSync } from 'node:zlib';
 import {
   type Block,
   blockFromFrames,
   type Column,
   encodeChunk,
-  encodeVersion,
   openChunk,
-  sampleFrameBytes,
   type Version,
 } from '../../shared/codec';
 import type { SeriesData } from './data/agent-data';
 import { dataSets, withLiveVersions } from './data/data-sets';
 import { bench } from './frame/bench';
 import { texts } from './frame/options';
-import { textOf } from './frame/report';
-import { decodeGorilla, encodeGorilla } from './gorilla';
-import { smallSources } from './small-sources';
 
 const HOUR_MS = 3_600_000;
 const BLOCKS: readonly { name: string; rows?: number; windowMs?: number }[] = [
@@ -37,11 +31,10 @@ const ROUNDS = 5;
 
 export const codec = bench({
   name: 'codec',
-  summary: 'size and speed of chunks, compared with Gorilla and zstd',
+  summary: 'size and speed of chunks',
   description:
-    'Measures bytes per sample and speed of chunks, for each data set and block length, and compares them with textbook Gorilla and ' +
-    'with zstd-3 of the raw 16-byte samples. Bytes include header, timestamps, directory and checksum. A data set whose series ' +
-    'share their timestamps is one group; in other data sets each series is a chunk of its own.',
+    'Measures bytes per sample and speed of chunks, for each data set and block length. Bytes include header, timestamps, directory ' +
+    'and checksum. A data set whose series share their timestamps is one group; in other data sets each series is a chunk of its own.',
   notes:
     'Blocks have 60 rows, 1440 rows, an aligned window of 1h or 1d, or all rows.\n' +
     'Figures are medians of five rounds on one core, after a warm-up.\n' +
@@ -66,7 +59,6 @@ export const codec = bench({
     }
     return rows;
   },
-  show: (rows) => `${textOf(rows)}\n\n${hotBytes()}\n${smallSources()}`,
 });
 
 /** Groups series into blocks. Series with the same timestamps form one group. */
@@ -111,10 +103,6 @@ function measure(blocks: Block[]) {
   const points = sum(blocks, ({ columns }) => sum(columns, ({ values }) => values.length));
   const chunks = blocks.map(encodeChunk);
   const live = blocks.map(withLiveVersions);
-  const series = blocks.flatMap(({ timestamps, columns }) =>
-    columns.map(({ values }) => ({ timestamps, values, bytes: encodeGorilla(timestamps, values) })),
-  );
-  for (const { timestamps, values, bytes } of series) checkGorilla(timestamps, values, bytes);
   const perSecond = (work: () => void) => points / medianSeconds(work);
   return {
     points,
@@ -125,29 +113,12 @@ function measure(blocks: Block[]) {
     decodePointsPerSecond: perSecond(() => {
       for (const chunk of chunks) openChunk(chunk).block();
     }),
-    gorillaBytesPerPoint: sum(series, ({ bytes }) => bytes.length) / points,
-    zstdBytesPerPoint: sum(blocks, (one) => zstdOfPoints(one).length) / points,
     liveBytesPerPoint: sum(live, (one) => encodeChunk(one).length) / points,
-    gorillaEncodePointsPerSecond: perSecond(() => {
-      for (const { timestamps, values } of series) encodeGorilla(timestamps, values);
-    }),
-    gorillaDecodePointsPerSecond: perSecond(() => {
-      for (const { bytes, values } of series) decodeGorilla(bytes, values.length);
-    }),
   };
 }
 
 function sum<T>(items: readonly T[], of: (item: T) => number): number {
   return items.reduce((total, item) => total + of(item), 0);
-}
-
-function checkGorilla(timestamps: Float64Array, values: Float64Array, bytes: Uint8Array): void {
-  const decoded = decodeGorilla(bytes, values.length);
-  const isSame = Buffer.from(decoded.values.buffer).equals(
-    new Uint8Array(values.buffer, values.byteOffset, values.byteLength),
-  );
-  if (!isSame || decoded.timestamps.some((ms, i) => ms !== timestamps[i]))
-    throw new Error('Gorilla is wrong');
 }
 
 /**
@@ -165,30 +136,4 @@ function medianSeconds(work: () => void): number {
     if (round > 0) rounds.push((performance.now() - start) / 1000 / repeats);
   }
   return rounds.sort((a, b) => a - b)[ROUNDS >> 1]!;
-}
-
-/** Compresses samples with zstd-3: int64 ms and float64 value, series after series. */
-function zstdOfPoints({ timestamps, columns }: Block): Uint8Array {
-  const points = new DataView(new ArrayBuffer(16 * sum(columns, ({ values }) => values.length)));
-  let at = 0;
-  for (const { values } of columns) {
-    for (let row = 0; row < values.length; row++) {
-      points.setBigInt64(at, BigInt(timestamps[row]!), true);
-      points.setFloat64(at + 8, values[row]!, true);
-      at += 16;
-    }
-  }
-  return zstdCompressSync(new Uint8Array(points.buffer), {
-    params: { [zlib.ZSTD_c_compressionLevel]: 3 },
-  });
-}
-
-/**
- * Returns the bytes per point of a 100-series frame in memory, without the store's overhead of a few bytes
- * per element.
- */
-function hotBytes(): string {
-  const live = encodeVersion({ arrivalMs: 1_790_000_000_000, sequence: 2n ** 185n });
-  const perPoint = sampleFrameBytes(live, 100) / 100;
-  return `hot: a frame of 100 series is ${perPoint.toFixed(2)} bytes a point, Kinesis' sequence number included`;
 }

@@ -1,7 +1,4 @@
-/**
- * Instances of the query function and their measurement, for `bench query`, `history`, `minutes` and
- * `promql`.
- */
+/** Instances of the query function and their measurement, for `bench query`, `history` and `promql`. */
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -65,15 +65,10 @@ export function connectTiers(
   });
   const meta = { client: dynamodb, name: environment[ENV.metaTable]! };
   const hot = new HotTier(client, SETTINGS.streamRetention);
-  const recovery = new RecoveryTable(meta);
   return {
-    dynamodb,
-    s3,
     client,
     meta,
     hot,
-    recovery,
-    bucket: environment[ENV.bucket]!,
     warm: new WarmTier({ client: dynamodb, name: environment[ENV.warmTable]! }, SETTINGS.warmTtl),
     cold: new ColdTier(s3, environment[ENV.bucket]!),
     catalogue: new Catalogue(meta, SETTINGS.retention),
@@ -81,7 +76,7 @@ export function connectTiers(
     directory: new Directory(meta, SETTINGS.retention),
     rollups: new RollupDirectory(meta, SETTINGS.retention),
     tenants: new Tenants(meta),
-    losses: new LossWatch({ hot, table: recovery, lanes: 1, now: Date.now }),
+    losses: new LossWatch({ hot, table: new RecoveryTable(meta), lanes: 1, now: Date.now }),
   };
 }
 
@@ -94,21 +89,13 @@ export interface Place {
   readonly packed: PackedLayout;
 }
 
-/**
- * @param partitions number of partitions of the tenant
- */
-export function placeOf(
-  tenantId: Id,
-  source: Labels,
-  series: readonly Labels[],
-  partitions = SETTINGS.partitions,
-): Place {
+export function placeOf(tenantId: Id, source: Labels, series: readonly Labels[]): Place {
   const sourceId = sourceIdOf(tenantId, source);
   const layout = layoutOf(series);
   return {
     sourceId,
     group: groupIdOf(sourceId, 0, 0),
-    ref: { tenantId, partition: partitionOf(sourceId, partitions) },
+    ref: { tenantId, partition: partitionOf(sourceId, SETTINGS.partitions) },
     layout,
     packed: packLayout(layout.bytes),
   };
@@ -154,8 +141,8 @@ export class TenantData {
     readonly apiKey: string,
   ) {}
 
-  static async create(tiers: Tiers, name: string, partitions = SETTINGS.partitions): Promise<TenantData> {
-    const { id } = await tiers.tenants.create(name, partitions);
+  static async create(tiers: Tiers, name: string): Promise<TenantData> {
+    const { id } = await tiers.tenants.create(name, SETTINGS.partitions);
     const { key } = await new ApiKeys(tiers.meta).create({ tenant: name, rights: ['read'] });
     return new TenantData(tiers, id, key);
   }
@@ -236,8 +223,8 @@ export class TenantData {
   }
 
   /** Creates rollups of the partitions' archived days. */
-  async rollUp(refs: readonly PartitionRef[], rollups: RollupDirectory = this.tiers.rollups): Promise<void> {
-    const { cold, catalogue, manifest } = this.tiers;
+  async rollUp(refs: readonly PartitionRef[]): Promise<void> {
+    const { cold, catalogue, manifest, rollups } = this.tiers;
     await rollUpPartitions({ cold, catalogue, manifest, rollups }, refs, {
       hasTime: () => true,
       onFailure: (_, __, error) => {

@@ -10,13 +10,6 @@ export function peakMemory(redis: Redis): Promise<number> {
   return infoOf(redis, 'memory', 'used_memory_peak');
 }
 
-/** Returns the CPU used by a node in ms. */
-export async function nodeCpuMs(redis: Redis): Promise<number> {
-  return (
-    1000 * ((await infoOf(redis, 'cpu', 'used_cpu_sys')) + (await infoOf(redis, 'cpu', 'used_cpu_user')))
-  );
-}
-
 /** Returns the number of scripts run by a node. */
 export async function scriptCalls(redis: Redis): Promise<number> {
   return Number(/^cmdstat_evalsha:calls=(\d+)/m.exec(await redis.info('commandstats'))?.[1] ?? 0);

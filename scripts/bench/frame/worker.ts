@@ -23,7 +23,7 @@ interface WorkerOptions {
 /** A process of a benchmark that handles messages one after the other (serve.ts). */
 export class Worker<Ready = object> {
   private constructor(
-    readonly child: ChildProcess,
+    private readonly child: ChildProcess,
     /** First report of the worker after it started. */
     readonly ready: Ready,
   ) {}
@@ -54,11 +54,6 @@ export class Worker<Ready = object> {
     const answered = nextMessage<T>(this.child);
     this.child.send(message);
     return answered;
-  }
-
-  /** Ends the worker after it has written its profile. */
-  end(): Promise<void> {
-    return ended(this.child);
   }
 }
 

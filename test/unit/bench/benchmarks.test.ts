@@ -21,23 +21,14 @@ test.each(BENCHMARKS.map(({ name }) => name))(
   },
 );
 
-test.each([
-  { name: 'spread', args: ['--series', '1000'], first: { leastMin: 10, spreadMin: 0 } },
-  {
-    name: 'placement',
-    args: ['--tenants', '5', '--series', '10000'],
-    first: { partitions: 'born', shards: 64 },
-  },
-  { name: 'index', args: ['--series', '200', '--sources', '10'], first: { series: 200, sources: 10 } },
-])('a short run of $name ends, and prints one JSON value or text', async ({ name, args, first }) => {
+test('a short run of a benchmark ends, and prints one JSON value or text', async () => {
   const printed: string[] = [];
+  const args = ['--series', '200', '--sources', '10'];
   for (const form of [[...args, '--json'], args])
-    await benchmarkOf(name)
+    await benchmarkOf('index')
       .command((text) => printed.push(text))
       .parseAsync(form, { from: 'user' });
   expect(printed).toHaveLength(2);
-  const result: unknown = JSON.parse(printed[0]!);
-  const { rows = [result] } = (Array.isArray(result) ? { rows: result } : result) as { rows?: unknown[] };
-  expect(rows[0]).toMatchObject(first);
-  for (const value of Object.values(first)) expect(printed[1]).toContain(String(value));
+  expect(JSON.parse(printed[0]!)).toMatchObject({ series: 200, sources: 10 });
+  expect(printed[1]).toContain('200');
 });
