@@ -69,7 +69,7 @@ export function forecast(measured: MeasuredUnits, load: Load, template: StageTem
     functionTime('archiver', demand.archiver),
     line(
       'warm writes',
-      `${big(demand.writeUnits)} write units at $0.625 a million: ${big(demand.windows)} group-windows of ${demand.windowText}, ${Math.round(demand.bytesPerWindow)} bytes each; layouts, the archive's directory and its manifest`,
+      `${big(demand.writeUnits)} write units at $0.625 a million: ${big(demand.windows)} group-windows of ${demand.windowText} with ${Math.round(demand.bytesPerWindow)} bytes each, the layouts, the archive's directory and its manifest`,
       { warmWriteUnit: demand.writeUnits },
     ),
     line('warm reads', `${big(demand.readUnits)} read units of flusher and archiver at $0.125 a million`, {
@@ -77,38 +77,42 @@ export function forecast(measured: MeasuredUnits, load: Load, template: StageTem
     }),
     line(
       'warm storage',
-      `${gb(demand.warmBytes)} (${perSample(demand.warmBytes / kept(demand.warmMs))} bytes a sample for ${days(demand.warmMs)}) at $0.25 a GB, and $0.20 for recovery to a point in time`,
+      `${gb(demand.warmBytes)} (${perSample(demand.warmBytes / kept(demand.warmMs))} bytes a sample for ${days(demand.warmMs)}) at $0.25 a GB, and $0.20 a GB for recovery to a point in time`,
       { warmGbMonth: demand.warmBytes / GB, recoveryGbMonth: demand.warmBytes / GB },
     ),
     line(
       'directory storage',
-      `${gb(demand.directoryBytes)} in the table, which say where each source's samples of ${days(load.retentionMs)} lie in the archive`,
+      `${gb(demand.directoryBytes)} at the same prices: the table knows the place of each source's samples of ${days(load.retentionMs)} in the archive`,
       { warmGbMonth: demand.directoryBytes / GB, recoveryGbMonth: demand.directoryBytes / GB },
     ),
     line(
       'archive storage',
-      `${gb(demand.coldBytes)} (${perSample(demand.coldBytes / kept(demand.coldMs))} bytes a sample for ${days(load.retentionMs)} and, removed, ${REPLACED_DAYS} more; Parquet with versions and indexes) at $0.023 a GB`,
+      `${gb(demand.coldBytes)} at $0.023 a GB: Parquet with versions and indexes, ${perSample(demand.coldBytes / kept(demand.coldMs))} bytes a sample for ${days(load.retentionMs)}; a removed object stays ${REPLACED_DAYS} d longer`,
       { coldGbMonth: demand.coldBytes / GB },
     ),
     line(
       'archive requests',
-      `${big(demand.objects)} objects, at least one a partition and day: ${big(demand.objectPuts)} PUTs of 8 MB at most at $5 and as many GETs at $0.40 a million`,
+      `${big(demand.objects)} objects, at least one a partition and day: ${big(demand.objectPuts)} PUTs of at most 8 MB at $5 a million, and as many GETs at $0.40 a million`,
       { objectPut: demand.objectPuts, objectGet: demand.objectPuts },
     ),
     rollupsLine(demand.rollups),
     line(
       'rollup storage',
-      `${gb(rollups.bytes)} (${perSample(rollups.bytes / (load.series * (load.retentionMs / DAY_MS)))} bytes of ${rollups.hasMinutes ? 'minutes, ' : ''}hours and of the day a series and day for ${days(load.retentionMs)}) and ${gb(rollups.replacedBytes)} of objects that were replaced in ${REPLACED_DAYS} days, at $0.023 a GB`,
+      `${gb(rollups.bytes + rollups.replacedBytes)} at $0.023 a GB: ${gb(rollups.bytes)} of ${rollups.hasMinutes ? 'minutes, ' : ''}hours and days (${perSample(rollups.bytes / (load.series * (load.retentionMs / DAY_MS)))} bytes a series and day for ${days(load.retentionMs)}), and ${gb(rollups.replacedBytes)} of objects that were replaced in the last ${REPLACED_DAYS} d`,
       { coldGbMonth: (rollups.bytes + rollups.replacedBytes) / GB },
     ),
     line(
       'sweep',
-      `${big(sweep.readUnits)} read units to count the series of ${big(sweep.layouts)} layouts each hour, ${big(gbSeconds(sweep.mbMs))} GB-s`,
+      `${big(sweep.readUnits)} read units to count the series of ${big(sweep.layouts)} layouts each hour, and ${big(gbSeconds(sweep.mbMs))} GB-s`,
       { warmReadUnit: sweep.readUnits, functionGbSecond: gbSeconds(sweep.mbMs) },
     ),
-    line('logs', `${gb(logBytes)} at $0.50: ${accessLineBytes} bytes a request of the access log, metrics`, {
-      logGb: logBytes / GB,
-    }),
+    line(
+      'logs',
+      `${gb(logBytes)} at $0.50 a GB: ${accessLineBytes} bytes of each request in the access log, and metrics`,
+      {
+        logGb: logBytes / GB,
+      },
+    ),
     line(
       'traces',
       `${traces === 0 ? 'post and ingester leave none' : `${big(traces)} of post and ingester`}, at $5 a million`,
@@ -145,7 +149,7 @@ function rollupsLine({ seriesDays, mbMs, writeUnits, readUnits, puts, gets }: Ro
     'rollups',
     seriesDays === 0
       ? 'none: rollups=off'
-      : `${big(seriesDays)} days of a series rolled up beside those that their month and year have already: ${big(gbSeconds(mbMs))} GB-s, ${big(writeUnits)} write and ${big(readUnits)} read units of their directory, ${big(puts)} PUTs, ${big(gets)} GETs`,
+      : `${big(seriesDays)} days of a series are rolled up; their month and year are written again with them: ${big(gbSeconds(mbMs))} GB-s, ${big(writeUnits)} write and ${big(readUnits)} read units, ${big(puts)} PUTs, ${big(gets)} GETs`,
     {
       functionGbSecond: gbSeconds(mbMs),
       warmWriteUnit: writeUnits,
