@@ -8,7 +8,6 @@ import { monitors } from './monitors';
 import { promql } from './promql';
 import { history, query } from './reads';
 import { rules } from './rules';
-import { index } from './series-index';
 import { elastic } from './studies/elastic';
 import { kudu } from './studies/kudu';
 import { layout } from './studies/layout';
@@ -20,7 +19,7 @@ import { units } from './units';
 export const BENCHMARKS: readonly Benchmark[] = [
   ...[codec, archive],
   ...[ingest, flush, query, history, promql],
-  ...[index, rules, monitors, coldStart, units],
+  ...[rules, monitors, coldStart, units],
   // Reproductions of published studies.
   ...[paper, kudu, elastic, tiers, layout],
 ];

@@ -1,14 +1,8 @@
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { RunReport } from '../../shared/alerting/evaluator';
-import type { Units } from '../../shared/cost/measured-units';
 import { rulesLine } from '../../shared/cost/rule-cost';
 import { bench } from './frame/bench';
-import { cpuByKind } from './frame/cpu';
-import { MeterLog } from './frame/meter-log';
 import { count } from './frame/options';
-import { quantile } from './frame/quantile';
 import { startBenchStack, UNLIMITED } from './frame/stack';
+import { measureTicks } from './frame/ticks';
 
 const MINUTE_MS = 60_000;
 /** How far samples reach before and after the start of the run, in minutes. */
@@ -32,11 +26,9 @@ export const monitors = bench({
     ticks: count('ticks that are evaluated', 3),
   },
   run: async ({ hosts, monitors: wanted, ticks }, frame) => {
-    const { stack, functions, client } = await startBenchStack(frame, UNLIMITED, frame.log);
-    const log = new MeterLog(join(stack.dataDir, 'functions.log'));
-    frame.atEnd(() => log.close());
+    const stack = await startBenchStack(frame, UNLIMITED, frame.log);
     const mustJson = (path: string, body: unknown) =>
-      client.mustSend(path, JSON.stringify(body), 'application/json');
+      stack.client.mustSend(path, JSON.stringify(body), 'application/json');
 
     const startS = Math.ceil(Date.now() / MINUTE_MS) * 60;
     await mustJson('/api/v0/services', { name: 'bench', memo: '' });
@@ -65,52 +57,14 @@ export const monitors = bench({
         scopes: i % 2 === 0 ? [] : [`bench: r${i % roles}`],
       });
 
-    let tickMs = 0;
-    /** Runs the evaluator for the next tick, which lies in the future. @returns its report and seconds */
-    const evaluate = async () => {
-      tickMs = Math.max(tickMs, Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS) + MINUTE_MS;
-      for (;;) {
-        const beganMs = performance.now();
-        const report = await functions.invoke<RunReport>('evaluator', { atMs: tickMs });
-        if (report.began) return { report, seconds: (performance.now() - beganMs) / 1000 };
-        // Wait for the scheduled run to end.
-        await sleep(100);
-      }
-    };
-    for (let isBehind = true; isBehind; ) {
-      const { report } = await evaluate();
-      isBehind = report.failedGroups > 0 || report.groups === 0 || report.ticks !== report.groups;
-      frame.log(`catching up: ${report.ticks} of ${report.groups} monitors`);
-    }
-    const takeUnits = (): Units => {
-      const sum: Record<string, number> = {};
-      for (const name of ['evaluator', 'query'] as const)
-        for (const [unit, amount] of Object.entries(log.take(name).units))
-          sum[unit] = (sum[unit] ?? 0) + amount;
-      return sum;
-    };
-    takeUnits();
-    const cpu = cpuByKind(stack.processes);
-    const seconds: number[] = [];
-    for (let tick = 0; tick < ticks; tick++) {
-      const found = await evaluate();
-      const { failedGroups, failingRules, ticks: evaluated, groups } = found.report;
-      if (failedGroups + failingRules > 0 || evaluated !== groups)
-        throw new Error(`the tick was not evaluated in full: ${JSON.stringify(found.report)}`);
-      seconds.push(found.seconds);
-      frame.log(`tick ${tick + 1} of ${ticks}: ${groups} monitors in ${found.seconds.toFixed(2)} s`);
-    }
-    const cpuSeconds = cpu();
-    const measured = { rules: wanted, ticks, units: takeUnits() };
-    const line = rulesLine(measured, wanted);
+    const { secondsATick, cpuMs, units } = await measureTicks(frame, stack, ticks, 0);
+    const line = rulesLine({ rules: wanted, ticks, units }, wanted);
     return {
       hosts,
       monitors: wanted,
-      secondsATick: { median: quantile(seconds, 0.5), most: Math.max(...seconds) },
-      cpuMsATick: Object.fromEntries(
-        Object.entries(cpuSeconds).map(([kind, s]) => [kind, (s * 1000) / ticks]),
-      ),
-      units: measured.units,
+      secondsATick,
+      cpuMsATick: Object.fromEntries(Object.entries(cpuMs).map(([kind, ms]) => [kind, ms / ticks])),
+      units,
       dollarsAMonth: line.dollars,
       costBecause: line.because,
     };

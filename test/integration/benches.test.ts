@@ -25,8 +25,3 @@ test('the benchmark of flushes moves everything that it put into memory', async 
   const load = ['--hosts', '20', '--metrics', '10', '--minutes', '3', '--rate', '1000'];
   expect((await bench('flush', ...load)).pointsPerSecond).toBeGreaterThan(0);
 });
-
-test('the benchmark of the index finds the series that it wrote', async () => {
-  const result = await bench('index', '--series', '2000', '--sources', '50', '--shapes', '5');
-  expect(result).toMatchObject({ series: 2000, sources: 50 });
-});

@@ -17,7 +17,7 @@ import { RecoveryTable } from '../../../shared/recovery/recovery-table';
 import { type LocalCluster, type SlotRange, startCluster } from '../../local/cluster';
 import { bench } from '../frame/bench';
 import type { Frame } from '../frame/frame';
-import { count, flag, numbers } from '../frame/options';
+import { count, numbers } from '../frame/options';
 import { PATIENCE_MS } from '../frame/patient-call-time';
 import { quantile } from '../frame/quantile';
 import { type Stores, startStores } from '../frame/stores';
@@ -84,17 +84,9 @@ export const elastic = bench({
     shares: numbers('percent of the slots that a new primary gets', [4, 32]),
     delays: numbers('delays of reads, ms', [0, 4, 16, 64]),
     rounds: count('runs of each case; the medians are shown', 3),
-    full: flag('data up to 1 GB, all shares and delays up to 256 ms, five rounds'),
   },
-  run: async ({ full, ...given }, frame) => ({ rows: await measure(frame, full ? FULL : given) }),
+  run: async (sweep, frame) => ({ rows: await measure(frame, sweep) }),
 });
-
-const FULL = {
-  data: [0, 64, 256, 512, 1024],
-  shares: [1, 2, 4, 8, 16, 32],
-  delays: [0, 1, 2, 4, 8, 16, 32, 64, 128, 256],
-  rounds: 5,
-};
 
 interface Sweep {
   readonly data: readonly number[];

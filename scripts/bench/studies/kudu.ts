@@ -3,7 +3,7 @@ import { mapLimited } from '../../../shared/platform/concurrency';
 import { bench } from '../frame/bench';
 import { cpuByKind } from '../frame/cpu';
 import type { Frame } from '../frame/frame';
-import { count, flag, number, text, texts } from '../frame/options';
+import { count, number, text } from '../frame/options';
 import { quantile } from '../frame/quantile';
 import { type BenchStack, startBenchStack, UNLIMITED } from '../frame/stack';
 import { DAY_MS, DEVICES_OF_HOST, Devices, HOUR_MS, MINUTE_MS, SECOND_MS } from './kudu-devices';
@@ -15,13 +15,6 @@ const READERS = 4;
 const LATE_MS = 90_000;
 /** Time from the end of a minute to its summing, in ms. */
 const SUM_AFTER_MS = 60_000;
-/**
- * Factor by which `--find` raises the number of devices as long as the system keeps up. After the first
- * failure, it tries numbers in between.
- */
-const FIND_GROWTH = 1.5;
-/** Ratio of the lowest failing to the highest holding number at which `--find` ends. */
-const FIND_PRECISION = 1.15;
 /** Lag of the stream up to which it counts as fully read, in ms. */
 const READ_UP_MS = 1_500;
 const NAMES = Array.from(
@@ -47,24 +40,16 @@ export const kudu = bench({
     late: number(`percent of the samples, which are posted ${LATE_MS / 1000} s late`, 5),
     window: text('<duration>', "length of a window, the study's range partition", '1h'),
     flushDelay: text('<duration>', 'time that a window stays in memory after its end', '10m'),
-    sweep: texts('<durations>', 'a run for each of these windows, such as 1m,5m,1h'),
-    find: flag('find the highest number of devices that holds, starting from --devices'),
   },
-  run: async ({ devices: first, sweep, find, window: only, ...options }, frame) => {
-    const rows: Result[] = [];
-    const add = frame.adder(rows);
-    for (const window of sweep ?? [only]) {
-      const run = (devices: number) =>
-        frame.part(async (part) => {
-          add(await runOnce(part, { ...options, window, devices }));
-          return rows.at(-1)!.holds;
-        });
-      if (find) {
-        const most = await findMost(first, run);
-        frame.log(`window ${window}: the four conditions hold up to ${most} devices`);
-      } else await run(first);
-    }
-    return rows;
+  run: async (options, frame) => {
+    // Use the deployed batch window; the local stack's default is 0s.
+    const settings = {
+      ...UNLIMITED,
+      window: options.window,
+      flushDelay: options.flushDelay,
+      batchWindow: '1s',
+    };
+    return new KuduRun(frame, await startBenchStack(frame, settings), options).run();
   },
 });
 
@@ -74,31 +59,7 @@ interface Options {
   /** Share of late samples, in percent. */
   readonly late: number;
   readonly window: string;
-  readonly flushDelay: string;
 }
-
-/**
- * @returns the highest number of devices that held; 0 if the first one failed
- */
-async function findMost(first: number, run: (devices: number) => Promise<boolean>): Promise<number> {
-  let [holding, failing] = [0, Number.POSITIVE_INFINITY];
-  for (let devices = first; ; ) {
-    if (await run(devices)) holding = devices;
-    else failing = devices;
-    if (holding === 0 || failing / holding < FIND_PRECISION) return holding;
-    const next = failing === Number.POSITIVE_INFINITY ? holding * FIND_GROWTH : (holding + failing) / 2;
-    devices = Math.ceil(next / DEVICES_OF_HOST) * DEVICES_OF_HOST;
-  }
-}
-
-async function runOnce(frame: Frame, options: Options): Promise<Result> {
-  const { window, flushDelay } = options;
-  // Use the deployed batch window; the local stack's default is 0s.
-  const settings = { ...UNLIMITED, window, flushDelay, batchWindow: '1s' };
-  return new KuduRun(frame, await startBenchStack(frame, settings), options).run();
-}
-
-type Result = Awaited<ReturnType<KuduRun['run']>>;
 
 class KuduRun {
   private readonly hosts: number;

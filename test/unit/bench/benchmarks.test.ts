@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { BENCHMARKS } from '../../../scripts/bench/benchmarks';
 
 const benchmarkOf = (name: string) => BENCHMARKS.find((benchmark) => benchmark.name === name)!;
@@ -22,13 +25,25 @@ test.each(BENCHMARKS.map(({ name }) => name))(
 );
 
 test('a short run of a benchmark ends, and prints one JSON value or text', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'bench-'));
+  const file = join(dir, 'tiny.ndjson');
+  writeFileSync(file, JSON.stringify({ labels: { __name__: 'a' }, timestamps: [0, 60_000], values: [1, 2] }));
   const printed: string[] = [];
-  const args = ['--series', '200', '--sources', '10'];
-  for (const form of [[...args, '--json'], args])
-    await benchmarkOf('index')
-      .command((text) => printed.push(text))
-      .parseAsync(form, { from: 'user' });
+  try {
+    for (const form of [
+      ['--data', file, '--json'],
+      ['--data', file],
+    ])
+      await benchmarkOf('archive')
+        .command((text) => printed.push(text))
+        .parseAsync(form, { from: 'user' });
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
   expect(printed).toHaveLength(2);
-  expect(JSON.parse(printed[0]!)).toMatchObject({ series: 200, sources: 10 });
-  expect(printed[1]).toContain('200');
+  expect(JSON.parse(printed[0]!)).toMatchObject([
+    { data: 'tiny', span: 'day', samples: 2 },
+    { data: 'tiny', span: 'whole', samples: 2 },
+  ]);
+  expect(printed[1]).toContain('tiny');
 });
