@@ -71,7 +71,7 @@ async function tsdbStatus(tenant: Tenant, listed: number) {
   const nowMs = Date.now();
   const range = { fromMs: nowMs - retentionMs, toMs: nowMs + 1 };
   const found = await browse(tenant, range, (view) => cardinality(view, listed));
-  const times = await storedTimes(dependencies, tenant.id, range);
+  const times = await storedTimes(dependencies.indexes, tenant.id, range);
   const list = (counts: readonly { readonly name: string; readonly count: number }[]) =>
     counts.map(({ name, count: value }) => ({ name, value }));
   return {

@@ -24,8 +24,7 @@ import { compareBytes, compareLabels } from '../../shared/promql/vectors';
 import { findSeries, labelNames, labelValues, type MatcherSet } from '../../shared/query/browse';
 import { explain } from '../../shared/query/explain';
 import type { IndexView } from '../../shared/query/find-series';
-import { withoutLaterSeries } from '../../shared/query/later-series';
-import { clampRange, FEW_DAYS } from '../../shared/query/plan';
+import { FEW_DAYS } from '../../shared/query/plan';
 import type { TierSamples } from '../../shared/query/tier-samples';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { federate } from './federate';
@@ -150,36 +149,23 @@ function selectorsOf({ 'match[]': texts = [] }: Pick<Browsing, 'match[]'>): Matc
   });
 }
 
-/**
- * If `end` is at most this long ago, ms, series that began after `end` are listed too: clients round the present time.
- */
-const PRESENT_MS = 60_000;
-
 /** Answers from the index of series. The view has the series that may have samples between `start` and `end`. */
 function browsed(
   tenant: Tenant,
   { start, end }: Pick<Browsing, 'start' | 'end'>,
-  selectors: readonly MatcherSet[],
   answer: (view: IndexView) => APIGatewayProxyStructuredResultV2,
 ) {
   const nowMs = Date.now();
   const asked = { fromMs: start ?? nowMs - retentionMs, toMs: (end ?? nowMs) + 1 };
   if (asked.toMs <= asked.fromMs)
     throw invalidParameter('end', 'end timestamp must not be before start time');
-  const range = clampRange(asked, nowMs, retentionMs);
-  return browse(tenant, range, async (view) =>
-    answer(
-      range.toMs > nowMs - PRESENT_MS
-        ? view
-        : await withoutLaterSeries(dependencies, tenant.id, view, selectors, range),
-    ),
-  );
+  return browse(tenant, asked, answer);
 }
 
 async function series(tenant: Tenant, query: Browsing) {
   const selectors = selectorsOf(query);
   if (selectors.length === 0) throw new HttpError(400, 'no match[] parameter provided');
-  return browsed(tenant, query, selectors, (view) => {
+  return browsed(tenant, query, (view) => {
     const found = findSeries(view, selectors, selectLimitsOf(tenant)).sort(compareLabels);
     const { kept, warnings } = truncated(found, query.limit);
     return prometheusAnswer(`[${kept.map(metricJson).join(',')}]`, { warnings });
@@ -193,7 +179,7 @@ function answerNames(names: readonly string[], limit: number | undefined) {
 
 async function labels(tenant: Tenant, query: Browsing) {
   const selectors = selectorsOf(query);
-  return browsed(tenant, query, selectors, (view) => answerNames(labelNames(view, selectors), query.limit));
+  return browsed(tenant, query, (view) => answerNames(labelNames(view, selectors), query.limit));
 }
 
 /**
@@ -240,7 +226,7 @@ export const promqlHandlers: RouteHandlers = {
   'GET /prometheus/api/v1/label/{name}/values': async ({ tenant, path, query }) => {
     const selectors = selectorsOf(query);
     const name = unescaped(path.name);
-    return browsed(tenant, query, selectors, (view) =>
+    return browsed(tenant, query, (view) =>
       answerNames(labelValues(view, name, selectors), query.limit),
     );
   },

@@ -51,10 +51,10 @@ export function sharedSamplesOf(tenant: Tenant): (timeMs: number) => TierSamples
 export async function browse<T>(
   tenant: Tenant,
   range: TimeRange,
-  answer: (view: IndexView) => T | Promise<T>,
+  answer: (view: IndexView) => T,
 ): Promise<T> {
   try {
-    return await answer(await new Querier(dependencies, tenant).view(range, budgetOf(tenant)));
+    return answer(await new Querier(dependencies, tenant).view(range, budgetOf(tenant)));
   } catch (error) {
     throw error instanceof SelectLimitError ? promqlErrorOf(error) : error;
   }

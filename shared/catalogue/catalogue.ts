@@ -238,19 +238,6 @@ export class Catalogue {
     return Item?.layout?.B;
   }
 
-  /** Reads the lower bound of the timestamps of a layout's samples, in ms; undefined if it is unknown. */
-  async layoutFirstMs(tenantId: Id, group: GroupId, layoutId: Id): Promise<number | undefined> {
-    const { Item } = await this.table.client.send(
-      new GetItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.layout(tenantId, group, layoutId),
-        ProjectionExpression: 'firstMs',
-        ConsistentRead: true,
-      }),
-    );
-    return Item?.firstMs === undefined ? undefined : Number(Item.firstMs.N);
-  }
-
   /**
    * Renews the pool items of sources, unless this instance has renewed them in the present renewal period.
    *

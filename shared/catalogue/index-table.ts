@@ -137,21 +137,6 @@ function monthOf(day: Day): Period {
   return day.slice(0, 7);
 }
 
-/**
- * Returns a range before the last period of `range`. The index does not say when in a period a layout has its
- * first sample. If it has samples in the returned range, it began before the last period, and its first
- * sample need not be looked up. The returned range begins with the period before, or with `range` if that is
- * earlier.
- */
-export function rangeBeforeLastPeriod(range: TimeRange): TimeRange {
-  const last = periodsOf(range).at(-1);
-  if (last === undefined) return { fromMs: range.fromMs, toMs: range.fromMs };
-  const toMs = periodStartMs(last);
-  const [dayBefore] = daysIn(toMs - 1, toMs);
-  const before = last.length === 10 ? dayBefore! : monthOf(dayBefore!);
-  return { fromMs: Math.min(range.fromMs, periodStartMs(before)), toMs };
-}
-
 export function periodStartMs(period: Period): number {
   if (period.length === 10) return dayStartMs(period);
   const [year, month] = period.split('-').map(Number);

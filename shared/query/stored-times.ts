@@ -1,27 +1,17 @@
-import { NOTHING_JOINED } from '../catalogue/shape-columns';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
-import { dayStartMs, daysIn, sourceIdOf } from '../model/placement';
+import { dayStartMs, daysIn } from '../model/placement';
 import type { TimeRange } from '../model/selection';
-import { mapLimited } from '../platform/concurrency';
-import { matchesBySource } from './find-series';
-import type { ListStores } from './list-series';
+import type { TenantIndexes } from './tenant-index';
 
 /**
- * Most sources whose first sample is looked up. If there are more sources, none is looked up, and the result begins
- * with the first day.
- */
-const MAX_SOURCES = 1_000;
-const PARALLEL = 32;
-
-/**
- * Finds when a tenant's samples begin and end: the first sample of the first day with any, and the end of the
- * last day.
+ * Finds when a tenant's samples begin and end: the start of the first day with any, and the end of the last day, both
+ * within the range.
  *
  * @returns undefined when there are none in the range
  */
 export async function storedTimes(
-  { catalogue, indexes }: ListStores,
+  indexes: Pick<TenantIndexes, 'of'>,
   tenantId: Id,
   range: TimeRange,
 ): Promise<{ readonly firstMs: number; readonly lastMs: number } | undefined> {
@@ -32,20 +22,7 @@ export async function storedTimes(
   if (firstMonth === undefined || lastMonth === undefined) return undefined;
   const firstDay = (await firstOf(daysOf(firstMonth), isStored)) ?? firstMonth;
   const lastDay = (await firstOf(daysOf(lastMonth).toReversed(), isStored)) ?? lastMonth;
-  const { index, live } = await indexes.of(tenantId, firstDay);
-  const sources = [...matchesBySource(index.select([], live, NOTHING_JOINED))];
-  const firsts =
-    sources.length > MAX_SOURCES
-      ? []
-      : await mapLimited(sources, PARALLEL, async ({ source }) => {
-          const { firstMs } = await catalogue.source(tenantId, sourceIdOf(tenantId, source));
-          return firstMs;
-        });
-  const firstMs = firsts.reduce((first, each) => Math.min(first, each), Infinity);
-  return {
-    firstMs: Math.max(firstDay.fromMs, Number.isFinite(firstMs) ? firstMs : firstDay.fromMs),
-    lastMs: Math.min(lastDay.toMs, range.toMs) - 1,
-  };
+  return { firstMs: firstDay.fromMs, lastMs: lastDay.toMs - 1 };
 }
 
 async function firstOf<T>(

@@ -1,4 +1,4 @@
-import { periodEndMs, periodsOf, rangeBeforeLastPeriod } from '../../../shared/catalogue/index-table';
+import { periodEndMs, periodsOf } from '../../../shared/catalogue/index-table';
 
 const at = (text: string) => Date.parse(text);
 
@@ -28,31 +28,4 @@ test.each([
   { period: '2026-12', end: '2027-01-01T00:00Z' },
 ])('$period ends at $end', ({ period, end }) => {
   expect(periodEndMs(period)).toBe(at(end));
-});
-
-test.each([
-  {
-    name: 'an hour: the day before its day',
-    range: ['2026-11-22T10:00Z', '2026-11-22T11:00Z'],
-    before: ['2026-11-21T00:00Z', '2026-11-22T00:00Z'],
-  },
-  {
-    name: 'three days: the first two',
-    range: ['2026-11-20T06:00Z', '2026-11-22T06:00Z'],
-    before: ['2026-11-20T06:00Z', '2026-11-22T00:00Z'],
-  },
-  {
-    name: 'days of a month: the month before',
-    range: ['2027-01-05T00:00Z', '2027-01-20T00:00Z'],
-    before: ['2026-12-01T00:00Z', '2027-01-01T00:00Z'],
-  },
-  {
-    name: 'months: all but the last',
-    range: ['2026-09-10T00:00Z', '2026-11-20T00:00Z'],
-    before: ['2026-09-10T00:00Z', '2026-11-01T00:00Z'],
-  },
-])('what shows that a series began before the last period of $name', ({ range, before }) => {
-  const [fromMs, toMs] = range.map(at);
-  const [beforeMs, endMs] = before.map(at);
-  expect(rangeBeforeLastPeriod({ fromMs: fromMs!, toMs: toMs! })).toEqual({ fromMs: beforeMs, toMs: endMs });
 });
