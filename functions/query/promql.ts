@@ -1,5 +1,6 @@
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import type * as z from 'zod';
+import { GRAINS_MS } from '../../shared/cold/rollup-span';
 import type {
   browsingQuery,
   instantParameters,
@@ -10,7 +11,6 @@ import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError } from '../../shared/http/http';
 import { metricJson, prometheusAnswer, queryAnswer, truncated } from '../../shared/http/prometheus-answer';
 import { invalidParameter } from '../../shared/http/prometheus-parameters';
-import { HOUR_MS } from '../../shared/model/aggregates';
 import { DAY_MS } from '../../shared/model/duration';
 import { count } from '../../shared/platform/meters';
 import { countUnits } from '../../shared/platform/units';
@@ -38,11 +38,6 @@ import { browse, budgetOf, queryLimitsOf, samplesOf, selectLimitsOf } from './te
 const MAX_STEPS = 11_000;
 /** Shortest range, in ms, that may be read from rollups instead of samples. */
 const LEAST_ROLLED_MS = FEW_DAYS * DAY_MS;
-/**
- * Whether rollups of this length replace samples without the user's leave. Minutes do not: only dense sources have
- * them, and each other source would cost a request that finds nothing.
- */
-const isExactGrain = (grainMs: number) => grainMs >= HOUR_MS;
 const WIDENING =
   '; more than three days are read from rollups where start, step and windows are multiples of an hour, ' +
   'and with max_source_resolution=auto everywhere, with windows widened to hours';
@@ -59,13 +54,11 @@ async function answerQuery(
   if (timeout !== undefined && timeout <= 0) throw invalidParameter('timeout', 'must be positive');
   const budgetMs = Math.min(timeout ?? Infinity, 1000 * selectLimitsOf(tenant).querySeconds);
   const budget = budgetOf(tenant, budgetMs);
-  const storedMs = dependencies.rollups?.grainsMs ?? [];
+  const storedMs = dependencies.rollups === undefined ? [] : GRAINS_MS;
   const widenedMs = grainWithin(given.max_source_resolution ?? 0, stepMs, storedMs);
   const store = samplesOf(tenant, budget, widenedMs === undefined && storedMs.length > 0 ? WIDENING : '');
   const rollups =
-    storedMs.length === 0
-      ? undefined
-      : { grainsMs: storedMs.filter(isExactGrain), widenedMs, leastRangeMs: LEAST_ROLLED_MS };
+    storedMs.length === 0 ? undefined : { grainsMs: storedMs, widenedMs, leastRangeMs: LEAST_ROLLED_MS };
   const options: QueryOptions = {
     rollups,
     ...(lookbackMs !== undefined && lookbackMs > 0 && { lookbackMs }),
@@ -226,9 +219,7 @@ export const promqlHandlers: RouteHandlers = {
   'GET /prometheus/api/v1/label/{name}/values': async ({ tenant, path, query }) => {
     const selectors = selectorsOf(query);
     const name = unescaped(path.name);
-    return browsed(tenant, query, (view) =>
-      answerNames(labelValues(view, name, selectors), query.limit),
-    );
+    return browsed(tenant, query, (view) => answerNames(labelValues(view, name, selectors), query.limit));
   },
   'GET /prometheus/api/v1/metadata': async ({ tenant, query }) => metadata(tenant, query),
   'GET /prometheus/api/v1/query_exemplars': exemplars,

@@ -41,7 +41,7 @@ export class Archiver extends Construct implements Monitored {
     tables.meta.grant(this.function, ...ITEM_ACTIONS.read);
     tables.grantMeta(
       this.function,
-      ['archiving', 'directory', 'manifest', 'minuterollups', 'rolled', 'rollups'],
+      ['archiving', 'directory', 'manifest', 'rolled', 'rollups'],
       ...ITEM_ACTIONS.write,
       ...ITEM_ACTIONS.delete,
     );

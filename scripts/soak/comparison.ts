@@ -9,8 +9,7 @@ import { differenceOf, type Point, stepsOf } from './steps';
 const DAY_S = DAY_MS / 1000;
 /**
  * Step lengths to compare, in s. Answers in days come from daily rollups, answers in multiples of an hour
- * from hourly ones. Answers in five minutes come from samples, since only denser groups have rollups of
- * minutes.
+ * from hourly ones. Answers in five minutes come from samples.
  */
 const STEPS_S = [300, 3_600, 3 * 3_600, DAY_S];
 

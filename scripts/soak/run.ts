@@ -94,7 +94,6 @@ const SETTINGS = {
   maxSampleAge: '26d',
   warmTtl: '33d',
   archivePartBytes: '20000',
-  rollups: 'minutes',
 };
 const LANES = 2;
 /** Order in which senders take the shapes. */

@@ -14,7 +14,7 @@ import type { ClosedDay, SpanPlan } from './rollup-plan';
 const MAX_SERIES = 4096;
 
 /**
- * Makes the rollup of one group in a span: its aggregates of each hour, day or minute. Copies them from the
+ * Makes the rollup of one group in a span: its aggregates of each hour or day. Copies them from the
  * old rollup for days that have not changed, and computes them from samples for the other days.
  *
  * @param before the group in the old rollup; undefined if the old rollup lacks it
@@ -23,7 +23,7 @@ const MAX_SERIES = 4096;
  */
 export async function makeGroup(
   group: GroupId,
-  { span, copied, closed, open }: SpanPlan,
+  { span, state, closed, open }: SpanPlan,
   before: MadeGroup | undefined,
   days: DayObjects,
   deletions: readonly VersionedDeletion[],
@@ -54,7 +54,7 @@ export async function makeGroup(
     if (entry.archived === undefined) {
       if (before !== undefined && !isDeletedFrom(day)) copy(day);
     } else if (known?.has(day, entry.archived.identity) && !isDeletedFrom(day)) copy(day);
-    else if (before === undefined && copied.days[day]?.[0] === entry.archived.identity)
+    else if (before === undefined && state.days[day]?.[0] === entry.archived.identity)
       // The old rollup was made from this state of the day and lacks the group: the day has no sample of it.
       rolledDays.set(day, entry.archived.identity);
     else {

@@ -1,13 +1,8 @@
 import type { ArchivedDay } from '../cold/archived-day';
-import { isOpen, type ManifestDay, sizeOf } from '../cold/manifest';
+import { isOpen, type ManifestDay } from '../cold/manifest';
 import { isRemoved, NO_STATE, type SpanState, sortOf, spanOfSort } from '../cold/rollup-directory';
-import { type RollupSpan, spanOf } from '../cold/rollup-span';
-import { DENSE_INTERVAL_MS, MINUTE_MS } from '../model/aggregates';
-import { DAY_MS } from '../model/duration';
+import { GRAINS_MS, type RollupSpan, spanOf } from '../cold/rollup-span';
 import type { Day } from '../model/placement';
-
-/** A group is dense if its series have more samples a day than this. Only dense groups get minute rollups. */
-export const DENSE_SAMPLES = DAY_MS / DENSE_INTERVAL_MS;
 
 /** An archived day that is not open, so the archive has all of its samples. */
 export interface ClosedDay {
@@ -20,13 +15,11 @@ export interface SpanPlan {
   readonly span: RollupSpan;
   /** The span's state as the text that the table has; the commit compares it. Undefined if there is none. */
   readonly previous: string | undefined;
-  /** What `previous` says, decoded; {@link NO_STATE} if there is none. */
-  readonly state: SpanState;
   /**
-   * The state from whose objects the aggregates of unchanged days are copied. It is `state`, except that
-   * minute rollups have {@link NO_STATE}: their span is a single day, which is always made from samples.
+   * What `previous` says, decoded; {@link NO_STATE} if there is none. The aggregates of unchanged days are copied
+   * from its objects.
    */
-  readonly copied: SpanState;
+  readonly state: SpanState;
   readonly closed: readonly ClosedDay[];
   /**
    * Open days. Their aggregates are copied from the old objects. A read uses them only while the day's
@@ -35,8 +28,8 @@ export interface SpanPlan {
   readonly open: readonly Day[];
 }
 
-/** A span whose rollups must be removed: its last day has expired, or the stage no longer stores them. */
-export interface SpanRemoval extends Omit<SpanPlan, 'copied' | 'closed' | 'open'> {
+/** A span whose rollups must be removed: its last day has expired. */
+export interface SpanRemoval extends Omit<SpanPlan, 'closed' | 'open'> {
   readonly closed?: undefined;
 }
 
@@ -46,23 +39,15 @@ export interface SpanRemoval extends Omit<SpanPlan, 'copied' | 'closed' | 'open'
  *
  * @param days all days in the partition's manifest
  * @param states the stored states of the partition's spans, as texts, by sort key
- * @param grainsMs the rollup lengths that the stage stores, in ms: an hour, a day, and maybe a minute
- * @param denseSamples see {@link DENSE_SAMPLES}
  */
 export function planSpans(
   days: readonly ManifestDay[],
   states: ReadonlyMap<string, string>,
-  grainsMs: readonly number[],
-  denseSamples: number = DENSE_SAMPLES,
 ): (SpanPlan | SpanRemoval)[] {
   const plans: (SpanPlan | SpanRemoval)[] = [];
   const seen = new Set<string>();
-  /** A day with so few samples in total that no group can be dense needs no minute rollups. */
-  const mayBeDense = ({ archived }: ManifestDay) =>
-    archived === undefined || sizeOf(archived).samples > denseSamples;
-  for (const grainMs of grainsMs) {
-    const rolled = grainMs === MINUTE_MS ? days.filter(mayBeDense) : days;
-    for (const [, own] of Map.groupBy(rolled, ({ day }) => spanOf(grainMs, day).name)) {
+  for (const grainMs of GRAINS_MS)
+    for (const [, own] of Map.groupBy(days, ({ day }) => spanOf(grainMs, day).name)) {
       const span = spanOf(grainMs, own[0]!.day);
       const previous = states.get(sortOf(span));
       seen.add(sortOf(span));
@@ -74,11 +59,9 @@ export function planSpans(
         const rolled = state.days[day];
         return rolled === undefined || rolled[0] !== identity || rolled[1] !== announcements;
       });
-      const copied = grainMs === MINUTE_MS ? NO_STATE : state;
       if (isChanged)
-        plans.push({ span, previous, state, copied, closed, open: own.filter(isOpen).map(({ day }) => day) });
+        plans.push({ span, previous, state, closed, open: own.filter(isOpen).map(({ day }) => day) });
     }
-  }
   for (const [sort, previous] of states) {
     const state = stateOf(previous);
     if (!seen.has(sort) && !isRemoved(state)) plans.push({ span: spanOfSort(sort), previous, state });

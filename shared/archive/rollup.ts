@@ -7,19 +7,18 @@ import type { MadeGroup } from '../cold/rollup-format';
 import { OpenRollup } from '../cold/rollup-object';
 import type { RollupSpan } from '../cold/rollup-span';
 import { RollupWriter } from '../cold/rollup-writer';
-import { MINUTE_MS } from '../model/aggregates';
 import type { Id } from '../model/id';
 import { type GroupId, type PartitionRef, sourceIdOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import { bucketKeys } from '../platform/keys';
 import { DayObjects } from './day-objects';
 import { makeGroup } from './roll-up-group';
-import { DENSE_SAMPLES, planSpans, type SpanPlan, type SpanRemoval } from './rollup-plan';
+import { planSpans, type SpanPlan, type SpanRemoval } from './rollup-plan';
 
 /**
- * Rolls archived days up: aggregates the samples of each series to hours and days, and those of dense groups
- * also to minutes. A rollup is always computed from committed archive objects. It is never a running sum, to
- * which a replay could add a sample twice (DESIGN.md, rule 2).
+ * Rolls archived days up: aggregates the samples of each series to hours and days. A rollup is always computed from
+ * committed archive objects. It is never a running sum, to which a replay could add a sample twice (DESIGN.md, rule
+ * 2).
  */
 
 export interface RollupDependencies {
@@ -40,8 +39,6 @@ export interface RollupTask {
    * The run goes on with the other spans.
    */
   readonly onFailure: (ref: PartitionRef, subject: string, error: Error) => void;
-  /** Samples of a series a day beyond which a group is dense. @default DENSE_SAMPLES */
-  readonly denseSamples?: number;
 }
 
 /** What one run did. A run has limited time, and the next run does what is left. */
@@ -61,12 +58,8 @@ const PART_BYTES = 64 * 1024 * 1024;
 const LOOKS = 16;
 /** Groups that are aggregated at the same time. */
 const PARALLEL = 8;
-/**
- * Groups in a batch, which is held in memory until it is written. Batches of minute rollups are smaller:
- * those of one group of 256 series take 20 MB.
- */
+/** Groups in a batch, which is held in memory until it is written. */
 const BATCH = 4 * PARALLEL;
-const MINUTES_BATCH = 4;
 
 /** Brings the rollups of partitions up to date with the manifest. Calling it again does no harm. */
 export async function rollUpPartitions(
@@ -74,14 +67,14 @@ export async function rollUpPartitions(
   partitions: readonly PartitionRef[],
   task: RollupTask,
 ): Promise<RollupCount> {
-  const { hasTime, onFailure, denseSamples = DENSE_SAMPLES } = task;
+  const { hasTime, onFailure } = task;
   const { manifest, rollups } = dependencies;
   const count = { rolledUp: 0, left: 0 };
   if (rollups === undefined) return count;
   const planned = await mapLimited(partitions, LOOKS, async (ref) => {
     if (!hasTime()) return { ref, plans: [] };
     try {
-      return { ref, plans: await plansOf(manifest, rollups, ref, denseSamples) };
+      return { ref, plans: await plansOf(manifest, rollups, ref) };
     } catch (error) {
       count.left++;
       onFailure(ref, 'plan', error as Error);
@@ -92,8 +85,7 @@ export async function rollUpPartitions(
     for (const plan of plans) {
       let isDone = false;
       try {
-        isDone =
-          hasTime() && (await rewriteSpan({ ...dependencies, rollups }, ref, plan, denseSamples, hasTime));
+        isDone = hasTime() && (await rewriteSpan({ ...dependencies, rollups }, ref, plan, hasTime));
       } catch (error) {
         // The object was removed while it was being read; the next pass retries.
         if (!(error instanceof ObjectGoneError)) onFailure(ref, plan.span.name, error as Error);
@@ -109,13 +101,12 @@ async function plansOf(
   manifest: Manifest,
   rollups: RollupDirectory,
   ref: PartitionRef,
-  denseSamples: number,
 ): Promise<(SpanPlan | SpanRemoval)[]> {
   const [days, states] = await Promise.all([
     manifest.days(ref, '1970-01-01', '9999-12-31'),
     rollups.states(ref),
   ]);
-  return planSpans(days, states, rollups.grainsMs, denseSamples);
+  return planSpans(days, states);
 }
 
 /**
@@ -129,15 +120,13 @@ async function rewriteSpan(
   dependencies: SpanDependencies,
   ref: PartitionRef,
   plan: SpanPlan | SpanRemoval,
-  denseSamples: number,
   hasTime: () => boolean,
 ): Promise<boolean> {
   const { cold, rollups } = dependencies;
   const { span, previous, state } = plan;
   const revision = state.revision + 1;
   const parts: SpanState['parts'][number][] = [];
-  const excluded = new Set(plan.closed === undefined ? [] : plan.copied.excluded);
-  const sparse = new Set<GroupId>();
+  const excluded = new Set(plan.closed === undefined ? [] : state.excluded);
   const oldSources = new Map<Id, string>();
   let writer = new RollupWriter(span.grainMs);
   let firstGroup: GroupId | undefined;
@@ -146,7 +135,7 @@ async function rewriteSpan(
     const { bytes, listed } = writer.finish();
     const key = bucketKeys.rollup(ref, span.name, revision, parts.length);
     const etag = await cold.put(key, bytes);
-    await rollups.put(ref.tenantId, span, { key, etag }, listed, [...excluded, ...sparse]);
+    await rollups.put(ref.tenantId, span, { key, etag }, listed, excluded);
     parts.push({ key, firstGroup });
     writer = new RollupWriter(span.grainMs);
     firstGroup = undefined;
@@ -154,10 +143,7 @@ async function rewriteSpan(
 
   if (plan.closed !== undefined) {
     const days = new DayObjects(cold);
-    if (span.grainMs === MINUTE_MS)
-      for (const day of plan.closed)
-        for (const group of await days.sparseGroups(day, denseSamples)) sparse.add(group);
-    const made = groupsOf(dependencies, ref, plan, days, sparse, oldSources);
+    const made = groupsOf(dependencies, ref, plan, days, oldSources);
     const listed = new Set<Id>();
     let last: GroupId | undefined;
     for await (const { group, rolled } of made) {
@@ -219,7 +205,6 @@ async function sweepSpan(
  * Makes and yields every group of a span that has samples there, in ascending order. `rolled` is undefined if
  * the group cannot be rolled up.
  *
- * @param sparse groups to leave out, because they are not dense enough for minute rollups
  * @param oldSources receives the key of the old object of each source, by the source's id
  */
 async function* groupsOf(
@@ -227,15 +212,13 @@ async function* groupsOf(
   ref: PartitionRef,
   plan: SpanPlan,
   days: DayObjects,
-  sparse: ReadonlySet<GroupId>,
   oldSources: Map<Id, string>,
 ): AsyncGenerator<{ readonly group: GroupId; readonly rolled: MadeGroup | undefined }> {
-  const { span, copied, closed } = plan;
-  const changed = closed.filter(({ day, archived: { identity } }) => copied.days[day]?.[0] !== identity);
+  const { span, state, closed } = plan;
+  const changed = closed.filter(({ day, archived: { identity } }) => state.days[day]?.[0] !== identity);
   const inDays = new Set<GroupId>();
   for (const day of changed) for (const group of await days.groups(day)) inDays.add(group);
-  const excluded = new Set([...copied.excluded, ...sparse]);
-  const batch = span.grainMs === MINUTE_MS ? MINUTES_BATCH : BATCH;
+  const excluded = new Set(state.excluded);
   /**
    * Reads from an old object. If it is missing or corrupt, the next run makes the span from samples alone.
    */
@@ -244,11 +227,11 @@ async function* groupsOf(
       if (error instanceof CorruptArchiveError) return undefined;
       throw error;
     });
-    if (found !== undefined || Object.keys(copied.days).length === 0) return found;
+    if (found !== undefined || Object.keys(state.days).length === 0) return found;
     await rollups.reopen(ref, span);
     throw new ObjectGoneError(`a rollup of ${span.name} is lost`);
   };
-  const { parts } = copied;
+  const { parts } = state;
   for (let i = 0; i < Math.max(1, parts.length); i++) {
     const part = parts[i];
     const old =
@@ -265,8 +248,8 @@ async function* groupsOf(
       .filter((group) => !excluded.has(group))
       .filter((group) => group >= fromGroup && (toGroup === undefined || group < toGroup))
       .sort();
-    for (let at = 0; at < ordered.length; at += batch) {
-      const made = await mapLimited(ordered.slice(at, at + batch), PARALLEL, async (group) => {
+    for (let at = 0; at < ordered.length; at += BATCH) {
+      const made = await mapLimited(ordered.slice(at, at + BATCH), PARALLEL, async (group) => {
         const deletions = await catalogue.deletions.of(ref.tenantId, sourceIdOfGroup(group));
         const before = oldGroups.has(group) ? await readOld(() => old!.group(group)) : undefined;
         return { group, rolled: await makeGroup(group, plan, before, days, deletions) };

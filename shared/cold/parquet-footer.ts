@@ -39,7 +39,7 @@ const LABEL_COLUMNS = [
  */
 export const SAMPLE_COLUMNS = [...LABEL_COLUMNS, { name: 'value', type: DOUBLE }] as const;
 
-/** One row for each grain (minute, hour or day) of a series. */
+/** One row for each grain (hour or day) of a series. */
 export const ROLLUP_COLUMNS = [
   ...LABEL_COLUMNS,
   { name: 'count', type: INT64 },

@@ -4,15 +4,15 @@ import {
   PutItemCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import { HOUR_MS, MINUTE_MS } from '../model/aggregates';
+import { HOUR_MS } from '../model/aggregates';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import { type Day, type GroupId, type PartitionRef, sourceIdOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
-import { type ItemKey, metaKeys } from '../platform/keys';
+import { metaKeys } from '../platform/keys';
 import { type Item, queryAll, queryItems, succeeds, type Table } from '../platform/table';
 import type { ListedRollup } from './rollup-format';
-import { GRAINS_MS, RolledDays, type RollupSpan, spanOf } from './rollup-span';
+import { RolledDays, type RollupSpan, spanOf } from './rollup-span';
 
 /** A source's directory entry for the rollups of a span. */
 export interface RolledSource {
@@ -28,10 +28,7 @@ export interface RolledSource {
   /** See {@link deletionsKey}. */
   readonly deletions: string;
   readonly groups: readonly ListedRollup[];
-  /**
-   * Groups that may have samples but have no grains in the object: those of {@link SpanState.excluded}, and
-   * sparse groups.
-   */
+  /** Groups that may have samples but have no grains in the object: those of {@link SpanState.excluded}. */
   readonly omitted: readonly GroupId[];
 }
 
@@ -65,21 +62,16 @@ const PARALLEL = 32;
  * archive they were made. An entry is valid for a day only while the manifest has the state that the entry
  * names (DESIGN.md, "Rollups").
  *
- *     pk rolled#tenant#source      sk hours#month, days#year, minutes#day   key, etag, deletions: text   days: bytes
+ *     pk rolled#tenant#source      sk hours#month, days#year   key, etag, deletions: text   days: bytes
  *                                                              groups, omitted: JSON   directories: list of bytes
  *                                                              expiresAt: seconds
  *     pk rollups#tenant#partition  sk hours#month, days#year   state: JSON   expiresAt: seconds, once the span has no day
- *     pk minuterollups#tenant#partition  sk minutes#day        the same; separate, for releases that do not know minutes
  */
 export class RollupDirectory {
-  /**
-   * @param keptMs time to live of a source's entry
-   * @param grainsMs lengths of the grains that the stage stores
-   */
+  /** @param keptMs time to live of a source's entry */
   constructor(
     private readonly table: Table,
     private readonly keptMs: number,
-    readonly grainsMs: readonly number[] = GRAINS_MS,
     private readonly now: () => number = Date.now,
   ) {}
 
@@ -175,12 +167,11 @@ export class RollupDirectory {
   /** Reads the states of a partition's spans, by sort key, as the text that {@link commit} compares. */
   async states(ref: PartitionRef): Promise<Map<string, string>> {
     const found = new Map<string, string>();
-    for (const pk of [metaKeys.rollupsOf(ref), metaKeys.minuteRollupsOf(ref)])
-      for await (const item of queryAll(this.table, {
-        KeyConditionExpression: 'pk = :pk',
-        ExpressionAttributeValues: { ':pk': { S: pk } },
-      }))
-        found.set(item.sk!.S!, item.state!.S!);
+    for await (const item of queryAll(this.table, {
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': { S: metaKeys.rollupsOf(ref) } },
+    }))
+      found.set(item.sk!.S!, item.state!.S!);
     return found;
   }
 
@@ -201,7 +192,7 @@ export class RollupDirectory {
       this.table.client.send(
         new UpdateItemCommand({
           TableName: this.table.name,
-          Key: keyOf(ref, span),
+          Key: metaKeys.rollup(ref, sortOf(span)),
           UpdateExpression: isNone
             ? 'SET #state = :new, expiresAt = :end'
             : 'SET #state = :new REMOVE expiresAt',
@@ -219,7 +210,7 @@ export class RollupDirectory {
 
   /** Makes the archiver rebuild a span from the archive. */
   async reopen(ref: PartitionRef, span: RollupSpan): Promise<void> {
-    const Key = keyOf(ref, span);
+    const Key = metaKeys.rollup(ref, sortOf(span));
     const { Item } = await this.table.client.send(
       new GetItemCommand({ TableName: this.table.name, Key, ConsistentRead: true }),
     );
@@ -236,11 +227,6 @@ export class RollupDirectory {
 /** Whether a span has been removed: it has neither days nor objects. */
 export function isRemoved({ days, parts }: SpanState): boolean {
   return parts.length === 0 && Object.keys(days).length === 0;
-}
-
-function keyOf(ref: PartitionRef, span: RollupSpan): ItemKey {
-  const pk = span.grainMs === MINUTE_MS ? metaKeys.minuteRollupsOf(ref) : metaKeys.rollupsOf(ref);
-  return metaKeys.rollup(pk, sortOf(span));
 }
 
 function rolledSourceOf(item: Item, grainMs: number): RolledSource {
@@ -276,7 +262,6 @@ export function spanOfSort(sort: string): RollupSpan {
 }
 
 const GRAIN_NAMES: ReadonlyMap<number, string> = new Map([
-  [MINUTE_MS, 'minutes'],
   [HOUR_MS, 'hours'],
   [DAY_MS, 'days'],
 ]);

@@ -14,9 +14,8 @@ import {
 } from './rollup-grains';
 
 /**
- * Rollup objects: Apache Parquet files with one row for each minute, hour or day in which a series has
- * samples. FORMAT.md describes the bytes. rollup-writer.ts
- * writes and rollup-object.ts reads them.
+ * Rollup objects: Apache Parquet files with one row for each hour or day in which a series has samples.
+ * FORMAT.md describes the bytes. rollup-writer.ts writes and rollup-object.ts reads them.
  */
 
 /** A group's part of an object, as the directory of rollups lists it. */

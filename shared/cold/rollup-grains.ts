@@ -5,7 +5,7 @@ import { CompensatedSum } from '../model/compensated-sum';
 import type { Layout } from '../model/layout';
 import { SharedTimes } from '../model/shared-times';
 
-/** The values stored for each grain (a minute, an hour or a day), besides its number of samples. */
+/** The values stored for each grain (an hour or a day), besides its number of samples. */
 export const ROLLED_VALUES = ['sum', 'min', 'max', 'first', 'last'] as const;
 export type RolledValue = (typeof ROLLED_VALUES)[number];
 

@@ -32,7 +32,7 @@ export interface RolledReading {
   readonly places: readonly ReadPlace[];
 }
 
-/** Objects read at the same time. There is one a day for minutes. */
+/** Objects read at the same time. */
 const PARALLEL = 32;
 
 const VALUE_OF: Readonly<Record<Aggregate, RolledValue | undefined>> = {

@@ -1,4 +1,4 @@
-import { HOUR_MS, MINUTE_MS } from '../model/aggregates';
+import { HOUR_MS } from '../model/aggregates';
 import type { VersionedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
 import { type Id, idOf } from '../model/id';
@@ -6,23 +6,16 @@ import { type Day, dayStartMs } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import { IDENTITY_BYTES } from './archived-day';
 
-/**
- * The time that one rollup object of a partition covers: a day for minutes, a month for hours, a year for
- * days.
- */
+/** The time that one rollup object of a partition covers: a month for hours, a year for days. */
 export interface RollupSpan extends TimeRange {
-  /** Length of its grains: a minute, an hour or a day. */
+  /** Length of its grains: an hour or a day. */
   readonly grainMs: number;
-  /** `2026-11-22`, `2026-11` or `2026`. */
+  /** `2026-11` or `2026`. */
   readonly name: string;
 }
 
-/**
- * Lengths of stored grains, ms. Hours and days are made of every archived day; minutes of dense groups only,
- * if the stage stores them.
- */
+/** Lengths of stored grains, ms. */
 export const GRAINS_MS: readonly number[] = [HOUR_MS, DAY_MS];
-export const GRAINS_WITH_MINUTES_MS: readonly number[] = [...GRAINS_MS, MINUTE_MS];
 
 /** Returns the span of a grain length that contains a day. */
 export function spanOf(grainMs: number, day: Day): RollupSpan {
@@ -30,14 +23,11 @@ export function spanOf(grainMs: number, day: Day): RollupSpan {
 }
 
 function nameOf(grainMs: number, day: Day): string {
-  if (grainMs === MINUTE_MS) return day;
   return grainMs === HOUR_MS ? day.slice(0, 7) : day.slice(0, 4);
 }
 
 function rangeOf(grainMs: number, day: Day): TimeRange {
   const [year, month] = day.split('-').map(Number) as [number, number];
-  const startMs = dayStartMs(day);
-  if (grainMs === MINUTE_MS) return { fromMs: startMs, toMs: startMs + DAY_MS };
   if (grainMs === HOUR_MS) return { fromMs: Date.UTC(year, month - 1, 1), toMs: Date.UTC(year, month, 1) };
   return { fromMs: Date.UTC(year, 0, 1), toMs: Date.UTC(year + 1, 0, 1) };
 }

@@ -47,7 +47,7 @@ export class RollupWriter {
   private rows = 0;
   private end = PARQUET_MAGIC.length;
 
-  /** @param grainMs length of the grains: a minute, an hour or a day */
+  /** @param grainMs length of the grains: an hour or a day */
   constructor(private readonly grainMs: number) {}
 
   /** Approximate number of bytes written so far. */

@@ -1,4 +1,3 @@
-import { DENSE_INTERVAL_MS } from '../model/aggregates';
 import { DAY_MS, durationText } from '../model/duration';
 import { SOURCE_BUCKETS } from '../platform/keys';
 import type { Unit } from '../platform/names';
@@ -81,8 +80,6 @@ export interface RollupDemand extends Work {
   readonly readUnits: number;
   readonly puts: number;
   readonly gets: number;
-  /** Whether minute rollups are made. */
-  readonly hasMinutes: boolean;
   /** Bytes of rollups stored, and of replaced objects that the bucket still keeps. */
   readonly bytes: number;
   readonly replacedBytes: number;
@@ -123,13 +120,6 @@ const UPLOAD_BYTES = 8 * 1024 * 1024;
 const [DAYS_IN_MONTH, DAYS_IN_YEAR] = [15, 182];
 /** Number of rollups of a series and day. Those of hours go to the month's object, that of the day to the year's. */
 const [HOUR_ROLLUPS, DAY_ROLLUPS] = [24, 1];
-
-/**
- * Cost of a series' minute rollups of one day, at one sample per second in groups of 100 series. Memory, time
- * and bytes were measured by `bench minutes`, which commit 1dc4d5a2 was the last to have. The directory entry of a
- * group has 2 KB; nine chunks of a million samples are read in four requests each.
- */
-const MINUTES_OF_SERIES = { mbMs: 47_000, bytes: 9_000, writeUnits: 0.02, gets: 0.36 } as const;
 
 /**
  * Scales measured units to a load, assuming the archive is full.
@@ -222,7 +212,7 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
  * of samples.
  */
 function rollupsOf(measured: MeasuredUnits, load: Load, settings: Settings): RollupDemand {
-  const { series, retentionMs, tenants, intervalMs } = load;
+  const { series, retentionMs, tenants } = load;
   const { hosts, metrics } = measured.load;
   const { first, perDay, bytes } = tiersOf(measured, settings.window).tiers.rollups;
   const isOn = settings.rollups !== 'off';
@@ -231,24 +221,19 @@ function rollupsOf(measured: MeasuredUnits, load: Load, settings: Settings): Rol
   const daysBefore = daysBeforeAt(ageMs / DAY_MS);
   const each = (unit: Unit) => ((first[unit] ?? 0) + daysBefore * (perDay[unit] ?? 0)) / (hosts * metrics);
   const bytesOfDay = bytes / (hosts * metrics);
-  const hasMinutes = settings.rollups === 'minutes' && intervalMs < DENSE_INTERVAL_MS;
-  const minutes = (unit: keyof typeof MINUTES_OF_SERIES) => (hasMinutes ? MINUTES_OF_SERIES[unit] : 0);
-  // For each partition, the archiver rewrites each day the object of the month and that of the year. If
-  // minutes are stored, it also writes an object of minutes.
-  const objects = isOn ? (hasMinutes ? 3 : 2) * DAYS_OF_MONTH * tenants * settings.partitions : 0;
+  // For each partition, the archiver rewrites each day the object of the month and that of the year.
+  const objects = isOn ? 2 * DAYS_OF_MONTH * tenants * settings.partitions : 0;
   const parts = (daysOfBytes: number) => (seriesDays * bytesOfDay * daysOfBytes) / UPLOAD_BYTES;
   return {
     invocations: 0,
-    mbMs: seriesDays * (each('FunctionMbMs') + minutes('mbMs')),
+    mbMs: seriesDays * each('FunctionMbMs'),
     seriesDays,
-    hasMinutes,
-    writeUnits: seriesDays * (each('WriteUnits') + minutes('writeUnits')),
+    writeUnits: seriesDays * each('WriteUnits'),
     readUnits: seriesDays * each('ReadUnits'),
     puts: objects + parts(daysBefore + 1),
     // The measured run reads the end of a day's object for each object of rollups that it writes.
-    gets:
-      objects + parts(daysBefore) + seriesDays * (each('ObjectGets') - each('ObjectPuts') + minutes('gets')),
-    bytes: isOn ? (series * (bytesOfDay + minutes('bytes')) * Math.min(ageMs, retentionMs)) / DAY_MS : 0,
+    gets: objects + parts(daysBefore) + seriesDays * (each('ObjectGets') - each('ObjectPuts')),
+    bytes: isOn ? (series * bytesOfDay * Math.min(ageMs, retentionMs)) / DAY_MS : 0,
     replacedBytes: isOn ? series * bytesOfDay * daysBefore * Math.min(ageMs / DAY_MS, REPLACED_DAYS) : 0,
   };
 }

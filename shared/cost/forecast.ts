@@ -98,7 +98,7 @@ export function forecast(measured: MeasuredUnits, load: Load, template: StageTem
     rollupsLine(demand.rollups),
     line(
       'rollup storage',
-      `${gb(rollups.bytes + rollups.replacedBytes)} at $0.023 a GB: ${gb(rollups.bytes)} of ${rollups.hasMinutes ? 'minutes, ' : ''}hours and days (${perSample(rollups.bytes / (load.series * (load.retentionMs / DAY_MS)))} bytes a series and day for ${days(load.retentionMs)}), and ${gb(rollups.replacedBytes)} of objects that were replaced in the last ${REPLACED_DAYS} d`,
+      `${gb(rollups.bytes + rollups.replacedBytes)} at $0.023 a GB: ${gb(rollups.bytes)} of hours and days (${perSample(rollups.bytes / (load.series * (load.retentionMs / DAY_MS)))} bytes a series and day for ${days(load.retentionMs)}), and ${gb(rollups.replacedBytes)} of objects that were replaced in the last ${REPLACED_DAYS} d`,
       { coldGbMonth: (rollups.bytes + rollups.replacedBytes) / GB },
     ),
     line(

@@ -6,9 +6,9 @@ import { type Cuts, SharedTimes } from './shared-times';
  * Aggregates the samples of a series by aligned steps of time.
  *
  * Stored rollups must give the same result, bit for bit, as the samples. Floating-point sums depend on the
- * order of additions, so there is only one definition. A step aggregates grains, which are aligned days,
- * hours or minutes: the longest ones that divide it. A day aggregates its hours; other grains aggregate their
- * samples. A step that no grain divides aggregates its samples. Sums are sums of sums in order of time, the
+ * order of additions, so there is only one definition. A step aggregates grains, which are aligned days or
+ * hours: the longest ones that divide it. A day aggregates its hours, and an hour its samples. A step that no
+ * grain divides aggregates its samples. Sums are sums of sums in order of time, the
  * minimum is the minimum of minima, the first value is the first of the first values, and so on.
  *
  * Every sample counts, including stale markers, which are NaNs. A NaN makes its step's sum, average, minimum
@@ -28,11 +28,6 @@ export type Aggregate = (typeof AGGREGATES)[number];
 
 export const HOUR_MS = DAY_MS / 24;
 export const MINUTE_MS = HOUR_MS / 60;
-
-/**
- * Minute rollups are stored only for groups whose series have samples more often than this, on average, ms.
- */
-export const DENSE_INTERVAL_MS = 10_000;
 
 /**
  * Factor for values, so that their sum does not overflow. It is a power of two, so it changes no other bits
@@ -57,7 +52,7 @@ export interface Grains {
 
 /** Returns the length of the grains that a step aggregates, ms; undefined if it aggregates samples. */
 export function storedGrainMs(stepMs: number): number | undefined {
-  return [DAY_MS, HOUR_MS, MINUTE_MS].find((grainMs) => stepMs % grainMs === 0);
+  return [DAY_MS, HOUR_MS].find((grainMs) => stepMs % grainMs === 0);
 }
 
 /**
@@ -75,17 +70,13 @@ export function downsample(
   shared = new SharedTimes(),
 ): Samples {
   const grainMs = storedGrainMs(stepMs);
-  // If no minute has more than one sample, aggregating into minutes would change nothing.
-  const isDirect =
-    grainMs === MINUTE_MS && stored === undefined && shared.isSparse(samples.timestamps, MINUTE_MS);
-  if (grainMs === undefined || isDirect)
-    return shownOf(grainsOf(samples, stepMs, aggregate, shared), aggregate);
+  if (grainMs === undefined) return shownOf(grainsOf(samples, stepMs, aggregate, shared), aggregate);
   const own = grainsIn(samples, grainMs, aggregate, shared);
   const grains = stored === undefined ? own : mergeGrains(own, stored, aggregate, shared);
   return shownOf(stepMs === grainMs ? grains : foldGrains(grains, stepMs, aggregate, shared), aggregate);
 }
 
-/** Aggregates samples into minutes, hours or days, as rollups store them. */
+/** Aggregates samples into hours or days, as rollups store them. */
 export function grainsIn(
   samples: Samples,
   grainMs: number,

@@ -2,7 +2,7 @@ import { concat } from './columns';
 
 type Column = ArrayLike<number>;
 
-/** Ascending times, divided by aligned grains: minutes, hours or days, or other steps. */
+/** Ascending times, divided by aligned grains: hours or days, or other steps. */
 export interface Cuts {
   /** Starts of the grains that have times. */
   readonly starts: Float64Array;
@@ -23,11 +23,6 @@ export class SharedTimes {
     Column,
     { readonly parts: readonly Column[]; readonly whole: Float64Array }
   >();
-
-  /** Whether no grain has more than one of the times. */
-  isSparse(times: Column, grainMs: number): boolean {
-    return times.length === 0 || this.cut(times, grainMs).starts.length === times.length;
-  }
 
   /** Divides times, at least one, by grains. */
   cut(times: Column, grainMs: number): Cuts {

@@ -33,9 +33,7 @@ import { BUCKET_PREFIX } from './names';
  *     pk archiving#tenant#partition    sk day                           parts of a day that is being archived
  *     pk directory#tenant#source       sk day                           where a source's series lie in the day's object
  *     pk rollups#tenant#partition      sk hours#month, days#year        the rollup objects of a span
- *     pk minuterollups#tenant#partition sk minutes#day                  the same of minutes
- *     pk rolled#tenant#source          sk hours#month, days#year,       where a source's series lie in them
- *                                      minutes#day
+ *     pk rolled#tenant#source          sk hours#month, days#year        where a source's series lie in them
  *     pk hosts#tenant                  sk host id                       a host; other documents likewise, by their kind
  *     pk rule-index                    sk tenant#group                  a rule group of any tenant
  *     pk rule-run                      sk run                           the evaluator that runs now
@@ -204,14 +202,8 @@ export const metaKeys = {
     itemKey(metaKeys.directoryOf(tenantId, sourceId), day),
 
   rollupsOf: ({ tenantId, partition }: PartitionRef) => `rollups#${tenantId}#${partitionText(partition)}`,
-  minuteRollupsOf: ({ tenantId, partition }: PartitionRef) =>
-    `minuterollups#${tenantId}#${partitionText(partition)}`,
-  /**
-   * @param partition result of {@link metaKeys.rollupsOf} or, for minutes, of {@link
-   *   metaKeys.minuteRollupsOf}
-   * @param span sort key of a span, such as `hours#2026-11`
-   */
-  rollup: (partition: string, span: string): ItemKey => itemKey(partition, span),
+  /** @param span sort key of a span, such as `hours#2026-11` */
+  rollup: (ref: PartitionRef, span: string): ItemKey => itemKey(metaKeys.rollupsOf(ref), span),
   rolledOf: (tenantId: Id, sourceId: Id) => `rolled#${tenantId}#${sourceId}`,
   rolled: (tenantId: Id, sourceId: Id, span: string): ItemKey =>
     itemKey(metaKeys.rolledOf(tenantId, sourceId), span),
@@ -290,7 +282,7 @@ export const metaKeys = {
  * Folders of rollup objects, by the number of dashes in the name of the span (`2026`, `2026-11`,
  * `2026-11-22`). Hive, Athena, Spark and DuckDB read partitions from this format.
  */
-const ROLLUP_FOLDERS = ['unit=day/year', 'unit=hour/month', 'unit=minute/date'];
+const ROLLUP_FOLDERS = ['unit=day/year', 'unit=hour/month'];
 
 export const bucketKeys = {
   archiveOf: (tenantId: Id) => `${BUCKET_PREFIX.archive}v1/tenant=${tenantId}/`,
@@ -318,7 +310,7 @@ export const bucketKeys = {
   /**
    * Returns the prefix of the rollup objects of a span of a partition.
    *
-   * @param span `2026-11-22` for minutes of a day, `2026-11` for hours of a month, `2026` for days of a year
+   * @param span `2026-11` for hours of a month, `2026` for days of a year
    */
   rollupsOfSpan: ({ tenantId, partition }: PartitionRef, span: string) =>
     `${bucketKeys.rollupsOf(tenantId)}${ROLLUP_FOLDERS[span.split('-').length - 1]}=${span}/` +

@@ -57,7 +57,6 @@ const META_KINDS = [
   'metadata',
   'metric-metadata',
   'minute',
-  'minuterollups',
   'monitor-states',
   'monitors',
   'notification-groups',

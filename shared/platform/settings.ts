@@ -153,11 +153,10 @@ export const settingsSchema = z
     /** How long the event source mapping waits to fill a batch. */
     batchWindow: duration('1s'),
     /**
-     * `on`: the archiver rolls archived days up to hours and days, for reads with such steps. `minutes`: it
-     * also rolls groups with more than a sample in ten seconds up to minutes. `off`: it makes no rollups, and
-     * reads use samples.
+     * `on`: the archiver rolls archived days up to hours and days, for reads with such steps. `off`: it makes no
+     * rollups, and reads use samples.
      */
-    rollups: z.enum(['on', 'minutes', 'off']).default('on'),
+    rollups: z.enum(['on', 'off']).default('on'),
     /** Bytes of an archive object after which the archiver continues the day in another object. */
     archivePartBytes: count(256_000_000, 1000, 4_000_000_000),
     /** Number of partitions of a new tenant. */

@@ -9,7 +9,6 @@ import type { ColdDay } from '../cold/read';
 import type { RolledSource } from '../cold/rollup-directory';
 import type { PartitionLeft } from '../hot/frame-reader';
 import type { LeftWindows } from '../hot/read-call';
-import { MINUTE_MS } from '../model/aggregates';
 import { DAY_MS } from '../model/duration';
 import { type Day, dayStartMs, type PartitionRef } from '../model/placement';
 import { type DayPlan, FEW_DAYS } from './plan';
@@ -121,33 +120,21 @@ function mayHaveLeft({ windowsFromMs, windowsToMs }: DayPlan, { beforeMs, starts
 export function planRounds(facts: BeyondFacts): Round {
   const { days, nowMs, isSeen } = facts;
   const areRecent = days.every(({ day }) => nowMs < dayStartMs(day) + RECENT_DAYS * DAY_MS);
-  const rollups = areRecent ? undefined : worthwhile(facts);
+  const rollups = areRecent || days.length <= FEW_DAYS ? undefined : facts.rollups;
   // For days with cached warm items, first find out from the manifest whether they have changed.
   const first = areRecent ? days.filter((plan) => !isSeen(plan)) : [];
+  const directories = areRecent
+    ? {}
+    : rollups === undefined
+      ? { directory: true }
+      : { rollupDirectory: true };
   return {
-    asks: { manifest: days, warm: { days: first }, ...(areRecent ? {} : directoriesOf(rollups)) },
+    asks: { manifest: days, warm: { days: first }, ...directories },
     next: (answers) => {
       const open = days.filter((plan) => !first.includes(plan) && isOpenDay(plan, answers.listed));
       const warm = { days: open, listed: answers.listed };
       return planArchive({ ...facts, rollups }, answers, [...first, ...open], warm);
     },
-  };
-}
-
-/** Returns the rollups if they are worth a request: for a few days, only those in minutes, which dense groups have. */
-function worthwhile({ days, rollups }: BeyondFacts): ArchivedRollups | undefined {
-  return days.length > FEW_DAYS || rollups?.grainMs === MINUTE_MS ? rollups : undefined;
-}
-
-/**
- * Chooses the directories to request along with the manifest. If the rollup grains are minutes, it requests
- * both directories: few groups are dense enough to have rollups by the minute, so the samples themselves are
- * probably needed too.
- */
-function directoriesOf(rollups: ArchivedRollups | undefined): Pick<Asks, 'directory' | 'rollupDirectory'> {
-  return {
-    rollupDirectory: rollups !== undefined,
-    directory: rollups === undefined || rollups.grainMs === MINUTE_MS,
   };
 }
 

@@ -32,7 +32,7 @@ export function findLoneDays(blocks: readonly Block[]): LoneDays {
 }
 
 /**
- * Aggregates each day's block into minutes, hours or days. Joining the samples of the days first would copy
+ * Aggregates each day's block into hours or days. Joining the samples of the days first would copy
  * each sample: 34 MB for 30 days of 100 series.
  *
  * @param lone at least one block, in order of time

@@ -151,7 +151,7 @@ function factsOf(
 /** Returns the rollups from which a read can use days; undefined if the stage has none. */
 function rollupsOf(read: ReadContext): ArchivedRollups | undefined {
   const grainMs = rolledGrainMs(read);
-  if (grainMs === undefined || !read.rollups?.grainsMs.includes(grainMs)) return undefined;
+  if (grainMs === undefined || read.rollups === undefined) return undefined;
   return { grainMs, isLeftOpen: read.grains?.isWidened === false };
 }
 

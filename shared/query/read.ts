@@ -52,7 +52,7 @@ export interface TierReading {
   readonly places: readonly Place[];
 }
 
-/** Days of the range that were aggregated into minutes, hours or days, for the requested steps. */
+/** Days of the range that were aggregated into hours or days, for the requested steps. */
 export interface GrainsReading {
   /**
    * The grains of each column, from rollups or aggregated from samples. The block has none of their samples.

@@ -24,8 +24,6 @@ const idle = (stage: string, set: Record<string, string> = {}) => idleReport({ .
 
 const { batched, deploy } = cost();
 const { batched: traced } = cost({ set: { tracing: 'all' } });
-const { batched: seconds } = cost({ interval: 1000 });
-const { batched: minutes } = cost({ interval: 1000, set: { rollups: 'minutes' } });
 const { batched: huge } = cost({ series: 100_000_000, tenants: 10_000 });
 const ofLines = (bill: typeof batched, ...names: string[]) =>
   bill.lines.filter(({ what }) => names.includes(what)).reduce((sum, each) => sum + each.dollars, 0);
@@ -55,7 +53,6 @@ const PRICES: Readonly<Record<string, readonly string[]>> = {
       return `| ${size} | ${series.toLocaleString('en-US')} series | ${streamShards} | ${cacheShards} ${cacheNodeType} | ${flusherLanes} | ${requestsPerSecond} | ${sizes[i]} |`;
     }),
     `line by line (${dollars(devIdle)})`,
-    `cost ${dollars(minutes.dollars - seconds.dollars)} a month more, ${dollars(minutes.dollars)} instead of ${dollars(seconds.dollars)}`,
     `traces cost ${cents(traced.dollars - batched.dollars)} a month at a million series (${cents(traced.dollarsPerBillion - batched.dollarsPerBillion)} a billion samples`,
     `and the dashboard would cost ${dollars(devFull - devIdle)} a month`,
     `cost ${cents(byHostAtUrl.dollarsPerBillion)} a billion samples instead of ${cents(byHost.dollarsPerBillion)}; in requests of 500 samples ${cents(atUrl.dollarsPerBillion)} instead of ${cents(batched.dollarsPerBillion)}`,

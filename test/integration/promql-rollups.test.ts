@@ -102,7 +102,6 @@ describe('PromQL over rollups', () => {
       await archiveDay({ ...tiers, now: Date.now }, ref, entry);
     await rollUpPartitions({ ...tiers, rollups }, [ref], {
       hasTime: () => true,
-      denseSamples: Infinity,
       onFailure: (_, __, error) => {
         throw error;
       },
@@ -233,7 +232,6 @@ describe(`PromQL over rollups of changing samples (FUZZ_SEED=${SEED})`, () => {
     for (let attempt = 0; left > 0 && attempt < 20; attempt++)
       ({ left } = await rollUpPartitions({ ...tiers, rollups }, [ref], {
         hasTime: () => true,
-        denseSamples: Infinity,
         onFailure: (_, __, error) => {
           throw error;
         },

@@ -1,13 +1,9 @@
 import { planSpans } from '../../../shared/archive/rollup-plan';
 import type { ManifestDay } from '../../../shared/cold/manifest';
 import { NO_STATE, type SpanState } from '../../../shared/cold/rollup-directory';
-import { GRAINS_MS, GRAINS_WITH_MINUTES_MS } from '../../../shared/cold/rollup-span';
 
-/** More samples than a series with a sample every ten seconds has in a day. */
-const MANY = 8_641;
-
-function archived(day: string, etag = 'e', announcements = 1, samples = 1): ManifestDay {
-  const part = { key: 'k', etag, bytes: 1, samples, firstGroup: '' };
+function archived(day: string, etag = 'e', announcements = 1): ManifestDay {
+  const part = { key: 'k', etag, bytes: 1, samples: 1, firstGroup: '' };
   return { day, announcements: 1, archived: { identity: etag, announcements, parts: [part], atMs: 0 } };
 }
 
@@ -25,7 +21,6 @@ test.each<{
   name: string;
   days: readonly ManifestDay[];
   states: ReadonlyMap<string, string>;
-  grainsMs?: readonly number[];
   plans: readonly string[];
 }>([
   {
@@ -70,36 +65,9 @@ test.each<{
     states: new Map([...ROLLED, ['hours#2026-10', stateOf({})]]),
     plans: [],
   },
-  {
-    name: 'makes minutes of each day that may have a dense group',
-    days: [archived('2026-10-31', 'e', 1, MANY), archived('2026-11-01')],
-    states: ROLLED,
-    grainsMs: GRAINS_WITH_MINUTES_MS,
-    plans: ['2026-10-31: 2026-10-31'],
-  },
-  {
-    name: 'leaves minutes that are up to date',
-    days: [archived('2026-10-31', 'e', 1, MANY), archived('2026-11-01')],
-    states: new Map([...ROLLED, ['minutes#2026-10-31', stateOf({ '2026-10-31': ['e', 1] })]]),
-    grainsMs: GRAINS_WITH_MINUTES_MS,
-    plans: [],
-  },
-  {
-    name: 'removes minutes of a day that was archived again and can have no dense group',
-    days: [archived('2026-10-31'), archived('2026-11-01')],
-    states: new Map([...ROLLED, ['minutes#2026-10-31', stateOf({ '2026-10-31': ['d', 1] })]]),
-    grainsMs: GRAINS_WITH_MINUTES_MS,
-    plans: ['2026-10-31 goes'],
-  },
-  {
-    name: 'removes minutes once the stage stores none',
-    days: [archived('2026-10-31', 'e', 1, MANY), archived('2026-11-01')],
-    states: new Map([...ROLLED, ['minutes#2026-10-31', stateOf({ '2026-10-31': ['e', 1] })]]),
-    plans: ['2026-10-31 goes'],
-  },
-])('the plan $name', ({ days, states, grainsMs = GRAINS_MS, plans }) => {
+])('the plan $name', ({ days, states, plans }) => {
   expect(
-    planSpans(days, states, grainsMs).map(({ span, closed }) =>
+    planSpans(days, states).map(({ span, closed }) =>
       closed === undefined ? `${span.name} goes` : `${span.name}: ${closed.map(({ day }) => day).join(' ')}`,
     ),
   ).toEqual(plans);

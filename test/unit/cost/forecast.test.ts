@@ -196,22 +196,6 @@ describe('the cost of a load', () => {
     expect(gbAt(86_400_000, 'archive storage')).toBe(0);
   });
 
-  test('minutes are paid where the stage stores them and the load is dense', () => {
-    const rollups = (settings: object, intervalMs: number) => {
-      const stage = { ...template, settings: { ...template.settings, ...settings } };
-      const { rollups: work, 'rollup storage': bytes } = dollarsOf(
-        forecast(measured, { ...load, intervalMs }, stage),
-      );
-      return { work: work!, bytes: bytes! };
-    };
-    const hoursAndDays = rollups({}, 1000);
-    expect(rollups({ rollups: 'minutes' }, 10_000)).toEqual(hoursAndDays);
-    const minutes = rollups({ rollups: 'minutes' }, 1000);
-    // 60 M series for 100 days.
-    expect(minutes.bytes - hoursAndDays.bytes).toBeCloseTo((6e9 * 9_000 * 0.023) / 1e9, 0);
-    expect(minutes.work).toBeGreaterThan(hoursAndDays.work);
-  });
-
   test('a window that was not measured is named, with those that were', () => {
     const settings = { ...template.settings, window: 2 * 3_600_000 };
     expect(() => forecast(measured, load, { ...template, settings })).toThrow(

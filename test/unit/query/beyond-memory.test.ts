@@ -190,8 +190,8 @@ describe('the rounds of a read beyond memory', () => {
       rounds: [['manifest 10', 'directory'], ['samples 10']],
     },
     {
-      name: 'recent days by the minute: no directory of rollups',
-      facts: factsOf(1, rolledUpBy(MINUTE)),
+      name: 'recent days by the hour: no directory of rollups',
+      facts: factsOf(1, rolledUpBy(HOUR)),
       world: { states: { 10: OPEN } },
       rounds: [['manifest 10', 'warm 10']],
     },
@@ -223,12 +223,6 @@ describe('the rounds of a read beyond memory', () => {
         ['changed warm 11', 'directory', 'rollups of 2 days'],
         ['samples 11,12'],
       ],
-    },
-    {
-      name: 'a past day in minutes: both directories beside the manifest, and no warm table',
-      facts: factsOf(1, { ...rolledUpBy(MINUTE), nowMs: START + 30 * DAY_MS }),
-      world: { states: { 10: ARCHIVED } },
-      rounds: [['manifest 10', 'directory', 'rollup directory'], ['samples 10']],
     },
     {
       name: 'days without data: nothing more',

@@ -10,8 +10,7 @@ import { dayStartMs, daysIn, type GroupId, groupIdOf } from '../../../shared/mod
 import type { TimeRange } from '../../../shared/model/selection';
 import { planRollups, type RollupFacts } from '../../../shared/query/rollup-plan';
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
+const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const DAYS = ['2026-10-31', '2026-11-01', '2026-11-02'] as const;
 const [FIRST_MS, , LAST_MS] = DAYS.map(dayStartMs) as [number, number, number];
@@ -98,20 +97,14 @@ const withLast = (last: ManifestDay) => [archived(DAYS[0]), archived(DAYS[1]), l
 test.each<{ name: string; changed?: Partial<RollupFacts>; samples: readonly string[]; ranges?: string }>([
   { name: 'all days that are rolled up, one object a month', samples: [] },
   { name: 'all days by the day, one object a year', changed: { grainMs: DAY }, samples: [] },
-  { name: 'all days by the minute, one object a day', changed: { grainMs: MINUTE }, samples: [] },
   {
-    name: 'the whole minutes of a range that ends within an hour',
-    changed: { grainMs: MINUTE, range: { fromMs: FIRST_MS + MINUTE, toMs: LAST_MS + 7 * MINUTE } },
-    samples: [],
-  },
-  {
-    name: 'no day by the minute where the minutes of a group were left out',
-    changed: { grainMs: MINUTE, groups: [WHOLE, HALF], listed: listed(MINUTE, { omitted: [HALF] }) },
+    name: 'no day of a span that leaves out a group',
+    changed: { groups: [WHOLE, HALF], listed: listed(HOUR, { omitted: [HALF] }) },
     samples: DAYS,
   },
   {
-    name: 'days by the minute where those of a group that was not asked for were left out',
-    changed: { grainMs: MINUTE, listed: listed(MINUTE, { omitted: [HALF] }) },
+    name: 'days of a span that leaves out a group that was not asked for',
+    changed: { listed: listed(HOUR, { omitted: [HALF] }) },
     samples: [],
   },
   {
