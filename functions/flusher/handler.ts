@@ -2,7 +2,7 @@ import type { Context } from 'aws-lambda';
 import * as z from 'zod';
 import { flusherDependencies } from '../../shared/compose/flush';
 import { keepOpenDaysInTurn } from '../../shared/flush/keep-open-days';
-import { flushLanes } from '../../shared/flush/lane';
+import { flushLane } from '../../shared/flush/lane';
 import { type FlushSum, flushHost } from '../../shared/flush/partitions';
 import { isPressed, PRESSED_MS, residencyOf } from '../../shared/flush/residency';
 import type { PartitionRef } from '../../shared/model/placement';
@@ -13,7 +13,6 @@ import { holdReads } from '../../shared/recovery/read-hold';
 
 const dependencies = flusherDependencies();
 const { hot, recovery, stage, warmTtlMs } = dependencies;
-const laneOf = flushLanes(dependencies);
 
 /** Time left of the invocation that is reserved for completing batches in progress, ms. */
 const MARGIN_MS = 60_000;
@@ -44,9 +43,7 @@ export const handler = withMetrics('flusher', flush);
 
 async function flush(event: unknown, context: Context): Promise<FlushResult> {
   const { lane, lanes, drain, host, before: asked } = parseEvent(eventSchema, event ?? {});
-  const own = laneOf(lane, lanes);
-  const nowMs = await hot.nodes.now();
-  const before = asked ?? nowMs;
+  const before = asked ?? (await hot.nodes.now());
   const load = await hot.nodes.load();
   // The flush does not wait for this hint to readers, which is awaited at the end.
   const hint = isPressed(load) ? holdReads(recovery, Date.now() + PRESSED_MS) : undefined;
@@ -65,10 +62,10 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
   // them.
   const watermarks = await recovery.watermarks();
   const watermarkMs = watermarks.size === 0 ? 0 : Math.min(...watermarks.values());
-  const { oldestMs, lowestArrivalMs, ...moved } =
+  const { oldestMs, lowestArrivalMs, partitions, ...moved } =
     host === undefined
-      ? await own.round({ ...round, nowMs, watermarkMs, isAll: drain })
-      : await flushHost(dependencies, host, round);
+      ? await flushLane(dependencies, { ...round, lane, lanes, watermarkMs })
+      : { ...(await flushHost(dependencies, host, round)), partitions: [] };
   // After a loss of memory, a replay begins at this time. A drain does not write it, because it has no lane.
   if (!drain && lowestArrivalMs > 0) await recovery.putFlushed(lane, lanes, lowestArrivalMs);
   count('flusher', {
@@ -85,7 +82,7 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
     log.error('samples expired in memory before a flusher moved them; recovery reads the stream again', {
       windows: moved.expired,
     });
-  const kept = drain ? 0 : await keepOpenDaysInTurn(dependencies, own.partitions(), warmTtlMs);
+  const kept = drain ? 0 : await keepOpenDaysInTurn(dependencies, partitions, warmTtlMs);
   if (kept > 0) log.warn('the archive is behind: warm items were kept from expiring', { items: kept });
   await hint;
   return { ...moved, before };

@@ -1,3 +1,4 @@
+import type { PartitionLook } from '../hot/partition-marks';
 import { sourceOf } from '../model/labels';
 import { partitionsOfSource } from '../model/partitions';
 import { dayOf, type PartitionRef, sourceIdOf } from '../model/placement';
@@ -44,17 +45,28 @@ export interface FlushSum {
   readonly lowestArrivalMs: number;
 }
 
-/** The sum of a partition that was not flushed, so that nothing is known about it. */
-const NOT_LOOKED_AT: FlushSum = {
+/** The sum of an empty partition. */
+const EMPTY: FlushSum = {
   windows: 0,
   samples: 0,
   bytes: 0,
   expired: 0,
   failed: 0,
-  remaining: 1,
+  remaining: 0,
   oldestMs: Infinity,
-  lowestArrivalMs: 0,
+  lowestArrivalMs: Infinity,
 };
+
+/** The sum of a partition that was not flushed, so that nothing is known about it. */
+const NOT_LOOKED_AT: FlushSum = { ...EMPTY, remaining: 1, lowestArrivalMs: 0 };
+
+/** Returns the sum of a partition in which a survey found nothing due. */
+export function waitingPartition({
+  oldestMs = Infinity,
+  lowestArrivalMs = Infinity,
+}: Pick<PartitionLook, 'oldestMs' | 'lowestArrivalMs'>): FlushSum {
+  return { ...EMPTY, oldestMs, lowestArrivalMs };
+}
 
 export function sumFlushes(flushes: readonly FlushSum[]): FlushSum {
   const total = (of: (flush: FlushSum) => number) => flushes.reduce((sum, flush) => sum + of(flush), 0);

@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import type { PartitionRef } from '../model/placement';
 import { type ItemKey, metaKeys } from '../platform/keys';
-import { type Item, queryAll, succeeds, type Table } from '../platform/table';
+import { type Item, queryAll, queryItems, succeeds, type Table } from '../platform/table';
 import type { ConsumerNote } from './consumer-lag';
 import type { Era } from './era';
 
@@ -104,23 +104,14 @@ export class RecoveryTable {
     return (await this.get(metaKeys.knownPartition(ref))) !== undefined;
   }
 
-  /**
-   * Reads the registered partitions.
-   *
-   * @param range half-open range of tenant ids, in the order of texts; all by default
-   */
-  async registered(range?: { readonly from: string; readonly to: string }): Promise<PartitionRef[]> {
-    const refs: PartitionRef[] = [];
-    const items = queryAll(this.table, {
-      KeyConditionExpression: `pk = :pk${range === undefined ? '' : ' AND sk BETWEEN :from AND :to'}`,
-      ExpressionAttributeValues: {
-        ':pk': { S: metaKeys.knownPartitions },
-        ...(range === undefined ? {} : { ':from': { S: range.from }, ':to': { S: range.to } }),
-      },
+  /** Reads all registered partitions. */
+  async registered(): Promise<PartitionRef[]> {
+    const items = await queryItems(this.table, {
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': { S: metaKeys.knownPartitions } },
       ProjectionExpression: 'sk',
     });
-    for await (const item of items) refs.push(metaKeys.parseKnownPartition(item.sk!.S!));
-    return refs;
+    return items.map(({ sk }) => metaKeys.parseKnownPartition(sk!.S!));
   }
 
   /** Reads the last loss, open or closed. */
