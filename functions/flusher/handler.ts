@@ -4,7 +4,7 @@ import { flusherDependencies } from '../../shared/compose/flush';
 import { keepOpenDaysInTurn } from '../../shared/flush/keep-open-days';
 import { flushLane } from '../../shared/flush/lane';
 import { type FlushSum, flushHost } from '../../shared/flush/partitions';
-import { isPressed, PRESSED_MS, residencyOf } from '../../shared/flush/residency';
+import { isPressed, residencyOf } from '../../shared/flush/residency';
 import type { PartitionRef } from '../../shared/model/placement';
 import { parseEvent } from '../../shared/platform/event';
 import { log } from '../../shared/platform/log';
@@ -46,9 +46,9 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
   const before = asked ?? (await hot.nodes.now());
   const load = await hot.nodes.load();
   // The flush does not wait for this hint to readers, which is awaited at the end.
-  const hint = isPressed(load) ? holdReads(recovery, Date.now() + PRESSED_MS) : undefined;
+  const hint = isPressed(load) ? holdReads(recovery, Date.now()) : undefined;
   // While a command moves hash slots, flush everything at once, so that there is little to move.
-  const isScaling = (await recovery.scalingUntilMs()) > Date.now();
+  const isScaling = (await recovery.holds()).scalingUntilMs > Date.now();
   const { leastMs, spreadMs } = residencyOf(stage, isScaling ? 1 : load.memory);
   const round = {
     dueBeforeMs: drain ? before : before - leastMs,

@@ -4,7 +4,7 @@ import type { EvaluationRequest } from '../../shared/alerting/evaluation';
 import { httpHandler } from '../../shared/http/handler';
 import { reply } from '../../shared/http/http';
 import { evaluateMonitors } from '../../shared/monitors/evaluate-monitors';
-import { withMetrics } from '../../shared/platform/meters';
+import { count, withMetrics } from '../../shared/platform/meters';
 import { latestHandlers } from './latest';
 import { metricTableHandlers } from './metric-table';
 import { metricHandlers } from './metrics';
@@ -15,6 +15,7 @@ import { seriesHandlers } from './series';
 import {
   dependencies,
   gatekeeper,
+  governor,
   receivers,
   ruleGroups,
   ruleStates,
@@ -53,7 +54,13 @@ const evaluate = (event: EvaluationRequest) =>
     ? evaluateMonitors(monitorStores, event)
     : evaluateRules(ruleInputs, event);
 
-export const handler = withMetrics('query', (event: APIGatewayProxyEventV2) =>
-  // The evaluator invokes this function directly. Its answer is not a reply of the API.
-  isEvaluation(event) ? (evaluate(event) as Promise<never>) : answer(event),
-);
+export const handler = withMetrics('query', async (event: APIGatewayProxyEventV2) => {
+  // An instance handles one event at a time.
+  governor.waitedMs = 0;
+  try {
+    // The evaluator invokes this function directly. Its answer is not a reply of the API.
+    return await (isEvaluation(event) ? (evaluate(event) as Promise<never>) : answer(event));
+  } finally {
+    if (governor.waitedMs > 0) count('query', { ReadWaitMs: governor.waitedMs });
+  }
+});

@@ -4,7 +4,7 @@ import { TIERS } from '../../shared/model/tier';
 import { clampRange } from '../../shared/query/plan';
 import type { Selected } from '../../shared/query/select';
 import { spansOf } from '../../shared/query/spans';
-import { retentionMs } from './stores';
+import { governor, retentionMs } from './stores';
 
 /** Most values in an answer: Lambda's answers are limited to 6 MB. */
 const MAX_VALUES = 100_000;
@@ -62,7 +62,7 @@ export function requireFewSamples(series: number, { fromMs, toMs }: TimeRange, f
 /**
  * Formats a `Server-Timing` header for consecutive reads. Each tier has its duration, its number of samples, and in
  * `spans` the ranges of time, in seconds, in which these samples are. The number of days from rollups follows, and
- * the time for which the governor delayed the reads, if it did.
+ * the time for which the governor delayed the request's reads, if it did.
  *
  * @see https://www.w3.org/TR/server-timing/
  */
@@ -83,7 +83,7 @@ export function serverTiming(
       .join(' ');
     return `${tier};dur=${durationMs.toFixed(1)};desc="${samples} samples";spans="${spans}"`;
   });
-  const waitedMs = readings.reduce((sum, { hot }) => sum + (hot.waitedMs ?? 0), 0);
+  const { waitedMs } = governor;
   return [
     ...ofTiers,
     ...(rolledDays === 0 ? [] : [`rollup;desc="${rolledDays} days"`]),

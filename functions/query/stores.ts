@@ -12,6 +12,7 @@ export const {
   monitorStates,
   downtimes,
   read: dependencies,
+  governor,
   hosts,
   metricMetadata,
   receivers,

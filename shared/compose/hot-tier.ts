@@ -1,6 +1,5 @@
 import { connectHot } from '../hot/connection';
 import { HotTier } from '../hot/hot-tier';
-import type { ReadPace } from '../hot/read-pace';
 import { type CallTimes, WORKING } from '../platform/call-time';
 import { settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
@@ -10,7 +9,7 @@ import { meterRedis } from '../platform/units';
  * Makes the client of the memory tier. A frame that no flusher moves lives there for as long as the stream
  * keeps records.
  */
-export function hotTier({ commandMs }: CallTimes = WORKING, pace?: ReadPace): HotTier {
+export function hotTier({ commandMs }: CallTimes = WORKING, mayRead?: () => Promise<void>): HotTier {
   const client = connectHot(variable(ENV.redis), process.env, commandMs);
-  return new HotTier(meterRedis(client), settings().streamRetention, pace);
+  return new HotTier(meterRedis(client), settings().streamRetention, mayRead);
 }

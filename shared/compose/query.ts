@@ -31,7 +31,7 @@ export function queryDependencies() {
   const meter = new TenantMeter(usage, stage);
   const hosts = new Hosts(table);
   const services = new Services(table);
-  const stores = readDependencies(ANSWERING);
+  const { governor, ...stores } = readDependencies(ANSWERING);
   const read = {
     ...stores,
     indexes: new TenantIndexes(stores.catalogue, stage.retention, Date.now),
@@ -41,6 +41,7 @@ export function queryDependencies() {
   };
   return {
     read,
+    governor,
     hosts,
     services,
     metricMetadata: new MetricMetadataStore(table),

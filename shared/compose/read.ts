@@ -4,9 +4,7 @@ import { Directory } from '../cold/directory';
 import { Manifest } from '../cold/manifest';
 import type { CallTimes } from '../platform/call-time';
 import { settings, variable } from '../platform/environment';
-import { count } from '../platform/meters';
 import { ENV } from '../platform/names';
-import type { ReadDependencies } from '../query/read-context';
 import { ReadGovernor } from '../query/read-governor';
 import { Imports } from '../recovery/imports';
 import { LossWatch } from '../recovery/loss-watch';
@@ -22,7 +20,7 @@ import { metaTable, warmTable } from './tables';
  * Makes the stores and clients of a function that reads the three tiers, as its environment variables
  * configure them.
  */
-export function readDependencies(times: CallTimes): ReadDependencies & { readonly tenants: Tenants } {
+export function readDependencies(times: CallTimes) {
   const {
     retention,
     warmTtl,
@@ -32,10 +30,8 @@ export function readDependencies(times: CallTimes): ReadDependencies & { readonl
   } = settings();
   const meta = metaTable(times);
   const recovery = new RecoveryTable(meta);
-  const hot = hotTier(
-    times,
-    new ReadGovernor({ recovery, now: Date.now, onWait: (ReadWaitMs) => count('query', { ReadWaitMs }) }),
-  );
+  const governor = new ReadGovernor(recovery, Date.now);
+  const hot = hotTier(times, () => governor.wait());
   const tenants = new Tenants(meta);
   return {
     hot,
@@ -56,5 +52,6 @@ export function readDependencies(times: CallTimes): ReadDependencies & { readonl
     maxSampleAgeMs,
     now: Date.now,
     tenants,
+    governor,
   };
 }

@@ -7,11 +7,6 @@ const HIGH_SHARE = 0.7;
 const FULL_SHARE = 0.85;
 /** Share of time above which a node's busy main thread delays appends. */
 const BUSY_SHARE = 0.8;
-/**
- * How long reads let other work go first after a flusher's round that found a node short of memory or CPU,
- * ms. It is longer than the minute until the next round.
- */
-export const PRESSED_MS = 150_000;
 
 /**
  * Whether a node is so short of memory or CPU that reads should let other work go first (read-governor.ts).

@@ -21,7 +21,6 @@ import {
   type ReadReply,
   replyOf,
 } from './read-call';
-import type { ReadPace } from './read-pace';
 import type { ScriptedClient } from './scripts';
 import { CachedFrames, WindowFrames } from './window-frames';
 
@@ -61,8 +60,6 @@ export interface CalledPartition {
   /** Its mark, which says whether memory still has every sample that was appended and has not left. */
   readonly mark: PartitionMark;
   readonly left: PartitionLeft;
-  /** How long the call waited before it started (read-pace.ts), ms. */
-  readonly waitedMs: number;
 }
 
 /** The answer to a {@link GroupQuery}. */
@@ -121,10 +118,10 @@ export class FrameReader {
     ({ picked }) => ENTRY_BYTES + 2 * picked.length,
   );
 
-  /** @param pace decides when calls of {@link windows} may start */
+  /** @param mayRead resolves when a call of {@link windows} may start */
   constructor(
     private readonly redis: ScriptedClient,
-    private readonly pace: ReadPace,
+    private readonly mayRead: () => Promise<void>,
   ) {}
 
   /**
@@ -148,8 +145,8 @@ export class FrameReader {
   private async readAll(ref: PartitionRef, keys: HotKeys, queries: readonly GroupQuery[]) {
     const found: GroupWindows[] = [];
     while (found.length < queries.length) {
-      const waitedMs = await this.pace.wait(ref.tenantId);
-      found.push(...(await this.readSome(ref, keys, queries.slice(found.length), waitedMs)));
+      await this.mayRead();
+      found.push(...(await this.readSome(ref, keys, queries.slice(found.length))));
     }
     return found;
   }
@@ -164,14 +161,13 @@ export class FrameReader {
     ref: PartitionRef,
     keys: HotKeys,
     queries: readonly GroupQuery[],
-    waitedMs: number,
   ): Promise<GroupWindows[]> {
     const asked = queries.map((query) => this.askedOf(keys, query));
     const markId = markIdOf(asked);
     const [names, args] = argumentsOf(keys.mark, markId, asked);
     const reply = replyOf(await this.redis.readGroupsBuffer(names.length, ...names, ...args), asked);
     const { isWhole, loss, left } = reply;
-    const partition = { mark: { ref, isWhole, loss }, left: { ref, ...left }, waitedMs };
+    const partition = { mark: { ref, isWhole, loss }, left: { ref, ...left } };
     return reply.groups.map(({ starts, lists }, i) => ({
       partition,
       starts,

@@ -5,7 +5,6 @@ import { FrameReader } from './frame-reader';
 import { HotNodes } from './hot-nodes';
 import { HotSpace } from './hot-space';
 import { PartitionMarks } from './partition-marks';
-import { AT_ONCE, type ReadPace } from './read-pace';
 import { defineScripts } from './scripts';
 
 /**
@@ -24,18 +23,18 @@ export class HotTier {
   /**
    * @param ttlMs time to live of frames that no flusher moves, ms: a safety net, far longer than the
    *   residency
-   * @param pace decides when a read may start; by default at once
+   * @param mayRead resolves when a call that reads frames may start; by default at once
    */
   constructor(
     private readonly client: HotClient,
     ttlMs: number,
-    pace: ReadPace = AT_ONCE,
+    mayRead: () => Promise<void> = async () => {},
   ) {
     const redis = defineScripts(client);
     this.nodes = new HotNodes(redis);
     this.appender = new FrameAppender(redis, ttlMs);
     this.mover = new FrameMover(redis, ttlMs);
-    this.reader = new FrameReader(redis, pace);
+    this.reader = new FrameReader(redis, mayRead);
     this.marks = new PartitionMarks(redis, this.nodes);
     this.space = new HotSpace(redis, this.nodes);
   }

@@ -74,8 +74,6 @@ export interface HotRead {
    * windows of all of them may have left.
    */
   readonly left: readonly PartitionLeft[];
-  /** The longest time that a call of this read waited before it started (read-pace.ts), ms. */
-  readonly waitedMs: number;
 }
 
 /** Second commands of one request that are sent at the same time. */
@@ -157,12 +155,10 @@ export function decodeHot(hot: HotTier, reply: HotReply): Later<HotRead> {
   const { fromMs, toMs } = selection.range;
   const marks: PartitionMark[] = [];
   const lefts: PartitionLeft[] = [];
-  let waitedMs = 0;
   const windows: FoundWindow[] = [];
   for (const { group, partition, index } of groups) {
     if (partition.error !== undefined) throw partition.error;
     const { partition: called, starts, frames } = partition.found[index]!;
-    waitedMs = Math.max(waitedMs, called.waitedMs);
     marks.push(called.mark);
     lefts.push(called.left);
     for (const windowStart of starts)
@@ -173,10 +169,10 @@ export function decodeHot(hot: HotTier, reply: HotReply): Later<HotRead> {
   for (const window of windows) {
     const decoded = window.frames && decodeWindow(hot, reply, window, window.frames);
     if (decoded === undefined || decoded instanceof Promise)
-      return decodeLater(hot, reply, windows, { marks, left: lefts, waitedMs });
+      return decodeLater(hot, reply, windows, { marks, left: lefts });
     if (decoded.located !== undefined) blocks.push(decoded.located);
   }
-  return { blocks, marks, left: lefts, waitedMs };
+  return { blocks, marks, left: lefts };
 }
 
 /** Decodes windows of which some need further commands. */
@@ -184,7 +180,7 @@ async function decodeLater(
   hot: HotTier,
   reply: HotReply,
   windows: readonly FoundWindow[],
-  { marks, left, waitedMs }: Omit<HotRead, 'blocks'>,
+  { marks, left }: Omit<HotRead, 'blocks'>,
 ): Promise<HotRead> {
   const decoded = await mapLimited(windows, PARALLEL, async (window) => {
     const { ref, group, windowStart, frames } = window;
@@ -204,7 +200,7 @@ async function decodeLater(
     beforeMs: -Infinity,
     starts: [windowStart],
   }));
-  return { blocks, marks: [...marks, ...after], left: [...left, ...leftLater], waitedMs };
+  return { blocks, marks: [...marks, ...after], left: [...left, ...leftLater] };
 }
 
 /** The decoded frames of a window; without a block if they have no wanted series. */

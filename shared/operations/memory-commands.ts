@@ -23,11 +23,11 @@ export async function watchMemory(
   { losses, recovery, now }: Pick<OperatorDependencies, 'losses' | 'recovery' | 'now'>,
   { scalingForMs }: OperatorCommand<'watch memory'>,
 ): Promise<MemoryWatch> {
-  if (scalingForMs > 0) await recovery.putScaling(now() + scalingForMs);
+  if (scalingForMs > 0) await recovery.putHold('scaling', now() + scalingForMs);
   const { topology } = await losses.lookAndRecord();
   // Clear the record of scaling after the look, so that moves of slots up to now are judged as moves of a
   // scaling cluster.
-  if (scalingForMs === 0) await recovery.putScaling(0);
+  if (scalingForMs === 0) await recovery.putHold('scaling', 0);
   const loss: Loss | undefined = await recovery.loss();
   return {
     primaries: topology.primaries?.filter(({ slots }) => slots !== '').length ?? null,

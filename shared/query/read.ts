@@ -42,11 +42,6 @@ export interface Place extends Omit<LocatedBlock, 'block'> {
 
 export interface TierReading {
   readonly durationMs: number;
-  /**
-   * The part of this time that it waited for other work to go first (read-governor.ts), ms; undefined for
-   * none.
-   */
-  readonly waitedMs?: number | undefined;
   /** Number of samples read, before the tiers are merged. */
   readonly samples: number;
   readonly places: readonly Place[];
@@ -187,7 +182,7 @@ function followHot(
     const days = daysBeyondMemory(read.days, hot.left, (day) => partitionOn(read, day));
     // Nearly every partition has its primary's own mark, with the empty text as its loss: nothing is missing.
     const doubtful = hot.marks.filter(({ isWhole, loss }) => !isWhole || loss !== '');
-    if (days.length === 0 && doubtful.length === 0) return joinFound(read, hot, fromHot, {}, undefined);
+    if (days.length === 0 && doubtful.length === 0) return joinFound(read, fromHot, {}, undefined);
     return readBeyondMemory(read, hot, fromHot, days, doubtful, allowsMissing);
   });
 }
@@ -223,13 +218,12 @@ async function readBeyondMemory(
   const missingSinceMs = await missingSince(read, doubtful);
   if (missingSinceMs !== undefined && !allowsMissing) throw new IncompleteReadError(missingSinceMs);
   const found = await readBeyond(read, days, hot.blocks, fromHot.blocks);
-  return joinFound(read, hot, fromHot, found, missingSinceMs);
+  return joinFound(read, fromHot, found, missingSinceMs);
 }
 
 /** Joins what the tiers had. */
 function joinFound(
   read: ReadContext,
-  hot: HotRead,
   fromHot: LocatedTier,
   found: Fetched,
   missingSinceMs: number | undefined,
@@ -256,7 +250,7 @@ function joinFound(
           },
     points,
     tiers: {
-      hot: hot.waitedMs === 0 ? fromHot.reading : { ...fromHot.reading, waitedMs: hot.waitedMs },
+      hot: fromHot.reading,
       warm: warm.reading,
       cold: rolledPlaces.length === 0 ? cold.reading : withPlaces(cold.reading, rolledPlaces),
     },
@@ -341,9 +335,7 @@ export function mostRounds(readings: readonly Pick<Reading, 'rounds'>[]): number
 export function joinTiers(readings: readonly Reading['tiers'][]): Reading['tiers'] {
   const join = (tier: Tier): TierReading => {
     const all = readings.map((tiers) => tiers[tier]);
-    const waitedMs = all.reduce((most, { waitedMs = 0 }) => Math.max(most, waitedMs), 0);
     return {
-      ...(waitedMs > 0 && { waitedMs }),
       durationMs: all.reduce((most, { durationMs }) => Math.max(most, durationMs), 0),
       samples: all.reduce((sum, { samples }) => sum + samples, 0),
       places: all.flatMap(({ places }) => places),

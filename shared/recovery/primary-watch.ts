@@ -4,13 +4,8 @@ import { type Era, nextEra } from './era';
 import { holdReads } from './read-hold';
 import type { RecoveryTable } from './recovery-table';
 
-/**
- * How long reads yield to other work after a look found hash slots moving between primaries, ms. The flusher
- * looks once a minute, so it can prolong the time before it ends.
- */
-const MOVING_MS = 90_000;
-/** A look that finds slots moving renews {@link MOVING_MS} if less than this is left of it, ms. */
-const MOVING_LEFT_MS = 60_000;
+/** A look that finds hash slots moving between primaries holds reads again if less than this is left, ms. */
+const HOLD_LEFT_MS = 60_000;
 
 /** What a look at the primaries has found. */
 export interface Observation {
@@ -64,8 +59,8 @@ export class PrimaryWatch {
       if (!isRecorded) return { topology, era, isLoss };
       if (isLoss) await this.noticeAll(era.number);
       if (era !== recorded && !(await table.putEra(era, recorded))) continue;
-      if (areMoving && !isScaling && holds.pressedUntilMs < now() + MOVING_LEFT_MS)
-        await holdReads(table, now() + MOVING_MS);
+      if (areMoving && !isScaling && holds.pressedUntilMs < now() + HOLD_LEFT_MS)
+        await holdReads(table, now());
       return { topology, era, isLoss };
     }
   }

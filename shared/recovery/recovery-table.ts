@@ -58,8 +58,7 @@ export interface ShardProgress {
  *     sk loss                         the last loss
  *     sk replay                       the last replay
  *     sk era                          the primaries of the hot tier (era.ts)
- *     sk scaling                      untilMs: end of a command's time to move slots; pressedUntilMs: end of the time in which
- *                                     reads yield, because a node is short of memory or CPU, or slots are moving
+ *     sk scaling                      scalingUntilMs, pressedUntilMs: until when reads yield to other work (`holds`)
  *     sk progress#replay#shard        the replay's progress in a shard
  *     sk position#shard               the shard's watermark: the ingester has appended everything that arrived earlier;
  *                                     lagMs: the watermark's age when it was written
@@ -198,50 +197,27 @@ export class RecoveryTable {
 
   /**
    * Returns the times until which reads yield to other work, ms since epoch: `scalingUntilMs` while a command
-   * moves hash slots, `pressedUntilMs` while a node is short of memory or CPU. A time is 0 or in the past if
-   * there is no such reason.
+   * moves hash slots, `pressedUntilMs` while a node is short of memory or CPU, or slots move without a command. A
+   * time is 0 or in the past if there is no such reason.
    */
   async holds(): Promise<{ readonly scalingUntilMs: number; readonly pressedUntilMs: number }> {
     const item = await this.get(metaKeys.scaling);
     return {
-      scalingUntilMs: Number(item?.untilMs?.N ?? 0),
+      scalingUntilMs: Number(item?.scalingUntilMs?.N ?? 0),
       pressedUntilMs: Number(item?.pressedUntilMs?.N ?? 0),
     };
   }
 
-  /** Returns the time until which a command may move hash slots, ms since epoch; 0 if none is at work. */
-  async scalingUntilMs(): Promise<number> {
-    return (await this.holds()).scalingUntilMs;
-  }
-
-  /** Records the time until which a command may move hash slots, ms since epoch; 0 when it has ended. */
-  async putScaling(untilMs: number): Promise<void> {
+  /** Records a time of {@link holds}, ms since epoch; 0 ends the hold. */
+  async putHold(reason: 'scaling' | 'pressed', untilMs: number, abortSignal?: AbortSignal): Promise<void> {
     await this.table.client.send(
       new UpdateItemCommand({
         TableName: this.table.name,
         Key: metaKeys.scaling,
-        UpdateExpression: 'SET untilMs = :until',
+        UpdateExpression: `SET ${reason}UntilMs = :until`,
         ExpressionAttributeValues: { ':until': { N: String(untilMs) } },
       }),
-    );
-  }
-
-  /**
-   * Records the time until which reads yield to other work, ms since epoch, because a node is short of memory
-   * or CPU, or hash slots are moving. Never shortens a time that was recorded before.
-   */
-  async putPressed(untilMs: number, abortSignal?: AbortSignal): Promise<void> {
-    await succeeds(
-      this.table.client.send(
-        new UpdateItemCommand({
-          TableName: this.table.name,
-          Key: metaKeys.scaling,
-          UpdateExpression: 'SET pressedUntilMs = :until',
-          ConditionExpression: 'attribute_not_exists(pressedUntilMs) OR pressedUntilMs < :until',
-          ExpressionAttributeValues: { ':until': { N: String(untilMs) } },
-        }),
-        { abortSignal },
-      ),
+      { abortSignal },
     );
   }
 

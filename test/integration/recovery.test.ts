@@ -291,11 +291,6 @@ describe('recovery', () => {
     }
   });
 
-  test('a later hint that a node is pressed stays', async () => {
-    for (const ms of [2_000, 1_000]) await tiers.recovery.putPressed(ms);
-    expect((await tiers.recovery.holds()).pressedUntilMs).toBe(2_000);
-  });
-
   test('a primary that failed while slots moved is a loss, although the hint to readers cannot be written', async () => {
     const ref = { tenantId: tenantIdOf('recovery'), partition: 4 };
     await tiers.losses.resolve(ref);
@@ -307,7 +302,7 @@ describe('recovery', () => {
     });
     const hot: HotTier = Object.assign(Object.create(tiers.hot), { nodes });
     class Throttled extends RecoveryTable {
-      override putPressed = () => Promise.reject(new Error('throttled'));
+      override putHold = () => Promise.reject(new Error('throttled'));
     }
     const table = new Throttled(tiers.meta);
     const { isLoss } = await new LossWatch({ hot, table, lanes: 1, now: Date.now }).lookAndRecord();

@@ -15,12 +15,12 @@ let isOver = true;
 let findings: ReadersFindings;
 let running: Promise<unknown> = Promise.resolve();
 
-const recovery = { holds: () => tiers.recovery.holds() };
-const onWait = () => {
-  findings.waits[phase]++;
-};
-const governor = new ReadGovernor({ recovery, now: Date.now, onWait, lookMs: 200 });
-const tiers: Tiers = connectTiers(redisUrl, awsPort, governor);
+const governor = new ReadGovernor({ holds: () => tiers.recovery.holds() }, Date.now, 200);
+const tiers: Tiers = connectTiers(redisUrl, awsPort, async () => {
+  const { waitedMs } = governor;
+  await governor.wait();
+  if (governor.waitedMs > waitedMs) findings.waits[phase]++;
+});
 
 /** Reads hosts in turn; each read is complete, or an error. */
 async function readOn(reader: number): Promise<void> {

@@ -14,7 +14,6 @@ import { Directory } from '../../shared/cold/directory';
 import { Manifest } from '../../shared/cold/manifest';
 import { connectHot } from '../../shared/hot/connection';
 import { HotTier } from '../../shared/hot/hot-tier';
-import type { ReadPace } from '../../shared/hot/read-pace';
 import type { Day, PartitionRef } from '../../shared/model/placement';
 import type { Table } from '../../shared/platform/table';
 import { Selections } from '../../shared/query/selections';
@@ -145,9 +144,9 @@ export async function startTiers({ redisUrl, hasFreedoms = true }: TiersOptions 
 /**
  * Connects to the tiers that another process started.
  *
- * @param pace decides when a call that reads memory may start
+ * @param mayRead resolves when a call that reads memory may start
  */
-export function connectTiers(redisUrl: string, awsPort: number, pace?: ReadPace): Tiers {
+export function connectTiers(redisUrl: string, awsPort: number, mayRead?: () => Promise<void>): Tiers {
   const aws = localAws(awsPort);
   // Only calls of functions meet the freedoms of AWS. The stand-in recognizes them by a session token.
   const asFunction = {
@@ -169,7 +168,7 @@ export function connectTiers(redisUrl: string, awsPort: number, pace?: ReadPace)
   dynamodb.middlewareStack.add(count, { step: 'initialize' });
   adapterS3.middlewareStack.add(count, { step: 'initialize' });
   const redis = new Redis(redisUrl);
-  const hot = new HotTier(connectHot(redisUrl), 3 * DAY_MS, pace);
+  const hot = new HotTier(connectHot(redisUrl), 3 * DAY_MS, mayRead);
   const meta = { client: dynamodb, name: physicalName('Meta') };
   const catalogue = new Catalogue(meta, 460 * DAY_MS);
   const recovery = new RecoveryTable(meta);

@@ -1,12 +1,9 @@
-import type { Id } from '../../../shared/model/id';
-import { ReadGovernor, waitOf } from '../../../shared/query/read-governor';
+import { ReadGovernor } from '../../../shared/query/read-governor';
 
-const [one, other] = ['tenant-1', 'tenant-2'] as Id[] as [Id, Id];
 const NOTHING = { scalingUntilMs: 0, pressedUntilMs: 0 };
 
-function governor(holds: () => Promise<typeof NOTHING>) {
+function governorOf(holds: () => Promise<typeof NOTHING>) {
   const clock = { ms: 1_000 };
-  const waits: number[] = [];
   let looks = 0;
   const recovery = {
     holds: () => {
@@ -14,14 +11,7 @@ function governor(holds: () => Promise<typeof NOTHING>) {
       return holds();
     },
   };
-  const made = new ReadGovernor({
-    recovery,
-    now: () => clock.ms,
-    onWait: (ms) => waits.push(ms),
-    delayMs: 4,
-    lookMs: 100,
-  });
-  return { governor: made, clock, waits, looks: () => looks };
+  return { governor: new ReadGovernor(recovery, () => clock.ms, 100), clock, looks: () => looks };
 }
 
 /**
@@ -29,31 +19,36 @@ function governor(holds: () => Promise<typeof NOTHING>) {
  * it.
  */
 async function knowing(holds: Partial<typeof NOTHING>) {
-  const made = governor(async () => ({ ...NOTHING, ...holds }));
-  await made.governor.wait(one);
+  const made = governorOf(async () => ({ ...NOTHING, ...holds }));
+  await made.governor.wait();
   await new Promise(setImmediate);
   return made;
 }
 
 describe('the governor of reads', () => {
   test.each([
-    { name: 'nothing holds reads back: at once', holds: {}, waits: 0 },
-    { name: 'a command moves slots', holds: { scalingUntilMs: 1_001 }, waits: 4 },
-    { name: 'a node is pressed', holds: { pressedUntilMs: 1_001 }, waits: 4 },
-    { name: 'what was noted has expired', holds: { scalingUntilMs: 1_000, pressedUntilMs: 999 }, waits: 0 },
-  ])('$name', async ({ holds, waits }) => {
-    const made = await knowing(holds);
-    expect(await made.governor.wait(one)).toBe(waits);
-    expect(made.waits).toEqual(waits === 0 ? [] : [waits]);
+    { name: 'nothing holds reads back: at once', holds: {}, waitedMs: 0 },
+    { name: 'a command moves slots', holds: { scalingUntilMs: 1_001 }, waitedMs: 16 },
+    { name: 'a node is pressed', holds: { pressedUntilMs: 1_001 }, waitedMs: 16 },
+    {
+      name: 'what was noted has expired',
+      holds: { scalingUntilMs: 1_000, pressedUntilMs: 999 },
+      waitedMs: 0,
+    },
+  ])('$name', async ({ holds, waitedMs }) => {
+    const { governor } = await knowing(holds);
+    await governor.wait();
+    expect(governor.waitedMs).toBe(waitedMs);
   });
 
   test('reads the table now and then, and no read waits for it', async () => {
-    const made = governor(() => new Promise(() => {}));
+    const made = governorOf(() => new Promise(() => {}));
     for (const ms of [0, 50, 99, 100, 150, 200]) {
       made.clock.ms = 1_000 + ms;
-      expect(await made.governor.wait(one)).toBe(0);
+      await made.governor.wait();
     }
     expect(made.looks()).toBe(3);
+    expect(made.governor.waitedMs).toBe(0);
   });
 
   test('uses its last knowledge while the table does not answer', async () => {
@@ -61,35 +56,21 @@ describe('the governor of reads', () => {
       Promise.resolve({ ...NOTHING, scalingUntilMs: 9_000 }),
       Promise.reject(new Error('down')),
     ];
-    const made = governor(() => answers.shift()!);
-    await made.governor.wait(one);
+    const made = governorOf(() => answers.shift()!);
+    await made.governor.wait();
     await new Promise(setImmediate);
     made.clock.ms += 100;
-    await made.governor.wait(one);
+    await made.governor.wait();
     await new Promise(setImmediate);
-    expect(await made.governor.wait(one)).toBe(4);
+    await made.governor.wait();
+    expect(made.governor.waitedMs).toBe(32);
   });
 
-  test('a tenant that makes many calls waits longer, and other tenants do not', async () => {
-    const made = await knowing({ scalingUntilMs: 9_000 });
-    const flood = Array.from({ length: 20 }, () => made.governor.wait(one));
-    expect(await made.governor.wait(other)).toBe(4);
-    expect(await Promise.all(flood)).toEqual([
-      ...Array(8).fill(4),
-      ...Array(8).fill(8),
-      ...Array(4).fill(12),
-    ]);
-    // No call waits any more.
-    expect(await made.governor.wait(one)).toBe(4);
-  });
-
-  test.each([
-    { waiting: 0, waitMs: 16 },
-    { waiting: 7, waitMs: 16 },
-    { waiting: 8, waitMs: 32 },
-    { waiting: 80, waitMs: 176 },
-    { waiting: 10_000, waitMs: 250 },
-  ])('with $waiting calls before it, a call waits $waitMs ms', ({ waiting, waitMs }) => {
-    expect(waitOf(16, waiting)).toBe(waitMs);
+  test('calls that wait together wait once', async () => {
+    const { governor } = await knowing({ scalingUntilMs: 9_000 });
+    await Promise.all(Array.from({ length: 20 }, () => governor.wait()));
+    expect(governor.waitedMs).toBe(16);
+    await governor.wait();
+    expect(governor.waitedMs).toBe(32);
   });
 });
