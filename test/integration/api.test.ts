@@ -100,29 +100,6 @@ describe('the HTTP API', () => {
     ]);
   });
 
-  test.each([
-    { name: 'null is an empty array', body: 'null', status: 200 },
-    { name: 'nothing', body: '', status: 400 },
-    { name: 'an empty array', body: '[]', status: 200 },
-    { name: 'text', body: 'hello', status: 400 },
-    { name: 'an object', body: '{}', status: 400 },
-    { name: 'a number', body: '1', status: 400 },
-    { name: 'half an array', body: '[{"name":', status: 400 },
-    { name: 'over 4 MB', body: `[${' '.repeat(4_100_000)}]`, status: 413 },
-    {
-      name: 'only hosts that are not known',
-      body: '[{"hostId":"nobody","name":"a","time":1,"value":1}]',
-      status: 200,
-    },
-    { name: '__proto__ as a field', body: '[{"__proto__":{"polluted":1},"constructor":7}]', status: 200 },
-  ])('a post of $name is answered $status, in JSON', async ({ body, status }) => {
-    const response = await client.request('POST', '/api/v0/tsdb?', body);
-    const answer = (await response.json()) as { success?: boolean; error?: { message: string } };
-    expect(response.status).toBe(status);
-    if (status === 200) expect(answer.success).toBe(true);
-    else expect(answer.error?.message).toEqual(expect.any(String));
-  });
-
   test('accepts gzip, and refuses what expands beyond 4 MB', async () => {
     const send = (body: Buffer) =>
       patientFetch(`${stack.url}/api/v0/tsdb`, {
@@ -140,76 +117,38 @@ describe('the HTTP API', () => {
   });
 
   test.each([
-    { name: 'no key', headers: {} },
-    { name: 'text that is no key', headers: { 'x-api-key': 'secret' } },
-    { name: 'a key nobody has', headers: { 'x-api-key': `ht_${'A'.repeat(12)}_${'A'.repeat(43)}` } },
-  ])('answers 401 to $name', async ({ headers }) => {
-    for (const [method, path] of [
-      ['POST', '/api/v0/tsdb'],
-      ['GET', `/api/v0/hosts/${host}/metrics?name=a&from=0&to=1`],
-      ['GET', '/api/v0/hosts'],
-    ] as const) {
-      const response = await patientFetch(stack.url + path, {
-        method,
-        headers: headers as Record<string, string>,
-      });
-      expect(response.status).toBe(401);
-      expect(await response.json()).toEqual({ error: { message: expect.any(String) } });
-    }
-  });
-
-  test('answers 401 to the right public id with another secret', async () => {
-    const forged = stack.apiKey.slice(0, -1) + (stack.apiKey.endsWith('A') ? 'B' : 'A');
-    expect((await new Client(stack.url, forged, true).request('GET', '/api/v0/hosts')).status).toBe(401);
-  });
-
-  test.each([
-    { path: (h: string) => `/api/v0/hosts/${h}/metrics?name=a&from=5&to=4`, status: 400, says: 'from 5' },
-    { path: (h: string) => `/api/v0/hosts/${h}/metrics?name=a&from=x&to=4`, status: 400, says: '"x"' },
-    { path: (h: string) => `/api/v0/hosts/${h}/metrics?name=a&from=1.5&to=4`, status: 400, says: '"1.5"' },
-    { path: (h: string) => `/api/v0/hosts/${h}/metrics?name=a&from=1`, status: 400, says: 'to is missing' },
-    { path: (h: string) => `/api/v0/hosts/${h}/metrics?from=1&to=2`, status: 400, says: 'name' },
+    { path: 'metrics?name=a&from=x&to=4', status: 400, says: '"x"' },
+    { path: 'metrics?name=a&from=60.0&to=61', status: 400, says: 'from: expected integer, got "60.0"' },
+    { path: 'metrics?name=a&from=1', status: 400, says: 'to is missing' },
+    { path: 'metrics?name=a&from=1&to=6e1', status: 400, says: '"6e1"' },
+    { path: 'metrics?name=a&from=1&to=9999999999999999', status: 400, says: '"9999999999999999"' },
+    { path: 'metrics?from=1&to=2', status: 400, says: 'name' },
+    { path: 'metrics?name=custom.good&from=1&to=2&step=x', status: 400, says: '"x"' },
     {
-      path: (h: string) => `/api/v0/hosts/${h}/metrics?name=custom.good&from=1&to=2&step=x`,
+      path: `metrics?name=custom.good&from=${now - 600}&to=${now + 200_000}&step=1`,
       status: 400,
-      says: '"x"',
+      says: '100000',
     },
+    { path: 'metrics?name=custom.good&from=1&to=2&step=999999999999d', status: 400, says: '"999999999999d"' },
+    { path: 'metrics?name=custom.good&from=1&to=2&aggregate=median', status: 400, says: '"median"' },
+    { path: 'metrics?name=never&from=1&to=2', status: 404, says: 'never' },
+    { path: 'metrics?name=%ff%fe&from=1&to=2', status: 404, says: '' },
+    { path: '/api/v0/hosts/%2F..%2F%00', status: 404, says: '' },
+    { path: '/api/v0/hosts/%zz', status: 404, says: '' },
+    { path: '/api/v0/services/__proto__/metric-names', status: 404, says: '__proto__' },
+    { path: '/api/v0/tsdb/latest?name=a', status: 400, says: 'hostId' },
     {
-      path: (h: string) =>
-        `/api/v0/hosts/${h}/metrics?name=custom.good&from=${now - 600}&to=${now + 200_000}&step=1`,
+      path: `/api/v0/tsdb/latest?${Array.from({ length: 120 }, (_, i) => `hostId=${i}&name=${i}`).join('&')}`,
       status: 400,
-      says: 'more than 100000',
+      says: '120 x 120',
     },
-    {
-      path: (h: string) => `/api/v0/hosts/${h}/metrics?name=custom.good&from=1&to=2&step=999999999999d`,
-      status: 400,
-      says: '"999999999999d"',
-    },
-    {
-      path: (h: string) => `/api/v0/hosts/${h}/metrics?name=custom.good&from=1&to=2&aggregate=median`,
-      status: 400,
-      says: '"median"',
-    },
-    {
-      path: (h: string) => `/api/v0/hosts/${h}/metrics?name=custom.good&from=1&to=1e3`,
-      status: 400,
-      says: '"1e3"',
-    },
-    {
-      path: (h: string) => `/api/v0/hosts/${h}/metrics?name=custom.good&from=1&to=99999999999999999999`,
-      status: 400,
-      says: '"99999999999999999999"',
-    },
-    { path: (h: string) => `/api/v0/hosts/${h}/metrics?name=never&from=1&to=2`, status: 404, says: 'never' },
-    { path: () => '/api/v0/hosts/nobody/metrics?name=a&from=1&to=2', status: 404, says: 'nobody' },
-    { path: () => '/api/v0/hosts/a%2Fb/metrics?name=a&from=1&to=2', status: 404, says: 'a/b' },
-    { path: () => '/api/v0/services/none/metrics?name=a&from=1&to=2', status: 404, says: 'none' },
-    { path: () => '/api/v0/services/none/metric-names', status: 404, says: 'none' },
-    { path: () => '/api/v0/tsdb/latest?name=a', status: 400, says: 'hostId' },
-    { path: () => '/api/v0/nothing/here', status: 404, says: '/api/v0/nothing/here' },
-    { path: () => '/assets', status: 404, says: '/assets' },
-  ])('a read is answered $status, saying $says', async ({ path, status, says }) => {
-    const response = await client.request('GET', path(host));
+    { path: '/api/v0/nothing/here', status: 404, says: '/api/v0/nothing/here' },
+    { path: '/assets', status: 404, says: '/assets' },
+  ])('a read is answered $status, saying $says: $path', async ({ path, status, says }) => {
+    const response = await client.request(
+      'GET',
+      path.startsWith('/') ? path : `/api/v0/hosts/${host}/${path}`,
+    );
     expect(response.status).toBe(status);
     expect(await response.json()).toEqual({ error: { message: expect.stringContaining(says) } });
   });
@@ -221,11 +160,7 @@ describe('the HTTP API', () => {
     expect(await response.json()).toEqual({ error: { message: expect.stringContaining('DELETE') } });
   });
 
-  test.each(['/health', '/ping', '/'])('%s needs no key', async (path) => {
-    expect((await patientFetch(stack.url + path)).ok).toBe(true);
-  });
-
-  test('/health tells nothing of the stage, and /ping is 204 as at InfluxDB', async () => {
+  test('/health and /ping need no key; /health tells nothing of the stage, and /ping is 204 as at InfluxDB', async () => {
     const health = await patientFetch(`${stack.url}/health`);
     expect([health.status, await health.json()]).toMatchObject([200, { status: 'pass' }]);
     const ping = await patientFetch(`${stack.url}/ping`);
@@ -236,9 +171,6 @@ describe('the HTTP API', () => {
   test.each([
     { name: '/health', path: () => '/health', status: 200 },
     { name: '/', path: () => '/', status: 200 },
-    { name: '/openapi.json', path: () => '/openapi.json', status: 200 },
-    { name: '/api/v0/hosts', path: () => '/api/v0/hosts', status: 200 },
-    { name: 'of metric names', path: () => `/api/v0/hosts/${host}/metric-names`, status: 200 },
     { name: '/api/v0/hosts/nobody', path: () => '/api/v0/hosts/nobody', status: 404 },
     { name: '/nothing', path: () => '/nothing', status: 404 },
     { name: '/api/v0/tsdb', path: () => '/api/v0/tsdb', status: 405 },
@@ -291,41 +223,13 @@ describe('the HTTP API', () => {
     ]);
   });
 
-  test('keeps hosts: created, found, updated with roles added', async () => {
-    const spec = {
-      name: 'db1',
-      meta: { kernel: { os: 'linux' } },
-      roleFullnames: ['shop:db'],
-      customIdentifier: 'i-1',
-    };
-    const { id } = await client.json<{ id: string }>('POST', '/api/v0/hosts', spec);
-    const { host: made } = await client.json<{ host: object }>('GET', `/api/v0/hosts/${id}`);
-    expect(made).toMatchObject({
-      id,
-      name: 'db1',
-      status: 'working',
-      isRetired: false,
-      roles: { shop: ['db'] },
-      meta: { kernel: { os: 'linux' } },
-    });
-    await client.json('PUT', `/api/v0/hosts/${id}`, { name: 'db1', meta: {}, roleFullnames: ['blog:db'] });
-    const { hosts } = await client.json<{ hosts: object[] }>(
-      'GET',
-      '/api/v0/hosts?service=blog&role=db&name=db1',
-    );
-    expect(hosts).toMatchObject([{ id, roles: { blog: ['db'], shop: ['db'] } }]);
-    expect((await client.request('PUT', '/api/v0/hosts/nobody', { name: 'x' })).status).toBe(404);
-    expect((await client.request('POST', '/api/v0/hosts', { meta: {} })).status).toBe(400);
-    expect((await client.request('POST', '/api/v0/hosts', 'null')).status).toBe(400);
-    // Names that JavaScript's objects have already.
+  test("takes hosts whose services have names that JavaScript's objects have already", async () => {
     const odd = { name: 'odd', roleFullnames: ['constructor:web'] };
-    const { id: oddId } = await client.json<{ id: string }>('POST', '/api/v0/hosts', odd);
-    await client.json('PUT', `/api/v0/hosts/${oddId}`, { name: 'odd' });
-    await client.json('PUT', `/api/v0/hosts/${id}`, odd);
-    const deep = `{"name":"deep","meta":{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}}`;
-    expect((await client.request('POST', '/api/v0/hosts', deep)).status).toBe(400);
-    const large = { name: 'large', meta: { a: 'x'.repeat(500_000) } };
-    expect((await client.request('POST', '/api/v0/hosts', large)).status).toBe(413);
+    const { id } = await client.json<{ id: string }>('POST', '/api/v0/hosts', odd);
+    await client.json('PUT', `/api/v0/hosts/${id}`, { name: 'odd' });
+    expect(await client.json('GET', `/api/v0/hosts/${id}`)).toMatchObject({
+      host: { roles: { constructor: ['web'] } },
+    });
   });
 
   test('a service can be posted to from the moment it exists, in every instance that was asked before', async () => {
@@ -336,32 +240,6 @@ describe('the HTTP API', () => {
     expect(await statuses()).toEqual(Array(6).fill(404));
     await client.json('POST', '/api/v0/services', { name: 'newborn' });
     expect(await statuses()).toEqual(Array(6).fill(200));
-  });
-
-  test('keeps service metrics, names and latest values', async () => {
-    await client.json('POST', '/api/v0/services/shop/tsdb', [
-      { name: 'orders', time: now, value: 3 },
-      { name: 'orders', time: now - 600, value: 1 },
-    ]);
-    expect((await client.request('POST', '/api/v0/services/none/tsdb', '[]')).status).toBe(404);
-    await eventually<{ names?: string[] }>(
-      '/api/v0/services/shop/metric-names',
-      ({ names }) => names?.[0] === 'orders',
-    );
-    await eventually<{ metrics?: unknown[] }>(
-      `/api/v0/services/shop/metrics?name=orders&from=${now - 600}&to=${now}`,
-      ({ metrics }) => metrics?.length === 2,
-    );
-    await client.post([
-      { hostId: host, name: 'loadavg5', time: now - 120, value: 1 },
-      { hostId: host, name: 'loadavg5', time: now - 60, value: 2 },
-    ]);
-    await eventually<{ tsdbLatest: Record<string, object> }>(
-      `/api/v0/tsdb/latest?hostId=${host}&hostId=nobody&name=loadavg5&name=never`,
-      ({ tsdbLatest }) =>
-        JSON.stringify(tsdbLatest) ===
-        JSON.stringify({ [host]: { loadavg5: { time: now - 60, value: 2 } }, nobody: {} }),
-    );
   });
 
   test('says for each tier how long it took and how many samples it gave, and averages by step', async () => {
@@ -393,10 +271,7 @@ describe('the HTTP API', () => {
     expect(await client.json('GET', minute)).toEqual({ metrics: counts });
   });
 
-  test('answers a range without samples with an empty array', async () => {
-    const path = `/api/v0/hosts/${host}/metrics?name=custom.good&from=${now - 7200}&to=${now - 7000}`;
-    expect(await client.json('GET', path)).toEqual({ metrics: [] });
-    // People paste times in ms and in microseconds.
+  test('answers times that were pasted in ms or in microseconds with an empty array', async () => {
     for (const scale of [1e3, 1e6]) {
       const pasted = `/api/v0/hosts/${host}/metrics?name=custom.good&from=${now * scale}&to=${now * scale}`;
       expect(await client.json('GET', pasted)).toEqual({ metrics: [] });
@@ -404,7 +279,6 @@ describe('the HTTP API', () => {
   });
 
   describe('of bad input', () => {
-    const read = (query: string) => `/api/v0/hosts/${host}/metrics?${query}`;
     const named = (name: string) => JSON.stringify([point({ name })]);
     const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 
@@ -412,8 +286,6 @@ describe('the HTTP API', () => {
       [
         { name: 'JSON 1,000 deep', body: `[${deep(1000)}]`, status: 200 },
         { name: 'JSON 100,000 deep', body: deep(100_000), status: 200 },
-        { name: 'JSON 1,000,000 deep', body: deep(1_000_000), status: 413, says: 'commas' },
-        { name: 'a million entries', body: `[${'1,'.repeat(999_999)}1]`, status: 413, says: 'commas' },
         { name: 'a million objects', body: `[${'{},'.repeat(999_999)}{}]`, status: 413, says: 'commas' },
         {
           name: '300,000 keys',
@@ -438,6 +310,18 @@ describe('the HTTP API', () => {
           status: 200,
         },
         { name: '1e999 as a time', body: '[{"hostId":"a","name":"a","time":1e999,"value":1}]', status: 200 },
+        { name: 'nothing', body: '', status: 400 },
+        { name: 'text', body: 'hello', status: 400 },
+        { name: 'half an array', body: '[{"name":', status: 400 },
+        { name: '5 MB of spaces', body: `[${' '.repeat(5_500_000)}]`, status: 413 },
+        { name: '__proto__ as a field', body: '[{"__proto__":{"polluted":1},"constructor":7}]', status: 200 },
+        {
+          name: 'a host with meta of 500 KB',
+          path: '/api/v0/hosts',
+          body: JSON.stringify({ name: 'large', meta: { a: 'x'.repeat(500_000) } }),
+          status: 413,
+        },
+        { name: 'a host that is null', path: '/api/v0/hosts', body: 'null', status: 400 },
         { name: 'a string', body: '"[]"', status: 400, says: 'expected array, got "[]"' },
         {
           name: 'parameters nobody knows',
@@ -478,53 +362,9 @@ describe('the HTTP API', () => {
           path: '/api/v0/services/shop/metadata/deep',
           status: 200,
         },
-        {
-          name: 'a repeated parameter of one value',
-          method: 'GET',
-          path: 'name=custom.good&from=1&from=x&to=2',
-          status: 200,
-        },
-        {
-          name: 'a time in floating point',
-          method: 'GET',
-          path: 'name=custom.good&from=60.0&to=61',
-          status: 400,
-          says: 'from: expected integer, got "60.0"',
-        },
-        {
-          name: 'a time in exponent form',
-          method: 'GET',
-          path: 'name=custom.good&from=1&to=6e1',
-          status: 400,
-          says: 'to',
-        },
-        {
-          name: 'a time beyond 2^53',
-          method: 'GET',
-          path: 'name=custom.good&from=1&to=9999999999999999',
-          status: 400,
-          says: 'to',
-        },
-        { name: 'a name that is broken UTF-8', method: 'GET', path: 'name=%ff%fe&from=1&to=2', status: 404 },
-        { name: 'a path with %2F and %00', method: 'GET', path: '/api/v0/hosts/%2F..%2F%00', status: 404 },
-        { name: 'a path with a broken escape', method: 'GET', path: '/api/v0/hosts/%zz', status: 404 },
-        {
-          name: 'a service called __proto__',
-          method: 'GET',
-          path: '/api/v0/services/__proto__/metric-names',
-          status: 404,
-        },
-        {
-          name: 'latest of more pairs than are answered',
-          method: 'GET',
-          path: `/api/v0/tsdb/latest?${Array.from({ length: 120 }, (_, i) => `hostId=${i}&name=${i}`).join('&')}`,
-          status: 400,
-          says: '120 x 120',
-        },
       ],
     )('$name gets $status', async ({ path = '/api/v0/tsdb', method = 'POST', body, status, says = '' }) => {
-      const url = path.startsWith('/') ? path : read(path);
-      const response = await client.request(method, url, body);
+      const response = await client.request(method, path, body);
       const text = await response.text();
       expect({ status: response.status, text }).toEqual({ status, text: expect.any(String) });
       const answer = JSON.parse(text) as { error?: { message: string } };
@@ -546,20 +386,6 @@ describe('the HTTP API', () => {
       const response = await client.request('POST', '/api/v0/tsdb', '[]', headers);
       expect(response.status).toBe(status);
       expect(await response.json()).toBeDefined();
-    });
-
-    test('a body that would fill memory once parsed is answered, and no instance ends', async () => {
-      // unit/http/json-heap bounds the memory that each takes.
-      const bombs = [
-        { body: `[${'{},'.repeat(1_300_000)}{}]`, status: 413 },
-        { body: `[${'{},'.repeat(190_000)}{}]`, status: 200 },
-        { body: deep(1_900_000), status: 413 },
-        { body: `[${' '.repeat(5_500_000)}]`, status: 413 },
-      ];
-      const statuses: number[] = [];
-      for (const { body } of bombs)
-        statuses.push((await client.request('POST', '/api/v0/tsdb', body)).status);
-      expect(statuses).toEqual(bombs.map(({ status }) => status));
     });
   });
 
@@ -611,17 +437,8 @@ describe('the HTTP API', () => {
       );
     });
 
-    test.each([
-      { name: 'a precision that is none', path: '/write?precision=fortnight', key: undefined, status: 400 },
-      { name: 'a key that is none', path: '/write', key: 'x', status: 401 },
-    ])('$name is $status', async ({ path, key, status }) => {
-      const headers = { authorization: `Token ${key ?? stack.apiKey}` };
-      const response = await patientFetch(new URL(path, stack.url), {
-        method: 'POST',
-        headers,
-        body: 'a b=1',
-      });
-      expect(response.status).toBe(status);
+    test('a precision that is none is 400', async () => {
+      expect((await client.request('POST', '/write?precision=fortnight', 'a b=1')).status).toBe(400);
     });
 
     test.each([

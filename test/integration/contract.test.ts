@@ -264,9 +264,15 @@ describe('the contract of the Mackerel API', () => {
       },
       {
         rule: 'the latest of repeated hosts and names; an unknown host is empty, a name without data left out',
-        path: () => `/api/v0/tsdb/latest?hostId=${host}&hostId=none&name=custom.a.b&name=none`,
+        path: () => `/api/v0/tsdb/latest?hostId=${host}&hostId=none&name=custom.a.b&name=loadavg5&name=none`,
         answer: () => ({
-          tsdbLatest: { [host]: { 'custom.a.b': { time: minute - 60, value: 1e308 } }, none: {} },
+          tsdbLatest: {
+            [host]: {
+              'custom.a.b': { time: minute - 60, value: 1e308 },
+              loadavg5: { time: minute - 60, value: 1.5 },
+            },
+            none: {},
+          },
         }),
       },
       {

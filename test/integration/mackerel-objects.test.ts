@@ -319,10 +319,12 @@ describe('the objects of the Mackerel API', () => {
   const query = { type: 'query', name: 'q', query: 'up', operator: '>', warning: 1 };
   const widget = { type: 'markdown', title: '', markdown: '', layout: { x: 0, y: 0, width: 4, height: 2 } };
 
-  /** Refusals that depend on other objects. unit/monitors tests those that a schema alone decides. */
+  /**
+   * Refusals that depend on other objects or settings, and those of dashboards. unit/monitors has those of
+   * monitors that a schema alone decides.
+   */
   const refused: readonly (readonly [keyof typeof KINDS, Json, string])[] = [
     ['monitors', { type: 'ping', name: 'p' }, 'type: expected one of connectivity, host'],
-    ['monitors', { ...host, name: '' }, 'name: 1 to 1000 characters, got ""'],
     ['monitors', { ...host, scopes: ['none'] }, 'scopes.0: there is no service "none"'],
     ['monitors', { ...host, scopes: ['shop', 'shop: none'] }, 'scopes.1: there is no role "shop: none"'],
     ['monitors', { ...host, excludeScopes: ['shop:none'] }, 'excludeScopes.0: there is no role "shop:none"'],
@@ -336,11 +338,6 @@ describe('the objects of the Mackerel API', () => {
       'monitors',
       { type: 'external', name: 'e', url: 'https://example.com', service: 'none' },
       'service: there is no',
-    ],
-    [
-      'monitors',
-      { type: 'external', name: 'e', url: 'ftp://example.com' },
-      'url: expected a URL with http or https',
     ],
     ['monitors', { type: 'external', name: 'e', url: 'http://169.254.169.254/' }, 'url: '],
     [
@@ -367,7 +364,6 @@ describe('the objects of the Mackerel API', () => {
       { ...query, query: 'up[5m]' },
       'query: expected an instant vector or a scalar, got a matrix',
     ],
-    ['downtimes', { name: 'd', start: 1, duration: 0 }, 'duration: '],
     [
       'downtimes',
       { name: 'd', start: 1, duration: 1, serviceScopes: ['none'] },
@@ -383,18 +379,9 @@ describe('the objects of the Mackerel API', () => {
       { name: 'd', start: 1, duration: 1, monitorScopes: ['none'] },
       'monitorScopes.0: there is no monitor',
     ],
-    [
-      'downtimes',
-      { name: 'd', start: 1, duration: 1, serviceScopes: ['shop', 'shop'] },
-      'serviceScopes.1: expected each',
-    ],
     ['channels', { type: 'pigeon', name: 'p' }, 'type: expected one of email, slack, webhook'],
-    ['channels', { type: 'email', name: 'e', emails: ['nobody'] }, 'emails.0: expected an email address'],
-    ['channels', { type: 'email', name: 'e', userIds: ['u'] }, 'userIds: expected none'],
-    ['channels', { type: 'webhook', name: 'w', url: 'hook' }, 'url: expected a URL with http or https'],
     ['channels', { type: 'webhook', name: 'w', url: 'https://127.0.0.1/' }, 'url: '],
     ['channels', { type: 'slack', name: 's', url: 'https://10.0.0.1/' }, 'url: '],
-    ['groups', { name: 'g', notificationLevel: 'none' }, 'notificationLevel: '],
     [
       'groups',
       { name: 'g', notificationLevel: 'all', childChannelIds: ['none'] },
@@ -418,7 +405,6 @@ describe('the objects of the Mackerel API', () => {
     ['settings', { name: 's', serviceScopes: ['none'] }, 'serviceScopes.0: there is no service'],
     ['settings', { name: 's', roleScopes: ['shop:none'] }, 'roleScopes.0: there is no role'],
     ['settings', { name: 's', monitorScopes: ['none'] }, 'monitorScopes.0: there is no monitor'],
-    ['settings', { name: 's', notificationInterval: 9 }, 'notificationInterval: '],
     ['dashboards', { title: '', urlPath: 'x', widgets: [] }, 'title: '],
     [
       'dashboards',
@@ -450,14 +436,21 @@ describe('the objects of the Mackerel API', () => {
     ['dashboards', { title: 't', widgets: Array.from({ length: 501 }, () => widget) }, 'widgets: '],
   ];
 
+  /** An object of each kind and type, which refused updates leave as it is. */
+  const bases = new Map<string, Promise<string>>();
+  const baseOf = (kind: keyof typeof KINDS, type: unknown) => {
+    const known = KINDS[kind].objects as readonly Json[];
+    const base = known.find((each) => each.type === type) ?? known[0]!;
+    const key = `${kind} ${base.type}`;
+    const made = bases.get(key) ?? make(kind, { ...base, urlPath: undefined }).then(({ id }) => id);
+    bases.set(key, made);
+    return made;
+  };
+
   test.each(refused)('%s: %j is refused when made and as an update', async (kind, body, message) => {
-    const { path, objects: known } = KINDS[kind];
-    const answers = [await send('POST', path, body)];
-    const base = (known as readonly Json[]).find(({ type }) => type === body.type) ?? known[0]!;
-    const { id } = await make(kind, { ...base, ...(kind === 'dashboards' && { urlPath: null }) });
-    answers.push(await send('PUT', `${path}/${id}`, body));
-    await send('DELETE', `${path}/${id}`);
-    for (const answer of answers) {
+    const { path } = KINDS[kind];
+    const id = await baseOf(kind, body.type);
+    for (const answer of [await send('POST', path, body), await send('PUT', `${path}/${id}`, body)]) {
       expect(answer.status).toBe(400);
       expect(messageOf(answer)).toContain(message);
     }
