@@ -4,6 +4,7 @@ import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
 import { flushPartition } from '../../shared/flush/execute';
 import { flushPartitions, sumFlushes } from '../../shared/flush/partitions';
+import { MAX_CHUNK_SERIES } from '../../shared/flush/plan';
 import { movedFrames } from '../../shared/hot/frame-mover';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { type Labels, metricOf, sourceOf } from '../../shared/model/labels';
@@ -26,6 +27,8 @@ import { MAX_ITEM_CHUNK_BYTES } from '../../shared/warm/warm-tier';
 import { startTiers, type Tiers } from '../support/tiers';
 
 const HOUR_MS = 3_600_000;
+/** Number of names that one layout cannot hold. */
+const FLOOD = 9_000;
 const tenant = {
   id: tenantIdOf('t'),
   name: 't',
@@ -358,7 +361,7 @@ describe('moving group-windows', () => {
   });
 
   test('a window of more names than one layout may hold moves whole, in layers', async () => {
-    const posts = Array.from({ length: 300 }, (_, i) => ({
+    const posts = Array.from({ length: 120 }, (_, i) => ({
       at: start + i * 1000,
       values: Object.fromEntries(
         Array.from({ length: 10 }, (_, m) => [`churn.${i}.${m}.`.padEnd(250, 'abcdefghij'), i + m / 7]),
@@ -372,7 +375,7 @@ describe('moving group-windows', () => {
     const layers = (await tiers.warm.window(ref, dayOf(start), group, start)).map(({ layer }) => layer);
     expect(Math.max(...layers)).toBeGreaterThan(0);
     expect(await readTogether([group])).toEqual(await readEach([group]));
-    for (const i of [0, 150, 299]) {
+    for (const i of [0, 60, 119]) {
       const name = Object.keys(posts[i]!.values)[3]!;
       expect([...(await read('churn', name))]).toEqual([[i, i + 3 / 7]]);
     }
@@ -442,8 +445,9 @@ describe('moving group-windows', () => {
     expect([...(await read('crash', 'a'))]).toEqual([[0, 1]]);
   });
 
-  test('one post of 20,000 names at as many times neither blocks its partition nor its flush', async () => {
-    const posts = Array.from({ length: 20_000 }, (_, i) => ({
+  test('one post of 9,000 names at as many times neither blocks its partition nor its flush', async () => {
+    expect(FLOOD).toBeGreaterThan(MAX_CHUNK_SERIES);
+    const posts = Array.from({ length: FLOOD }, (_, i) => ({
       at: start + i,
       values: { [`flood.${i}`]: i },
     }));
@@ -451,28 +455,34 @@ describe('moving group-windows', () => {
     const { failures } = await flush();
     expect(failures).toEqual([]);
     expect((await tiers.hot.mover.due(ref, Number.MAX_SAFE_INTEGER)).count).toBe(0);
-    expect([...(await read('flood', 'flood.19999'))]).toEqual([[19.999, 19_999]]);
+    expect([...(await read('flood', `flood.${FLOOD - 1}`))]).toEqual([[(FLOOD - 1) / 1000, FLOOD - 1]]);
   });
 
-  test('43,000 series at one timestamp, in posts of 256, move in layers that fit', async () => {
-    for (let i = 0; i < 168; i++)
+  test('9,000 series at one timestamp, in posts of 256, move in layers that fit', async () => {
+    for (let from = 0; from < FLOOD; from += 256)
       await post('wide', [
         {
           at: start,
           values: Object.fromEntries(
-            Array.from({ length: 256 }, (_, m) => [`${i}.${m}`, Math.sin(i * 256 + m)]),
+            Array.from({ length: Math.min(256, FLOOD - from) }, (_, m) => [
+              `w${from + m}`,
+              Math.sin(from + m),
+            ]),
           ),
         },
       ]);
     const { failures } = await flush();
     expect(failures).toEqual([]);
     expect((await tiers.hot.mover.due(ref, Number.MAX_SAFE_INTEGER)).count).toBe(0);
-    const expected = [[0, Math.sin(167 * 256 + 255)]];
-    expect([...(await read('wide', '167.255'))]).toEqual(expected);
+    const group = groupIdOf(sourceIdOf(tenant.id, sourceOf.host('wide')), 0, 0);
+    const layers = (await tiers.warm.window(ref, dayOf(start), group, start)).map(({ layer }) => layer);
+    expect(Math.max(...layers)).toBeGreaterThan(0);
+    const expected = [[0, Math.sin(FLOOD - 1)]];
+    expect([...(await read('wide', `w${FLOOD - 1}`))]).toEqual(expected);
     const entry = (await tiers.manifest.get(ref, dayOf(start)))!;
     expect(await archiveDay({ ...tiers, now: Date.now }, ref, entry)).toBe(true);
     expect((await purgeDay({ ...tiers, now: Date.now }, ref, entry, 0)).remains).toBe(false);
-    expect([...(await read('wide', '167.255'))]).toEqual(expected);
-    expect([...(await read('flood', 'flood.19999'))]).toEqual([[19.999, 19_999]]);
+    expect([...(await read('wide', `w${FLOOD - 1}`))]).toEqual(expected);
+    expect([...(await read('flood', `flood.${FLOOD - 1}`))]).toEqual([[(FLOOD - 1) / 1000, FLOOD - 1]]);
   });
 });
