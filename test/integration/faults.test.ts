@@ -174,7 +174,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     await expectWhole();
   });
 
-  test('flushes race 100,000 appends', async () => {
+  test('flushes race 20,000 appends', async () => {
     const hostIds = await Promise.all(Array.from({ length: 4 }, host));
     let trims = 0;
     // Counts the flushers' trims, and lets them pass.
@@ -187,8 +187,8 @@ describe('under faults between functions, stores and the stream, no sample is lo
     });
     const posting = Promise.all(
       hostIds.map(async (hostId) => {
-        // Post more than 25,000 seconds if the flushers were slow to begin.
-        for (let from = 0; from < 25_000 || trims === 0; from += 250)
+        // Post more than 5,000 seconds if the flushers were slow to begin.
+        for (let from = 0; from < 5_000 || trims === 0; from += 250)
           await post(
             Array.from({ length: 250 }, (_, i) => ({
               labels: metricOf(sourceOf.host(hostId), 'race'),
@@ -200,7 +200,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     );
     await meanwhile(posting, drainAll);
     watching.lift();
-    expect(ledger.acknowledged).toBeGreaterThanOrEqual(100_000);
+    expect(ledger.acknowledged).toBeGreaterThanOrEqual(20_000);
     await expectWhole();
   });
 
@@ -285,7 +285,6 @@ describe('under faults between functions, stores and the stream, no sample is lo
   });
 
   test.each([
-    { percent: 1, rounds: 40 },
     { percent: 10, rounds: 20 },
     { percent: 50, rounds: 5 },
   ])('PutRecords refuses $percent % of the records', async ({ percent, rounds }) => {

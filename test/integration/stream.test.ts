@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import {
   DescribeStreamSummaryCommand,
   KinesisClient,
@@ -13,14 +12,10 @@ import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { kinesisEvent } from '../../scripts/local/batches';
 import { Functions } from '../../scripts/ops/invoke';
 import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
-import { metricOf, sourceOf } from '../../shared/model/labels';
-import { layoutOf } from '../../shared/model/layout';
-import { packLayout } from '../../shared/model/packed-layout';
-import { partitionOf, sourceIdBytesOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
+import { sourceOf } from '../../shared/model/labels';
+import { tenantIdOf } from '../../shared/model/placement';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
-import { encodeRecords } from '../../shared/stream/record';
 import { rowRecords } from '../../shared/stream/row-records';
-import { expectRefusals } from '../support/aws-contract';
 import { Client } from '../support/client';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
@@ -313,52 +308,5 @@ describe('the stream', () => {
     console.log(
       `${rounds} rounds of ${hosts.length} posts over two splits and a merge, ${refused} posts refused`,
     );
-  });
-
-  test('puts a record that DynamoDB refuses for its size into quarantine alone, and what is behind it is readable', async () => {
-    expectRefusals('dynamodb.itemBytes', /^dynamodb:/);
-    expectRefusals('refused', /^dynamodb:/);
-    const [front, host] = [await client.createHost('before-large'), await client.createHost('large')];
-    const before = new Set(await keys('quarantine/'));
-    // Names that do not compress: the packed layout exceeds an item.
-    const large = layoutOf(
-      Array.from({ length: 2_600 }, () =>
-        metricOf(sourceOf.host(host), randomBytes(187).toString('base64url')),
-      ),
-    );
-    const record = {
-      tenant: tenant.name,
-      partition: partitionOf(sourceIdOf(tenant.id, sourceOf.host(host)), 8),
-      groups: [
-        {
-          sourceIdBytes: sourceIdBytesOf(tenant.id, sourceOf.host(host)),
-          splitBits: 0,
-          splitIndex: 0,
-          layout: packLayout(large.bytes),
-          frames: [{ timestamp: start * 1000, values: Buffer.alloc(8 * large.series.length) }],
-        },
-      ],
-    };
-    const [refused, ...more] = encodeRecords(record.tenant, record.partition, record.groups);
-    expect(more).toEqual([]);
-    const records = [recordOf(front, { 0: 1 }).data, refused!, recordOf(host, { 1: 2 }).data];
-    await kinesis.send(
-      new PutRecordsCommand({
-        StreamName: stack.stream,
-        Records: records.map((Data) => ({ PartitionKey: 'large', Data })),
-      }),
-    );
-    await shows(front, { 0: 1 });
-    await shows(host, { 1: 2 });
-    const [key, ...others] = (await keys('quarantine/')).filter((found) => !before.has(found));
-    expect(others).toEqual([]);
-    const { reason, data } = await ops<{ reason: string; data: string }>(
-      stack.url,
-      'quarantine',
-      'show',
-      key!,
-    );
-    expect(reason).toMatch(/ValidationException.*size/i);
-    expect(Buffer.from(data, 'base64')).toEqual(Buffer.from(refused!));
   });
 });
