@@ -33,21 +33,14 @@ export interface GroupQuery {
   readonly windows: readonly number[];
   /** The columns to return for each layout. Frames of layouts without a pick are returned whole. */
   readonly picks: readonly ColumnPick[];
-  /** A text that is equal for queries that share cached frames, all with the same picks. */
+  /** A text that is equal for queries that share cached frames. All of them have the same picks. */
   readonly picksKey: string;
-  /** Which frames to cache, so that the next read need not fetch them again; undefined to cache none. */
-  readonly keeps: KeptFrames | undefined;
+  /**
+   * Caches the frames with timestamps from this time on, ms, so that the next read need not fetch them again. If it is
+   * set, it is at or before the start of `range`, and the end of `range` is ignored. Undefined to cache none.
+   */
+  readonly keptFromMs: number | undefined;
 }
-
-/** A reader caches the frames of a window from a time on. If it does, the end of the query's range is ignored. */
-export interface KeptFrames {
-  /** Frames with earlier timestamps are neither read nor cached, ms. */
-  readonly fromMs: number;
-  /** Frames that were cached from an earlier time on than this are not used, but replaced, ms. */
-  readonly leastFromMs: number;
-}
-
-export const EVERY_FRAME: KeptFrames = { fromMs: -Infinity, leastFromMs: -Infinity };
 
 /** The state of a partition's mark when it was read. */
 export type PartitionMark = { readonly ref: PartitionRef } & Pick<PartitionState, 'isWhole' | 'loss'>;
@@ -89,10 +82,7 @@ interface AskedWindow extends AskedList {
 }
 
 /** A group that a call asks for. */
-interface AskedWindows extends AskedGroup<AskedWindow> {
-  /** Time from which on the frames are cached, ms; undefined if they are not. */
-  readonly keptFromMs: number | undefined;
-}
+interface AskedWindows extends AskedGroup<AskedWindow>, Pick<GroupQuery, 'keptFromMs'> {}
 
 /** Returns the mark's id when the first of the cached frames were read; '' if none are cached. */
 function markIdOf(asked: readonly AskedWindows[]): string {
@@ -105,13 +95,13 @@ export class FrameReader {
   /**
    * Gathers the queries of one partition that arrive together, by its hash tag, to answer them by one call.
    */
-  private readonly queries = new Batches<readonly GroupQuery[], readonly GroupWindows[]>();
+  private readonly queries = new Batches<GroupQuery, GroupWindows>();
   /**
    * Frames that this instance has read, by group-window and picked columns.
    *
    * Writers append frames at the end of a window, and flushers remove them from its front. So as long as the
    * partition's mark is the same and does not list the window as left, the window still begins with the
-   * frames that the instance has read. It caches those of them that `KeptFrames` asks for.
+   * frames that the instance has read.
    */
   private readonly cache = new Cache<CachedFrames>(
     CACHES.frames,
@@ -125,19 +115,14 @@ export class FrameReader {
   ) {}
 
   /**
-   * Reads the window starts of groups of a partition and the frames of the requested windows, those of a group at
-   * one moment. Concurrent queries of a partition share calls.
+   * Reads the window starts of a group and the frames of the requested windows, all at one moment. Concurrent
+   * queries of a partition share calls.
    */
-  windows(ref: PartitionRef, queries: readonly GroupQuery[]): Promise<readonly GroupWindows[]> {
+  windows(ref: PartitionRef, query: GroupQuery): Promise<GroupWindows> {
     const keys = new HotKeys(ref);
-    return this.queries.add(keys.tag, queries, async (lists) => {
-      const slices = slicesOf(lists.flat(), MAX_CALL_GROUPS);
-      const found = (await Promise.all(slices.map((slice) => this.readAll(ref, keys, slice)))).flat();
-      let end = 0;
-      return lists.map(({ length }) => {
-        end += length;
-        return found.slice(end - length, end);
-      });
+    return this.queries.add(keys.tag, query, async (queries) => {
+      const slices = slicesOf(queries, MAX_CALL_GROUPS);
+      return (await Promise.all(slices.map((slice) => this.readAll(ref, keys, slice)))).flat();
     });
   }
 
@@ -176,23 +161,16 @@ export class FrameReader {
   }
 
   private askedOf(keys: HotKeys, query: GroupQuery): AskedWindows {
-    const { group, windows, range, picks, picksKey, keeps } = query;
-    let keptFromMs = keeps?.fromMs;
+    const { group, windows, range, picks, picksKey, keptFromMs } = query;
     const lists = windows.map((start) => {
       const name = keys.frames(group, start);
       const cacheKey = `${name} ${picksKey}`;
-      const known = keeps && this.knownFrom(keeps, cacheKey);
-      if (known !== undefined) keptFromMs = Math.min(keptFromMs!, known.fromMs);
-      return { start, name, cacheKey, known };
+      const known = keptFromMs === undefined ? undefined : this.cache.get(cacheKey);
+      return { start, name, cacheKey, known: known?.fromMs === keptFromMs ? known : undefined };
     });
     const since = keptFromMs === undefined ? range : { ...ANY_TIME, fromMs: keptFromMs };
     const wanted = keptFromMs === -Infinity ? undefined : since;
     return { name: keys.windows(group), range: wanted, picks, lists, keptFromMs };
-  }
-
-  private knownFrom({ fromMs, leastFromMs }: KeptFrames, cacheKey: string): CachedFrames | undefined {
-    const known = this.cache.get(cacheKey);
-    return known && known.fromMs >= leastFromMs && known.fromMs <= fromMs ? known : undefined;
   }
 
   /** Returns the frames of a window: those of the reply, after those that are cached. */
@@ -207,7 +185,7 @@ export class FrameReader {
       leftOut > 0 ? [known!.frameBytes + bytes, Buffer.concat([known!.picked, picked])] : [bytes, picked];
     const stays = markId !== undefined && start >= left.beforeMs && !left.starts.includes(start);
     if (keptFromMs !== undefined && stays) {
-      const kept = new CachedFrames(name, allBytes, allPicked, markId, count, known?.fromMs ?? keptFromMs);
+      const kept = new CachedFrames(name, allBytes, allPicked, markId, count, keptFromMs);
       this.cache.set(cacheKey, kept);
       return kept;
     }

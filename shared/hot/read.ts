@@ -1,5 +1,4 @@
 import {
-  type Block,
   blockFromFrames,
   blockFromPicked,
   decodeFrame,
@@ -15,52 +14,11 @@ import { type Layout, mergeLayouts } from '../model/layout';
 import { pickSeries, placesOf } from '../model/layout-block';
 import { type GroupId, type PartitionRef, windowStartMs } from '../model/placement';
 import type { LocatedBlock, Selection, TimeRange } from '../model/selection';
-import { type Later, mapLimited } from '../platform/concurrency';
-import {
-  EVERY_FRAME,
-  type GroupQuery,
-  type GroupWindows,
-  type PartitionLeft,
-  type PartitionMark,
-} from './frame-reader';
+import { mapLimited } from '../platform/concurrency';
+import type { GroupQuery, PartitionLeft, PartitionMark } from './frame-reader';
 import type { HotTier } from './hot-tier';
 import type { ColumnPick } from './read-call';
 import type { WindowFrames } from './window-frames';
-
-/** What a read asks memory for. */
-export interface HotRequest {
-  /** The partitions that may have samples of the selection. */
-  readonly refs: readonly PartitionRef[];
-  readonly selection: Selection;
-  /** The greatest length of a window, ms: how long before a sample its window may begin. */
-  readonly longestWindowMs: number;
-  /** Finds a layout that memory lacks. */
-  readonly layoutOf: (group: GroupId, id: Id) => Promise<Layout>;
-}
-
-/** Memory's answer to a request, whose frames are not decoded yet. */
-export interface HotReply {
-  readonly request: HotRequest;
-  readonly picks: readonly WantedColumns[];
-  /** Starts of the windows whose frames were requested. */
-  readonly likely: readonly number[];
-  readonly groups: readonly AskedPlace[];
-}
-
-/** A group in a partition, and the place of its query among those of the partition. */
-interface AskedPlace {
-  readonly group: GroupId;
-  readonly partition: AskedPartition;
-  readonly index: number;
-}
-
-interface AskedPartition {
-  readonly ref: PartitionRef;
-  readonly queries: GroupQuery[];
-  found: readonly GroupWindows[];
-  /** Why the partition did not answer; undefined if it did. */
-  error: unknown;
-}
 
 /** What a read of memory has found. */
 export interface HotRead {
@@ -76,64 +34,18 @@ export interface HotRead {
   readonly left: readonly PartitionLeft[];
 }
 
-/** Second commands of one request that are sent at the same time. */
+/** Second commands of one read that are sent at the same time. */
 const PARALLEL = 16;
 /**
  * Most windows of a group whose frames the first command requests. Each other window needs one of its own.
  */
 const LIKELY_WINDOWS = 4;
 
-/**
- * A read of whole frames caches them from the start of its range on, if the range covers at least this share of
- * the time from there to now. It uses cached frames of which it covers at least this share.
- */
-const KEPT_SHARE = 0.25;
+/** The start of a range of whole frames that is cached is a multiple of this, ms. */
+const KEPT_STEP_MS = 5 * 60_000;
 
 /** Most layouts of which a read picks columns. Frames of other layouts are returned whole. */
 const MAX_PICKS = 16;
-
-/**
- * Asks memory for the frames of several requests of a tenant. Mostly one command for each partition is enough: it
- * returns the frames of the newest windows. If a partition does not answer, only the requests that need it fail, in
- * {@link decodeHot}.
- */
-export async function askHot(
-  hot: HotTier,
-  requests: readonly HotRequest[],
-  nowMs: number,
-): Promise<HotReply[]> {
-  const partitions = new Map<number, AskedPartition>();
-  const replies = requests.map((request): HotReply => {
-    const { refs, selection, longestWindowMs } = request;
-    const { groups, range } = selection;
-    const likely = likelyWindows(range, longestWindowMs, nowMs);
-    const { picks, picksKey } = picksOf(selection);
-    const keeping =
-      picks.length > 0
-        ? { picksKey, keeps: EVERY_FRAME }
-        : keptOf(picksKey, range, likely, longestWindowMs, nowMs);
-    const asked: AskedPlace[] = [];
-    for (const ref of refs) {
-      const partition = partitions.get(ref.partition) ?? { ref, queries: [], found: [], error: undefined };
-      partitions.set(ref.partition, partition);
-      for (const group of groups) {
-        const index = partition.queries.push({ group, range, windows: likely, picks, ...keeping }) - 1;
-        asked.push({ group, partition, index });
-      }
-    }
-    return { request, picks, likely, groups: asked };
-  });
-  await Promise.all(
-    Array.from(partitions.values(), async (partition) => {
-      try {
-        partition.found = await hot.reader.windows(partition.ref, partition.queries);
-      } catch (error) {
-        partition.error = error;
-      }
-    }),
-  );
-  return replies;
-}
 
 /** A window of a group that may have wanted samples. */
 interface FoundWindow {
@@ -145,53 +57,62 @@ interface FoundWindow {
 }
 
 /**
- * Decodes what memory answered to a request. Returns a promise only if it needs a further command.
+ * Reads series from memory. Mostly one command for each partition is enough: it returns the frames of the newest
+ * windows. Concurrent reads share commands.
  *
- * @throws the error of a partition that did not answer
+ * @param refs the partitions that may have samples of the selection
+ * @param longestWindowMs the greatest length of a window, ms: how long before a sample its window may begin
+ * @param layoutOf finds a layout that memory lacks
  */
-export function decodeHot(hot: HotTier, reply: HotReply): Later<HotRead> {
-  const { likely, groups } = reply;
-  const { selection, longestWindowMs } = reply.request;
-  const { fromMs, toMs } = selection.range;
-  const marks: PartitionMark[] = [];
-  const lefts: PartitionLeft[] = [];
+export async function readHot(
+  hot: HotTier,
+  refs: readonly PartitionRef[],
+  selection: Selection,
+  longestWindowMs: number,
+  nowMs: number,
+  layoutOf: (group: GroupId, id: Id) => Promise<Layout>,
+): Promise<HotRead> {
+  const { groups, range } = selection;
+  const likely = likelyWindows(range, longestWindowMs, nowMs);
+  const picks = picksOf(selection);
+  const { picksKey, keptFromMs } = cachingOf(selection, picks, likely, longestWindowMs, nowMs);
+  const asked = refs.flatMap((ref) => groups.map((group) => ({ ref, group })));
+  const answers = await Promise.all(
+    asked.map(({ ref, group }) =>
+      hot.reader.windows(ref, { group, range, windows: likely, picks, picksKey, keptFromMs }),
+    ),
+  );
   const windows: FoundWindow[] = [];
-  for (const { group, partition, index } of groups) {
-    if (partition.error !== undefined) throw partition.error;
-    const { partition: called, starts, frames } = partition.found[index]!;
-    marks.push(called.mark);
-    lefts.push(called.left);
+  answers.forEach(({ starts, frames }, i) => {
     for (const windowStart of starts)
-      if (windowStart < toMs && windowStart > fromMs - longestWindowMs)
-        windows.push({ ref: partition.ref, group, windowStart, frames: frames[likely.indexOf(windowStart)] });
-  }
-  const blocks: LocatedBlock[] = [];
-  for (const window of windows) {
-    const decoded = window.frames && decodeWindow(hot, reply, window, window.frames);
-    if (decoded === undefined || decoded instanceof Promise)
-      return decodeLater(hot, reply, windows, { marks, left: lefts });
-    if (decoded.located !== undefined) blocks.push(decoded.located);
-  }
-  return { blocks, marks, left: lefts };
+      if (windowStart < range.toMs && windowStart > range.fromMs - longestWindowMs)
+        windows.push({ ...asked[i]!, windowStart, frames: frames[likely.indexOf(windowStart)] });
+  });
+  const found = await mapLimited(windows, PARALLEL, async ({ ref, group, windowStart, frames }) => {
+    const all = frames ?? (await hot.reader.allFrames(ref, group, windowStart));
+    const findLayout = async (id: Id) => (await hot.reader.layout(ref, id)) ?? layoutOf(group, id);
+    return all.decoded(() => pickWanted(all, picks, selection, findLayout));
+  });
+  const read = {
+    blocks: found.filter(({ block }) => block.timestamps.length > 0),
+    marks: answers.map(({ partition }) => partition.mark),
+    left: answers.map(({ partition }) => partition.left),
+  };
+  const later = windows.filter(({ frames }) => frames === undefined);
+  return later.length === 0 ? read : { ...read, ...(await lookAgain(hot, read, later)) };
 }
 
-/** Decodes windows of which some need further commands. */
-async function decodeLater(
+/**
+ * Frames that needed a second command may have been lost or moved between the two. Reads the marks of their
+ * partitions again, and notes that their windows may have left.
+ */
+async function lookAgain(
   hot: HotTier,
-  reply: HotReply,
-  windows: readonly FoundWindow[],
-  { marks, left }: Omit<HotRead, 'blocks'>,
-): Promise<HotRead> {
-  const decoded = await mapLimited(windows, PARALLEL, async (window) => {
-    const { ref, group, windowStart, frames } = window;
-    const found = frames ?? (await hot.reader.allFrames(ref, group, windowStart));
-    return decodeWindow(hot, reply, window, found);
-  });
-  const blocks = decoded.flatMap(({ located }) => located ?? []);
-  const later = windows.filter(({ frames }) => frames === undefined);
-  // Frames that needed a second command may have been lost between the two. Inspect their marks again.
-  const askedTwice = new Map(later.map(({ ref }) => [ref.partition, ref]));
-  const after = await mapLimited([...askedTwice.values()], PARALLEL, async (ref) => ({
+  { marks, left }: HotRead,
+  later: readonly FoundWindow[],
+): Promise<Pick<HotRead, 'marks' | 'left'>> {
+  const refs = new Map(later.map(({ ref }) => [ref.partition, ref]));
+  const after = await mapLimited([...refs.values()], PARALLEL, async (ref) => ({
     ref,
     ...(await hot.marks.inspect(ref)),
   }));
@@ -200,22 +121,7 @@ async function decodeLater(
     beforeMs: -Infinity,
     starts: [windowStart],
   }));
-  return { blocks, marks: [...marks, ...after], left: [...left, ...leftLater] };
-}
-
-/** The decoded frames of a window; without a block if they have no wanted series. */
-interface DecodedWindow {
-  readonly located: LocatedBlock | undefined;
-}
-
-function decodeWindow(
-  hot: HotTier,
-  { request: { selection, layoutOf }, picks }: HotReply,
-  { ref, group }: FoundWindow,
-  frames: WindowFrames,
-): Later<DecodedWindow> {
-  const findLayout = async (id: Id) => (await hot.reader.layout(ref, id)) ?? layoutOf(group, id);
-  return frames.decoded(() => pickWanted(frames, picks, selection, findLayout));
+  return { marks: [...marks, ...after], left: [...left, ...leftLater] };
 }
 
 /** The columns of a layout that a read wants, and their positions in its result. */
@@ -224,18 +130,11 @@ interface WantedColumns extends ColumnPick, PickedColumns {
   readonly seriesCount: number;
 }
 
-interface Picks {
-  /** The columns of each layout that columns are picked of: at most {@link MAX_PICKS} layouts. */
-  readonly picks: readonly WantedColumns[];
-  /** A text that is equal for equal picks: see {@link GroupQuery.picksKey}. */
-  readonly picksKey: string;
-}
-
 /**
  * Chooses the columns to pick of each known layout. Frames of a layout of which more than half is wanted are
  * read whole.
  */
-function picksOf({ layouts, places, wanted }: Selection): Picks {
+function picksOf({ layouts, places, wanted }: Selection): WantedColumns[] {
   const picks: WantedColumns[] = [];
   for (const layout of layouts.values()) {
     const { columns, positions, seriesCount } = places?.get(layout.id) ?? placesOf(layout, wanted);
@@ -244,48 +143,40 @@ function picksOf({ layouts, places, wanted }: Selection): Picks {
   }
   // If there are more layouts, it does not matter which of them are picked. Frames of the others are read
   // whole.
-  const last = picks.slice(-MAX_PICKS);
-  let picksKey = wanted.id;
-  for (const { id } of last) picksKey += ` ${id}`;
-  return { picks: last, picksKey };
+  return picks.length > MAX_PICKS ? picks.slice(-MAX_PICKS) : picks;
 }
 
 /**
  * Decodes the frames of a group-window.
  *
  * @param findLayout finds a layout that the selection lacks
+ * @returns a block without rows if the frames have no wanted series
  */
-function pickWanted(
-  frames: WindowFrames,
+async function pickWanted(
+  { place, frameBytes: bytes, picked }: WindowFrames,
   picks: readonly WantedColumns[],
   { wanted, layouts: known }: Selection,
   findLayout: (id: Id) => Promise<Layout>,
-): Later<DecodedWindow> {
-  const { picked } = frames;
+): Promise<LocatedBlock> {
   const simple = blockFromPicked(wanted.idBytes, wanted.series.length, picked, picks);
-  if (simple !== undefined) return locatedAt(frames, simple.block, samplesOf(simple.counts, picks));
-  const { frames: some, counts } = pickedFrames(picked, picks);
-  const block = blockFromFrames(wanted.idBytes, wanted.series.length, some);
+  if (simple !== undefined)
+    return { place, bytes, samples: samplesOf(simple.counts, picks), block: simple.block };
+  const { frames, counts } = pickedFrames(picked, picks);
+  const block = blockFromFrames(wanted.idBytes, wanted.series.length, frames);
   const samples = samplesOf(counts, picks);
   const whole = wholeFrames(picked, picks).map(decodeFrame);
-  if (whole.length === 0) return locatedAt(frames, block, samples);
+  if (whole.length === 0) return { place, bytes, samples, block };
   const ids = [...new Set(whole.map(({ layout }) => idText(layout)))];
-  const withWhole = (layouts: readonly Layout[]) => {
-    const merged = mergeLayouts(layouts);
-    const others = gather(merged, layouts, whole);
-    const wholePicked = pickSeries({ block: others, layout: merged }, wanted);
-    const all = wholePicked === undefined ? block : mergeBlocks(block, wholePicked);
-    return locatedAt(frames, all, samples + sampleCount(others));
+  const layouts = await mapLimited(ids, PARALLEL, async (id) => known.get(id) ?? findLayout(id));
+  const merged = mergeLayouts(layouts);
+  const others = gather(merged, layouts, whole);
+  const wholePicked = pickSeries({ block: others, layout: merged }, wanted);
+  return {
+    place,
+    bytes,
+    samples: samples + sampleCount(others),
+    block: wholePicked === undefined ? block : mergeBlocks(block, wholePicked),
   };
-  const found = ids.flatMap((id) => known.get(id) ?? []);
-  if (found.length === ids.length) return withWhole(found);
-  return mapLimited(ids, PARALLEL, async (id) => known.get(id) ?? findLayout(id)).then(withWhole);
-}
-
-/** @param samples number of samples of all series in the frames, wanted or not */
-function locatedAt({ place, frameBytes }: WindowFrames, block: Block, samples: number): DecodedWindow {
-  const hasRows = block.timestamps.length > 0;
-  return { located: hasRows ? { place, bytes: frameBytes, samples, block } : undefined };
 }
 
 /**
@@ -298,28 +189,26 @@ function samplesOf(counts: Uint32Array, picks: readonly WantedColumns[]): number
 }
 
 /**
- * Decides which whole frames a read caches. They are large, so it caches those from the start of its range to now,
- * and only if the range covers enough of that time ({@link KEPT_SHARE}). Reads share cached frames if these times
- * are in the same class of lengths, within which they differ by less than a factor of four.
+ * Decides which frames a read caches. Of frames with picked columns it caches all. Whole frames are large: it caches
+ * those of its own range, with a start that is rounded down, if the range goes to the end of its windows or to now.
+ * So reads of about one length share them for some minutes.
  *
  * @param starts the windows of the range, newest first
  */
-function keptOf(
-  picksKey: string,
-  { fromMs, toMs }: TimeRange,
+function cachingOf(
+  { wanted, range: { fromMs, toMs } }: Selection,
+  picks: readonly WantedColumns[],
   starts: readonly number[],
   windowMs: number,
   nowMs: number,
-): Pick<GroupQuery, 'picksKey' | 'keeps'> {
+): Pick<GroupQuery, 'picksKey' | 'keptFromMs'> {
+  if (picks.length > 0)
+    return { picksKey: [wanted.id, ...picks.map(({ id }) => id)].join(' '), keptFromMs: -Infinity };
   const endMs = Math.min((starts[0] ?? nowMs) + windowMs, nowMs);
-  const spanMs = endMs - fromMs;
-  if (spanMs <= 0 || Math.min(toMs, endMs) - fromMs < KEPT_SHARE * spanMs)
-    return { picksKey, keeps: undefined };
-  // Ranges of quite different lengths have frames of their own, and do not replace those of each other.
-  const lengthClass = Math.ceil(Math.log2(spanMs) / 2);
+  const isKept = toMs > endMs - KEPT_STEP_MS;
   return {
-    picksKey: `${picksKey} ${lengthClass}`,
-    keeps: { fromMs, leastFromMs: endMs - spanMs / KEPT_SHARE },
+    picksKey: `${wanted.id} ${Math.ceil((toMs - fromMs) / KEPT_STEP_MS)}`,
+    keptFromMs: isKept ? Math.floor(fromMs / KEPT_STEP_MS) * KEPT_STEP_MS : undefined,
   };
 }
 

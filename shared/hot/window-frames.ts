@@ -1,8 +1,6 @@
-import type { Later } from '../platform/concurrency';
-
 /** The frames of a group-window as they were read. They are decoded once for all readers. */
 export class WindowFrames {
-  private result: unknown;
+  private decoding: Promise<unknown> | undefined;
 
   /**
    * @param place key of the window's list
@@ -16,25 +14,19 @@ export class WindowFrames {
   ) {}
 
   /**
-   * Decodes the frames at the first call. Later calls get the same result, without a promise once it is known.
+   * Decodes the frames at the first call. Later calls get the same result.
    *
    * @param decode must do the same at each call
    */
-  decoded<T extends object>(decode: () => Later<T>): Later<T> {
-    if (this.result !== undefined) return this.result as Later<T>;
-    const result = decode();
-    this.result = result;
-    if (result instanceof Promise)
-      result.then(
-        (decoded) => {
-          this.result = decoded;
-        },
-        () => {
-          // Decode again at the next call: this failure may have been that of a read of a layout.
-          this.result = undefined;
-        },
-      );
-    return result;
+  decoded<T>(decode: () => Promise<T>): Promise<T> {
+    if (this.decoding !== undefined) return this.decoding as Promise<T>;
+    const decoding = decode();
+    this.decoding = decoding;
+    decoding.catch(() => {
+      // Decode again at the next call: this failure may have been that of a read of a layout.
+      this.decoding = undefined;
+    });
+    return decoding;
   }
 }
 

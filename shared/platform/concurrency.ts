@@ -102,29 +102,3 @@ export class SharedCalls<Result> {
     });
   }
 }
-
-/**
- * A value that may be known already. Reads of thousands of sources use it, because each promise takes memory and
- * time.
- */
-export type Later<T> = T | Promise<T>;
-
-/** Calls `use` with a value: at once if the value is known, otherwise when its promise resolves. */
-export function ready<T, R>(value: Later<T>, use: (value: T) => Later<R>): Later<R> {
-  return value instanceof Promise ? value.then(use) : use(value);
-}
-
-/**
- * Does one piece of work of several, so that it fails alone: an error becomes a rejected promise. Node.js does not
- * end if nobody waits for the promise, because another piece has failed before.
- */
-export function attempt<T>(work: () => Later<T>): Later<T> {
-  let result: Later<T>;
-  try {
-    result = work();
-  } catch (error) {
-    result = Promise.reject(error);
-  }
-  if (result instanceof Promise) result.catch(() => {});
-  return result;
-}

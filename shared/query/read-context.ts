@@ -65,10 +65,6 @@ export interface SourceRead extends Whereabouts {
   readonly grains?: AskedGrains | undefined;
   /** Called before samples of a home are read from the warm table or the archive; refuses the read by throwing. */
   readonly expect?: Expect | undefined;
-  /** Called before samples are decoded, but not for combined reads; refuses the read by throwing. */
-  readonly check?: (() => void) | undefined;
-  /** Called with the number of samples once they are read; refuses the read by throwing. */
-  readonly taken?: ((samples: number) => void) | undefined;
 }
 
 /** Makes a context for reading each {@link Home} of the source: its own groups, or its pool's. */

@@ -2,7 +2,7 @@ import type { SourceCatalogue } from '../catalogue/catalogue';
 import { type Block, eraseSamples, sampleCount, sliceBlock } from '../codec';
 import { ObjectGoneError } from '../cold/cold-tier';
 import type { PartitionMark } from '../hot/frame-reader';
-import { askHot, decodeHot, type HotRead, type HotReply, type HotRequest } from '../hot/read';
+import { readHot } from '../hot/read';
 import { type Grains, storedGrainMs } from '../model/aggregates';
 import { gather } from '../model/block-layout';
 import { type Labels, labelsKey } from '../model/labels';
@@ -11,13 +11,12 @@ import { mergeAll } from '../model/layout-block';
 import { sourceIdOf } from '../model/placement';
 import type { LocatedBlock, TimeRange } from '../model/selection';
 import type { Tier } from '../model/tier';
-import { attempt, type Later, mapLimited, ready } from '../platform/concurrency';
+import { mapLimited } from '../platform/concurrency';
 import type { Tenant } from '../tenancy/tenants';
 import { daysBeyondMemory } from './beyond-memory';
 import { IncompleteReadError } from './incomplete';
 import { aggregateDays, findLoneDays } from './lone-days';
-import type { DayPlan } from './plan';
-import { type Fetched, readBeyond } from './read-beyond';
+import { readBeyond } from './read-beyond';
 import {
   contextsOf,
   layoutsOf,
@@ -80,7 +79,7 @@ const PARALLEL = 16;
 const MAX_RESTARTS = 10;
 
 /**
- * Reads series of one source from all tiers, like {@link readLayouts}. The columns are in the order of
+ * Reads series of one source from all tiers, like {@link readSource}. The columns are in the order of
  * `series`.
  *
  * @throws {IncompleteReadError}
@@ -97,138 +96,56 @@ export async function readSeries(
   const wanted = layoutOf(series);
   const whereabouts = whereaboutsIn(known, sourceIdOf(tenant.id, source), wanted);
   const asked = { wanted, range, deletions: known.deletions, ...whereabouts };
-  const [later] = await readLayouts(dependencies, tenant, [asked], allowsMissing);
-  const reading = await later!;
+  const reading = await readSource(dependencies, tenant, asked, allowsMissing);
   const { timestamps, columns } = reading.block;
   const inOrder = series.map((labels) => columns[wanted.columns.get(labelsKey(labels))!]!);
   return { ...reading, block: { timestamps, columns: inOrder } };
 }
 
 /**
- * Reads series of several sources from all tiers.
+ * Reads series of one source from all tiers.
  *
  * Samples move from hot to warm to cold, and the read follows: first memory, then the tiers behind it, for
  * what has left memory (beyond-memory.ts). So samples that move during the read are seen at least once
  * (DESIGN.md, rule 5). For each timestamp, the highest version wins.
  *
- * @param allowsMissing whether to answer even though memory is known to have lost samples; else a reading fails with
- *   {@link IncompleteReadError}
- * @returns for each source its reading, or a promise of it if memory does not have everything or the read fails
+ * @param allowsMissing whether to answer even though memory is known to have lost samples
+ * @throws {IncompleteReadError}
  */
-export async function readLayouts(
+export async function readSource(
   dependencies: ReadDependencies,
   tenant: Tenant,
-  all: readonly SourceRead[],
+  asked: SourceRead,
   allowsMissing: boolean,
-): Promise<Later<Reading>[]> {
-  const beganMs = performance.now();
-  const contexts = all.map((asked) => contextsOf(dependencies, tenant, asked));
-  const replies = await askHot(dependencies.hot, contexts.flat().map(hotRequestOf), dependencies.now());
-  let at = 0;
-  return all.map(({ check, taken }, i) => {
-    const own = contexts[i]!.map((read) => ({ read, reply: replies[at++]! }));
-    return attempt(() => {
-      check?.();
-      const homes = own.map(({ read, reply }) =>
-        attempt(() => readTiers(read, reply, beganMs, allowsMissing)),
-      );
-      return ready(homes.length === 1 ? homes[0]! : joinReadings(homes), counting(taken));
-    });
-  });
+): Promise<Reading> {
+  const homes = contextsOf(dependencies, tenant, asked);
+  const readings = await Promise.all(homes.map((read) => readHome(read, allowsMissing)));
+  return readings.length === 1 ? readings[0]! : joinReadings(readings);
 }
 
-/**
- * Returns a function that counts the samples of a reading and returns the reading. It is made here so that, while it
- * waits, it does not keep the answers of memory for all sources.
- */
-function counting(taken: SourceRead['taken']): (reading: Reading) => Reading {
-  return (reading) => {
-    taken?.(samplesIn(reading));
-    return reading;
-  };
-}
-
-/** Returns the number of samples of a reading, and of points that replace samples. */
-function samplesIn({ block, points }: Pick<Reading, 'block' | 'points'>): number {
-  let count = sampleCount(block);
-  for (const { timestamps } of points?.series ?? []) count += timestamps.length;
-  return count;
-}
-
-function hotRequestOf(read: ReadContext): HotRequest {
-  const { selection, longestWindowMs } = read;
-  return { refs: partitionsOf(read, read.days), selection, longestWindowMs, layoutOf: layoutsOf(read) };
-}
-
-function readTiers(
-  read: ReadContext,
-  reply: HotReply,
-  beganMs: number,
-  allowsMissing: boolean,
-): Later<Reading> {
-  const reading = followHot(read, reply, beganMs, allowsMissing);
-  return reading instanceof Promise ? orAgain(read, reading, allowsMissing) : reading;
-}
-
-/** Decodes what memory had, and reads further tiers if memory does not have everything. */
-function followHot(
-  read: ReadContext,
-  reply: HotReply,
-  beganMs: number,
-  allowsMissing: boolean,
-): Later<Reading> {
-  return ready(decodeHot(read.hot, reply), (hot) => {
-    const fromHot = located(read, 'hot', hot.blocks, performance.now() - beganMs);
-    const days = daysBeyondMemory(read.days, hot.left, (day) => partitionOn(read, day));
-    // Nearly every partition has its primary's own mark, with the empty text as its loss: nothing is missing.
-    const doubtful = hot.marks.filter(({ isWhole, loss }) => !isWhole || loss !== '');
-    if (days.length === 0 && doubtful.length === 0) return joinFound(read, fromHot, {}, undefined);
-    return readBeyondMemory(read, hot, fromHot, days, doubtful, allowsMissing);
-  });
-}
-
-/** Starts a read again if an object was removed during it. */
-async function orAgain(read: ReadContext, first: Promise<Reading>, allowsMissing: boolean): Promise<Reading> {
-  let reading: Later<Reading> = first;
+/** Reads the tiers. Starts again if an object was removed during the read. */
+async function readHome(read: ReadContext, allowsMissing: boolean): Promise<Reading> {
   for (let restarts = 0; ; restarts++) {
     try {
-      return await reading;
+      // Retry without rollups: the same entry, whose object is gone, would be found again.
+      return await readTiers(restarts === 0 ? read : { ...read, rollups: undefined }, allowsMissing);
     } catch (error) {
       if (!(error instanceof ObjectGoneError) || restarts >= MAX_RESTARTS) throw error;
-      // Retry without rollups: the same entry, whose object is gone, would be found again.
-      reading = readAgain({ ...read, rollups: undefined }, allowsMissing);
     }
   }
 }
 
-async function readAgain(read: ReadContext, allowsMissing: boolean): Promise<Reading> {
+async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Reading> {
+  const { selection, longestWindowMs } = read;
+  const { wanted, range } = selection;
   const beganMs = performance.now();
-  const [reply] = await askHot(read.hot, [hotRequestOf(read)], read.now());
-  return followHot(read, reply!, beganMs, allowsMissing);
-}
-
-async function readBeyondMemory(
-  read: ReadContext,
-  hot: HotRead,
-  fromHot: LocatedTier,
-  days: readonly DayPlan[],
-  doubtful: readonly PartitionMark[],
-  allowsMissing: boolean,
-): Promise<Reading> {
-  const missingSinceMs = await missingSince(read, doubtful);
+  const refs = partitionsOf(read, read.days);
+  const hot = await readHot(read.hot, refs, selection, longestWindowMs, read.now(), layoutsOf(read));
+  const fromHot = located(read, 'hot', hot.blocks, performance.now() - beganMs);
+  const missingSinceMs = await missingSince(read, hot.marks);
   if (missingSinceMs !== undefined && !allowsMissing) throw new IncompleteReadError(missingSinceMs);
+  const days = daysBeyondMemory(read.days, hot.left, (day) => partitionOn(read, day));
   const found = await readBeyond(read, days, hot.blocks, fromHot.blocks);
-  return joinFound(read, fromHot, found, missingSinceMs);
-}
-
-/** Joins what the tiers had. */
-function joinFound(
-  read: ReadContext,
-  fromHot: LocatedTier,
-  found: Fetched,
-  missingSinceMs: number | undefined,
-): Reading {
-  const { wanted, range } = read.selection;
   const warm = found.warm ? located(read, 'warm', found.warm, found.warmMs ?? 0) : NOTHING;
   const cold = found.cold ? located(read, 'cold', found.cold, found.coldMs ?? 0) : NOTHING;
   const { rolled, points } = found;
@@ -267,13 +184,13 @@ function withPlaces(reading: TierReading, more: readonly Place[]): TierReading {
 /**
  * Returns the time since which samples of the range may be missing from memory; undefined when none are
  * missing.
- *
- * @param doubtful marks that another primary wrote, or that tell of a loss
  */
 async function missingSince(
   { losses, imports, tenant, selection: { range }, maxSampleAgeMs }: ReadContext,
-  doubtful: readonly PartitionMark[],
+  marks: readonly PartitionMark[],
 ): Promise<number | undefined> {
+  // Nearly every partition has its primary's own mark, with the empty text as its loss: nothing is missing.
+  const doubtful = marks.filter(({ isWhole, loss }) => !isWhole || loss !== '');
   if (doubtful.length === 0) return undefined;
   const since = await mapLimited(doubtful, PARALLEL, ({ ref, ...mark }) => losses.missingSince(ref, mark));
   const all = since.filter((ms) => ms !== undefined);
@@ -301,13 +218,13 @@ function located(
 ): LocatedTier {
   const places: Place[] = [];
   let samples = 0;
-  const blocks = found.map(({ block: whole, ...place }) => {
+  const blocks = found.map(({ place, bytes, samples: stored, block: whole }) => {
     const block = eraseSamples(sliceBlock(whole, range.fromMs, range.toMs), erasures);
     const { timestamps } = block;
     const span =
       timestamps.length === 0 ? undefined : { firstMs: timestamps[0]!, lastMs: timestamps.at(-1)! };
     const matched = sampleCount(block);
-    places.push({ tier, ...place, matched, span });
+    places.push({ tier, place, bytes, samples: stored, matched, span });
     samples += matched;
     return block;
   });
@@ -315,8 +232,7 @@ function located(
 }
 
 /** Joins readings of the same series from different homes. */
-async function joinReadings(homes: readonly Later<Reading>[]): Promise<Reading> {
-  const readings = await Promise.all(homes);
+function joinReadings(readings: readonly Reading[]): Reading {
   const missing = readings.flatMap(({ missingSinceMs }) => missingSinceMs ?? []);
   return {
     block: mergeAll(readings.map(({ block }) => block))!,

@@ -2,6 +2,7 @@ import type { SourceCatalogue } from '../catalogue/catalogue';
 import type { Changes } from '../catalogue/change-list';
 import { type JoinedLabels, NOTHING_JOINED } from '../catalogue/shape-columns';
 import { seriesOf } from '../catalogue/source-series';
+import { sampleCount } from '../codec';
 import type { Grains } from '../model/aggregates';
 import type { VersionedDeletion } from '../model/deletion';
 import type { Id } from '../model/id';
@@ -11,8 +12,7 @@ import type { LayoutBlock } from '../model/layout-block';
 import { type Matcher, seriesTest } from '../model/matcher';
 import { sourceIdOf } from '../model/placement';
 import type { TimeRange } from '../model/selection';
-import { slicesOf } from '../model/slices';
-import { type Later, type Limiter, limiter, SharedCalls } from '../platform/concurrency';
+import { type Limiter, limiter, mapLimited, SharedCalls } from '../platform/concurrency';
 import type { AskedGrains } from '../promql/store';
 import type { HostLabels } from '../registry/host-labels';
 import type { Tenant } from '../tenancy/tenants';
@@ -23,7 +23,7 @@ import type { ReadDependencies, ReadSteps, SourceRead } from './read-context';
 import type { Points } from './rolled-points';
 import type { Selections, VersionedView } from './selections';
 import type { SourceDeletions } from './source-deletions';
-import { type AskedSource, SourceReads } from './source-reads';
+import { SourceReads } from './source-reads';
 import type { TenantIndexes } from './tenant-index';
 import { type Whereabouts, whereaboutsIn, whereaboutsOf } from './whereabouts';
 
@@ -167,21 +167,31 @@ export class Querier {
         return work();
       });
     const { steps, grains } = hints;
-    const asks = sources.map(
-      ({ sourceId, layout, whereabouts, deletions }): AskedSource => ({
-        sourceId,
-        asked: {
-          ...{ wanted: layout, range, deletions, beyondMemory, steps, grains },
-          ...boundsOf(budget, matchers, layout, hints),
+    const readings = await mapLimited(
+      sources,
+      PARALLEL,
+      async ({ sourceId, layout, whereabouts, deletions }) => {
+        budget.check();
+        const expected = new ExpectedSamples(budget, matchers);
+        // Count only for a query's budget. Reads in steps, which have none, aggregate day by day and hold few
+        // samples.
+        const expect: SourceRead['expect'] =
+          hints.budget && ((home, least) => expected.expect(home, least(layout)));
+        const asked = {
           ...whereabouts(),
-        },
-      }),
+          wanted: layout,
+          range,
+          deletions,
+          beyondMemory,
+          steps,
+          grains,
+          expect,
+        };
+        const reading = await this.reads.read(sourceId, asked, hints.allowsMissing);
+        expected.take(samplesIn(reading));
+        return reading;
+      },
     );
-    const readings: Reading[] = [];
-    for (const slice of slicesOf(asks, PARALLEL)) {
-      budget.check();
-      readings.push(...(await knownOf(await this.reads.read(slice, hints.allowsMissing))));
-    }
     if (readings.length === 0)
       return { blocks: [], tiers: undefined, missingSinceMs: undefined, rolledDays: 0, rounds: 0 };
     const missing = readings.flatMap(({ missingSinceMs }) => missingSinceMs ?? []);
@@ -274,28 +284,11 @@ export class Querier {
   }
 }
 
-/** Waits for those readings that are not known yet. */
-function knownOf(readings: readonly Later<Reading>[]): Later<readonly Reading[]> {
-  return readings.some((each) => each instanceof Promise)
-    ? Promise.all(readings)
-    : (readings as readonly Reading[]);
-}
-
-/** Lets the read of a source stay within the query's budget. */
-function boundsOf(
-  budget: ReadBudget,
-  matchers: readonly Matcher[],
-  layout: Layout,
-  hints: SelectHints,
-): Pick<SourceRead, 'expect' | 'check' | 'taken'> {
-  const expected = new ExpectedSamples(budget, matchers);
-  return {
-    // Count only for a query's budget. Reads in steps, which have none, aggregate day by day and hold few
-    // samples.
-    expect: hints.budget && ((home, least) => expected.expect(home, least(layout))),
-    check: () => budget.check(),
-    taken: (samples) => expected.take(samples),
-  };
+/** Returns the number of samples of a reading, and of points that replace samples. */
+function samplesIn({ block, points }: Reading): number {
+  let count = sampleCount(block);
+  for (const { timestamps } of points?.series ?? []) count += timestamps.length;
+  return count;
 }
 
 /** Returns the host that the matchers name. All series with a `host` label belong to that host's source. */

@@ -1,10 +1,9 @@
-import { sampleCount } from '../codec';
 import type { Id } from '../model/id';
 import { mergeLayouts } from '../model/layout';
 import { pickSeries } from '../model/layout-block';
-import { anyLimiter, attempt, Batches, type Later, ready } from '../platform/concurrency';
+import { anyLimiter, Batches } from '../platform/concurrency';
 import type { Tenant } from '../tenancy/tenants';
-import { type Reading, readLayouts } from './read';
+import { type Reading, readSource } from './read';
 import type { Expect, ReadDependencies, SourceRead } from './read-context';
 import { joinWhereabouts } from './whereabouts';
 
@@ -15,7 +14,7 @@ const NOTHING_READ: Reading['tiers'] = {
 };
 
 /** A read of a source's series. */
-export interface AskedSource {
+interface AskedSource {
   readonly sourceId: Id;
   readonly asked: SourceRead;
 }
@@ -26,7 +25,7 @@ export interface AskedSource {
  * the same sources.
  */
 export class SourceReads {
-  private readonly together = new Batches<readonly AskedSource[], Promise<Later<Reading>[]>>();
+  private readonly together = new Batches<AskedSource, Promise<Reading>>();
 
   constructor(
     private readonly dependencies: ReadDependencies,
@@ -34,94 +33,61 @@ export class SourceReads {
   ) {}
 
   /**
-   * Reads series of distinct sources, all of one range: see {@link readLayouts}. Combined reads share a result.
-   * Only the first one's `tiers` has figures, so that sums count them once.
+   * Reads series of a source: see {@link readSource}. Combined reads share a result. Only the first one's `tiers`
+   * has figures, so that sums count them once.
    */
-  async read(all: readonly AskedSource[], allowsMissing = false): Promise<Later<Reading>[]> {
-    const [first] = all;
-    if (first === undefined) return [];
-    const { steps, grains, range } = first.asked;
+  async read(sourceId: Id, asked: SourceRead, allowsMissing = false): Promise<Reading> {
+    const { steps, grains, range } = asked;
     // Do not combine reads of rollups: their grains and points are by column, and cannot be picked by series.
-    if (steps !== undefined || grains !== undefined) return this.readApart(all, allowsMissing);
+    if (steps !== undefined || grains !== undefined) return this.readOne(asked, allowsMissing);
     const key = `${range.fromMs} ${range.toMs} ${allowsMissing}`;
-    return this.together.add(key, all, async (lists) => this.readLists(lists, allowsMissing));
+    return this.together.add(key, { sourceId, asked }, async (all) => this.readAll(all, allowsMissing));
   }
 
-  private readApart(all: readonly AskedSource[], allowsMissing: boolean): Promise<Later<Reading>[]> {
-    const asked = all.map((each) => each.asked);
-    return readLayouts(this.dependencies, this.tenant, asked, allowsMissing);
+  private readOne(asked: SourceRead, allowsMissing: boolean): Promise<Reading> {
+    return readSource(this.dependencies, this.tenant, asked, allowsMissing);
   }
 
-  /** Reads sources of one range. Each list's result is a promise of its own, so that it fails alone. */
-  private readLists(
-    lists: readonly (readonly AskedSource[])[],
-    allowsMissing: boolean,
-  ): Promise<Later<Reading>[]>[] {
-    if (lists.length === 1) return [this.readApart(lists[0]!, allowsMissing)];
-    const bySource = Map.groupBy(lists.flat(), ({ sourceId }) => sourceId);
-    const isShared = ({ sourceId }: AskedSource) => bySource.get(sourceId)!.length > 1;
-    const shared = [...bySource.values()].filter((own) => own.length > 1);
+  /** Reads sources of one range. Each read has a promise of its own, so that it fails alone. */
+  private readAll(all: readonly AskedSource[], allowsMissing: boolean): Promise<Reading>[] {
+    const bySource = Map.groupBy(all, ({ sourceId }) => sourceId);
     // Nearly always each source is requested once.
-    if (shared.length === 0) return lists.map((list) => this.readApart(list, allowsMissing));
-    const combining = this.readCombined(shared, allowsMissing);
-    return lists.map(async (list) => {
-      const alone = list.filter((each) => !isShared(each));
-      const [own, combined] = await Promise.all([
-        this.readApart(alone, allowsMissing),
-        alone.length === list.length ? undefined : combining,
-      ]);
-      let at = 0;
-      return list.map((each) => combined?.get(each.asked) ?? own[at++]!);
-    });
+    if (bySource.size === all.length) return all.map(({ asked }) => this.readOne(asked, allowsMissing));
+    const readings = new Map<SourceRead, Promise<Reading>>();
+    // Combine only reads that know the same deletions of the source.
+    for (const own of bySource.values())
+      for (const same of Map.groupBy(own, ({ asked }) => asked.deletions).values()) {
+        const combined = this.readCombined(
+          same.map(({ asked }) => asked),
+          allowsMissing,
+        );
+        for (const [i, { asked }] of same.entries()) readings.set(asked, combined[i]!);
+      }
+    return all.map(({ asked }) => readings.get(asked)!);
   }
 
-  /**
-   * Reads the series of combined requests, those for a source together. Only requests with the same deletions of
-   * the source are combined.
-   */
-  private async readCombined(
-    bySource: readonly (readonly AskedSource[])[],
-    allowsMissing: boolean,
-  ): Promise<Map<SourceRead, Later<Reading>>> {
-    const all = bySource.flatMap((own) => [
-      ...Map.groupBy(
-        own.map(({ asked }) => asked),
-        ({ deletions }) => deletions,
-      ).values(),
-    ]);
-    const merged = all.map(mergedRead);
-    const wholes = await readLayouts(this.dependencies, this.tenant, merged, allowsMissing);
-    const readings = new Map<SourceRead, Later<Reading>>();
-    wholes.forEach((whole, i) => {
-      const { wanted: layout } = merged[i]!;
-      all[i]!.forEach((each, place) => {
-        const pick = (reading: Reading) => {
-          const block = pickSeries({ block: reading.block, layout }, each.wanted)!;
-          each.taken?.(sampleCount(block));
-          return { ...reading, block, tiers: place === 0 ? reading.tiers : NOTHING_READ };
-        };
-        readings.set(
-          each,
-          attempt(() => ready(whole, pick)),
-        );
-      });
+  /** Reads the series of several reads of a source by one. */
+  private readCombined(same: readonly SourceRead[], allowsMissing: boolean): Promise<Reading>[] {
+    const merged = mergedRead(same);
+    const reading = this.readOne(merged, allowsMissing);
+    return same.map(async ({ wanted }, i) => {
+      const { block, tiers, ...whole } = await reading;
+      const picked = pickSeries({ block, layout: merged.wanted }, wanted)!;
+      return { ...whole, block: picked, tiers: i === 0 ? tiers : NOTHING_READ };
     });
-    return readings;
   }
 }
 
 /** Returns a read of the series of several reads of one source. */
 function mergedRead(same: readonly SourceRead[]): SourceRead {
   const [first] = same as [SourceRead];
-  const isOne = same.length === 1;
+  if (same.length === 1) return first;
   return {
     ...first,
-    ...(isOne ? first : joinWhereabouts(same)),
+    ...joinWhereabouts(same),
     wanted: mergeLayouts(same.map(({ wanted }) => wanted)),
     beyondMemory: anyLimiter(same.flatMap(({ beyondMemory = [] }) => beyondMemory)),
-    expect: isOne ? first.expect : expectOfAll(same),
-    check: undefined,
-    taken: undefined,
+    expect: expectOfAll(same),
   };
 }
 

@@ -17,7 +17,7 @@ import {
 import { movedFrames } from '../../shared/hot/frame-mover';
 import { HotKeys } from '../../shared/hot/hot-keys';
 import { HotTier } from '../../shared/hot/hot-tier';
-import { askHot, decodeHot } from '../../shared/hot/read';
+import { readHot } from '../../shared/hot/read';
 import { gather } from '../../shared/model/block-layout';
 import { metricOf, sourceOf } from '../../shared/model/labels';
 import { type Layout, layoutOf, mergeLayouts } from '../../shared/model/layout';
@@ -121,13 +121,15 @@ describe('a read of memory', () => {
       });
   };
 
-  const read = async ({ id, layouts, wanted }: Omit<Group, 'frames'>, tier = hot, ofRange = range) => {
-    const known = new Map(layouts.map((each) => [each.id, each]));
-    const selection = { wanted, groups: [id], range: ofRange, layouts: known };
-    const request = { refs: [ref], selection, longestWindowMs: HOUR_MS, layoutOf: async () => layouts[0]! };
-    const [reply] = await askHot(tier, [request], nowMs);
-    return decodeHot(tier, reply!);
-  };
+  const read = ({ id, layouts, wanted }: Omit<Group, 'frames'>, tier = hot, ofRange = range, of = ref) =>
+    readHot(
+      tier,
+      [of],
+      { wanted, groups: [id], range: ofRange, layouts: new Map(layouts.map((each) => [each.id, each])) },
+      HOUR_MS,
+      nowMs,
+      async () => layouts[0]!,
+    );
 
   /** The part of a block in the range. Frames outside it may come, too. */
   const plain = (whole: Block | undefined, { fromMs, toMs } = range) => {
@@ -285,17 +287,12 @@ describe('a read of memory', () => {
     await put([host]);
     const other = { tenantId, partition: 4 };
     await redis.set(new HotKeys(other).windows(host.id), 'not a set of windows');
-    const layouts = new Map([[host.layout.id, host.layout]]);
-    const selection = { wanted: host.wanted, groups: [host.id], range, layouts };
-    const requests = [ref, other].map((each) => ({
-      refs: [each],
-      selection,
-      longestWindowMs: HOUR_MS,
-      layoutOf: async () => host.layout,
-    }));
-    const [answered, failed] = await askHot(hot, requests, nowMs);
-    expect((await decodeHot(hot, answered!)).blocks).toHaveLength(1);
-    expect(() => decodeHot(hot, failed!)).toThrow(/WRONGTYPE/);
+    const [answered, failed] = await Promise.allSettled([read(host), read(host, hot, range, other)]);
+    expect(answered).toMatchObject({ status: 'fulfilled', value: { blocks: [{}] } });
+    expect(failed).toMatchObject({
+      status: 'rejected',
+      reason: { message: expect.stringMatching('WRONGTYPE') },
+    });
   });
 
   test('reads and decodes whole frames of a short range up to now only once', async () => {
@@ -305,23 +302,25 @@ describe('a read of memory', () => {
       const { blocks } = await read(host, hot, { fromMs: nowMs - 60_000 * minutes, toMs: nowMs });
       return blocks[0]!.block;
     };
-    const first = await blockOf(5);
-    expect(first.timestamps).toHaveLength(18);
-    expect(await blockOf(5)).toBe(first);
-    expect(await blockOf(4.5)).toBe(first);
+    const first = await blockOf(6);
+    // From ten minutes ago on: the start of the range is rounded down to five minutes.
+    expect(first.timestamps).toHaveLength(38);
+    expect(await blockOf(6)).toBe(first);
+    expect(await blockOf(9)).toBe(first);
     // A much longer range has frames of its own, and leaves those of the short one.
-    const long = await blockOf(25);
+    const long = await blockOf(24);
     expect(long.timestamps).toHaveLength(98);
-    expect(await blockOf(5)).toBe(first);
-    expect(await blockOf(25)).toBe(long);
+    expect(await blockOf(6)).toBe(first);
+    expect(await blockOf(24)).toBe(long);
     await hot.appender.append(ref, {
       arrivalMs: nowMs,
       layouts: new Map([[host.layout.id, packLayout(host.layout.bytes)]]),
       windows: [{ group: host.id, windowStart, frames: host.frames.slice(118) }],
     });
-    expect((await blockOf(5)).timestamps).toHaveLength(20);
-    // What a range covers less than a quarter of is not decoded for it again and again.
-    expect((await blockOf(1.1)).timestamps).toHaveLength(4);
+    expect((await blockOf(6)).timestamps).toHaveLength(40);
+    // A range that ends in the past is read as it is.
+    const past = { fromMs: nowMs - 20 * 60_000, toMs: nowMs - 18 * 60_000 };
+    expect((await read(host, hot, past)).blocks[0]!.block.timestamps).toHaveLength(8);
   });
 
   test('of more frames than a call may look at takes several calls', async () => {

@@ -4,7 +4,6 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { encodeFrame } from '../../../shared/codec';
 import { connectHot, type HotClient } from '../../../shared/hot/connection';
 import { movedFrames } from '../../../shared/hot/frame-mover';
-import { EVERY_FRAME } from '../../../shared/hot/frame-reader';
 import { HotTier } from '../../../shared/hot/hot-tier';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
@@ -225,17 +224,15 @@ class Memory {
   /** Reads a series of a random partition. Data that may be incomplete counts as refused. */
   private async read(): Promise<void> {
     const ref = this.refs[Math.floor(Math.random() * PARTITIONS)]!;
-    const [found] = await this.hot.reader.windows(ref, [
-      {
-        group: this.group,
-        range: { fromMs: this.windowStart, toMs: this.windowStart + HOUR_MS },
-        windows: [this.windowStart],
-        picks: [{ layout: this.layout.idBytes, columns: new Uint32Array([7]) }],
-        picksKey: 'column 7',
-        keeps: EVERY_FRAME,
-      },
-    ]);
-    if ((await this.losses.missingSince(ref, found!.partition.mark)) !== undefined) this.refused++;
+    const { partition } = await this.hot.reader.windows(ref, {
+      group: this.group,
+      range: { fromMs: this.windowStart, toMs: this.windowStart + HOUR_MS },
+      windows: [this.windowStart],
+      picks: [{ layout: this.layout.idBytes, columns: new Uint32Array([7]) }],
+      picksKey: 'column 7',
+      keptFromMs: -Infinity,
+    });
+    if ((await this.losses.missingSince(ref, partition.mark)) !== undefined) this.refused++;
   }
 
   /** Reads or writes until stopped. */

@@ -15,7 +15,6 @@ import {
 } from '../../../shared/codec';
 import type { ColdTier } from '../../../shared/cold/cold-tier';
 import type { Directory } from '../../../shared/cold/directory';
-import { EVERY_FRAME } from '../../../shared/hot/frame-reader';
 import type { HotTier } from '../../../shared/hot/hot-tier';
 import { gather } from '../../../shared/model/block-layout';
 import { DAY_MS } from '../../../shared/model/duration';
@@ -143,17 +142,15 @@ function framesInMemory(
       const { idBytes, series } = host.layout;
       const columns = Uint32Array.from(series, (_, column) => column);
       const start = windowOf(minute);
-      const [found] = await hot.reader.windows(host.ref, [
-        {
-          group: host.group,
-          range: rangeOf(minute),
-          windows: [start],
-          picks: [{ layout: idBytes, columns }],
-          picksKey: host.layout.id,
-          keeps: EVERY_FRAME,
-        },
-      ]);
-      const { picked } = found!.frames[0]!;
+      const { frames } = await hot.reader.windows(host.ref, {
+        group: host.group,
+        range: rangeOf(minute),
+        windows: [start],
+        picks: [{ layout: idBytes, columns }],
+        picksKey: host.layout.id,
+        keptFromMs: -Infinity,
+      });
+      const { picked } = frames[0]!;
       const positions = [{ layout: idBytes, positions: columns }];
       return (
         blockFromPicked(idBytes, series.length, picked, positions)?.block ??

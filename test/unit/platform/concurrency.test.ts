@@ -1,12 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import {
-  anyLimiter,
-  attempt,
-  Batches,
-  type Limiter,
-  limiter,
-  ready,
-} from '../../../shared/platform/concurrency';
+import { anyLimiter, Batches, type Limiter, limiter } from '../../../shared/platform/concurrency';
 
 test('a limiter runs as many as it may at a time, in order, and goes on after a failure', async () => {
   const limit = limiter(2);
@@ -81,20 +74,4 @@ describe('a bound that several callers share', () => {
     await expect(anyLimiter([allowing, allowing])(work)).rejects.toThrow('work');
     expect(begun).toBe(1);
   });
-});
-
-test('an attempt gives a known value at once, and fails alone, even if nobody waits for it', async () => {
-  expect(attempt(() => ready(2, (value) => value + 1))).toBe(3);
-  expect(await attempt(() => ready(Promise.resolve(2), (value) => value + 1))).toBe(3);
-  const failed = [
-    () => Promise.reject(new Error('later')),
-    () =>
-      ready(1, () => {
-        throw new Error('at once');
-      }),
-  ].map(attempt);
-  // Node.js would end here at a rejection that nobody handles.
-  await turn();
-  await expect(failed[0]).rejects.toThrow('later');
-  await expect(failed[1]).rejects.toThrow('at once');
 });
