@@ -25,7 +25,7 @@ import type { Selections, VersionedView } from './selections';
 import type { SourceDeletions } from './source-deletions';
 import { SourceReads } from './source-reads';
 import type { TenantIndexes } from './tenant-index';
-import { type Whereabouts, whereaboutsIn, whereaboutsOf } from './whereabouts';
+import { type Whereabouts, whereaboutsIn } from './whereabouts';
 
 export interface SelectDependencies extends ReadDependencies {
   readonly indexes: Pick<TenantIndexes, 'of'>;
@@ -88,7 +88,7 @@ interface FoundSource extends Pick<SourceSeries, 'source' | 'series'> {
   readonly sourceId: Id;
   /** The layout of `series`. */
   readonly layout: Layout;
-  readonly whereabouts: () => Whereabouts;
+  readonly whereabouts: Whereabouts;
   readonly deletions: readonly VersionedDeletion[];
 }
 
@@ -178,7 +178,7 @@ export class Querier {
         const expect: SourceRead['expect'] =
           hints.budget && ((home, least) => expected.expect(home, least(layout)));
         const asked = {
-          ...whereabouts(),
+          ...whereabouts,
           wanted: layout,
           range,
           deletions,
@@ -243,12 +243,12 @@ export class Querier {
     const ids = found.map(({ sourceId }) => sourceId);
     const deleted = await deletions.of(tenant.id, ids, listed.deletions);
     const sources = found.map(
-      ({ source, series, layout, sourceId, matches }): FoundSource => ({
+      ({ source, series, layout, sourceId, whereabouts }): FoundSource => ({
         source,
         series,
         layout,
         sourceId,
-        whereabouts: () => whereaboutsOf(matches, view.firstMs),
+        whereabouts,
         deletions: deleted.get(sourceId) ?? NOTHING_DELETED,
       }),
     );
@@ -275,7 +275,7 @@ export class Querier {
     const { deletions, firstMs } = known;
     if (series.length === 0) return { sources: [], joined, firstMs };
     const layout = layoutOf(series);
-    const whereabouts = () => whereaboutsIn(known, sourceId, layout);
+    const whereabouts = whereaboutsIn(known, sourceId, layout);
     return { sources: [{ source, sourceId, series, layout, whereabouts, deletions }], joined, firstMs };
   }
 
