@@ -9,12 +9,12 @@ import { MARK_OF_THIS_NODE } from './mark-script';
  *          for each group: its windows, then its lists of frames, one for each wanted window
  * ARGV     1  room: the highest cost of all frames of the call
  *          2  markId under which the reader cached the frames that it knows, or ''
- *          for each group:
+ *          for each group a text of these words, separated by spaces:
  *            first wanted timestamp, ms; the timestamp after the last one, ms
- *            number of its lists
  *            cost of a frame; additional cost of a frame in the wanted range
  *            number of its picks
- *            for each pick: the layout's id in hexadecimal; the wanted columns, ascending numbers from 0 separated by spaces
+ *            for each pick: the layout's id in hexadecimal; the wanted columns, ascending numbers from 0 separated by commas
+ *            number of its lists
  *            for each list: its window's start, ms; how many of its frames the reader has cached
  * Returns  1 if the mark is this primary's, else 0
  *          loss, or false
@@ -72,8 +72,15 @@ local function columnsOf(text)
   return columns
 end
 
-local function bytesOf(hex)
-  return (string.gsub(hex, '..', function(pair) return char(tonumber(pair, 16)) end))
+local HEX = string.rep('%02x', 16)
+local texts = {}
+local function hexOf(id)
+  local text = texts[id]
+  if not text then
+    text = string.format(HEX, byte(id, 1, 16))
+    texts[id] = text
+  end
+  return text
 end
 
 local function plain(frame, at, columns, out)
@@ -106,33 +113,33 @@ local function packed(frame, at, columns, out)
 end
 
 local unpack = struct.unpack
-local room, key, arg = tonumber(ARGV[1]), 2, 3
-while key <= #KEYS do
-  local fromMs, toMs = tonumber(ARGV[arg]), tonumber(ARGV[arg + 1])
-  local count, picks = tonumber(ARGV[arg + 2]), tonumber(ARGV[arg + 5])
-  local cost, costInRange = tonumber(ARGV[arg + 3]), tonumber(ARGV[arg + 4])
-  local windowArg, known, totals = arg + 4 + 2 * picks, {}, {}
+local room, key = tonumber(ARGV[1]), 2
+for arg = 3, #ARGV do
+  local word = string.gmatch(ARGV[arg], '%S+')
+  local function number() return tonumber(word()) end
+  local fromMs, toMs, cost, costInRange = number(), number(), number(), number()
+  local numbers, outside, wanted = {}, {}, {}
+  for i = 1, number() do
+    local layout = word()
+    numbers[layout], outside[layout] = char(i - 1), char(127 + i)
+    wanted[layout] = columnsOf(word())
+  end
+  local count, known, totals = number(), {}, {}
   for i = 1, count do
-    known[i] = knownOf(KEYS[key + i], tonumber(ARGV[windowArg + 2 * i]), tonumber(ARGV[windowArg + 1 + 2 * i]))
+    known[i] = knownOf(KEYS[key + i], number(), number())
     totals[i] = redis.call('LLEN', KEYS[key + i])
     room = room - cost * (totals[i] - known[i])
   end
   if room < 0 and key > 2 then break end
   local groupAt = #found
   found[groupAt + 1] = redis.call('SMEMBERS', KEYS[key])
-  local numbers, outside, wanted = {}, {}, {}
-  for i = 1, picks do
-    local layout = bytesOf(ARGV[arg + 4 + 2 * i])
-    numbers[layout], outside[layout] = char(i - 1), char(127 + i)
-    wanted[layout] = columnsOf(ARGV[arg + 5 + 2 * i])
-  end
   for i = 1, count do
     local bytes, out, frames = 0, {}, {}
     if room >= 0 and totals[i] > known[i] then frames = redis.call('LRANGE', KEYS[key + i], known[i], -1) end
     for f = 1, #frames do
       local frame = frames[f]
       bytes = bytes + #frame
-      local kind, layout = byte(frame, 1), sub(frame, 2, 17)
+      local kind, layout = byte(frame, 1), #frame > 16 and hexOf(sub(frame, 2, 17))
       local columns = wanted[layout]
       local before = #out
       -- 16 and 17: values of all series, plain and packed; 18 and 19: with a presence map.
@@ -178,7 +185,7 @@ while key <= #KEYS do
   if room < 0 and key > 2 then
     for last = #found, groupAt + 1, -1 do found[last] = nil end
   end
-  key, arg = key + 1 + count, arg + 6 + 2 * picks + 2 * count
+  key = key + 1 + count
   if room < 0 then break end
 end
 return found
