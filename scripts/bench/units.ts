@@ -1,13 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  GetRecordsCommand,
-  GetShardIteratorCommand,
-  KinesisClient,
-  ListShardsCommand,
-} from '@aws-sdk/client-kinesis';
 import { paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
-import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { Redis } from 'ioredis';
 import { IDLE_FUNCTIONS, type MeasuredUnits, type Units } from '../../shared/cost/measured-units';
 import { DAY_MS } from '../../shared/model/duration';
@@ -16,6 +9,7 @@ import { localAws } from '../local/provision';
 import { withSettings } from '../local/template';
 import { archive } from '../ops/archive';
 import { drain } from '../ops/drain';
+import { tierBytes } from '../ops/usage';
 import { makeAgentData } from './data/agent-data';
 import { bench } from './frame/bench';
 import type { Frame } from './frame/frame';
@@ -88,7 +82,6 @@ export const units = bench({
 class Run {
   private readonly log: MeterLog;
   private readonly redis: Redis;
-  private readonly stream: StreamReader;
   private readonly data: ReturnType<typeof makeAgentData>;
   private hostIds: string[] = [];
   private emptyBytes = 0;
@@ -119,10 +112,8 @@ class Run {
     this.data = makeAgentData().slice(0, options.shape === 'telegraf' ? TELEGRAF_METRICS : undefined);
     this.log = new MeterLog(join(stack.dataDir, 'functions.log'));
     this.redis = new Redis(stack.addresses.redisUrl);
-    this.stream = new StreamReader(stack.addresses);
     frame.atEnd(() => {
       this.redis.disconnect();
-      this.stream.close();
       this.log.close();
     });
   }
@@ -178,13 +169,13 @@ class Run {
       [batch, MINUTES_BY_HOST, minutes],
     ] as const) {
       this.log.take('post');
-      await this.stream.take();
+      const { streamBytes } = this.bench.stack.host.progress;
       const requests = await this.postMinutes(from, to, samplesPerRequest);
       posts.push({
         // The last request of a minute has the remainder.
         samplesPerRequest: Math.round(((to - from) * this.hostIds.length * this.data.length) / requests),
         requests,
-        ...(await this.stream.take()),
+        streamBytes: this.bench.stack.host.progress.streamBytes - streamBytes,
         units: this.log.peek('post').units,
       });
       this.frame.log(`${this.posted} samples posted`);
@@ -284,7 +275,7 @@ class Run {
     this.log.take('operator');
     await this.bench.functions.invoke('operator', { command: 'sweep' });
     const sweep = this.log.take('operator');
-    const bytes = await this.tierBytes();
+    const bytes = await tierBytes(this.bench.functions, 'default');
     await archive(this.bench.functions, { before, purge: true }, this.frame.log);
     const cold = await this.readGraphs();
     const rollups = await this.rollUpDays(before);
@@ -363,82 +354,12 @@ class Run {
     return this.log.take('query').units;
   }
 
-  private async tierBytes(): Promise<{ warm: number; cold: number }> {
-    const bytes = { warm: 0, cold: 0 };
-    for (let partition: number | null = 0; partition !== null; ) {
-      const slice: { bytes: typeof bytes; next: number | null } = await this.bench.functions.invoke(
-        'operator',
-        {
-          command: 'usage bytes',
-          tenant: 'default',
-          partition,
-        },
-      );
-      bytes.warm += slice.bytes.warm;
-      bytes.cold += slice.bytes.cold;
-      partition = slice.next;
-    }
-    return bytes;
-  }
-
   private async until(what: string, isSo: () => boolean): Promise<void> {
     for (const deadline = Date.now() + WAIT_MS; !isSo(); await sleep(200))
       if (Date.now() > deadline)
         throw new Error(
           `${what}: not within ${WAIT_MS / 1000} s; ${this.bench.stack.host.progress.samples} of ${this.posted} samples are`,
         );
-  }
-}
-
-/** Reads the stream from its beginning, independently of the mapping. */
-class StreamReader {
-  private readonly client: KinesisClient;
-  /** Last sequence number read, by shard. An iterator would expire after five minutes. */
-  private readonly lastRead = new Map<string, string>();
-
-  constructor(private readonly stack: { readonly awsEndpoint: string; readonly stream: string }) {
-    this.client = new KinesisClient({
-      ...localAws(Number(new URL(stack.awsEndpoint).port)),
-      requestHandler: new NodeHttpHandler(),
-    });
-  }
-
-  /** Returns the number of records put since the last call, and their bytes. */
-  async take(): Promise<{ records: number; streamBytes: number }> {
-    const { Shards } = await this.client.send(new ListShardsCommand({ StreamName: this.stack.stream }));
-    let records = 0;
-    let streamBytes = 0;
-    for (const { ShardId } of Shards!) {
-      let iterator = await this.iterator(ShardId!);
-      for (let isEnd = false; !isEnd && iterator !== undefined; ) {
-        const answer = await this.client.send(new GetRecordsCommand({ ShardIterator: iterator }));
-        for (const { Data, PartitionKey, SequenceNumber } of answer.Records ?? []) {
-          records++;
-          streamBytes += Data!.length + PartitionKey!.length;
-          this.lastRead.set(ShardId!, SequenceNumber!);
-        }
-        iterator = answer.NextShardIterator;
-        isEnd = answer.Records?.length === 0;
-      }
-    }
-    return { records, streamBytes };
-  }
-
-  private async iterator(ShardId: string): Promise<string | undefined> {
-    const last = this.lastRead.get(ShardId);
-    const answer = await this.client.send(
-      new GetShardIteratorCommand({
-        StreamName: this.stack.stream,
-        ShardId,
-        ShardIteratorType: last === undefined ? 'TRIM_HORIZON' : 'AFTER_SEQUENCE_NUMBER',
-        StartingSequenceNumber: last,
-      }),
-    );
-    return answer.ShardIterator;
-  }
-
-  close(): void {
-    this.client.destroy();
   }
 }
 

@@ -59,6 +59,8 @@ export class EventSourceMapping {
   private isStopping = false;
   private saving: NodeJS.Timeout | undefined;
   private behindMs = 0;
+  /** Bytes of the records read so far, with their partition keys. */
+  bytesRead = 0;
   /** Arrival of the first record in the batch being delivered, in ms, by shard. */
   private readonly undelivered = new Map<string, number>();
 
@@ -153,6 +155,7 @@ export class EventSourceMapping {
           iterator = NextShardIterator;
           this.behindMs = MillisBehindLatest ?? 0;
           if (buffered.length === 0) firstBufferedMs = Date.now();
+          for (const { Data, PartitionKey } of Records) this.bytesRead += Data!.length + PartitionKey!.length;
           buffered = buffered.concat(
             Records.map((record) => ({
               sequenceNumber: record.SequenceNumber!,

@@ -187,14 +187,16 @@ export class FunctionHost {
   }
 
   /**
-   * Number of samples appended to memory since the start, and the largest consumer lag of the template's
-   * mappings in ms.
+   * Number of samples appended to memory since the start; of the template's mappings the largest consumer lag in
+   * ms, and the bytes that they have read from the stream.
    */
-  get progress(): { samples: number; lagMs: number } {
-    const lags = [...this.mappings.values()]
-      .filter(({ isTemporary }) => !isTemporary)
-      .map(({ lagMs }) => lagMs);
-    return { samples: this.samplesAppended, lagMs: Math.max(0, ...lags) };
+  get progress(): { samples: number; lagMs: number; streamBytes: number } {
+    const mappings = [...this.mappings.values()].filter(({ isTemporary }) => !isTemporary);
+    return {
+      samples: this.samplesAppended,
+      lagMs: Math.max(0, ...mappings.map(({ lagMs }) => lagMs)),
+      streamBytes: mappings.reduce((sum, { bytesRead }) => sum + bytesRead, 0),
+    };
   }
 
   createMapping(mapping: MappingResource, start: MappingStart): MappingDescription {

@@ -45,18 +45,7 @@ async function report(functions: Functions, tenant: string, month: string, now: 
     COUNTERS.map((name) => [name, Object.values(days).reduce((sum, day) => sum + day[name], 0)]),
   ) as Record<Counter, number>;
 
-  const bytes = { hot: 0, warm: 0, cold: 0 };
-  for (let partition: number | null = 0; partition !== null; ) {
-    const slice: BytesSlice = await functions.invoke('operator', {
-      command: 'usage bytes',
-      tenant,
-      partition,
-    });
-    for (const tier of ['hot', 'warm', 'cold'] as const) bytes[tier] += slice.bytes[tier];
-    partition = slice.next;
-    if (partition !== null) progress(`measured ${partition} partitions`);
-  }
-
+  const bytes = await tierBytes(functions, tenant);
   const cost = estimateCost({
     counts,
     bytes: bytesInMonth(bytes, month, counts.samples, firstDay ?? undefined),
@@ -74,6 +63,22 @@ async function report(functions: Functions, tenant: string, month: string, now: 
     dollars,
     dollarsPerBillion: counts.samples === 0 ? null : (dollars / counts.samples) * 1e9,
   };
+}
+
+/** Sums a tenant's bytes in each tier up, partition by partition. */
+export async function tierBytes(functions: Functions, tenant: string): Promise<TierBytes> {
+  const bytes = { hot: 0, warm: 0, cold: 0 };
+  for (let partition: number | null = 0; partition !== null; ) {
+    const slice: BytesSlice = await functions.invoke('operator', {
+      command: 'usage bytes',
+      tenant,
+      partition,
+    });
+    for (const tier of ['hot', 'warm', 'cold'] as const) bytes[tier] += slice.bytes[tier];
+    partition = slice.next;
+    if (partition !== null) progress(`measured ${partition} partitions`);
+  }
+  return bytes;
 }
 
 function usageText({ tenant, month, counts, series, bytes, cost, dollars, dollarsPerBillion }: UsageReport) {

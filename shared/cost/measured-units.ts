@@ -39,7 +39,6 @@ export const measuredUnitsSchema = z.object({
         requests: count,
         /** Bytes of records including partition keys. */
         streamBytes: amount,
-        records: count,
         units: unitsSchema,
       }),
     )

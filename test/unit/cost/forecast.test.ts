@@ -17,14 +17,12 @@ const measured: MeasuredUnits = {
     {
       samplesPerRequest: 100,
       requests: 1000,
-      records: 1000,
       streamBytes: 1_000_000,
       units: { FunctionMbMs: 1000 * 2 * 1024, PutUnits: 1000 },
     },
     {
       samplesPerRequest: 500,
       requests: 1000,
-      records: 5000,
       streamBytes: 5_000_000,
       units: { FunctionMbMs: 1000 * 6 * 1024, PutUnits: 5000 },
     },
