@@ -1,20 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Aggregate } from '../../shared/model/aggregates';
 import { type Labels, labelValue, METRIC_NAME } from '../../shared/model/labels';
 import { ENCODINGS, type PostRequest } from './encodings';
 import type { Ledger, Outcome, Sample } from './ledger';
-import type { Point } from './steps';
 
 /** Timeout of a request, longer than API Gateway's own limit. */
 const REQUEST_MS = 40_000;
 const RETRY_MS = 250;
-/** Part of the `Server-Timing` header. */
-const ROLLED_DAYS = /rollup;desc="(\d+) days"/;
 
-/** An answer in steps, and the number of days answered from rollups. */
-export interface SteppedAnswer {
-  readonly points: readonly Point[];
-  readonly rolledDays: number;
+/** A sample as the API returns it. `time` is in seconds. */
+interface Point {
+  readonly time: number;
+  readonly value: number;
 }
 
 /** A client of the HTTP API, as agents and dashboards are. It records every post in a ledger. */
@@ -42,28 +38,9 @@ export class ApiClient {
     encode: (samples: readonly Sample[]) => PostRequest = ENCODINGS.mackerel,
   ): Promise<Outcome> {
     const ended = this.ledger.sending(samples);
-    const outcome = await this.tryPost(samples, encode);
+    const outcome = await this.outcomeOf(encode(samples));
     ended(outcome);
     return outcome;
-  }
-
-  /** Posts once without recording it in the ledger. */
-  tryPost(samples: readonly Sample[], encode: (samples: readonly Sample[]) => PostRequest): Promise<Outcome> {
-    return this.outcomeOf(encode(samples));
-  }
-
-  /**
-   * Sends a request that changes something other than samples.
-   *
-   * @returns the status; 0 without an answer
-   */
-  async change(method: string, path: string, body?: object): Promise<number> {
-    const headers = { 'content-type': 'application/json' };
-    const response = await this.send(method, path, headers, body && JSON.stringify(body)).catch(
-      () => undefined,
-    );
-    await response?.text().catch(() => undefined);
-    return response?.status ?? 0;
   }
 
   private async outcomeOf({ path, headers, body, isWhole }: PostRequest): Promise<Outcome> {
@@ -87,47 +64,25 @@ export class ApiClient {
    * @param isPatient asked before each retry
    */
   async read(labels: Labels, from: number, to: number, isPatient: () => boolean): Promise<Point[]> {
-    return (await this.get(labels, { from, to }, isPatient)).points;
-  }
-
-  /** Reads a series in steps. */
-  readSteps(
-    labels: Labels,
-    asked: {
-      readonly from: number;
-      readonly to: number;
-      readonly step: number;
-      readonly aggregate: Aggregate;
-    },
-    isPatient: () => boolean,
-  ): Promise<SteppedAnswer> {
-    return this.get(labels, asked, isPatient);
-  }
-
-  private async get(
-    labels: Labels,
-    asked: Readonly<Record<string, string | number>>,
-    isPatient: () => boolean,
-  ): Promise<{ points: Point[]; rolledDays: number }> {
     for (;;) {
-      const response = await this.send('GET', this.pathOf(labels, asked)).catch(() => undefined);
+      const response = await this.send('GET', this.pathOf(labels, from, to)).catch(() => undefined);
       const text = await response?.text().catch(() => undefined);
       if (response?.status === 200 && text !== undefined)
-        return {
-          points: (JSON.parse(text) as { metrics: Point[] }).metrics,
-          rolledDays: Number(ROLLED_DAYS.exec(response.headers.get('server-timing') ?? '')?.[1] ?? 0),
-        };
+        return (JSON.parse(text) as { metrics: Point[] }).metrics;
       // No sample has arrived yet, or none was acknowledged.
-      if (response?.status === 404) return { points: [], rolledDays: 0 };
+      if (response?.status === 404) return [];
       if (!isPatient())
         throw new Error(`${JSON.stringify(labels)} cannot be read: ${response?.status} ${text}`);
       await sleep(RETRY_MS);
     }
   }
 
-  private pathOf(labels: Labels, asked: Readonly<Record<string, string | number>>): string {
-    const query = new URLSearchParams({ name: labelValue(labels, METRIC_NAME)! });
-    for (const [name, value] of Object.entries(asked)) query.set(name, String(value));
+  private pathOf(labels: Labels, from: number, to: number): string {
+    const query = new URLSearchParams({
+      name: labelValue(labels, METRIC_NAME)!,
+      from: String(from),
+      to: String(to),
+    });
     const hostId = labelValue(labels, 'host');
     if (hostId !== undefined && this.hosts.has(hostId)) return `/api/v0/hosts/${hostId}/metrics?${query}`;
     for (const [label, value] of labels)

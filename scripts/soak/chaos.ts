@@ -11,8 +11,6 @@ export interface ChaosDependencies {
   readonly redis: Redis;
   /** Kills the hot tier's server with SIGKILL. */
   readonly killHot: () => void;
-  /** Returns the clock error of a function while no fault changes it, in ms. */
-  readonly usualSkewMs: Faults['clockSkewMs'];
   /** Flushes all of memory; resolves on success and on failure. */
   readonly drain: () => Promise<unknown>;
 }
@@ -102,10 +100,10 @@ const STARTS: Record<FaultKind, Start> = {
     });
     return { hits: () => hits, end: () => rule.lift() };
   },
-  'clock skewed': ({ faults, usualSkewMs }, random) => {
+  'clock skewed': ({ faults }, random) => {
     const skewMs = random.pick([-HOUR_MS, HOUR_MS]);
     const victim = random.pick(SKEWED);
-    faults.clockSkewMs = (functionName) => usualSkewMs(functionName) + (functionName === victim ? skewMs : 0);
+    faults.clockSkewMs = (functionName) => (functionName === victim ? skewMs : 0);
     // Replacement processes start with the wrong clock, and later ones with the right one.
     let hits = faults.kill(victim);
     return {
@@ -115,7 +113,7 @@ const STARTS: Record<FaultKind, Start> = {
         return hits;
       },
       end: () => {
-        faults.clockSkewMs = usualSkewMs;
+        faults.clockSkewMs = () => 0;
         faults.kill(victim);
       },
     };

@@ -86,31 +86,10 @@ export class Ledger {
   private readonly series = new Map<string, Map<number, Entry[]>>();
   private clock = 0;
   private acknowledgedSamples = 0;
-  private expiredBeforeS = -Infinity;
 
   /** Number of samples in acknowledged requests, including corrections and repetitions. */
   get acknowledged(): number {
     return this.acknowledgedSamples;
-  }
-
-  /**
-   * Returns spans that cover all samples of a series, both ends inclusive, each short enough to be read as
-   * stored samples.
-   */
-  spansOf(labels: Labels): [number, number][] {
-    return spansOf([...(this.series.get(labelsKey(labels))?.keys() ?? [])]);
-  }
-
-  /**
-   * Expects from now on that no sample before a time is readable, because retention removed it.
-   *
-   * @returns the number of these samples
-   */
-  expire(beforeS: number): number {
-    this.expiredBeforeS = beforeS;
-    let samples = 0;
-    for (const times of this.series.values()) for (const time of times.keys()) if (time < beforeS) samples++;
-    return samples;
   }
 
   /**
@@ -176,12 +155,6 @@ export class Ledger {
         const attempts = entries.map(({ value, request }): Attempt => ({ value, ...request }));
         const { values, mayBeMissing } = allowedValues(attempts);
         const value = found.get(time);
-        if (time < this.expiredBeforeS) {
-          if (value === undefined) continue;
-          wrong++;
-          flaw(time, `${value} outlived the retention`);
-          continue;
-        }
         if (value === undefined && mayBeMissing) continue;
         if (value !== undefined && values.has(value)) continue;
         if (value === undefined) lost++;
@@ -216,7 +189,7 @@ function spansOf(times: readonly number[]): [number, number][] {
   return spans;
 }
 
-export function sumFlaws(all: readonly Flaws[]): Flaws {
+function sumFlaws(all: readonly Flaws[]): Flaws {
   return {
     lost: all.reduce((sum, { lost }) => sum + lost, 0),
     doubled: all.reduce((sum, { doubled }) => sum + doubled, 0),

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../faults/random';
 import type { ApiClient } from './api-client';
-import type { Importer } from './importer';
 import type { Sample } from './ledger';
 import type { Sender } from './senders';
 
@@ -17,14 +16,6 @@ export interface LoadOptions {
    * @default delays that every stage accepts
    */
   readonly lagsS?: readonly number[];
-  /** @default nothing is imported */
-  readonly imports?: Imports;
-}
-
-export interface Imports {
-  readonly importer: Importer;
-  /** Times of the samples imported before the first post. */
-  readonly history: readonly number[];
 }
 
 /** Lags of late samples, in s: an hour, and 20 hours to reach the previous UTC day. */
@@ -32,33 +23,15 @@ const LAGS_S = [3_600, 20 * 3_600];
 const RETRY_MS = 500;
 /** Values are multiples of this, so that sums are exact in any order. */
 const GRAIN = 1 / 128;
-/** Offset of the values of imported samples. */
-const IMPORTED = 1_000_000;
-
-/** Imports the history of each sender: many days, the first of which expire during the load. */
-export async function importHistory(
-  { importer, history }: Imports,
-  senders: readonly Sender[],
-): Promise<void> {
-  for (const sender of senders) {
-    const samples = history.flatMap((time, i) => samplesAt(sender, time, IMPORTED + i));
-    for (;;) {
-      const outcome = await importer.import(samples);
-      if (outcome === 'acknowledged') break;
-      if (outcome === 'refused') throw new Error('the retention ended before the load began');
-      await sleep(RETRY_MS);
-    }
-  }
-}
 
 /**
  * Posts as agents do, and also as agents should not. Each post has all series of a sender at the next second.
  * Some posts are late by hours or weeks, some repeat samples with other values, some are repeated unchanged.
- * Corrections of the history are imported. Unacknowledged samples are posted again.
+ * Unacknowledged samples are posted again.
  */
 export async function runLoad(
   client: ApiClient,
-  { senders, everyMs, startS, lagsS = LAGS_S, imports }: LoadOptions,
+  { senders, everyMs, startS, lagsS = LAGS_S }: LoadOptions,
   random: Random,
   isOver: () => boolean,
 ): Promise<void> {
@@ -80,11 +53,6 @@ export async function runLoad(
       for (const samples of posts.flatMap((post) => sender.cut(post, own)))
         while ((await client.post(samples, sender.encode)) !== 'acknowledged' && !isOver())
           await sleep(RETRY_MS);
-      if (imports !== undefined && own.chance(0.02)) {
-        const { importer, history } = imports;
-        const samples = samplesAt(sender, own.pick(history), IMPORTED + history.length + serial);
-        while ((await importer.import(samples)) === 'unknown' && !isOver()) await sleep(RETRY_MS);
-      }
       await sleep(everyMs);
     }
   };

@@ -25,15 +25,10 @@ export const VICTIMS = [
   'archiver',
   'recovery',
   'replayer',
-  'importer',
-  'operator',
   'evaluator',
 ] as const;
-/**
- * Functions whose clocks are skewed at times. The clocks of post and the archiver are always ahead, too
- * (run.ts).
- */
-export const SKEWED = ['post', 'ingester', 'flusher', 'recovery', 'replayer', 'importer', 'query'] as const;
+/** Functions whose clocks are skewed at times. */
+export const SKEWED = ['post', 'ingester', 'flusher', 'recovery', 'replayer', 'query'] as const;
 
 export interface PlannedFault {
   /** Time after the start of the load, in ms. */

@@ -1,9 +1,9 @@
 import { AGGREGATES, HOUR_MS, MINUTE_MS } from '../../../shared/model/aggregates';
 import { DAY_MS } from '../../../shared/model/duration';
 import type { Random } from '../../faults/random';
-import { differenceOf, stepsOf } from '../../soak/steps';
 import type { Point, Series } from '../model';
 import type { Host, Stage, Tenant } from '../stage';
+import { differenceOf, stepsOf } from '../steps';
 import type { Actor } from './actor';
 
 /** Longest time, in ms, until an acknowledged sample is readable, even during faults. */

@@ -69,17 +69,6 @@ describe('the ledger', () => {
     expect(await ledger.verify(read, never)).toMatchObject({ lost: 1, doubled: 1, wrong: 3 });
   });
 
-  test('expects nothing of what retention removed, and finds what it left', async () => {
-    const ledger = new Ledger();
-    ledger.sending([1, 2, 3].map((time) => sample(time, time * 10)))('acknowledged');
-    expect(ledger.expire(3)).toBe(2);
-    const read = async () => [
-      { time: 2, value: 20 },
-      { time: 3, value: 30 },
-    ];
-    expect(await ledger.verify(read, never)).toMatchObject({ lost: 0, wrong: 1 });
-  });
-
   test('reads series with flaws again, as long as the caller is patient, and only those', async () => {
     const ledger = new Ledger();
     ledger.sending([sample(1, 10), { ...sample(1, 10), labels: series('other') }])('acknowledged');

@@ -1,4 +1,4 @@
-import { differenceOf, stepsOf } from '../../../scripts/soak/steps';
+import { differenceOf, stepsOf } from '../../../scripts/simulate/steps';
 
 const points = [
   { time: 3_599, value: 1.5 },
