@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Call, ErrorKind } from './call';
+import type { Call } from './call';
 
 /** A complete request to an AWS service. */
 export interface AwsRequest {
@@ -66,7 +66,7 @@ function dynamodbSubject({ TableName, Item, Key, UpdateExpression }: DynamodbInp
   return [kind, detail, update].filter((word) => word !== undefined && word !== '').join(' ');
 }
 
-export function jsonOf(body: Buffer): DynamodbInput & Record<string, unknown> {
+function jsonOf(body: Buffer): DynamodbInput & Record<string, unknown> {
   return body.length === 0 ? {} : JSON.parse(body.toString('utf8'));
 }
 
@@ -76,54 +76,19 @@ export interface AwsAnswer {
   readonly body: string;
 }
 
-/** HTTP status and code of an error in each service. */
-const ERRORS: Record<Exclude<Call['store'], 'redis'>, Partial<Record<ErrorKind, [number, string]>>> = {
-  dynamodb: {
-    throttled: [400, 'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException'],
-    unavailable: [400, 'com.amazon.coral.availability#ThrottlingException'],
-    internal: [500, 'com.amazonaws.dynamodb.v20120810#InternalServerError'],
-  },
-  kinesis: {
-    throttled: [400, 'ProvisionedThroughputExceededException'],
-    unavailable: [503, 'ServiceUnavailable'],
-    internal: [500, 'InternalFailure'],
-  },
-  s3: {
-    throttled: [503, 'SlowDown'],
-    unavailable: [503, 'ServiceUnavailable'],
-    internal: [500, 'InternalError'],
-    conflict: [409, 'ConditionalRequestConflict'],
-    precondition: [412, 'PreconditionFailed'],
-  },
-  lambda: {
-    throttled: [429, 'TooManyRequestsException'],
-    unavailable: [503, 'ServiceException'],
-    internal: [500, 'ServiceException'],
-  },
-};
-
 /**
- * Returns an error as the service sends it; an internal error if the service has none of that kind.
+ * DynamoDB's answer to a call that comes too often.
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
- * @see https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
  */
-export function awsError(store: Exclude<Call['store'], 'redis'>, error: ErrorKind): AwsAnswer {
-  const [status, code] = ERRORS[store][error] ?? ERRORS[store].internal!;
-  const message = 'injected by the fault proxy';
-  if (store === 's3')
-    return {
-      status,
-      headers: { 'content-type': 'application/xml' },
-      body: `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>${message}</Message></Error>`,
-    };
-  const type = store === 'dynamodb' ? 'application/x-amz-json-1.0' : 'application/x-amz-json-1.1';
-  return {
-    status,
-    headers: { 'content-type': type, 'x-amzn-errortype': code },
-    body: JSON.stringify({ __type: code, message }),
-  };
-}
+export const THROTTLED: AwsAnswer = {
+  status: 400,
+  headers: { 'content-type': 'application/x-amz-json-1.0' },
+  body: JSON.stringify({
+    __type: 'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException',
+    message: 'injected by the fault proxy',
+  }),
+};
 
 interface PutRecordsAnswer {
   readonly FailedRecordCount?: number;

@@ -14,11 +14,10 @@ import {
   type AwsAnswer,
   type AwsRequest,
   awsCall,
-  awsError,
   divideRecords,
-  jsonOf,
   LAMBDA_PATH,
   refusedRecords,
+  THROTTLED,
 } from './aws-call';
 import type { Call, Decide, Fault } from './call';
 
@@ -90,10 +89,8 @@ export class AwsProxy {
     if (fault?.kind === 'delay') await sleep(fault.ms);
     if (fault?.kind === 'interrupt' && fault.phase === 'before' && !(await fault.act(this.process())))
       return void outgoing.destroy();
-    if (fault?.kind === 'error' && call.store !== 'redis') {
-      const { status, headers, body } = awsError(call.store, fault.error);
-      return void outgoing.writeHead(status, headers).end(body);
-    }
+    if (fault?.kind === 'throttle')
+      return void outgoing.writeHead(THROTTLED.status, THROTTLED.headers).end(THROTTLED.body);
     const answer = await this.answer(call, asked, fault);
     if (fault?.kind === 'lose-reply') return void outgoing.destroy();
     if (fault?.kind === 'interrupt' && fault.phase === 'after' && !(await fault.act(this.process())))
@@ -106,11 +103,6 @@ export class AwsProxy {
     asked: AwsRequest,
     fault: Fault | undefined,
   ): Promise<StoreAnswer | AwsAnswer> {
-    if (fault?.kind === 'short-page' && call.operation.startsWith('Query'))
-      return this.forward({
-        ...asked,
-        body: Buffer.from(JSON.stringify({ ...jsonOf(asked.body), Limit: fault.items })),
-      });
     if (fault?.kind === 'fail-records' && call.operation === 'PutRecords') {
       const { isRefused, body } = divideRecords(asked.body, fault.share, fault.random);
       const taken = body && (await this.forward({ ...asked, body }));

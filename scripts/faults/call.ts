@@ -24,12 +24,10 @@ export type Fault =
   /** Forwards the call, and cuts the connection instead of answering. */
   | { readonly kind: 'lose-reply' }
   | { readonly kind: 'delay'; readonly ms: number }
-  /** Answers with the service's error; the store never receives the call. */
-  | { readonly kind: 'error'; readonly error: ErrorKind }
+  /** Answers a call to DynamoDB as if it came too often; the store never receives the call. */
+  | { readonly kind: 'throttle' }
   /** PutRecords: refuses this share of the records and forwards the others. */
   | { readonly kind: 'fail-records'; readonly share: number; readonly random: () => number }
-  /** Query: returns at most this many items per page. */
-  | { readonly kind: 'short-page'; readonly items: number }
   /**
    * Runs `act` on the calling process while it waits. If `act` returns true, the call or its answer is then
    * forwarded.
@@ -39,9 +37,6 @@ export type Fault =
       readonly phase: Phase;
       readonly act: (process: ChildProcess) => Promise<boolean>;
     };
-
-/** Kinds of errors. Only S3 has `conflict` (409) and `precondition` (412). */
-export type ErrorKind = 'throttled' | 'internal' | 'unavailable' | 'conflict' | 'precondition';
 
 /** Decides a call's fault; undefined for none. */
 export type Decide = (call: Call) => Fault | undefined;

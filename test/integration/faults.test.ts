@@ -284,22 +284,6 @@ describe('under faults between functions, stores and the stream, no sample is lo
     await expectWhole();
   });
 
-  test.each([
-    { percent: 10, rounds: 20 },
-    { percent: 50, rounds: 5 },
-  ])('PutRecords refuses $percent % of the records', async ({ percent, rounds }) => {
-    const hostIds = await Promise.all(Array.from({ length: 8 }, host));
-    const own = random.fork();
-    const failing = faults.rule({
-      matches: isCall('post', 'PutRecords'),
-      fault: () => ({ kind: 'fail-records', share: percent / 100, random: own.next }),
-    });
-    for (let round = 0; round < rounds; round++)
-      await post(hostIds.flatMap((hostId) => samplesOf(hostId, [round], round)));
-    expect(failing.hits).toBeGreaterThanOrEqual(rounds);
-    await expectWhole();
-  });
-
   test('a stream that takes one record and refuses the others is a 503 with Retry-After, never a 2xx', async () => {
     const hostIds = await Promise.all(Array.from({ length: 8 }, host));
     const { url, apiKey } = stack.addresses;
@@ -335,25 +319,6 @@ describe('under faults between functions, stores and the stream, no sample is lo
     await expectWhole();
   });
 
-  test('DynamoDB throttles, gives short pages and loses answers', async () => {
-    const hostId = await host();
-    const throttled = faults.rule({
-      matches: ({ store }) => store === 'dynamodb',
-      fault: ({ operation, isChange }) => {
-        if (random.chance(0.1))
-          return { kind: 'error', error: random.pick(['throttled', 'unavailable', 'internal']) };
-        if (operation.startsWith('Query')) return { kind: 'short-page', items: 20 };
-        return isChange && random.chance(0.1) ? { kind: 'lose-reply' } : undefined;
-      },
-    });
-    for (let from = 0; throttled.hits <= 20; from += 6)
-      await meanwhile(postRounds(hostId, from, from + 6), async () => {
-        await functions.invoke('flusher', { drain: true }).catch(() => {});
-        await functions.invoke('archiver', ALL).catch(() => {});
-      });
-    await expectWhole();
-  });
-
   test('a flush is done although the table takes no hint that a node is pressed', async () => {
     const hostId = await host();
     await postRounds(hostId, 0, 2);
@@ -362,7 +327,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     const hint = 'UpdateItem recovery scaling SET pressedUntilMs';
     const throttled = faults.rule({
       matches: isCall('flusher', hint),
-      fault: () => ({ kind: 'error', error: 'throttled' }),
+      fault: () => ({ kind: 'throttle' }),
     });
     await redis.config('SET', 'maxmemory', Math.round(used / 0.9));
     try {
@@ -373,30 +338,6 @@ describe('under faults between functions, stores and the stream, no sample is lo
       await redis.config('SET', 'maxmemory', 0);
     }
     expect(throttled.hits).toBeGreaterThan(0);
-    await expectWhole();
-  });
-
-  test('S3 answers 503, 409, 412 and 500, and loses answers', async () => {
-    const hostId = await host();
-    const failing = faults.rule({
-      matches: ({ store }) => store === 's3',
-      fault: ({ isChange }) => {
-        if (random.chance(0.25))
-          return {
-            kind: 'error',
-            error: random.pick(['throttled', 'unavailable', 'internal', 'conflict', 'precondition']),
-          };
-        return isChange && random.chance(0.3) ? { kind: 'lose-reply' } : undefined;
-      },
-    });
-    for (let round = 0; round < 4 || failing.hits <= 5; round++) {
-      await postRounds(hostId, round, round + 3);
-      await ingested();
-      await drainAll();
-      await functions.invoke('archiver', ALL).catch(() => {});
-    }
-    await expectWhole();
-    await archiveAll();
     await expectWhole();
   });
 

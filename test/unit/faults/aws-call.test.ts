@@ -1,11 +1,5 @@
 import fc from 'fast-check';
-import {
-  type AwsRequest,
-  awsCall,
-  awsError,
-  divideRecords,
-  refusedRecords,
-} from '../../../scripts/faults/aws-call';
+import { type AwsRequest, awsCall, divideRecords, refusedRecords } from '../../../scripts/faults/aws-call';
 
 const request = (over: Partial<AwsRequest>): AwsRequest => ({
   method: 'POST',
@@ -64,11 +58,6 @@ describe('a request is named by its operation and its object', () => {
   ])('$name', ({ asked, call }) => {
     expect(awsCall('flusher', asked)).toMatchObject({ functionName: 'flusher', ...call });
   });
-});
-
-test('an error that a service does not have is an internal one', () => {
-  expect(awsError('dynamodb', 'conflict')).toMatchObject({ status: 500 });
-  expect(awsError('s3', 'conflict')).toMatchObject({ status: 409 });
 });
 
 test('divided records are each answered once, in their place, as refused or taken', () => {
