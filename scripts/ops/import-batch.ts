@@ -1,4 +1,4 @@
-import { ByteWriter } from '../../shared/model/bytes';
+import { encodeWriteRequest } from '../../shared/protocol/prometheus/write-request';
 import type { ImportSample } from './import-mapping';
 
 /** Most samples of one invocation. Each may need a row of its own, and post allows 32,768 rows. */
@@ -12,10 +12,7 @@ const SAMPLE_BYTES = 24;
 export class ImportBatch {
   constructor(private readonly maxSamples = MAX_SAMPLES) {}
 
-  private readonly series = new Map<
-    string,
-    { readonly labels: Uint8Array; readonly samples: ImportSample[] }
-  >();
+  private readonly series = new Map<string, ImportSample[]>();
   private bytes = 0;
   samples = 0;
 
@@ -25,48 +22,28 @@ export class ImportBatch {
 
   /** @param key {@link seriesKey} of the sample's labels */
   add(key: string, sample: ImportSample): void {
-    let series = this.series.get(key);
-    if (series === undefined) {
-      series = { labels: encodeLabels(sample.labels), samples: [] };
-      this.series.set(key, series);
-      this.bytes += series.labels.length;
-    }
-    series.samples.push(sample);
+    const known = this.series.get(key);
+    if (known === undefined) {
+      this.series.set(key, [sample]);
+      this.bytes += Buffer.byteLength(key);
+    } else known.push(sample);
     this.samples++;
     this.bytes += SAMPLE_BYTES;
   }
 
   /** Encodes the batch as a `prometheus.WriteRequest`. */
   encode(): Uint8Array {
-    const body = new ByteWriter(this.bytes + 1024);
-    for (const { labels, samples } of this.series.values()) {
-      const series = new ByteWriter(labels.length + SAMPLE_BYTES * samples.length).bytes(labels);
-      for (const { timestamp, value } of samples) {
-        const sample = new ByteWriter(SAMPLE_BYTES)
-          .byte(0x09)
-          .bytes(new Uint8Array(Float64Array.of(value).buffer))
-          .byte(0x10)
-          .uvarint(timestamp)
-          .finish();
-        series.byte(0x12).uvarint(sample.length).bytes(sample);
-      }
-      const bytes = series.finish();
-      body.byte(0x0a).uvarint(bytes.length).bytes(bytes);
-    }
-    return body.finish();
+    return encodeWriteRequest(
+      [...this.series.values()].map((samples) => ({
+        labels: Object.entries(samples[0]!.labels),
+        timestamps: Float64Array.from(samples, ({ timestamp }) => timestamp),
+        values: Float64Array.from(samples, ({ value }) => value),
+      })),
+    );
   }
 }
 
 /** Returns a key that is equal for equal labels in any order. */
 export function seriesKey(labels: ImportSample['labels']): string {
   return JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-function encodeLabels(labels: ImportSample['labels']): Uint8Array {
-  const writer = new ByteWriter(256);
-  for (const [name, value] of Object.entries(labels)) {
-    const label = new ByteWriter(64).byte(0x0a).text(name).byte(0x12).text(value).finish();
-    writer.byte(0x0a).uvarint(label.length).bytes(label);
-  }
-  return writer.finish();
 }

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DAY_MS } from '../../shared/model/duration';
+import { metricOf, sourceOf } from '../../shared/model/labels';
 import type { Probe } from '../../shared/monitors/probe';
 import type { StageDescription } from '../../shared/operations/stage-command';
 import { METRIC_NAMESPACE, METRIC_SERVICE } from '../../shared/platform/names';
+import { encodeWriteRequest } from '../../shared/protocol/prometheus/write-request';
 import type { TierPlaces } from '../../shared/query/where';
 import type { RecoveryStatus } from '../../shared/recovery/replay';
 import { archive } from './archive';
@@ -12,7 +14,6 @@ import { deleteSamples } from './delete';
 import { drain } from './drain';
 import type { StageCache } from './elasticache';
 import { sendImport } from './import';
-import { ImportBatch, seriesKey } from './import-batch';
 import { type Functions, OperatorError } from './invoke';
 import { replay } from './replay';
 import { SMOKE_METRIC, SMOKE_TENANT, type SmokeApi, type SmokeSample } from './smoke-api';
@@ -162,10 +163,12 @@ async function archiveSample(
   const todayMs = Math.floor(Date.now() / DAY_MS) * DAY_MS;
   const timestamp = todayMs - DAY_MS / 2;
   const value = Math.round(Math.random() * 1e9) / 1e3;
-  const labels = { __name__: ARCHIVED_METRIC, host: hostId };
-  const batch = new ImportBatch();
-  batch.add(seriesKey(labels), { labels, timestamp, value });
-  const body = Buffer.from(batch.encode()).toString('base64');
+  const imported = {
+    labels: metricOf(sourceOf.host(hostId), ARCHIVED_METRIC),
+    timestamps: Float64Array.of(timestamp),
+    values: Float64Array.of(value),
+  };
+  const body = Buffer.from(encodeWriteRequest([imported])).toString('base64');
   const { samples } = await sendImport(functions, { tenant: SMOKE_TENANT, body });
   if (samples !== 1) throw new OperatorError('the importer did not accept the sample of yesterday');
   const sample = { hostId, name: ARCHIVED_METRIC, time: timestamp / 1000, value };

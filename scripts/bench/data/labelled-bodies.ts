@@ -1,6 +1,8 @@
 import { snappyCompress } from 'hysnappy';
 import { ByteWriter } from '../../../shared/model/bytes';
 import type { Labels } from '../../../shared/model/labels';
+import { writeSeries } from '../../../shared/protocol/prometheus/time-series';
+import { writeMessage } from '../../../shared/protocol/wire';
 import { makeAgentData } from './agent-data';
 
 export type LabelledProtocol = 'remote-write' | 'otlp';
@@ -71,7 +73,13 @@ export class LabelledBodies {
         m += QUEUES
       ) {
         const value = this.valueOf(m, minute + t);
-        writeTimeSeries(body, labelsOfSeries(target, this.names[m]!, m), [{ ms: at, value }]);
+        writeSeries(body, [
+          {
+            labels: labelsOfSeries(target, this.names[m]!, m),
+            timestamps: Float64Array.of(at),
+            values: Float64Array.of(value),
+          },
+        ]);
         this.samples++;
         if (++count < SAMPLES_A_REQUEST) continue;
         yield snappyCompress(body.finish());
@@ -91,32 +99,28 @@ export class LabelledBodies {
       nanoseconds.writeBigUInt64LE(BigInt(timeMs + ((t * 7919) % 50_000)) * 1_000_000n);
       let metrics = new ByteWriter(100_000);
       const close = () => {
-        const resource = new ByteWriter();
-        for (const [key, value] of [
-          ['service.name', 'kubernetes-nodes'],
-          ['service.instance.id', target],
-        ] as const)
-          message(resource, 1, attribute(key, value));
-        const resourceMetrics = new ByteWriter(100_000);
-        message(resourceMetrics, 1, resource.finish());
-        message(resourceMetrics, 2, metrics.finish());
-        message(body, 1, resourceMetrics.finish());
+        writeMessage(body, 1, (resourceMetrics) => {
+          writeMessage(resourceMetrics, 1, (resource) => {
+            writeAttribute(resource, 1, 'service.name', 'kubernetes-nodes');
+            writeAttribute(resource, 1, 'service.instance.id', target);
+          });
+          writeMessage(resourceMetrics, 2, (scope) => scope.bytes(metrics.finish()));
+        });
         metrics = new ByteWriter(100_000);
       };
       let open = 0;
       for (let m = 0; m < this.names.length; m++) {
-        const point = new ByteWriter(400)
-          .byte(0x19)
-          .bytes(nanoseconds)
-          .byte(0x21)
-          .bytes(doubleBytes(this.valueOf(m, minute + t)));
-        for (const [key, value] of labelsOfSeries(target, this.names[m]!, m))
-          if (!['__name__', 'instance', 'job'].includes(key)) message(point, 7, attribute(key, value));
-        const gauge = new ByteWriter(500);
-        message(gauge, 1, point.finish());
-        const metric = new ByteWriter(600).byte(0x0a).text(this.names[m]!);
-        message(metric, 5, gauge.finish());
-        message(metrics, 2, metric.finish());
+        writeMessage(metrics, 2, (metric) => {
+          metric.byte(0x0a).text(this.names[m]!);
+          writeMessage(metric, 5, (gauge) =>
+            writeMessage(gauge, 1, (point) => {
+              const value = new Uint8Array(Float64Array.of(this.valueOf(m, minute + t)).buffer);
+              point.byte(0x19).bytes(nanoseconds).byte(0x21).bytes(value);
+              for (const [key, text] of labelsOfSeries(target, this.names[m]!, m))
+                if (!['__name__', 'instance', 'job'].includes(key)) writeAttribute(point, 7, key, text);
+            }),
+          );
+        });
         this.samples++;
         open++;
         if (++count < SAMPLES_A_REQUEST) continue;
@@ -134,30 +138,6 @@ export class LabelledBodies {
   private valueOf(metric: number, minute: number): number {
     return this.values[metric]![minute % MINUTES]!;
   }
-}
-
-/** Writes a TimeSeries of a remote write request. @see https://prometheus.io/docs/specs/prw/remote_write_spec/ */
-export function writeTimeSeries(
-  body: ByteWriter,
-  labels: Labels,
-  samples: readonly { readonly value: number; readonly ms: number }[],
-): void {
-  const series = new ByteWriter(600);
-  for (const [name, value] of labels)
-    message(series, 1, new ByteWriter(100).byte(0x0a).text(name).byte(0x12).text(value).finish());
-  for (const { value, ms } of samples)
-    message(
-      series,
-      2,
-      new ByteWriter(20).byte(0x09).bytes(doubleBytes(value)).byte(0x10).uvarint(ms).finish(),
-    );
-  message(body, 1, series.finish());
-}
-
-function doubleBytes(value: number): Buffer {
-  const bytes = Buffer.alloc(8);
-  bytes.writeDoubleLE(value);
-  return bytes;
 }
 
 /** Returns how many samples of the previous minute went into this minute's first request. */
@@ -180,14 +160,9 @@ function labelsOfSeries(target: string, name: string, metric: number): Labels {
   ];
 }
 
-function message(writer: ByteWriter, field: number, bytes: Uint8Array): void {
-  writer
-    .uvarint(field * 8 + 2)
-    .uvarint(bytes.length)
-    .bytes(bytes);
-}
-
-function attribute(key: string, value: string): Uint8Array {
-  const any = new ByteWriter(100).byte(0x0a).text(value).finish();
-  return new ByteWriter(200).byte(0x0a).text(key).byte(0x12).uvarint(any.length).bytes(any).finish();
+/** Writes a KeyValue with a text. */
+function writeAttribute(out: ByteWriter, field: number, key: string, value: string): void {
+  writeMessage(out, field, (pair) => {
+    writeMessage(pair.byte(0x0a).text(key), 2, (any) => any.byte(0x0a).text(value));
+  });
 }

@@ -1,14 +1,13 @@
 import { snappyCompress } from 'hysnappy';
 import { HotKeys } from '../../../shared/hot/hot-keys';
 import { gather } from '../../../shared/model/block-layout';
-import { ByteWriter } from '../../../shared/model/bytes';
 import { DAY_MS } from '../../../shared/model/duration';
 import { type Labels, labelsOf, sourceOf } from '../../../shared/model/labels';
 import { dayOf } from '../../../shared/model/placement';
 import type { TimeRange } from '../../../shared/model/selection';
 import { mapLimited } from '../../../shared/platform/concurrency';
 import { parseSettings } from '../../../shared/platform/settings';
-import { writeTimeSeries } from './labelled-bodies';
+import { encodeWriteRequest } from '../../../shared/protocol/prometheus/write-request';
 import { framesOf, type Place, placeOf, TenantData, type Tiers } from './tenant-data';
 
 /**
@@ -106,29 +105,28 @@ export async function writePromqlData(
       await tenant.store(place, at, frames(place, at, at + HOUR_MS));
   });
 
-  const inOrder = places.toSorted((a, b) => (a.group < b.group ? -1 : 1));
   if (hasArchive)
-    for (const own of Map.groupBy(inOrder, ({ ref }) => ref.partition).values()) {
-      const groups = own.map((place) => {
-        const { layout } = place;
-        const day = framesOf(layout, [coldFromMs, coldFromMs + DAY_MS], 60_000, sampleOf(place));
-        return { place, blocks: [{ block: gather(layout, [layout], day), layout }] };
-      });
-      await tenant.archive(own[0]!.ref, dayOf(coldFromMs), groups);
-    }
+    await tenant.archive(dayOf(coldFromMs), places, (place) => {
+      const { layout } = place;
+      return gather(
+        layout,
+        [layout],
+        framesOf(layout, [coldFromMs, coldFromMs + DAY_MS], 60_000, sampleOf(place)),
+      );
+    });
 
   /** Encodes a request with the samples of some sources. */
   const request = (some: readonly Place[], fromMs: number, until: number) => {
-    const body = new ByteWriter(1_000_000);
-    const times = Array.from({ length: (until - fromMs) / SCRAPE_MS }, (_, i) => fromMs + i * SCRAPE_MS);
-    for (const place of some)
-      for (const [column, labels] of place.layout.series.entries())
-        writeTimeSeries(
-          body,
-          labels,
-          times.map((ms) => ({ ms, value: sampleOf(place)(column, ms) })),
-        );
-    return snappyCompress(body.finish());
+    const length = (until - fromMs) / SCRAPE_MS;
+    const timestamps = Float64Array.from({ length }, (_, i) => fromMs + i * SCRAPE_MS);
+    const series = some.flatMap((place) =>
+      place.layout.series.map((labels, column) => ({
+        labels,
+        timestamps,
+        values: timestamps.map((ms) => sampleOf(place)(column, ms)),
+      })),
+    );
+    return snappyCompress(encodeWriteRequest(series));
   };
   return {
     apiKey: tenant.apiKey,

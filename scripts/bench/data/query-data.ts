@@ -121,17 +121,10 @@ export async function writeQueryData(
       return [place, gather(layout, [layout], frames(place, coldFromMs, coldFromMs + DAY_MS))];
     }),
   );
-  const inOrder = places.toSorted((a, b) => (a.group < b.group ? -1 : 1));
-  const partitions = Map.groupBy(inOrder, ({ ref }) => ref.partition);
-  for (const [, own] of partitions)
-    for (let at = coldFromMs; at < coldToMs; at += DAY_MS) {
-      const groups = own.map((place) => {
-        const block = shifted(firstDays.get(place)!, at - coldFromMs);
-        return { place, blocks: [{ block, layout: place.layout }] };
-      });
-      await tenant.archive(own[0]!.ref, dayOf(at), groups);
-    }
-  if (isWhole) await tenant.rollUp([...partitions.values()].map(([place]) => place!.ref));
+  for (let at = coldFromMs; at < coldToMs; at += DAY_MS)
+    await tenant.archive(dayOf(at), places, (place) => shifted(firstDays.get(place)!, at - coldFromMs));
+  const refs = new Map(places.map(({ ref }) => [ref.partition, ref]));
+  if (isWhole) await tenant.rollUp([...refs.values()]);
   return {
     apiKey: tenant.apiKey,
     hostIds,

@@ -2,7 +2,14 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { rollUpPartitions } from '../../../shared/archive/rollup';
 import { Catalogue } from '../../../shared/catalogue/catalogue';
-import { encodeChunk, encodeFrame, type Frame, sampleCount, type Version } from '../../../shared/codec';
+import {
+  type Block,
+  encodeChunk,
+  encodeFrame,
+  type Frame,
+  sampleCount,
+  type Version,
+} from '../../../shared/codec';
 import { ColdTier } from '../../../shared/cold/cold-tier';
 import { Directory } from '../../../shared/cold/directory';
 import { Manifest } from '../../../shared/cold/manifest';
@@ -14,7 +21,6 @@ import { gather } from '../../../shared/model/block-layout';
 import type { Id } from '../../../shared/model/id';
 import type { Labels } from '../../../shared/model/labels';
 import { type Layout, layoutOf } from '../../../shared/model/layout';
-import type { LayoutBlock } from '../../../shared/model/layout-block';
 import { type PackedLayout, packLayout } from '../../../shared/model/packed-layout';
 import {
   type Day,
@@ -195,31 +201,25 @@ export class TenantData {
     await this.tiers.warm.put(ref, dayOf(windowStart), item, undefined);
   }
 
-  /**
-   * Archives a partition's day like the archiver.
-   *
-   * @param groups groups in their order
-   * @returns bytes of the object
-   */
-  async archive(
-    ref: PartitionRef,
-    day: Day,
-    groups: readonly { readonly place: Place; readonly blocks: readonly LayoutBlock[] }[],
-  ): Promise<number> {
+  /** Archives a day of some places like the archiver, an object for each partition. */
+  async archive(day: Day, places: readonly Place[], blockOf: (place: Place) => Block): Promise<void> {
     const { cold, directory, manifest } = this.tiers;
-    const upload = cold.begin(cold.newKey(ref, day, 1));
-    let samples = 0;
-    for (const { place, blocks } of groups) {
-      for (const { block } of blocks) samples += sampleCount(block);
-      await upload.writer.addGroup(place.group, blocks);
+    const inOrder = places.toSorted((a, b) => (a.group < b.group ? -1 : 1));
+    for (const own of Map.groupBy(inOrder, ({ ref }) => ref.partition).values()) {
+      const { ref } = own[0]!;
+      const upload = cold.begin(cold.newKey(ref, day, 1));
+      let samples = 0;
+      for (const place of own) {
+        const block = blockOf(place);
+        samples += sampleCount(block);
+        await upload.writer.addGroup(place.group, [{ block, layout: place.layout }]);
+      }
+      const written = await upload.finish(new Map());
+      await directory.put(this.tenantId, day, written);
+      await manifest.announce(ref, day);
+      const parts = [{ key: written.key, etag: written.etag, bytes: written.bytes, samples, firstGroup: '' }];
+      await manifest.commit(ref, day, undefined, { announcements: 1, parts, atMs: Date.now() });
     }
-    const written = await upload.finish(new Map());
-    await directory.put(this.tenantId, day, written);
-    await manifest.announce(ref, day);
-    const { key, etag, bytes } = written;
-    const parts = [{ key, etag, bytes, samples, firstGroup: '' }];
-    await manifest.commit(ref, day, undefined, { announcements: 1, parts, atMs: Date.now() });
-    return bytes;
   }
 
   /** Creates rollups of the partitions' archived days. */
