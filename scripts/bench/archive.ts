@@ -1,5 +1,3 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { sampleCount } from '../../shared/codec';
 import type { ByteRange } from '../../shared/cold/archive-format';
 import { openArchiveObject } from '../../shared/cold/parquet-reader';
@@ -22,7 +20,7 @@ import type { SeriesData } from './data/agent-data';
 import { dataSets, withLiveVersions } from './data/data-sets';
 import { bench } from './frame/bench';
 import { ownCpu } from './frame/cpu';
-import { text, texts } from './frame/options';
+import { texts } from './frame/options';
 
 const TENANT = tenantIdOf('bench');
 const ROUNDS = 3;
@@ -38,28 +36,22 @@ export const archive = bench({
     'post, as in live data. Also measures how many samples per second a core writes and reads back.',
   options: {
     data: texts('<file...>', 'files of samples, as for `bench codec`'),
-    out: text('<dir>', 'write the objects to this folder, one file each'),
   },
-  run: async ({ data, out }, frame) => {
+  run: async ({ data }, frame) => {
     const rows: object[] = [];
     const add = frame.adder(rows);
     for (const { name, load } of dataSets(data)) {
       const series = load();
       for (const [span, spanMs] of Object.entries({ day: DAY_MS, whole: Number.MAX_SAFE_INTEGER })) {
         const spans = groupsBySpan(series, spanMs);
-        const measured = await measure(spans, (place, object) => {
-          if (out === undefined) return;
-          mkdirSync(out, { recursive: true });
-          writeFileSync(join(out, `${name}-${place}.parquet`), object);
-        });
-        add({ data: name, span, objects: spans.size, ...measured });
+        add({ data: name, span, objects: spans.size, ...(await measure([...spans.values()])) });
       }
     }
     return rows;
   },
 });
 
-async function measure(days: ReadonlyMap<string, Day>, keep: (day: string, object: Buffer) => void) {
+async function measure(days: readonly Day[]) {
   let bytes = 0;
   let liveBytes = 0;
   let samples = 0;
@@ -67,7 +59,7 @@ async function measure(days: ReadonlyMap<string, Day>, keep: (day: string, objec
   for (let round = 0; round <= ROUNDS; round++) {
     const spent = { write: 0, verify: 0 };
     bytes = liveBytes = samples = 0;
-    for (const [day, groups] of days) {
+    for (const groups of days) {
       const writing = ownCpu();
       const object = await write(groups);
       spent.write += writing() / 1000;
@@ -77,7 +69,6 @@ async function measure(days: ReadonlyMap<string, Day>, keep: (day: string, objec
       bytes += object.length;
       if (round === ROUNDS) liveBytes += (await write(withVersions(groups))).length;
       for (const { block } of groups.values()) samples += sampleCount(block);
-      if (round === 0) keep(day, object);
     }
     // The first round is a warm-up.
     if (round === 0) continue;

@@ -1,6 +1,5 @@
 import { archive } from './archive';
 import { codec } from './codec';
-import { coldStart } from './cold-start';
 import { flush } from './flush';
 import type { Benchmark } from './frame/bench';
 import { ingest } from './ingest';
@@ -19,7 +18,7 @@ import { units } from './units';
 export const BENCHMARKS: readonly Benchmark[] = [
   ...[codec, archive],
   ...[ingest, flush, query, history, promql],
-  ...[rules, monitors, coldStart, units],
+  ...[rules, monitors, units],
   // Reproductions of published studies.
   ...[paper, kudu, elastic, tiers, layout],
 ];

@@ -38,8 +38,7 @@ export const flush = bench({
     metrics: count('metrics of each host', 100),
     minutes: count('minutes in memory when the flush begins, one sample of each metric in each', 60),
     rate: count('samples per second posted during the flush; 0 for none', 300_000, 0),
-    lanes: count('parallel flushers, each a process with its share of the partitions', 1),
-    cpuProf: text('<dir>', 'write a CPU profile of each flusher there'),
+    cpuProf: text('<dir>', 'write a CPU profile of the flusher there'),
   },
   run: (options, frame) => flushOurs(frame, options),
 });
@@ -52,18 +51,15 @@ interface Filling {
 
 interface Flushing extends Filling {
   readonly rate: number;
-  readonly lanes: number;
   readonly cpuProf?: string | undefined;
 }
 
-/** Fills memory, then flushes it to DynamoDB with the flushers as deployed. */
+/** Fills memory, then flushes it to DynamoDB with the flusher as deployed. */
 export function flushOurs(outer: Frame, options: Flushing) {
   return outer.part(async (frame) => {
-    const { hosts, metrics, minutes, rate, lanes, cpuProf } = options;
+    const { hosts, metrics, minutes, rate, cpuProf } = options;
     const stores = await startStores(frame);
-    const flushers = await Promise.all(
-      Array.from({ length: lanes }, () => Worker.start(frame, 'flush', { env: stores.environment, cpuProf })),
-    );
+    const flusher = await Worker.start(frame, 'flush', { env: stores.environment, cpuProf });
     const { ingest, fromMs, bytesByMinute } = await fillMemory(frame, stores, options);
     const [seconds, micros] = await stores.redis.time();
     const before = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
@@ -73,54 +69,42 @@ export function flushOurs(outer: Frame, options: Flushing) {
     // Use later windows, like live data; they are not due by `before`.
     const nextMs = fromMs + Math.ceil(minutes / 60) * HOUR_MS;
     const offered = offer(ingest, rate, hosts * metrics, nextMs, over.signal);
-    const cpuOfStores = () => ({ store: cpuMs(stores.hot.pid()), dynamodb: cpuMs(stores.aws.pid()) });
-    const storesMs = cpuOfStores();
-    const flushed = await Promise.all(
-      flushers.map((flusher, lane) =>
-        flusher.ask<Flushed>({ drain: true, before, lane, lanes } satisfies FlushTask),
-      ),
-    );
-    const storesEndMs = cpuOfStores();
+    const [storeMs, dynamodbMs] = [cpuMs(stores.hot.pid()), cpuMs(stores.aws.pid())];
+    const task: FlushTask = { drain: true, before, lane: 0, lanes: 1 };
+    const { samples, windows, bytes, calls, ...flushed } = await flusher.ask<Flushed>(task);
+    const perMillion = (total: number) => (total * 1e6) / samples;
+    const cpu = {
+      flusher: perMillion(flushed.cpuMs) / 1000,
+      store: perMillion(cpuMs(stores.hot.pid()) - storeMs) / 1000,
+    };
+    const dynamodbCpu = perMillion(cpuMs(stores.aws.pid()) - dynamodbMs) / 1000;
     over.abort();
     const beside = await offered;
 
-    const sum = (of: (each: Flushed) => number) => flushed.reduce((total, each) => total + of(each), 0);
-    const samples = sum((each) => each.samples);
     // A flusher moves only a part of a window that is still growing.
     if (samples !== minutes * hosts * metrics)
       throw new Error(`${samples} of ${minutes * hosts * metrics} samples were moved`);
-    const elapsedMs =
-      Math.max(...flushed.map(({ endMs }) => endMs)) - Math.min(...flushed.map(({ startMs }) => startMs));
-    const perMillion = (total: number) => (total * 1e6) / samples;
-    const operations = [...new Set(flushed.flatMap(({ calls }) => Object.keys(calls)))];
-    const writes = operations.map((operation) => ({
-      operation,
-      callsPerMillion: Math.round(perMillion(sum(({ calls }) => calls[operation]?.calls ?? 0))),
-      writeUnitsPerMillion: Math.round(perMillion(sum(({ calls }) => calls[operation]?.writeUnits ?? 0))),
-    }));
-    for (const each of writes) frame.log(lineOf(each));
+    const elapsedMs = flushed.endMs - flushed.startMs;
+    for (const [operation, made] of Object.entries(calls))
+      frame.log(
+        lineOf({
+          operation,
+          callsPerMillion: Math.round(perMillion(made.calls)),
+          writeUnitsPerMillion: Math.round(perMillion(made.writeUnits)),
+        }),
+      );
     frame.log(
-      `${samples} samples of ${sum(({ windows }) => windows)} group-windows moved in ${elapsedMs} ms, ` +
-        `${(sum(({ bytes }) => bytes) / samples).toFixed(3)} chunk bytes a point; CPU s per million: stand-in for DynamoDB ` +
-        `${(perMillion(storesEndMs.dynamodb - storesMs.dynamodb) / 1000).toFixed(3)}; beside it ${lineOf(beside.cpuPerMillion)}`,
+      `${samples} samples of ${windows} group-windows moved in ${elapsedMs} ms, ${(bytes / samples).toFixed(3)} chunk bytes a ` +
+        `point; CPU s per million: stand-in for DynamoDB ${dynamodbCpu.toFixed(3)}; beside it ${lineOf(beside.cpuPerMillion)}`,
     );
+    const writeUnits = Object.values(calls).reduce((units, made) => units + made.writeUnits, 0);
     return {
       pointsPerSecond: Math.round((samples * 1000) / elapsedMs),
       ingestPointsPerSecond: beside.pointsPerSecond,
-      writeUnitsPerMillionPoints: Math.round(
-        perMillion(
-          sum(({ calls }) => Object.values(calls).reduce((units, each) => units + each.writeUnits, 0)),
-        ),
-      ),
+      writeUnitsPerMillionPoints: Math.round(perMillion(writeUnits)),
       redisBytesPeak: Math.max(peakBytes, await peakMemory(stores.redis)),
-      /**
-       * CPU seconds per million samples. The seconds of the store include the work for samples posted during
-       * the flush.
-       */
-      cpu: {
-        flusher: perMillion(sum((each) => each.cpuMs)) / 1000,
-        store: perMillion(storesEndMs.store - storesMs.store) / 1000,
-      },
+      /** CPU seconds per million samples. Those of the store include the samples posted during the flush. */
+      cpu,
       /** Bytes of memory used by the samples after each minute. */
       bytesByMinute,
     };

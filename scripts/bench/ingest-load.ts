@@ -1,4 +1,4 @@
-/** Processes that post a load, for `bench ingest` and during flushes and reads. */
+/** Processes that post a load, for `bench ingest` and during flushes. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { POST_NODE_OPTIONS } from '../../infra/functions/node-options';
 import { ENV } from '../../shared/platform/names';
@@ -6,8 +6,6 @@ import { parseSettings } from '../../shared/platform/settings';
 import type { Frame } from './frame/frame';
 import { Worker } from './frame/worker';
 import type { IngestTask, Round, Way } from './workers/ingest';
-
-const HOUR_MS = 3_600_000;
 
 /** A load posted by all processes together. */
 export interface Load extends Omit<IngestTask, 'worker'> {
@@ -87,36 +85,4 @@ export async function offer(
     pointsPerSecond: Math.round((points * 1000) / (performance.now() - beganMs)),
     cpuPerMillion: { post: perMillion(postMs), ingest: perMillion(ingestMs) },
   };
-}
-
-/** Load used during other measurements: a fifth of a second of ingest at 100,000 samples/s. */
-const BESIDE = {
-  hosts: 200,
-  metrics: 100,
-  workers: 1,
-  warmUpHosts: 0,
-  protocol: 'influx',
-  shape: 'dense',
-} as const;
-
-/**
- * Runs work while a process posts line protocol at a rate in samples per second. Reports the rate it reached.
- */
-export async function besideIngest(
-  frame: Frame,
-  redisUrl: string,
-  rate: number,
-  work: () => Promise<void>,
-): Promise<void> {
-  const ingest = await startIngest(frame, { ...BESIDE, redisUrl });
-  const over = new AbortController();
-  const fromMs = Date.now() - 20 * HOUR_MS;
-  const offered = offer(ingest, rate, BESIDE.hosts * BESIDE.metrics, fromMs, over.signal);
-  try {
-    await work();
-  } finally {
-    over.abort();
-  }
-  const { pointsPerSecond } = await offered;
-  frame.log(`during ingest of ${pointsPerSecond} samples/s, of ${rate} offered`);
 }

@@ -110,7 +110,6 @@ interface Phase {
   readonly putUnitsPerMillion: number;
   /** Write units of the ingester and of post's counters; `bench flush` counts those of a flush. */
   readonly writeUnitsPerMillion: number;
-  readonly calls: Readonly<Record<string, number>>;
 }
 
 interface Measured extends Omit<Load, 'redisUrl'> {
@@ -193,8 +192,6 @@ function phaseOf(rounds: readonly Round[], nodesCpuMs: readonly number[], redisC
   const elapsedMs =
     Math.max(...rounds.map(({ endMs }) => endMs)) - Math.min(...rounds.map(({ startMs }) => startMs));
   const perMillion = (total: number) => (total * 1e6) / points;
-  const names = new Set(rounds.flatMap(({ calls }) => Object.keys(calls)));
-  const calls = [...names].map((name) => [name, sum(rounds, (round) => round.calls[name] ?? 0)] as const);
   return {
     pointsPerSecond: (points * 1000) / elapsedMs,
     newFraction: sum(rounds, ({ newPoints }) => newPoints) / points,
@@ -208,7 +205,6 @@ function phaseOf(rounds: readonly Round[], nodesCpuMs: readonly number[], redisC
     redisCallsPerMillion: perMillion(redisCalls),
     putUnitsPerMillion: perMillion(sum(rounds, ({ putUnits }) => putUnits)),
     writeUnitsPerMillion: perMillion(sum(rounds, ({ writeUnits }) => writeUnits)),
-    calls: Object.fromEntries(calls.filter(([, made]) => made > 0)),
   };
 }
 

@@ -7,7 +7,6 @@ import { bench } from './frame/bench';
 import type { Frame } from './frame/frame';
 import { count, flag, number, text, texts } from './frame/options';
 import { startStores } from './frame/stores';
-import { besideIngest } from './ingest-load';
 import { HOLD_MS, type Measured, type PathOf, QueryInstances, type Timing } from './query-instances';
 
 const MINUTE_MS = 60_000;
@@ -15,15 +14,13 @@ const QUERIES = ['series', 'host'] as const;
 type Query = (typeof QUERIES)[number];
 
 const CPU_PROF = text('<dir>', 'write a CPU profile of each kind of query and instance there');
-const INGEST =
-  'samples per second posted as line protocol during a second round of the same reads; 0 omits that round';
 
 export const query = bench({
   name: 'query',
-  summary: 'reads from each tier, alone and during ingest',
+  summary: 'reads from each tier',
   description:
     "Reads one series (`GET /api/v0/hosts/{id}/metrics`) and a host's 100 series (`GET /api/v1/hosts/{id}/metrics`): 1 h from " +
-    'memory, 24 h from DynamoDB, 30 days from S3 (the 100 series in steps of an hour). Measures them alone, and during ingest.',
+    'memory, 24 h from DynamoDB, 30 days from S3 (the 100 series in steps of an hour).',
   notes:
     'Real: the query handler, bundled as it is deployed, Valkey, the SDK and its HTTP to the stand-in for DynamoDB and S3 (ministack).\n' +
     'Stubbed: API Gateway and Lambda are a plain HTTP server in each instance; an instance answers one request at a time, as\n' +
@@ -43,7 +40,6 @@ export const query = bench({
       parse: (given: string) => (given === '0s' ? 0 : parseDurationOption(given)),
     },
     seconds: number('how long each kind of query is measured', 5),
-    ingest: count(INGEST, 100_000, 0),
     only: text('<query-tier>', 'measure only this kind of query, such as series-hot'),
     cpuProf: CPU_PROF,
   },
@@ -89,7 +85,6 @@ export const history = bench({
     days: count('days in the archive', COLD_DAYS),
     counters: flag('the series are counters; measure PromQL over all of them, by the hour and by the day'),
     seconds: number('how long each kind of query is measured', 3),
-    ingest: count(INGEST, 0, 0),
     hold: number('delay of each answer of a store, ms', 0),
     only: texts('<query-range,...>', 'some kinds of query, such as series-24h,series-30d; of the same data'),
     cpuProf: CPU_PROF,
@@ -130,8 +125,6 @@ interface ReadOptions {
   readonly seconds: number;
   /** Mean pause of a client between two queries, in ms. */
   readonly pause: number;
-  /** Samples per second that are ingested during the second measurement. */
-  readonly ingest: number;
   /** Delay of each store's answer, in ms. */
   readonly hold?: number;
   readonly cpuProf: string | undefined;
@@ -143,9 +136,7 @@ interface Kind {
   readonly pathOf: PathOf;
 }
 
-type ReadRow = Measured & { readonly underIngest: boolean };
-
-/** Measures kinds of reads alone, then during ingest. */
+/** Measures kinds of reads. */
 async function reads(
   frame: Frame,
   options: ReadOptions,
@@ -157,31 +148,14 @@ async function reads(
   const kinds = kindsOf(data);
   const instances = await QueryInstances.start(frame, stores, options.clients);
   const { pause: pauseMs, hold: holdMs = 0, cpuProf } = options;
-  const round = async (underIngest: boolean) => {
-    const rows: ReadRow[] = [];
-    const add = frame.adder(rows);
-    for (const { kind, pathOf } of kinds) {
-      const name = Object.values(kind).join('-');
-      const profile = cpuProf && join(cpuProf, `${name}${underIngest ? '-beside-ingest' : ''}`);
-      const timing: Timing = { durationMs: options.seconds * 1000, pauseMs, holdMs, profile };
-      add({ ...kind, ...(await instances.measure(pathOf, data.apiKey, timing)), underIngest });
-    }
-    return rows;
-  };
-  const rest = await round(false);
-  if (options.ingest === 0) return rest;
-  const beside: ReadRow[] = [];
-  await besideIngest(frame, stores.redisUrl, options.ingest, async () => {
-    beside.push(...(await round(true)));
-  });
-  for (const [i, { kind }] of kinds.entries()) {
-    const times = (of: 'cpuMs' | 'p99Ms') => (beside[i]![of] / rest[i]![of]).toFixed(2);
-    frame.log(
-      `${Object.values(kind).join(' ').padEnd(12)} during ingest: CPU ${times('cpuMs')} times (${rest[i]!.cpuMs} to ` +
-        `${beside[i]!.cpuMs} ms), p99 ${times('p99Ms')} times`,
-    );
+  const rows: Measured[] = [];
+  const add = frame.adder(rows);
+  for (const { kind, pathOf } of kinds) {
+    const profile = cpuProf && join(cpuProf, Object.values(kind).join('-'));
+    const timing: Timing = { durationMs: options.seconds * 1000, pauseMs, holdMs, profile };
+    add({ ...kind, ...(await instances.measure(pathOf, data.apiKey, timing)) });
   }
-  return [...rest, ...beside];
+  return rows;
 }
 
 /** Returns the path of a query. Host and series depend on client and turn. */

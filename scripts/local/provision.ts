@@ -26,7 +26,10 @@ export function localAws(port: number): AwsAddress {
 }
 
 /** Creates the template's stores if they do not exist. */
-export async function provision(aws: AwsAddress, stack: Stack): Promise<void> {
+export async function provision(
+  aws: AwsAddress,
+  stack: Pick<Stack, 'tables' | 'streams' | 'buckets'>,
+): Promise<void> {
   const dynamodb = new DynamoDBClient(aws);
   const kinesis = new KinesisClient({ ...aws, requestHandler: new NodeHttpHandler() });
   const s3 = new S3Client({ ...aws, forcePathStyle: true });

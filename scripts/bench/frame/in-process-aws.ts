@@ -21,7 +21,6 @@ export interface PutRecord {
 
 /** Records put into the stream and not yet taken. */
 export const streamed: PutRecord[] = [];
-export const calls = new Map<string, number>();
 /**
  * CPU of this stand-in in ms, to be subtracted from measurements, and the write units that DynamoDB would bill.
  */
@@ -154,7 +153,6 @@ export class NodeHttpHandler {
   async handle({ headers, body }: Request) {
     const cpuBefore = process.threadCpuUsage();
     const operation = headers['x-amz-target']!.split('.')[1]!;
-    calls.set(operation, (calls.get(operation) ?? 0) + 1);
     const run = OPERATIONS[operation];
     if (run === undefined) abort(new Error(`the bench has no ${operation}`));
     let statusCode = 200;

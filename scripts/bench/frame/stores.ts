@@ -1,12 +1,11 @@
 import { join } from 'node:path';
-import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { Redis } from 'ioredis';
 import { ENV, TABLE_KEYS } from '../../../shared/platform/names';
 import { parseSettings } from '../../../shared/platform/settings';
-import { type AwsAddress, localAws } from '../../local/provision';
+import { type AwsAddress, localAws, provision } from '../../local/provision';
 import { freePort } from '../../local/server-process';
 import { type Server, startAws, startHotServer } from '../../local/servers';
+import { physicalName, type TableResource } from '../../local/template';
 import type { Frame } from './frame';
 
 /**
@@ -22,9 +21,19 @@ export interface Stores {
   readonly environment: NodeJS.ProcessEnv;
 }
 
-const META_TABLE = 'bench-meta';
-const WARM_TABLE = 'bench-warm';
-const BUCKET = 'bench-bucket';
+const [META, WARM, BUCKET] = ['meta', 'warm', 'bucket'] as const;
+
+function tableOf(logicalId: string): TableResource {
+  const keys = [
+    { AttributeName: TABLE_KEYS.partition, KeyType: 'HASH' },
+    { AttributeName: TABLE_KEYS.sort, KeyType: 'RANGE' },
+  ];
+  return {
+    logicalId,
+    keySchema: keys,
+    attributes: keys.map(({ AttributeName }) => ({ AttributeName, AttributeType: 'S' })),
+  };
+}
 
 /** Starts the stores. They end with the run. */
 export async function startStores(frame: Frame): Promise<Stores> {
@@ -36,26 +45,11 @@ export async function startStores(frame: Frame): Promise<Stores> {
   const aws = await startAws(frame.dir, await freePort(), () => {}, lost('the stand-in for AWS'));
   frame.atEnd(() => aws.stop());
   const address = localAws(aws.port);
-  const dynamodb = new DynamoDBClient(address);
-  for (const TableName of [META_TABLE, WARM_TABLE])
-    await dynamodb.send(
-      new CreateTableCommand({
-        TableName,
-        KeySchema: [
-          { AttributeName: TABLE_KEYS.partition, KeyType: 'HASH' },
-          { AttributeName: TABLE_KEYS.sort, KeyType: 'RANGE' },
-        ],
-        AttributeDefinitions: [
-          { AttributeName: TABLE_KEYS.partition, AttributeType: 'S' },
-          { AttributeName: TABLE_KEYS.sort, AttributeType: 'S' },
-        ],
-        BillingMode: 'PAY_PER_REQUEST',
-      }),
-    );
-  dynamodb.destroy();
-  const s3 = new S3Client({ ...address, forcePathStyle: true });
-  await s3.send(new CreateBucketCommand({ Bucket: BUCKET }));
-  s3.destroy();
+  await provision(address, {
+    tables: [META, WARM].map(tableOf),
+    streams: [],
+    buckets: [{ logicalId: BUCKET }],
+  });
   const redisUrl = `redis://127.0.0.1:${hot.port}`;
   const redis = new Redis(redisUrl);
   frame.atEnd(() => redis.disconnect());
@@ -72,9 +66,9 @@ export async function startStores(frame: Frame): Promise<Stores> {
       AWS_SECRET_ACCESS_KEY: address.credentials.secretAccessKey,
       AWS_ENDPOINT_URL: address.endpoint,
       [ENV.settings]: JSON.stringify(parseSettings({})),
-      [ENV.metaTable]: META_TABLE,
-      [ENV.warmTable]: WARM_TABLE,
-      [ENV.bucket]: BUCKET,
+      [ENV.metaTable]: physicalName(META),
+      [ENV.warmTable]: physicalName(WARM),
+      [ENV.bucket]: physicalName(BUCKET),
       [ENV.redis]: redisUrl,
     },
   };

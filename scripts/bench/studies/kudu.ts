@@ -273,7 +273,7 @@ class KuduRun {
     return { times, sums: new Map(series.map(({ name, values }) => [name, values])) };
   }
 
-  private async post(body: Uint8Array<ArrayBuffer>): Promise<void> {
+  private async post(body: string): Promise<void> {
     const { status, text } = await this.bench.client.send('/write', body, 'text/plain');
     if (status >= 300 && this.writeErrors++ === 0) this.frame.log(`a write was answered ${status} ${text}`);
   }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Agent, createServer, get, type IncomingMessage, type Server } from 'node:http';
+import { Agent, createServer, get, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { type Block, sampleCount } from '../../../shared/codec';
@@ -44,7 +44,8 @@ export const layout = bench({
   run: async ({ sources, rounds }, frame) => {
     const rows: object[] = [];
     const add = frame.adder(rows);
-    const store = await RangeServer.start();
+    const store = new RangeServer();
+    await store.start();
     frame.atEnd(() => store.stop());
     const data = new DayOfSources(sources);
     for (const order of ORDERS) {
@@ -257,21 +258,17 @@ class RangeServer {
   content = Buffer.alloc(0);
   private gets = 0;
   private bytes = 0;
+  // Keep connections open while the next object is written.
+  private readonly server = createServer({ keepAliveTimeout: 0 }, ({ headers }, response) => {
+    const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '')!;
+    const part = this.content.subarray(Number(from), Number(to) + 1);
+    response.writeHead(206, { 'content-length': part.length }).end(part);
+  });
   private readonly agent = new Agent({ keepAlive: true, maxSockets: PARALLEL });
 
-  private constructor(private readonly server: Server) {}
-
-  static async start(): Promise<RangeServer> {
-    // Keep connections open while the next object is written.
-    const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
-      const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '')!;
-      const part = store.content.subarray(Number(from), Number(to) + 1);
-      response.writeHead(206, { 'content-length': part.length }).end(part);
-    });
-    const store = new RangeServer(server);
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return store;
+  async start(): Promise<void> {
+    this.server.listen(0, '127.0.0.1');
+    await once(this.server, 'listening');
   }
 
   async slice({ offset, length }: ByteRange): Promise<Uint8Array> {

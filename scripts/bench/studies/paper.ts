@@ -48,7 +48,7 @@ export const paper = bench({
         for (const way of WAYS) add({ table: 'series', ...(await insert(frame, way, 1, series / METRICS)) });
     for (const way of WAYS) {
       const { bytesByMinute, ...flushed } = await (way === 'ours'
-        ? flushOurs(frame, { ...FLUSHED, rate: 0, lanes: 1 })
+        ? flushOurs(frame, { ...FLUSHED, rate: 0 })
         : flushPaper(frame));
       const {
         pointsPerSecond: samplesPerSecond,

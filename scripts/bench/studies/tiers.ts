@@ -4,7 +4,6 @@ import {
   blockFromFrames,
   blockFromPicked,
   encodeChunk,
-  encodeFrame,
   encodeVersion,
   type Frame,
   mergeBlocks,
@@ -78,7 +77,7 @@ export const tiers = bench({
   summary: 'writes and reads of items by 200 clients in each tier',
   description:
     'Measures new writes, random writes, random reads, and random reads and writes together, by 200 clients. An item has 100 ' +
-    'samples. Items are stored in memory as plain frames, as frames and as chunks, in DynamoDB, and in the archive.',
+    'samples. Items are stored in memory as frames and as chunks, in DynamoDB, and in the archive.',
   notes:
     "Real: the tiers' classes, Valkey, the SDK's HTTP. Stubbed: DynamoDB and S3 are ministack, which bounds their rates. All share\n" +
     'this machine. The archive is written in whole objects: its new writes are a day of 100 hosts, and it has no random ones.',
@@ -97,8 +96,7 @@ export const tiers = bench({
     const load = new Load(hosts, minutes, seconds * 1000, storesCpuMs);
     const bytes = () => usedMemory(stores.redis);
     for (const storage of [
-      framesInMemory(hot, 'memory, plain frames', encodeFrame, bytes),
-      framesInMemory(hot, 'memory, frames', packFrame, bytes),
+      framesInMemory(hot, bytes),
       chunksInMemory(stores.redis, bytes),
       chunksInTable(warm, hosts),
     ]) {
@@ -124,19 +122,14 @@ function makeHosts(count: number): Host[] {
   });
 }
 
-function framesInMemory(
-  hot: HotTier,
-  name: string,
-  encode: (frame: Frame) => Uint8Array,
-  bytes: () => Promise<number>,
-): Storage {
+function framesInMemory(hot: HotTier, bytes: () => Promise<number>): Storage {
   return {
-    name,
+    name: 'memory, frames',
     write: ({ host, minute }, frame) =>
       hot.appender.append(host.ref, {
         arrivalMs: frame.version.arrivalMs,
         layouts: new Map([[host.layout.id, host.packed]]),
-        windows: [{ group: host.group, windowStart: windowOf(minute), frames: [encode(frame)] }],
+        windows: [{ group: host.group, windowStart: windowOf(minute), frames: [packFrame(frame)] }],
       }),
     read: async ({ host, minute }) => {
       const { idBytes, series } = host.layout;

@@ -20,7 +20,7 @@ import { parseSettings } from '../../../shared/platform/settings';
 import { AgentBodies, type Protocol, type Shape } from '../data/agent-bodies';
 import { LabelledBodies, type LabelledProtocol, sourceOfTarget } from '../data/labelled-bodies';
 import { ownCpu } from '../frame/cpu';
-import { calls, type PutRecord, putItem, setDefaultItem, spent, streamed } from '../frame/in-process-aws';
+import { type PutRecord, putItem, setDefaultItem, spent, streamed } from '../frame/in-process-aws';
 import { serve } from '../frame/serve';
 import { PaperWay } from './paper-way';
 
@@ -51,7 +51,6 @@ export interface Round {
   readonly recordBytes: number;
   readonly putUnits: number;
   readonly writeUnits: number;
-  readonly calls: Readonly<Record<string, number>>;
   readonly peakRssBytes: number;
 }
 
@@ -180,7 +179,6 @@ class Minutes {
   }
 
   async run(way: Way): Promise<Round> {
-    const callsBefore = new Map(calls);
     const writeUnitsBefore = spent.writeUnits;
     const startMs = Date.now();
     let postCpuMs = 0;
@@ -235,7 +233,6 @@ class Minutes {
       recordBytes,
       putUnits,
       writeUnits: spent.writeUnits - writeUnitsBefore,
-      calls: Object.fromEntries([...calls].map(([name, n]) => [name, n - (callsBefore.get(name) ?? 0)])),
       peakRssBytes: process.resourceUsage().maxRSS * 1024,
     };
   }
