@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Option } from 'commander';
+import type { Command } from 'commander';
 import { isKey } from '../../shared/tenancy/api-keys';
 import { KEY_FILE } from '../local/bootstrap';
 import { dataDirOf } from '../local/operator-secret';
+import { apiUrlOption } from './api-url';
 import { OperatorError } from './invoke';
 
 /** Options of commands that call the HTTP API with a key. */
@@ -15,15 +16,15 @@ export interface ApiKeyOptions {
   readonly dataDir?: string;
 }
 
-export function apiKeyOption(): Option {
-  return new Option('--key <key>', 'API key; required with --stack (default: the one created by npm start)');
-}
-
-export function dataDirOption(): Option {
-  return new Option(
-    '--data-dir <dir>',
-    'data directory of npm start, which contains its key (default: that of the stack at --url)',
-  );
+/** Adds the options of commands that call the HTTP API with a key. */
+export function withApi(command: Command): Command {
+  return command
+    .addOption(apiUrlOption())
+    .option('--key <key>', 'API key; required with --stack (default: the one created by npm start)')
+    .option(
+      '--data-dir <dir>',
+      'data directory of npm start, which contains its key (default: that of the stack at --url)',
+    );
 }
 
 /** @throws {OperatorError} naming the option that is missing or wrong */

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
-import { type ApiKeyOptions, apiKeyOf, apiKeyOption, dataDirOption } from './api-key';
-import { apiUrlOf, apiUrlOption } from './api-url';
+import { type ApiKeyOptions, apiKeyOf, withApi } from './api-key';
+import { apiUrlOf } from './api-url';
 import { type CommonOptions, command } from './command';
 import { OperatorError, stageOf } from './invoke';
 
@@ -54,16 +54,13 @@ type Client = keyof typeof CLIENTS;
 
 /** `ops connect`. It makes no call, so it also works while the stack is down. */
 export function connectCommand(): Command {
-  return command('connect', 'print the configuration that a client needs to use this stack')
+  return withApi(command('connect', 'print the configuration that a client needs to use this stack'))
     .addArgument(
       new Argument(
         '<client>',
         'the client to configure; agent is mackerel-agent, otel an OpenTelemetry SDK',
       ).choices(Object.keys(CLIENTS)),
     )
-    .addOption(apiUrlOption())
-    .addOption(apiKeyOption())
-    .addOption(dataDirOption())
     .action((client: Client, options: ConnectOptions) => {
       const configuration = configurationFor(client, options);
       console.log(

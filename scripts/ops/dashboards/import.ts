@@ -7,8 +7,7 @@ import {
   GrafanaError,
   MAX_FILE,
 } from '../../../shared/registry/grafana/dashboard';
-import { type ApiKeyOptions, apiKeyOption, dataDirOption } from '../api-key';
-import { apiUrlOption } from '../api-url';
+import { type ApiKeyOptions, withApi } from '../api-key';
 import { type CommonOptions, command } from '../command';
 import { OperatorError } from '../invoke';
 import { TenantApi } from '../tenant-api';
@@ -18,14 +17,13 @@ type ImportOptions = CommonOptions &
 
 /** `ops dashboards import`. */
 export function importDashboardsCommand(): Command {
-  return command(
-    'import',
-    'import dashboards of Grafana, exported as JSON. Panels of type timeseries, stat, gauge and table with PromQL, and of Markdown, become widgets; what is left out is listed',
+  return withApi(
+    command(
+      'import',
+      'import dashboards of Grafana, exported as JSON. Panels of type timeseries, stat, gauge and table with PromQL, and of Markdown, become widgets; what is left out is listed',
+    ),
   )
     .argument('<file...>', 'files, one dashboard each')
-    .addOption(apiUrlOption())
-    .addOption(apiKeyOption())
-    .addOption(dataDirOption())
     .option('--dry-run', 'print what would be imported without storing it')
     .option('--replace', 'replace the dashboard that has the same path, which is the uid of Grafana')
     .action(async (files: string[], options: ImportOptions) => {

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import type { Backtest } from '../../../shared/alerting/backtest';
 import { formatFloat } from '../../../shared/alerting/template/format';
 import { METRIC_NAME } from '../../../shared/model/labels';
-import { type ApiKeyOptions, apiKeyOf, apiKeyOption, dataDirOption } from '../api-key';
-import { apiUrlOf, apiUrlOption } from '../api-url';
+import { type ApiKeyOptions, apiKeyOf, withApi } from '../api-key';
+import { apiUrlOf } from '../api-url';
 import { type CommonOptions, command } from '../command';
 import { table } from '../table';
 import {
@@ -39,12 +39,11 @@ export interface BacktestAnswer {
 
 /** `ops rules backtest`. */
 export function backtestCommand(): Command {
-  return historyCommand(
-    command('backtest', 'show which alerts of a rule file would have fired over history; stores nothing'),
+  return withApi(
+    historyCommand(
+      command('backtest', 'show which alerts of a rule file would have fired over history; stores nothing'),
+    ),
   )
-    .addOption(apiUrlOption())
-    .addOption(apiKeyOption())
-    .addOption(dataDirOption())
     .addHelpText(
       'after',
       `

@@ -3,8 +3,7 @@ import type { Command } from 'commander';
 import { lintGroup, selectorsOf } from '../../../shared/alerting/lint';
 import { parseRuleFile, type RuleGroup } from '../../../shared/alerting/rule-file';
 import { mapLimited } from '../../../shared/platform/concurrency';
-import { type ApiKeyOptions, apiKeyOption, dataDirOption } from '../api-key';
-import { apiUrlOption } from '../api-url';
+import { type ApiKeyOptions, withApi } from '../api-key';
 import { type CommonOptions, command } from '../command';
 import { OperatorError } from '../invoke';
 import { Ruler } from './ruler';
@@ -31,14 +30,13 @@ const PARALLEL = 8;
 
 /** `ops rules check`. */
 export function checkCommand(): Command {
-  return command('check', "check rule files for Prometheus' errors and for likely mistakes; needs no stack")
+  return withApi(
+    command('check', "check rule files for Prometheus' errors and for likely mistakes; needs no stack"),
+  )
     .argument('<file...>', 'rule files')
     .option('--strict', 'treat warnings as errors')
     .option('--ignore-unknown-fields', 'ignore unknown fields')
     .option('--stored', 'ask the stack, and warn of selectors without a series in the last day')
-    .addOption(apiUrlOption())
-    .addOption(apiKeyOption())
-    .addOption(dataDirOption())
     .action(async (files: string[], options: CheckOptions) => {
       const parsed = files.map((file) => ({
         file,

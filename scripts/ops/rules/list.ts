@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { type ApiKeyOptions, apiKeyOption, dataDirOption } from '../api-key';
-import { apiUrlOption } from '../api-url';
+import { type ApiKeyOptions, withApi } from '../api-key';
 import { type CommonOptions, command } from '../command';
 import { table } from '../table';
 import { Ruler } from './ruler';
@@ -23,14 +22,12 @@ interface ListedGroup {
 
 /** `ops rules list`. */
 export function listCommand(): Command {
-  return command('list', 'list rules with their state, health and last evaluation')
-    .addOption(apiUrlOption())
-    .addOption(apiKeyOption())
-    .addOption(dataDirOption())
-    .action(async (options: CommonOptions & ApiKeyOptions) => {
+  return withApi(command('list', 'list rules with their state, health and last evaluation')).action(
+    async (options: CommonOptions & ApiKeyOptions) => {
       const answer = await new Ruler(options).read<{ groups: ListedGroup[] }>('rules?exclude_alerts=true');
       console.log(options.json ? JSON.stringify(answer) : textOf(answer.groups));
-    });
+    },
+  );
 }
 
 function textOf(groups: readonly ListedGroup[]): string {

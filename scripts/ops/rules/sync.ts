@@ -2,8 +2,7 @@ import { basename } from 'node:path';
 import type { Command } from 'commander';
 import type { GroupDocument } from '../../../shared/alerting/rule-document';
 import { groupDocuments, parseRuleFile } from '../../../shared/alerting/rule-file';
-import { type ApiKeyOptions, apiKeyOption, dataDirOption } from '../api-key';
-import { apiUrlOption } from '../api-url';
+import { type ApiKeyOptions, withApi } from '../api-key';
 import { type CommonOptions, command } from '../command';
 import { OperatorError } from '../invoke';
 import { readRuleFile } from './check';
@@ -14,14 +13,10 @@ type SyncOptions = CommonOptions & ApiKeyOptions & { readonly dryRun?: boolean; 
 
 /** `ops rules sync`. */
 export function syncCommand(): Command {
-  return command(
-    'sync',
-    'make the stored rules equal to rule files; each file becomes the namespace of its name',
+  return withApi(
+    command('sync', 'make the stored rules equal to rule files; each file becomes the namespace of its name'),
   )
     .argument('<file...>', 'rule files')
-    .addOption(apiUrlOption())
-    .addOption(apiKeyOption())
-    .addOption(dataDirOption())
     .option('--dry-run', 'print the changes without applying them')
     .option('--prune', 'delete groups in namespaces that have no file')
     .action(async (files: string[], options: SyncOptions) => {
