@@ -50,7 +50,7 @@ const ruleInputs: RuleInputs = {
 };
 
 const evaluate = (event: EvaluationRequest) =>
-  event.evaluateRules.kind === 'monitor'
+  event.evaluate.kind === 'monitor'
     ? evaluateMonitors(monitorStores, event)
     : evaluateRules(ruleInputs, event);
 

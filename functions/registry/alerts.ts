@@ -82,7 +82,8 @@ export const alertHandlers: RouteHandlers = {
 
   'GET /api/v0/hosts/{hostId}/monitored-statuses': async ({ tenant, path: { hostId } }) => {
     await requireHost(tenant, hostId);
-    const ofMonitors = (await monitorStates.list(tenant.id)).flatMap(({ monitor, tracks }) =>
+    const states = await monitorStates.list(tenant.id);
+    const ofMonitors = [...states.values()].flatMap(({ monitor, tracks }) =>
       tracks.flatMap(({ key, alert }) =>
         key === hostId && alert !== undefined ? [{ monitorId: monitor.id, status: alert.status }] : [],
       ),

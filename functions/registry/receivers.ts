@@ -3,7 +3,7 @@ import type { Receiver, Receivers } from '../../shared/alerting/receivers';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError, reply } from '../../shared/http/http';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import { alertTopics, allowsPrivateReceivers, receivers, requirePublicUrl, ruleStates } from './stores';
+import { alertTopics, allowsPrivateReceivers, evaluatorStore, receivers, requirePublicUrl } from './stores';
 
 /** Most undelivered notifications in an answer. */
 const MAX_UNDELIVERED = 100;
@@ -66,7 +66,7 @@ async function putReceivers(tenant: Tenant, asked: Receivers) {
 }
 
 async function undelivered(tenant: Tenant) {
-  const items = await ruleStates.undelivered(tenant.id, MAX_UNDELIVERED);
+  const items = await evaluatorStore.undelivered(tenant.id, MAX_UNDELIVERED);
   return reply(200, {
     batches: items.map(({ attempts, refused, batch }) => ({
       ...(isEventBatch(batch) ? eventView(batch) : batchView(batch)),

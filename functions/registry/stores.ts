@@ -15,6 +15,8 @@ export const {
   annotations,
   ruleGroups,
   ruleStates,
+  groupIndex,
+  evaluatorStore,
   alerts,
   checks,
   monitorStates,

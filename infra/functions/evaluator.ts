@@ -47,7 +47,7 @@ export class Evaluator extends Construct implements Monitored {
     stream.grantPut(this.function);
     tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.readMany);
     const kinds = [
-      ...(['rule-index', 'rule-outbox', 'rule-run', 'rule-states', 'rule-undelivered'] as const),
+      ...(['evaluator', 'group-index', 'outbox', 'rule-states', 'undelivered'] as const),
       ...(['monitor-states', 'alerts', 'open-alerts', 'alert-logs', 'channels'] as const),
     ];
     tables.grantMeta(this.function, kinds, ...ITEM_ACTIONS.put, ...ITEM_ACTIONS.delete);

@@ -16,6 +16,7 @@ const DOCUMENTS: readonly MetaKind[] = [
   'downtimes',
   'graph-annotations',
   'graph-definitions',
+  'group-index',
   'hosts',
   'metadata',
   'monitor-states',
@@ -25,7 +26,6 @@ const DOCUMENTS: readonly MetaKind[] = [
   'receivers',
   'retired-hosts',
   'rule-groups',
-  'rule-index',
   'services',
   'silences',
 ];
@@ -58,6 +58,6 @@ export class Registry extends Construct {
     tables.grantMeta(this.function, DOCUMENTS, ...ITEM_ACTIONS.put, ...ITEM_ACTIONS.delete);
     tables.grantMeta(this.function, ['minute', 'usage'], ...ITEM_ACTIONS.write);
     // The outbox of notifications, for alerts changed by reports of checks or by users.
-    tables.grantMeta(this.function, ['rule-outbox'], ...ITEM_ACTIONS.put);
+    tables.grantMeta(this.function, ['outbox'], ...ITEM_ACTIONS.put);
   }
 }

@@ -29,13 +29,14 @@ import {
   type Outcome,
 } from './evaluation';
 import { encodeJson, encodeState, type GroupState } from './group-state';
+import type { GroupStates } from './group-states';
 import { isChange, type Notification, type NotificationBatch, type Telling } from './notification';
 import type { ReceiverStore } from './receivers';
 import { bodiesOf } from './result-bodies';
 import { groupOf } from './rule-document';
 import type { RuleGroup } from './rule-file';
 import type { RuleGroups, StoredGroup } from './rule-groups';
-import { MAX_BATCHES, type RuleStates } from './rule-states';
+import { MAX_BATCHES } from './evaluator-store';
 import type { SilenceStore } from './silence-store';
 import { silenceTest } from './silences';
 
@@ -50,19 +51,19 @@ const PARALLEL = 16;
 /** Tenants evaluated in parallel. */
 const PARALLEL_TENANTS = 4;
 
-type Request = EvaluationRequest['evaluateRules'];
+type Request = EvaluationRequest['evaluate'];
 type Place = Request['groups'][number];
 
 /** Returns whether an event is the evaluator's. All others are API requests, which cannot have its form. */
 export function isEvaluation(event: unknown): event is EvaluationRequest {
-  return typeof event === 'object' && event !== null && 'evaluateRules' in event;
+  return typeof event === 'object' && event !== null && 'evaluate' in event;
 }
 
 /** Stores that an evaluation reads. It writes nothing. */
 export interface RuleInputs {
   readonly tenants: Pick<Tenants, 'get'>;
   readonly groups: Pick<RuleGroups, 'get'>;
-  readonly states: Pick<RuleStates, 'get'>;
+  readonly states: Pick<GroupStates<GroupState>, 'get'>;
   readonly silences: Pick<SilenceStore, 'list'>;
   readonly receivers: Pick<ReceiverStore, 'get'>;
   /**
@@ -79,7 +80,7 @@ export interface RuleInputs {
 /** Evaluates the due ticks of rule groups until time is up or the answer is full. */
 export async function evaluateRules(
   inputs: RuleInputs,
-  { evaluateRules: request }: EvaluationRequest,
+  { evaluate: request }: EvaluationRequest,
 ): Promise<EvaluationAnswer> {
   const startedMs = performance.now();
   const elapsedMs = () => performance.now() - startedMs;

@@ -6,20 +6,16 @@ import type { EvaluationTime } from './due-ticks';
 export type GroupKind = 'rule' | 'monitor' | 'external';
 
 /**
- * The request by which the evaluator, which runs outside the VPC, has the query function evaluate rule
- * groups. The query function reads groups, states and samples and writes nothing.
+ * The request by which the evaluator, which runs outside the VPC, has the query function evaluate rule groups or
+ * monitors. The query function reads groups, states and samples and writes nothing.
  */
 export interface EvaluationRequest {
-  readonly evaluateRules: {
+  readonly evaluate: {
     readonly nowMs: number;
     readonly lagMs: number;
     readonly quiet?: EvaluationTime['quiet'];
-    /**
-     * Kind of all groups in the request.
-     *
-     * @default 'rule'
-     */
-    readonly kind?: GroupKind;
+    /** Kind of all groups in the request. */
+    readonly kind: GroupKind;
     readonly groups: readonly { readonly tenant: string; readonly group: Id }[];
   };
 }

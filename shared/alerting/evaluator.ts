@@ -4,14 +4,14 @@ import { log } from '../platform/log';
 import type { Tenant, Tenants } from '../tenancy/tenants';
 import { dueTicks, type EvaluationTime } from './due-ticks';
 import type { EvaluatedGroup, EvaluationAnswer, EvaluationRequest, GroupEvaluation } from './evaluation';
+import type { EvaluatorStore } from './evaluator-store';
+import type { GroupIndex, IndexedGroup } from './group-index';
 import type { QuietSpan } from './ingest-quiet';
-import type { IndexedGroup, RuleGroups } from './rule-groups';
-import type { RuleStates } from './rule-states';
 import type { SendReport } from './send';
 
 export interface EvaluatorDependencies {
-  readonly groups: Pick<RuleGroups, 'all' | 'forget'>;
-  readonly states: Pick<RuleStates, 'commit' | 'beginRun' | 'endRun' | 'putReport'>;
+  readonly index: Pick<GroupIndex, 'all' | 'forget'>;
+  readonly store: Pick<EvaluatorStore, 'commit' | 'beginRun' | 'endRun' | 'putReport'>;
   readonly tenants: Pick<Tenants, 'get'>;
   /**
    * Invokes the query function, or the prober for external URLs.
@@ -19,7 +19,7 @@ export interface EvaluatorDependencies {
    * @param timeMs time after which the answer is no longer awaited
    */
   readonly evaluate: (
-    request: EvaluationRequest['evaluateRules'],
+    request: EvaluationRequest['evaluate'],
     timeMs: number,
   ) => Promise<EvaluationAnswer>;
   /**
@@ -120,7 +120,7 @@ export async function runEvaluator(
   run: Id,
   atMs?: number,
 ): Promise<RunReport> {
-  const { states, now, sleep } = dependencies;
+  const { store, now, sleep } = dependencies;
   const startedMs = now();
   const report = {
     groups: 0,
@@ -134,9 +134,9 @@ export async function runEvaluator(
     outboxAgeMs: 0,
     lagMs: 0,
   };
-  const indexed = await dependencies.groups.all();
+  const indexed = await dependencies.index.all();
   report.groups = indexed.length;
-  if (!(await states.beginRun(run, startedMs + RUN_MS))) return { began: false, ...report };
+  if (!(await store.beginRun(run, startedMs + RUN_MS))) return { began: false, ...report };
   try {
     const tenants = [...new Set(indexed.map(({ tenantId }) => tenantId))];
     const pass = new Pass(dependencies, report, startedMs, tenants);
@@ -161,9 +161,9 @@ export async function runEvaluator(
         await pass.evaluate(frequent, now());
         await pass.send(frequent);
       }
-    await states.putReport({ atMs: now(), ...report });
+    await store.putReport({ atMs: now(), ...report });
   } finally {
-    await states.endRun(run);
+    await store.endRun(run);
   }
   return { began: true, ...report };
 }
@@ -302,7 +302,7 @@ class Pass {
       };
       return await this.dependencies.evaluate(request, Math.max(0, WAIT_MS - this.elapsedMs()));
     } catch (error) {
-      log.error('rule groups were not evaluated', { groups: groups.length, error: error as Error });
+      log.error('rules or monitors were not evaluated', { groups: groups.length, error: error as Error });
       return undefined;
     }
   }
@@ -315,16 +315,16 @@ class Pass {
     evaluation: GroupEvaluation,
     nowMs: number,
   ): Promise<'done' | 'more'> {
-    const { groups, now } = this.dependencies;
+    const { index, now } = this.dependencies;
     switch (evaluation.outcome) {
       case 'idle':
         return 'done';
       case 'gone':
-        if (now() - group.changedMs > FORGET_MS) await groups.forget(group);
+        if (now() - group.changedMs > FORGET_MS) await index.forget(group);
         return 'done';
       case 'failed':
         this.report.failedGroups++;
-        log.error('a rule group could not be evaluated', { ...evaluation });
+        log.error('a rule group or monitor could not be evaluated', { ...evaluation });
         return 'done';
       default:
         return (await this.commit(group, evaluation, nowMs)) && evaluation.hasMore ? 'more' : 'done';
@@ -332,7 +332,7 @@ class Pass {
   }
 
   private async commit(group: IndexedGroup, evaluated: EvaluatedGroup, nowMs: number): Promise<boolean> {
-    const { states, tenants, write, done } = this.dependencies;
+    const { store, tenants, write, done } = this.dependencies;
     const { tenantId, kind, group: id, tenant: name } = group;
     const { report } = this;
     try {
@@ -340,7 +340,7 @@ class Pass {
       if (tenant === undefined) return false;
       for (const body of evaluated.samples) await write(tenant, Buffer.from(body, 'base64'));
       const { state, afterMs, tickMs, batches } = evaluated;
-      const isCommitted = await states.commit({
+      const isCommitted = await store.commit({
         tenantId,
         kind,
         group: id,

@@ -68,10 +68,6 @@ export function encodeState(state: GroupState): Uint8Array | undefined {
   return bytes.length > MAX_STATE_BYTES ? undefined : bytes;
 }
 
-export function decodeState(bytes: Uint8Array): GroupState {
-  return decodeJson(bytes) as GroupState;
-}
-
 /**
  * Numbers that JSON cannot represent, as text. A text that reads like one, such as of a label `value`, gets a
  * backslash in front.

@@ -1,3 +1,8 @@
+import type { Id } from '../model/id';
+import type { BudgetName } from '../tenancy/tenant-meter';
+import type { UsageTable } from '../tenancy/usage-table';
+import type { EvaluatorStore } from './evaluator-store';
+
 /** A span in which tenants posted almost nothing, so that absent series mean nothing. */
 export interface QuietSpan {
   readonly fromMs: number;
@@ -18,9 +23,36 @@ const QUIET_MINUTES = 2;
  */
 const USUAL_MINUTES = 20;
 const LEAST_ACTIVE = 16;
+/** Number of tenants whose posts tell whether the whole stage is nearly idle. */
+const HEARD_TENANTS = 20;
+
+/**
+ * Decides whether nearly nobody posts, judging by some of the tenants that have rules. Stores the result if
+ * it has changed.
+ */
+export async function quietOf(
+  usage: Pick<UsageTable, 'usesBetween'>,
+  store: Pick<EvaluatorStore, 'quiet' | 'putQuiet'>,
+  tenants: readonly Id[],
+  nowMs: number,
+): Promise<QuietSpan | undefined> {
+  const step = Math.max(1, tenants.length / HEARD_TENANTS);
+  const heard = tenants.filter((_, i) => Math.floor(i / step) > Math.floor((i - 1) / step));
+  const budget: BudgetName = 'samplesPerMinute';
+  const [last, ...uses] = await Promise.all([
+    store.quiet(),
+    ...heard.map((tenantId) => usage.usesBetween(tenantId, budget, quietMinutes(nowMs))),
+  ]);
+  const samples = new Map<number, number>();
+  for (const use of uses)
+    for (const [minute, count] of use) samples.set(minute, (samples.get(minute) ?? 0) + count);
+  const next = ingestQuiet(samples, nowMs, last);
+  if (next !== undefined && next !== last) await store.putQuiet(next);
+  return next;
+}
 
 /** Returns the half-open range of whole minutes since epoch that {@link ingestQuiet} needs. */
-export function quietMinutes(nowMs: number): { readonly from: number; readonly before: number } {
+function quietMinutes(nowMs: number): { readonly from: number; readonly before: number } {
   const before = Math.floor(nowMs / MINUTE_MS);
   return { from: before - QUIET_MINUTES - USUAL_MINUTES, before };
 }

@@ -1,33 +1,16 @@
-import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { type Id, idOf } from '../model/id';
-import { metaKeys } from '../platform/keys';
-import { type Item, queryAll, queryItems, succeeds, type Table } from '../platform/table';
+import type { Table } from '../platform/table';
 import { Documents } from '../registry/documents';
 import { RefusedError } from '../registry/refused';
 import type { Limits } from '../tenancy/limits';
 import type { Tenant } from '../tenancy/tenants';
-import type { GroupKind } from './evaluation';
+import { GroupIndex } from './group-index';
 import { type GroupDocument, intervalOf } from './rule-document';
 
 /** A tenant's rule group. Namespaces correspond to Prometheus' rule files. */
 export interface StoredGroup {
   readonly namespace: string;
   readonly document: GroupDocument;
-}
-
-/** Entry in the index of all tenants' rule groups. */
-export interface IndexedGroup {
-  readonly tenantId: Id;
-  /** The tenant's name. */
-  readonly tenant: string;
-  readonly kind: GroupKind;
-  /** The group's id; for a monitor, the monitor's id. */
-  readonly group: Id;
-  /** Number of rules; 0 when the group was removed but its series and alerts have not ended yet. */
-  readonly rules: number;
-  readonly intervalMs: number;
-  /** When the group was stored or removed, in ms since epoch. */
-  readonly changedMs: number;
 }
 
 export type RuleLimits = Pick<Limits, 'rules' | 'ruleGroups' | 'rulesPerGroup'>;
@@ -43,22 +26,19 @@ export function ruleGroupId(namespace: string, name: string): Id {
 }
 
 /**
- * Stores tenants' rule groups, and an index of all of them that the evaluator reads.
+ * Stores tenants' rule groups.
  *
  *     pk rule-groups#tenant   sk group          json: {namespace, document}   revision
- *     pk rule-index           sk tenant#group   tenant: name   rules   interval: ms   changed: ms   kind
  *
- * A group enters the index before it is stored. It leaves the index after the evaluator has ended its series
- * and alerts. Two concurrent requests may each exceed a limit by one group.
+ * Two concurrent requests may each exceed a limit by one group.
  */
 export class RuleGroups {
   private readonly groups: Documents<StoredGroup>;
+  private readonly index: GroupIndex;
 
-  constructor(
-    private readonly table: Table,
-    private readonly now: () => number = Date.now,
-  ) {
+  constructor(table: Table) {
     this.groups = new Documents(table, 'rule-groups');
+    this.index = new GroupIndex(table);
   }
 
   /**
@@ -84,7 +64,7 @@ export class RuleGroups {
     const group = ruleGroupId(namespace, document.name);
     const rules = document.rules.length;
     requireWithin('rulesPerGroup', limits.rulesPerGroup, rules);
-    const others = (await this.indexOf(tenant.id)).filter(
+    const others = (await this.index.of(tenant.id)).filter(
       (each) => each.kind === 'rule' && each.group !== group && each.rules > 0,
     );
     requireWithin('ruleGroups', limits.ruleGroups, others.length + 1);
@@ -93,7 +73,7 @@ export class RuleGroups {
       limits.rules,
       others.reduce((sum, each) => sum + each.rules, rules),
     );
-    await this.index(tenant, 'rule', group, rules, intervalOf(document.interval));
+    await this.index.put(tenant, 'rule', group, rules, intervalOf(document.interval));
     await this.groups.createOrChange(tenant.id, group, () => ({ namespace, document }));
   }
 
@@ -115,83 +95,9 @@ export class RuleGroups {
     const group = ruleGroupId(namespace, name);
     const removed = await this.groups.remove(tenant.id, group);
     if (removed === undefined) return false;
-    await this.index(tenant, 'rule', group, 0, intervalOf(undefined));
+    await this.index.put(tenant, 'rule', group, 0, intervalOf(undefined));
     return true;
   }
-
-  /** Returns the groups of all tenants, including removed ones until {@link forget}. */
-  async all(): Promise<IndexedGroup[]> {
-    return (await queryItems(this.table, indexQuery())).map(indexedOf);
-  }
-
-  /** Removes an entry from the index, unless its group has changed since the entry was read. */
-  async forget({ tenantId, group, changedMs }: IndexedGroup): Promise<boolean> {
-    return succeeds(
-      this.table.client.send(
-        new DeleteItemCommand({
-          TableName: this.table.name,
-          Key: metaKeys.indexedRules(tenantId, group),
-          ConditionExpression: 'changed = :changed',
-          ExpressionAttributeValues: { ':changed': { N: String(changedMs) } },
-        }),
-      ),
-    );
-  }
-
-  private async indexOf(tenantId: Id): Promise<IndexedGroup[]> {
-    const entries: IndexedGroup[] = [];
-    for await (const item of queryAll(this.table, indexQuery(metaKeys.ruleIndexOf(tenantId))))
-      entries.push(indexedOf(item));
-    return entries;
-  }
-
-  /**
-   * Enters a group into the index. Call it before the group is stored; after a removal, call it with 0 rules.
-   *
-   * @param intervalMs how often the group is evaluated
-   */
-  async index(
-    { id, name }: Pick<Tenant, 'id' | 'name'>,
-    kind: GroupKind,
-    group: Id,
-    rules: number,
-    intervalMs: number,
-  ): Promise<void> {
-    await this.table.client.send(
-      new PutItemCommand({
-        TableName: this.table.name,
-        Item: {
-          ...metaKeys.indexedRules(id, group),
-          tenant: { S: name },
-          rules: { N: String(rules) },
-          interval: { N: String(intervalMs) },
-          changed: { N: String(this.now()) },
-          kind: { S: kind },
-        },
-      }),
-    );
-  }
-}
-
-function indexQuery(prefix = '') {
-  return {
-    KeyConditionExpression: prefix === '' ? 'pk = :pk' : 'pk = :pk AND begins_with(sk, :prefix)',
-    ExpressionAttributeValues: {
-      ':pk': { S: metaKeys.ruleIndex },
-      ...(prefix !== '' && { ':prefix': { S: prefix } }),
-    },
-  };
-}
-
-function indexedOf(item: Item): IndexedGroup {
-  return {
-    ...metaKeys.parseIndexedRules(item.sk!.S!),
-    tenant: item.tenant!.S!,
-    kind: item.kind!.S as GroupKind,
-    rules: Number(item.rules!.N),
-    intervalMs: Number(item.interval!.N),
-    changedMs: Number(item.changed!.N),
-  };
 }
 
 function requireWithin(limit: keyof RuleLimits, most: number, count: number): void {

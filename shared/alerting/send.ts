@@ -3,12 +3,14 @@ import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
 import type { Tenant } from '../tenancy/tenants';
 import { type Channel, channelsOf, notificationsFor } from './channels';
+import type { EvaluatorStore, OutboxItem } from './evaluator-store';
+import type { GroupState } from './group-state';
+import type { GroupStates } from './group-states';
 import { slackBody, type TopicMessage, topicMessages } from './message-text';
 import { type EventBatch, isChange, isEventBatch, type NotificationBatch } from './notification';
 import { DeliveryError, type OutsideRequest } from './post-outside';
 import { alertmanagerBodies, webhookBody } from './receiver-bodies';
 import type { ReceiverStore, Receivers } from './receivers';
-import type { OutboxItem, RuleStates } from './rule-states';
 
 /** A receiver of a batch. */
 export interface Target {
@@ -31,7 +33,8 @@ export interface SendDependencies {
   /** Called with the addresses that had not accepted a batch of events when it was given up. */
   readonly gaveUp: (tenantId: Id, addresses: readonly string[]) => Promise<void>;
   readonly receivers: Pick<ReceiverStore, 'get'>;
-  readonly states: Pick<RuleStates, 'list' | 'outbox' | 'sent' | 'putOff' | 'giveUp'>;
+  readonly ruleStates: Pick<GroupStates<GroupState>, 'list'>;
+  readonly store: Pick<EvaluatorStore, 'outbox' | 'sent' | 'putOff' | 'giveUp'>;
   readonly post: (request: OutsideRequest) => Promise<void>;
   /**
    * Publishes to an SNS topic.
@@ -94,7 +97,7 @@ export async function sendAll(
   tenants: readonly Pick<Tenant, 'id' | 'name'>[],
   hasTime: () => boolean,
 ): Promise<SendReport> {
-  const outbox = await dependencies.states.outbox();
+  const outbox = await dependencies.store.outbox();
   // A tenant with waiting batches may have removed its rules since.
   const all = new Map(tenants.map(({ id, name }) => [id, { id, name }]));
   for (const { tenantId: id, batch } of outbox) all.set(id, { id, name: batch.tenant });
@@ -130,13 +133,13 @@ interface Report {
 }
 
 async function tellAlertmanagers(
-  { states, post, externalUrl, now, told }: SendDependencies,
+  { ruleStates, post, externalUrl, now, told }: SendDependencies,
   tenant: Pick<Tenant, 'id' | 'name'>,
   { alertmanagers }: Receivers,
   report: Report,
 ): Promise<void> {
   if (alertmanagers.length === 0) return;
-  const found = await states.list(tenant.id);
+  const found = await ruleStates.list(tenant.id);
   const nowMs = now();
   const recent = new Map(
     [...(told.get(tenant.id) ?? [])].filter(([, toldMs]) => Math.abs(nowMs - toldMs) < RESEND_MS),
@@ -185,7 +188,7 @@ async function empty(
   report: Report,
   hasTime: () => boolean,
 ): Promise<void> {
-  const { states, now } = dependencies;
+  const { store, now } = dependencies;
   const channels = channelsOf(receivers);
   const surplus = items.slice(0, Math.max(0, items.length - MAX_WAITING));
   for (const item of surplus) await giveUp(dependencies, item, report);
@@ -218,19 +221,19 @@ async function empty(
     const left = targets.filter(({ address }) => !taken.has(address)).map(({ address }) => address);
     const hasFailed = failures.length > 0;
     const tried = { ...item, attempts: attempts + 1, taken: [...taken], refused: [...refused] };
-    if (isRepeat || (left.length === 0 && refused.size === 0)) await states.sent(item.key);
-    else if (left.length === 0) await states.giveUp(tried);
+    if (isRepeat || (left.length === 0 && refused.size === 0)) await store.sent(item.key);
+    else if (left.length === 0) await store.giveUp(tried);
     else if (hasFailed && attempts + 1 === MAX_ATTEMPTS) {
       await giveUp(dependencies, { ...tried, refused: [...refused, ...failures] }, report);
       if (isEventBatch(batch)) await dependencies.gaveUp(tenant.id, left);
-    } else if (hasFailed) await states.putOff({ ...tried, dueMs: now() + waitMs(attempts + 1) });
-    else if (taken.size > item.taken.length) await states.putOff({ ...tried, attempts });
+    } else if (hasFailed) await store.putOff({ ...tried, dueMs: now() + waitMs(attempts + 1) });
+    else if (taken.size > item.taken.length) await store.putOff({ ...tried, attempts });
     if (!isRepeat) report.oldestMs = Math.min(report.oldestMs, left.length > 0 ? batch.tickMs : Infinity);
   }
 }
 
 /** Moves a batch to the dead letters. */
-async function giveUp({ states }: SendDependencies, item: OutboxItem, report: Report): Promise<void> {
+async function giveUp({ store }: SendDependencies, item: OutboxItem, report: Report): Promise<void> {
   const { batch, key } = item;
   const notifications = isEventBatch(batch) ? batch.events.length : batch.notifications.length;
   report.dropped += notifications;
@@ -239,7 +242,7 @@ async function giveUp({ states }: SendDependencies, item: OutboxItem, report: Re
     key,
     notifications,
   });
-  await states.giveUp(item);
+  await store.giveUp(item);
 }
 
 function targetOf(dependencies: SendDependencies, channel: Channel, batch: NotificationBatch): Target {

@@ -3,24 +3,25 @@ import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import type { SNSClient } from '@aws-sdk/client-sns';
 import type { EvaluationAnswer } from '../alerting/evaluation';
 import type { EvaluatorDependencies } from '../alerting/evaluator';
-import { ingestQuiet, type QuietSpan, quietMinutes } from '../alerting/ingest-quiet';
+import { EvaluatorStore } from '../alerting/evaluator-store';
+import { GroupIndex } from '../alerting/group-index';
+import type { GroupState } from '../alerting/group-state';
+import { GroupStates } from '../alerting/group-states';
+import { quietOf } from '../alerting/ingest-quiet';
 import { postOutside } from '../alerting/post-outside';
 import { publishToTopic } from '../alerting/publish-topic';
 import { ReceiverStore } from '../alerting/receivers';
-import { RuleGroups } from '../alerting/rule-groups';
-import { RuleStates } from '../alerting/rule-states';
 import { type SendDependencies, sendAll } from '../alerting/send';
 import { type ResultOutputs, writeResults } from '../alerting/write-results';
 import { SeriesDictionaries } from '../dictionary/dictionaries';
 import { CACHES } from '../model/cache-budgets';
-import type { Id } from '../model/id';
 import type { AlertBatch } from '../monitors/alert-event';
 import { AlertStore } from '../monitors/alert-store';
 import type { Channel } from '../monitors/channel';
 import type { Downtime } from '../monitors/downtime';
 import { type ExternalStores, evaluateExternal } from '../monitors/evaluate-external';
 import type { Monitor } from '../monitors/monitor';
-import { MonitorStates } from '../monitors/monitor-states';
+import type { MonitorState } from '../monitors/monitor-state';
 import { NotificationGroups } from '../monitors/notification-groups';
 import type { Probe } from '../monitors/probe';
 import { type TargetStores, targetsOf } from '../monitors/targets';
@@ -30,7 +31,6 @@ import { ENV } from '../platform/names';
 import { consumerLagMs } from '../recovery/consumer-lag';
 import { RecoveryTable } from '../recovery/recovery-table';
 import { GivenDocuments } from '../registry/given-documents';
-import type { BudgetName } from '../tenancy/tenant-meter';
 import { Tenants } from '../tenancy/tenants';
 import { UsageTable } from '../tenancy/usage-table';
 import { bounded, requestHandler } from './bounded';
@@ -51,7 +51,7 @@ export function evaluatorDependencies(): EvaluatorDependencies {
     maxAgeMs: stage.maxSampleAge,
     now: Date.now,
   };
-  const states = new RuleStates(table);
+  const store = new EvaluatorStore(table);
   const usage = new UsageTable(table);
   const externalUrl = variable(ENV.apiUrl).replace(/\/$/, '');
   const post: SendDependencies['post'] = (request) => postOutside(request, stage.privateReceivers === 'on');
@@ -67,7 +67,8 @@ export function evaluatorDependencies(): EvaluatorDependencies {
   };
   const sending: SendDependencies = {
     receivers: new ReceiverStore(table),
-    states,
+    ruleStates: new GroupStates<GroupState>(table, 'rule'),
+    store,
     post,
     publish,
     externalUrl,
@@ -87,12 +88,12 @@ export function evaluatorDependencies(): EvaluatorDependencies {
   const external: Omit<ExternalStores, 'probe'> = {
     tenants,
     monitors: new GivenDocuments<Monitor>(table, 'monitors'),
-    states: new MonitorStates(table),
+    states: new GroupStates<MonitorState>(table, 'monitor'),
     downtimes: new GivenDocuments<Downtime>(table, 'downtimes'),
   };
   return {
-    groups: new RuleGroups(table),
-    states,
+    index: new GroupIndex(table),
+    store,
     send: (tenants, hasTime) => sendAll(sending, tenants, hasTime),
     tenants,
     evaluate: (request, timeMs) =>
@@ -104,43 +105,15 @@ export function evaluatorDependencies(): EvaluatorDependencies {
             },
             request,
           )
-        : invoke<EvaluationAnswer>(lambda, query, { evaluateRules: request }, timeMs),
+        : invoke<EvaluationAnswer>(lambda, query, { evaluate: request }, timeMs),
     write: (tenant, body) => writeResults(outputs, tenant, body),
     lagMs: async () =>
       consumerLagMs((await recovery.consumerNotes()).values(), Date.now(), stage.batchWindow) ?? 0,
-    quiet: (tenants, nowMs) => quietOf(usage, states, tenants, nowMs),
+    quiet: (tenants, nowMs) => quietOf(usage, store, tenants, nowMs),
     done: new Map(),
     now: Date.now,
     sleep,
   };
-}
-
-/** Number of tenants whose posts tell whether the whole stage is nearly idle. */
-const HEARD_TENANTS = 20;
-
-/**
- * Decides whether nearly nobody posts, judging by some of the tenants that have rules. Stores the result if
- * it has changed.
- */
-async function quietOf(
-  usage: UsageTable,
-  states: RuleStates,
-  tenants: readonly Id[],
-  nowMs: number,
-): Promise<QuietSpan | undefined> {
-  const step = Math.max(1, tenants.length / HEARD_TENANTS);
-  const heard = tenants.filter((_, i) => Math.floor(i / step) > Math.floor((i - 1) / step));
-  const budget: BudgetName = 'samplesPerMinute';
-  const [last, ...uses] = await Promise.all([
-    states.quiet(),
-    ...heard.map((tenantId) => usage.usesBetween(tenantId, budget, quietMinutes(nowMs))),
-  ]);
-  const samples = new Map<number, number>();
-  for (const use of uses)
-    for (const [minute, count] of use) samples.set(minute, (samples.get(minute) ?? 0) + count);
-  const next = ingestQuiet(samples, nowMs, last);
-  if (next !== undefined && next !== last) await states.putQuiet(next);
-  return next;
 }
 
 /**

@@ -1,10 +1,11 @@
+import type { GroupState } from '../alerting/group-state';
+import { GroupStates } from '../alerting/group-states';
 import { ReceiverStore } from '../alerting/receivers';
 import { RuleGroups } from '../alerting/rule-groups';
-import { RuleStates } from '../alerting/rule-states';
 import { SilenceStore } from '../alerting/silence-store';
 import type { Downtime } from '../monitors/downtime';
 import type { Monitor } from '../monitors/monitor';
-import { MonitorStates } from '../monitors/monitor-states';
+import type { MonitorState } from '../monitors/monitor-state';
 import { ANSWERING } from '../platform/call-time';
 import { settings } from '../platform/environment';
 import { Selections } from '../query/selections';
@@ -47,10 +48,10 @@ export function queryDependencies() {
     metricMetadata: new MetricMetadataStore(table),
     receivers: new ReceiverStore(table),
     ruleGroups: new RuleGroups(table),
-    ruleStates: new RuleStates(table),
+    ruleStates: new GroupStates<GroupState>(table, 'rule'),
     silences: new SilenceStore(table),
     monitors: new GivenDocuments<Monitor>(table, 'monitors'),
-    monitorStates: new MonitorStates(table),
+    monitorStates: new GroupStates<MonitorState>(table, 'monitor'),
     downtimes: new GivenDocuments<Downtime>(table, 'downtimes'),
     gatekeeper: {
       keys: new ApiKeys(table),

@@ -1,6 +1,9 @@
+import { EvaluatorStore } from '../alerting/evaluator-store';
+import { GroupIndex } from '../alerting/group-index';
+import type { GroupState } from '../alerting/group-state';
+import { GroupStates } from '../alerting/group-states';
 import { ReceiverStore } from '../alerting/receivers';
 import { RuleGroups } from '../alerting/rule-groups';
-import { RuleStates } from '../alerting/rule-states';
 import { SilenceStore } from '../alerting/silence-store';
 import type { AlertGroupSetting } from '../monitors/alert-group-setting';
 import { AlertStore } from '../monitors/alert-store';
@@ -9,7 +12,7 @@ import { CheckStore } from '../monitors/check-store';
 import type { ClosingStores } from '../monitors/close-alert';
 import type { Downtime } from '../monitors/downtime';
 import type { Monitor } from '../monitors/monitor';
-import { MonitorStates } from '../monitors/monitor-states';
+import type { MonitorState } from '../monitors/monitor-state';
 import { NotificationGroups } from '../monitors/notification-groups';
 import { ANSWERING } from '../platform/call-time';
 import { settings } from '../platform/environment';
@@ -33,15 +36,15 @@ export function registryDependencies() {
   const table = metaTable(ANSWERING);
   const hosts = new Hosts(table);
   const services = new Services(table);
-  const ruleStates = new RuleStates(table);
+  const evaluatorStore = new EvaluatorStore(table);
   const alerts = new AlertStore(table, settings().retention);
-  const checks = new CheckStore(table, ruleStates);
-  const monitorStates = new MonitorStates(table);
+  const checks = new CheckStore(table, evaluatorStore);
+  const monitorStates = new GroupStates<MonitorState>(table, 'monitor');
   return {
     alerts,
     checks,
     monitorStates,
-    closing: { alerts, checks, monitorStates, ruleStates, hosts, services } satisfies ClosingStores,
+    closing: { alerts, checks, monitorStates, evaluatorStore, hosts, services } satisfies ClosingStores,
     gatekeeper: {
       keys: new ApiKeys(table),
       tenants: new Tenants(table),
@@ -54,7 +57,9 @@ export function registryDependencies() {
     graphDefinitions: new GraphDefinitions(table),
     annotations: new GraphAnnotations(table),
     ruleGroups: new RuleGroups(table),
-    ruleStates,
+    groupIndex: new GroupIndex(table),
+    ruleStates: new GroupStates<GroupState>(table, 'rule'),
+    evaluatorStore,
     receivers: new ReceiverStore(table),
     silences: new SilenceStore(table),
     monitors: new GivenDocuments<Monitor>(table, 'monitors'),

@@ -1,4 +1,4 @@
-import { RuleStates } from '../alerting/rule-states';
+import { EvaluatorStore } from '../alerting/evaluator-store';
 import { Status } from '../operations/status';
 import { settings } from '../platform/environment';
 import type { Table } from '../platform/table';
@@ -18,7 +18,7 @@ export function tenantStatus({ hot, manifest }: ReadDependencies, usage: UsageTa
     archiveAfterMs: stage.archiveAfter,
     retentionMs: stage.retention,
     memoryCopies: stage.cacheReplicas + 1,
-    rules: new RuleStates(meta),
+    evaluator: new EvaluatorStore(meta),
     usage,
     now: Date.now,
   });

@@ -1,7 +1,7 @@
 import { type DueTicks, dueTicks } from '../alerting/due-ticks';
 import { base64, type EvaluationRequest, type Outcome } from '../alerting/evaluation';
 import { encodeJson, MAX_STATE_BYTES } from '../alerting/group-state';
-import { MAX_BATCHES } from '../alerting/rule-states';
+import { MAX_BATCHES } from '../alerting/evaluator-store';
 import type { Id } from '../model/id';
 import { slicesOf } from '../model/slices';
 import type { Tenant, Tenants } from '../tenancy/tenants';
@@ -46,7 +46,7 @@ const MAX_BATCH = 200;
  */
 export async function findMonitor(
   { tenants, monitors, states }: MonitorDocuments,
-  place: EvaluationRequest['evaluateRules']['groups'][number],
+  place: EvaluationRequest['evaluate']['groups'][number],
 ): Promise<FoundMonitor | undefined> {
   const tenant = await tenants.get(place.tenant);
   if (tenant === undefined) return undefined;

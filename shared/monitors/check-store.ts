@@ -1,5 +1,5 @@
 import { encodeJson } from '../alerting/group-state';
-import type { RuleStates } from '../alerting/rule-states';
+import type { EvaluatorStore } from '../alerting/evaluator-store';
 import { idOf } from '../model/id';
 import { mapLimited } from '../platform/concurrency';
 import type { Table } from '../platform/table';
@@ -34,7 +34,7 @@ export class CheckStore {
 
   constructor(
     table: Table,
-    private readonly states: Pick<RuleStates, 'outboxPut'>,
+    private readonly store: Pick<EvaluatorStore, 'outboxPut'>,
     private readonly now: () => number = Date.now,
   ) {
     this.checks = new Documents(table, 'checks');
@@ -158,7 +158,7 @@ export class CheckStore {
   private outboxPut(tenant: Owner, event: AlertEvent) {
     const { monitorId } = event.subject;
     const batch: AlertBatch = { tenant: tenant.name, tickMs: event.atMs, monitorId, events: [event] };
-    return this.states.outboxPut(tenant.id, idOf('check', monitorId), event.atMs, encodeJson(batch));
+    return this.store.outboxPut(tenant.id, idOf('check', monitorId), event.atMs, encodeJson(batch));
   }
 }
 

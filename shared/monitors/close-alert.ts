@@ -1,5 +1,6 @@
+import type { EvaluatorStore } from '../alerting/evaluator-store';
 import { encodeJson } from '../alerting/group-state';
-import type { RuleStates } from '../alerting/rule-states';
+import type { GroupStates } from '../alerting/group-states';
 import type { RegisteredHost } from '../registry/host-labels';
 import type { Hosts } from '../registry/hosts';
 import { rolesByService, type Service, type Services } from '../registry/services';
@@ -8,15 +9,15 @@ import { type AlertBatch, type AlertEvent, eventOf, isToldOf } from './alert-eve
 import type { AlertRecord } from './alert-record';
 import type { AlertStore } from './alert-store';
 import type { CheckStore } from './check-store';
-import type { MonitorStates } from './monitor-states';
+import type { MonitorState } from './monitor-state';
 import { subjectOf } from './subject';
 import { closedByHand } from './tracks';
 
 export interface ClosingStores {
   readonly alerts: Pick<AlertStore, 'get' | 'record'>;
   readonly checks: Pick<CheckStore, 'close'>;
-  readonly monitorStates: Pick<MonitorStates, 'get'>;
-  readonly ruleStates: Pick<RuleStates, 'commit'>;
+  readonly monitorStates: Pick<GroupStates<MonitorState>, 'get'>;
+  readonly evaluatorStore: Pick<EvaluatorStore, 'commit'>;
   readonly hosts: Pick<Hosts, 'get'>;
   readonly services: Pick<Services, 'list'>;
 }
@@ -74,7 +75,7 @@ async function closeOfMonitor(
     const event = eventOf(transition!, atMs, isToldOf(state.monitor, host), subject);
     const batch: AlertBatch = { tenant: tenant.name, tickMs, monitorId, events: [event] };
     const tracks = state.tracks.map((each) => (each === track ? left! : each));
-    const isCommitted = await stores.ruleStates.commit({
+    const isCommitted = await stores.evaluatorStore.commit({
       ...{ tenantId: tenant.id, kind: 'monitor', group: monitorId, afterMs: state.tickMs, tickMs },
       state: encodeJson({ ...state, tickMs, tracks }),
       batches: [encodeJson(batch)],

@@ -44,7 +44,7 @@ type DueExternal = DueMonitor & {
 /** Evaluates monitors of external URLs. The prober is invoked only if one is due. */
 export async function evaluateExternal(
   stores: ExternalStores,
-  { groups, nowMs }: EvaluationRequest['evaluateRules'],
+  { groups, nowMs }: EvaluationRequest['evaluate'],
 ): Promise<EvaluationAnswer> {
   const views = new Map<Id, Promise<AlertingView>>();
   const found = await mapLimited(groups, PARALLEL, (place) =>

@@ -53,7 +53,7 @@ export interface MonitorStores extends MonitorDocuments {
 /** Monitors evaluated in parallel. */
 const PARALLEL = 4;
 
-type Request = EvaluationRequest['evaluateRules'];
+type Request = EvaluationRequest['evaluate'];
 
 /**
  * Evaluates monitors of samples, each as a group of one rule. AWS bills the whole invocation. Its
@@ -61,7 +61,7 @@ type Request = EvaluationRequest['evaluateRules'];
  */
 export async function evaluateMonitors(
   stores: MonitorStores,
-  { evaluateRules: request }: EvaluationRequest,
+  { evaluate: request }: EvaluationRequest,
 ): Promise<EvaluationAnswer> {
   const startedMs = performance.now();
   const elapsedMs = () => performance.now() - startedMs;

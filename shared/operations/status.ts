@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { RuleStates } from '../alerting/rule-states';
+import type { EvaluatorStore } from '../alerting/evaluator-store';
 import { isOpen, type Manifest, sizeOf } from '../cold/manifest';
 import { estimateCost, shareOfMonth } from '../cost/usage-cost';
 import type { HotTier } from '../hot/hot-tier';
@@ -21,7 +21,7 @@ export interface StatusDependencies {
   readonly hot: Pick<HotTier, 'mover' | 'space' | 'nodes'>;
   readonly manifest: Pick<Manifest, 'days'>;
   readonly recovery: Pick<RecoveryTable, 'consumerNotes'>;
-  readonly rules: Pick<RuleStates, 'report'>;
+  readonly evaluator: Pick<EvaluatorStore, 'report'>;
   readonly usage: Pick<UsageTable, 'days' | 'series'>;
   /** Time a window stays in memory: its length and the flush delay. */
   readonly residencyMs: number;
@@ -87,8 +87,8 @@ export class Status {
   }
 
   private async rules(): Promise<TenantStatus['rules']> {
-    const { rules, now } = this.dependencies;
-    const report = await rules.report();
+    const { evaluator, now } = this.dependencies;
+    const report = await evaluator.report();
     if (report === undefined) return null;
     const { atMs, groups, lagMs, quietMs, failingRules, failedGroups, outboxAgeMs, dropped } = report;
     const silentMs = Math.max(0, now() - atMs - EVALUATED_MS);

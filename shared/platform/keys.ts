@@ -20,7 +20,7 @@ import { BUCKET_PREFIX } from './names';
  *                                      sk ~divided                      whether a window of the day has several chunks
  *
  * DynamoDB, the meta table. The second part of `pk` is the tenant, except under `key`, `tenants`,
- * `retention`, `recovery` and `rule-` kinds without one:
+ * `retention`, `recovery`, `group-index`, `evaluator` and `outbox`:
  *
  *     pk layouts#tenant#source         sk group#layout                  a layout (catalogue)
  *                                      sk deletion#id                   a deletion
@@ -35,14 +35,14 @@ import { BUCKET_PREFIX } from './names';
  *     pk rollups#tenant#partition      sk hours#month, days#year        the rollup objects of a span
  *     pk rolled#tenant#source          sk hours#month, days#year        where a source's series lie in them
  *     pk hosts#tenant                  sk host id                       a host; other documents likewise, by their kind
- *     pk rule-index                    sk tenant#group                  a rule group of any tenant
- *     pk rule-run                      sk run                           the evaluator that runs now
+ *     pk group-index                   sk tenant#group                  a rule group or monitor of any tenant
+ *     pk evaluator                     sk run                           the evaluator that runs now
  *                                      sk quiet                         when tenants last posted next to nothing
  *                                      sk report                        what the evaluator's last run did
  *     pk rule-states#tenant            sk group                         what the last evaluated tick of a rule group left
  *     pk monitor-states#tenant         sk monitor id                    the same of a monitor
- *     pk rule-outbox                   sk tick#tenant#group#part        notifications that wait to be sent
- *     pk rule-undelivered#tenant       sk tick#tenant#group#part        notifications that were given up
+ *     pk outbox                        sk tick#tenant#group#part        notifications that wait to be sent
+ *     pk undelivered#tenant            sk tick#tenant#group#part        notifications that were given up
  *     pk imports#tenant                sk until                         until when samples of any age arrived
  *     pk usage#tenant                  sk day, series or hosts          counters of a day; number of series or hosts
  *     pk minute#tenant                 sk budget#minute since epoch     use of a budget
@@ -215,32 +215,30 @@ export const metaKeys = {
 
   imports: (tenantId: Id): ItemKey => itemKey(`imports#${tenantId}`, 'until'),
 
-  // In the following keys, `group` is the id of a group of rules.
-  ruleIndex: 'rule-index',
-  ruleIndexOf: (tenantId: Id) => `${tenantId}#`,
-  indexedRules: (tenantId: Id, group: Id): ItemKey =>
-    itemKey(metaKeys.ruleIndex, `${metaKeys.ruleIndexOf(tenantId)}${group}`),
-  parseIndexedRules: (sort: string): { tenantId: Id; group: Id } => {
+  // In the following keys, `group` is the id of a rule group or of a monitor.
+  groupIndex: 'group-index',
+  groupIndexOf: (tenantId: Id) => `${tenantId}#`,
+  indexedGroup: (tenantId: Id, group: Id): ItemKey =>
+    itemKey(metaKeys.groupIndex, `${metaKeys.groupIndexOf(tenantId)}${group}`),
+  parseIndexedGroup: (sort: string): { tenantId: Id; group: Id } => {
     const [tenantId, group] = sort.split('#');
     return { tenantId: tenantId!, group: group! };
   },
-  ruleStates: (tenantId: Id) => `rule-states#${tenantId}`,
-  ruleState: (tenantId: Id, group: Id): ItemKey => itemKey(metaKeys.ruleStates(tenantId), group),
-  monitorStates: (tenantId: Id) => `monitor-states#${tenantId}`,
-  monitorState: (tenantId: Id, monitorId: string): ItemKey =>
-    itemKey(metaKeys.monitorStates(tenantId), monitorId),
-  ruleOutbox: 'rule-outbox',
+  groupStates: (of: 'rule' | 'monitor', tenantId: Id) => `${of}-states#${tenantId}`,
+  groupState: (of: 'rule' | 'monitor', tenantId: Id, group: string): ItemKey =>
+    itemKey(metaKeys.groupStates(of, tenantId), group),
+  outbox: 'outbox',
   /** The sort key begins with the tick, so that notifications are sent in the order of ticks. */
   outboxBatch: (tickMs: number, tenantId: Id, group: Id, part: number): ItemKey =>
-    itemKey(metaKeys.ruleOutbox, `${timeText(tickMs)}#${tenantId}#${group}#${part}`),
+    itemKey(metaKeys.outbox, `${timeText(tickMs)}#${tenantId}#${group}#${part}`),
   /** Returns the tenant of a batch of notifications. */
   parseOutboxBatch: (sort: string): Id => sort.split('#')[1]!,
-  undeliveredOf: (tenantId: Id) => `rule-undelivered#${tenantId}`,
+  undeliveredOf: (tenantId: Id) => `undelivered#${tenantId}`,
   /** @param key the batch's sort key in the outbox */
   undelivered: (tenantId: Id, key: string): ItemKey => itemKey(metaKeys.undeliveredOf(tenantId), key),
-  ruleRun: itemKey('rule-run', 'run'),
-  ruleQuiet: itemKey('rule-run', 'quiet'),
-  ruleReport: itemKey('rule-run', 'report'),
+  evaluatorRun: itemKey('evaluator', 'run'),
+  evaluatorQuiet: itemKey('evaluator', 'quiet'),
+  evaluatorReport: itemKey('evaluator', 'report'),
 
   retention: itemKey('retention', 'stage'),
 

@@ -330,11 +330,11 @@ describe('rights', () => {
         'kinesis:PutRecords on Stream',
         ...items('MetaTable', ...read),
         ...kinds(
-          'alert-group-settings alert-logs alerts channels checks custom-identifiers dashboards downtimes graph-annotations graph-definitions hosts metadata monitor-states monitors notification-groups open-alerts receivers retired-hosts rule-groups rule-index services silences',
+          'alert-group-settings alert-logs alerts channels checks custom-identifiers dashboards downtimes graph-annotations graph-definitions group-index hosts metadata monitor-states monitors notification-groups open-alerts receivers retired-hosts rule-groups services silences',
           'PutItem',
           'DeleteItem',
         ),
-        ...kinds('rule-outbox', 'PutItem'),
+        ...kinds('outbox', 'PutItem'),
         ...kinds('minute usage', ...write),
       ],
     ],
@@ -369,7 +369,7 @@ describe('rights', () => {
         'kinesis:PutRecords on Stream',
         ...items('MetaTable', ...read, 'BatchGetItem'),
         ...kinds(
-          'rule-index rule-outbox rule-run rule-states rule-undelivered monitor-states alerts open-alerts alert-logs channels',
+          'evaluator group-index outbox rule-states undelivered monitor-states alerts open-alerts alert-logs channels',
           'PutItem',
           'DeleteItem',
         ),

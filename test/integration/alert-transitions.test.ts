@@ -1,9 +1,10 @@
 import { Random } from '../../scripts/faults/random';
 import { type EvaluatorDependencies, runEvaluator } from '../../shared/alerting/evaluator';
+import { EvaluatorStore } from '../../shared/alerting/evaluator-store';
+import { GroupIndex } from '../../shared/alerting/group-index';
+import { GroupStates } from '../../shared/alerting/group-states';
 import { DeliveryError } from '../../shared/alerting/post-outside';
 import { NO_RECEIVERS } from '../../shared/alerting/receivers';
-import { RuleGroups } from '../../shared/alerting/rule-groups';
-import { RuleStates } from '../../shared/alerting/rule-states';
 import { sendAll } from '../../shared/alerting/send';
 import { DAY_MS } from '../../shared/model/duration';
 import { randomId } from '../../shared/model/random-id';
@@ -16,7 +17,7 @@ import { CheckStore } from '../../shared/monitors/check-store';
 import { closeAlert } from '../../shared/monitors/close-alert';
 import { evaluateMonitors, type MonitorStores } from '../../shared/monitors/evaluate-monitors';
 import type { Monitor } from '../../shared/monitors/monitor';
-import { MonitorStates } from '../../shared/monitors/monitor-states';
+import type { MonitorState } from '../../shared/monitors/monitor-state';
 import { NotificationGroups } from '../../shared/monitors/notification-groups';
 import { targetsOf } from '../../shared/monitors/targets';
 import { MemorySampleStore } from '../../shared/promql/memory-store';
@@ -57,12 +58,12 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
   test('receivers are notified of each transition at least once, and in order', async () => {
     const table = tiers.meta;
     const tenant: Tenant = await tiers.tenants.create('acme', 1);
-    const states = new RuleStates(table, now);
-    const groups = new RuleGroups(table, now);
+    const store = new EvaluatorStore(table, now);
+    const index = new GroupIndex(table, now);
     const alerts = new AlertStore(table, DAY_MS);
-    const checks = new CheckStore(table, states, now);
+    const checks = new CheckStore(table, store, now);
     const monitors = new GivenDocuments<Monitor>(table, 'monitors');
-    const monitorStates = new MonitorStates(table);
+    const monitorStates = new GroupStates<MonitorState>(table, 'monitor');
     const channels = new GivenDocuments<Channel>(table, 'channels');
     const notificationGroups = new NotificationGroups(table);
     const samples = new MemorySampleStore();
@@ -91,7 +92,7 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
         duration: 1,
       },
     });
-    await groups.index(tenant, 'monitor', monitor.id, 1, MINUTE_MS);
+    await index.put(tenant, 'monitor', monitor.id, 1, MINUTE_MS);
 
     const stores: MonitorStores = {
       ...{ tenants: tiers.tenants, monitors, states: monitorStates, hosts, services },
@@ -126,28 +127,28 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
         post,
         told: new Map(),
       },
-      states: {
-        list: async () => new Map(),
-        outbox: () => states.outbox(),
-        sent: faulty((key: string) => states.sent(key)),
-        putOff: faulty((...args: Parameters<RuleStates['putOff']>) => states.putOff(...args)),
-        giveUp: (...args: Parameters<RuleStates['giveUp']>) => states.giveUp(...args),
+      ruleStates: { list: async () => new Map() },
+      store: {
+        outbox: () => store.outbox(),
+        sent: faulty((key: string) => store.sent(key)),
+        putOff: faulty((...args: Parameters<EvaluatorStore['putOff']>) => store.putOff(...args)),
+        giveUp: (...args: Parameters<EvaluatorStore['giveUp']>) => store.giveUp(...args),
       },
       eventTargets: (owner: Pick<Tenant, 'id' | 'name'>, batch: object) =>
         targetsOf(targets, owner, batch as AlertBatch),
       gaveUp: async () => {},
     };
     const evaluator: EvaluatorDependencies = {
-      groups,
-      states: {
-        commit: faulty((...args: Parameters<RuleStates['commit']>) => states.commit(...args)),
-        beginRun: (...args) => states.beginRun(...args),
-        endRun: (...args) => states.endRun(...args),
-        putReport: (...args) => states.putReport(...args),
+      index,
+      store: {
+        commit: faulty((...args: Parameters<EvaluatorStore['commit']>) => store.commit(...args)),
+        beginRun: (...args) => store.beginRun(...args),
+        endRun: (...args) => store.endRun(...args),
+        putReport: (...args) => store.putReport(...args),
       },
       tenants: tiers.tenants,
       evaluate: faulty((request: Parameters<EvaluatorDependencies['evaluate']>[0]) =>
-        evaluateMonitors(stores, { evaluateRules: request }),
+        evaluateMonitors(stores, { evaluate: request }),
       ),
       write: async () => {},
       send: (owners, hasTime) => sendAll(sending, owners, hasTime),
@@ -187,7 +188,7 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
       const open = await openAlerts();
       if (open.length > 0 && random.chance(0.2))
         await closeAlert(
-          { alerts, checks, monitorStates, ruleStates: states, hosts, services },
+          { alerts, checks, monitorStates, evaluatorStore: store, hosts, services },
           tenant,
           random.pick(open).id,
           'by hand',
@@ -195,7 +196,7 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
       await run();
     }
     faults = 0;
-    for (let hours = 0; (await states.outbox()).length > 0; hours++) {
+    for (let hours = 0; (await store.outbox()).length > 0; hours++) {
       expect(hours).toBeLessThan(24);
       nowMs += 60 * MINUTE_MS;
       await run();
@@ -209,7 +210,7 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
       expect({ id, told: [...new Set(told.get(id))] }).toEqual({ id, told: happened });
     }
     // The open alerts must be those that the states name.
-    const tracks = (await monitorStates.list(tenant.id)).flatMap((state) => state.tracks);
+    const tracks = [...(await monitorStates.list(tenant.id)).values()].flatMap((state) => state.tracks);
     for await (const { value } of checks.list(tenant))
       if (value.track !== undefined) tracks.push(value.track);
     const openIds = tracks.flatMap(({ alert }) => alert?.id ?? []).sort();

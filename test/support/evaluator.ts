@@ -2,7 +2,7 @@ import { DeleteItemCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { localAws } from '../../scripts/local/provision';
 import { physicalName } from '../../scripts/local/template';
 import type { RunReport } from '../../shared/alerting/evaluator';
-import { RuleStates } from '../../shared/alerting/rule-states';
+import { EvaluatorStore } from '../../shared/alerting/evaluator-store';
 import { metaKeys } from '../../shared/platform/keys';
 import type { Table } from '../../shared/platform/table';
 import type { LocalStack } from './local-stack';
@@ -28,14 +28,14 @@ export function evaluateAt(stack: LocalStack, atMs: number): Promise<RunReport> 
 /** Ends the run of an evaluator that was killed. Otherwise it blocks other runs for a minute. */
 export const endKilledRun = (stack: LocalStack): Promise<unknown> =>
   withTable(stack, ({ client, name }) =>
-    client.send(new DeleteItemCommand({ TableName: name, Key: metaKeys.ruleRun })),
+    client.send(new DeleteItemCommand({ TableName: name, Key: metaKeys.evaluatorRun })),
   );
 
 /** Makes failed notifications due now. Otherwise the next attempt comes half a minute or more later. */
 export const retryNow = (stack: LocalStack): Promise<unknown> =>
   withTable(stack, async (table) => {
-    const states = new RuleStates(table);
-    for (const item of await states.outbox()) await states.putOff({ ...item, dueMs: 0 });
+    const store = new EvaluatorStore(table);
+    for (const item of await store.outbox()) await store.putOff({ ...item, dueMs: 0 });
   });
 
 async function withTable<T>(stack: LocalStack, work: (table: Table) => Promise<T>): Promise<T> {

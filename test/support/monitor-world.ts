@@ -92,7 +92,7 @@ export class MonitorWorld {
    */
   async evaluate(tenants: readonly string[] = ['acme']): Promise<string[]> {
     const [outcome] = await evaluateMonitors(this.stores, {
-      evaluateRules: {
+      evaluate: {
         nowMs: this.nowMs,
         lagMs: 0,
         kind: 'monitor',

@@ -34,8 +34,8 @@ test("the time of a tenant's rules is charged to the tenant once a call, and not
       stage: parseSettings({}),
     },
     {
-      evaluateRules: {
-        ...{ nowMs: NOON, lagMs: 0 },
+      evaluate: {
+        ...{ nowMs: NOON, lagMs: 0, kind: 'rule' },
         groups: ['a', 'a', 'b', 'idle', 'gone'].map((tenant, i) => ({ tenant, group: `${i}` })),
       },
     },

@@ -4,8 +4,8 @@ import {
   planInvocations,
   runEvaluator,
 } from '../../../shared/alerting/evaluator';
-import type { IndexedGroup } from '../../../shared/alerting/rule-groups';
-import type { TickCommit } from '../../../shared/alerting/rule-states';
+import type { TickCommit } from '../../../shared/alerting/evaluator-store';
+import type { IndexedGroup } from '../../../shared/alerting/group-index';
 import type { Tenant } from '../../../shared/tenancy/tenants';
 
 const groupOf = (tenant: string, group: string, rules = 1, intervalMs = 60_000): IndexedGroup => ({
@@ -22,14 +22,14 @@ function evaluator(groups: readonly IndexedGroup[], overrides: Partial<Evaluator
   const clock = { set: (ms: number) => (nowMs = ms) };
   let running: string | undefined;
   const dependencies: EvaluatorDependencies = {
-    groups: {
+    index: {
       all: async () => [...groups],
       forget: async ({ group }) => {
         events.push(`forget ${group}`);
         return true;
       },
     },
-    states: {
+    store: {
       beginRun: async (run) => {
         if (running !== undefined) return false;
         running = run;
@@ -84,7 +84,7 @@ test('the stream has the samples of a tick before the tick is committed', async 
 
 test('an evaluator run does nothing while another run is in progress', async () => {
   const { dependencies, events } = evaluator([groupOf('a', 'g')]);
-  await dependencies.states.beginRun('other', 0);
+  await dependencies.store.beginRun('other', 0);
   expect(await runEvaluator(dependencies, 'run')).toMatchObject({ began: false, ticks: 0 });
   expect(events).toEqual([]);
 });
@@ -93,7 +93,7 @@ test('a tick is evaluated again after a run that ended between its samples and i
   const { dependencies, events } = evaluator([groupOf('a', 'g')]);
   const dying = {
     ...dependencies,
-    states: { ...dependencies.states, commit: async () => Promise.reject(new Error('killed')) },
+    store: { ...dependencies.store, commit: async () => Promise.reject(new Error('killed')) },
   };
   expect(await runEvaluator(dying, 'run')).toMatchObject({ ticks: 0, failedGroups: 1 });
   expect(await runEvaluator(dependencies, 'run')).toMatchObject({ ticks: 1 });

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Alert } from '../../../shared/alerting/alert-state';
+import type { OutboxItem } from '../../../shared/alerting/evaluator-store';
 import type { GroupState } from '../../../shared/alerting/group-state';
 import { type TopicMessage, topicMessages } from '../../../shared/alerting/message-text';
 import type { NotificationBatch } from '../../../shared/alerting/notification';
 import { DeliveryError, type OutsideRequest } from '../../../shared/alerting/post-outside';
 import { alertmanagerBodies, webhookBody } from '../../../shared/alerting/receiver-bodies';
 import { NO_RECEIVERS, type Receivers } from '../../../shared/alerting/receivers';
-import type { OutboxItem } from '../../../shared/alerting/rule-states';
 import {
   MAX_ATTEMPTS,
   type SendDependencies,
@@ -126,8 +126,8 @@ function sender(
     eventTargets: async () => [],
     gaveUp: async () => {},
     receivers: { get: async () => receivers },
-    states: {
-      list: async () => new Map([['g', state]]),
+    ruleStates: { list: async () => new Map([['g', state]]) },
+    store: {
       outbox: async () => [...outbox.values()],
       sent: async (key) => void outbox.delete(key),
       putOff: async (item) => void outbox.set(item.key, item),

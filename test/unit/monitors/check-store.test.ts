@@ -1,5 +1,5 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { RuleStates } from '../../../shared/alerting/rule-states';
+import { EvaluatorStore } from '../../../shared/alerting/evaluator-store';
 import { idOf } from '../../../shared/model/id';
 import { checkIdOf, newCheck } from '../../../shared/monitors/check-report';
 import { CheckStore } from '../../../shared/monitors/check-store';
@@ -36,7 +36,7 @@ test('an alert that opens while its check is removed from the list keeps the che
     // The paginator requires an instance of the class.
     client: Object.assign(Object.create(DynamoDBClient.prototype), { send }) as DynamoDBClient,
   };
-  await new CheckStore(table, new RuleStates(table)).setListed(TENANT, HOST, []);
+  await new CheckStore(table, new EvaluatorStore(table)).setListed(TENANT, HOST, []);
   expect(check.id).toBe(checkIdOf(HOST, 'procs'));
   expect(writes).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { decodeJson } from '../../../shared/alerting/group-state';
-import type { TickCommit } from '../../../shared/alerting/rule-states';
+import type { TickCommit } from '../../../shared/alerting/evaluator-store';
 import type { AlertBatch } from '../../../shared/monitors/alert-event';
 import { type ClosingStores, closeAlert } from '../../../shared/monitors/close-alert';
 import type { MonitorSpec } from '../../../shared/monitors/monitor';
@@ -28,7 +28,7 @@ async function closed(monitor: object, key: string, status: HostStatus, lost = 0
   const stores = {
     alerts: { get: async () => ({ ...alert, monitorId: 'm1', type: 'host' }), record: async () => {} },
     monitorStates: { get: async () => state },
-    ruleStates: { commit: async (tick: TickCommit) => commits.push(tick) > lost },
+    evaluatorStore: { commit: async (tick: TickCommit) => commits.push(tick) > lost },
     hosts: { get: async (_: string, id: string) => (id === 'h1' ? { id, status, roleIds: [] } : undefined) },
     services: { list: async () => [] },
   } as unknown as ClosingStores;

@@ -43,7 +43,10 @@ class World {
           return requests.map(() => this.probe);
         },
       },
-      { nowMs: this.nowMs, lagMs: 3_600_000, groups: ids.map((group) => ({ tenant: 'acme', group })) },
+      {
+        ...{ nowMs: this.nowMs, lagMs: 3_600_000, kind: 'external' },
+        groups: ids.map((group) => ({ tenant: 'acme', group })),
+      },
     );
     return answer.flatMap((outcome) => {
       if (!('samples' in outcome)) return [outcome.outcome];

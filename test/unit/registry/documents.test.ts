@@ -4,7 +4,7 @@ import {
   TransactionCanceledException,
   TransactionConflictException,
 } from '@aws-sdk/client-dynamodb';
-import { RuleStates } from '../../../shared/alerting/rule-states';
+import { EvaluatorStore } from '../../../shared/alerting/evaluator-store';
 import { idOf } from '../../../shared/model/id';
 import { Documents } from '../../../shared/registry/documents';
 
@@ -120,7 +120,11 @@ describe('a conditional removal', () => {
 
 describe('a tick that loses to another writer is not committed', () => {
   const batch = Buffer.from('batch');
-  const tick = { tenantId: TENANT, group: idOf('group', 'g'), afterMs: 1, tickMs: 2, state: batch };
+  const tick = {
+    ...{ tenantId: TENANT, group: idOf('group', 'g') },
+    kind: 'rule' as const,
+    ...{ afterMs: 1, tickMs: 2, state: batch },
+  };
 
   test.each([
     {
@@ -132,12 +136,12 @@ describe('a tick that loses to another writer is not committed', () => {
     { name: 'a put during a transaction', error: conflict, batches: [] },
   ])('$name', async ({ error, batches }) => {
     const { table } = tableFailing(error);
-    expect(await new RuleStates(table).commit({ ...tick, batches })).toBe(false);
+    expect(await new EvaluatorStore(table).commit({ ...tick, batches })).toBe(false);
   });
 
   test('other failures are thrown', async () => {
     const error = cancelled('ValidationError');
     const { table } = tableFailing(error);
-    await expect(new RuleStates(table).commit({ ...tick, batches: [batch] })).rejects.toBe(error);
+    await expect(new EvaluatorStore(table).commit({ ...tick, batches: [batch] })).rejects.toBe(error);
   });
 });

@@ -10,15 +10,14 @@ import { type ItemKey, metaKeys } from '../platform/keys';
 import { TABLE_KEYS } from '../platform/names';
 import { type Item, queryAll, queryItems, succeeds, type Table, wins } from '../platform/table';
 import type { GroupKind } from './evaluation';
-import { decodeJson, decodeState, type GroupState } from './group-state';
+import { decodeJson } from './group-state';
 import type { QuietSpan } from './ingest-quiet';
 import type { EventBatch, NotificationBatch } from './notification';
 
 /** A completed tick of a group, ready to be committed. */
 export interface TickCommit {
   readonly tenantId: Id;
-  /** @default 'rule' */
-  readonly kind?: GroupKind;
+  readonly kind: GroupKind;
   readonly group: Id;
   /** Tick of the state that this one replaces; undefined for a group's first. */
   readonly afterMs: number | undefined;
@@ -69,43 +68,22 @@ const UNDELIVERED_SECONDS = 7 * 86_400;
 export const MAX_BATCHES = 99;
 
 /**
- * Stores the state of each group after its last evaluated tick, and the outbox of notifications. A tick is
- * committed in one transaction on condition that the stored tick is the previous one. If two evaluators race,
- * only one commits, and only its notifications are sent.
+ * Stores what the evaluator writes: the state of each rule group and monitor after its last evaluated tick, the outbox
+ * of notifications, and its runs. A tick is committed in one transaction on condition that the stored tick is the
+ * previous one. If two evaluators race, only one commits, and only its notifications are sent.
  *
- *     pk rule-states#tenant   sk group                     tick: ms   state: zstd of JSON (group-state.ts)
- *     pk monitor-states#tenant   sk monitor id            the same for a monitor (monitors/monitor-states.ts)
- *     pk rule-outbox          sk tick#tenant#group#part    batch: zstd of JSON (notification.ts)   expiresAt: s   attempts   dueMs   taken: addresses of targets   refused: reasons
- *     pk rule-undelivered#tenant   sk as in the outbox      the same: a dead letter
- *     pk rule-run             sk run                       run: id   untilMs
- *     pk rule-run             sk quiet                     json: QuietSpan
- *     pk rule-run             sk report                    json: StoredReport
+ *     pk rule-states#tenant, monitor-states#tenant   sk group   tick: ms   state: zstd of JSON (GroupState, MonitorState)
+ *     pk outbox               sk tick#tenant#group#part    batch: zstd of JSON (notification.ts)   expiresAt: s   attempts   dueMs   taken: addresses of targets   refused: reasons
+ *     pk undelivered#tenant   sk as in the outbox          the same: a dead letter
+ *     pk evaluator            sk run                       run: id   untilMs
+ *     pk evaluator            sk quiet                     json: QuietSpan
+ *     pk evaluator            sk report                    json: StoredReport
  */
-export class RuleStates {
+export class EvaluatorStore {
   constructor(
     private readonly table: Table,
     private readonly now: () => number = Date.now,
   ) {}
-
-  async get(tenantId: Id, group: Id): Promise<GroupState | undefined> {
-    const { Item } = await this.table.client.send(
-      new GetItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.ruleState(tenantId, group),
-        ConsistentRead: true,
-      }),
-    );
-    return Item && decodeState(Item.state!.B!);
-  }
-
-  /** Returns the states of a tenant's groups, by group id. */
-  async list(tenantId: Id): Promise<Map<Id, GroupState>> {
-    const items = await queryItems(this.table, {
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: metaKeys.ruleStates(tenantId) } },
-    });
-    return new Map(items.map((item) => [item.sk!.S!, decodeState(item.state!.B!)]));
-  }
 
   /**
    * @returns false, writing nothing, when another writer was first: an evaluator, or a request that closed an
@@ -130,10 +108,7 @@ export class RuleStates {
     batches,
   }: TickCommit): TransactWriteItem[] {
     const place = { TableName: this.table.name };
-    const key =
-      kind === undefined || kind === 'rule'
-        ? metaKeys.ruleState(tenantId, group)
-        : metaKeys.monitorState(tenantId, group);
+    const key = metaKeys.groupState(kind === 'rule' ? 'rule' : 'monitor', tenantId, group);
     const condition = {
       ConditionExpression: afterMs === undefined ? 'attribute_not_exists(pk)' : 'tick = :after',
       ...(afterMs !== undefined && { ExpressionAttributeValues: { ':after': { N: String(afterMs) } } }),
@@ -168,20 +143,20 @@ export class RuleStates {
 
   /** Returns the last span in which tenants posted almost nothing. */
   async quiet(): Promise<QuietSpan | undefined> {
-    return (await this.json(metaKeys.ruleQuiet)) as QuietSpan | undefined;
+    return (await this.json(metaKeys.evaluatorQuiet)) as QuietSpan | undefined;
   }
 
   async putQuiet(span: QuietSpan): Promise<void> {
-    await this.putJson(metaKeys.ruleQuiet, span);
+    await this.putJson(metaKeys.evaluatorQuiet, span);
   }
 
   /** Returns the report of the evaluator's last run. */
   async report(): Promise<StoredReport | undefined> {
-    return (await this.json(metaKeys.ruleReport)) as StoredReport | undefined;
+    return (await this.json(metaKeys.evaluatorReport)) as StoredReport | undefined;
   }
 
   async putReport(report: StoredReport): Promise<void> {
-    await this.putJson(metaKeys.ruleReport, report);
+    await this.putJson(metaKeys.evaluatorReport, report);
   }
 
   private async json(Key: ItemKey): Promise<unknown> {
@@ -204,7 +179,7 @@ export class RuleStates {
   async outbox(): Promise<OutboxItem[]> {
     const items = await queryItems(this.table, {
       KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: metaKeys.ruleOutbox } },
+      ExpressionAttributeValues: { ':pk': { S: metaKeys.outbox } },
     });
     return items.map(outboxItem);
   }
@@ -266,7 +241,7 @@ export class RuleStates {
     await this.table.client.send(
       new DeleteItemCommand({
         TableName: this.table.name,
-        Key: { pk: { S: metaKeys.ruleOutbox }, sk: { S: key } },
+        Key: { pk: { S: metaKeys.outbox }, sk: { S: key } },
       }),
     );
   }
@@ -283,7 +258,7 @@ export class RuleStates {
       this.table.client.send(
         new PutItemCommand({
           TableName: this.table.name,
-          Item: { ...metaKeys.ruleRun, run: { S: run }, untilMs: { N: String(untilMs) } },
+          Item: { ...metaKeys.evaluatorRun, run: { S: run }, untilMs: { N: String(untilMs) } },
           // A retry after a lost answer finds the run that the first attempt wrote.
           ConditionExpression: 'attribute_not_exists(pk) OR untilMs < :now OR run = :run',
           ExpressionAttributeValues: { ':now': { N: String(this.now()) }, ':run': { S: run } },
@@ -297,7 +272,7 @@ export class RuleStates {
       this.table.client.send(
         new DeleteItemCommand({
           TableName: this.table.name,
-          Key: metaKeys.ruleRun,
+          Key: metaKeys.evaluatorRun,
           ConditionExpression: 'run = :run',
           ExpressionAttributeValues: { ':run': { S: run } },
         }),

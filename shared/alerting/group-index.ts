@@ -1,0 +1,111 @@
+import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import type { Id } from '../model/id';
+import { metaKeys } from '../platform/keys';
+import { type Item, queryAll, queryItems, succeeds, type Table } from '../platform/table';
+import type { Tenant } from '../tenancy/tenants';
+import type { GroupKind } from './evaluation';
+
+/** Entry in the index of all tenants' groups. */
+export interface IndexedGroup {
+  readonly tenantId: Id;
+  /** The tenant's name. */
+  readonly tenant: string;
+  readonly kind: GroupKind;
+  /** The group's id; for a monitor, the monitor's id. */
+  readonly group: Id;
+  /** Number of rules; 0 when the group was removed but its series and alerts have not ended yet. */
+  readonly rules: number;
+  readonly intervalMs: number;
+  /** When the group was stored or removed, in ms since epoch. */
+  readonly changedMs: number;
+}
+
+/**
+ * Index of what the evaluator evaluates: the rule groups and monitors of all tenants.
+ *
+ *     pk group-index   sk tenant#group   tenant: name   rules   interval: ms   changed: ms   kind
+ *
+ * A group enters the index before it is stored. It leaves the index after the evaluator has ended its series
+ * and alerts.
+ */
+export class GroupIndex {
+  constructor(
+    private readonly table: Table,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  /** Returns the groups of all tenants, including removed ones until {@link forget}. */
+  async all(): Promise<IndexedGroup[]> {
+    return (await queryItems(this.table, indexQuery())).map(indexedOf);
+  }
+
+  /** Removes an entry from the index, unless its group has changed since the entry was read. */
+  async forget({ tenantId, group, changedMs }: IndexedGroup): Promise<boolean> {
+    return succeeds(
+      this.table.client.send(
+        new DeleteItemCommand({
+          TableName: this.table.name,
+          Key: metaKeys.indexedGroup(tenantId, group),
+          ConditionExpression: 'changed = :changed',
+          ExpressionAttributeValues: { ':changed': { N: String(changedMs) } },
+        }),
+      ),
+    );
+  }
+
+  /** Returns the groups of a tenant. */
+  async of(tenantId: Id): Promise<IndexedGroup[]> {
+    const entries: IndexedGroup[] = [];
+    for await (const item of queryAll(this.table, indexQuery(metaKeys.groupIndexOf(tenantId))))
+      entries.push(indexedOf(item));
+    return entries;
+  }
+
+  /**
+   * Enters a group into the index. Call it before the group is stored; after a removal, call it with 0 rules.
+   *
+   * @param intervalMs how often the group is evaluated
+   */
+  async put(
+    { id, name }: Pick<Tenant, 'id' | 'name'>,
+    kind: GroupKind,
+    group: Id,
+    rules: number,
+    intervalMs: number,
+  ): Promise<void> {
+    await this.table.client.send(
+      new PutItemCommand({
+        TableName: this.table.name,
+        Item: {
+          ...metaKeys.indexedGroup(id, group),
+          tenant: { S: name },
+          rules: { N: String(rules) },
+          interval: { N: String(intervalMs) },
+          changed: { N: String(this.now()) },
+          kind: { S: kind },
+        },
+      }),
+    );
+  }
+}
+
+function indexQuery(prefix = '') {
+  return {
+    KeyConditionExpression: prefix === '' ? 'pk = :pk' : 'pk = :pk AND begins_with(sk, :prefix)',
+    ExpressionAttributeValues: {
+      ':pk': { S: metaKeys.groupIndex },
+      ...(prefix !== '' && { ':prefix': { S: prefix } }),
+    },
+  };
+}
+
+function indexedOf(item: Item): IndexedGroup {
+  return {
+    ...metaKeys.parseIndexedGroup(item.sk!.S!),
+    tenant: item.tenant!.S!,
+    kind: item.kind!.S as GroupKind,
+    rules: Number(item.rules!.N),
+    intervalMs: Number(item.interval!.N),
+    changedMs: Number(item.changed!.N),
+  };
+}

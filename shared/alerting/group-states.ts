@@ -1,0 +1,36 @@
+import { GetItemCommand } from '@aws-sdk/client-dynamodb';
+import type { Id } from '../model/id';
+import { metaKeys } from '../platform/keys';
+import { queryItems, type Table } from '../platform/table';
+import { decodeJson } from './group-state';
+
+/**
+ * Reads the states of rule groups, or of monitors, after their last evaluated ticks. The evaluator commits them
+ * (evaluator-store.ts).
+ */
+export class GroupStates<State> {
+  constructor(
+    private readonly table: Table,
+    private readonly of: 'rule' | 'monitor',
+  ) {}
+
+  async get(tenantId: Id, group: string): Promise<State | undefined> {
+    const { Item } = await this.table.client.send(
+      new GetItemCommand({
+        TableName: this.table.name,
+        Key: metaKeys.groupState(this.of, tenantId, group),
+        ConsistentRead: true,
+      }),
+    );
+    return Item && (decodeJson(Item.state!.B!) as State);
+  }
+
+  /** Returns the states of a tenant's rule groups or monitors, by id. */
+  async list(tenantId: Id): Promise<Map<string, State>> {
+    const items = await queryItems(this.table, {
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': { S: metaKeys.groupStates(this.of, tenantId) } },
+    });
+    return new Map(items.map(({ sk, state }) => [sk!.S!, decodeJson(state!.B!) as State]));
+  }
+}
