@@ -35,7 +35,6 @@ export interface AdvanceOptions {
   /** Reads the tenant's stored samples. */
   readonly reads: SampleStore;
   readonly query: QueryOptions;
-  readonly externalUrl: string;
   readonly maxAlerts: number;
   /** Called only when receivers may need to be notified. */
   readonly telling: () => Promise<Telling>;
@@ -185,7 +184,7 @@ async function evaluateTick(
   group: RuleGroup,
   rules: readonly StoredRule[],
   { tickMs, queryOffsetMs, written: before }: Tick,
-  { reads, query, externalUrl, maxAlerts, clock, onFailure }: AdvanceOptions,
+  { reads, query, maxAlerts, clock, onFailure }: AdvanceOptions,
 ): Promise<EvaluatedTick> {
   const written = new MemorySampleStore();
   const store = new OverlayStore(new OverlayStore(reads, before), written);
@@ -202,7 +201,7 @@ async function evaluateTick(
       tickMs,
       queryOffsetMs,
       externalLabels: [],
-      externalUrl,
+      externalUrl: '',
       maxAlerts,
       clock,
       query: (expr, atMs) => queryWhole(store, expr, atMs, query, onUnreadable),

@@ -205,7 +205,7 @@ async function remove(tenant: Tenant, group: string, state: GroupState, nowMs: n
     outcome: 'removed',
     ...written(state.tickMs, state.tickMs, undefined, series),
     batches: batchesOf(tenant, { namespace: '', document: { name: '', rules: [] } }, about, notifications),
-    ...{ ticks: 0, skipped: 0, rules: 0, failing: 0, hasMore: false },
+    ...{ ticks: 0, skipped: 0, failing: 0, hasMore: false },
   };
 }
 
@@ -231,7 +231,6 @@ async function advance(
       limits: inputs.queryLimitsOf(tenant),
       isLate: () => elapsedMs() > INVOCATION.queryMs,
     },
-    externalUrl: '',
     maxAlerts: limitsOf(inputs.stage, tenant.limits).alertsPerRule,
     telling: () => reads.telling(tenant),
     hasTime: () => elapsedMs() < INVOCATION.beginMs,
@@ -254,7 +253,6 @@ async function advance(
     ),
     ticks: advanced.ticks,
     skipped: advanced.skipped,
-    rules: stored.document.rules.length,
     failing: rules.filter(({ lastError }) => lastError !== undefined).length,
     hasMore: advanced.hasMore,
   };

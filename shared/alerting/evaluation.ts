@@ -60,7 +60,6 @@ export interface EvaluatedGroup {
   readonly batches: readonly string[];
   readonly ticks: number;
   readonly skipped: number;
-  readonly rules: number;
   /** Number of rules whose last evaluation failed. */
   readonly failing: number;
   /** Whether due ticks remain. */

@@ -108,7 +108,7 @@ export async function advanceMonitor(
     tickMs,
     state: base64(encoded),
     batches: batchesOf(tenant, monitor.id, tickMs, events),
-    ...{ samples: [], ticks: 1, skipped: 0, rules: 1, hasMore: false },
+    ...{ samples: [], ticks: 1, skipped: 0, hasMore: false },
     failing: lastError === undefined ? 0 : 1,
   };
 }
@@ -191,7 +191,7 @@ export function removeMonitor(
     outcome: 'removed',
     ...{ afterMs: state.tickMs, tickMs: state.tickMs, samples: [] },
     batches: batchesOf(tenant, monitor.id, nowMs, events),
-    ...{ ticks: 0, skipped: 0, rules: 0, failing: 0, hasMore: false },
+    ...{ ticks: 0, skipped: 0, failing: 0, hasMore: false },
   };
 }
 

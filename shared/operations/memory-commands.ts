@@ -1,4 +1,3 @@
-import type { Loss } from '../recovery/recovery-table';
 import type { OperatorDependencies } from './operator-dependencies';
 import type { OperatorCommand } from './operator-event';
 
@@ -10,8 +9,6 @@ export interface MemoryWatch {
   readonly isMoving: boolean;
   /** Number of losses noticed so far. */
   readonly notices: number;
-  /** Whether a loss still awaits its replay. */
-  readonly hasOpenLoss: boolean;
 }
 
 /**
@@ -28,11 +25,9 @@ export async function watchMemory(
   // Clear the record of scaling after the look, so that moves of slots up to now are judged as moves of a
   // scaling cluster.
   if (scalingForMs === 0) await recovery.putHold('scaling', 0);
-  const loss: Loss | undefined = await recovery.loss();
   return {
     primaries: topology.primaries?.filter(({ slots }) => slots !== '').length ?? null,
     isMoving: topology.isMoving,
-    notices: loss?.notices ?? 0,
-    hasOpenLoss: loss?.isOpen ?? false,
+    notices: (await recovery.loss())?.notices ?? 0,
   };
 }

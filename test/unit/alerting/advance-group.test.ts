@@ -62,7 +62,6 @@ class Run {
       id: 'tenant group',
       reads,
       query: { limits: { maxSeries: 100, maxSamples: 10_000, maxPoints: 10_000 }, isLate: () => false },
-      externalUrl: '',
       maxAlerts: 10,
       telling: async () => {
         this.tellingReads++;

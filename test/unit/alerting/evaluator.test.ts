@@ -56,7 +56,7 @@ function evaluator(groups: readonly IndexedGroup[], overrides: Partial<Evaluator
           ...{ tenant, group, outcome: 'evaluated', tickMs, state: base64('state') },
           ...(afterMs !== undefined && { afterMs }),
           samples: [base64(`${group} ${tickMs / 60_000}`)],
-          ...{ batches: [], ticks: 1, skipped: 0, rules: 1, failing: 0, hasMore: false },
+          ...{ batches: [], ticks: 1, skipped: 0, failing: 0, hasMore: false },
         };
       }),
     write: async (_, body) => {

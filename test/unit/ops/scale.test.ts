@@ -26,7 +26,7 @@ function world(shards: number, { looksToChange = 2, ignores = false, isChanging 
     invoke: async <T>(name: string, payload: unknown): Promise<T> => {
       const { command, scalingForMs } = payload as { command?: string; scalingForMs?: number };
       calls.push(name === 'flusher' ? 'drain' : `${command} ${scalingForMs}`);
-      const watch = { primaries: state.shards, isMoving: state.left > 0, notices, hasOpenLoss: false };
+      const watch = { primaries: state.shards, isMoving: state.left > 0, notices };
       return (
         name === 'flusher' ? { before: 1, windows: 5, samples: 50, bytes: 9, remaining: 0 } : watch
       ) as T;
