@@ -69,6 +69,36 @@ export interface EvaluatedGroup {
 /** One result for each group of the request, except those for which time did not suffice. */
 export type EvaluationAnswer = readonly GroupEvaluation[];
 
+/** What a run of the evaluator did. */
+export interface RunReport {
+  /** False when another run was in progress, so that this one did nothing. */
+  readonly began: boolean;
+  readonly groups: number;
+  readonly ticks: number;
+  /** Number of ticks that were too old to be evaluated. */
+  readonly skipped: number;
+  /** Number of groups that could not be evaluated or committed. The next run retries them. */
+  readonly failedGroups: number;
+  /** Number of rules whose last evaluation failed. */
+  readonly failingRules: number;
+  /** Number of failed requests to receivers. */
+  readonly failedRequests: number;
+  /**
+   * How long tenants have posted almost nothing, in ms; 0 while they post. Rules are not evaluated during
+   * that time.
+   */
+  readonly quietMs: number;
+  /** Number of notifications that were given up. */
+  readonly dropped: number;
+  /** Age of the oldest batch that waits for a channel, in ms. */
+  readonly outboxAgeMs: number;
+  /**
+   * Delay of the group that is furthest behind, in ms. A group is behind if its newest completed tick is old,
+   * or if samples have not reached the tiers.
+   */
+  readonly lagMs: number;
+}
+
 /**
  * Logs why a group could not be evaluated.
  *

@@ -9,7 +9,7 @@ import type { Id } from '../model/id';
 import { type ItemKey, metaKeys } from '../platform/keys';
 import { TABLE_KEYS } from '../platform/names';
 import { type Item, queryAll, queryItems, succeeds, type Table, wins } from '../platform/table';
-import type { GroupKind } from './evaluation';
+import type { GroupKind, RunReport } from './evaluation';
 import { decodeJson } from './group-state';
 import type { QuietSpan } from './ingest-quiet';
 import type { EventBatch, NotificationBatch } from './notification';
@@ -48,16 +48,9 @@ export interface OutboxItem {
 }
 
 /** Report of an evaluator run, shown by `ops status`. */
-export interface StoredReport {
+export interface StoredReport extends Omit<RunReport, 'began'> {
   /** When the run ended, ms since epoch. */
   readonly atMs: number;
-  readonly groups: number;
-  readonly failingRules: number;
-  readonly failedGroups: number;
-  readonly dropped: number;
-  readonly outboxAgeMs: number;
-  readonly quietMs: number;
-  readonly lagMs: number;
 }
 
 /** Time that a batch waits for its receivers, in s. */

@@ -3,7 +3,13 @@ import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
 import type { Tenant, Tenants } from '../tenancy/tenants';
 import { dueTicks, type EvaluationTime } from './due-ticks';
-import type { EvaluatedGroup, EvaluationAnswer, EvaluationRequest, GroupEvaluation } from './evaluation';
+import type {
+  EvaluatedGroup,
+  EvaluationAnswer,
+  EvaluationRequest,
+  GroupEvaluation,
+  RunReport,
+} from './evaluation';
 import type { EvaluatorStore } from './evaluator-store';
 import type { GroupIndex, IndexedGroup } from './group-index';
 import type { QuietSpan } from './ingest-quiet';
@@ -48,35 +54,6 @@ export interface EvaluatorDependencies {
   readonly done: Map<string, number>;
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<unknown>;
-}
-
-export interface RunReport {
-  /** False when another run was in progress, so that this one did nothing. */
-  readonly began: boolean;
-  readonly groups: number;
-  readonly ticks: number;
-  /** Number of ticks that were too old to be evaluated. */
-  readonly skipped: number;
-  /** Number of groups that could not be evaluated or committed. The next run retries them. */
-  readonly failedGroups: number;
-  /** Number of rules whose last evaluation failed. */
-  readonly failingRules: number;
-  /** Number of failed requests to receivers. */
-  readonly failedRequests: number;
-  /**
-   * How long tenants have posted almost nothing, in ms; 0 while they post. Rules are not evaluated during
-   * that time.
-   */
-  readonly quietMs: number;
-  /** Number of notifications that were given up. */
-  readonly dropped: number;
-  /** Age of the oldest batch that waits for a channel, in ms. */
-  readonly outboxAgeMs: number;
-  /**
-   * Delay of the group that is furthest behind, in ms. A group is behind if its newest completed tick is old,
-   * or if samples have not reached the tiers.
-   */
-  readonly lagMs: number;
 }
 
 /** Time after which a run starts no group, in ms. Lambda ends the run after a minute. */

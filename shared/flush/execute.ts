@@ -27,7 +27,10 @@ export interface FlushCount {
   readonly samples: number;
   /** Bytes of the chunks written. */
   readonly bytes: number;
-  /** Group-windows whose frames had expired in memory before the flusher could move them. */
+  /**
+   * Group-windows whose frames had expired in memory before a flusher could move them. Their samples are lost
+   * until a replay brings them back, which needs the records in the stream.
+   */
   readonly expired: number;
   /** An error for each group-window that could not be moved. It stays due, so a later flush moves it. */
   readonly failures: readonly Error[];

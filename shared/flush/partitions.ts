@@ -6,7 +6,7 @@ import { limiter, mapLimited } from '../platform/concurrency';
 import type { LossWatch } from '../recovery/loss-watch';
 import type { Tenants } from '../tenancy/tenants';
 import type { UsageTable } from '../tenancy/usage-table';
-import { type FlushDependencies, flushPartition, WINDOWS_AT_ONCE } from './execute';
+import { type FlushCount, type FlushDependencies, flushPartition, WINDOWS_AT_ONCE } from './execute';
 
 export interface PartitionsDependencies extends FlushDependencies {
   readonly losses: LossWatch;
@@ -15,17 +15,7 @@ export interface PartitionsDependencies extends FlushDependencies {
 }
 
 /** What flushes of one or more partitions did, and what is left in memory after them. */
-export interface FlushSum {
-  /** Group-windows moved. */
-  readonly windows: number;
-  readonly samples: number;
-  /** Bytes of the chunks written. */
-  readonly bytes: number;
-  /**
-   * Group-windows whose frames had expired before a flusher could move them. Their samples are lost until a
-   * replay brings them back, which needs the records in the stream.
-   */
-  readonly expired: number;
+export interface FlushSum extends Omit<FlushCount, 'failures'> {
   /** Group-windows that could not be moved. A partition that failed as a whole counts as one. */
   readonly failed: number;
   /**

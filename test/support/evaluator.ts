@@ -1,7 +1,7 @@
 import { DeleteItemCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { localAws } from '../../scripts/local/provision';
 import { physicalName } from '../../scripts/local/template';
-import type { RunReport } from '../../shared/alerting/evaluator';
+import type { RunReport } from '../../shared/alerting/evaluation';
 import { EvaluatorStore } from '../../shared/alerting/evaluator-store';
 import { metaKeys } from '../../shared/platform/keys';
 import type { Table } from '../../shared/platform/table';

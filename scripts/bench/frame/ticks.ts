@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RunReport } from '../../../shared/alerting/evaluator';
+import type { RunReport } from '../../../shared/alerting/evaluation';
 import type { Units } from '../../../shared/cost/measured-units';
 import { cpuByKind } from './cpu';
 import type { Frame } from './frame';
