@@ -4,9 +4,8 @@ import { slicesOf } from '../model/slices';
 import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
 import type { RuntimeSettings } from '../platform/settings';
-import type { QueryOptions } from '../promql/query';
 import { SharedReads } from '../promql/shared-reads';
-import type { SampleColumns, SampleStore } from '../promql/store';
+import type { SampleColumns } from '../promql/store';
 import { limitsOf } from '../tenancy/limits';
 import type { Tenant, Tenants } from '../tenancy/tenants';
 import {
@@ -27,7 +26,9 @@ import {
   type GroupEvaluation,
   INVOCATION,
   type Outcome,
+  type SampleInputs,
 } from './evaluation';
+import { batchSize } from './evaluator-store';
 import { encodeJson, encodeState, type GroupState } from './group-state';
 import type { GroupStates } from './group-states';
 import { isChange, type Notification, type NotificationBatch, type Telling } from './notification';
@@ -36,15 +37,8 @@ import { bodiesOf } from './result-bodies';
 import { groupOf } from './rule-document';
 import type { RuleGroup } from './rule-file';
 import type { RuleGroups, StoredGroup } from './rule-groups';
-import { MAX_BATCHES } from './evaluator-store';
 import type { SilenceStore } from './silence-store';
 import { silenceTest } from './silences';
-
-/**
- * Most notifications in a batch, which is one item of the outbox. If that would make more than {@link
- * MAX_BATCHES}, batches are larger.
- */
-const MAX_BATCH = 200;
 
 /** Groups loaded in parallel. */
 const PARALLEL = 16;
@@ -59,21 +53,13 @@ export function isEvaluation(event: unknown): event is EvaluationRequest {
   return typeof event === 'object' && event !== null && 'evaluate' in event;
 }
 
-/** Stores that an evaluation reads. It writes nothing. */
-export interface RuleInputs {
+/** Stores that an evaluation of rules reads. */
+export interface RuleInputs extends SampleInputs {
   readonly tenants: Pick<Tenants, 'get'>;
   readonly groups: Pick<RuleGroups, 'get'>;
   readonly states: Pick<GroupStates<GroupState>, 'get'>;
   readonly silences: Pick<SilenceStore, 'list'>;
   readonly receivers: Pick<ReceiverStore, 'get'>;
-  /**
-   * Returns, for a tenant, a function that creates a store for one read of at most `timeMs`. Reads that start
-   * together share requests.
-   */
-  readonly samplesOf: (tenant: Tenant) => (timeMs: number) => SampleStore;
-  readonly queryLimitsOf: (tenant: Tenant) => QueryOptions['limits'];
-  /** Counts the time that a tenant's rules took, in ms, as query time of the tenant. */
-  readonly charge: (tenant: Tenant, tookMs: number) => Promise<void>;
   readonly stage: RuntimeSettings;
 }
 
@@ -284,7 +270,7 @@ function batchesOf(
 ): string[] {
   const about = { tenant: name, namespace, group: document.name, tickMs, queryOffsetMs, isLate };
   // Changes and repeats go into separate batches, so one batch of each kind may be partly filled.
-  const size = Math.max(MAX_BATCH, Math.ceil(notifications.length / (MAX_BATCHES - 1)));
+  const size = batchSize(notifications.length, 2);
   return [notifications.filter(isChange), notifications.filter((each) => !isChange(each))].flatMap((all) =>
     slicesOf(all, size).map((slice) => {
       const batch: NotificationBatch = { ...about, notifications: slice };

@@ -1,5 +1,8 @@
 import type { Id } from '../model/id';
 import { log } from '../platform/log';
+import type { QueryOptions } from '../promql/query';
+import type { SampleStore } from '../promql/store';
+import type { Tenant } from '../tenancy/tenants';
 import type { EvaluationTime } from './due-ticks';
 
 /** The origin of a group: a rule group, a monitor of samples, or a monitor of an external URL. */
@@ -32,6 +35,18 @@ export const INVOCATION = {
    */
   maxAnswer: 3_000_000,
 } as const;
+
+/** How an evaluation reads the samples of tenants. It writes nothing but their query time. */
+export interface SampleInputs {
+  /**
+   * Returns, for a tenant, a function that creates a store for reads of at most `timeMs`. Reads that start together
+   * share requests.
+   */
+  readonly samplesOf: (tenant: Tenant) => (timeMs: number) => SampleStore;
+  readonly queryLimitsOf: (tenant: Tenant) => QueryOptions['limits'];
+  /** Counts the time that a tenant's rules or monitors took, in ms, as query time of the tenant. Never fails. */
+  readonly charge: (tenant: Tenant, tookMs: number) => Promise<void>;
+}
 
 export type GroupEvaluation = {
   readonly tenant: string;

@@ -58,7 +58,18 @@ const OUTBOX_SECONDS = 86_400;
 /** Time that a dead letter is kept, in s. */
 const UNDELIVERED_SECONDS = 7 * 86_400;
 /** Most batches in a commit. A transaction has at most 100 items, one of which is the state. */
-export const MAX_BATCHES = 99;
+const MAX_BATCHES = 99;
+/** Most notifications in a batch, which is one item of the outbox, unless there would be too many batches. */
+const MAX_BATCH = 200;
+
+/**
+ * Returns how many of a commit's notifications go into a batch.
+ *
+ * @param kinds number of kinds of batches; the last batch of each may be partly filled
+ */
+export function batchSize(notifications: number, kinds: number): number {
+  return Math.max(MAX_BATCH, Math.ceil(notifications / (MAX_BATCHES - kinds + 1)));
+}
 
 /**
  * Stores what the evaluator writes: the state of each rule group and monitor after its last evaluated tick, the outbox

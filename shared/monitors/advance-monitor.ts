@@ -1,7 +1,7 @@
 import { type DueTicks, dueTicks } from '../alerting/due-ticks';
 import { base64, type EvaluationRequest, type Outcome } from '../alerting/evaluation';
+import { batchSize } from '../alerting/evaluator-store';
 import { encodeJson, MAX_STATE_BYTES } from '../alerting/group-state';
-import { MAX_BATCHES } from '../alerting/evaluator-store';
 import type { Id } from '../model/id';
 import { slicesOf } from '../model/slices';
 import type { Tenant, Tenants } from '../tenancy/tenants';
@@ -37,9 +37,6 @@ export type FoundMonitor = { readonly tenant: Tenant } & (
 
 /** A monitor with the time for which it is evaluated, in ms since epoch. */
 export type DueMonitor = Extract<FoundMonitor, { monitor: Monitor }> & { readonly tickMs: number };
-
-/** Most events in a batch. */
-const MAX_BATCH = 200;
 
 /**
  * @returns undefined when neither the monitor nor its state exists
@@ -195,17 +192,13 @@ export function removeMonitor(
   };
 }
 
-/**
- * Splits events into batches. Batches grow beyond {@link MAX_BATCH} if there would be too many for a commit.
- */
 function batchesOf(
   { name }: Tenant,
   monitorId: string,
   tickMs: number,
   events: readonly AlertEvent[],
 ): string[] {
-  const size = Math.max(MAX_BATCH, Math.ceil(events.length / MAX_BATCHES));
-  return slicesOf(events, size).map((slice) => {
+  return slicesOf(events, batchSize(events.length, 1)).map((slice) => {
     const batch: AlertBatch = { tenant: name, tickMs, monitorId, events: slice };
     return base64(encodeJson(batch));
   });

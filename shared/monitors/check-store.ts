@@ -1,5 +1,5 @@
-import { encodeJson } from '../alerting/group-state';
 import type { EvaluatorStore } from '../alerting/evaluator-store';
+import { encodeJson } from '../alerting/group-state';
 import { idOf } from '../model/id';
 import { mapLimited } from '../platform/concurrency';
 import type { Table } from '../platform/table';

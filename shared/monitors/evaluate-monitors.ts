@@ -6,6 +6,7 @@ import {
   type GroupEvaluation,
   INVOCATION,
   type Outcome,
+  type SampleInputs,
 } from '../alerting/evaluation';
 import type { Id } from '../model/id';
 import { mapLimited } from '../platform/concurrency';
@@ -32,21 +33,13 @@ import { holdsAt } from './downtime-times';
 import { ExpressionError } from './expression';
 import { type JudgedMonitor, judgeMonitor, MonitorError } from './judge-monitor';
 
-/** Stores that an evaluation of monitors reads. It writes nothing but the tenants' query time. */
-export interface MonitorStores extends MonitorDocuments {
+/** Stores that an evaluation of monitors reads. */
+export interface MonitorStores extends MonitorDocuments, SampleInputs {
   readonly hosts: Pick<Hosts, 'get'>;
   readonly hostNames: (tenantId: Id) => Promise<HostNames>;
   readonly services: Pick<Services, 'list'>;
   /** Returns whether a host has ever posted a metric. */
   readonly hasPosted: (tenant: Tenant, hostId: string) => Promise<boolean>;
-  /**
-   * Returns, for a tenant, a function that creates a store for reads of at most `timeMs`. Reads that need the
-   * same requests share them.
-   */
-  readonly samplesOf: (tenant: Tenant) => (timeMs: number) => SampleStore;
-  readonly queryLimitsOf: (tenant: Tenant) => QueryOptions['limits'];
-  /** Counts query time, in ms, that a tenant's monitors took. Never fails. */
-  readonly charge: (tenant: Tenant, tookMs: number) => Promise<void>;
   readonly stage: Pick<RuntimeSettings, 'ruleQueryOffset'>;
 }
 
