@@ -29,7 +29,6 @@ export interface SubjectHost {
   readonly name: string;
   readonly status: string;
   readonly memo: string;
-  readonly isRetired: boolean;
   /** Names of the host's roles, by service. */
   readonly roles: Readonly<Record<string, readonly string[]>>;
 }

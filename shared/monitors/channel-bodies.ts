@@ -53,13 +53,13 @@ export function webhookBody(event: AlertEvent, origin: Origin): string {
   });
 }
 
-function hostView({ id, name, status, memo, isRetired, roles }: SubjectHost, origin: Origin) {
+function hostView({ id, name, status, memo, roles }: SubjectHost, origin: Origin) {
   return {
     id,
     name,
     url: `${origin.externalUrl}/hosts?host=${id}`,
     type: 'unknown',
-    ...{ status, memo, isRetired },
+    ...{ status, memo, isRetired: false },
     roles: Object.entries(roles).flatMap(([service, names]) =>
       names.map((role) => roleView(service, role, origin)),
     ),

@@ -1,7 +1,7 @@
 import { METRIC_NAME } from '../model/labels';
 import type { RegisteredHost } from '../registry/host-labels';
 import type { Service } from '../registry/services';
-import type { AlertSubject, SubjectHost } from './alert-subject';
+import type { AlertSubject } from './alert-subject';
 import type { Thresholds } from './judge';
 import { judgesResponseTimes, responseThresholds } from './judge-probe';
 import { type Monitor, nameOf } from './monitor';
@@ -80,8 +80,7 @@ function pick({ id, name, memo }: Service) {
 export function hostPart(hostId: string, host: RegisteredHost | undefined) {
   if (host === undefined) return { hostId, services: [] };
   const { id, name, status, memo, roles } = host;
-  const view: SubjectHost = { id, name, status, memo, isRetired: false, roles };
-  return { hostId, host: view, services: Object.keys(roles) };
+  return { hostId, host: { id, name, status, memo, roles }, services: Object.keys(roles) };
 }
 
 function thresholdsOf({ operator, warning, critical }: Thresholds) {

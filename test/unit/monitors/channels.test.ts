@@ -24,7 +24,7 @@ const subject: AlertSubject = {
   ...{ operator: '>', warning: 1.4665636369580741, critical: 1.9588528112516932, duration: 5 },
   hostId: '22D4...',
   host: {
-    ...{ id: '22D4...', name: 'app01', status: 'working', memo: '', isRetired: false },
+    ...{ id: '22D4...', name: 'app01', status: 'working', memo: '' },
     roles: { Service: ['Role'] },
   },
   services: ['Service'],
