@@ -1,6 +1,5 @@
 import {
   DeleteItemCommand,
-  GetItemCommand,
   PutItemCommand,
   type TransactWriteItem,
   TransactWriteItemsCommand,
@@ -8,7 +7,17 @@ import {
 import type { Id } from '../model/id';
 import { type ItemKey, metaKeys } from '../platform/keys';
 import { TABLE_KEYS } from '../platform/names';
-import { type Item, queryAll, queryItems, succeeds, type Table, wins } from '../platform/table';
+import {
+  deleteItem,
+  getItem,
+  type Item,
+  putItem,
+  queryAll,
+  queryItems,
+  succeeds,
+  type Table,
+  wins,
+} from '../platform/table';
 import type { GroupKind, RunReport } from './evaluation';
 import { decodeJson } from './group-state';
 import type { QuietSpan } from './ingest-quiet';
@@ -164,19 +173,12 @@ export class EvaluatorStore {
   }
 
   private async json(Key: ItemKey): Promise<unknown> {
-    const { Item } = await this.table.client.send(
-      new GetItemCommand({ TableName: this.table.name, Key, ConsistentRead: true }),
-    );
-    return Item && JSON.parse(Item.json!.S!);
+    const item = await getItem(this.table, Key);
+    return item && JSON.parse(item.json!.S!);
   }
 
   private async putJson(key: ItemKey, value: object): Promise<void> {
-    await this.table.client.send(
-      new PutItemCommand({
-        TableName: this.table.name,
-        Item: { ...key, json: { S: JSON.stringify(value) } },
-      }),
-    );
+    await putItem(this.table, { ...key, json: { S: JSON.stringify(value) } });
   }
 
   /** Returns the waiting batches, oldest tick first. */
@@ -191,32 +193,22 @@ export class EvaluatorStore {
   /** Schedules the next attempt of a batch that some receivers have not accepted. */
   async putOff(item: OutboxItem): Promise<void> {
     const { stored, dueMs } = item;
-    await this.table.client.send(
-      new PutItemCommand({
-        TableName: this.table.name,
-        Item: {
-          ...stored,
-          ...attemptsOf(item),
-          dueMs: { N: String(dueMs) },
-        },
-      }),
-    );
+    await putItem(this.table, {
+      ...stored,
+      ...attemptsOf(item),
+      dueMs: { N: String(dueMs) },
+    });
   }
 
   /** Moves a batch from the outbox to the tenant's dead letters, where it is kept for a week. */
   async giveUp(item: OutboxItem): Promise<void> {
     const { tenantId, key } = item;
-    await this.table.client.send(
-      new PutItemCommand({
-        TableName: this.table.name,
-        Item: {
-          ...item.stored,
-          ...metaKeys.undelivered(tenantId, key),
-          ...attemptsOf(item),
-          [TABLE_KEYS.ttl]: { N: String(Math.ceil(this.now() / 1000) + UNDELIVERED_SECONDS) },
-        },
-      }),
-    );
+    await putItem(this.table, {
+      ...item.stored,
+      ...metaKeys.undelivered(tenantId, key),
+      ...attemptsOf(item),
+      [TABLE_KEYS.ttl]: { N: String(Math.ceil(this.now() / 1000) + UNDELIVERED_SECONDS) },
+    });
     await this.sent(key);
   }
 
@@ -242,12 +234,7 @@ export class EvaluatorStore {
 
   /** Removes a delivered batch from the outbox. */
   async sent(key: string): Promise<void> {
-    await this.table.client.send(
-      new DeleteItemCommand({
-        TableName: this.table.name,
-        Key: { pk: { S: metaKeys.outbox }, sk: { S: key } },
-      }),
-    );
+    await deleteItem(this.table, { pk: { S: metaKeys.outbox }, sk: { S: key } });
   }
 
   /**

@@ -1,7 +1,7 @@
-import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
-import { type Item, queryAll, queryItems, succeeds, type Table } from '../platform/table';
+import { type Item, putItem, queryAll, queryItems, succeeds, type Table } from '../platform/table';
 import type { Tenant } from '../tenancy/tenants';
 import type { GroupKind } from './evaluation';
 
@@ -73,19 +73,14 @@ export class GroupIndex {
     rules: number,
     intervalMs: number,
   ): Promise<void> {
-    await this.table.client.send(
-      new PutItemCommand({
-        TableName: this.table.name,
-        Item: {
-          ...metaKeys.indexedGroup(id, group),
-          tenant: { S: name },
-          rules: { N: String(rules) },
-          interval: { N: String(intervalMs) },
-          changed: { N: String(this.now()) },
-          kind: { S: kind },
-        },
-      }),
-    );
+    await putItem(this.table, {
+      ...metaKeys.indexedGroup(id, group),
+      tenant: { S: name },
+      rules: { N: String(rules) },
+      interval: { N: String(intervalMs) },
+      changed: { N: String(this.now()) },
+      kind: { S: kind },
+    });
   }
 }
 

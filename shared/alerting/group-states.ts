@@ -1,7 +1,6 @@
-import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
-import { queryItems, type Table } from '../platform/table';
+import { getItem, queryItems, type Table } from '../platform/table';
 import { decodeJson } from './group-state';
 
 /**
@@ -15,14 +14,8 @@ export class GroupStates<State> {
   ) {}
 
   async get(tenantId: Id, group: string): Promise<State | undefined> {
-    const { Item } = await this.table.client.send(
-      new GetItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.groupState(this.of, tenantId, group),
-        ConsistentRead: true,
-      }),
-    );
-    return Item && (decodeJson(Item.state!.B!) as State);
+    const item = await getItem(this.table, metaKeys.groupState(this.of, tenantId, group));
+    return item && (decodeJson(item.state!.B!) as State);
   }
 
   /** Returns the states of a tenant's rule groups or monitors, by id. */

@@ -1,4 +1,4 @@
-import { GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { CACHES } from '../model/cache-budgets';
 import { CompactMap } from '../model/compact-map';
 import type { VersionedDeletion } from '../model/deletion';
@@ -11,7 +11,7 @@ import type { PackedLayout } from '../model/packed-layout';
 import { daysIn, type GroupId, sourceIdOf, sourceIdOfGroup, splitBitsOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
-import { insertItems, queryAll, succeeds, type Table } from '../platform/table';
+import { getItem, insertItems, queryAll, succeeds, type Table } from '../platform/table';
 import { ChangeList } from './change-list';
 import { DeletionTable, deletionOf } from './deletion-table';
 import { IndexTable, type LayoutOfDays } from './index-table';
@@ -228,14 +228,8 @@ export class Catalogue {
 
   /** Reads a layout's bytes, compressed with zstd. Returns undefined if the catalogue lacks the layout. */
   async packedLayout(tenantId: Id, group: GroupId, layoutId: Id): Promise<Uint8Array | undefined> {
-    const { Item } = await this.table.client.send(
-      new GetItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.layout(tenantId, group, layoutId),
-        ConsistentRead: true,
-      }),
-    );
-    return Item?.layout?.B;
+    const item = await getItem(this.table, metaKeys.layout(tenantId, group, layoutId));
+    return item?.layout?.B;
   }
 
   /**

@@ -1,10 +1,10 @@
-import { GetItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { decodeVersion, encodeVersion } from '../codec';
 import { type VersionedDeletion, withinKnownEpochs } from '../model/deletion';
 import { type Id, idOf } from '../model/id';
 import type { PartitionRef } from '../model/placement';
 import { metaKeys } from '../platform/keys';
-import { type Item, queryAll, succeeds, type Table } from '../platform/table';
+import { getItem, type Item, queryAll, succeeds, type Table } from '../platform/table';
 import type { ChangeList } from './change-list';
 import { expiresAtOf } from './lifetimes';
 
@@ -64,12 +64,10 @@ export class DeletionTable {
     // step.
     await this.changes.noteDeletion(ref.tenantId, sourceId);
     if (isNew) return true;
-    const { Item } = await this.table.client.send(
-      new GetItemCommand({ TableName: this.table.name, Key, ConsistentRead: true }),
-    );
+    const item = await getItem(this.table, Key);
     // If the item has another version, a later deletion has replaced this one. The later deletion's delivery
     // opens the days.
-    return Item?.version?.S === version && Item.isOpened === undefined;
+    return item?.version?.S === version && item.isOpened === undefined;
   }
 
   /** Records that the days of a deletion are open, so the archiver will remove the samples from them. */

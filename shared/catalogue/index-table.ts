@@ -1,4 +1,3 @@
-import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import type { CompactMap } from '../model/compact-map';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
@@ -9,7 +8,7 @@ import type { TimeRange } from '../model/selection';
 import { shapeOf } from '../model/shape';
 import { mapLimited } from '../platform/concurrency';
 import { INDEX_BUCKETS, metaKeys } from '../platform/keys';
-import { type Item, insertItems, queryAll, type Table } from '../platform/table';
+import { type Item, insertItems, putItem, queryAll, type Table } from '../platform/table';
 import type { ChangeList } from './change-list';
 
 /**
@@ -95,8 +94,7 @@ export class IndexTable {
     // Leave entries that exist as they are. Put the others that DynamoDB refused one by one; an error of such
     // a put reaches the caller.
     const refused = items.filter((_, i) => outcomes[i] === 'refused');
-    for (const item of refused)
-      await this.table.client.send(new PutItemCommand({ TableName: this.table.name, Item: item }));
+    for (const item of refused) await putItem(this.table, item);
   }
 
   async read(tenantId: Id, period: Period): Promise<IndexedLayout[]> {

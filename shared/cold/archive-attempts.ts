@@ -1,8 +1,8 @@
-import { DeleteItemCommand, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { DAY_MS } from '../model/duration';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
 import { metaKeys } from '../platform/keys';
-import { succeeds, type Table } from '../platform/table';
+import { deleteItem, getItem, succeeds, type Table } from '../platform/table';
 import type { ArchivedPart } from './archived-day';
 
 /** An unfinished archiving of a day, which may take several invocations. */
@@ -42,14 +42,8 @@ export class ArchiveAttempts {
 
   /** The unfinished attempt to archive a day. */
   async get(ref: PartitionRef, day: Day): Promise<StoredAttempt | undefined> {
-    const { Item } = await this.table.client.send(
-      new GetItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.archiving(ref, day),
-        ConsistentRead: true,
-      }),
-    );
-    const stored = Item?.attempt?.S;
+    const item = await getItem(this.table, metaKeys.archiving(ref, day));
+    const stored = item?.attempt?.S;
     return stored === undefined ? undefined : { attempt: JSON.parse(stored) as Attempt, stored };
   }
 
@@ -90,9 +84,7 @@ export class ArchiveAttempts {
 
   /** Removes the attempt of a day that is being removed. */
   async remove(ref: PartitionRef, day: Day): Promise<void> {
-    await this.table.client.send(
-      new DeleteItemCommand({ TableName: this.table.name, Key: metaKeys.archiving(ref, day) }),
-    );
+    await deleteItem(this.table, metaKeys.archiving(ref, day));
   }
 
   /** Removes an attempt's state, unless another archiver has changed it. */

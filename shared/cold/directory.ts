@@ -1,9 +1,8 @@
-import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Id } from '../model/id';
 import { type Day, dayStartMs, daysIn, sourceIdOfGroup } from '../model/placement';
 import { Batches, mapLimited } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
-import { getItems, type Item, queryItems, type Table } from '../platform/table';
+import { getItems, type Item, putItem, queryItems, type Table } from '../platform/table';
 import type { ListedChunk } from './archive-format';
 
 /** An object's entry for one source: enough to fetch any of the source's series with one request. */
@@ -70,9 +69,7 @@ export class Directory {
         expiresAt,
       });
     }
-    await mapLimited(items, PARALLEL, (Item) =>
-      this.table.client.send(new PutItemCommand({ TableName: this.table.name, Item })),
-    );
+    await mapLimited(items, PARALLEL, (item) => putItem(this.table, item));
   }
 
   /**

@@ -1,8 +1,8 @@
-import { DeleteItemCommand, GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { DeleteItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
 import { SharedCalls } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
-import { type Item, queryItems, succeeds, type Table } from '../platform/table';
+import { getItem, type Item, queryItems, succeeds, type Table } from '../platform/table';
 import { ArchiveAttempts } from './archive-attempts';
 import {
   type ArchivedDay,
@@ -80,14 +80,8 @@ export class Manifest {
   }
 
   async get(ref: PartitionRef, day: Day): Promise<ManifestDay | undefined> {
-    const { Item } = await this.table.client.send(
-      new GetItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.manifest(ref, day),
-        ConsistentRead: true,
-      }),
-    );
-    return Item && manifestDayOf(ref, Item);
+    const item = await getItem(this.table, metaKeys.manifest(ref, day));
+    return item && manifestDayOf(ref, item);
   }
 
   /**

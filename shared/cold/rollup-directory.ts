@@ -1,16 +1,11 @@
-import {
-  DeleteItemCommand,
-  GetItemCommand,
-  PutItemCommand,
-  UpdateItemCommand,
-} from '@aws-sdk/client-dynamodb';
+import { DeleteItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { HOUR_MS } from '../model/aggregates';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import { type Day, type GroupId, type PartitionRef, sourceIdOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
-import { type Item, queryAll, queryItems, succeeds, type Table } from '../platform/table';
+import { getItem, type Item, putItem, queryAll, queryItems, succeeds, type Table } from '../platform/table';
 import type { ListedRollup } from './rollup-format';
 import { RolledDays, type RollupSpan, spanOf } from './rollup-span';
 
@@ -113,9 +108,7 @@ export class RollupDirectory {
         expiresAt,
       });
     }
-    await mapLimited(items, PARALLEL, (Item) =>
-      this.table.client.send(new PutItemCommand({ TableName: this.table.name, Item })),
-    );
+    await mapLimited(items, PARALLEL, (item) => putItem(this.table, item));
   }
 
   /**
@@ -211,10 +204,8 @@ export class RollupDirectory {
   /** Makes the archiver rebuild a span from the archive. */
   async reopen(ref: PartitionRef, span: RollupSpan): Promise<void> {
     const Key = metaKeys.rollup(ref, sortOf(span));
-    const { Item } = await this.table.client.send(
-      new GetItemCommand({ TableName: this.table.name, Key, ConsistentRead: true }),
-    );
-    const previous = Item?.state?.S;
+    const item = await getItem(this.table, Key);
+    const previous = item?.state?.S;
     if (previous === undefined) return;
     await this.commit(ref, span, previous, { ...(JSON.parse(previous) as SpanState), days: {} });
   }

@@ -1,15 +1,9 @@
-import {
-  type AttributeValue,
-  GetItemCommand,
-  PutItemCommand,
-  paginateScan,
-  UpdateItemCommand,
-} from '@aws-sdk/client-dynamodb';
+import { type AttributeValue, paginateScan, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { expiresAtOf } from '../catalogue/lifetimes';
 import { mapLimited } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
 import type { MetaKind } from '../platform/names';
-import { type Item, succeeds, type Table } from '../platform/table';
+import { getItem, type Item, putItem, succeeds, type Table } from '../platform/table';
 
 /** Kinds of items whose expiry depends on the stage's retention. */
 const KINDS: readonly MetaKind[] = ['layouts', 'sources', 'changes', 'index', 'directory', 'rolled'];
@@ -118,26 +112,19 @@ export class Lifetimes {
   }
 
   private async read(): Promise<{ readonly retentionMs: number; readonly raise: Raise | undefined }> {
-    const { Item } = await this.meta.client.send(
-      new GetItemCommand({ TableName: this.meta.name, Key: metaKeys.retention, ConsistentRead: true }),
-    );
-    if (Item !== undefined) return notedOf(Item);
+    const item = await getItem(this.meta, metaKeys.retention);
+    if (item !== undefined) return notedOf(item);
     // The item does not exist in a new stage.
     await this.note(this.stageRetentionMs);
     return { retentionMs: this.stageRetentionMs, raise: undefined };
   }
 
   private async note(retentionMs: number, raise?: Raise): Promise<void> {
-    await this.meta.client.send(
-      new PutItemCommand({
-        TableName: this.meta.name,
-        Item: {
-          ...metaKeys.retention,
-          retentionMs: { N: String(retentionMs) },
-          ...(raise !== undefined && { raise: { S: JSON.stringify(raise) } }),
-        },
-      }),
-    );
+    await putItem(this.meta, {
+      ...metaKeys.retention,
+      retentionMs: { N: String(retentionMs) },
+      ...(raise !== undefined && { raise: { S: JSON.stringify(raise) } }),
+    });
   }
 }
 

@@ -7,6 +7,8 @@ import {
   ConditionalCheckFailedException,
   DeleteItemCommand,
   type DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
   paginateQuery,
   type QueryCommandInput,
   TransactionCanceledException,
@@ -43,6 +45,22 @@ export async function queryItems(table: Table, input: QueryInput): Promise<Item[
   const items: Item[] = [];
   for await (const page of pagesOf(table, input)) for (const item of page.Items ?? []) items.push(item);
   return items;
+}
+
+/** Reads an item by its key, with a consistent read. Returns undefined if it does not exist. */
+export async function getItem({ client, name }: Table, Key: ItemKey): Promise<Item | undefined> {
+  const { Item } = await client.send(new GetItemCommand({ TableName: name, Key, ConsistentRead: true }));
+  return Item;
+}
+
+/** Writes an item, whether or not its key exists. */
+export async function putItem({ client, name }: Table, item: Item): Promise<void> {
+  await client.send(new PutItemCommand({ TableName: name, Item: item }));
+}
+
+/** Deletes an item, which need not exist. */
+export async function deleteItem({ client, name }: Table, Key: ItemKey): Promise<void> {
+  await client.send(new DeleteItemCommand({ TableName: name, Key }));
 }
 
 /** Most keys in a BatchGetItem, a limit of DynamoDB. */

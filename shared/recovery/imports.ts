@@ -1,8 +1,8 @@
-import { GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
-import { succeeds, type Table } from '../platform/table';
+import { getItem, succeeds, type Table } from '../platform/table';
 
 /** How long an import may put samples after it has recorded itself in the tenant's item, ms. */
 const MARKED_MS = 15 * 60_000;
@@ -46,13 +46,7 @@ export class Imports {
 
   /** Returns the time until which imported samples may have arrived, ms since epoch; 0 without an import. */
   async untilMs(tenantId: Id): Promise<number> {
-    const { Item } = await this.table.client.send(
-      new GetItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.imports(tenantId),
-        ConsistentRead: true,
-      }),
-    );
-    return Number(Item?.untilMs?.N ?? 0);
+    const item = await getItem(this.table, metaKeys.imports(tenantId));
+    return Number(item?.untilMs?.N ?? 0);
   }
 }

@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import {
-  DeleteItemCommand,
-  GetItemCommand,
-  PutItemCommand,
-  UpdateItemCommand,
-} from '@aws-sdk/client-dynamodb';
+import { PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { PartitionRef } from '../model/placement';
 import { type ItemKey, metaKeys } from '../platform/keys';
-import { type Item, queryAll, queryItems, succeeds, type Table } from '../platform/table';
+import {
+  deleteItem,
+  getItem,
+  type Item,
+  putItem,
+  queryAll,
+  queryItems,
+  succeeds,
+  type Table,
+} from '../platform/table';
 import type { ConsumerNote } from './consumer-lag';
 import type { Era } from './era';
 
@@ -91,16 +95,11 @@ export class RecoveryTable {
    * Removes a partition from the register, so that its absence from memory is no loss. It may be repeated.
    */
   async unregister(ref: PartitionRef): Promise<void> {
-    await this.table.client.send(
-      new DeleteItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.knownPartition(ref),
-      }),
-    );
+    await deleteItem(this.table, metaKeys.knownPartition(ref));
   }
 
   async isRegistered(ref: PartitionRef): Promise<boolean> {
-    return (await this.get(metaKeys.knownPartition(ref))) !== undefined;
+    return (await getItem(this.table, metaKeys.knownPartition(ref))) !== undefined;
   }
 
   /** Reads all registered partitions. */
@@ -115,7 +114,7 @@ export class RecoveryTable {
 
   /** Reads the last loss, open or closed. */
   async loss(): Promise<Loss | undefined> {
-    const item = await this.get(metaKeys.loss);
+    const item = await getItem(this.table, metaKeys.loss);
     return item && lossOf(item);
   }
 
@@ -176,7 +175,7 @@ export class RecoveryTable {
 
   /** Reads the last replay, running or not. */
   async replay(): Promise<Replay | undefined> {
-    const item = await this.get(metaKeys.replay);
+    const item = await getItem(this.table, metaKeys.replay);
     return item && replayOf(item);
   }
 
@@ -186,7 +185,7 @@ export class RecoveryTable {
   }
 
   async era(): Promise<Era | undefined> {
-    const item = await this.get(metaKeys.era);
+    const item = await getItem(this.table, metaKeys.era);
     return item && (JSON.parse(item.body!.S!) as Era);
   }
 
@@ -201,7 +200,7 @@ export class RecoveryTable {
    * time is 0 or in the past if there is no such reason.
    */
   async holds(): Promise<{ readonly scalingUntilMs: number; readonly pressedUntilMs: number }> {
-    const item = await this.get(metaKeys.scaling);
+    const item = await getItem(this.table, metaKeys.scaling);
     return {
       scalingUntilMs: Number(item?.scalingUntilMs?.N ?? 0),
       pressedUntilMs: Number(item?.pressedUntilMs?.N ?? 0),
@@ -292,12 +291,7 @@ export class RecoveryTable {
   }
 
   async deleteWatermark(shardId: string): Promise<void> {
-    await this.table.client.send(
-      new DeleteItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.watermark(shardId),
-      }),
-    );
+    await deleteItem(this.table, metaKeys.watermark(shardId));
   }
 
   /** Writes a lane's flushed-until time: samples of its partitions that arrived earlier have left memory. */
@@ -312,23 +306,7 @@ export class RecoveryTable {
   }
 
   private async put(key: ItemKey, arrivedMs: number, more: Item = {}): Promise<void> {
-    await this.table.client.send(
-      new PutItemCommand({
-        TableName: this.table.name,
-        Item: { ...key, arrivedMs: { N: String(arrivedMs) }, ...more },
-      }),
-    );
-  }
-
-  private async get(key: ItemKey): Promise<Item | undefined> {
-    const { Item } = await this.table.client.send(
-      new GetItemCommand({
-        TableName: this.table.name,
-        Key: key,
-        ConsistentRead: true,
-      }),
-    );
-    return Item;
+    await putItem(this.table, { ...key, arrivedMs: { N: String(arrivedMs) }, ...more });
   }
 
   private async all(prefix: string): Promise<Item[]> {

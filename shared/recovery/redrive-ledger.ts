@@ -1,6 +1,5 @@
-import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { metaKeys } from '../platform/keys';
-import { queryAll, type Table } from '../platform/table';
+import { deleteItem, putItem, queryAll, type Table } from '../platform/table';
 import type { RecoveryTable } from './recovery-table';
 import type { RedriveEntry, RedriveLedger, RedriveProgress } from './redrive';
 
@@ -37,23 +36,16 @@ export class TableRedriveLedger implements RedriveLedger {
   }
 
   async put(key: string, { watermarkMs, notices }: RedriveEntry): Promise<void> {
-    await this.table.client.send(
-      new PutItemCommand({
-        TableName: this.table.name,
-        Item: {
-          ...metaKeys.redriven(key),
-          watermarkMs: { N: String(watermarkMs) },
-          notices: { N: String(notices) },
-          expiresAt: { N: String(Math.floor(Date.now() / 1000) + ENTRY_TTL_S) },
-        },
-      }),
-    );
+    await putItem(this.table, {
+      ...metaKeys.redriven(key),
+      watermarkMs: { N: String(watermarkMs) },
+      notices: { N: String(notices) },
+      expiresAt: { N: String(Math.floor(Date.now() / 1000) + ENTRY_TTL_S) },
+    });
   }
 
   async delete(key: string): Promise<void> {
-    await this.table.client.send(
-      new DeleteItemCommand({ TableName: this.table.name, Key: metaKeys.redriven(key) }),
-    );
+    await deleteItem(this.table, metaKeys.redriven(key));
   }
 
   async progress(): Promise<RedriveProgress> {

@@ -1,11 +1,11 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { DeleteItemCommand, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { Cache } from '../model/cache';
 import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
 import { tenantIdOf } from '../model/placement';
 import { metaKeys } from '../platform/keys';
-import { type Item, queryAll, succeeds, type Table } from '../platform/table';
+import { getItem, type Item, queryAll, succeeds, type Table } from '../platform/table';
 import type { Right } from './rights';
 
 /** The tenant and the rights that an API key grants. */
@@ -199,15 +199,8 @@ export class ApiKeys {
     return stored;
   }
 
-  private async read(publicId: string): Promise<Item | undefined> {
-    const { Item } = await this.table.client.send(
-      new GetItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.apiKey(publicId),
-        ConsistentRead: true,
-      }),
-    );
-    return Item;
+  private read(publicId: string): Promise<Item | undefined> {
+    return getItem(this.table, metaKeys.apiKey(publicId));
   }
 
   private async remove(

@@ -1,7 +1,7 @@
-import { GetItemCommand, PutItemCommand, paginateQuery, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { PutItemCommand, paginateQuery, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
-import { type Item, succeeds, type Table } from '../platform/table';
+import { getItem, succeeds, type Table } from '../platform/table';
 
 /** Minimum age of a count before it is recounted, in ms. */
 const RECOUNT_MS = 3_600_000;
@@ -77,14 +77,7 @@ export class HostCount {
   }
 
   private async countedAt(tenantId: Id): Promise<string | undefined> {
-    const { Item }: { Item?: Item } = await this.table.client.send(
-      new GetItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.hostCount(tenantId),
-        ConsistentRead: true,
-      }),
-    );
-    return Item?.countedAt?.N;
+    return (await getItem(this.table, metaKeys.hostCount(tenantId)))?.countedAt?.N;
   }
 
   /** Counts the active hosts by reading all of them. */

@@ -1,10 +1,10 @@
-import { GetItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { Cache } from '../model/cache';
 import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
 import { type Day, maxPartitions, type Placement, type PlacementEpoch, tenantIdOf } from '../model/placement';
 import { metaKeys } from '../platform/keys';
-import { type Item, queryAll, succeeds, type Table } from '../platform/table';
+import { getItem, type Item, queryAll, succeeds, type Table } from '../platform/table';
 import type { LimitOverrides } from './limits';
 
 export interface Tenant {
@@ -128,18 +128,12 @@ export class Tenants {
   /** Reads a tenant from the table; undefined when the name is unknown or deleted. */
   async read(name: string): Promise<Tenant | undefined> {
     const readAtMs = this.now();
-    const { Item } = await this.table.client.send(
-      new GetItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.tenant(tenantIdOf(name)),
-        ConsistentRead: true,
-      }),
-    );
-    if (Item === undefined || Item.deletedAt !== undefined) {
+    const item = await getItem(this.table, metaKeys.tenant(tenantIdOf(name)));
+    if (item === undefined || item.deletedAt !== undefined) {
       this.copies.delete(name);
       return undefined;
     }
-    const tenant = tenantOf(Item);
+    const tenant = tenantOf(item);
     this.copies.set(name, { tenant, readAtMs });
     return tenant;
   }
@@ -151,10 +145,8 @@ export class Tenants {
   }
 
   async isDeleted(id: Id): Promise<boolean> {
-    const { Item } = await this.table.client.send(
-      new GetItemCommand({ TableName: this.table.name, Key: metaKeys.tenant(id), ConsistentRead: true }),
-    );
-    return Item?.deletedAt !== undefined;
+    const item = await getItem(this.table, metaKeys.tenant(id));
+    return item?.deletedAt !== undefined;
   }
 
   async deleted(): Promise<DeletedTenant[]> {

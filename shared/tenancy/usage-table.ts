@@ -1,10 +1,10 @@
-import { GetItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { SeriesTally, TopEntry } from '../catalogue/series-tally';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import type { Day } from '../model/placement';
 import { metaKeys } from '../platform/keys';
-import { type Item, queryAll, queryItems, succeeds, type Table } from '../platform/table';
+import { type Item, putItem, queryAll, queryItems, succeeds, type Table } from '../platform/table';
 import { COUNTERS, type Counter, type Counts } from './counters';
 
 /** A tenant's number of series, as of the last count and since. */
@@ -211,19 +211,14 @@ export class UsageTable {
 
   /** Stores a new count. It resets `added`, because it includes the series added since the last one. */
   async putSeries(tenantId: Id, { active, stored, topNames, topSources }: SeriesTally): Promise<void> {
-    await this.table.client.send(
-      new PutItemCommand({
-        TableName: this.table.name,
-        Item: {
-          ...metaKeys.seriesCount(tenantId),
-          active: { N: String(active) },
-          stored: { N: String(stored) },
-          countedAt: { N: String(this.now()) },
-          topNames: { S: JSON.stringify(topNames) },
-          topSources: { S: JSON.stringify(topSources) },
-        },
-      }),
-    );
+    await putItem(this.table, {
+      ...metaKeys.seriesCount(tenantId),
+      active: { N: String(active) },
+      stored: { N: String(stored) },
+      countedAt: { N: String(this.now()) },
+      topNames: { S: JSON.stringify(topNames) },
+      topSources: { S: JSON.stringify(topSources) },
+    });
   }
 
   /** Returns the first day with samples whose usage is kept; undefined if there is none. */
