@@ -4,21 +4,6 @@ import { quantile } from './frame/quantile';
 import type { Stores } from './frame/stores';
 import { QueryInstances } from './query-instances';
 
-/** The first query of new instances, whose caches are empty. */
-interface FirstRow {
-  readonly read: string;
-  readonly series: number;
-  readonly rounds: number;
-  readonly requests: number;
-  /**
-   * Median CPU after the code was loaded, in ms. Includes all threads and the HTTP server around the handler.
-   */
-  readonly cpuMs: number;
-  readonly readUnits: number;
-  readonly megabytes: number;
-  readonly emulatorMs: number;
-}
-
 interface FirstQuery {
   readonly read: string;
   readonly tier: 'hot' | 'warm' | 'cold';
@@ -37,6 +22,9 @@ const INSTANCES = 3;
 const HOLD_MS = 1_000;
 
 /**
+ * Measures the first query of new instances, whose caches are empty. CPU is the median after the code was loaded, with
+ * all threads and the HTTP server around the handler.
+ *
  * @param only measure only reads whose text contains this
  */
 export async function measureFirst(
@@ -48,8 +36,8 @@ export async function measureFirst(
     only,
     cpuProf,
   }: { readonly sources: number; readonly only: string; readonly cpuProf?: string | undefined },
-): Promise<FirstRow[]> {
-  const rows: FirstRow[] = [];
+): Promise<object[]> {
+  const rows: object[] = [];
   const add = frame.adder(rows);
   for (const { read, tier, stepS } of QUERIES.filter((each) => each.read.includes(only))) {
     const { fromMs, toMs } = ranges[tier];

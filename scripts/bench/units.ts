@@ -36,7 +36,6 @@ interface Options {
   readonly batch: number;
 }
 
-const MINUTE_MS = 60_000;
 const MINUTES_OF_DAY = 1440;
 /** Minutes in which each host posts separately. Other minutes are posted in batches. */
 const MINUTES_BY_HOST = 30;
@@ -123,7 +122,6 @@ class Run {
     return {
       hosts,
       metrics: this.data.length,
-      intervalSeconds: MINUTE_MS / 1000,
       partitions: PARTITIONS,
       looksUpHosts: shape === 'dense',
     };

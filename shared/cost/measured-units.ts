@@ -26,7 +26,6 @@ export const measuredUnitsSchema = z.object({
     hosts: count,
     /** Metrics of each host; they form one group. */
     metrics: count,
-    intervalSeconds: count,
     partitions: count,
     /** Whether post looks hosts up in the registry, as it does for Mackerel's API. */
     looksUpHosts: z.boolean().default(false),

@@ -5,7 +5,7 @@ import type { RecoveryTable } from './recovery-table';
  * How long reads yield to other work after a hold, ms. It is longer than the minute after which the flusher looks
  * again, so that the next hold comes in time.
  */
-export const HOLD_MS = 90_000;
+const HOLD_MS = 90_000;
 /**
  * Time limit of the write with its retries, ms. Without a limit, the SDK retries a throttled write for 14 s.
  */

@@ -12,7 +12,7 @@ const nothing = { ms: 100, units: units({}) };
 
 /** A run in round figures: 1 M samples, and records of one put unit each. */
 const measured: MeasuredUnits = {
-  load: { hosts: 10, metrics: 100, intervalSeconds: 60, partitions: 10, looksUpHosts: true },
+  load: { hosts: 10, metrics: 100, partitions: 10, looksUpHosts: true },
   posts: [
     {
       samplesPerRequest: 100,
