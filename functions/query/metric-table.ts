@@ -8,7 +8,7 @@ import { equals, isIn } from '../../shared/model/matcher';
 import type { TimeRange } from '../../shared/model/selection';
 import { count } from '../../shared/platform/meters';
 import { TooManyHeldError } from '../../shared/query/beyond-memory';
-import { MAX_HELD_SAMPLES, planShown, sliceSteps } from '../../shared/query/plan';
+import { MAX_HELD_SAMPLES, planShown, sliceSteps, stepGrains } from '../../shared/query/plan';
 import { Querier, type Selected } from '../../shared/query/select';
 import { joinTables, type SeriesTable, samplesOf, seriesTable } from '../../shared/query/series-table';
 import { askedRange, readableRange, requireFewSamples, requireFewSteps, serverTiming } from './reading';
@@ -40,11 +40,12 @@ async function readTable(
   let names: string[] = [];
   const matchers = [...source.map(([label, value]) => equals(label, value)), isIn(METRIC_NAME, name)];
   const querier = new Querier(dependencies, tenant);
+  const grains = stepGrains(stepMs, aggregate);
   const read = async (slice: TimeRange, maxSamples?: number): Promise<TablePart | undefined> => {
     const selecting = querier.select(matchers, slice, {
       source,
       allowsMissing: partial === 'true',
-      steps: stepMs === undefined ? undefined : { stepMs, aggregate: aggregate ?? 'avg', maxSamples },
+      ...{ grains, maxSamples },
       check: async ({ series, firstMs }) => {
         await exists;
         const existing = new Set(series.map((labels) => labelValue(labels, METRIC_NAME)));
@@ -55,7 +56,8 @@ async function readTable(
     });
     const [{ blocks, tiers, missingSinceMs, rolledDays }] = await Promise.all([selecting, exists]);
     if (tiers === undefined) return undefined;
-    const samples = names.map((each) => samplesOf(blocks, metricOf(source, each)));
+    const series = names.map((each) => metricOf(source, each));
+    const samples = samplesOf(blocks, series, grains);
     return { table: seriesTable(samples, stepMs, aggregate), tiers, missingSinceMs, rolledDays };
   };
   const parts = await readInSlices(read, range, stepMs, name.length);

@@ -9,7 +9,7 @@ import { type Labels, labelsKey, METRIC_NAME, metricOf, sourceOf } from '../../s
 import { equals } from '../../shared/model/matcher';
 import type { TimeRange } from '../../shared/model/selection';
 import { count } from '../../shared/platform/meters';
-import { planShown } from '../../shared/query/plan';
+import { planShown, stepGrains } from '../../shared/query/plan';
 import { Querier, type Selected } from '../../shared/query/select';
 import { samplesOf } from '../../shared/query/series-table';
 import type { Tenant } from '../../shared/tenancy/tenants';
@@ -74,10 +74,11 @@ async function readMetric(
   const { range: whole, stepMs } = planShown(askedRange(asked), step, aggregate !== undefined);
   const range = readableRange(whole);
   const matchers = [...labels.map(([label, value]) => equals(label, value)), equals(METRIC_NAME, name)];
+  const grains = stepGrains(stepMs, aggregate);
   const selected = await new Querier(dependencies, tenant).select(matchers, range, {
     source: sourceOf.labels(labels),
     allowsMissing: partial === 'true',
-    steps: stepMs === undefined ? undefined : { stepMs, aggregate: aggregate ?? 'avg' },
+    grains,
     check: async (found) => {
       await mustExist?.();
       // Check for the exact series: series with further labels match too.
@@ -86,9 +87,9 @@ async function readMetric(
       if (stepMs !== undefined) requireFewSteps(1, stepMs, range, found.firstMs);
     },
   });
-  const samples = samplesOf(selected.blocks, series);
+  const [samples] = samplesOf(selected.blocks, [series], grains) as [Samples];
   count('query', { Reads: 1, SamplesRead: samples.timestamps.length });
-  const shown = stepMs === undefined ? samples : downsample(samples, stepMs, aggregate, samples.grains);
+  const shown = stepMs === undefined ? samples : downsample(samples, stepMs, aggregate);
   return { ...selected, range, shown };
 }
 

@@ -1,5 +1,5 @@
 import { type Block, sampleCount } from '../codec';
-import { type Grains, grainsIn, isStorable, type Samples } from '../model/aggregates';
+import { grainsIn, isStorable, type Samples } from '../model/aggregates';
 import { concat } from '../model/columns';
 import { CompensatedSum } from '../model/compensated-sum';
 import type { Layout } from '../model/layout';
@@ -95,7 +95,7 @@ function rollUpSeries(samples: Samples, grainMs: number, shared: SharedTimes): R
   if (samples.timestamps.length === 0) return NO_GRAINS;
   const sums = grainsIn(samples, grainMs, 'sum', shared);
   if (!isStorable(sums)) return undefined;
-  const of = (grains: Grains) => Float64Array.from(grains.values);
+  const of = (grains: Samples) => Float64Array.from(grains.values);
   const values = {
     sum: of(sums),
     min: of(grainsIn(samples, grainMs, 'min', shared)),
@@ -105,7 +105,7 @@ function rollUpSeries(samples: Samples, grainMs: number, shared: SharedTimes): R
   };
   const times = timesOf(
     samples.timestamps,
-    Float64Array.from(sums.starts),
+    Float64Array.from(sums.timestamps),
     of(grainsIn(samples, grainMs, 'count', shared)),
     grainMs,
   );

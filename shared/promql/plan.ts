@@ -122,7 +122,7 @@ function planned(
     // The newest sample is the last one of a grain. Read that grain from its start, even if the lookback is shorter.
     const fromMs = windowMs === undefined ? grainStartMs(range.fromMs - 1, grainMs) + 1 : range.fromMs;
     const why = 'all windows begin and end at multiples of the grain, so the answer is that of samples';
-    return { selector, range: { ...range, fromMs }, grains: { grainMs, use, isWidened: false }, why };
+    return { selector, range: { ...range, fromMs }, grains: { grainMs, use, windows: 'exact' }, why };
   }
   if (widenedMs === undefined)
     return samples(
@@ -136,7 +136,7 @@ function planned(
       fromMs: grainStartMs(range.fromMs - 1, widenedMs),
       toMs: grainEndMs(range.toMs - 1, widenedMs),
     },
-    grains: { grainMs: widenedMs, use, isWidened: true },
+    grains: { grainMs: widenedMs, use, windows: 'widened' },
     why: 'max_source_resolution allows them',
   };
 }

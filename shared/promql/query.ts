@@ -165,7 +165,9 @@ async function evaluateWith(
 /** Returns the length of the grains to which each selector's windows are widened, ms. */
 function widenedIn(planned: readonly PlannedSelect[]): Map<Selector, number> {
   return new Map(
-    planned.flatMap(({ selector, grains }) => (grains?.isWidened ? [[selector, grains.grainMs]] : [])),
+    planned.flatMap(({ selector, grains }) =>
+      grains?.windows === 'widened' ? [[selector, grains.grainMs]] : [],
+    ),
   );
 }
 
@@ -291,7 +293,7 @@ function mergeReads(planned: readonly PlannedSelect[]): Read[] {
   );
   for (const { selector, range, grains, why } of ordered) {
     const key = JSON.stringify([selector.matchers, grains]);
-    const ofSamples = grains?.isWidened === false ? JSON.stringify([selector.matchers, undefined]) : key;
+    const ofSamples = grains?.windows === 'exact' ? JSON.stringify([selector.matchers, undefined]) : key;
     const shared = reads.find(
       (read) =>
         (read.key === ofSamples && read.range.fromMs <= range.fromMs && range.toMs <= read.range.toMs) ||

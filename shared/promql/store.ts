@@ -41,10 +41,15 @@ export interface AskedGrains {
   readonly grainMs: number;
   readonly use: RollupUse;
   /**
-   * Whether windows are widened to whole grains, `[start, end)`, as the caller allowed with
-   * `max_source_resolution`. Rollups always have the points of such windows.
+   * Which samples belong to a window of whole grains:
+   *
+   * - `exact`: those of PromQL's windows, `(start, end]`.
+   * - `widened`: `[start, end)`. The caller allowed it with `max_source_resolution`. Rollups always have the points of
+   *   such windows.
+   * - `steps`: `[start, end)`, of a graph in steps. Stale markers and other NaNs count, and a sum has the digits that
+   *   the rollup has. Each point has the time of its grain's start.
    */
-  readonly isWidened: boolean;
+  readonly windows: 'exact' | 'widened' | 'steps';
 }
 
 /** Finds the series of an expression's selectors. */

@@ -20,14 +20,11 @@ import { planRollups, type RollupFacts, type RollupPlan } from './rollup-plan';
  */
 const RECENT_DAYS = 3;
 
-/** The rollups from which days of a read may come. */
-export type ArchivedRollups = Pick<RollupFacts, 'grainMs' | 'isLeftOpen'>;
-
 /** What is known about a read after memory has answered. */
 export interface BeyondFacts extends Pick<RollupFacts, 'range' | 'groups' | 'deletions' | 'erasures'> {
   readonly nowMs: number;
-  /** The rollups that the read's steps or windows could use; undefined if there are none. */
-  readonly rollups: ArchivedRollups | undefined;
+  /** The rollups that the read could use; undefined if there are none. */
+  readonly grains: RollupFacts['grains'] | undefined;
   /** Days whose samples may be beyond memory, ascending. */
   readonly days: readonly DayPlan[];
   /** First and last times of memory's blocks, ms, both inclusive. */
@@ -120,20 +117,16 @@ function mayHaveLeft({ windowsFromMs, windowsToMs }: DayPlan, { beforeMs, starts
 export function planRounds(facts: BeyondFacts): Round {
   const { days, nowMs, isSeen } = facts;
   const areRecent = days.every(({ day }) => nowMs < dayStartMs(day) + RECENT_DAYS * DAY_MS);
-  const rollups = areRecent || days.length <= FEW_DAYS ? undefined : facts.rollups;
+  const grains = areRecent || days.length <= FEW_DAYS ? undefined : facts.grains;
   // For days with cached warm items, first find out from the manifest whether they have changed.
   const first = areRecent ? days.filter((plan) => !isSeen(plan)) : [];
-  const directories = areRecent
-    ? {}
-    : rollups === undefined
-      ? { directory: true }
-      : { rollupDirectory: true };
+  const directories = areRecent ? {} : grains === undefined ? { directory: true } : { rollupDirectory: true };
   return {
     asks: { manifest: days, warm: { days: first }, ...directories },
     next: (answers) => {
       const open = days.filter((plan) => !first.includes(plan) && isOpenDay(plan, answers.listed));
       const warm = { days: open, listed: answers.listed };
-      return planArchive({ ...facts, rollups }, answers, [...first, ...open], warm);
+      return planArchive({ ...facts, grains }, answers, [...first, ...open], warm);
     },
   };
 }
@@ -156,11 +149,11 @@ function planArchive(
   if (!entries.some(({ archived }) => archived !== undefined)) return asksWarm && { asks: asksWarm };
   const isInWarm = new Set(warmDays.map(({ day }) => day));
   const { samples, rollups } =
-    facts.rollups === undefined || rolledUp === undefined
+    facts.grains === undefined || rolledUp === undefined
       ? { samples: entries, rollups: [] }
       : planRollups({
           ...facts,
-          ...facts.rollups,
+          grains: facts.grains,
           entries,
           listed: rolledUp,
           isElsewhere: (day) => {

@@ -1,6 +1,8 @@
+import { type Aggregate, storedGrainMs } from '../model/aggregates';
 import { DAY_MS } from '../model/duration';
 import { type Day, dayStartMs, daysIn, windowStartMs } from '../model/placement';
 import type { TimeRange } from '../model/selection';
+import type { AskedGrains } from '../promql/store';
 
 /** A day of a range to read from the tiers beyond memory. */
 export interface DayPlan {
@@ -75,6 +77,16 @@ export function planShown(
     return { range: { fromMs, toMs: toMs + 1000 }, stepMs: undefined };
   const range = { fromMs: Math.floor(fromMs / step) * step, toMs: (Math.floor(toMs / step) + 1) * step };
   return { range, stepMs: step };
+}
+
+/** Returns the rollups of which steps can be made; undefined if the steps must be made of samples. */
+export function stepGrains(
+  stepMs: number | undefined,
+  aggregate: Aggregate = 'avg',
+): AskedGrains | undefined {
+  const grainMs = stepMs === undefined ? undefined : storedGrainMs(stepMs);
+  if (grainMs === undefined) return undefined;
+  return { grainMs, use: aggregate === 'avg' ? 'sum' : aggregate, windows: 'steps' };
 }
 
 /**

@@ -1,5 +1,30 @@
 import { type AskedGrains, firstFrom, type SampleColumns, withoutStale } from '../promql/store';
+import { withJoined } from './find-series';
 import type { Points } from './rolled-points';
+import type { SourceBlock } from './select';
+
+/**
+ * Returns the samples of each of a source's series, with the points that stand for the samples of some days.
+ *
+ * @param grains the grains whose points may be among them
+ */
+export function seriesOf(
+  { block, layout, joined, points }: SourceBlock,
+  grains?: AskedGrains,
+): SampleColumns[] {
+  const { timestamps, columns } = block;
+  const joiner = grains && new PointJoiner(grains);
+  return layout.series.map((labels, column) => {
+    const { rows, values } = columns[column]!;
+    const samples = {
+      labels: withJoined(labels, joined),
+      timestamps: rows === undefined ? timestamps : Float64Array.from(rows, (row) => timestamps[row]!),
+      values,
+    };
+    const own = points?.[column];
+    return own === undefined ? samples : joiner!.join(samples, own);
+  });
+}
 
 /** The order in which samples and points follow each other in time. */
 interface Order {
@@ -17,19 +42,23 @@ interface Order {
 export class PointJoiner {
   private order: Order | undefined;
 
-  constructor(private readonly use: AskedGrains['use']) {}
+  constructor(private readonly grains: Pick<AskedGrains, 'use' | 'windows'>) {}
 
-  /** @param samples may have stale markers. They stay for the uses `last` and `first`, and go for all others */
+  /**
+   * @param samples may have stale markers. They stay in steps and for the uses `last` and `first`, and go for all
+   *   others
+   */
   join(samples: SampleColumns, points: Points): SampleColumns {
     const { labels } = samples;
+    const { use, windows } = this.grains;
     if (points.timestamps.length === 0) return samples;
-    const own = points.counts === undefined ? samples : withoutStale(samples);
+    const own = points.counts === undefined || windows === 'steps' ? samples : withoutStale(samples);
     if (own.timestamps.length === 0) return { labels, ...points };
     const order = this.orderOf(own.timestamps, points);
     const { timestamps, counts } = order;
     return {
       ...{ labels, timestamps },
-      values: this.use === 'count' ? counts! : merge(order, own.values, points.values),
+      values: use === 'count' ? counts! : merge(order, own.values, points.values),
       ...(counts && { counts }),
       ...(points.resets && { resets: merge(order, new Float64Array(own.values.length), points.resets) }),
     };

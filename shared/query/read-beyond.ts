@@ -3,22 +3,15 @@ import type { Block } from '../codec';
 import type { ListedSource } from '../cold/directory';
 import type { ManifestDay } from '../cold/manifest';
 import { readCold } from '../cold/read';
-import { type RolledReading, readObjects, readRollups } from '../cold/rollup-read';
+import { readObjects } from '../cold/rollup-read';
 import { DAY_MS } from '../model/duration';
 import type { Day } from '../model/placement';
 import type { LocatedBlock } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
 import { readWarm } from '../warm/read';
-import {
-  type Answers,
-  type ArchivedRollups,
-  type Asks,
-  type BeyondFacts,
-  planRounds,
-  type Round,
-} from './beyond-memory';
+import { type Answers, type Asks, type BeyondFacts, planRounds, type Round } from './beyond-memory';
 import type { DayPlan } from './plan';
-import { layoutsOf, partitionOn, partitionsOf, type ReadContext, rolledGrainMs } from './read-context';
+import { layoutsOf, partitionOn, partitionsOf, type ReadContext } from './read-context';
 import { columnsFor, pointsOf, type RolledPoints } from './rolled-points';
 import { estimateSamples, leastSamples } from './sample-estimate';
 
@@ -26,8 +19,6 @@ import { estimateSamples, leastSamples } from './sample-estimate';
 export interface Fetched extends Partial<Answers> {
   readonly warm?: readonly LocatedBlock[];
   readonly cold?: readonly LocatedBlock[];
-  /** Grains from rollups, and the number of days they cover. */
-  readonly rolled?: RolledReading & { readonly days: number };
   /** Points from rollups, and the number of days they cover. */
   readonly points?: RolledPoints & { readonly days: number };
   /** Number of rounds, each of which waited for the one before. */
@@ -133,7 +124,7 @@ function factsOf(
   const { selection } = read;
   return {
     nowMs: read.now(),
-    rollups: rollupsOf(read),
+    grains: read.grains,
     days,
     memory: fromMemory.flatMap(({ block: { timestamps } }) =>
       timestamps.length === 0 ? [] : [{ firstMs: timestamps[0]!, lastMs: timestamps.at(-1)! }],
@@ -146,13 +137,6 @@ function factsOf(
     wantedSeries: selection.wanted.series.length,
     maxSamples: read.maxSamples,
   };
-}
-
-/** Returns the rollups from which a read can use days; undefined if the stage has none. */
-function rollupsOf(read: ReadContext): ArchivedRollups | undefined {
-  const grainMs = rolledGrainMs(read);
-  if (grainMs === undefined || read.rollups === undefined) return undefined;
-  return { grainMs, isLeftOpen: read.grains?.isWidened === false };
 }
 
 /** Whether the reader has cached a day's warm items, which are valid unless the day has changed. */
@@ -214,8 +198,8 @@ async function fromArchive(
   { samples, rollups = [] }: Asks,
   leastInMemory: number,
 ): Promise<Fetched> {
-  const { cold, selection, steps, grains, beyondMemory, erasures } = read;
-  const grainMs = rolledGrainMs(read) ?? DAY_MS;
+  const { cold, selection, grains, beyondMemory, erasures } = read;
+  const grainMs = grains?.grainMs ?? DAY_MS;
   // Samples of the archive that were deleted do not count, and memory may have the same samples as the archive.
   const counted = { ...(samples && erasures.length === 0 && { samples }), rollups };
   read.expect?.(read.homeId, (wanted) =>
@@ -223,27 +207,21 @@ async function fromArchive(
       ? Math.max(leastInMemory, estimateSamples(counted, selection, grainMs))
       : estimateSamples(counted, { ...selection, wanted, places: undefined }, grainMs),
   );
-  const [blocks, rolled, objects] = await Promise.all([
+  const [blocks, objects] = await Promise.all([
     samples === undefined ? [] : readCold(cold, samples.days, samples.directory, selection, beyondMemory),
-    rollups.length === 0 || steps === undefined
-      ? undefined
-      : beyondMemory(() => readRollups(cold, rollups, selection, steps.aggregate)),
-    rollups.length === 0 || grains === undefined
-      ? undefined
-      : beyondMemory(() => readObjects(cold, rollups, selection, columnsFor(grains))),
+    rollups.length === 0
+      ? []
+      : beyondMemory(() => readObjects(cold, rollups, selection, columnsFor(grains!))),
   ]);
+  if (rollups.length === 0) return { cold: blocks };
   const days = rollups.reduce((sum, each) => sum + each.days, 0);
-  const points = objects && pointsOf(objects, grains!, selection.wanted.series.length);
-  return {
-    cold: blocks,
-    ...(rolled && { rolled: { ...rolled, days } }),
-    ...(points && { points: { ...points, days: days - points.unproven.size } }),
-  };
+  const points = pointsOf(objects, grains!, selection.wanted.series.length);
+  return { cold: blocks, points: { ...points, days: days - points.unproven.size } };
 }
 
 function listedRollups(read: ReadContext) {
-  const { tenant, homeId, days, rollups } = read;
-  return rollups!.of(tenant.id, homeId, rolledGrainMs(read)!, days[0]!.day, days.at(-1)!.day);
+  const { tenant, homeId, days, rollups, grains } = read;
+  return rollups!.of(tenant.id, homeId, grains!.grainMs, days[0]!.day, days.at(-1)!.day);
 }
 
 function listedDays({ directory, tenant, homeId, days }: ReadContext): Promise<Map<Day, ListedSource>> {

@@ -5,7 +5,6 @@ import type { Directory } from '../cold/directory';
 import type { Manifest } from '../cold/manifest';
 import type { RollupDirectory } from '../cold/rollup-directory';
 import type { HotTier } from '../hot/hot-tier';
-import { type Aggregate, storedGrainMs } from '../model/aggregates';
 import { erasuresOf, type VersionedDeletion } from '../model/deletion';
 import type { Id } from '../model/id';
 import type { Layout } from '../model/layout';
@@ -38,14 +37,6 @@ export interface ReadDependencies {
   readonly now: () => number;
 }
 
-/** The steps by which a read's samples are aggregated. With steps, rollups can replace samples. */
-export interface ReadSteps {
-  readonly stepMs: number;
-  readonly aggregate: Aggregate;
-  /** Most samples that may be read, assuming one a minute. @default Infinity */
-  readonly maxSamples?: number;
-}
-
 /**
  * @param least returns how many samples of some of the read's series the read will have at least
  */
@@ -60,9 +51,10 @@ export interface SourceRead extends Whereabouts {
   readonly deletions: readonly VersionedDeletion[];
   /** Bounds how many reads go beyond memory at the same time; unbounded if absent. */
   readonly beyondMemory?: Limiter;
-  readonly steps?: ReadSteps | undefined;
   /** Rollups from which days may come as points. */
   readonly grains?: AskedGrains | undefined;
+  /** Most samples that may be read, assuming one a minute. @default Infinity */
+  readonly maxSamples?: number | undefined;
   /** Called before samples of a home are read from the warm table or the archive; refuses the read by throwing. */
   readonly expect?: Expect | undefined;
 }
@@ -72,8 +64,8 @@ export function contextsOf(dependencies: ReadDependencies, tenant: Tenant, asked
   const { homes } = asked;
   // Do not use rollups if there are several homes, because the rollups of each may have a part of the same
   // hour.
-  const each = homes.length === 1 ? asked : { ...asked, steps: undefined, grains: undefined };
-  return homes.map((home) => contextOf(dependencies, tenant, home, each, asked.steps?.maxSamples));
+  const grains = homes.length === 1 && dependencies.rollups !== undefined ? asked.grains : undefined;
+  return homes.map((home) => contextOf(dependencies, tenant, home, asked, grains));
 }
 
 function contextOf(
@@ -81,15 +73,14 @@ function contextOf(
   tenant: Tenant,
   { id: homeId, groups, layouts, places }: Home,
   asked: SourceRead,
-  maxSamples = Infinity,
+  grains: AskedGrains | undefined,
 ): ReadContext {
   const {
     wanted,
     range: whole,
     deletions,
     windowLengthsMs,
-    steps,
-    grains,
+    maxSamples = Infinity,
     beyondMemory = (work) => work(),
   } = asked;
   // Clients may ask from time 0. Skip the days before the source's first sample.
@@ -119,7 +110,6 @@ function contextOf(
     deletions,
     expect: asked.expect,
     wholeRange: whole,
-    steps,
     maxSamples,
     grains,
     windowLengthsMs,
@@ -153,21 +143,15 @@ export interface ReadContext extends ReadDependencies {
   readonly deletions: readonly VersionedDeletion[];
   /** The requested range. The selection's range begins no earlier than the source's first sample. */
   readonly wholeRange: TimeRange;
-  readonly steps: ReadSteps | undefined;
+  /** Undefined if no rollups can be used. */
   readonly grains: AskedGrains | undefined;
   readonly expect: SourceRead['expect'];
-  /** See {@link ReadSteps}. It also applies without steps. */
   readonly maxSamples: number;
   /** Every length that the windows of the read's samples may have, ms. */
   readonly windowLengthsMs: readonly number[];
   readonly longestWindowMs: number;
   readonly days: readonly DayPlan[];
   readonly beyondMemory: Limiter;
-}
-
-/** Returns the length of the rollups that a read can use, ms; undefined if it uses only samples. */
-export function rolledGrainMs({ steps, grains }: Pick<ReadContext, 'steps' | 'grains'>): number | undefined {
-  return grains?.grainMs ?? (steps && storedGrainMs(steps.stepMs));
 }
 
 /** Returns a function that finds a layout: among those of the read, or in the catalogue. */

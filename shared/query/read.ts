@@ -3,7 +3,6 @@ import { type Block, eraseSamples, sampleCount, sliceBlock } from '../codec';
 import { ObjectGoneError } from '../cold/cold-tier';
 import type { PartitionMark } from '../hot/frame-reader';
 import { readHot } from '../hot/read';
-import { type Grains, storedGrainMs } from '../model/aggregates';
 import { gather } from '../model/block-layout';
 import { type Labels, labelsKey } from '../model/labels';
 import { layoutOf } from '../model/layout';
@@ -15,7 +14,6 @@ import { mapLimited } from '../platform/concurrency';
 import type { Tenant } from '../tenancy/tenants';
 import { daysBeyondMemory } from './beyond-memory';
 import { IncompleteReadError } from './incomplete';
-import { aggregateDays, findLoneDays } from './lone-days';
 import { readBeyond } from './read-beyond';
 import {
   contextsOf,
@@ -46,22 +44,10 @@ export interface TierReading {
   readonly places: readonly Place[];
 }
 
-/** Days of the range that were aggregated into hours or days, for the requested steps. */
-export interface GrainsReading {
-  /**
-   * The grains of each column, from rollups or aggregated from samples. The block has none of their samples.
-   */
-  readonly series: readonly Grains[];
-  /** Number of days that came from rollups. The other days were aggregated while reading. */
-  readonly days: number;
-}
-
 export interface Reading {
   /** One column for each requested series. */
   readonly block: Block;
-  /** Undefined if the read's steps are not made of rollup grains, or if no day was aggregated. */
-  readonly grains?: GrainsReading | undefined;
-  /** Points of each column from rollups, and the number of days; undefined without {@link SourceRead.grains}. */
+  /** Points of each column from rollups, and the number of days; undefined if there are none. */
   readonly points?: { readonly series: readonly Points[]; readonly days: number } | undefined;
   readonly tiers: Readonly<Record<Tier, TierReading>>;
   /** Number of rounds of requests behind memory; 0 when memory had everything. */
@@ -128,7 +114,7 @@ async function readHome(read: ReadContext, allowsMissing: boolean): Promise<Read
   for (let restarts = 0; ; restarts++) {
     try {
       // Retry without rollups: the same entry, whose object is gone, would be found again.
-      return await readTiers(restarts === 0 ? read : { ...read, rollups: undefined }, allowsMissing);
+      return await readTiers(restarts === 0 ? read : { ...read, grains: undefined }, allowsMissing);
     } catch (error) {
       if (!(error instanceof ObjectGoneError) || restarts >= MAX_RESTARTS) throw error;
     }
@@ -148,23 +134,13 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Rea
   const found = await readBeyond(read, days, hot.blocks, fromHot.blocks);
   const warm = found.warm ? located(read, 'warm', found.warm, found.warmMs ?? 0) : NOTHING;
   const cold = found.cold ? located(read, 'cold', found.cold, found.coldMs ?? 0) : NOTHING;
-  const { rolled, points } = found;
-  const rolledPlaces = (rolled?.places ?? points?.places ?? []).map(
+  const { points } = found;
+  const rolledPlaces = (points?.places ?? []).map(
     (place): Place => ({ ...place, tier: 'cold', matched: place.samples }),
   );
-  const blocks = [...fromHot.blocks, ...warm.blocks, ...cold.blocks];
-  const grainMs = read.steps && storedGrainMs(read.steps.stepMs);
-  const { lone, others } = grainMs === undefined ? { lone: [], others: blocks } : findLoneDays(blocks);
-  const merged = mergeAll(others);
+  const merged = mergeAll([...fromHot.blocks, ...warm.blocks, ...cold.blocks]);
   return {
     block: sliceBlock(merged ?? gather(wanted, [], []), range.fromMs, range.toMs),
-    grains:
-      lone.length === 0
-        ? rolled
-        : {
-            series: aggregateDays(lone, grainMs!, read.steps!.aggregate, rolled?.series),
-            days: rolled?.days ?? 0,
-          },
     points,
     tiers: {
       hot: fromHot.reading,

@@ -1,4 +1,4 @@
-/** Makes points for PromQL from rollups: see {@link RollupUse}. */
+/** Makes points from rollups: see {@link RollupUse}. */
 import type { ReadGrains } from '../cold/rollup-format';
 import { derivedRestMin, type GrainTimes, type RolledColumn } from '../cold/rollup-grains';
 import type { ReadPlace, RolledObject } from '../cold/rollup-read';
@@ -27,10 +27,10 @@ const COLUMNS: Readonly<Record<RollupUse, readonly [always: RolledColumn[], atSt
 };
 
 /** Returns a function that selects the columns to read, by the times of a series' grains. */
-export function columnsFor({ use, isWidened }: AskedGrains): (times: GrainTimes) => readonly RolledColumn[] {
+export function columnsFor({ use, windows }: AskedGrains): (times: GrainTimes) => readonly RolledColumn[] {
   const [always, atStart] = COLUMNS[use];
   const all = [...always, ...atStart];
-  return ({ firsts }) => (!isWidened && firsts.includes(0) ? all : always);
+  return ({ firsts }) => (windows === 'exact' && firsts.includes(0) ? all : always);
 }
 
 /** Points of several series, and the days of which no points can be made. */
@@ -80,14 +80,15 @@ function grainsIn(starts: Float64Array, { fromMs, toMs }: TimeRange, grainMs: nu
   return [firstFrom(starts, grainStartMs(fromMs, grainMs)), firstFrom(starts, toMs)];
 }
 
+/** Uses whose points include the first sample of each window. */
+const HAS_FIRST: ReadonlySet<RollupUse> = new Set(['first', 'difference', 'increase']);
+
 /** Returns the starts of the days on which a series has a grain in the ranges without an exact point. */
-function unprovenDays(
-  objects: readonly RolledObject[],
-  { use, isWidened, grainMs }: AskedGrains,
-): Set<number> {
-  const needsFirst = !isWidened && (use === 'first' || use === 'difference' || use === 'increase');
-  const needsResets = !isWidened && use === 'increase';
+function unprovenDays(objects: readonly RolledObject[], { use, windows, grainMs }: AskedGrains): Set<number> {
   const unproven = new Set<number>();
+  if (windows === 'steps') return unproven;
+  const needsFirst = windows === 'exact' && HAS_FIRST.has(use);
+  const needsResets = windows === 'exact' && use === 'increase';
   for (const { asked, grains } of objects) {
     const checked = new Set<GrainTimes>();
     for (const [, { times, columns }] of grains) {
@@ -142,8 +143,9 @@ function planPoints(
   { starts, counts, firsts, restFirsts, lasts }: GrainTimes,
   ranges: readonly TimeRange[],
   unproven: ReadonlySet<number>,
-  { grainMs, use, isWidened }: AskedGrains,
+  { grainMs, use, windows }: AskedGrains,
 ): PointPlan {
+  const hasFirst = HAS_FIRST.has(use);
   const cuts = ranges.map((range) => ({ range, grains: grainsIn(starts, range, grainMs) }));
   const most = 3 * cuts.reduce((sum, { grains: [from, to] }) => sum + to - from, 0);
   const points = {
@@ -167,11 +169,14 @@ function planPoints(
         points.grains[length] = grain;
         points.kinds[length++] = kind;
       };
-      const hasStart = !isWidened && firsts[grain] === 0;
+      if (windows === 'steps') {
+        add(start, counts[grain]!, hasFirst ? FIRST : LAST);
+        continue;
+      }
+      const hasStart = windows === 'exact' && firsts[grain] === 0;
       if (hasStart) add(start, 1, START);
       const rest = counts[grain]! - (hasStart ? 1 : 0);
       if (rest === 0) continue;
-      const hasFirst = use === 'first' || use === 'difference' || use === 'increase';
       const hasLast = use !== 'first' && (rest > 1 || !hasFirst);
       const restFirstMs = start + (hasStart ? restFirsts[grain]! : firsts[grain]!);
       if (hasFirst) add(restFirstMs, hasLast ? 1 : rest, hasStart ? SECOND : FIRST);

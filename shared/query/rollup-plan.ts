@@ -7,16 +7,11 @@ import type { VersionedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
 import { type Day, dayStartMs, type GroupId, splitBitsOfGroup } from '../model/placement';
 import type { TimeRange } from '../model/selection';
+import type { AskedGrains } from '../promql/store';
 
 /** What is known about a read before it reads the archive. */
 export interface RollupFacts {
-  /** Length of the grains that the read's steps are made of: see {@link storedGrainMs}. */
-  readonly grainMs: number;
-  /**
-   * Whether the read excludes the start of its first grain, or includes the start of the grain after its last one,
-   * as windows of PromQL do.
-   */
-  readonly isLeftOpen: boolean;
+  readonly grains: Pick<AskedGrains, 'grainMs' | 'windows'>;
   readonly range: TimeRange;
   /** The days in the manifest, ascending. */
   readonly entries: readonly ManifestDay[];
@@ -47,8 +42,8 @@ export interface RollupPlan {
  * - the manifest names exactly the archived state that the rollup was made from, and the day is not open,
  * - no other tier may have samples of the day,
  * - all deletions of the series that overlap the day had been applied,
- * - the read wants whole grains of the day; a left-open read wants them but for a sample at their very start, or
- *   only such a sample of the last one,
+ * - the read wants whole grains of the day; exact windows want them but for a sample at their very start, or only such
+ *   a sample of the last one,
  * - no series can be in two groups because the source's split changed on that day,
  * - no group of the series was omitted.
  *
@@ -95,7 +90,7 @@ interface SpanRead {
 }
 
 function planSpan(facts: RollupFacts, day: Day): SpanRead {
-  const { name, toMs } = spanOf(facts.grainMs, day);
+  const { name, toMs } = spanOf(facts.grains.grainMs, day);
   const source = facts.listed.get(name);
   const isExact = source === undefined ? () => false : exactness(facts, source);
   return { toMs, source, isExact, ranges: [], days: 0 };
@@ -107,13 +102,13 @@ function planSpan(facts: RollupFacts, day: Day): SpanRead {
 type IsExact = (entry: ManifestDay, fromMs: number, toMs: number) => boolean;
 
 function exactness(
-  { grainMs, isLeftOpen, groups, isElsewhere, deletions, erasures }: RollupFacts,
+  { grains: { grainMs, windows }, groups, isElsewhere, deletions, erasures }: RollupFacts,
   source: RolledSource,
 ): IsExact {
   const knowsDeletions = source.deletions === deletionsKey(deletions, source.span);
   if (source.omitted.some((group) => groups.includes(group))) return () => false;
   const splitDays = daysOfSeveralSplits(source, groups);
-  const isEdge = (ms: number) => ms % grainMs === 0 || (isLeftOpen && ms % grainMs === 1);
+  const isEdge = (ms: number) => ms % grainMs === 0 || (windows === 'exact' && ms % grainMs === 1);
   return (entry, fromMs, toMs) => {
     const { day, archived } = entry;
     return (

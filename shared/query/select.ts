@@ -3,7 +3,6 @@ import type { Changes } from '../catalogue/change-list';
 import { type JoinedLabels, NOTHING_JOINED } from '../catalogue/shape-columns';
 import { seriesOf } from '../catalogue/source-series';
 import { sampleCount } from '../codec';
-import type { Grains } from '../model/aggregates';
 import type { VersionedDeletion } from '../model/deletion';
 import type { Id } from '../model/id';
 import { type Labels, sourceOf } from '../model/labels';
@@ -19,7 +18,7 @@ import type { Tenant } from '../tenancy/tenants';
 import { DEFAULT_LIMITS, joinedTo, type SourceSeries, withJoined } from './find-series';
 import { joinTiers, mostRounds, type Reading } from './read';
 import { ExpectedSamples, ReadBudget } from './read-budget';
-import type { ReadDependencies, ReadSteps, SourceRead } from './read-context';
+import type { ReadDependencies, SourceRead } from './read-context';
 import type { Points } from './rolled-points';
 import type { Selections, VersionedView } from './selections';
 import type { SourceDeletions } from './source-deletions';
@@ -55,12 +54,10 @@ export interface SelectHints {
    * nor added.
    */
   readonly source?: Labels;
-  /**
-   * The steps of the result. If they are given, days may come from rollups: see {@link SourceBlock.grains}.
-   */
-  readonly steps?: ReadSteps | undefined;
-  /** Rollups from which days may come as points: see {@link SourceBlock.points}. Not together with `steps`. */
+  /** Rollups from which days may come as points: see {@link SourceBlock.points}. */
   readonly grains?: AskedGrains | undefined;
+  /** See {@link SourceRead.maxSamples}. */
+  readonly maxSamples?: number | undefined;
   /** Budget shared by all reads of a query. @default DEFAULT_LIMITS for this read alone */
   readonly budget?: ReadBudget;
 }
@@ -69,8 +66,6 @@ export interface SelectHints {
 export interface SourceBlock extends LayoutBlock {
   /** Labels that the registry adds to each series, for its host. Sorted by name. */
   readonly joined: Labels;
-  /** Grains of each column, from rollups or aggregated from samples; undefined when there are none. */
-  readonly grains?: readonly Grains[] | undefined;
   /** Points of each column that came from rollups; undefined when there are none. */
   readonly points?: readonly Points[] | undefined;
 }
@@ -166,15 +161,14 @@ export class Querier {
         budget.check();
         return work();
       });
-    const { steps, grains } = hints;
+    const { grains, maxSamples } = hints;
     const readings = await mapLimited(
       sources,
       PARALLEL,
       async ({ sourceId, layout, whereabouts, deletions }) => {
         budget.check();
         const expected = new ExpectedSamples(budget, matchers);
-        // Count only for a query's budget. Reads in steps, which have none, aggregate day by day and hold few
-        // samples.
+        // Expect samples only for a query's budget: reads in steps, which have none, are bounded by `maxSamples`.
         const expect: SourceRead['expect'] =
           hints.budget && ((home, least) => expected.expect(home, least(layout)));
         const asked = {
@@ -183,8 +177,8 @@ export class Querier {
           range,
           deletions,
           beyondMemory,
-          steps,
           grains,
+          maxSamples,
           expect,
         };
         const reading = await this.reads.read(sourceId, asked, hints.allowsMissing);
@@ -196,17 +190,13 @@ export class Querier {
       return { blocks: [], tiers: undefined, missingSinceMs: undefined, rolledDays: 0, rounds: 0 };
     const missing = readings.flatMap(({ missingSinceMs }) => missingSinceMs ?? []);
     return {
-      blocks: readings.map(({ block, grains, points }, i) => ({
+      blocks: readings.map(({ block, points }, i) => ({
         block,
         layout: sources[i]!.layout,
         joined: joinedTo(sources[i]!.source, joined),
-        grains: grains?.series,
         points: points?.series,
       })),
-      rolledDays: readings.reduce(
-        (sum, { grains, points }) => sum + (grains?.days ?? 0) + (points?.days ?? 0),
-        0,
-      ),
+      rolledDays: readings.reduce((sum, { points }) => sum + (points?.days ?? 0), 0),
       tiers: joinTiers(readings.map(({ tiers }) => tiers)),
       rounds: mostRounds(readings),
       missingSinceMs: missing.length === 0 ? undefined : Math.min(...missing),

@@ -1,7 +1,8 @@
-import { type Aggregate, downsample, type Grains, type Samples } from '../model/aggregates';
+import { type Aggregate, downsample, type Samples } from '../model/aggregates';
 import { type Labels, labelsKey } from '../model/labels';
-import type { LayoutBlock } from '../model/layout-block';
 import { SharedTimes } from '../model/shared-times';
+import type { AskedGrains } from '../promql/store';
+import { seriesOf } from './point-joiner';
 import type { SourceBlock } from './select';
 
 /** A table of series: for each time at which any series has a value, a value of each series. */
@@ -18,13 +19,13 @@ export interface SeriesTable {
  * @param stepMs length of the steps, with one value each; undefined for samples as stored
  */
 export function seriesTable(
-  samples: readonly ReadSamples[],
+  samples: readonly Samples[],
   stepMs: number | undefined,
   aggregate?: Aggregate,
 ): SeriesTable {
   const shared = new SharedTimes();
   const series = samples.map((each) =>
-    stepMs === undefined ? each : downsample(each, stepMs, aggregate, each.grains, shared),
+    stepMs === undefined ? each : downsample(each, stepMs, aggregate, shared),
   );
   const times = mergeTimes(series.map(({ timestamps }) => timestamps));
   return {
@@ -70,29 +71,20 @@ function isEqual(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
   return true;
 }
 
-/** A series' samples from a read, and the grains that take the place of further samples. */
-export interface ReadSamples extends Samples {
-  readonly grains?: Grains | undefined;
-}
+const NO_SAMPLES: Samples = { timestamps: [], values: [] };
 
-const NO_SAMPLES: ReadSamples = { timestamps: [], values: [] };
-
-/** Returns the samples of one series; empty when no block has it. */
+/**
+ * Returns the samples of each series; empty if no block has it.
+ *
+ * @param grains see {@link seriesOf}
+ */
 export function samplesOf(
-  blocks: readonly (LayoutBlock & Pick<SourceBlock, 'grains'>)[],
-  series: Labels,
-): ReadSamples {
-  const key = labelsKey(series);
-  for (const { block, layout, grains } of blocks) {
-    const column = layout.columns.get(key);
-    if (column === undefined) continue;
-    const { rows, values } = block.columns[column]!;
-    const { timestamps } = block;
-    return {
-      timestamps: rows === undefined ? timestamps : Float64Array.from(rows, (row) => timestamps[row]!),
-      values,
-      ...(grains && { grains: grains[column] }),
-    };
-  }
-  return NO_SAMPLES;
+  blocks: readonly SourceBlock[],
+  series: readonly Labels[],
+  grains: AskedGrains | undefined,
+): Samples[] {
+  const found = new Map(
+    blocks.flatMap((block) => seriesOf(block, grains).map((each) => [labelsKey(each.labels), each])),
+  );
+  return series.map((labels) => found.get(labelsKey(labels)) ?? NO_SAMPLES);
 }

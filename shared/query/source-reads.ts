@@ -37,9 +37,9 @@ export class SourceReads {
    * has figures, so that sums count them once.
    */
   async read(sourceId: Id, asked: SourceRead, allowsMissing = false): Promise<Reading> {
-    const { steps, grains, range } = asked;
-    // Do not combine reads of rollups: their grains and points are by column, and cannot be picked by series.
-    if (steps !== undefined || grains !== undefined) return this.readOne(asked, allowsMissing);
+    const { grains, range } = asked;
+    // Do not combine reads of rollups: their points are by column, and cannot be picked by series.
+    if (grains !== undefined) return this.readOne(asked, allowsMissing);
     const key = `${range.fromMs} ${range.toMs} ${allowsMissing}`;
     return this.together.add(key, { sourceId, asked }, async (all) => this.readAll(all, allowsMissing));
   }

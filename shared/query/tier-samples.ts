@@ -1,14 +1,14 @@
 import type { Matcher } from '../model/matcher';
 import type { TimeRange } from '../model/selection';
 import { PromqlError } from '../promql/errors';
-import type { AskedGrains, SampleColumns, SampleStore, SelectedSamples } from '../promql/store';
+import type { AskedGrains, SampleStore, SelectedSamples } from '../promql/store';
 import type { LimitName } from '../tenancy/limits';
-import { SelectLimitError, type SelectLimits, withJoined } from './find-series';
+import { SelectLimitError, type SelectLimits } from './find-series';
 import { IncompleteReadError } from './incomplete';
 import { clampRange } from './plan';
-import { PointJoiner } from './point-joiner';
+import { seriesOf } from './point-joiner';
 import type { ReadBudget } from './read-budget';
-import type { Querier, Selected, SourceBlock } from './select';
+import type { Querier, Selected } from './select';
 
 /** What the read of a selector found. */
 export interface SelectorReading extends Pick<Selected, 'rolledDays' | 'rounds'> {
@@ -81,7 +81,9 @@ export class TierSamples implements SampleStore {
         this.readings.push({ matchers, range: readable, grains, why, series, rolledDays, rounds, tiers });
       }
       return {
-        series: blocks.flatMap((block) => columnsOf(block, grains)),
+        series: blocks
+          .flatMap((block) => seriesOf(block, grains))
+          .filter(({ timestamps }) => timestamps.length > 0),
         // Add a warning: a partial answer must say what is missing.
         warnings: missingSinceMs === undefined ? [] : [new IncompleteReadError(missingSinceMs).message],
       };
@@ -104,22 +106,3 @@ const LIMIT_OF: Readonly<Record<keyof SelectLimits, LimitName>> = {
   sources: 'querySources',
   samples: 'querySamples',
 };
-
-/** @param grains the grains whose points may stand for samples */
-function columnsOf({ block, layout, joined, points }: SourceBlock, grains?: AskedGrains): SampleColumns[] {
-  const { timestamps, columns } = block;
-  const joiner = grains && new PointJoiner(grains.use);
-  const series: SampleColumns[] = [];
-  for (const [column, labels] of layout.series.entries()) {
-    const { rows, values } = columns[column]!;
-    const own = points?.[column];
-    if (values.length === 0 && (own === undefined || own.values.length === 0)) continue;
-    const samples = {
-      labels: withJoined(labels, joined),
-      timestamps: rows === undefined ? timestamps : Float64Array.from(rows, (row) => timestamps[row]!),
-      values,
-    };
-    series.push(own === undefined ? samples : joiner!.join(samples, own));
-  }
-  return series;
-}

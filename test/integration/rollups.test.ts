@@ -18,6 +18,7 @@ import { equals, isIn } from '../../shared/model/matcher';
 import { dayOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { bucketKeys } from '../../shared/platform/keys';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
+import { stepGrains } from '../../shared/query/plan';
 import { Querier } from '../../shared/query/select';
 import { samplesOf } from '../../shared/query/series-table';
 import { deletionRecords } from '../../shared/stream/deletion-records';
@@ -224,15 +225,16 @@ describe('rollups', () => {
       const purgeAfterMs = asksOnce ? 15 * 60_000 : 0;
       const reader = { ...tiers, catalogue: tiers.newCatalogue(), rollups, purgeAfterMs };
       const querier = new Querier(reader, tenant);
+      const grains = stepGrains(stepMs, aggregate);
       const { blocks, rolledDays } = await querier.select(
         [equals('host', host), isIn(METRIC_NAME, names)],
         rangeOf({ stepMs, days }),
-        { source, steps: { stepMs, aggregate } },
+        { source, grains },
       );
-      const answers = names.map((metric) => {
-        const samples = samplesOf(blocks, metricOf(source, metric));
-        return shown(downsample(samples, stepMs, aggregate, samples.grains));
-      });
+      const series = names.map((metric) => metricOf(source, metric));
+      const answers = samplesOf(blocks, series, grains).map((samples) =>
+        shown(downsample(samples, stepMs, aggregate)),
+      );
       return { answers, rolledDays };
     }
 

@@ -14,9 +14,9 @@ import { rebuildIndex } from '../../shared/operations/index-commands';
 import { Lifetimes } from '../../shared/operations/lifetimes';
 import { parseSettings } from '../../shared/platform/settings';
 import { DEFAULT_LIMITS } from '../../shared/query/find-series';
+import { seriesOf } from '../../shared/query/point-joiner';
 import { ReadBudget } from '../../shared/query/read-budget';
 import { Querier } from '../../shared/query/select';
-import { samplesOf } from '../../shared/query/series-table';
 import { TenantIndexes } from '../../shared/query/tenant-index';
 import { rowRecords } from '../../shared/stream/row-records';
 import { rowOfSeries, sourceRows } from '../support/rows';
@@ -173,8 +173,7 @@ describe('samples split over memory, warm table and archive', () => {
         }
         const { blocks } = read[i]!;
         const found = new Map<string, (readonly [number, number])[]>();
-        for (const labels of blocks.flatMap(({ layout }) => layout.series)) {
-          const { timestamps, values } = samplesOf(blocks, labels);
+        for (const { labels, timestamps, values } of blocks.flatMap((block) => seriesOf(block))) {
           if (timestamps.length > 0)
             found.set(
               labelsKey(labels),

@@ -42,7 +42,7 @@ export class RolledStore implements SampleStore {
     const { series: points, unproven } = pointsOf([object], grains, series.length);
     const isPoint = (ms: number) =>
       ranges.some(({ fromMs, toMs }) => ms >= fromMs && ms < toMs) && !unproven.has(dayOf(ms));
-    const joiner = new PointJoiner(grains.use);
+    const joiner = new PointJoiner(grains);
     return {
       warnings,
       series: series.map((each, i) => {

@@ -6,7 +6,6 @@ import {
   isStorable,
   type Samples,
   storedGrainMs,
-  storedGrains,
 } from '../../../shared/model/aggregates';
 import { SharedTimes } from '../../../shared/model/shared-times';
 
@@ -91,11 +90,23 @@ describe('stored hours and days', () => {
               .map(([day]) => day),
           );
           const rolled = samplesOf(history.filter(([ms]) => stored.has(dayOf(ms))));
-          const rest = samplesOf(history.filter(([ms]) => !stored.has(dayOf(ms))));
+          const rest = history.filter(([ms]) => !stored.has(dayOf(ms)));
           const grains = grainsIn(rolled, grainMs, aggregate, new SharedTimes());
           const counts = grainsIn(rolled, grainMs, 'count', new SharedTimes()).values;
-          const read = storedGrains(aggregate, grains.starts, grains.values, counts);
-          expect(listed(downsample(rest, stepMs, aggregate, read))).toEqual(
+          const joined = [
+            ...rest.map(([ms, value]) => ({ ms, value, count: 1 })),
+            ...Array.from(grains.timestamps, (ms, i) => ({
+              ms,
+              value: grains.values[i]!,
+              count: counts[i]!,
+            })),
+          ].sort((a, b) => a.ms - b.ms);
+          const read = {
+            timestamps: joined.map(({ ms }) => ms),
+            values: joined.map(({ value }) => value),
+            counts: joined.map(({ count }) => count),
+          };
+          expect(listed(downsample(read, stepMs, aggregate))).toEqual(
             listed(downsample(all, stepMs, aggregate)),
           );
         },

@@ -118,11 +118,11 @@ describe('the selectors that read grains', () => {
   const TO = FROM + 2 * DAY;
   const hours = (use: string, fromMs: number, toMs = TO) => ({
     ...{ fromMs, toMs, grainMs: HOUR },
-    ...{ use, isWidened: true },
+    ...{ use, windows: 'widened' },
   });
   const whole = (grainMs: number, use: string, fromMs: number, toMs = TO + 1) => ({
     ...{ fromMs, toMs, grainMs },
-    ...{ use, isWidened: false },
+    ...{ use, windows: 'exact' },
   });
 
   test.each([
@@ -203,7 +203,7 @@ test('a sum whose parts cancel each other out is read from samples', async () =>
   const sum = await instantQuery(store, 'sum_over_time(x[4h])', FROM + 4 * HOUR, options);
   expect(textsOf(sum)).toEqual([` ${FROM + 4 * HOUR}:0.75`]);
   expect(store.reads).toEqual([
-    { fromMs: FROM + 1, toMs: FROM + 4 * HOUR + 1, grainMs: HOUR, use: 'sum', isWidened: false },
+    { fromMs: FROM + 1, toMs: FROM + 4 * HOUR + 1, grainMs: HOUR, use: 'sum', windows: 'exact' },
     { fromMs: FROM + 1, toMs: FROM + 4 * HOUR + 1 },
   ]);
 });

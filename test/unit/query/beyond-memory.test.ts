@@ -77,7 +77,7 @@ function factsOf(count: number, changed: Partial<BeyondFacts> = {}): BeyondFacts
   return {
     days: planDays(range, [HOUR]),
     nowMs: START + (count > 3 ? 30 : 2.5) * DAY_MS,
-    rollups: undefined,
+    grains: undefined,
     memory: [],
     isSeen: () => false,
     range,
@@ -90,8 +90,8 @@ function factsOf(count: number, changed: Partial<BeyondFacts> = {}): BeyondFacts
   };
 }
 
-function rolledUpBy(grainMs: number): Pick<BeyondFacts, 'rollups'> {
-  return { rollups: { grainMs, isLeftOpen: false } };
+function rolledUpBy(grainMs: number): Pick<BeyondFacts, 'grains'> {
+  return { grains: { grainMs, windows: 'steps' } };
 }
 
 function textsOf({ manifest, warm, directory, rollupDirectory, rollups, samples }: Asks): string[] {

@@ -10,14 +10,18 @@ const columns = (...pairs: [ms: number, value: number][]) => ({
 describe('PointJoiner', () => {
   test('joins points and samples by time', () => {
     const samples = { labels: LABELS, ...columns([2, 20], [3, 30], [7, 70]) };
-    const joined = new PointJoiner('last').join(samples, columns([1, 10], [5, 50], [6, 60]));
+    const joined = new PointJoiner({ use: 'last', windows: 'exact' }).join(
+      samples,
+      columns([1, 10], [5, 50], [6, 60]),
+    );
     expect([...joined.timestamps]).toEqual([1, 2, 3, 5, 6, 7]);
     expect([...joined.values]).toEqual([10, 20, 30, 50, 60, 70]);
   });
 
   test('refuses a point and a sample of one time', () => {
     const samples = { labels: LABELS, ...columns([2, 20], [5, 50]) };
-    const join = () => new PointJoiner('last').join(samples, columns([1, 10], [5, 50]));
+    const join = () =>
+      new PointJoiner({ use: 'last', windows: 'exact' }).join(samples, columns([1, 10], [5, 50]));
     expect(join).toThrow('a sample and a point have the same time, 5');
   });
 });

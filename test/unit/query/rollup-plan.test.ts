@@ -12,6 +12,8 @@ import { planRollups, type RollupFacts } from '../../../shared/query/rollup-plan
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
+const HOURS = { grainMs: HOUR, windows: 'steps' } as const;
+const BY_DAY = { grainMs: DAY, windows: 'steps' } as const;
 const DAYS = ['2026-10-31', '2026-11-01', '2026-11-02'] as const;
 const [FIRST_MS, , LAST_MS] = DAYS.map(dayStartMs) as [number, number, number];
 const SOURCE_ID = 'abcdefghijklmnopqrstuv';
@@ -71,11 +73,10 @@ const erasure = { fromMs: deletion.fromMs, toMs: deletion.toMs };
 
 function facts(changed: Partial<RollupFacts> = {}): RollupFacts {
   return {
-    grainMs: HOUR,
-    isLeftOpen: false,
+    grains: HOURS,
     range: { fromMs: FIRST_MS, toMs: LAST_MS + DAY },
     entries: DAYS.map((day) => archived(day)),
-    listed: listed(changed.grainMs ?? HOUR),
+    listed: listed(changed.grains?.grainMs ?? HOUR),
     groups: [WHOLE],
     isElsewhere: () => false,
     deletions: [],
@@ -96,7 +97,7 @@ const withLast = (last: ManifestDay) => [archived(DAYS[0]), archived(DAYS[1]), l
 
 test.each<{ name: string; changed?: Partial<RollupFacts>; samples: readonly string[]; ranges?: string }>([
   { name: 'all days that are rolled up, one object a month', samples: [] },
-  { name: 'all days by the day, one object a year', changed: { grainMs: DAY }, samples: [] },
+  { name: 'all days by the day, one object a year', changed: { grains: BY_DAY }, samples: [] },
   {
     name: 'no day of a span that leaves out a group',
     changed: { groups: [WHOLE, HALF], listed: listed(HOUR, { omitted: [HALF] }) },
@@ -113,13 +114,21 @@ test.each<{ name: string; changed?: Partial<RollupFacts>; samples: readonly stri
     samples: [],
   },
   {
+    name: 'the hours of exact windows, which exclude their start and include their end',
+    changed: {
+      grains: { grainMs: HOUR, windows: 'exact' },
+      range: { fromMs: FIRST_MS + 1, toMs: LAST_MS + HOUR + 1 },
+    },
+    samples: [],
+  },
+  {
     name: 'no day that the range cuts within an hour',
     changed: { range: { fromMs: FIRST_MS + 1, toMs: LAST_MS + DAY } },
     samples: [DAYS[0]],
   },
   {
     name: 'no day that the range cuts, by the day',
-    changed: { grainMs: DAY, range: { fromMs: FIRST_MS, toMs: LAST_MS + HOUR } },
+    changed: { grains: BY_DAY, range: { fromMs: FIRST_MS, toMs: LAST_MS + HOUR } },
     samples: [DAYS[2]],
   },
   {
@@ -180,16 +189,16 @@ test.each<{ name: string; changed?: Partial<RollupFacts>; samples: readonly stri
   );
   for (const { ranges, days } of plan.rollups) expect(ranges.flatMap(daysOf)).toHaveLength(days);
   expect(plan.rollups.map(({ source: { span } }) => span.name)).toEqual([
-    ...new Set(rolled.map(({ day }) => spanOf(asked.grainMs, day).name)),
+    ...new Set(rolled.map(({ day }) => spanOf(asked.grains.grainMs, day).name)),
   ]);
 });
 
 test('neighbouring days of a rollup are one range; the ranges of two months are two', () => {
   const ranges = (changed: Partial<RollupFacts>) =>
     planRollups(facts(changed)).rollups.map((of) => of.ranges);
-  expect(ranges({ grainMs: DAY })).toEqual([[{ fromMs: FIRST_MS, toMs: LAST_MS + DAY }]]);
-  expect(ranges({ grainMs: HOUR })).toHaveLength(2);
-  expect(ranges({ grainMs: DAY, entries: [archived(DAYS[0]), archived(DAYS[2])] })).toEqual([
+  expect(ranges({ grains: BY_DAY })).toEqual([[{ fromMs: FIRST_MS, toMs: LAST_MS + DAY }]]);
+  expect(ranges({ grains: HOURS })).toHaveLength(2);
+  expect(ranges({ grains: BY_DAY, entries: [archived(DAYS[0]), archived(DAYS[2])] })).toEqual([
     [
       { fromMs: FIRST_MS, toMs: FIRST_MS + DAY },
       { fromMs: LAST_MS, toMs: LAST_MS + DAY },
