@@ -12,6 +12,7 @@ import type { LeftWindows } from '../hot/read-call';
 import { DAY_MS } from '../model/duration';
 import { type Day, dayStartMs, type PartitionRef } from '../model/placement';
 import { type DayPlan, FEW_DAYS } from './plan';
+import type { RolledPoints } from './rolled-points';
 import { planRollups, type RollupFacts, type RollupPlan } from './rollup-plan';
 
 /**
@@ -65,8 +66,7 @@ export interface Answers {
   readonly listed: ReadonlyMap<Day, ManifestDay>;
   readonly directory?: ReadonlyMap<Day, ListedSource>;
   readonly rolledUp?: ReadonlyMap<string, RolledSource>;
-  /** Starts of the days that rollups were read for, but cannot answer. */
-  readonly unproven?: ReadonlySet<number>;
+  readonly points?: Pick<RolledPoints, 'unproven'>;
 }
 
 export interface Round {
@@ -170,8 +170,8 @@ function planArchive(
   if (rollups.length === 0 && later.length === 0) return { asks };
   return {
     asks,
-    next: ({ unproven, directory }) => {
-      const more = entries.filter(({ day }) => unproven?.has(dayStartMs(day)));
+    next: ({ points, directory }) => {
+      const more = entries.filter(({ day }) => points?.unproven.has(dayStartMs(day)));
       return planSamples([...later, ...more.flatMap((entry) => partsToRead(facts, entry, false))], directory);
     },
   };

@@ -11,7 +11,13 @@ import { mapLimited } from '../platform/concurrency';
 import { readWarm } from '../warm/read';
 import { type Answers, type Asks, type BeyondFacts, planRounds, type Round } from './beyond-memory';
 import type { DayPlan } from './plan';
-import { layoutsOf, partitionOn, partitionsOf, type ReadContext } from './read-context';
+import {
+  layoutsOf,
+  partitionOn,
+  partitionsOf,
+  type ReadContext,
+  type ReadDependencies,
+} from './read-context';
 import { columnsFor, pointsOf, type RolledPoints } from './rolled-points';
 import { estimateSamples, leastSamples } from './sample-estimate';
 
@@ -47,10 +53,14 @@ export async function readBeyond(
   counted: readonly Block[],
 ): Promise<Fetched> {
   if (days.length === 0) return {};
-  const { wanted } = read.selection;
-  const leastInMemory = read.expect === undefined ? 0 : leastSamples(counted);
-  read.expect?.(read.homeId, (series) => (series === wanted ? leastInMemory : 0));
-  return readRounds((asks) => fetchRound(read, asks, leastInMemory), read, factsOf(read, days, fromMemory));
+  const { wanted, expect } = read.asked;
+  const leastInMemory = expect === undefined ? 0 : leastSamples(counted);
+  expect?.(read.homeId, (series) => (series === wanted ? leastInMemory : 0));
+  return readRounds(
+    (asks) => fetchRound(read, asks, leastInMemory),
+    read.stores,
+    factsOf(read, days, fromMemory),
+  );
 }
 
 /**
@@ -62,7 +72,7 @@ export async function readBeyond(
  */
 export async function readRounds(
   fetch: (asks: Asks) => Promise<Fetched>,
-  { purgeAfterMs, now }: Pick<ReadContext, 'purgeAfterMs' | 'now'>,
+  { purgeAfterMs, now }: Pick<ReadDependencies, 'purgeAfterMs' | 'now'>,
   facts: BeyondFacts,
 ): Promise<Fetched> {
   const { days } = facts;
@@ -89,7 +99,7 @@ async function fetchAll(
   first: Round,
   before: number,
 ): Promise<Fetched> {
-  let all: Fetched = {};
+  let all: Fetched & Answers = { listed: new Map() };
   let rounds = before;
   for (let round: Round | undefined = first; round !== undefined; ) {
     const found: Fetched = await fetch(round.asks);
@@ -102,18 +112,9 @@ async function fetchAll(
       warmMs: (all.warmMs ?? 0) + (found.warmMs ?? 0),
       coldMs: (all.coldMs ?? 0) + (found.coldMs ?? 0),
     };
-    round = round.next?.(answersOf(all));
+    round = round.next?.(all);
   }
   return all;
-}
-
-function answersOf({ listed = new Map(), directory, rolledUp, points }: Fetched): Answers {
-  return {
-    listed,
-    ...(directory && { directory }),
-    ...(rolledUp && { rolledUp }),
-    ...(points && { unproven: points.unproven }),
-  };
 }
 
 function factsOf(
@@ -121,21 +122,21 @@ function factsOf(
   days: readonly DayPlan[],
   fromMemory: readonly LocatedBlock[],
 ): BeyondFacts {
-  const { selection } = read;
+  const { stores, asked, selection, grains, erasures } = read;
   return {
-    nowMs: read.now(),
-    grains: read.grains,
+    nowMs: stores.now(),
+    grains,
     days,
     memory: fromMemory.flatMap(({ block: { timestamps } }) =>
       timestamps.length === 0 ? [] : [{ firstMs: timestamps[0]!, lastMs: timestamps.at(-1)! }],
     ),
     isSeen: (day: DayPlan) => isSeen(read, day),
-    range: read.wholeRange,
+    range: asked.range,
     groups: selection.groups,
-    deletions: read.deletions,
-    erasures: read.erasures,
-    wantedSeries: selection.wanted.series.length,
-    maxSamples: read.maxSamples,
+    deletions: asked.deletions,
+    erasures,
+    wantedSeries: asked.wanted.series.length,
+    maxSamples: asked.maxSamples ?? Infinity,
   };
 }
 
@@ -143,7 +144,8 @@ function factsOf(
 function isSeen(read: ReadContext, { day, windowsFromMs, windowsToMs }: DayPlan): boolean {
   const ref = partitionOn(read, day);
   return read.selection.groups.every(
-    (group) => read.warm.memo.items(ref, day, group, windowsFromMs, windowsToMs, undefined) !== undefined,
+    (group) =>
+      read.stores.warm.memo.items(ref, day, group, windowsFromMs, windowsToMs, undefined) !== undefined,
   );
 }
 
@@ -175,7 +177,7 @@ async function manifestDays(read: ReadContext, days: readonly DayPlan[]): Promis
   if (first === undefined || last === undefined) return new Map();
   const refs = partitionsOf(read, days);
   const found = await mapLimited(refs, PARALLEL, async (ref) => {
-    const all = await read.manifest.days(ref, first.day, last.day);
+    const all = await read.stores.manifest.days(ref, first.day, last.day);
     return refs.length === 1
       ? all
       : all.filter(({ day }) => partitionOn(read, day).partition === ref.partition);
@@ -187,10 +189,10 @@ function warmBlocks(read: ReadContext, { days, listed }: NonNullable<Asks['warm'
   const located = days.map((plan) => ({
     ...plan,
     ref: partitionOn(read, plan.day),
-    windowLengthsMs: read.windowLengthsMs,
+    windowLengthsMs: read.asked.windowLengthsMs,
     announcements: listed && (listed.get(plan.day)?.announcements ?? 0),
   }));
-  return readWarm(read.warm, located, read.selection, read.beyondMemory, layoutsOf(read));
+  return readWarm(read.stores.warm, located, read.selection, read.asked.beyondMemory, layoutsOf(read));
 }
 
 async function fromArchive(
@@ -198,11 +200,13 @@ async function fromArchive(
   { samples, rollups = [] }: Asks,
   leastInMemory: number,
 ): Promise<Fetched> {
-  const { cold, selection, grains, beyondMemory, erasures } = read;
+  const { selection, grains, erasures } = read;
+  const { beyondMemory, expect } = read.asked;
+  const { cold } = read.stores;
   const grainMs = grains?.grainMs ?? DAY_MS;
   // Samples of the archive that were deleted do not count, and memory may have the same samples as the archive.
   const counted = { ...(samples && erasures.length === 0 && { samples }), rollups };
-  read.expect?.(read.homeId, (wanted) =>
+  expect?.(read.homeId, (wanted) =>
     wanted === selection.wanted
       ? Math.max(leastInMemory, estimateSamples(counted, selection, grainMs))
       : estimateSamples(counted, { ...selection, wanted, places: undefined }, grainMs),
@@ -219,11 +223,10 @@ async function fromArchive(
   return { cold: blocks, points: { ...points, days: days - points.unproven.size } };
 }
 
-function listedRollups(read: ReadContext) {
-  const { tenant, homeId, days, rollups, grains } = read;
-  return rollups!.of(tenant.id, homeId, grains!.grainMs, days[0]!.day, days.at(-1)!.day);
+function listedRollups({ stores, tenant, homeId, days, grains }: ReadContext) {
+  return stores.rollups!.of(tenant.id, homeId, grains!.grainMs, days[0]!.day, days.at(-1)!.day);
 }
 
-function listedDays({ directory, tenant, homeId, days }: ReadContext): Promise<Map<Day, ListedSource>> {
-  return directory.of(tenant.id, homeId, days[0]!.day, days.at(-1)!.day);
+function listedDays({ stores, tenant, homeId, days }: ReadContext): Promise<Map<Day, ListedSource>> {
+  return stores.directory.of(tenant.id, homeId, days[0]!.day, days.at(-1)!.day);
 }

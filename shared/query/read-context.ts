@@ -49,8 +49,8 @@ export interface SourceRead extends Whereabouts {
   readonly range: TimeRange;
   /** All deletions of the source. */
   readonly deletions: readonly VersionedDeletion[];
-  /** Bounds how many reads go beyond memory at the same time; unbounded if absent. */
-  readonly beyondMemory?: Limiter;
+  /** Bounds how many reads go beyond memory at the same time. */
+  readonly beyondMemory: Limiter;
   /** Rollups from which days may come as points. */
   readonly grains?: AskedGrains | undefined;
   /** Most samples that may be read, assuming one a minute. @default Infinity */
@@ -69,53 +69,26 @@ export function contextsOf(dependencies: ReadDependencies, tenant: Tenant, asked
 }
 
 function contextOf(
-  dependencies: ReadDependencies,
+  stores: ReadDependencies,
   tenant: Tenant,
   { id: homeId, groups, layouts, places }: Home,
   asked: SourceRead,
   grains: AskedGrains | undefined,
 ): ReadContext {
-  const {
-    wanted,
-    range: whole,
-    deletions,
-    windowLengthsMs,
-    maxSamples = Infinity,
-    beyondMemory = (work) => work(),
-  } = asked;
+  const { wanted, deletions, windowLengthsMs } = asked;
   // Clients may ask from time 0. Skip the days before the source's first sample.
-  const fromMs = Math.min(Math.max(whole.fromMs, asked.firstMs), whole.toMs);
-  const range = { fromMs, toMs: whole.toMs };
-  const { hot, warm, cold, catalogue, manifest, directory, rollups } = dependencies;
-  const { purgeAfterMs, losses, imports, maxSampleAgeMs, now } = dependencies;
-  // Name each property: spread syntax takes several times as long and as much memory, for each source.
+  const fromMs = Math.min(Math.max(asked.range.fromMs, asked.firstMs), asked.range.toMs);
+  const range = { fromMs, toMs: asked.range.toMs };
   return {
-    hot,
-    warm,
-    cold,
-    catalogue,
-    manifest,
-    directory,
-    rollups,
-    purgeAfterMs,
-    losses,
-    imports,
-    maxSampleAgeMs,
-    now,
+    stores,
     tenant,
+    asked,
     homeId,
     refs: new Map(),
     selection: { wanted, groups, range, layouts, places },
     erasures: deletions.length === 0 ? NOTHING_ERASED : erasuresIn(range, deletions, wanted),
-    deletions,
-    expect: asked.expect,
-    wholeRange: whole,
-    maxSamples,
     grains,
-    windowLengthsMs,
-    longestWindowMs: windowLengthsMs.at(-1) ?? 0,
     days: planDays(range, windowLengthsMs),
-    beyondMemory,
   };
 }
 
@@ -127,8 +100,11 @@ function erasuresIn(range: TimeRange, deletions: readonly VersionedDeletion[], w
   );
 }
 
-export interface ReadContext extends ReadDependencies {
+/** The read of a source's series from one home. */
+export interface ReadContext {
+  readonly stores: ReadDependencies;
   readonly tenant: Tenant;
+  readonly asked: SourceRead;
   /** Id of the source, or of the pool whose groups have its series. */
   readonly homeId: Id;
   /**
@@ -136,26 +112,17 @@ export interface ReadContext extends ReadDependencies {
    * partition of each day.
    */
   readonly refs: Map<number, PartitionRef>;
+  /** Its range begins no earlier than the source's first sample. */
   readonly selection: Selection;
   /** Deletions of the wanted series that overlap the range. */
   readonly erasures: readonly Erasure[];
-  /** All deletions of the source. */
-  readonly deletions: readonly VersionedDeletion[];
-  /** The requested range. The selection's range begins no earlier than the source's first sample. */
-  readonly wholeRange: TimeRange;
   /** Undefined if no rollups can be used. */
   readonly grains: AskedGrains | undefined;
-  readonly expect: SourceRead['expect'];
-  readonly maxSamples: number;
-  /** Every length that the windows of the read's samples may have, ms. */
-  readonly windowLengthsMs: readonly number[];
-  readonly longestWindowMs: number;
   readonly days: readonly DayPlan[];
-  readonly beyondMemory: Limiter;
 }
 
 /** Returns a function that finds a layout: among those of the read, or in the catalogue. */
-export function layoutsOf({ catalogue, tenant, selection: { layouts } }: ReadContext) {
+export function layoutsOf({ stores: { catalogue }, tenant, selection: { layouts } }: ReadContext) {
   return async (group: GroupId, id: Id): Promise<Layout> =>
     layouts.get(id) ?? catalogue.layout(tenant.id, group, id);
 }

@@ -10,7 +10,7 @@ import { mergeAll } from '../model/layout-block';
 import { sourceIdOf } from '../model/placement';
 import type { LocatedBlock, TimeRange } from '../model/selection';
 import type { Tier } from '../model/tier';
-import { mapLimited } from '../platform/concurrency';
+import { type Limiter, mapLimited } from '../platform/concurrency';
 import type { Tenant } from '../tenancy/tenants';
 import { daysBeyondMemory } from './beyond-memory';
 import { IncompleteReadError } from './incomplete';
@@ -61,6 +61,7 @@ export interface Reading {
 
 /** Most requests in progress. */
 const PARALLEL = 16;
+const UNBOUNDED: Limiter = (work) => work();
 /** How often a read starts again because an object was removed during it. */
 const MAX_RESTARTS = 10;
 
@@ -81,7 +82,7 @@ export async function readSeries(
 ): Promise<Omit<Reading, 'block'> & { readonly block: Pick<Block, 'timestamps' | 'columns'> }> {
   const wanted = layoutOf(series);
   const whereabouts = whereaboutsIn(known, sourceIdOf(tenant.id, source), wanted);
-  const asked = { wanted, range, deletions: known.deletions, ...whereabouts };
+  const asked = { wanted, range, deletions: known.deletions, beyondMemory: UNBOUNDED, ...whereabouts };
   const reading = await readSource(dependencies, tenant, asked, allowsMissing);
   const { timestamps, columns } = reading.block;
   const inOrder = series.map((labels) => columns[wanted.columns.get(labelsKey(labels))!]!);
@@ -122,11 +123,12 @@ async function readHome(read: ReadContext, allowsMissing: boolean): Promise<Read
 }
 
 async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Reading> {
-  const { selection, longestWindowMs } = read;
+  const { stores, asked, selection } = read;
   const { wanted, range } = selection;
   const beganMs = performance.now();
   const refs = partitionsOf(read, read.days);
-  const hot = await readHot(read.hot, refs, selection, longestWindowMs, read.now(), layoutsOf(read));
+  const longestWindowMs = asked.windowLengthsMs.at(-1) ?? 0;
+  const hot = await readHot(stores.hot, refs, selection, longestWindowMs, stores.now(), layoutsOf(read));
   const fromHot = located(read, 'hot', hot.blocks, performance.now() - beganMs);
   const missingSinceMs = await missingSince(read, hot.marks);
   if (missingSinceMs !== undefined && !allowsMissing) throw new IncompleteReadError(missingSinceMs);
@@ -162,7 +164,7 @@ function withPlaces(reading: TierReading, more: readonly Place[]): TierReading {
  * missing.
  */
 async function missingSince(
-  { losses, imports, tenant, selection: { range }, maxSampleAgeMs }: ReadContext,
+  { stores: { losses, imports, maxSampleAgeMs }, tenant, selection: { range } }: ReadContext,
   marks: readonly PartitionMark[],
 ): Promise<number | undefined> {
   // Nearly every partition has its primary's own mark, with the empty text as its loss: nothing is missing.

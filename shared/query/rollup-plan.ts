@@ -2,6 +2,7 @@ import type { Erasure } from '../codec';
 import { isOpen, type ManifestDay } from '../cold/manifest';
 import type { RolledSource } from '../cold/rollup-directory';
 import { groupDays } from '../cold/rollup-format';
+import type { AskedRollup } from '../cold/rollup-read';
 import { deletionsKey, spanOf } from '../cold/rollup-span';
 import type { VersionedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
@@ -27,11 +28,8 @@ export interface RollupFacts {
   readonly erasures: readonly Pick<Erasure, 'fromMs' | 'toMs'>[];
 }
 
-/** A rollup object, and the time ranges to read from it. */
-export interface RollupPlan {
-  readonly source: RolledSource;
-  /** Half-open, ascending, and not adjacent. */
-  readonly ranges: readonly TimeRange[];
+/** What to read from a rollup object. */
+export interface RollupPlan extends AskedRollup {
   /** Number of days that the ranges touch. The read may want only a part of a day. */
   readonly days: number;
 }

@@ -127,10 +127,12 @@ test('samples of memory count before any table is asked', async () => {
   // The context has no tables, so a request would fail with another error.
   const read = {
     homeId: 'home',
-    selection: { wanted },
-    expect: (_: string, least: (series: Layout) => number) => {
-      counted.push(least(wanted), least(layoutOf(series.slice(1))));
-      throw new Error('too many');
+    asked: {
+      wanted,
+      expect: (_: string, least: (series: Layout) => number) => {
+        counted.push(least(wanted), least(layoutOf(series.slice(1))));
+        throw new Error('too many');
+      },
     },
   } as unknown as ReadContext;
   const days = planDays({ fromMs: 0, toMs: DAY }, [HOUR]);
