@@ -1,7 +1,11 @@
-/** PromQL over rollups: every answer equals that of samples. */
+/** PromQL and steps over rollups: every answer equals that of samples. */
 import { Random } from '../../../scripts/faults/random';
+import { AGGREGATES, downsample } from '../../../shared/model/aggregates';
 import { labelsOf } from '../../../shared/model/labels';
+import { equals } from '../../../shared/model/matcher';
+import { STALE_BITS } from '../../../shared/promql/memory-store';
 import { type QueryOptions, rangeQuery } from '../../../shared/promql/query';
+import { stepGrains } from '../../../shared/query/plan';
 import { anyQuery, anySamples, expectSame } from '../../support/rolled-queries';
 import { RolledStore } from '../../support/rolled-store';
 
@@ -71,4 +75,33 @@ test.each([
       await rangeQuery(store, query, range, onSamples),
     );
   expect(store.points).toBeGreaterThan(0);
+});
+
+test(`steps over rollups are those of samples (FUZZ_SEED=${SEED})`, async () => {
+  const random = new Random(SEED);
+  const matchers = [equals('__name__', 'x')];
+  const rolledUp = new Set<string>();
+  for (let world = 0; world < WORLDS; world++) {
+    const store = new RolledStore((dayMs) => (dayMs / DAY) % 2 === 0);
+    for (const [ms, value] of anySamples(random, 8 * DAY, 15 * DAY))
+      store.memory.add(labelsOf(['__name__', 'x']), ms, random.chance(0.01) ? STALE_BITS : value);
+    for (const aggregate of AGGREGATES)
+      for (const stepMs of [HOUR, 6 * HOUR, DAY, 7 * DAY]) {
+        const range = { fromMs: 7 * DAY, toMs: 21 * DAY };
+        const before = store.points;
+        const found = await store.select(matchers, range, stepGrains(stepMs, aggregate));
+        if (store.points > before) rolledUp.add(aggregate);
+        const right = await store.memory.select(matchers, range);
+        const steps = ({ series }: typeof found) =>
+          series.map((each) => {
+            const { timestamps, values } = downsample(each, stepMs, aggregate);
+            return { timestamps: Array.from(timestamps), values: Array.from(values) };
+          });
+        expect({ world, stepMs, aggregate, steps: steps(found) }).toEqual({
+          ...{ world, stepMs, aggregate },
+          steps: steps(right),
+        });
+      }
+  }
+  expect(rolledUp.size).toBe(AGGREGATES.length);
 });
