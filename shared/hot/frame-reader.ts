@@ -37,10 +37,12 @@ export interface GroupQuery {
   readonly picksKey: string;
   /**
    * Caches the frames with timestamps from this time on, ms, so that the next read need not fetch them again. If it is
-   * set, it is at or before the start of `range`, and the end of `range` is ignored. Undefined to cache none.
+   * set, the end of `range` is ignored. Undefined to cache none; {@link EVERY_FRAME} for all.
    */
   readonly keptFromMs: number | undefined;
 }
+
+export const EVERY_FRAME = ANY_TIME.fromMs;
 
 /** The state of a partition's mark when it was read. */
 export type PartitionMark = { readonly ref: PartitionRef } & Pick<PartitionState, 'isWhole' | 'loss'>;
@@ -72,6 +74,8 @@ export interface GroupWindows {
  * frame every 15 s, this number of groups just stays within {@link MAX_CALL_COST}.
  */
 const MAX_CALL_GROUPS = 50;
+/** Frames that are cached from a time on are used for queries that begin less than this later, ms. */
+const LATER_MS = 5 * 60_000;
 /** Estimated bytes of a cache entry besides its frames. Frames count twice, since they are decoded too. */
 const ENTRY_BYTES = 600;
 
@@ -161,16 +165,23 @@ export class FrameReader {
   }
 
   private askedOf(keys: HotKeys, query: GroupQuery): AskedWindows {
-    const { group, windows, range, picks, picksKey, keptFromMs } = query;
+    const { group, windows, range, picks, picksKey } = query;
+    let { keptFromMs } = query;
     const lists = windows.map((start) => {
       const name = keys.frames(group, start);
       const cacheKey = `${name} ${picksKey}`;
-      const known = keptFromMs === undefined ? undefined : this.cache.get(cacheKey);
-      return { start, name, cacheKey, known: known?.fromMs === keptFromMs ? known : undefined };
+      const known = query.keptFromMs === undefined ? undefined : this.knownFrom(query.keptFromMs, cacheKey);
+      if (known !== undefined) keptFromMs = Math.min(keptFromMs!, known.fromMs);
+      return { start, name, cacheKey, known };
     });
     const since = keptFromMs === undefined ? range : { ...ANY_TIME, fromMs: keptFromMs };
-    const wanted = keptFromMs === -Infinity ? undefined : since;
+    const wanted = keptFromMs === EVERY_FRAME ? undefined : since;
     return { name: keys.windows(group), range: wanted, picks, lists, keptFromMs };
+  }
+
+  private knownFrom(fromMs: number, cacheKey: string): CachedFrames | undefined {
+    const known = this.cache.get(cacheKey);
+    return known && known.fromMs <= fromMs && known.fromMs > fromMs - LATER_MS ? known : undefined;
   }
 
   /** Returns the frames of a window: those of the reply, after those that are cached. */
@@ -185,7 +196,7 @@ export class FrameReader {
       leftOut > 0 ? [known!.frameBytes + bytes, Buffer.concat([known!.picked, picked])] : [bytes, picked];
     const stays = markId !== undefined && start >= left.beforeMs && !left.starts.includes(start);
     if (keptFromMs !== undefined && stays) {
-      const kept = new CachedFrames(name, allBytes, allPicked, markId, count, keptFromMs);
+      const kept = new CachedFrames(name, allBytes, allPicked, markId, count, known?.fromMs ?? keptFromMs);
       this.cache.set(cacheKey, kept);
       return kept;
     }

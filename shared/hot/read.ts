@@ -15,7 +15,7 @@ import { pickSeries, placesOf } from '../model/layout-block';
 import { type GroupId, type PartitionRef, windowStartMs } from '../model/placement';
 import type { LocatedBlock, Selection, TimeRange } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
-import type { GroupQuery, PartitionLeft, PartitionMark } from './frame-reader';
+import { EVERY_FRAME, type GroupQuery, type PartitionLeft, type PartitionMark } from './frame-reader';
 import type { HotTier } from './hot-tier';
 import type { ColumnPick } from './read-call';
 import type { WindowFrames } from './window-frames';
@@ -41,8 +41,8 @@ const PARALLEL = 16;
  */
 const LIKELY_WINDOWS = 4;
 
-/** The start of a range of whole frames that is cached is a multiple of this, ms. */
-const KEPT_STEP_MS = 5 * 60_000;
+/** Ranges of whole frames that end up to this long before the end of their windows, or before now, are cached, ms. */
+const EARLY_MS = 5 * 60_000;
 
 /** Most layouts of which a read picks columns. Frames of other layouts are returned whole. */
 const MAX_PICKS = 16;
@@ -190,8 +190,8 @@ function samplesOf(counts: Uint32Array, picks: readonly WantedColumns[]): number
 
 /**
  * Decides which frames a read caches. Of frames with picked columns it caches all. Whole frames are large: it caches
- * those of its own range, with a start that is rounded down, if the range goes to the end of its windows or to now.
- * So reads of about one length share them for some minutes.
+ * those from the start of its range on, if the range goes to about the end of its windows or to now. Ranges of
+ * different lengths, in steps of {@link EARLY_MS}, have frames of their own.
  *
  * @param starts the windows of the range, newest first
  */
@@ -203,12 +203,11 @@ function cachingOf(
   nowMs: number,
 ): Pick<GroupQuery, 'picksKey' | 'keptFromMs'> {
   if (picks.length > 0)
-    return { picksKey: [wanted.id, ...picks.map(({ id }) => id)].join(' '), keptFromMs: -Infinity };
+    return { picksKey: [wanted.id, ...picks.map(({ id }) => id)].join(' '), keptFromMs: EVERY_FRAME };
   const endMs = Math.min((starts[0] ?? nowMs) + windowMs, nowMs);
-  const isKept = toMs > endMs - KEPT_STEP_MS;
   return {
-    picksKey: `${wanted.id} ${Math.ceil((toMs - fromMs) / KEPT_STEP_MS)}`,
-    keptFromMs: isKept ? Math.floor(fromMs / KEPT_STEP_MS) * KEPT_STEP_MS : undefined,
+    picksKey: `${wanted.id} ${Math.ceil((toMs - fromMs) / EARLY_MS)}`,
+    keptFromMs: toMs > endMs - EARLY_MS ? fromMs : undefined,
   };
 }
 

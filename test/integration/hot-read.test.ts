@@ -302,22 +302,26 @@ describe('a read of memory', () => {
       const { blocks } = await read(host, hot, { fromMs: nowMs - 60_000 * minutes, toMs: nowMs });
       return blocks[0]!.block;
     };
-    const first = await blockOf(6);
-    // From ten minutes ago on: the start of the range is rounded down to five minutes.
-    expect(first.timestamps).toHaveLength(38);
-    expect(await blockOf(6)).toBe(first);
-    expect(await blockOf(9)).toBe(first);
+    const first = await blockOf(5);
+    expect(first.timestamps).toHaveLength(18);
+    expect(await blockOf(5)).toBe(first);
+    expect(await blockOf(0.5)).toBe(first);
     // A much longer range has frames of its own, and leaves those of the short one.
-    const long = await blockOf(24);
+    const long = await blockOf(25);
     expect(long.timestamps).toHaveLength(98);
-    expect(await blockOf(6)).toBe(first);
-    expect(await blockOf(24)).toBe(long);
+    expect(await blockOf(5)).toBe(first);
+    expect(await blockOf(25)).toBe(long);
     await hot.appender.append(ref, {
       arrivalMs: nowMs,
       layouts: new Map([[host.layout.id, packLayout(host.layout.bytes)]]),
       windows: [{ group: host.id, windowStart, frames: host.frames.slice(118) }],
     });
-    expect((await blockOf(6)).timestamps).toHaveLength(40);
+    expect((await blockOf(5)).timestamps).toHaveLength(20);
+    // A range of the same length that begins earlier is read anew, as is one that begins five minutes later.
+    const earlier = { fromMs: nowMs - 6 * 60_000, toMs: nowMs - 60_000 };
+    expect((await read(host, hot, earlier)).blocks[0]!.block.timestamps).toHaveLength(24);
+    const later = { fromMs: nowMs - 60_000, toMs: nowMs + 4 * 60_000 };
+    expect((await read(host, hot, later)).blocks[0]!.block.timestamps).toHaveLength(4);
     // A range that ends in the past is read as it is.
     const past = { fromMs: nowMs - 20 * 60_000, toMs: nowMs - 18 * 60_000 };
     expect((await read(host, hot, past)).blocks[0]!.block.timestamps).toHaveLength(8);

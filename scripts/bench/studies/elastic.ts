@@ -4,6 +4,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { encodeFrame } from '../../../shared/codec';
 import { connectHot, type HotClient } from '../../../shared/hot/connection';
 import { movedFrames } from '../../../shared/hot/frame-mover';
+import { EVERY_FRAME } from '../../../shared/hot/frame-reader';
 import { HotTier } from '../../../shared/hot/hot-tier';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
@@ -230,7 +231,7 @@ class Memory {
       windows: [this.windowStart],
       picks: [{ layout: this.layout.idBytes, columns: new Uint32Array([7]) }],
       picksKey: 'column 7',
-      keptFromMs: -Infinity,
+      keptFromMs: EVERY_FRAME,
     });
     if ((await this.losses.missingSince(ref, partition.mark)) !== undefined) this.refused++;
   }

@@ -14,6 +14,7 @@ import {
 } from '../../../shared/codec';
 import type { ColdTier } from '../../../shared/cold/cold-tier';
 import type { Directory } from '../../../shared/cold/directory';
+import { EVERY_FRAME } from '../../../shared/hot/frame-reader';
 import type { HotTier } from '../../../shared/hot/hot-tier';
 import { gather } from '../../../shared/model/block-layout';
 import { DAY_MS } from '../../../shared/model/duration';
@@ -141,7 +142,7 @@ function framesInMemory(hot: HotTier, bytes: () => Promise<number>): Storage {
         windows: [start],
         picks: [{ layout: idBytes, columns }],
         picksKey: host.layout.id,
-        keptFromMs: -Infinity,
+        keptFromMs: EVERY_FRAME,
       });
       const { picked } = frames[0]!;
       const positions = [{ layout: idBytes, positions: columns }];
