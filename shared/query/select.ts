@@ -24,7 +24,7 @@ import type { Selections, VersionedView } from './selections';
 import type { SourceDeletions } from './source-deletions';
 import { SourceReads } from './source-reads';
 import type { TenantIndexes } from './tenant-index';
-import { type Whereabouts, whereaboutsIn } from './whereabouts';
+import { type Whereabouts, whereaboutsIn, whereaboutsOf } from './whereabouts';
 
 export interface SelectDependencies extends ReadDependencies {
   readonly indexes: Pick<TenantIndexes, 'of'>;
@@ -83,7 +83,7 @@ interface FoundSource extends Pick<SourceSeries, 'source' | 'series'> {
   readonly sourceId: Id;
   /** The layout of `series`. */
   readonly layout: Layout;
-  readonly whereabouts: Whereabouts;
+  readonly whereabouts: () => Whereabouts;
   readonly deletions: readonly VersionedDeletion[];
 }
 
@@ -172,7 +172,7 @@ export class Querier {
         const expect: SourceRead['expect'] =
           hints.budget && ((home, least) => expected.expect(home, least(layout)));
         const asked = {
-          ...whereabouts,
+          ...whereabouts(),
           wanted: layout,
           range,
           deletions,
@@ -233,12 +233,12 @@ export class Querier {
     const ids = found.map(({ sourceId }) => sourceId);
     const deleted = await deletions.of(tenant.id, ids, listed.deletions);
     const sources = found.map(
-      ({ source, series, layout, sourceId, whereabouts }): FoundSource => ({
+      ({ source, series, layout, sourceId, matches }): FoundSource => ({
         source,
         series,
         layout,
         sourceId,
-        whereabouts,
+        whereabouts: () => whereaboutsOf(matches, view.firstMs),
         deletions: deleted.get(sourceId) ?? NOTHING_DELETED,
       }),
     );
@@ -265,7 +265,7 @@ export class Querier {
     const { deletions, firstMs } = known;
     if (series.length === 0) return { sources: [], joined, firstMs };
     const layout = layoutOf(series);
-    const whereabouts = whereaboutsIn(known, sourceId, layout);
+    const whereabouts = () => whereaboutsIn(known, sourceId, layout);
     return { sources: [{ source, sourceId, series, layout, whereabouts, deletions }], joined, firstMs };
   }
 

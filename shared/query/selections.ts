@@ -5,13 +5,11 @@ import { type Layout, layoutOf } from '../model/layout';
 import type { Matcher } from '../model/matcher';
 import { sourceIdOf } from '../model/placement';
 import { bySource, type IndexView, matchesOf, type SelectLimits, type SourceSeries } from './find-series';
-import { type Whereabouts, whereaboutsOf } from './whereabouts';
 
-export interface SelectedSource extends Omit<SourceSeries, 'matches'> {
+export interface SelectedSource extends SourceSeries {
   readonly sourceId: Id;
   /** The layout of the matching series. */
   readonly layout: Layout;
-  readonly whereabouts: Whereabouts;
 }
 
 /** A view with a version. Views of a tenant with equal versions select the same series. */
@@ -28,7 +26,7 @@ interface CachedSelection {
   readonly seriesCount: number;
 }
 
-const SOURCE_BYTES = 3_000;
+const SOURCE_BYTES = 2_000;
 const SERIES_BYTES = 1_000;
 
 /**
@@ -57,15 +55,11 @@ export class Selections {
       known.sources.length <= limits.sources
     )
       return known.sources;
-    const sources = bySource(matchesOf(view, matchers), matchers, limits).map(
-      ({ source, series, matches }): SelectedSource => ({
-        source,
-        series,
-        sourceId: sourceIdOf(tenantId, source),
-        layout: matches.length === 1 ? matches[0]!.ownLayout(series) : layoutOf(series),
-        whereabouts: whereaboutsOf(matches, view.firstMs),
-      }),
-    );
+    const sources = bySource(matchesOf(view, matchers), matchers, limits).map((found) => ({
+      ...found,
+      sourceId: sourceIdOf(tenantId, found.source),
+      layout: found.matches.length === 1 ? found.matches[0]!.ownLayout(found.series) : layoutOf(found.series),
+    }));
     const seriesCount = sources.reduce((sum, { series }) => sum + series.length, 0);
     this.cache.set(key, { version, sources, seriesCount }, tenantId);
     return sources;
