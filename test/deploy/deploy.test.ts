@@ -17,14 +17,7 @@ import { SMOKE_TENANT } from '../../scripts/ops/smoke-api';
 import type { Tier } from '../../shared/model/tier';
 import { makeSigner } from '../../shared/platform/signature';
 import type { TierPlaces } from '../../shared/query/where';
-import {
-  cdk,
-  type Failure,
-  type Ministack,
-  opsOnStack,
-  serveApi,
-  startMinistack,
-} from '../support/ministack';
+import { cdk, type Ministack, opsOnStack, serveApi, startMinistack } from '../support/ministack';
 import { adaptToMinistack, type Template } from '../support/ministack-template';
 import { temporaryDir } from '../support/temporary-dir';
 
@@ -159,13 +152,8 @@ test('the smoke test fails while a grant is missing', async () => {
     if (statements !== undefined && at !== undefined && at >= 0) [removed] = statements.splice(at, 1);
   });
   expect(removed).toBeDefined();
-  await expect(diff()).rejects.toMatchObject({ code: 1 });
   await deploy();
-  const failure = await smoke().then(
-    () => undefined,
-    (error: Failure) => error,
-  );
-  expect(failure?.stderr).toMatch(/POST \/api\/v0\/tsdb answers 500: .*the request id is/);
+  await expect(smoke()).rejects.toThrow(/POST \/api\/v0\/tsdb answers 500: .*the request id is/);
 });
 
 test('an update restores the grant, after which the smoke test succeeds, and keeps the stores and what is in them', async () => {
@@ -180,7 +168,6 @@ test('an update restores the grant, after which the smoke test succeeds, and kee
     }
   });
   await deploy();
-  await expect(diff()).resolves.toContain('Number of stacks with differences: 0');
   const after = await places();
   expect(after.warm).toEqual(before.warm);
   expect((await smoke()).tiers.after.warm).toBeGreaterThan(0);

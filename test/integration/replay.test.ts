@@ -1,15 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { Functions } from '../../scripts/ops/invoke';
 import type { RecoveryStatus } from '../../shared/recovery/replay';
 import { Client } from '../support/client';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
+import { spawnScript } from '../support/script';
 import { Stores } from '../support/stores';
 import { until } from '../support/until';
-
-const root = join(__dirname, '..', '..');
 
 describe('wiped or full memory', () => {
   let stack: LocalStack;
@@ -45,6 +42,7 @@ describe('wiped or full memory', () => {
       }
     })();
     return {
+      rounds: () => round,
       end: async () => {
         isEnding = true;
         await run;
@@ -129,11 +127,9 @@ describe('wiped or full memory', () => {
       () => stores.hot(),
       ({ frames }) => frames > 20,
     );
-    const command: ChildProcess = spawn(
-      join(root, 'node_modules', '.bin', 'tsx'),
-      [join(root, 'scripts', 'ops.ts'), 'replay', '--url', stack.url],
-      { stdio: ['ignore', 'ignore', 'pipe'] },
-    );
+    const command = spawnScript('ops', ['replay', '--url', stack.url], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     const [line] = (await once(command.stderr!, 'data')) as [Buffer];
     expect(line.toString()).toMatch(/^replay [0-9a-f-]+ of the beginning of the stream to now: running, /);
     command.kill('SIGINT');
@@ -193,21 +189,15 @@ describe('wiped or full memory', () => {
     const log = async () =>
       (await functions.invoke<{ failed: number }>('flusher', { lane: 0, lanes: 1, before: 0 })).failed;
     expect(await log()).toBe(0);
-    const { frames } = await until(
-      'a full memory',
-      async () => ({ ...(await stores.hot()), free: 200_000 - (await used()) }),
-      // Wait until appends have stopped, although posts go on.
-      (() => {
-        let last = -1;
-        let same = 0;
-        return (seen: { frames: number }) => {
-          same = seen.frames === last ? same + 1 : 0;
-          last = seen.frames;
-          return same >= 20;
-        };
-      })(),
+    const refusals = async () =>
+      Number(/errorstat_OOM:count=(\d+)/.exec(await stores.redis.info('errorstats'))?.[1] ?? 0);
+    await until('memory refuses an append', refusals, (count) => count > 0);
+    const full = posts.rounds();
+    await until(
+      'posts are acknowledged all the same',
+      async () => posts.rounds(),
+      (rounds) => rounds > full + 5,
     );
-    expect(frames).toBeGreaterThan(0);
     expect(await stores.redis.info('stats')).toMatch(/evicted_keys:0/);
     const rounds = await posts.end();
     // The schedule's own flush: memory is beyond its high mark, so windows leave before their time.

@@ -1,12 +1,8 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import type { Bill } from '../../scripts/simulate/bill';
 import type { LineOfBill } from '../../scripts/simulate/bill-text';
 import type { SimulationResult } from '../../scripts/simulate/run';
+import { runScript } from '../support/script';
 
-const root = join(__dirname, '..', '..');
 const SEEDS = (process.env.SIMULATE_SEEDS ?? '1').split(',');
 const DAYS = process.env.SIMULATE_DAYS ?? '1';
 
@@ -14,33 +10,21 @@ const DAYS = process.env.SIMULATE_DAYS ?? '1';
 const SMALL = ['--hosts', '2', '--series', '2', '--pace', '6'];
 
 /** Runs `npm run simulate`. */
-async function run(...args: string[]) {
-  const child = spawn(
-    join(root, 'node_modules', '.bin', 'tsx'),
-    [join(root, 'scripts', 'simulate.ts'), '--json', ...args],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
-  );
-  const [out, progress, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'close'),
-  ]);
-  return { code, out, progress };
-}
+const run = (...args: string[]) => runScript('simulate', ['--json', ...args]);
 
 /** Runs it, with minutes between two ticks and between two posts, and returns the last line. */
 async function simulate(minutes: string, ...args: string[]) {
-  const { code, out, progress } = await run(...SMALL, '--tick', minutes, '--every', minutes, ...args);
-  if (out === '') throw new Error(`the simulation failed: ${progress}`);
-  return { code, result: JSON.parse(out.trim().split('\n').at(-1)!) as SimulationResult, progress };
+  const { code, out, err } = await run(...SMALL, '--tick', minutes, '--every', minutes, ...args);
+  if (out === '') throw new Error(`the simulation failed: ${err}`);
+  return { code, result: JSON.parse(out.trim().split('\n').at(-1)!) as SimulationResult, err };
 }
 
 test.each(SEEDS)(
   `days of seed %s, with every actor and fault, have no flaw, and the same trace again (${DAYS} days)`,
   async (seed) => {
     const args = ['--seed', seed, '--days', DAYS];
-    const { result, code, progress } = await simulate('20', ...args);
-    if (code !== 0) throw new Error(progress);
+    const { result, code, err } = await simulate('20', ...args);
+    if (code !== 0) throw new Error(err);
     expect(result.flaws).toEqual([]);
     expect(result.acknowledged).toBeGreaterThan(1_000);
     expect(result.stored.objects).toBeGreaterThan(0);
@@ -60,8 +44,8 @@ test('a planted bug is found: a flusher that trims what it no longer owns', asyn
 
 test('a bill scales the counts of a sample to the full load, and shows the forecast beside them', async () => {
   const load = ['--load', '1000x60s', '--sample', '0.1', '--batch', '100', '--reads', '0'];
-  const { code, out, progress } = await run(...load, '--days', '1');
-  if (code !== 0) throw new Error(progress);
+  const { code, out, err } = await run(...load, '--days', '1');
+  if (code !== 0) throw new Error(err);
   const { months, lines } = JSON.parse(out) as Bill & { lines: LineOfBill[] };
   expect(months).toMatchObject([{ month: '2027-03', days: 1, counted: { httpRequest: 14_400 } }]);
   for (const { what, simulated, forecast } of lines.filter(({ what }) => what === 'API requests'))
@@ -81,7 +65,7 @@ test.each([
   { args: ['--load', '1000x60s', '--hosts', '3'], says: '--hosts does not go with --load' },
   { args: ['--sample', '0.1'], says: '--sample does not go without --load' },
 ])('refuses $args', async ({ args, says }) => {
-  const { code, progress } = await run(...args);
+  const { code, err } = await run(...args);
   expect(code).not.toBe(0);
-  expect(progress).toContain(says);
+  expect(err).toContain(says);
 });

@@ -1,11 +1,7 @@
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { FAULT_KINDS } from '../../scripts/soak/plan';
 import type { SoakResult } from '../../scripts/soak/run';
+import { runScript } from '../support/script';
 
-const root = join(__dirname, '..', '..');
-const run = promisify(execFile);
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 0.5);
 const SEEDS = (process.env.SOAK_SEEDS ?? '1').split(',');
 
@@ -16,19 +12,16 @@ const LOAD = ['--senders', '7', '--metrics', '4'];
 
 describe('a soak', () => {
   test.each(SEEDS)(`of ${MINUTES} min with seed %s loses, doubles and alters nothing`, async (seed) => {
-    const soak = [join(root, 'scripts', 'soak.ts'), '--seed', seed, '--minutes', String(MINUTES), '--json'];
-    const tsx = join(root, 'node_modules', '.bin', 'tsx');
     // It exits with 1 when it finds a flaw, and prints its result all the same.
-    const { stdout, stderr } = await run(tsx, [...soak, ...LOAD], { maxBuffer: 64 * 1024 * 1024 }).catch(
-      (error: { stdout: string; stderr: string }) => error,
-    );
-    const lastLine = stdout.trim().split('\n').at(-1)!;
+    const args = ['--seed', seed, '--minutes', String(MINUTES), '--json', ...LOAD];
+    const { out, err } = await runScript('soak', args);
+    const lastLine = out.trim().split('\n').at(-1)!;
     // Show the figures of longer runs.
     if (MINUTES > 1) console.log(lastLine);
-    if (!lastLine.startsWith('{')) throw new Error(stderr);
+    if (!lastLine.startsWith('{')) throw new Error(err);
     const result = JSON.parse(lastLine) as SoakResult;
     const { lost, doubled, wrong, gaps, corrupt, ruleFlaws } = result;
-    const seen = stderr.split('\n').filter((line) => / at \d+/.test(line));
+    const seen = err.split('\n').filter((line) => / at \d+/.test(line));
     expect({ lost, doubled, wrong, gaps, corrupt, ruleFlaws, seen }).toEqual({
       lost: 0,
       doubled: 0,

@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,13 +5,9 @@ import { createInterface } from 'node:readline';
 import { DEPLOY_PATH } from '../../scripts/local/deploy';
 import { readSecret } from '../../scripts/local/operator-secret';
 import type { StackAddresses } from '../../scripts/local/stack';
+import { spawnScript } from './script';
 import { temporaryDir } from './temporary-dir';
 import { until } from './until';
-
-const root = join(__dirname, '..', '..');
-
-/** Keeps compiled modules, so that the next process of the same sources need not compile them. */
-export const COMPILED = join(root, '.local', 'compiled');
 
 /**
  * Settings that several test files share. Each combination is synthesized once in a checkout. That takes 2 s
@@ -95,20 +90,11 @@ export async function startLocalStack(options: {
   ]);
   const seed = options.hasFreedoms ? freedomsSeed() : undefined;
   // Jest gives each test file a copy of the variables. This one has the file's changes.
-  const env = { ...process.env, FREEDOMS_SEED: seed?.toString(), NODE_COMPILE_CACHE: COMPILED };
-  const child: ChildProcess = spawn(
-    process.execPath,
-    [
-      ...['--import', 'tsx', join(root, 'scripts', 'start.ts')],
-      '--json',
-      '--no-demo',
-      '--port',
-      String(options.port ?? 0),
-      '--data-dir',
-      dataDir,
-      ...settings,
-    ],
-    { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] },
+  const env = { ...process.env, FREEDOMS_SEED: seed?.toString() };
+  const child = spawnScript(
+    'start',
+    ['--json', '--no-demo', '--port', String(options.port ?? 0), '--data-dir', dataDir, ...settings],
+    { env },
   );
   let errors = '';
   child.stderr!.on('data', (chunk) => {

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePort } from '../../scripts/local/server-process';
-import { COMPILED } from './local-stack';
+import { COMPILED, runScript } from './script';
 import { until } from './until';
 
 const root = join(__dirname, '..', '..');
@@ -120,7 +120,7 @@ export async function serveApi(
 }
 
 /** A command ended with an exit code other than 0. */
-export interface Failure extends Error {
+interface Failure extends Error {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -144,10 +144,9 @@ export async function opsOnStack<T>(
   stack: string,
   ...args: string[]
 ): Promise<T> {
-  const tsx = join(root, 'node_modules', '.bin', 'tsx');
-  const { stdout } = await run(tsx, [join(root, 'scripts', 'ops.ts'), ...args, '--stack', stack, '--json'], {
-    cwd: root,
+  const { code, out, err } = await runScript('ops', [...args, '--stack', stack, '--json'], {
     env: environment,
   });
-  return JSON.parse(stdout) as T;
+  if (code !== 0) throw new Error(err);
+  return JSON.parse(out) as T;
 }
