@@ -24,13 +24,13 @@ describe('small sources that share a pool', () => {
     client = new Client(stack.url, stack.apiKey);
     functions = new Functions(stack.url);
     folder = temporaryDir();
-  }, 180_000);
+  });
 
   afterAll(async () => {
     functions?.close();
     rmSync(folder, { recursive: true, force: true });
     await stack?.stop();
-  }, 60_000);
+  });
 
   /** A value of each sensor, at the same time. */
   const post = async (value: number) => {
@@ -74,5 +74,5 @@ describe('small sources that share a pool', () => {
     const { archived } = await archive(functions, { before: 8.64e15, purge: true }, () => {});
     expect(archived).toBe(1);
     await shows(3);
-  }, 300_000);
+  });
 });

@@ -258,7 +258,7 @@ describe('samples split over memory, warm table and archive', () => {
     await expect(Promise.all([samples('cpu', fewSeries), samples('load', fewSeries)])).rejects.toMatchObject({
       limit: 'series',
     });
-  }, 60_000);
+  });
 
   test('are read without asking for each source again, until one changes', async () => {
     // This index does not age while a slow machine reads.
