@@ -191,7 +191,11 @@ describe('wiped or full memory', () => {
     expect(await log()).toBe(0);
     const refusals = async () =>
       Number(/errorstat_OOM:count=(\d+)/.exec(await stores.redis.info('errorstats'))?.[1] ?? 0);
-    await until('memory refuses an append', refusals, (count) => count > 0);
+    await until(
+      'samples in memory, and a refused append',
+      async () => ({ ...(await stores.hot()), refusals: await refusals() }),
+      (seen) => seen.frames > 0 && seen.refusals > 0,
+    );
     const full = posts.rounds();
     await until(
       'posts are acknowledged all the same',
