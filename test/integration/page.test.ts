@@ -45,7 +45,7 @@ describe('the page', () => {
   let readKey: string;
   const now = Math.floor(Date.now() / 60_000) * 60;
   const pages = new Pages();
-  const { contexts, errors, open, openIn } = pages;
+  const { contexts, errors, open, openIn, show } = pages;
 
   beforeAll(async () => {
     mkdirSync(SCREENSHOTS, { recursive: true });
@@ -229,6 +229,9 @@ describe('the page', () => {
   const opened = (state: string, options?: BrowserContextOptions, url = stack.url) =>
     open(`${url}/#${state}&key=${stack.apiKey}`, options);
 
+  /** The same, in the tab that tests share. */
+  const shown = (state: string) => show(`${stack.url}/#${state}&key=${stack.apiKey}`);
+
   const card = (page: Page, title: string) => page.getByRole('article', { name: title, exact: true });
   const plot = (page: Page, title: string) => card(page, title).getByRole('slider');
   const state = (page: Page) => new URLSearchParams(new URL(page.url()).hash.slice(1));
@@ -291,7 +294,7 @@ describe('the page', () => {
   });
 
   test('draws graphs as they are defined, and gaps as gaps', async () => {
-    const page = await opened(`host=${host}&last=3h`);
+    const page = await shown(`host=${host}&last=3h`);
     await plot(page, 'Orders by state').waitFor();
     expect(await card(page, 'Orders by state').getByRole('listitem').allTextContents()).toEqual(
       expect.arrayContaining([expect.stringMatching(/^open/), expect.stringMatching(/^paid/)]),
@@ -343,7 +346,7 @@ describe('the page', () => {
   });
 
   test('shares the crosshair among graphs, and shows the values there', async () => {
-    const page = await opened(`host=${host}&last=1h&time=utc`);
+    const page = await shown(`host=${host}&last=1h&time=utc`);
     await plot(page, 'CPU').waitFor();
     await plot(page, 'Load average').waitFor();
     const over = card(page, 'Load average').locator('.u-over');
@@ -368,7 +371,7 @@ describe('the page', () => {
   });
 
   test('shows where the data is: which tiers, where along the time axis, how many samples', async () => {
-    const page = await opened(`host=${host}&last=1d&graph=loadavg`);
+    const page = await shown(`host=${host}&last=1d&graph=loadavg`);
     await plot(page, 'Load average').waitFor();
     const shares = card(page, 'Load average').getByRole('list', { name: 'Where the data is' });
     const text = (await shares.textContent())!;
@@ -402,7 +405,7 @@ describe('the page', () => {
   });
 
   test('saves a graph as CSV and as PNG', async () => {
-    const page = await opened(`host=${host}&graph=loadavg`);
+    const page = await shown(`host=${host}&graph=loadavg`);
     await plot(page, 'Load average').waitFor();
     const saved = async (kind: string) => {
       const [file] = await Promise.all([
@@ -489,23 +492,28 @@ describe('the page', () => {
       await page.getByRole('button', { name: 'Reload' }).waitFor();
     });
 
-    test.each([
-      { link: () => 'host=nobody', says: 'There is no host “nobody”' },
-      { link: () => 'service=nothing', says: 'There is no service “nothing”' },
-      { link: () => 'role=shop:nothing', says: 'There is no role “shop:nothing”' },
-      { link: () => `host=${retiredHost}`, says: 'This host was retired at' },
-      {
-        link: () => `host=${host}&last=9999d`,
-        says: 'The link asks for an impossible time range: last=9999d',
-      },
-    ])('in a link to something that does not exist: $says', async ({ link, says }) => {
-      const page = await opened(link());
-      await page.getByText(says).waitFor();
+    test('in a link to something that does not exist', async () => {
+      const page = await opened('host=nobody');
+      for (const [link, says] of [
+        ['host=nobody', 'There is no host “nobody”'],
+        ['service=nothing', 'There is no service “nothing”'],
+        ['role=shop:nothing', 'There is no role “shop:nothing”'],
+        [`host=${retiredHost}`, 'This host was retired at'],
+      ] as const) {
+        await page.goto(`${stack.url}/#${link}`);
+        await page.getByText(says).waitFor();
+      }
+      await page.close();
       expect(errors.splice(0).filter((text) => !REQUEST_FAILED.test(text))).toEqual([]);
     });
 
+    test('in a link to an impossible time range', async () => {
+      const page = await opened(`host=${host}&last=9999d`);
+      await page.getByText('The link asks for an impossible time range: last=9999d').waitFor();
+    });
+
     test('and shows the samples of a retired host all the same', async () => {
-      const page = await opened(`host=${retiredHost}`);
+      const page = await shown(`host=${retiredHost}`);
       await plot(page, 'Load average').waitFor();
       await titled(page, 'old1 · HeteroTSDB');
     });
@@ -539,7 +547,7 @@ describe('the page', () => {
   });
 
   test('keeps hidden lines in the address', async () => {
-    const page = await opened(`host=${host}&graph=loadavg`);
+    const page = await shown(`host=${host}&graph=loadavg`);
     const line = card(page, 'Load average').getByRole('button', { name: /^5 min/ });
     await line.click();
     expect(state(page).getAll('hide')).toEqual(['loadavg5']);
@@ -552,7 +560,7 @@ describe('the page', () => {
 
   test('shows no value where no sample is near the crosshair', async () => {
     // Yesterday's samples aside, the last are half an hour before the middle of this range.
-    const page = await opened(`host=${retiredHost}&time=utc&from=${now - 2400}&to=${now + 6000}`);
+    const page = await shown(`host=${retiredHost}&time=utc&from=${now - 2400}&to=${now + 6000}`);
     const load = card(page, 'Load average');
     await plot(page, 'Load average').waitFor();
     const value = load.getByRole('button', { name: /^1 min/ });
@@ -571,8 +579,9 @@ describe('the page', () => {
   });
 
   test('moves nothing but the graphs when the user zooms', async () => {
-    for (const viewport of [DESKTOP, { width: 900, height: 800 }]) {
-      const page = await opened(`host=${host}&last=3h&graph=loadavg`, { viewport });
+    const page = await shown(`host=${host}&last=3h&graph=loadavg`);
+    for (const width of [DESKTOP.width, 900]) {
+      await page.setViewportSize({ ...DESKTOP, width });
       await plot(page, 'Load average').waitFor();
       const over = card(page, 'Load average').locator('.u-over');
       await page.getByText('1 annotation, the last: Deploy 1.2').waitFor();
@@ -583,12 +592,12 @@ describe('the page', () => {
       await page.mouse.up();
       await page.getByText('No annotations').waitFor();
       expect(await boxOf(over)).toEqual(before);
-      await page.close();
+      await page.goBack();
     }
   });
 
   test('closes the form of dates when the user clicks elsewhere or leaves it', async () => {
-    const page = await opened(`host=${host}&graph=loadavg`);
+    const page = await shown(`host=${host}&graph=loadavg`);
     await plot(page, 'Load average').waitFor();
     const form = page.locator('.dates form');
     for (const leave of [
@@ -619,7 +628,7 @@ describe('the page', () => {
   });
 
   test('takes a drag of three pixels for a click, and leaves no band', async () => {
-    const page = await opened(`host=${host}&graph=loadavg`);
+    const page = await shown(`host=${host}&graph=loadavg`);
     await plot(page, 'Load average').waitFor();
     const over = card(page, 'Load average').locator('.u-over');
     // Wait until the graph is drawn and no longer moves.
@@ -638,12 +647,12 @@ describe('the page', () => {
   });
 
   test('says how long a range is in words', async () => {
-    const page = await opened(`host=${host}&last=16384m`);
+    const page = await shown(`host=${host}&last=16384m`);
     expect(await page.locator('.range').textContent()).toContain('last 11 d 9 h');
   });
 
   test('takes a range by date and time', async () => {
-    const page = await opened(`host=${host}&graph=loadavg&time=utc`);
+    const page = await shown(`host=${host}&graph=loadavg&time=utc`);
     await page.locator('.dates summary').click();
     await page.getByLabel('From').fill('2026-11-20T10:00');
     await page.getByLabel('To', { exact: true }).fill('2026-11-20T09:00');
@@ -660,7 +669,7 @@ describe('the page', () => {
   });
 
   test('keeps a date that is entered as soon as the form opens', async () => {
-    const page = await opened(`host=${host}&graph=loadavg&time=utc`);
+    const page = await shown(`host=${host}&graph=loadavg&time=utc`);
     await page.locator('.dates summary').waitFor();
     // Do all of this in one task, because the form's toggle event comes after it.
     const entered = await page.evaluate(`new Promise((resolve) => {
@@ -674,7 +683,7 @@ describe('the page', () => {
   });
 
   test('reads as often as the user chooses', async () => {
-    const page = await opened(`host=${host}&graph=loadavg&last=30m`);
+    const page = await shown(`host=${host}&graph=loadavg&last=30m`);
     await plot(page, 'Load average').waitFor();
     await page.getByLabel('Refresh').selectOption('off');
     expect(state(page).get('refresh')).toBe('off');
@@ -690,7 +699,7 @@ describe('the page', () => {
   });
 
   test('compares with a day before', async () => {
-    const page = await opened(`host=${host}&graph=loadavg&last=3h`);
+    const page = await shown(`host=${host}&graph=loadavg&last=3h`);
     await plot(page, 'Load average').waitFor();
     const read = page.waitForRequest((request) => {
       const from = new URL(request.url()).searchParams.get('from');
@@ -703,7 +712,7 @@ describe('the page', () => {
   });
 
   test("draws the annotations of a host's services and roles", async () => {
-    const page = await opened(`host=${host}&graph=loadavg`);
+    const page = await shown(`host=${host}&graph=loadavg`);
     await plot(page, 'Load average').waitFor();
     await page.getByText('1 annotation, the last: Deploy 1.2').click();
     const list = page.getByRole('list', { name: 'Annotations' });
@@ -721,7 +730,7 @@ describe('the page', () => {
   });
 
   test('draws the hosts of a role in one graph, a line each or one for all', async () => {
-    const page = await opened('role=shop:web&find=1 min');
+    const page = await shown('role=shop:web&find=1 min');
     await plot(page, 'Load average: 1 min').waitFor();
     const lines = card(page, 'Load average: 1 min')
       .getByRole('list', { name: /^Lines/ })
@@ -739,7 +748,7 @@ describe('the page', () => {
   });
 
   test('shows what the registry knows of a host, and changes its status', async () => {
-    const page = await opened(`host=${host}&graph=loadavg`);
+    const page = await shown(`host=${host}&graph=loadavg`);
     await page.getByText('Details').click();
     await page.locator('.host').getByRole('link', { name: 'shop:web' }).waitFor();
     expect(await violations(page)).toEqual([]);
@@ -780,7 +789,7 @@ describe('the page', () => {
   });
 
   test('finds metrics within a host', async () => {
-    const page = await opened(`host=${busyHost}`);
+    const page = await shown(`host=${busyHost}`);
     await page.getByLabel('Search metrics').fill('flow2');
     await page.getByText('2 of 20 graphs').waitFor();
     expect(await page.getByRole('article').getByRole('heading').allTextContents()).toEqual([
@@ -810,16 +819,16 @@ describe('the page', () => {
     await other.getByLabel('API key').waitFor();
   });
 
-  test('stays usable with a thousand hosts', async () => {
-    // Write the hosts to the table. A thousand requests would take ten times as long.
+  test('stays usable with hundreds of hosts', async () => {
+    // Write the hosts to the table. Requests would take ten times as long.
     const dynamodb = new DynamoDBClient(localAws(Number(new URL(stack.awsEndpoint).port)));
     const hosts = new Hosts({ client: dynamodb, name: physicalName('MetaTable') });
     const spec = { displayName: null, customIdentifier: null, memo: '', meta: {}, interfaces: [] };
-    const names = Array.from({ length: 1000 }, (_, i) => `node${i + 1}`);
+    const names = Array.from({ length: 400 }, (_, i) => `node${i + 1}`);
     await mapLimited(names, 8, (name) => hosts.create(tenantIdOf('default'), { name, ...spec }, []));
     dynamodb.destroy();
     const page = await opened(`host=${busyHost}`);
-    await page.getByText('Hosts 1,003').waitFor();
+    await page.getByText('Hosts 403').waitFor();
     const links = page.getByRole('navigation', { name: 'Hosts and services' }).getByRole('link');
     expect(await links.count()).toBeLessThan(80);
     expect((await links.allTextContents()).filter((text) => /^node/.test(text)).slice(0, 3)).toEqual([
@@ -867,13 +876,13 @@ describe('the page', () => {
   });
 
   test('says that a query matches nothing, and keeps the time axis for later samples', async () => {
-    const page = await opened('view=explore&query=nothing_here');
+    const page = await shown('view=explore&query=nothing_here');
     await card(page, 'nothing_here').getByText('The query matches nothing in this range.').waitFor();
   });
 
   test('explores all series with PromQL, as graphs and tables', async () => {
     // A fixed range: values at its end are there however long the tests before this one took.
-    const page = await opened(`view=explore&from=${now - 3 * 3600}&to=${now}`);
+    const page = await shown(`view=explore&from=${now - 3 * 3600}&to=${now}`);
     const editor = page.getByRole('textbox', { name: 'Query 1' });
     await editor.click();
     await page.keyboard.type('loadavg1');
