@@ -7,8 +7,8 @@ import { labelValue, METRIC_NAME, metricOf } from '../../shared/model/labels';
 import { equals, isIn } from '../../shared/model/matcher';
 import type { TimeRange } from '../../shared/model/selection';
 import { count } from '../../shared/platform/meters';
-import { TooManyHeldError } from '../../shared/query/beyond-memory';
-import { MAX_HELD_SAMPLES, planShown, sliceSteps, stepGrains } from '../../shared/query/plan';
+import { planShown, stepGrains } from '../../shared/query/plan';
+import { readInSlices } from '../../shared/query/read-in-slices';
 import { Querier, type Selected } from '../../shared/query/select';
 import { joinTables, type SeriesTable, samplesOf, seriesTable } from '../../shared/query/series-table';
 import { askedRange, readableRange, requireFewSamples, requireFewSteps, serverTiming } from './reading';
@@ -83,34 +83,6 @@ async function readTable(
       parts.reduce((sum, { rolledDays }) => sum + rolledDays, 0),
     ),
   });
-}
-
-/**
- * Reads a range at once if, thanks to rollups, few samples must be held. Otherwise reads it in consecutive slices.
- *
- * @param read returns undefined when none of the series exists
- */
-async function readInSlices(
-  read: (slice: TimeRange, maxSamples?: number) => Promise<TablePart | undefined>,
-  range: TimeRange,
-  stepMs: number | undefined,
-  series: number,
-): Promise<TablePart[] | undefined> {
-  const slices = stepMs === undefined ? [range] : sliceSteps(range, stepMs, series);
-  if (slices.length > 1)
-    try {
-      const whole = await read(range, MAX_HELD_SAMPLES);
-      return whole && [whole];
-    } catch (error) {
-      if (!(error instanceof TooManyHeldError)) throw error;
-    }
-  const parts: TablePart[] = [];
-  for (const slice of slices) {
-    const part = await read(slice);
-    if (part === undefined) return undefined;
-    parts.push(part);
-  }
-  return parts;
 }
 
 function lowest(numbers: readonly number[]): number | undefined {

@@ -57,8 +57,7 @@ import { BUCKET_PREFIX } from './names';
  * S3, one bucket:
  *
  *     archive/v1/tenant=tenant/date=day/partition-partition-announcements-random.parquet
- *     rollups/v1/tenant=tenant/unit=hour/month=month/partition-partition-rrevision-ppart.parquet; unit=day/year=year;
- *         unit=minute/date=day
+ *     rollups/v1/tenant=tenant/unit=hour/month=month/partition-partition-rrevision-ppart.parquet; unit=day/year=year
  *     quarantine/shard/sequence number
  *     aws/lambda/...                   dead letters; Lambda chooses the rest
  */

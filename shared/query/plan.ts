@@ -109,6 +109,19 @@ export function sliceSteps({ fromMs, toMs }: TimeRange, stepMs: number, series: 
   return slices.length === 0 ? [{ fromMs, toMs }] : slices;
 }
 
+/** Divides a range of steps into two, each of whole steps; undefined if it has only one step. */
+export function halveSteps(
+  { fromMs, toMs }: TimeRange,
+  stepMs: number,
+): [earlier: TimeRange, later: TimeRange] | undefined {
+  const middleMs = Math.round((fromMs + toMs) / 2 / stepMs) * stepMs;
+  if (middleMs <= fromMs || middleMs >= toMs) return undefined;
+  return [
+    { fromMs, toMs: middleMs },
+    { fromMs: middleMs, toMs },
+  ];
+}
+
 const FINEST_STEP_MS = 60_000;
 
 /**

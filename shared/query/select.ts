@@ -168,7 +168,7 @@ export class Querier {
       async ({ sourceId, layout, whereabouts, deletions }) => {
         budget.check();
         const expected = new ExpectedSamples(budget, matchers);
-        // Expect samples only for a query's budget: reads in steps, which have none, are bounded by `maxSamples`.
+        // Expect samples only for a query's budget. A read in steps has none: read-in-slices.ts divides it.
         const expect: SourceRead['expect'] =
           hints.budget && ((home, least) => expected.expect(home, least(layout)));
         const asked = {

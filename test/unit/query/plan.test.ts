@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { AGGREGATES, downsample } from '../../../shared/model/aggregates';
-import { clampRange, planDays, planShown, sliceSteps, stepFor } from '../../../shared/query/plan';
+import { clampRange, halveSteps, planDays, planShown, sliceSteps, stepFor } from '../../../shared/query/plan';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -204,5 +204,25 @@ describe('slices of a range of steps', () => {
   ])('$name', ({ range: [fromMs, toMs], step, series, slices }) => {
     const found = sliceSteps({ fromMs: fromMs!, toMs: toMs! }, step, series);
     expect(found.map((slice) => [slice.fromMs, slice.toMs])).toEqual(slices);
+  });
+});
+
+describe('halveSteps', () => {
+  it.each([
+    { name: 'halves an even number of steps', range: [0, 4 * HOUR], middle: 2 * HOUR },
+    { name: 'cuts between the only two steps', range: [HOUR - 1, 2 * HOUR], middle: HOUR },
+    { name: 'cuts before a last step that the range cuts short', range: [0, HOUR + 1], middle: HOUR },
+    { name: 'does not cut a step', range: [0, HOUR], middle: undefined },
+    { name: 'does not cut a part of a step', range: [1, HOUR - 1], middle: undefined },
+  ])('$name', ({ range: [fromMs, toMs], middle }) => {
+    const halves = halveSteps({ fromMs: fromMs!, toMs: toMs! }, HOUR);
+    expect(halves).toEqual(
+      middle === undefined
+        ? undefined
+        : [
+            { fromMs, toMs: middle },
+            { fromMs: middle, toMs },
+          ],
+    );
   });
 });
