@@ -45,7 +45,7 @@ describe('the page', () => {
   let readKey: string;
   const now = Math.floor(Date.now() / 60_000) * 60;
   const pages = new Pages();
-  const { contexts, errors, open, openIn, show } = pages;
+  const { contexts, errors, open, openIn } = pages;
 
   beforeAll(async () => {
     mkdirSync(SCREENSHOTS, { recursive: true });
@@ -229,9 +229,6 @@ describe('the page', () => {
   const opened = (state: string, options?: BrowserContextOptions, url = stack.url) =>
     open(`${url}/#${state}&key=${stack.apiKey}`, options);
 
-  /** The same, in the tab that tests share. */
-  const shown = (state: string) => show(`${stack.url}/#${state}&key=${stack.apiKey}`);
-
   const card = (page: Page, title: string) => page.getByRole('article', { name: title, exact: true });
   const plot = (page: Page, title: string) => card(page, title).getByRole('slider');
   const state = (page: Page) => new URLSearchParams(new URL(page.url()).hash.slice(1));
@@ -294,7 +291,7 @@ describe('the page', () => {
   });
 
   test('draws graphs as they are defined, and gaps as gaps', async () => {
-    const page = await shown(`host=${host}&last=3h`);
+    const page = await opened(`host=${host}&last=3h`);
     await plot(page, 'Orders by state').waitFor();
     expect(await card(page, 'Orders by state').getByRole('listitem').allTextContents()).toEqual(
       expect.arrayContaining([expect.stringMatching(/^open/), expect.stringMatching(/^paid/)]),
@@ -346,7 +343,7 @@ describe('the page', () => {
   });
 
   test('shares the crosshair among graphs, and shows the values there', async () => {
-    const page = await shown(`host=${host}&last=1h&time=utc`);
+    const page = await opened(`host=${host}&last=1h&time=utc`);
     await plot(page, 'CPU').waitFor();
     await plot(page, 'Load average').waitFor();
     const over = card(page, 'Load average').locator('.u-over');
@@ -371,7 +368,7 @@ describe('the page', () => {
   });
 
   test('shows where the data is: which tiers, where along the time axis, how many samples', async () => {
-    const page = await shown(`host=${host}&last=1d&graph=loadavg`);
+    const page = await opened(`host=${host}&last=1d&graph=loadavg`);
     await plot(page, 'Load average').waitFor();
     const shares = card(page, 'Load average').getByRole('list', { name: 'Where the data is' });
     const text = (await shares.textContent())!;
@@ -405,7 +402,7 @@ describe('the page', () => {
   });
 
   test('saves a graph as CSV and as PNG', async () => {
-    const page = await shown(`host=${host}&graph=loadavg`);
+    const page = await opened(`host=${host}&graph=loadavg`);
     await plot(page, 'Load average').waitFor();
     const saved = async (kind: string) => {
       const [file] = await Promise.all([
@@ -513,7 +510,7 @@ describe('the page', () => {
     });
 
     test('and shows the samples of a retired host all the same', async () => {
-      const page = await shown(`host=${retiredHost}`);
+      const page = await opened(`host=${retiredHost}`);
       await plot(page, 'Load average').waitFor();
       await titled(page, 'old1 · HeteroTSDB');
     });
@@ -547,7 +544,7 @@ describe('the page', () => {
   });
 
   test('keeps hidden lines in the address', async () => {
-    const page = await shown(`host=${host}&graph=loadavg`);
+    const page = await opened(`host=${host}&graph=loadavg`);
     const line = card(page, 'Load average').getByRole('button', { name: /^5 min/ });
     await line.click();
     expect(state(page).getAll('hide')).toEqual(['loadavg5']);
@@ -560,7 +557,7 @@ describe('the page', () => {
 
   test('shows no value where no sample is near the crosshair', async () => {
     // Yesterday's samples aside, the last are half an hour before the middle of this range.
-    const page = await shown(`host=${retiredHost}&time=utc&from=${now - 2400}&to=${now + 6000}`);
+    const page = await opened(`host=${retiredHost}&time=utc&from=${now - 2400}&to=${now + 6000}`);
     const load = card(page, 'Load average');
     await plot(page, 'Load average').waitFor();
     const value = load.getByRole('button', { name: /^1 min/ });
@@ -579,7 +576,7 @@ describe('the page', () => {
   });
 
   test('moves nothing but the graphs when the user zooms', async () => {
-    const page = await shown(`host=${host}&last=3h&graph=loadavg`);
+    const page = await opened(`host=${host}&last=3h&graph=loadavg`);
     for (const width of [DESKTOP.width, 900]) {
       await page.setViewportSize({ ...DESKTOP, width });
       await plot(page, 'Load average').waitFor();
@@ -597,7 +594,7 @@ describe('the page', () => {
   });
 
   test('closes the form of dates when the user clicks elsewhere or leaves it', async () => {
-    const page = await shown(`host=${host}&graph=loadavg`);
+    const page = await opened(`host=${host}&graph=loadavg`);
     await plot(page, 'Load average').waitFor();
     const form = page.locator('.dates form');
     for (const leave of [
@@ -628,7 +625,7 @@ describe('the page', () => {
   });
 
   test('takes a drag of three pixels for a click, and leaves no band', async () => {
-    const page = await shown(`host=${host}&graph=loadavg`);
+    const page = await opened(`host=${host}&graph=loadavg`);
     await plot(page, 'Load average').waitFor();
     const over = card(page, 'Load average').locator('.u-over');
     // Wait until the graph is drawn and no longer moves.
@@ -647,12 +644,12 @@ describe('the page', () => {
   });
 
   test('says how long a range is in words', async () => {
-    const page = await shown(`host=${host}&last=16384m`);
+    const page = await opened(`host=${host}&last=16384m`);
     expect(await page.locator('.range').textContent()).toContain('last 11 d 9 h');
   });
 
   test('takes a range by date and time', async () => {
-    const page = await shown(`host=${host}&graph=loadavg&time=utc`);
+    const page = await opened(`host=${host}&graph=loadavg&time=utc`);
     await page.locator('.dates summary').click();
     await page.getByLabel('From').fill('2026-11-20T10:00');
     await page.getByLabel('To', { exact: true }).fill('2026-11-20T09:00');
@@ -669,7 +666,7 @@ describe('the page', () => {
   });
 
   test('keeps a date that is entered as soon as the form opens', async () => {
-    const page = await shown(`host=${host}&graph=loadavg&time=utc`);
+    const page = await opened(`host=${host}&graph=loadavg&time=utc`);
     await page.locator('.dates summary').waitFor();
     // Do all of this in one task, because the form's toggle event comes after it.
     const entered = await page.evaluate(`new Promise((resolve) => {
@@ -683,7 +680,7 @@ describe('the page', () => {
   });
 
   test('reads as often as the user chooses', async () => {
-    const page = await shown(`host=${host}&graph=loadavg&last=30m`);
+    const page = await opened(`host=${host}&graph=loadavg&last=30m`);
     await plot(page, 'Load average').waitFor();
     await page.getByLabel('Refresh').selectOption('off');
     expect(state(page).get('refresh')).toBe('off');
@@ -699,7 +696,7 @@ describe('the page', () => {
   });
 
   test('compares with a day before', async () => {
-    const page = await shown(`host=${host}&graph=loadavg&last=3h`);
+    const page = await opened(`host=${host}&graph=loadavg&last=3h`);
     await plot(page, 'Load average').waitFor();
     const read = page.waitForRequest((request) => {
       const from = new URL(request.url()).searchParams.get('from');
@@ -712,7 +709,7 @@ describe('the page', () => {
   });
 
   test("draws the annotations of a host's services and roles", async () => {
-    const page = await shown(`host=${host}&graph=loadavg`);
+    const page = await opened(`host=${host}&graph=loadavg`);
     await plot(page, 'Load average').waitFor();
     await page.getByText('1 annotation, the last: Deploy 1.2').click();
     const list = page.getByRole('list', { name: 'Annotations' });
@@ -730,7 +727,7 @@ describe('the page', () => {
   });
 
   test('draws the hosts of a role in one graph, a line each or one for all', async () => {
-    const page = await shown('role=shop:web&find=1 min');
+    const page = await opened('role=shop:web&find=1 min');
     await plot(page, 'Load average: 1 min').waitFor();
     const lines = card(page, 'Load average: 1 min')
       .getByRole('list', { name: /^Lines/ })
@@ -748,7 +745,7 @@ describe('the page', () => {
   });
 
   test('shows what the registry knows of a host, and changes its status', async () => {
-    const page = await shown(`host=${host}&graph=loadavg`);
+    const page = await opened(`host=${host}&graph=loadavg`);
     await page.getByText('Details').click();
     await page.locator('.host').getByRole('link', { name: 'shop:web' }).waitFor();
     expect(await violations(page)).toEqual([]);
@@ -789,7 +786,7 @@ describe('the page', () => {
   });
 
   test('finds metrics within a host', async () => {
-    const page = await shown(`host=${busyHost}`);
+    const page = await opened(`host=${busyHost}`);
     await page.getByLabel('Search metrics').fill('flow2');
     await page.getByText('2 of 20 graphs').waitFor();
     expect(await page.getByRole('article').getByRole('heading').allTextContents()).toEqual([
@@ -876,13 +873,13 @@ describe('the page', () => {
   });
 
   test('says that a query matches nothing, and keeps the time axis for later samples', async () => {
-    const page = await shown('view=explore&query=nothing_here');
+    const page = await opened('view=explore&query=nothing_here');
     await card(page, 'nothing_here').getByText('The query matches nothing in this range.').waitFor();
   });
 
   test('explores all series with PromQL, as graphs and tables', async () => {
     // A fixed range: values at its end are there however long the tests before this one took.
-    const page = await shown(`view=explore&from=${now - 3 * 3600}&to=${now}`);
+    const page = await opened(`view=explore&from=${now - 3 * 3600}&to=${now}`);
     const editor = page.getByRole('textbox', { name: 'Query 1' });
     await editor.click();
     await page.keyboard.type('loadavg1');

@@ -21,8 +21,6 @@ export class Pages {
   readonly contexts: BrowserContext[] = [];
   /** Errors and warnings of all pages. */
   readonly errors: string[] = [];
-  /** The page that {@link show} uses again and again. */
-  private shown: Page | undefined;
 
   async start(): Promise<void> {
     this.browser = await startBrowser();
@@ -32,10 +30,9 @@ export class Pages {
     await this.browser?.close();
   }
 
-  /** Closes all pages but the shown one, which becomes empty. Returns the errors since the last call. */
+  /** Closes all pages. Returns the errors since the last call. */
   async close(): Promise<string[]> {
     for (const context of this.contexts.splice(0)) await context.close();
-    await this.shown?.goto('about:blank');
     return this.errors.splice(0);
   }
 
@@ -61,26 +58,11 @@ export class Pages {
 
   /** Opens a page in a browser context of its own, which shares no storage with others. */
   readonly open = async (address: string, options: BrowserContextOptions = {}): Promise<Page> => {
-    const context = await this.newContext(options);
+    // The machine's own language may not be a valid language tag.
+    const context = await this.browser.newContext({ viewport: DESKTOP, locale: 'en-US', ...options });
     this.contexts.push(context);
     return this.openIn(context, address);
   };
-
-  /**
-   * Shows an address in a tab that all tests of a file use. Its process has the page's scripts compiled, and the
-   * tab's storage stays from test to test.
-   */
-  readonly show = async (address: string): Promise<Page> => {
-    this.shown ??= await this.openIn(await this.newContext(), 'about:blank');
-    await this.shown.setViewportSize(DESKTOP);
-    await this.shown.goto(address);
-    return this.shown;
-  };
-
-  private newContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
-    // The machine's own language may not be a valid language tag.
-    return this.browser.newContext({ viewport: DESKTOP, locale: 'en-US', ...options });
-  }
 
   readonly openIn = async (context: BrowserContext, address: string): Promise<Page> => {
     const page = await context.newPage();
