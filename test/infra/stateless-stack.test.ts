@@ -303,7 +303,7 @@ describe('rights', () => {
       [
         ...items('WarmTable', ...read, 'DeleteItem'),
         ...items('MetaTable', ...read),
-        ...kinds('archiving directory manifest minuterollups rolled rollups', ...write, 'DeleteItem'),
+        ...kinds('archiving directory manifest rolled rollups', ...write, 'DeleteItem'),
         ...readArchive,
         's3:AbortMultipartUpload on Bucket/archive/*',
         's3:AbortMultipartUpload on Bucket/rollups/*',
