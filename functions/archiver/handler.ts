@@ -1,15 +1,15 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
-import { hourlyLook, partitionsToRollUp, wholeLook } from '../../shared/archive/look';
 import { type ArchiveCount, archivePartitions } from '../../shared/archive/partitions';
 import { rollUpPartitions } from '../../shared/archive/rollup';
+import { fullScope, hourlyScope, partitionsToRollUp } from '../../shared/archive/run-scope';
 import { archiveDependencies } from '../../shared/compose/archive';
 import { allPartitions, rotated } from '../../shared/model/partitions';
 import type { PartitionRef } from '../../shared/model/placement';
 import { settings } from '../../shared/platform/environment';
 import { parseEvent } from '../../shared/platform/event';
+import { count, withMetrics } from '../../shared/platform/function-metrics';
 import { log } from '../../shared/platform/log';
-import { count, withMetrics } from '../../shared/platform/meters';
 
 const { archiveAfter, purgeAfter, maxSampleAge, retention, archivePartBytes } = settings();
 const dependencies = archiveDependencies();
@@ -43,16 +43,16 @@ async function archive(event: unknown, context: Context): Promise<ArchiveResult>
   const tenants = await dependencies.tenants.list();
   const retentions = new Map(tenants.map(({ id, retentionMs }) => [id, retentionMs ?? retention]));
   const all = allPartitions(tenants);
-  const look =
+  const scope =
     before === undefined
-      ? hourlyLook(all, await dependencies.recovery.registered(), nowMs, archiveAfter + maxSampleAge)
-      : wholeLook(all);
-  const partitions = rotated(look.partitions, Math.random());
+      ? hourlyScope(all, await dependencies.recovery.registered(), nowMs, archiveAfter + maxSampleAge)
+      : fullScope(all);
+  const partitions = rotated(scope.partitions, Math.random());
   const active = new Set<PartitionRef>();
   const hasTime = () => left() > MARGIN_MS;
   const { lagMs, ...result } = await archivePartitions(dependencies, partitions, {
     beforeMs: before ?? nowMs - archiveAfter,
-    fromDay: look.fromDay,
+    fromDay: scope.fromDay,
     archiveAfterMs: archiveAfter,
     retentionMs: ({ tenantId }) => retentions.get(tenantId)!,
     partBytes: archivePartBytes,
@@ -65,7 +65,7 @@ async function archive(event: unknown, context: Context): Promise<ArchiveResult>
     onFailure: ({ partition }, day, error) =>
       log.error('a partition-day stays open', { day, partition, error }),
   });
-  const behind = partitionsToRollUp({ ...look, partitions }, active);
+  const behind = partitionsToRollUp({ ...scope, partitions }, active);
   const rolled = await rollUpPartitions(dependencies, behind, {
     hasTime,
     onFailure: ({ partition }, subject, error) =>

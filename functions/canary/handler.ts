@@ -1,10 +1,10 @@
 import { canaryDependencies } from '../../shared/compose/canary';
 import { CanaryApi, CanaryRefusedError } from '../../shared/operations/canary-api';
 import { canaryKey } from '../../shared/operations/canary-key';
-import { ageSeconds, looks, valueAt } from '../../shared/operations/canary-plan';
+import { ageSeconds, planReadBacks, valueAt } from '../../shared/operations/canary-plan';
 import { settings, variable } from '../../shared/platform/environment';
+import { count, withMetrics } from '../../shared/platform/function-metrics';
 import { log } from '../../shared/platform/log';
-import { count, withMetrics } from '../../shared/platform/meters';
 import { ENV } from '../../shared/platform/names';
 
 const { window, flushDelay, archiveAfter, resolution } = settings();
@@ -20,9 +20,9 @@ let newestMs: number | undefined;
  * clients use. The invocation never fails. Its metrics show what went wrong, and an alarm fires if they are
  * missing.
  */
-export const handler = withMetrics('canary', look);
+export const handler = withMetrics('canary', readBack);
 
-async function look(): Promise<void> {
+async function readBack(): Promise<void> {
   const nowMs = Date.now();
   let wrong = 0;
   let gaps = 0;
@@ -30,7 +30,7 @@ async function look(): Promise<void> {
     api ??= await CanaryApi.open(variable(ENV.apiUrl), await canaryKey(stores, nowMs));
     const timeMs = Math.floor(nowMs / resolution) * resolution;
     await api.post(timeMs, valueAt(timeMs));
-    const plan = looks(nowMs, api.bornAtMs, {
+    const plan = planReadBacks(nowMs, api.bornAtMs, {
       residencyMs: window + flushDelay,
       archiveAfterMs: archiveAfter,
     });

@@ -4,8 +4,8 @@ import { runEvaluator } from '../../shared/alerting/evaluator';
 import { evaluatorDependencies } from '../../shared/compose/evaluator';
 import { randomId } from '../../shared/model/random-id';
 import { parseEvent } from '../../shared/platform/event';
+import { count, withMetrics } from '../../shared/platform/function-metrics';
 import { log } from '../../shared/platform/log';
-import { count, withMetrics } from '../../shared/platform/meters';
 
 const dependencies = evaluatorDependencies();
 

@@ -7,8 +7,8 @@ import { type FlushSum, flushHost } from '../../shared/flush/partitions';
 import { isPressed, residencyOf } from '../../shared/flush/residency';
 import type { PartitionRef } from '../../shared/model/placement';
 import { parseEvent } from '../../shared/platform/event';
+import { count, withMetrics } from '../../shared/platform/function-metrics';
 import { log } from '../../shared/platform/log';
-import { count, withMetrics } from '../../shared/platform/meters';
 import { holdReads } from '../../shared/recovery/read-hold';
 
 const dependencies = flusherDependencies();
@@ -26,7 +26,7 @@ const eventSchema = z.object({
   /** With `drain`: moves only the partitions of this host; by default all partitions. */
   host: z.object({ tenant: z.string(), id: z.string() }).optional(),
   /**
-   * With `drain`: moves only what was first written at this time or earlier, ms by the store's clock; now by
+   * With `drain`: moves only what was first written at this time or earlier, ms by memory's clock; now by
    * default.
    */
   before: z.number().int().optional(),

@@ -27,7 +27,7 @@ export async function handler(event: unknown): Promise<ImportResult> {
   );
   // Mark the tenant before putting samples. If memory loses them, a read checks the mark to know that samples
   // of any age may be missing (DESIGN.md, rule 13).
-  await imports.mark(tenant.id, nowMs);
+  await imports.note(tenant.id, nowMs);
   await writer.put(tenant, sources);
   const { invalid, tooOld, tooNew, beyond, reasons } = dropped;
   return { ...times, samples, refused: invalid + tooOld + tooNew + beyond, reasons };

@@ -1,8 +1,8 @@
 import type { Context, KinesisStreamBatchResponse, KinesisStreamEvent } from 'aws-lambda';
 import { deliveredRecords, ingest, ingestDependencies } from '../../shared/compose/ingest';
 import { settings } from '../../shared/platform/environment';
+import { withMetrics } from '../../shared/platform/function-metrics';
 import { log } from '../../shared/platform/log';
-import { withMetrics } from '../../shared/platform/meters';
 import { Watermarks } from '../../shared/recovery/watermarks';
 
 const dependencies = ingestDependencies(false);

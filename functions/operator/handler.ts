@@ -18,7 +18,7 @@ import {
 } from '../../shared/operations/tenant-commands';
 import { monthUsage, usageBytes } from '../../shared/operations/usage-commands';
 import { parseEvent } from '../../shared/platform/event';
-import { withMetrics } from '../../shared/platform/meters';
+import { withMetrics } from '../../shared/platform/function-metrics';
 
 const dependencies = operatorDependencies();
 const eventSchema = operatorEventSchema(dependencies.stage.partitions);

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { HttpError, reply } from '../../shared/http/http';
-import { count } from '../../shared/platform/meters';
+import { count } from '../../shared/platform/function-metrics';
 import type { DroppedLines } from '../../shared/protocol/influx/lines';
 import type { DropReason } from '../../shared/protocol/mackerel/json';
 import { timeBoundText } from '../../shared/protocol/protocol';

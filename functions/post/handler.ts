@@ -2,7 +2,7 @@ import { postDependencies } from '../../shared/compose/post';
 import { withFunctionUrl } from '../../shared/http/function-url';
 import { httpHandler } from '../../shared/http/handler';
 import { labelValue } from '../../shared/model/labels';
-import { withMetrics } from '../../shared/platform/meters';
+import { withMetrics } from '../../shared/platform/function-metrics';
 import { ENV } from '../../shared/platform/names';
 import { dropHint, mackerelJson } from '../../shared/protocol/mackerel/json';
 import type { SampleCharge } from '../../shared/tenancy/sample-charge';

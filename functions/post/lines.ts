@@ -8,11 +8,11 @@ import { answerLines, type LineError } from './answers';
 import type { Taking } from './taking';
 
 /** Number of characters, at the start of a body, in which {@link precisionOf} looks for a timestamp. */
-const MAX_LOOKED_AT = 65_536;
+const MAX_SEARCHED = 65_536;
 
 /** Guesses the unit of timestamps from the first one, as InfluxDB 3 does. Returns ns if there is none. */
 function precisionOf(body: Buffer): Precision {
-  const first = /^[^#\n].* (\d{1,19})\s*$/m.exec(body.toString('latin1', 0, MAX_LOOKED_AT))?.[1];
+  const first = /^[^#\n].* (\d{1,19})\s*$/m.exec(body.toString('latin1', 0, MAX_SEARCHED))?.[1];
   return (first === undefined ? undefined : likelyUnit(Number(first))?.precision) ?? 'ns';
 }
 

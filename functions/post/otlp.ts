@@ -3,7 +3,7 @@ import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from '
 import type { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { bodyBytes, HttpError, jsonOf } from '../../shared/http/http';
 import { MalformedBytesError } from '../../shared/model/bytes';
-import { count } from '../../shared/platform/meters';
+import { count } from '../../shared/platform/function-metrics';
 import { InvalidMetricsJsonError, readMetricsJson } from '../../shared/protocol/otlp/json';
 import type { ReadMetrics } from '../../shared/protocol/otlp/metrics';
 import { otlpMetrics } from '../../shared/protocol/otlp/otlp';

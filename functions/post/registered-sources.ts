@@ -64,9 +64,9 @@ export class RegisteredSources {
     });
   }
 
-  private async find(tenantId: Id, key: string, look: () => Promise<boolean>): Promise<boolean> {
+  private async find(tenantId: Id, key: string, lookUp: () => Promise<boolean>): Promise<boolean> {
     if (this.cache.get(key, tenantId) === true) return true;
-    const found = await look();
+    const found = await lookUp();
     if (found) this.cache.set(key, true, tenantId);
     return found;
   }

@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { encodingOf, HttpError, rawBytes, unsupportedEncoding } from '../../shared/http/http';
 import { freeBytes, MalformedBytesError } from '../../shared/model/bytes';
-import { count } from '../../shared/platform/meters';
+import { count } from '../../shared/platform/function-metrics';
 import { type DroppedWrite, remoteWrite } from '../../shared/protocol/prometheus/remote-write';
 import { uncompressBlock } from '../../shared/protocol/prometheus/snappy';
 import type { RemoteWriteVersion } from '../../shared/protocol/prometheus/write-request';

@@ -4,7 +4,7 @@ import type { EvaluationRequest } from '../../shared/alerting/evaluation';
 import { httpHandler } from '../../shared/http/handler';
 import { reply } from '../../shared/http/http';
 import { evaluateMonitors } from '../../shared/monitors/evaluate-monitors';
-import { count, withMetrics } from '../../shared/platform/meters';
+import { count, withMetrics } from '../../shared/platform/function-metrics';
 import { latestHandlers } from './latest';
 import { metricTableHandlers } from './metric-table';
 import { metricHandlers } from './metrics';

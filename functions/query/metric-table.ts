@@ -6,7 +6,7 @@ import { JsonWriter } from '../../shared/http/json-writer';
 import { labelValue, METRIC_NAME, metricOf } from '../../shared/model/labels';
 import { equals, isIn } from '../../shared/model/matcher';
 import type { TimeRange } from '../../shared/model/selection';
-import { count } from '../../shared/platform/meters';
+import { count } from '../../shared/platform/function-metrics';
 import { planShown, stepGrains } from '../../shared/query/plan';
 import { readInSlices } from '../../shared/query/read-in-slices';
 import { Querier, type Selected } from '../../shared/query/select';

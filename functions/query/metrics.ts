@@ -8,7 +8,7 @@ import { downsample, type Samples } from '../../shared/model/aggregates';
 import { type Labels, labelsKey, METRIC_NAME, metricOf, sourceOf } from '../../shared/model/labels';
 import { equals } from '../../shared/model/matcher';
 import type { TimeRange } from '../../shared/model/selection';
-import { count } from '../../shared/platform/meters';
+import { count } from '../../shared/platform/function-metrics';
 import { planShown, stepGrains } from '../../shared/query/plan';
 import { Querier, type Selected } from '../../shared/query/select';
 import { samplesOf } from '../../shared/query/series-table';

@@ -12,7 +12,7 @@ import { HttpError } from '../../shared/http/http';
 import { metricJson, prometheusAnswer, queryAnswer, truncated } from '../../shared/http/prometheus-answer';
 import { invalidParameter } from '../../shared/http/prometheus-parameters';
 import { DAY_MS } from '../../shared/model/duration';
-import { count } from '../../shared/platform/meters';
+import { count } from '../../shared/platform/function-metrics';
 import { countUnits } from '../../shared/platform/units';
 import { PromqlError } from '../../shared/promql/errors';
 import { parsePromql, parseSelector } from '../../shared/promql/parser';

@@ -3,7 +3,7 @@ import { HttpError, MAX_BODY_BYTES, rawBytes, replyBytes } from '../../shared/ht
 import { MalformedBytesError } from '../../shared/model/bytes';
 import { InvalidPatternError } from '../../shared/model/value-pattern';
 import { mapLimited } from '../../shared/platform/concurrency';
-import { count } from '../../shared/platform/meters';
+import { count } from '../../shared/platform/function-metrics';
 import type { SampleColumns } from '../../shared/promql/store';
 import { compareLabels } from '../../shared/promql/vectors';
 import {

@@ -1,6 +1,6 @@
 import type { Context, KinesisStreamBatchResponse, KinesisStreamEvent } from 'aws-lambda';
 import { deliveredRecords, ingest, ingestDependencies } from '../../shared/compose/ingest';
-import { withMetrics } from '../../shared/platform/meters';
+import { withMetrics } from '../../shared/platform/function-metrics';
 import type { IngestAgain } from '../../shared/recovery/redrive';
 import { ReplayConsumer } from '../../shared/recovery/replay-consumer';
 import { type RedriveEvent, redrivenRecords } from '../../shared/recovery/replayer-call';

@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { setTimeout as sleep } from 'node:timers/promises';
 import { APPEND_SCRIPT } from '../../shared/hot/append-script';
 import { LEASE_SCRIPT } from '../../shared/hot/lease-script';
-import { INSPECT_SCRIPT, MARK_SCRIPT } from '../../shared/hot/mark-script';
+import { MARK_SCRIPT, READ_MARK_SCRIPT } from '../../shared/hot/mark-script';
 import { READ_SCRIPT } from '../../shared/hot/read-script';
 import { SURVEY_SCRIPT } from '../../shared/hot/survey-script';
 import { TRIM_SCRIPT } from '../../shared/hot/trim-script';
@@ -17,7 +17,7 @@ const SCRIPTS = {
   lease: LEASE_SCRIPT,
   trim: TRIM_SCRIPT,
   mark: MARK_SCRIPT,
-  inspect: INSPECT_SCRIPT,
+  readMark: READ_MARK_SCRIPT,
   read: READ_SCRIPT,
   survey: SURVEY_SCRIPT,
 };

@@ -46,7 +46,7 @@ const PARALLEL = 16;
 const PARALLEL_TENANTS = 4;
 
 type Request = EvaluationRequest['evaluate'];
-type Place = Request['groups'][number];
+type GroupRef = Request['groups'][number];
 
 /** Returns whether an event is the evaluator's. All others are API requests, which cannot have its form. */
 export function isEvaluation(event: unknown): event is EvaluationRequest {
@@ -71,22 +71,22 @@ export async function evaluateRules(
   const startedMs = performance.now();
   const elapsedMs = () => performance.now() - startedMs;
   const reads = new TenantReads(inputs, elapsedMs, request.nowMs);
-  const loaded = await mapLimited(request.groups, PARALLEL, (place) => load(inputs, place, request, reads));
+  const loaded = await mapLimited(request.groups, PARALLEL, (ref) => load(inputs, ref, request, reads));
   const answer: GroupEvaluation[] = [];
   let size = 0;
-  const byTenant = Map.groupBy(loaded, ({ place }) => place.tenant);
+  const byTenant = Map.groupBy(loaded, ({ ref }) => ref.tenant);
   // The samples of one tenant are read while the rules of another are evaluated.
   await mapLimited([...byTenant.values()], PARALLEL_TENANTS, async (groups) => {
     const beganMs = elapsedMs();
-    for (const { place, evaluate } of groups) {
+    for (const { ref, evaluate } of groups) {
       if (elapsedMs() > INVOCATION.beginMs || size > INVOCATION.maxAnswer) break;
-      const evaluation = await evaluate(elapsedMs).catch((error: unknown) => failedGroup(place, error));
-      answer.push({ ...place, ...evaluation });
+      const evaluation = await evaluate(elapsedMs).catch((error: unknown) => failedGroup(ref, error));
+      answer.push({ ...ref, ...evaluation });
       if ('samples' in evaluation)
         for (const { length } of [evaluation.state ?? '', ...evaluation.samples, ...evaluation.batches])
           size += length;
     }
-    reads.release(groups[0]!.place.tenant);
+    reads.release(groups[0]!.ref.tenant);
     const tenant = groups.find((each) => each.tenant !== undefined)?.tenant;
     if (tenant !== undefined) await inputs.charge(tenant, elapsedMs() - beganMs);
   });
@@ -141,46 +141,46 @@ class TenantReads {
 }
 
 interface LoadedGroup {
-  readonly place: Place;
+  readonly ref: GroupRef;
   /** Absent if nothing is to be read for the group. */
   readonly tenant?: Tenant;
   readonly evaluate: (elapsedMs: () => number) => Promise<Outcome>;
 }
 
-function failedGroup(place: Place, error: unknown): Outcome {
-  return failed('a rule group could not be evaluated', place, error);
+function failedGroup(ref: GroupRef, error: unknown): Outcome {
+  return failed('a rule group could not be evaluated', ref, error);
 }
 
 /** Loads a group and notes what it will read. */
 async function load(
   inputs: RuleInputs,
-  place: Place,
+  ref: GroupRef,
   request: Request,
   reads: TenantReads,
 ): Promise<LoadedGroup> {
-  const already = (outcome: Outcome) => ({ place, evaluate: async () => outcome });
+  const already = (outcome: Outcome) => ({ ref, evaluate: async () => outcome });
   try {
-    const tenant = await inputs.tenants.get(place.tenant);
+    const tenant = await inputs.tenants.get(ref.tenant);
     if (tenant === undefined) return already({ outcome: 'gone' });
     const [stored, state] = await Promise.all([
-      inputs.groups.get(tenant.id, place.group),
-      inputs.states.get(tenant.id, place.group),
+      inputs.groups.get(tenant.id, ref.group),
+      inputs.states.get(tenant.id, ref.group),
     ]);
     if (stored === undefined) {
       if (state === undefined) return already({ outcome: 'gone' });
-      return { place, evaluate: () => remove(tenant, place.group, state, request.nowMs) };
+      return { ref, evaluate: () => remove(tenant, ref.group, state, request.nowMs) };
     }
     const group = groupOf(stored.document);
     const plan = planGroup(group, state, request, inputs.stage.ruleQueryOffset);
     if (plan.ticks.length === 0) return already({ outcome: 'idle' });
     expectReads(reads.of(tenant), group, plan);
-    const id = `${tenant.id} ${place.group}`;
+    const id = `${tenant.id} ${ref.group}`;
     return {
-      ...{ place, tenant },
+      ...{ ref, tenant },
       evaluate: (elapsedMs) => advance(inputs, { tenant, id, stored, group, state, plan, reads }, elapsedMs),
     };
   } catch (error) {
-    return already(failedGroup(place, error));
+    return already(failedGroup(ref, error));
   }
 }
 

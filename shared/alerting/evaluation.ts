@@ -119,8 +119,8 @@ export interface RunReport {
  *
  * @param message a sentence that names the kind of group
  */
-export function failed(message: string, place: object, error: unknown): Outcome {
-  log.error(message, { ...place, error: error as Error });
+export function failed(message: string, ref: object, error: unknown): Outcome {
+  log.error(message, { ...ref, error: error as Error });
   return { outcome: 'failed', reason: (error as Error).message };
 }
 

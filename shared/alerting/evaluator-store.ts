@@ -120,7 +120,7 @@ export class EvaluatorStore {
     state,
     batches,
   }: TickCommit): TransactWriteItem[] {
-    const place = { TableName: this.table.name };
+    const table = { TableName: this.table.name };
     const key = metaKeys.groupState(kind === 'rule' ? 'rule' : 'monitor', tenantId, group);
     const condition = {
       ConditionExpression: afterMs === undefined ? 'attribute_not_exists(pk)' : 'tick = :after',
@@ -128,10 +128,10 @@ export class EvaluatorStore {
     };
     return [
       state === undefined
-        ? { Delete: { ...place, Key: key, ...condition } }
+        ? { Delete: { ...table, Key: key, ...condition } }
         : {
             Put: {
-              ...place,
+              ...table,
               Item: { ...key, tick: { N: String(tickMs) }, state: { B: state } },
               ...condition,
             },

@@ -1,8 +1,8 @@
 import type { Catalogue } from '../catalogue/catalogue';
 import type { Attempt } from '../cold/archive-attempts';
+import type { ArchiveDirectory } from '../cold/archive-directory';
 import type { ArchivedPart, DayCommit } from '../cold/archived-day';
 import type { ColdTier, OpenArchive } from '../cold/cold-tier';
-import type { Directory } from '../cold/directory';
 import { FIRST_GROUP, isOpen, type Manifest, type ManifestDay } from '../cold/manifest';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
 import { bucketKeys } from '../platform/keys';
@@ -23,7 +23,7 @@ export interface ArchiveDependencies {
   readonly cold: ColdTier;
   readonly catalogue: Catalogue;
   readonly manifest: Manifest;
-  readonly directory: Directory;
+  readonly directory: ArchiveDirectory;
   readonly now: () => number;
   /**
    * Called when a day of a partition expires. Each function removes further data about the day, which nobody
@@ -121,7 +121,7 @@ async function sweepDay(
 type RevisionList = readonly (readonly [sortKey: string, revision: string])[];
 
 /** What a range of groups is written from. */
-interface Source {
+interface RangeInput {
   readonly works: Iterable<GroupWork> | AsyncIterable<GroupWork>;
   readonly deletionsOf: DeletionsOf;
   /** The archived object that is being replaced; undefined if the range was never archived. */
@@ -224,7 +224,10 @@ class DayArchiving {
    *
    * @returns false if the archiver was stopped, or another one came first
    */
-  private async write(range: DayRange, { works, deletionsOf, object, held = [] }: Source): Promise<boolean> {
+  private async write(
+    range: DayRange,
+    { works, deletionsOf, object, held = [] }: RangeInput,
+  ): Promise<boolean> {
     const { dependencies, limits, ref, day } = this;
     const limit = partLimit(range.part, limits.partBytes);
     let rest = held;

@@ -1,8 +1,8 @@
-import { eraseSamples, openChunk, sampleCount } from '../codec';
+import { applyTombstones, openChunk, sampleCount } from '../codec';
 import type { ArchivedChunk, ArchiveReader, StoredBlock } from '../cold/archive-format';
 import type { ArchivedPart } from '../cold/archived-day';
 import type { ObjectUpload, WrittenObject } from '../cold/object-upload';
-import { erasuresOf, type VersionedDeletion } from '../model/deletion';
+import { tombstonesOf, type VersionedDeletion } from '../model/deletion';
 import type { Layout } from '../model/layout';
 import type { LayoutBlock } from '../model/layout-block';
 import type { GroupId } from '../model/placement';
@@ -74,10 +74,11 @@ export class PartWriter {
     const copied: StoredBlock[] = [];
     for (const chunk of plan.copies) copied.push(await reader!.load(chunk));
     const blocks: LayoutBlock[] = [];
-    for (const chunk of plan.merges) blocks.push(erase((await reader!.load(chunk)).decode(), deletions));
+    for (const chunk of plan.merges)
+      blocks.push(withoutDeleted((await reader!.load(chunk)).decode(), deletions));
     for (const { item, layout } of items) {
       this.revisions.set(warmKeys.sort(item), item.revision);
-      blocks.push(erase({ block: openChunk(item.chunk).block(), layout }, deletions));
+      blocks.push(withoutDeleted({ block: openChunk(item.chunk).block(), layout }, deletions));
     }
     this.groups++;
     this.minSamples += plan.minSamples;
@@ -113,8 +114,11 @@ export class PartWriter {
 }
 
 /** Removes the samples of a block that deletions cover. */
-export function erase({ block, layout }: LayoutBlock, deletions: readonly VersionedDeletion[]): LayoutBlock {
-  return { block: eraseSamples(block, erasuresOf(deletions, layout.series)), layout };
+export function withoutDeleted(
+  { block, layout }: LayoutBlock,
+  deletions: readonly VersionedDeletion[],
+): LayoutBlock {
+  return { block: applyTombstones(block, tombstonesOf(deletions, layout.series)), layout };
 }
 
 function firstMs(part: LayoutBlock | StoredBlock): number {

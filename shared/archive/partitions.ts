@@ -4,9 +4,9 @@ import { type Day, dayStartMs, type PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import { type ArchiveDependencies, archiveDay } from './execute';
 import { FairQueue } from './fair-queue';
-import { isLongOverdue } from './look';
 import { purgeDay } from './purge';
 import { type ExpiredCount, expireDay, isExpired } from './retention';
+import { isLongOverdue } from './run-scope';
 
 /**
  * What one run of the archiver did. A run has limited time, so operator commands repeat it until nothing
@@ -68,7 +68,7 @@ export interface ArchiveTask {
 /** Partition-days in progress at the same time. Each takes at most some 200 MB of memory. */
 const WORKERS = 4;
 /** Partitions whose manifests are read at the same time. */
-const LOOKS = 16;
+const PARTITIONS_AT_ONCE = 16;
 /**
  * How long after a day was archived each run checks the partition's rollups, in ms. Later, a run checks them
  * once a day, with all days of the partition.
@@ -168,7 +168,7 @@ async function eachDay(
   isToDo: (ref: PartitionRef, entry: ManifestDay) => boolean,
   work: (ref: PartitionRef, entry: ManifestDay) => Promise<Partial<ArchiveCount>>,
 ): Promise<ArchiveCount> {
-  const found = await mapLimited(partitions, LOOKS, async (ref): Promise<DayOfPartition[]> => {
+  const found = await mapLimited(partitions, PARTITIONS_AT_ONCE, async (ref): Promise<DayOfPartition[]> => {
     const from = fromDay(ref);
     const recent = await manifest.days(ref, from ?? FIRST_DAY, LAST_DAY);
     if (recent.some(({ archived }) => archived !== undefined && now() - archived.atMs < ACTIVE_MS))

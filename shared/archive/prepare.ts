@@ -1,12 +1,12 @@
 import type { Catalogue } from '../catalogue/catalogue';
 import { openChunk, sampleCount } from '../codec';
 import type { ArchivedChunk, ArchiveReader } from '../cold/archive-format';
-import { erasuresOf, type VersionedDeletion } from '../model/deletion';
+import { tombstonesOf, type VersionedDeletion } from '../model/deletion';
 import { type Id, idText } from '../model/id';
 import { type Day, type PartitionRef, sourceIdOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import type { WarmItem, WarmTier } from '../warm/warm-tier';
-import { erase, type LaidOutItem, type PreparedGroup } from './part-writer';
+import { type LaidOutItem, type PreparedGroup, withoutDeleted } from './part-writer';
 import type { ChunkFacts, GroupCompaction } from './plan';
 
 /** Number of groups, or sources, whose data is fetched at the same time. */
@@ -81,8 +81,8 @@ async function deletedOf(
 ): Promise<number> {
   const { minTimestamp, maxTimestamp, samples } = chunk;
   if (!deletions.some(({ fromMs, toMs }) => fromMs <= maxTimestamp && toMs > minTimestamp)) return 0;
-  if (erasuresOf(deletions, (await reader.layout(chunk.layout)).series).length === 0) return 0;
-  return samples - sampleCount(erase((await reader.load(chunk)).decode(), deletions).block);
+  if (tombstonesOf(deletions, (await reader.layout(chunk.layout)).series).length === 0) return 0;
+  return samples - sampleCount(withoutDeleted((await reader.load(chunk)).decode(), deletions).block);
 }
 
 export interface PrepareDependencies {

@@ -1,8 +1,8 @@
-import { eraseSamples } from '../codec';
+import { applyTombstones } from '../codec';
 import type { MadeGroup } from '../cold/rollup-format';
 import { joinRolled, NO_GRAINS, type RolledGroup, rollUp, sliceRolled } from '../cold/rollup-grains';
 import { deletionsKey, RolledDays } from '../cold/rollup-span';
-import { erasuresOf, type VersionedDeletion } from '../model/deletion';
+import { tombstonesOf, type VersionedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
 import { mergeLayouts } from '../model/layout';
 import { mergeLayoutBlocks } from '../model/layout-block';
@@ -87,7 +87,7 @@ async function rollUpDay(
   const stored = await days.load(day, group);
   if (stored.length === 0) return 'nothing';
   const { block, layout } = mergeLayoutBlocks(stored.map((each) => each.decode()));
-  const series = rollUp(eraseSamples(block, erasuresOf(deletions, layout.series)), grainMs);
+  const series = rollUp(applyTombstones(block, tombstonesOf(deletions, layout.series)), grainMs);
   return series && { layout, series };
 }
 

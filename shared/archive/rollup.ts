@@ -55,7 +55,7 @@ export interface RollupCount {
  */
 const PART_BYTES = 64 * 1024 * 1024;
 /** Partitions whose days and rollups are checked at the same time. */
-const LOOKS = 16;
+const PARTITIONS_AT_ONCE = 16;
 /** Groups that are aggregated at the same time. */
 const PARALLEL = 8;
 /** Groups in a batch, which is held in memory until it is written. */
@@ -71,7 +71,7 @@ export async function rollUpPartitions(
   const { manifest, rollups } = dependencies;
   const count = { rolledUp: 0, left: 0 };
   if (rollups === undefined) return count;
-  const planned = await mapLimited(partitions, LOOKS, async (ref) => {
+  const planned = await mapLimited(partitions, PARTITIONS_AT_ONCE, async (ref) => {
     if (!hasTime()) return { ref, plans: [] };
     try {
       return { ref, plans: await plansOf(manifest, rollups, ref) };
@@ -112,7 +112,7 @@ async function plansOf(
 /**
  * Writes the objects of a span, lists them in the rollup directory, then commits them. After a crash at any
  * step, the next run writes the span again. A span that is to be removed loses its objects before the commit,
- * because nobody looks at it afterwards.
+ * because nobody checks it afterwards.
  *
  * @returns false if time was up, or another archiver committed first
  */

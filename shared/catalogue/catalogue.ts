@@ -6,7 +6,7 @@ import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import { type Labels, sourceOf } from '../model/labels';
 import type { Layout } from '../model/layout';
-import { knownLayout, openLayout } from '../model/open-layouts';
+import { cachedLayout, openLayout } from '../model/open-layouts';
 import type { PackedLayout } from '../model/packed-layout';
 import { daysIn, type GroupId, sourceIdOf, sourceIdOfGroup, splitBitsOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
@@ -15,9 +15,9 @@ import { getItem, insertItems, queryAll, succeeds, type Table } from '../platfor
 import { ChangeList } from './change-list';
 import { DeletionTable, deletionOf } from './deletion-table';
 import { IndexTable, type LayoutOfDays } from './index-table';
+import { dayNumber, isPutOn, lastPutOf, writtenAs } from './last-put';
 import { expiresAtOf, LAYOUT_KEPT_MS, renewalPeriodOf } from './lifetimes';
 import { PoolTable, poolOfMembers } from './pool-table';
-import { dayNumber, isPutOn, memoOf, writtenAs } from './put-memo';
 import { SourceIndex } from './source-index';
 
 /** What the catalogue knows of one source: every layout that its groups have ever had, and its deletions. */
@@ -83,7 +83,7 @@ export class Catalogue {
   readonly deletions: DeletionTable;
   private readonly pools: PoolTable;
   /**
-   * Remembers what this instance has written, so that it does not write it again: layouts (put-memo.ts),
+   * Remembers what this instance has written, so that it does not write it again: layouts (last-put.ts),
    * entries of the index of series, and the renewal period in which it last renewed each source and pool.
    */
   private readonly written = new CompactMap(CACHES.catalogued);
@@ -146,7 +146,7 @@ export class Catalogue {
     const owner = sourceIdOfGroup(group);
     await this.sources.renew(tenantId, owner);
     await this.keepPools(tenantId, poolOfMembers(tenantId, owner, layout));
-    this.written.set(known, memoOf(day, lowestMs));
+    this.written.set(known, lastPutOf(day, lowestMs));
     return isNew;
   }
 
@@ -206,7 +206,7 @@ export class Catalogue {
     layouts.forEach((layout, i) => {
       if (!done[i]) return;
       const { group, id, firstMs } = layout;
-      this.written.set(writtenAs(group, id, windowMs), memoOf(day, firstMs));
+      this.written.set(writtenAs(group, id, windowMs), lastPutOf(day, firstMs));
       inserted.set(layout, { isNew: true, isOfNewSource: newSources.has(sourceIdOfGroup(group)) });
     });
     return inserted;
@@ -219,7 +219,7 @@ export class Catalogue {
    * @throws {Error} when the catalogue lacks the layout
    */
   async layout(tenantId: Id, group: GroupId, layoutId: Id): Promise<Layout> {
-    const copy = knownLayout(layoutId);
+    const copy = cachedLayout(layoutId);
     if (copy !== undefined) return copy;
     const packed = await this.packedLayout(tenantId, group, layoutId);
     if (packed === undefined) throw new Error(`the catalogue has no layout ${layoutId} of group ${group}`);

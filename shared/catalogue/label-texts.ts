@@ -4,7 +4,7 @@ import type { CompiledMatcher, Spend } from '../model/matcher';
 const BYTES_OF_TEXT = 80;
 
 /**
- * Gives every different label value a number, so that columns of values are arrays of numbers. The number of
+ * Gives every different label value a number, so that lists of values are arrays of numbers. The number of
  * the empty text is 0, which also stands for a label that a series lacks.
  */
 export class Texts {
@@ -58,19 +58,19 @@ export class TextTest {
   }
 
   /**
-   * Returns the rows of a column whose values pass the test.
+   * Returns the columns of a layout whose series' values pass the test.
    *
-   * @param column a text number for each row
-   * @param rows the rows to test; undefined tests all
+   * @param values the text number of each column's value
+   * @param columns the columns to test; undefined tests all
    */
-  rowsOf(column: Uint32Array, rows: readonly number[] | undefined): number[] {
+  columnsOf(values: Uint32Array, columns: readonly number[] | undefined): number[] {
     const passing: number[] = [];
     const { only } = this;
-    const length = rows?.length ?? column.length;
+    const length = columns?.length ?? values.length;
     for (let i = 0; i < length; i++) {
-      const row = rows === undefined ? i : rows[i]!;
-      const number = column[row]!;
-      if (only === undefined ? this.passes(number) : number === only) passing.push(row);
+      const at = columns === undefined ? i : columns[i]!;
+      const number = values[at]!;
+      if (only === undefined ? this.passes(number) : number === only) passing.push(at);
     }
     return passing;
   }
@@ -89,8 +89,8 @@ export class TextTest {
   }
 }
 
-/** A growing column of text numbers. Values that were never set are 0, the number of the empty text. */
-export class Column {
+/** A growing list of text numbers. Values that were never set are 0, the number of the empty text. */
+export class TextNumbers {
   private values = new Uint32Array(4);
 
   at(index: number): number {

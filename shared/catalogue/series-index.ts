@@ -6,7 +6,7 @@ import { Texts, TextTest } from './label-texts';
 import { type JoinedLabels, type LayoutMatch, ShapeColumns } from './shape-columns';
 
 /**
- * A reader's copy of the index of series, in memory, as columns of label values. Labels that all series of a
+ * A reader's copy of the index of series, in memory, as lists of label values. Labels that all series of a
  * layout share have one value for each layout. The other labels have one value for each series of the shape,
  * which serves every layout of this shape. Values are stored as text numbers ({@link Texts}). So a selection
  * tests each matcher once for each different text, and then only scans arrays of numbers.
@@ -78,7 +78,7 @@ export class SeriesIndex {
     const found = {
       numbers: new Uint8Array(this.texts.size),
       joined: new Set<string>(),
-      looked: new Map<ShapeColumns, readonly number[]>(),
+      lastAdded: new Map<ShapeColumns, readonly number[]>(),
     };
     for (const match of matches) match.addValues(label, found);
     for (let number = 1; number < found.numbers.length; number++)

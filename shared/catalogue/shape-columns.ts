@@ -2,10 +2,10 @@ import { type Id, idOf } from '../model/id';
 import { type Labels, labelsKey, METRIC_NAME, sourceOf } from '../model/labels';
 import { type Layout, lazyLayout } from '../model/layout';
 import type { GroupId } from '../model/placement';
-import type { ColumnPlaces } from '../model/selection';
+import type { LayoutPick } from '../model/selection';
 import type { Shape } from '../model/shape';
 import type { IndexedLayout } from './index-table';
-import { Column, type Texts, type TextTest } from './label-texts';
+import { TextNumbers, type Texts, type TextTest } from './label-texts';
 
 /**
  * Labels that are not stored with a series, but added to it when it is read: those that the registry has for
@@ -26,12 +26,12 @@ const SOURCE_LABELS = [HOST, 'instance', 'job'];
 
 /** Tests all series of a layout at once. @param at the layout's index in {@link ShapeColumns.groups} */
 type LayoutTest = (at: number) => boolean;
-/** Tests one series of a layout. @param row the series' column in the layout */
-type PairTest = (at: number, row: number) => boolean;
+/** Tests one series of a layout. @param column the series' column in the layout */
+type SeriesTest = (at: number, column: number) => boolean;
 
 /**
  * One shape, with all layouts that have it. A shape is a layout without the labels that all its series share.
- * Layouts are addressed by `at`, their index in the arrays below, and series by `row`, their column in the
+ * Layouts are addressed by `at`, their index in the arrays below, and series by `column`, their column in the
  * layout. Label values are text numbers ({@link Texts}); 0 stands for a label that a series lacks.
  */
 export class ShapeColumns {
@@ -39,7 +39,7 @@ export class ShapeColumns {
   /** For each label in which the series of a layout differ: its value in each series. */
   private readonly own = new Map<string, Uint32Array>();
   /** For each label that all series of a layout share: its value in each layout. */
-  private readonly common = new Map<string, Column>();
+  private readonly common = new Map<string, TextNumbers>();
   /** The number of each layout in the whole {@link SeriesIndex}. */
   readonly numbers: number[] = [];
   readonly groups: GroupId[] = [];
@@ -49,17 +49,17 @@ export class ShapeColumns {
   names: readonly string[];
   /** Whether series of one layout differ in a label that names their source: the layout is a pool's. */
   private readonly hasSources: boolean;
-  private rows: readonly number[] | undefined;
+  private columns: readonly number[] | undefined;
 
   constructor(shape: Shape, texts: Texts) {
     this.seriesCount = shape.seriesCount;
-    const columns = shape.names.map((name) => {
-      const column = new Uint32Array(shape.seriesCount);
-      this.own.set(name, column);
-      return column;
+    const values = shape.names.map((name) => {
+      const own = new Uint32Array(shape.seriesCount);
+      this.own.set(name, own);
+      return own;
     });
     shape.pairs((series, name, value) => {
-      columns[name]![series] = texts.numberOf(value);
+      values[name]![series] = texts.numberOf(value);
     });
     this.names = [...shape.names].sort();
     this.hasSources = SOURCE_LABELS.some((name) => this.own.has(name));
@@ -71,13 +71,13 @@ export class ShapeColumns {
     this.layoutIds.push(layoutId);
     this.windowsMs.push(windowMs);
     for (const [name, value] of common) {
-      let column = this.common.get(name);
-      if (column === undefined) {
-        column = new Column();
-        this.common.set(name, column);
+      let numbers = this.common.get(name);
+      if (numbers === undefined) {
+        numbers = new TextNumbers();
+        this.common.set(name, numbers);
         this.names = [...new Set([...this.names, name])].sort();
       }
-      column.set(at, texts.numberOf(value));
+      numbers.set(at, texts.numberOf(value));
     }
   }
 
@@ -88,8 +88,8 @@ export class ShapeColumns {
     texts: Texts,
   ): Generator<LayoutMatch> {
     const ofLayout: LayoutTest[] = [(at) => live[this.numbers[at]!] === 1];
-    const ofSeries: { readonly test: TextTest; readonly column: Uint32Array }[] = [];
-    const ofBoth: PairTest[] = [];
+    const ofSeries: { readonly test: TextTest; readonly values: Uint32Array }[] = [];
+    const ofBoth: SeriesTest[] = [];
     for (const test of tests) {
       const own = this.own.get(test.label);
       const common = this.common.get(test.label);
@@ -97,7 +97,7 @@ export class ShapeColumns {
         const passes = this.joinedTest(test, joined, texts);
         if (own === undefined && !this.own.has(HOST)) ofLayout.push((at) => passes(at, 0));
         else ofBoth.push(passes);
-      } else if (own !== undefined) ofSeries.push({ test, column: own });
+      } else if (own !== undefined) ofSeries.push({ test, values: own });
       else if (common !== undefined) ofLayout.push((at) => test.passes(common.at(at)));
       else if (!test.acceptsEmpty) return;
     }
@@ -106,34 +106,35 @@ export class ShapeColumns {
       if (!ofLayout.every((test) => test(at))) continue;
       all ??=
         ofSeries.reduce<readonly number[] | undefined>(
-          (rows, { test, column }) => test.rowsOf(column, rows),
+          (columns, { test, values }) => test.columnsOf(values, columns),
           undefined,
-        ) ?? this.allRows();
+        ) ?? this.allColumns();
       if (all.length === 0) return;
-      const rows = ofBoth.length === 0 ? all : all.filter((row) => ofBoth.every((test) => test(at, row)));
-      if (rows.length > 0) yield new LayoutMatch(this, at, rows, joined, texts);
+      const columns =
+        ofBoth.length === 0 ? all : all.filter((column) => ofBoth.every((test) => test(at, column)));
+      if (columns.length > 0) yield new LayoutMatch(this, at, columns, joined, texts);
     }
   }
 
   /**
-   * Returns the rows of all series. It is the same array each time, because {@link FoundValues} recognizes
-   * equal rows by the identity of their array.
+   * Returns the columns of all series. It is the same array each time, because {@link FoundValues} recognizes
+   * equal lists by the identity of their array.
    */
-  allRows(): readonly number[] {
-    this.rows ??= Array.from({ length: this.seriesCount }, (_, row) => row);
-    return this.rows;
+  allColumns(): readonly number[] {
+    this.columns ??= Array.from({ length: this.seriesCount }, (_, column) => column);
+    return this.columns;
   }
 
   /**
    * Makes a test of a label that the registry may add to series. It tests the stored value, if the series has
    * one, else the value that the registry has for the series' host.
    */
-  private joinedTest(test: TextTest, joined: JoinedLabels, texts: Texts): PairTest {
+  private joinedTest(test: TextTest, joined: JoinedLabels, texts: Texts): SeriesTest {
     const { label } = test;
-    return (at, row) => {
-      const stored = this.valueOf(label, at, row);
+    return (at, column) => {
+      const stored = this.valueOf(label, at, column);
       if (stored !== 0) return test.passes(stored);
-      const host = this.valueOf(HOST, at, row);
+      const host = this.valueOf(HOST, at, column);
       const labels = host === 0 ? undefined : joined.of(texts.of(host));
       const value = labels?.find(([name]) => name === label)?.[1];
       return value === undefined ? test.acceptsEmpty : test.passesText(value);
@@ -141,8 +142,8 @@ export class ShapeColumns {
   }
 
   /** Returns the text number of a label's value in one series; 0 if the series lacks the label. */
-  valueOf(label: string, at: number, row: number): number {
-    return this.own.get(label)?.[row] ?? this.common.get(label)?.at(at) ?? 0;
+  valueOf(label: string, at: number, column: number): number {
+    return this.own.get(label)?.[column] ?? this.common.get(label)?.at(at) ?? 0;
   }
 
   /** Whether all series of a layout certainly belong to one source. */
@@ -158,7 +159,7 @@ export class ShapeColumns {
   }
 
   /** Returns a label's value in each series; undefined if all series of a layout have the same value. */
-  ownColumn(label: string): Uint32Array | undefined {
+  ownValues(label: string): Uint32Array | undefined {
     return this.own.get(label);
   }
 }
@@ -170,10 +171,10 @@ interface FoundValues {
   /** Values of labels that the registry adds. */
   readonly joined: Set<string>;
   /**
-   * For each shape, the rows whose values were added last. Layouts of one shape mostly match with the same
-   * array of rows, whose values need not be added again.
+   * For each shape, the columns whose values were added last. Layouts of one shape mostly match with the same
+   * array of columns, whose values need not be added again.
    */
-  readonly looked: Map<ShapeColumns, readonly number[]>;
+  readonly lastAdded: Map<ShapeColumns, readonly number[]>;
 }
 
 /** Numbers of series, by label name and then by value. */
@@ -181,12 +182,12 @@ export type PairCounts = Map<string, Map<string, number>>;
 
 /** The series of one layout that a selection matched. */
 export class LayoutMatch {
-  private ownPlaces: ColumnPlaces | undefined;
+  private ownPick: LayoutPick | undefined;
 
   constructor(
     private readonly shape: ShapeColumns,
     private readonly at: number,
-    private readonly rows: readonly number[],
+    private readonly columns: readonly number[],
     private readonly joined: JoinedLabels,
     private readonly texts: Texts,
     /** The whole layout, if this match is a part of a pool's layout. All parts share the object. */
@@ -213,31 +214,32 @@ export class LayoutMatch {
 
   /** Number of matching series. */
   get size(): number {
-    return this.rows.length;
+    return this.columns.length;
   }
 
-  /** The columns of the layout that have the matching series, and their columns in {@link ownLayout}. */
-  get places(): ColumnPlaces {
-    if (this.ownPlaces !== undefined) return this.ownPlaces;
+  /** The pick of the matching series: their columns in the layout, and in {@link ownLayout}. */
+  get pick(): LayoutPick {
+    if (this.ownPick !== undefined) return this.ownPick;
     const columns = new Uint32Array(this.size);
     const positions = new Uint32Array(this.size);
     for (let i = 0; i < this.size; i++) {
-      columns[i] = this.rows[i]!;
+      columns[i] = this.columns[i]!;
       positions[i] = i;
     }
-    this.ownPlaces = { columns, positions, seriesCount: this.seriesCount };
-    return this.ownPlaces;
+    this.ownPick = { columns, positions, seriesCount: this.seriesCount };
+    return this.ownPick;
   }
 
   /** Number of series in the whole layout, matching or not. */
   get seriesCount(): number {
-    return this.shape.allRows().length;
+    return this.shape.allColumns().length;
   }
 
   /** Returns the whole layout. Its series are built from the index when they are first used. */
   layout(): Layout {
     return (
-      this.pooled ?? lazyLayout(this.layoutId, () => this.shape.allRows().map((row) => this.labelsOf(row)))
+      this.pooled ??
+      lazyLayout(this.layoutId, () => this.shape.allColumns().map((column) => this.labelsOf(column)))
     );
   }
 
@@ -249,38 +251,38 @@ export class LayoutMatch {
   ownLayout(series: readonly Labels[]): Layout {
     if (this.size === this.seriesCount) return lazyLayout(this.layoutId, () => series);
     return lazyLayout(
-      idOf('columns', this.layoutId, new Uint8Array(Uint32Array.from(this.rows).buffer)),
+      idOf('columns', this.layoutId, new Uint8Array(Uint32Array.from(this.columns).buffer)),
       () => series,
     );
   }
 
   /** Divides the match into one match for each source. Returns this match if all series have one source. */
   bySource(): readonly (readonly [source: Labels, match: LayoutMatch])[] {
-    const sourceAt = (row: number) => sourceOf.labels(this.labelsOf(row));
-    if (this.shape.isOneSource(this.at)) return [[sourceAt(this.rows[0]!), this]];
-    const parts = new Map<string, { readonly source: Labels; readonly rows: number[] }>();
-    for (const row of this.rows) {
-      const source = sourceAt(row);
+    const sourceAt = (column: number) => sourceOf.labels(this.labelsOf(column));
+    if (this.shape.isOneSource(this.at)) return [[sourceAt(this.columns[0]!), this]];
+    const parts = new Map<string, { readonly source: Labels; readonly columns: number[] }>();
+    for (const column of this.columns) {
+      const source = sourceAt(column);
       const part = parts.get(labelsKey(source));
-      if (part === undefined) parts.set(labelsKey(source), { source, rows: [row] });
-      else part.rows.push(row);
+      if (part === undefined) parts.set(labelsKey(source), { source, columns: [column] });
+      else part.columns.push(column);
     }
     const pooled = this.layout();
-    return [...parts.values()].map(({ source, rows }) => [
+    return [...parts.values()].map(({ source, columns }) => [
       source,
-      new LayoutMatch(this.shape, this.at, rows, this.joined, this.texts, pooled),
+      new LayoutMatch(this.shape, this.at, columns, this.joined, this.texts, pooled),
     ]);
   }
 
   /** Yields the stored labels of each matching series, without those that the registry adds. */
   *series(): Generator<Labels> {
-    for (const row of this.rows) yield this.labelsOf(row);
+    for (const column of this.columns) yield this.labelsOf(column);
   }
 
-  private labelsOf(row: number): Labels {
+  private labelsOf(column: number): Labels {
     const labels: [string, string][] = [];
     for (const name of this.shape.names) {
-      const value = this.shape.valueOf(name, this.at, row);
+      const value = this.shape.valueOf(name, this.at, column);
       if (value !== 0) labels.push([name, this.texts.of(value)]);
     }
     return labels;
@@ -290,23 +292,24 @@ export class LayoutMatch {
   addNames(names: Set<string>): void {
     for (const name of this.shape.names) {
       if (names.has(name)) continue;
-      if (this.rowsOf(name).some((row) => this.shape.valueOf(name, this.at, row) !== 0)) names.add(name);
+      if (this.columnsOf(name).some((column) => this.shape.valueOf(name, this.at, column) !== 0))
+        names.add(name);
     }
-    for (const [name] of this.joinedRows().flatMap((row) => this.joinedTo(row))) names.add(name);
+    for (const [name] of this.joinedColumns().flatMap((column) => this.joinedTo(column))) names.add(name);
   }
 
   /** Adds the values of a label in the matching series to `found`, with those that the registry adds. */
   addValues(label: string, found: FoundValues): void {
-    const own = this.shape.ownColumn(label);
+    const own = this.shape.ownValues(label);
     if (own === undefined) found.numbers[this.shape.valueOf(label, this.at, 0)] = 1;
-    else if (found.looked.get(this.shape) !== this.rows) {
-      for (const row of this.rows) found.numbers[own[row]!] = 1;
-      found.looked.set(this.shape, this.rows);
+    else if (found.lastAdded.get(this.shape) !== this.columns) {
+      for (const column of this.columns) found.numbers[own[column]!] = 1;
+      found.lastAdded.set(this.shape, this.columns);
     }
     if (!this.joined.names.includes(label)) return;
-    for (const row of this.joinedRows()) {
-      if (this.shape.valueOf(label, this.at, row) !== 0) continue;
-      const value = this.joinedTo(row).find(([name]) => name === label)?.[1];
+    for (const column of this.joinedColumns()) {
+      if (this.shape.valueOf(label, this.at, column) !== 0) continue;
+      const value = this.joinedTo(column).find(([name]) => name === label)?.[1];
       if (value !== undefined) found.joined.add(value);
     }
   }
@@ -318,7 +321,9 @@ export class LayoutMatch {
    */
   addPairs(pairs: PairCounts, isCounted?: (labels: Labels) => boolean): void {
     const counted =
-      isCounted === undefined ? this.rows : this.rows.filter((row) => isCounted(this.labelsOf(row)));
+      isCounted === undefined
+        ? this.columns
+        : this.columns.filter((column) => isCounted(this.labelsOf(column)));
     if (counted.length === 0) return;
     for (const name of this.shape.names) {
       let values = pairs.get(name);
@@ -327,8 +332,8 @@ export class LayoutMatch {
         pairs.set(name, values);
       }
       const isCommon = this.shape.isCommon(name);
-      for (const row of isCommon ? [counted[0]!] : counted) {
-        const number = this.shape.valueOf(name, this.at, row);
+      for (const column of isCommon ? [counted[0]!] : counted) {
+        const number = this.shape.valueOf(name, this.at, column);
         if (number === 0) continue;
         const value = this.texts.of(number);
         values.set(value, (values.get(value) ?? 0) + (isCommon ? counted.length : 1));
@@ -336,18 +341,18 @@ export class LayoutMatch {
     }
   }
 
-  /** Returns rows that have all values of a label: only the first, if all series share the value. */
-  private rowsOf(label: string): readonly number[] {
-    return this.shape.isCommon(label) ? this.rows.slice(0, 1) : this.rows;
+  /** Returns columns that have all values of a label: only the first, if all series share the value. */
+  private columnsOf(label: string): readonly number[] {
+    return this.shape.isCommon(label) ? this.columns.slice(0, 1) : this.columns;
   }
 
-  /** Returns rows that together have all values that the registry adds to the matching series. */
-  private joinedRows(): readonly number[] {
-    return this.joined.names.every((name) => this.shape.isCommon(name)) ? this.rowsOf(HOST) : this.rows;
+  /** Returns columns that together have all values that the registry adds to the matching series. */
+  private joinedColumns(): readonly number[] {
+    return this.joined.names.every((name) => this.shape.isCommon(name)) ? this.columnsOf(HOST) : this.columns;
   }
 
-  private joinedTo(row: number): Labels {
-    const host = this.shape.valueOf(HOST, this.at, row);
+  private joinedTo(column: number): Labels {
+    const host = this.shape.valueOf(HOST, this.at, column);
     return (host === 0 ? undefined : this.joined.of(this.texts.of(host))) ?? [];
   }
 }

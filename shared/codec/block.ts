@@ -8,8 +8,8 @@ import { distinctVersions, lazyVersions, mergeVersions, versionsByRow } from './
 import { type Block, type Column, CorruptChunkError, type Frame, type Version } from './model';
 import { isPresenceOf, presentSeries } from './presence';
 
-/** A frame with the places of its values in a block. */
-export interface PlacedFrame {
+/** A frame with the columns of its values in a block. */
+export interface PositionedFrame {
   readonly frame: Frame;
   /** The block's column for each series of the frame's layout; undefined if the block has the same layout. */
   readonly positions?: Uint32Array | undefined;
@@ -39,7 +39,7 @@ export function sampleCount(block: Block): number {
 export function blockFromFrames(
   layout: Uint8Array,
   seriesCount: number,
-  frames: Iterable<PlacedFrame>,
+  frames: Iterable<PositionedFrame>,
 ): Block {
   const samples: { frame: Frame; positions: Uint32Array | undefined; version: number }[] = [];
   const all: Version[] = [];
@@ -58,7 +58,7 @@ export function blockFromFrames(
   const timestamps = new Float64Array(samples.length);
   const rowVersions = new Uint32Array(samples.length);
   let rowCount = 0;
-  const room = new Uint32Array(seriesCount);
+  const ownCounts = new Uint32Array(seriesCount);
   let wholeFrames = 0;
   for (const { frame, positions, version } of samples) {
     if (rowCount === 0 || timestamps[rowCount - 1] !== frame.timestamp) {
@@ -66,13 +66,13 @@ export function blockFromFrames(
     }
     rowVersions[rowCount - 1] = version;
     if (positions === undefined) wholeFrames++;
-    else for (let i = 0; i < positions.length; i++) room[positions[i]!]!++;
+    else for (let i = 0; i < positions.length; i++) ownCounts[positions[i]!]!++;
   }
 
   // A row that several frames contribute to may have values of different versions. Without such rows, values
   // need no versions of their own.
   const cellsBearVersions = rowCount < samples.length;
-  const gathered = room.map((count) => count + wholeFrames);
+  const gathered = ownCounts.map((count) => count + wholeFrames);
   const columns = Array.from(gathered, (count) => ({
     rows: new Uint32Array(count),
     bits: new Uint32Array(2 * count),
@@ -201,10 +201,10 @@ export function mergeBlocks(a: Block, b: Block): Block {
   const cells = a.columns.map((columnA, series): Cells => {
     const columnB = b.columns[series]!;
     const bearsVersions = sharesRows || columnA.versions !== undefined || columnB.versions !== undefined;
-    const room = columnA.values.length + columnB.values.length;
-    const rows = new Uint32Array(room);
-    const values = new Float64Array(room);
-    const own = bearsVersions ? new Uint32Array(room) : undefined;
+    const capacity = columnA.values.length + columnB.values.length;
+    const rows = new Uint32Array(capacity);
+    const values = new Float64Array(capacity);
+    const own = bearsVersions ? new Uint32Array(capacity) : undefined;
     const bits = bitsOf(values);
     const bitsA = bitsOf(columnA.values);
     const bitsB = bitsOf(columnB.values);
@@ -271,12 +271,12 @@ export function joinBlocks(blocks: readonly Block[]): Block | undefined {
   const rowVersions = new Uint32Array(rowCount);
   let row = 0;
   let version = 0;
-  const places = blocks.map((block) => {
-    const place = { firstRow: row, firstVersion: version };
+  const starts = blocks.map((block) => {
+    const start = { firstRow: row, firstVersion: version };
     timestamps.set(block.timestamps, row);
     for (const own of block.rowVersions) rowVersions[row++] = indexes[version + own]!;
     version += block.versions.length;
-    return place;
+    return start;
   });
   const columns = first.columns.map((_, series): Column => {
     let count = 0;
@@ -293,7 +293,7 @@ export function joinBlocks(blocks: readonly Block[]): Block | undefined {
     let at = 0;
     for (let b = 0; b < blocks.length; b++) {
       const column = blocks[b]!.columns[series]!;
-      const { firstRow, firstVersion } = places[b]!;
+      const { firstRow, firstVersion } = starts[b]!;
       bits.set(bitsOf(column.values), 2 * at);
       if (rows !== undefined || own !== undefined)
         for (let i = 0; i < column.values.length; i++) {

@@ -3,7 +3,7 @@
  *
  *     magic, form | layout id | numbers of series and rows | head | columns | tail | CRC-32
  *
- * The head has the timestamps, the rows that each series has values of, and the place of each column. The
+ * The head has the timestamps, the rows that each series has values of, and the position of each column. The
  * tail has the versions, which only merging and deleting need.
  */
 import { BitReader, BitWriter } from './bits';

@@ -1,5 +1,5 @@
 /**
- * Encodes the columns of a chunk one by one, and a directory of their places, so that one can be read alone.
+ * Encodes the columns of a chunk one by one, and a directory of their positions, so that one can be read alone.
  */
 import { type BitReader, BitWriter } from './bits';
 import { readIntegers, writeIntegers } from './integers';
@@ -51,7 +51,7 @@ function isSame(bytes: Uint8Array, a: number, b: number, length: number): boolea
   return true;
 }
 
-/** The decoded directory: the place of each column, as byte offsets in the chunk. */
+/** The decoded directory: the position of each column, as byte offsets in the chunk. */
 export interface ColumnDirectory {
   /** For each series, the series whose bytes it uses: itself, or an earlier one with equal bytes. */
   readonly sources: Uint32Array;
@@ -106,9 +106,9 @@ export function readColumns(
   end: number,
 ): Float64Array[] {
   const isShared = (i: number) => sources[i]! < i && sources[i]! >= first;
-  let room = 0;
-  for (let i = first; i < end; i++) if (!isShared(i)) room += valueCounts[i]!;
-  const all = new Float64Array(room);
+  let total = 0;
+  for (let i = first; i < end; i++) if (!isShared(i)) total += valueCounts[i]!;
+  const all = new Float64Array(total);
   const columns: Float64Array[] = [];
   let used = 0;
   for (let i = first; i < end; i++) {
@@ -118,7 +118,7 @@ export function readColumns(
       continue;
     }
     const count = valueCounts[i]!;
-    const values = count === room ? all : all.subarray(used, used + count);
+    const values = count === total ? all : all.subarray(used, used + count);
     used += count;
     reader.moveTo(starts[source]!, starts[source]! + lengths[source]!);
     readValues(reader, values);

@@ -5,13 +5,12 @@ export {
   joinBlocks,
   LEFT_OUT,
   mergeBlocks,
-  type PlacedFrame,
+  type PositionedFrame,
   relayout,
   sampleCount,
   sliceBlock,
 } from './block';
 export { type ChunkReader, encodeChunk, openChunk } from './chunk';
-export { eraseSamples } from './erase';
 export {
   decodeFrame,
   decodeVersion,
@@ -28,9 +27,10 @@ export {
   type Column,
   CorruptChunkError,
   compareVersions,
-  type Erasure,
   type Frame,
+  type Tombstone,
   type Version,
 } from './model';
 export { blockFromPicked, markedWhole, type PickedColumns, pickedFrames, wholeFrames } from './picked-frames';
 export { isPresenceOf, isPresent, presenceBytes, presenceOf, presentCount, presentSeries } from './presence';
+export { applyTombstones } from './tombstones';

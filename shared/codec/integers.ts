@@ -31,10 +31,10 @@ const candidateBins: [Bins, Bins, Bins] = [newBins(), newBins(), newBins()];
 
 function reserveScratch(count: number): void {
   if (quotients.length >= count) return;
-  const room = Math.max(2048, 2 ** Math.ceil(Math.log2(count)));
-  quotients = new Float64Array(room);
-  latents = new Float64Array(room);
-  sorted = new Float64Array(room);
+  const capacity = Math.max(2048, 2 ** Math.ceil(Math.log2(count)));
+  quotients = new Float64Array(capacity);
+  latents = new Float64Array(capacity);
+  sorted = new Float64Array(capacity);
 }
 
 /**

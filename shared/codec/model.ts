@@ -57,8 +57,8 @@ export interface Column {
   readonly versions?: Uint32Array;
 }
 
-/** Deletes the samples of one series in a half-open range of time that have lower versions. */
-export interface Erasure {
+/** A tombstone: deletes the samples of one series in a half-open range of time that have lower versions. */
+export interface Tombstone {
   /** Index of the series' column. */
   readonly series: number;
   readonly fromMs: number;

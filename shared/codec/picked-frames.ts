@@ -3,7 +3,7 @@
  * So it sends picks, and the tier returns the picked columns of each frame whose layout has a pick, and other
  * frames whole. FORMAT.md describes the bytes.
  */
-import type { PlacedFrame } from './block';
+import type { PositionedFrame } from './block';
 import { decodeVersion } from './frame';
 import { lazyVersions } from './lazy-versions';
 import { type Block, type Column, CorruptChunkError } from './model';
@@ -52,9 +52,9 @@ export function wholeFrames(bytes: Uint8Array, picks: readonly PickedColumns[]):
 export function pickedFrames(
   bytes: Uint8Array,
   picks: readonly PickedColumns[],
-): { readonly frames: PlacedFrame[]; readonly counts: Uint32Array } {
+): { readonly frames: PositionedFrame[]; readonly counts: Uint32Array } {
   const view = viewOf(bytes);
-  const frames: PlacedFrame[] = [];
+  const frames: PositionedFrame[] = [];
   const counts = new Uint32Array(picks.length);
   for (const { pick, isOutside, from, to } of recordsOf(bytes, picks)) {
     if (pick === undefined) continue;

@@ -72,14 +72,14 @@ export function readRowSets(
   const setCount = reader.readUnsigned();
   if (setCount > seriesCount) throw new CorruptChunkError(`${setCount} row sets for ${seriesCount} series`);
   const sets: (Uint32Array | undefined)[] = [undefined];
-  let room = 0;
+  let total = 0;
   for (let set = 0; set < setCount; set++) {
     const listsMissing = reader.read(1) === 1;
     const count = reader.readUnsigned();
     // A writer never lists more than half of the rows: it would list the missing ones instead.
     if (count * 2 > rowCount) throw new CorruptChunkError(`row set of ${count} in ${rowCount} rows`);
-    room += listsMissing ? rowCount - count : count;
-    if (room > maxValues) throw new CorruptChunkError(`row sets of ${room} rows exceed ${maxValues}`);
+    total += listsMissing ? rowCount - count : count;
+    if (total > maxValues) throw new CorruptChunkError(`row sets of ${total} rows exceed ${maxValues}`);
     const listed = readRows(reader, count, rowCount);
     sets.push(listsMissing ? complement(listed, rowCount) : listed);
   }

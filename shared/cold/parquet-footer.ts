@@ -108,13 +108,13 @@ function columnChunk(name: string, type: number, rows: number, column: WrittenCo
   });
 }
 
-/** Where a page of a column is in the object, and its first row in the row group. */
-export interface PlacedPage extends ByteRange {
+/** The location of a page of a column in the object, and its first row in the row group. */
+export interface PageLocation extends ByteRange {
   readonly firstRow: number;
 }
 
 /** Encodes a column's page index: the location of each of its pages. */
-export function encodeOffsetIndex(pages: readonly PlacedPage[]): Buffer {
+export function encodeOffsetIndex(pages: readonly PageLocation[]): Buffer {
   const locations = pages.map(({ offset, length, firstRow }) =>
     struct({ 1: i64(offset), 2: i32(length), 3: i64(firstRow) }),
   );

@@ -20,7 +20,7 @@ import {
   encodeFooter,
   encodeOffsetIndex,
   encodeRowGroup,
-  type PlacedPage,
+  type PageLocation,
   SAMPLE_COLUMNS,
   VALUE_ENCODINGS,
   type WrittenColumn,
@@ -75,7 +75,7 @@ class ParquetWriter implements ArchiveWriter {
     if (this.last !== undefined && this.last >= group)
       throw new RangeError(`group ${group} follows ${this.last}; groups must ascend`);
     this.last = group;
-    if (this.end === 0) await this.place(PARQUET_MAGIC);
+    if (this.end === 0) await this.append(PARQUET_MAGIC);
     for (const block of blocks) await this.addChunk(group, block);
     if (this.rowGroup.isFull) await this.endRowGroup();
   }
@@ -89,7 +89,7 @@ class ParquetWriter implements ArchiveWriter {
         : encodeBlock('chunk' in block ? block.decode().block : block.block);
     const { directory, skeleton, minTimestamp, maxTimestamp, samples } = encoded;
     const { pageBytes, rowSets } = decodeDirectory(directory);
-    const range = await this.place(encoded.bytes);
+    const range = await this.append(encoded.bytes);
     let { offset } = range;
     for (const [i, length] of pageBytes.entries()) {
       this.rowGroup.addSeries(layout.series[i]!, rowSets, i, { offset, length });
@@ -100,21 +100,21 @@ class ParquetWriter implements ArchiveWriter {
   }
 
   async finish(warm: ReadonlyMap<string, string>): Promise<readonly ListedChunk[]> {
-    if (this.end === 0) await this.place(PARQUET_MAGIC);
+    if (this.end === 0) await this.append(PARQUET_MAGIC);
     await this.endRowGroup();
     const layouts = [...this.layouts].map(([id, range]) => ({ id, ...range }));
     const index = pack({ chunks: this.chunks, layouts, sections: this.sections } satisfies ParquetIndex);
     const revisions = pack(Object.fromEntries(warm));
-    const { offset, length } = await this.place(index);
-    await this.place(revisions);
+    const { offset, length } = await this.append(index);
+    await this.append(revisions);
     const footer = encodeFooter(SAMPLE_COLUMNS, this.rows, this.rowGroups, {
       heterotsdb: JSON.stringify({ index: { offset, length } }),
     });
-    await this.place(encodeTrailer(offset, index, revisions, footer));
+    await this.append(encodeTrailer(offset, index, revisions, footer));
     const end = Buffer.alloc(END_BYTES);
     end.writeUInt32LE(footer.length, 0);
     PARQUET_MAGIC.copy(end, 4);
-    await this.place(Buffer.concat([footer, end]));
+    await this.append(Buffer.concat([footer, end]));
     return this.listed;
   }
 
@@ -123,13 +123,13 @@ class ParquetWriter implements ArchiveWriter {
     if (rowGroup.rows > 0) {
       const { bytes, metadata } = rowGroup.finish(this.end);
       this.rowGroups.push(metadata);
-      await this.place(bytes);
+      await this.append(bytes);
     }
     for (const { entry, layout, directory, skeleton } of rowGroup.chunks) {
-      const layoutRange = this.layouts.get(layout.id) ?? (await this.place(packLayout(layout.bytes).packed));
+      const layoutRange = this.layouts.get(layout.id) ?? (await this.append(packLayout(layout.bytes).packed));
       this.layouts.set(layout.id, layoutRange);
-      const chunk = { ...entry, layout: layout.id, skeleton: await this.place(skeleton) };
-      this.chunks.push({ ...chunk, directory: await this.place(directory) });
+      const chunk = { ...entry, layout: layout.id, skeleton: await this.append(skeleton) };
+      this.chunks.push({ ...chunk, directory: await this.append(directory) });
       const isSmall = directory.length <= MAX_LISTED_BYTES;
       this.listed.push({ chunk: { ...chunk, layoutRange }, directory: isSmall ? directory : undefined });
     }
@@ -141,7 +141,7 @@ class ParquetWriter implements ArchiveWriter {
     this.rowGroup = new RowGroup();
   }
 
-  private async place(bytes: Uint8Array): Promise<ByteRange> {
+  private async append(bytes: Uint8Array): Promise<ByteRange> {
     await this.write(bytes);
     const offset = this.end;
     if (offset > 0) this.crc = crc32(bytes, this.crc);
@@ -158,7 +158,7 @@ class RowGroup {
   private readonly timestamps: Float64Array[] = [];
   /** Whether any two consecutive series have the same timestamps. */
   private sharesTimes = false;
-  private readonly pages: PlacedPage[] = [];
+  private readonly pages: PageLocation[] = [];
 
   get isFull(): boolean {
     const { name, host, labels } = this.texts;
@@ -184,13 +184,13 @@ class RowGroup {
   finish(offset: number): { readonly bytes: Buffer; readonly metadata: Buffer } {
     const parts: Uint8Array[] = [];
     let end = offset;
-    const place = (bytes: Uint8Array): ByteRange => {
+    const append = (bytes: Uint8Array): ByteRange => {
       parts.push(bytes);
       end += bytes.length;
       return { offset: end - bytes.length, length: bytes.length };
     };
     const column = (pages: readonly Page[], bounds: WrittenColumn['bounds']): WrittenColumn => {
-      const { offset } = place(Buffer.concat(pages.map(({ bytes }) => bytes)));
+      const { offset } = append(Buffer.concat(pages.map(({ bytes }) => bytes)));
       return { ...columnOf(offset, pages), bounds };
     };
     const { name, host, labels } = this.texts;
@@ -206,7 +206,7 @@ class RowGroup {
         length: last.offset + last.length - first.offset,
         encodings: VALUE_ENCODINGS,
         uncompressedBytes: 8 * this.rows + headerBytes(this.pages),
-        offsetIndex: place(encodeOffsetIndex(this.pages)),
+        offsetIndex: append(encodeOffsetIndex(this.pages)),
       },
     });
     return { bytes: Buffer.concat(parts), metadata };
@@ -217,7 +217,7 @@ class RowGroup {
  * Estimates the size of page headers: an uncompressed size is only a hint to readers, and the headers of
  * copied pages are not parsed.
  */
-export function headerBytes(pages: readonly PlacedPage[]): number {
+export function headerBytes(pages: readonly PageLocation[]): number {
   return 24 * pages.length;
 }
 

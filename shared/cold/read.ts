@@ -1,8 +1,8 @@
 import type { Day } from '../model/placement';
 import type { LocatedBlock, Selection } from '../model/selection';
 import { type Limiter, mapLimited } from '../platform/concurrency';
+import type { ListedSource } from './archive-directory';
 import { type ColdTier, ObjectGoneError } from './cold-tier';
-import type { ListedSource } from './directory';
 
 /** Most requests in progress, for objects and again for the ranges of each object. */
 const PARALLEL = 32;

@@ -63,10 +63,10 @@ const PARALLEL = 32;
  *     pk rollups#tenant#partition  sk hours#month, days#year   state: JSON   expiresAt: seconds, once the span has no day
  */
 export class RollupDirectory {
-  /** @param keptMs time to live of a source's entry */
+  /** @param ttlMs time to live of a source's entry */
   constructor(
     private readonly table: Table,
-    private readonly keptMs: number,
+    private readonly ttlMs: number,
     private readonly now: () => number = Date.now,
   ) {}
 
@@ -82,7 +82,7 @@ export class RollupDirectory {
     groups: readonly ListedRollup[],
     omitted: Iterable<GroupId>,
   ): Promise<void> {
-    const expiresAt = this.expiry(this.keptMs);
+    const expiresAt = this.expiry(this.ttlMs);
     const items: Item[] = [];
     const omittedOf = Map.groupBy(omitted, sourceIdOfGroup);
     for (const [sourceId, own] of Map.groupBy(groups, ({ group }) => sourceIdOfGroup(group))) {

@@ -9,7 +9,7 @@ import {
   encodeFooter,
   encodeOffsetIndex,
   encodeRowGroup,
-  type PlacedPage,
+  type PageLocation,
   ROLLUP_COLUMNS,
   VALUE_ENCODINGS,
   type WrittenColumn,
@@ -81,7 +81,7 @@ export class RollupWriter {
         days: each.days.toString('base64'),
       })),
     );
-    const index = this.place(packed);
+    const index = this.append(packed);
     const trailer = Buffer.alloc(ROLLUP_TRAILER_BYTES);
     ROLLUP_MAGIC.copy(trailer);
     trailer.writeBigUInt64LE(BigInt(index.offset), 8);
@@ -92,7 +92,7 @@ export class RollupWriter {
     });
     const length = Buffer.alloc(4);
     length.writeUInt32LE(footer.length);
-    for (const part of [trailer, footer, length, PARQUET_MAGIC]) this.place(part);
+    for (const part of [trailer, footer, length, PARQUET_MAGIC]) this.append(part);
     return { bytes: Buffer.concat(this.parts), listed: this.listed };
   }
 
@@ -104,8 +104,8 @@ export class RollupWriter {
     this.added = [];
     this.addedRows = 0;
     const offsets = new Map(added.map(({ group }) => [group, eachColumn(() => 0)]));
-    const valueColumns = eachValue((name) => this.placeValues(name, rows, added, offsets));
-    for (const name of EXTRA_VALUES) this.placePages(name, added, offsets);
+    const valueColumns = eachValue((name) => this.appendValues(name, rows, added, offsets));
+    for (const name of EXTRA_VALUES) this.appendPages(name, added, offsets);
 
     const texts = { name: new TextColumn(), host: new TextColumn(), labels: new TextColumn() };
     const starts = new Float64Array(rows);
@@ -123,7 +123,7 @@ export class RollupWriter {
         at += length;
       }
     const column = (pages: readonly Page[], bounds?: WrittenColumn['bounds']): WrittenColumn => {
-      const { offset } = this.place(Buffer.concat(pages.map(({ bytes }) => bytes)));
+      const { offset } = this.append(Buffer.concat(pages.map(({ bytes }) => bytes)));
       return { ...columnOf(offset, pages), ...(bounds && { bounds }) };
     };
     this.rowGroups.push(
@@ -138,7 +138,7 @@ export class RollupWriter {
     );
     this.rows += rows;
     for (const { group, layout, series, pages, days, deletions } of added) {
-      const layoutRange = this.layouts.get(layout.id) ?? this.place(packLayout(layout.bytes).packed);
+      const layoutRange = this.layouts.get(layout.id) ?? this.append(packLayout(layout.bytes).packed);
       this.layouts.set(layout.id, layoutRange);
       const directory = encodeDirectory(series, pages, this.grainMs);
       this.listed.push({
@@ -157,40 +157,40 @@ export class RollupWriter {
   }
 
   /** Writes a column of the Parquet file. */
-  private placeValues(
+  private appendValues(
     name: RolledValue,
     rows: number,
     added: readonly AddedGroup[],
     offsets: ReadonlyMap<GroupId, Record<RolledColumn, number>>,
   ): WrittenColumn {
     const offset = this.end;
-    const placed = this.placePages(name, added, offsets);
+    const locations = this.appendPages(name, added, offsets);
     const length = this.end - offset;
-    const offsetIndex = this.place(encodeOffsetIndex(placed));
-    const uncompressedBytes = 8 * rows + headerBytes(placed);
+    const offsetIndex = this.append(encodeOffsetIndex(locations));
+    const uncompressedBytes = 8 * rows + headerBytes(locations);
     return { offset, length, encodings: VALUE_ENCODINGS, uncompressedBytes, offsetIndex };
   }
 
   /** Writes the pages of a column, ordered by group, and notes where each group's pages begin. */
-  private placePages(
+  private appendPages(
     name: RolledColumn,
     added: readonly AddedGroup[],
     offsets: ReadonlyMap<GroupId, Record<RolledColumn, number>>,
-  ): PlacedPage[] {
-    const placed: PlacedPage[] = [];
+  ): PageLocation[] {
+    const locations: PageLocation[] = [];
     let firstRow = 0;
     for (const { group, series, pages } of added) {
       offsets.get(group)![name] = this.end;
       for (const [i, page] of pages.entries()) {
         const own = page[name];
-        if (own !== undefined) placed.push({ ...this.place(own.bytes), firstRow });
+        if (own !== undefined) locations.push({ ...this.append(own.bytes), firstRow });
         firstRow += series[i]!.starts.length;
       }
     }
-    return placed;
+    return locations;
   }
 
-  private place(bytes: Uint8Array): ByteRange {
+  private append(bytes: Uint8Array): ByteRange {
     this.parts.push(bytes);
     const offset = this.end;
     this.end += bytes.length;

@@ -1,8 +1,8 @@
 import type { ArchiveDependencies } from '../archive/execute';
 import type { RollupDependencies } from '../archive/rollup';
 import { Catalogue } from '../catalogue/catalogue';
+import { ArchiveDirectory } from '../cold/archive-directory';
 import { ColdTier } from '../cold/cold-tier';
-import { Directory } from '../cold/directory';
 import { Manifest } from '../cold/manifest';
 import { getDirectly } from '../platform/direct-object';
 import { settings, variable } from '../platform/environment';
@@ -29,7 +29,7 @@ export function archiveDependencies(): ArchiveDependencies &
     cold: new ColdTier(getDirectly(objectStore()), variable(ENV.bucket)),
     catalogue: new Catalogue(table, retention),
     manifest: new Manifest(table),
-    directory: new Directory(table, retention),
+    directory: new ArchiveDirectory(table, retention),
     rollups: rollupDirectory(table, settings()),
     now: Date.now,
   };

@@ -5,8 +5,8 @@ import { type IngestDependencies, type IngestResult, ingestBatch } from '../inge
 import { S3Quarantine } from '../ingest/quarantine';
 import { INGEST_MARGIN_MS } from '../platform/call-time';
 import { settings, variable } from '../platform/environment';
+import { count } from '../platform/function-metrics';
 import { log } from '../platform/log';
-import { count } from '../platform/meters';
 import { ENV } from '../platform/names';
 import { LossWatch } from '../recovery/loss-watch';
 import { RecoveryTable } from '../recovery/recovery-table';

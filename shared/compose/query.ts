@@ -8,7 +8,7 @@ import type { Monitor } from '../monitors/monitor';
 import type { MonitorState } from '../monitors/monitor-state';
 import { ANSWERING } from '../platform/call-time';
 import { settings } from '../platform/environment';
-import { Selections } from '../query/selections';
+import { SelectionCache } from '../query/selection-cache';
 import { SourceDeletions } from '../query/source-deletions';
 import { TenantIndexes } from '../query/tenant-index';
 import { GivenDocuments } from '../registry/given-documents';
@@ -37,7 +37,7 @@ export function queryDependencies() {
     ...stores,
     indexes: new TenantIndexes(stores.catalogue, stage.retention, Date.now),
     hostLabels: new HostLabels(hosts, services),
-    selections: new Selections(),
+    selections: new SelectionCache(),
     deletions: new SourceDeletions(stores.catalogue.deletions),
   };
   return {

@@ -1,6 +1,6 @@
 import { Catalogue } from '../catalogue/catalogue';
+import { ArchiveDirectory } from '../cold/archive-directory';
 import { ColdTier } from '../cold/cold-tier';
-import { Directory } from '../cold/directory';
 import { Manifest } from '../cold/manifest';
 import type { CallTimes } from '../platform/call-time';
 import { settings, variable } from '../platform/environment';
@@ -39,7 +39,7 @@ export function readDependencies(times: CallTimes) {
     cold: new ColdTier(objectReader(times), variable(ENV.bucket)),
     catalogue: new Catalogue(meta, retention),
     manifest: new Manifest(meta),
-    directory: new Directory(meta, retention),
+    directory: new ArchiveDirectory(meta, retention),
     rollups: rollupDirectory(meta, settings()),
     purgeAfterMs,
     losses: new LossWatch({

@@ -117,13 +117,15 @@ export function upkeep({ idle, reads }: MeasuredUnits, template: StageTemplate):
   const unitsOf = (unit: Unit) => sum(measured, ({ perMonth, units }) => perMonth * (units[unit] ?? 0));
   const hasCanary = template.ticks.some(({ name }) => name === 'canary');
   const posts = hasCanary ? MINUTES_OF_MONTH : 0;
-  const looks = hasCanary ? CANARY_READS : 0;
-  const requests = posts + looks;
-  const requestMbMs = looks * ((reads.warm.FunctionMbMs ?? 0) / reads.requests);
+  const canaryReads = hasCanary ? CANARY_READS : 0;
+  const requests = posts + canaryReads;
+  const requestMbMs = canaryReads * ((reads.warm.FunctionMbMs ?? 0) / reads.requests);
   const traced = sum(
-    [...runs, { name: 'post' as const, perMonth: posts }, { name: 'query' as const, perMonth: looks }].filter(
-      ({ name }) => template.isTraced(name),
-    ),
+    [
+      ...runs,
+      { name: 'post' as const, perMonth: posts },
+      { name: 'query' as const, perMonth: canaryReads },
+    ].filter(({ name }) => template.isTraced(name)),
     ({ perMonth }) => perMonth,
   );
   // Metrics that are rarely published do not count: the replayer's, and those of repeated calls.

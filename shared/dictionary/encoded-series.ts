@@ -5,7 +5,7 @@ import {
   InvalidSeriesError,
   MAX_SERIES_BYTES,
   type SeriesDictionary,
-  type SeriesNames,
+  type SeriesNamer,
 } from './series-dictionary';
 
 /**
@@ -19,7 +19,7 @@ type DecodeLabels = (bytes: Buffer, start: number, end: number, scope: number, p
  * Finds series by the bytes with which senders of one protocol name them, so that post need not decode the
  * bytes again. A key also has two numbers, `scope` and `part`, whose meaning the protocol defines.
  */
-export class EncodedSeries implements SeriesNames {
+export class EncodedSeries implements SeriesNamer {
   private readonly table: ByteTable;
   private readonly namer: number;
 
@@ -28,7 +28,7 @@ export class EncodedSeries implements SeriesNames {
     private readonly decode: DecodeLabels,
   ) {
     this.table = new ByteTable((bytes) => dictionary.use(bytes));
-    this.namer = dictionary.addNames(this);
+    this.namer = dictionary.addNamer(this);
   }
 
   /** Returns the number of the series that a key names; 0 if the key is unknown. */

@@ -84,7 +84,7 @@ interface Union {
  * The home of series: the groups of a source, or of a pool of sources. It divides the series into unions, and
  * so chooses the layouts in which rows are written. A union is a set of series that come in the same rows.
  *
- * Senders may cut their requests at any place, and a layout for each cut would cost more than the samples. So
+ * Senders may cut their requests anywhere, and a layout for each cut would cost more than the samples. So
  * a row is written in the layouts of its union, with a presence map unless it has all of their series. If a
  * row has series of two unions, they become one. If a Prometheus distributes the series of a scrape over
  * queues, each queue gets a union, because its rows share no series with other queues. If any row may have
@@ -155,7 +155,7 @@ export class Home {
    */
   private learn(series: Int32Array, allowance: Allowance): boolean {
     const { positions } = this.dictionary;
-    if (addedRoom.length < series.length) addedRoom = new Int32Array(2 * series.length);
+    if (addedScratch.length < series.length) addedScratch = new Int32Array(2 * series.length);
     let count = 0;
     const together = new Set<Union>();
     let last: Union | undefined;
@@ -165,7 +165,7 @@ export class Home {
       if (position === 0) {
         // Mark the series, because the row may have it twice.
         positions[each] = ADDED;
-        addedRoom[count++] = each;
+        addedScratch[count++] = each;
       } else if (position !== ADDED) {
         const { union } = this.groups[(position - 1) >> COLUMN_BITS]!;
         if (union !== last) together.add(union);
@@ -173,7 +173,7 @@ export class Home {
       }
     }
     if (count === 0 && together.size === 1) return true;
-    const added = addedRoom.subarray(0, count);
+    const added = addedScratch.subarray(0, count);
     if (this.unite(together, added, allowance)) return true;
     for (const each of added) positions[each] = 0;
     return false;
@@ -296,4 +296,4 @@ function sumOf<T>(all: Iterable<T>, of: (each: T) => number): number {
 }
 
 /** Reused buffer for a row's new series. New arrays would be as much garbage as the values of rows. */
-let addedRoom = new Int32Array(1024);
+let addedScratch = new Int32Array(1024);

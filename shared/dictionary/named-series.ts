@@ -4,7 +4,7 @@ import { type EncodedNames, encodeLayoutOf, encodeNames } from '../model/layout-
 import { type PackedLayout, packLayout } from '../model/packed-layout';
 import { MAX_GROUP_SERIES, splitBitsFor } from '../model/placement';
 import { ByteTable } from './byte-table';
-import type { SeriesDictionary, SeriesNames } from './series-dictionary';
+import type { SeriesDictionary, SeriesNamer } from './series-dictionary';
 import type { SeriesSource } from './series-source';
 
 /** Labels of series without their name: for example, the tags of a line, or the host of a Mackerel metric. */
@@ -41,7 +41,7 @@ interface NamesOfLayout {
 }
 
 /** Reused buffer for the names of one layout. {@link NamedSeries.layoutOf} makes no larger layout. */
-const namesRoom = new Int32Array(MAX_GROUP_SERIES);
+const namesScratch = new Int32Array(MAX_GROUP_SERIES);
 
 /** Approximate memory of a label set, in addition to its text, in bytes. */
 const SET_BYTES = 130;
@@ -54,7 +54,7 @@ const NAME_PAIR_BYTES = 14;
  * Series that a sender names by a label set and a metric name. Each set and each name is stored once. The
  * hosts of a fleet have the same names, so the encoding of these names is shared by their layouts.
  */
-export class NamedSeries implements SeriesNames {
+export class NamedSeries implements SeriesNamer {
   private readonly namer: number;
   private readonly setTable: ByteTable;
   private readonly sets: LabelSet[] = [];
@@ -69,7 +69,7 @@ export class NamedSeries implements SeriesNames {
   private lastLabels: Labels = [];
 
   constructor(private readonly dictionary: SeriesDictionary) {
-    this.namer = dictionary.addNames(this);
+    this.namer = dictionary.addNamer(this);
     this.setTable = new ByteTable((bytes) => dictionary.use(bytes));
     this.nameTable = new ByteTable((bytes) => dictionary.use(bytes));
   }
@@ -171,7 +171,7 @@ export class NamedSeries implements SeriesNames {
     const { dictionary, namer } = this;
     const set = dictionary.firstOf(series[0]!, namer);
     if (set === -1 || series.length < 2 || splitBitsFor(series.length) > 0) return undefined;
-    const names = namesRoom.subarray(0, series.length);
+    const names = namesScratch.subarray(0, series.length);
     for (let i = 0; i < series.length; i++) {
       if (dictionary.firstOf(series[i]!, namer) !== set) return undefined;
       names[i] = dictionary.secondOf(series[i]!);

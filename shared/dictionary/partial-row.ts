@@ -20,7 +20,7 @@ export class PartialRow {
     nth: number,
   ) {
     this.presence = new Uint8Array(presenceBytes(columns));
-    this.bits = roomFor(nth, columns);
+    this.bits = scratchFor(nth, columns);
   }
 
   /** If a series occurs twice, its last value counts. */
@@ -50,13 +50,13 @@ export class PartialRow {
  * Reused buffers for the values of a row by column, one for each of its groups. A row with few values may
  * have large layouts, so new buffers for all rows would take megabytes.
  */
-const room: BigUint64Array[] = [];
+const scratch: BigUint64Array[] = [];
 
-function roomFor(nth: number, columns: number): BigUint64Array {
-  let bits = room[nth];
+function scratchFor(nth: number, columns: number): BigUint64Array {
+  let bits = scratch[nth];
   if (bits === undefined || bits.length < columns) {
     bits = new BigUint64Array(columns);
-    room[nth] = bits;
+    scratch[nth] = bits;
   }
   return bits;
 }

@@ -20,7 +20,7 @@ export const MAX_SERIES_BYTES = 4_096;
  * A namer: adds series to a dictionary, and finds their labels again by two numbers that it has chosen for
  * each. So the dictionary need not keep the labels.
  */
-export interface SeriesNames {
+export interface SeriesNamer {
   labelsOf(first: number, second: number): Labels;
 }
 
@@ -57,7 +57,7 @@ export class SeriesDictionary {
   /** For each series, its number of labels times 2^16, plus the bytes of their key. */
   private sizes = new Int32Array(FIRST_SERIES);
   /** For each series, the index of its namer in `names`. */
-  private namers = new Uint8Array(FIRST_SERIES);
+  private namersOfSeries = new Uint8Array(FIRST_SERIES);
   /** For each series, the two numbers by which its namer finds its labels. */
   private firsts = new Int32Array(FIRST_SERIES);
   private seconds = new Int32Array(FIRST_SERIES);
@@ -69,7 +69,7 @@ export class SeriesDictionary {
   private slots = new Int32Array(2 * FIRST_SERIES);
   /** Series for which there was no slot, because {@link MAX_EQUAL} others have their hash, by labels' key. */
   private readonly crowded = new Map<string, number>();
-  private readonly names: SeriesNames[] = [];
+  private readonly namers: SeriesNamer[] = [];
   /** Homes by their id: that of a pool or a source. */
   private readonly homes = new Map<Id, Home>();
   /** The tables of each protocol, by their class. */
@@ -118,8 +118,8 @@ export class SeriesDictionary {
   }
 
   /** Adds a namer. Returns its index, for {@link numberOf}. */
-  addNames(names: SeriesNames): number {
-    return this.names.push(names) - 1;
+  addNamer(namer: SeriesNamer): number {
+    return this.namers.push(namer) - 1;
   }
 
   /** Begins a request. Returns its number, for {@link isFirstIn}. */
@@ -161,7 +161,7 @@ export class SeriesDictionary {
       const series = slots[slot]!;
       if (hashes[series] !== hash) continue;
       if (this.isNamedBy(series, namer, first, second)) return series;
-      own ??= this.names[namer]!.labelsOf(first, second);
+      own ??= this.namers[namer]!.labelsOf(first, second);
       if (areEqual(this.labelsOf(series), own)) return series;
       if (++equal === MAX_EQUAL) break;
     }
@@ -176,7 +176,7 @@ export class SeriesDictionary {
     }
     this.count = series;
     hashes[series] = hash;
-    this.namers[series] = namer;
+    this.namersOfSeries[series] = namer;
     this.firsts[series] = first;
     this.seconds[series] = second;
     this.sourceNumbers[series] = source.number;
@@ -190,7 +190,7 @@ export class SeriesDictionary {
   labelsOf(series: number): Labels {
     return (
       freshLabels.get(this, series) ??
-      this.names[this.namers[series]!]!.labelsOf(this.firsts[series]!, this.seconds[series]!)
+      this.namers[this.namersOfSeries[series]!]!.labelsOf(this.firsts[series]!, this.seconds[series]!)
     );
   }
 
@@ -198,7 +198,7 @@ export class SeriesDictionary {
    * Returns the first of the numbers by which `namer` finds the labels of a series; -1 if another namer does.
    */
   firstOf(series: number, namer: number): number {
-    return this.namers[series] === namer ? this.firsts[series]! : -1;
+    return this.namersOfSeries[series] === namer ? this.firsts[series]! : -1;
   }
 
   /** Returns the second of the numbers by which a namer finds the labels of a series. */
@@ -257,7 +257,7 @@ export class SeriesDictionary {
       series <= this.count &&
       this.firsts[series] === first &&
       this.seconds[series] === second &&
-      this.namers[series] === namer
+      this.namersOfSeries[series] === namer
     );
   }
 
@@ -270,9 +270,9 @@ export class SeriesDictionary {
     this.firsts = twice(this.firsts);
     this.seconds = twice(this.seconds);
     this.lastRequests = twice(this.lastRequests);
-    const namers = new Uint8Array(2 * this.namers.length);
-    namers.set(this.namers);
-    this.namers = namers;
+    const namers = new Uint8Array(2 * this.namersOfSeries.length);
+    namers.set(this.namersOfSeries);
+    this.namersOfSeries = namers;
     const slots = new Int32Array(2 * this.slots.length);
     const mask = slots.length - 1;
     for (const series of this.slots) {

@@ -28,7 +28,7 @@ export interface LaneRound extends FlushTask {
    */
   readonly watermarkMs: number;
   /**
-   * The place in the list of due partitions at which to begin, as a fraction in [0, 1). Callers vary it, so
+   * The position in the list of due partitions at which to begin, as a fraction in [0, 1). Callers vary it, so
    * that no partition is always last.
    */
   readonly startAt: number;
@@ -62,12 +62,12 @@ export async function flushLane(
   const waiting: FlushSum[] = [];
   /** @returns the partitions whose mark is missing or wrong, so that the survey says nothing about them */
   const survey = async (refs: readonly PartitionRef[]) => {
-    const looks = await hot.marks.survey(refs, spreadMs, topology.isMoving ? undefined : era?.number);
+    const surveys = await hot.marks.survey(refs, spreadMs, topology.isMoving ? undefined : era?.number);
     return refs.filter((ref, i) => {
-      const look = looks[i];
-      if (look === undefined) return true;
-      if (look.dueMs !== undefined && look.dueMs <= dueBeforeMs) due.push(ref);
-      else waiting.push(waitingPartition(look));
+      const found = surveys[i];
+      if (found === undefined) return true;
+      if (found.dueMs !== undefined && found.dueMs <= dueBeforeMs) due.push(ref);
+      else waiting.push(waitingPartition(found));
       return false;
     });
   };

@@ -1,4 +1,4 @@
-import type { PartitionLook } from '../hot/partition-marks';
+import type { PartitionSurvey } from '../hot/partition-marks';
 import { sourceOf } from '../model/labels';
 import { partitionsOfSource } from '../model/partitions';
 import { dayOf, type PartitionRef, sourceIdOf } from '../model/placement';
@@ -24,7 +24,7 @@ export interface FlushSum extends Omit<FlushCount, 'failures'> {
    */
   readonly remaining: number;
   /**
-   * First write of the oldest group-window left in memory, ms by the store's clock; Infinity if there is
+   * First write of the oldest group-window left in memory, ms by memory's clock; Infinity if there is
    * none.
    */
   readonly oldestMs: number;
@@ -48,13 +48,13 @@ const EMPTY: FlushSum = {
 };
 
 /** The sum of a partition that was not flushed, so that nothing is known about it. */
-const NOT_LOOKED_AT: FlushSum = { ...EMPTY, remaining: 1, lowestArrivalMs: 0 };
+const NOT_FLUSHED: FlushSum = { ...EMPTY, remaining: 1, lowestArrivalMs: 0 };
 
 /** Returns the sum of a partition in which a survey found nothing due. */
 export function waitingPartition({
   oldestMs = Infinity,
   lowestArrivalMs = Infinity,
-}: Pick<PartitionLook, 'oldestMs' | 'lowestArrivalMs'>): FlushSum {
+}: Pick<PartitionSurvey, 'oldestMs' | 'lowestArrivalMs'>): FlushSum {
   return { ...EMPTY, oldestMs, lowestArrivalMs };
 }
 
@@ -82,7 +82,7 @@ const PARTITIONS_AT_ONCE = 8;
 
 /** What a flush should do. */
 export interface FlushTask {
-  /** Latest first write of a group-window that is due without its delay, ms by the store's clock. */
+  /** Latest first write of a group-window that is due without its delay, ms by memory's clock. */
   readonly dueBeforeMs: number;
   /** The longest delay of a group-window, ms (hot/due-score.ts); 0 moves group-windows without delays. */
   readonly spreadMs: number;
@@ -106,12 +106,12 @@ export async function flushPartitions(
   const { hot, losses, usage, now } = dependencies;
   const limit = limiter(WINDOWS_AT_ONCE);
   return mapLimited(partitions, PARTITIONS_AT_ONCE, async (ref): Promise<FlushSum> => {
-    if (!hasTime()) return NOT_LOOKED_AT;
+    if (!hasTime()) return NOT_FLUSHED;
     try {
       await losses.resolve(ref);
       const moved = await flushPartition(dependencies, ref, dueBeforeMs, hasTime, limit, spreadMs);
-      // Expired frames have made the partition's mark wrong. Resolve it now, or `isWhole` below is false and
-      // the lane's lowest arrival time stays unknown until the next round.
+      // Expired frames have made the partition's mark wrong. Resolve it now, or `isMarkedHere` below is false
+      // and the lane's lowest arrival time stays unknown until the next round.
       if (moved.expired > 0) await losses.resolve(ref);
       for (const error of moved.failures) onFailure(ref, error);
       await usage.add(ref.tenantId, dayOf(now()), {
@@ -119,18 +119,18 @@ export async function flushPartitions(
         warmItemsWritten: moved.windows,
       });
       const left = await hot.mover.due(ref, dueBeforeMs - spreadMs);
-      const { isWhole, lowestArrivalMs = Infinity } = await hot.marks.inspect(ref);
+      const { isMarkedHere, lowestArrivalMs = Infinity } = await hot.marks.read(ref);
       return {
         ...moved,
         failed: moved.failures.length,
         remaining: left.count,
         oldestMs: left.oldestMs ?? Infinity,
         // If memory was wiped after `resolve`, it is empty although nobody has flushed its samples.
-        lowestArrivalMs: isWhole ? lowestArrivalMs : 0,
+        lowestArrivalMs: isMarkedHere ? lowestArrivalMs : 0,
       };
     } catch (error) {
       onFailure(ref, error as Error);
-      return { ...NOT_LOOKED_AT, failed: 1 };
+      return { ...NOT_FLUSHED, failed: 1 };
     }
   });
 }

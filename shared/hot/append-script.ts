@@ -19,7 +19,7 @@ import { EXPIRED, MARK_OF_THIS_NODE } from './mark-script';
  * Fails    with OOM when memory is full, before anything is written: the script lacks the flag `allow-oom`
  *
  * The call that appends the first frame of a window also enters the window in the due index, with the time of
- * the store's clock (due-score.ts). No flusher would find a window without an entry (DESIGN.md, rule 4).
+ * memory's clock (due-score.ts). No flusher would find a window without an entry (DESIGN.md, rule 4).
  *
  * Layouts must outlive the frames that need them. Each append gives its layouts twice the time to live of
  * frames. A trim renews the frames that remain, but no layouts.

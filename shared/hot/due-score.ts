@@ -13,7 +13,7 @@ const STEP = 0.618034;
  * would give some minutes a fifth more work than others.) The hash of the partition shifts all of its shares,
  * so that partitions with only one group differ from each other.
  *
- * In the due index, the score of a group-window is the time of its first write, in ms by the store's clock,
+ * In the due index, the score of a group-window is the time of its first write, in ms by memory's clock,
  * plus the share as a fraction.
  *
  * @param dueKey key of the partition's due index

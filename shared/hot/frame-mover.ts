@@ -57,7 +57,7 @@ export class FrameMover {
    * Leases group-windows that are due, the oldest first. One is due if it was first written at `beforeMs` or
    * before, and its own delay has passed too.
    *
-   * @param beforeMs by the store's clock ({@link HotNodes.now}), ms: the present less the residency
+   * @param beforeMs by memory's clock ({@link HotNodes.now}), ms: the present less the residency
    * @param most most group-windows to lease
    * @param leaseMs how long the lease lasts, ms; longer than a move takes
    * @param spreadMs the longest delay of a group-window, ms (due-score.ts)

@@ -3,7 +3,7 @@ import { Cache } from '../model/cache';
 import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
 import type { Layout } from '../model/layout';
-import { knownLayout, openLayout } from '../model/open-layouts';
+import { cachedLayout, openLayout } from '../model/open-layouts';
 import type { GroupId, PartitionRef } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import { slicesOf } from '../model/slices';
@@ -39,13 +39,13 @@ export interface GroupQuery {
    * Caches the frames with timestamps from this time on, ms, so that the next read need not fetch them again. If it is
    * set, the end of `range` is ignored. Undefined to cache none; {@link EVERY_FRAME} for all.
    */
-  readonly keptFromMs: number | undefined;
+  readonly cachedFromMs: number | undefined;
 }
 
 export const EVERY_FRAME = ANY_TIME.fromMs;
 
 /** The state of a partition's mark when it was read. */
-export type PartitionMark = { readonly ref: PartitionRef } & Pick<PartitionState, 'isWhole' | 'loss'>;
+export type PartitionMark = { readonly ref: PartitionRef } & Pick<PartitionState, 'isMarkedHere' | 'loss'>;
 
 /** A partition, and which of its windows may have left memory before it was read. */
 export type PartitionLeft = { readonly ref: PartitionRef } & LeftWindows;
@@ -86,7 +86,7 @@ interface AskedWindow extends AskedList {
 }
 
 /** A group that a call asks for. */
-interface AskedWindows extends AskedGroup<AskedWindow>, Pick<GroupQuery, 'keptFromMs'> {}
+interface AskedWindows extends AskedGroup<AskedWindow>, Pick<GroupQuery, 'cachedFromMs'> {}
 
 /** Returns the mark's id when the first of the cached frames were read; '' if none are cached. */
 function markIdOf(asked: readonly AskedWindows[]): string {
@@ -155,8 +155,8 @@ export class FrameReader {
     const markId = markIdOf(asked);
     const [names, args] = argumentsOf(keys.mark, markId, asked);
     const reply = replyOf(await this.redis.readGroupsBuffer(names.length, ...names, ...args), asked);
-    const { isWhole, loss, left } = reply;
-    const partition = { mark: { ref, isWhole, loss }, left: { ref, ...left } };
+    const { isMarkedHere, loss, left } = reply;
+    const partition = { mark: { ref, isMarkedHere, loss }, left: { ref, ...left } };
     return reply.groups.map(({ starts, lists }, i) => ({
       partition,
       starts,
@@ -166,17 +166,18 @@ export class FrameReader {
 
   private askedOf(keys: HotKeys, query: GroupQuery): AskedWindows {
     const { group, windows, range, picks, picksKey } = query;
-    let { keptFromMs } = query;
+    let { cachedFromMs } = query;
     const lists = windows.map((start) => {
       const name = keys.frames(group, start);
       const cacheKey = `${name} ${picksKey}`;
-      const known = query.keptFromMs === undefined ? undefined : this.knownFrom(query.keptFromMs, cacheKey);
-      if (known !== undefined) keptFromMs = Math.min(keptFromMs!, known.fromMs);
+      const known =
+        query.cachedFromMs === undefined ? undefined : this.knownFrom(query.cachedFromMs, cacheKey);
+      if (known !== undefined) cachedFromMs = Math.min(cachedFromMs!, known.fromMs);
       return { start, name, cacheKey, known };
     });
-    const since = keptFromMs === undefined ? range : { ...ANY_TIME, fromMs: keptFromMs };
-    const wanted = keptFromMs === EVERY_FRAME ? undefined : since;
-    return { name: keys.windows(group), range: wanted, picks, lists, keptFromMs };
+    const since = cachedFromMs === undefined ? range : { ...ANY_TIME, fromMs: cachedFromMs };
+    const wanted = cachedFromMs === EVERY_FRAME ? undefined : since;
+    return { name: keys.windows(group), range: wanted, picks, lists, cachedFromMs };
   }
 
   private knownFrom(fromMs: number, cacheKey: string): CachedFrames | undefined {
@@ -186,7 +187,7 @@ export class FrameReader {
 
   /** Returns the frames of a window: those of the reply, after those that are cached. */
   private framesOf(
-    { keptFromMs }: AskedWindows,
+    { cachedFromMs }: AskedWindows,
     { start, name, cacheKey, known }: AskedWindow,
     { count, leftOut, bytes, picked }: FoundList,
     { markId, left }: ReadReply,
@@ -195,12 +196,19 @@ export class FrameReader {
     const [allBytes, allPicked] =
       leftOut > 0 ? [known!.frameBytes + bytes, Buffer.concat([known!.picked, picked])] : [bytes, picked];
     const stays = markId !== undefined && start >= left.beforeMs && !left.starts.includes(start);
-    if (keptFromMs !== undefined && stays) {
-      const kept = new CachedFrames(name, allBytes, allPicked, markId, count, known?.fromMs ?? keptFromMs);
-      this.cache.set(cacheKey, kept);
-      return kept;
+    if (cachedFromMs !== undefined && stays) {
+      const cached = new CachedFrames(
+        name,
+        allBytes,
+        allPicked,
+        markId,
+        count,
+        known?.fromMs ?? cachedFromMs,
+      );
+      this.cache.set(cacheKey, cached);
+      return cached;
     }
-    if (keptFromMs !== undefined) this.cache.delete(cacheKey);
+    if (cachedFromMs !== undefined) this.cache.delete(cacheKey);
     return new WindowFrames(name, allBytes, allPicked);
   }
 
@@ -217,7 +225,7 @@ export class FrameReader {
 
   /** Reads a layout from memory. Returns undefined if the partition lacks it. */
   async layout(ref: PartitionRef, id: Id): Promise<Layout | undefined> {
-    const known = knownLayout(id);
+    const known = cachedLayout(id);
     if (known !== undefined) return known;
     const bytes = await this.redis.getBuffer(new HotKeys(ref).layout(id));
     return bytes === null ? undefined : openLayout(id, bytes);

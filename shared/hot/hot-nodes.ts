@@ -17,7 +17,7 @@ export class HotNodes {
 
   constructor(private readonly redis: ScriptedClient) {}
 
-  /** Reads the store's clock, ms. It decides when group-windows are due. */
+  /** Reads memory's clock, ms. It decides when group-windows are due. */
   async now(): Promise<number> {
     const [seconds, micros] = await this.redis.time();
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);

@@ -5,7 +5,7 @@ import { NOTE_LEFT, NOW } from './mark-script';
  * Leases group-windows that are due. Skips those that are leased, until their lease expires.
  *
  * KEYS     due; leases; mark
- * ARGV     1  latest time of the first write of a window without a delay, ms by the store's clock
+ * ARGV     1  latest time of the first write of a window without a delay, ms by memory's clock
  *          2  most windows to lease
  *          3  token
  *          4  length of the lease, ms

@@ -24,7 +24,7 @@ export const MARK_OF_THIS_NODE = `redis.call('HGET', KEYS[1], 'node') == ${THIS_
  */
 const AHEAD_MS = 2 * 86_400_000;
 
-/** Lua: sets `now` to the store's clock, ms. */
+/** Lua: sets `now` to memory's clock, ms. */
 export const NOW = `local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
@@ -112,7 +112,7 @@ end
  *          the replication ids of this primary, and of the primary that it took over from.
  *          An absent value is false. A partition without a mark has no `loss`
  */
-export const INSPECT_SCRIPT = `#!lua flags=no-writes
+export const READ_MARK_SCRIPT = `#!lua flags=no-writes
 local mark = redis.call('HMGET', KEYS[1], 'loss', 'arrived', 'node', 'era')
 local lowest = redis.call('ZRANGE', KEYS[2], '0', '0', 'WITHSCORES')
 local info = redis.call('INFO', 'replication')

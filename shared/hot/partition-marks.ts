@@ -12,7 +12,7 @@ export interface PartitionState {
    * Whether the mark names the primary that answers. If so, memory has every sample that was appended to it
    * and has not left.
    */
-  readonly isWhole: boolean;
+  readonly isMarkedHere: boolean;
   /** Id of the last loss that was noticed, '' if there was none; undefined without a mark. */
   readonly loss: string | undefined;
   /**
@@ -38,12 +38,12 @@ export interface PartitionState {
 }
 
 /** What {@link PartitionMarks.survey} finds in a partition whose mark names its primary. */
-export interface PartitionLook {
-  /** When its oldest group-window was first written, ms by the store's clock; undefined if it has none. */
+export interface PartitionSurvey {
+  /** When its oldest group-window was first written, ms by memory's clock; undefined if it has none. */
   readonly oldestMs: number | undefined;
   /**
-   * The lowest sum, over its group-windows, of first write and delay, or a lower bound of it, ms by the
-   * store's clock. The next group-window becomes due a residency later. Undefined if it has none.
+   * The lowest sum, over its group-windows, of first write and delay, or a lower bound of it, ms by memory's
+   * clock. The next group-window becomes due a residency later. Undefined if it has none.
    */
   readonly dueMs: number | undefined;
   /** The lowest arrival time, in the stream, of its frames, ms; undefined if it has none. */
@@ -66,15 +66,15 @@ export class PartitionMarks {
   ) {}
 
   /** Reads the mark of a partition. */
-  async inspect(ref: PartitionRef): Promise<PartitionState> {
+  async read(ref: PartitionRef): Promise<PartitionState> {
     const keys = new HotKeys(ref);
-    const [mark, loss, arrived, lowest, markedBy, era, here, previous] = await this.redis.inspectPartition(
+    const [mark, loss, arrived, lowest, markedBy, era, here, previous] = await this.redis.readMark(
       2,
       keys.mark,
       keys.arrived,
     );
     return {
-      isWhole: mark === 1,
+      isMarkedHere: mark === 1,
       loss: loss ?? undefined,
       arrivedMs: numberOf(arrived),
       lowestArrivalMs: numberOf(lowest),
@@ -86,26 +86,26 @@ export class PartitionMarks {
   }
 
   /**
-   * Looks at many partitions with a few calls.
+   * Surveys many partitions with a few calls.
    *
    * @param spreadMs the longest delay of a group-window, ms (due-score.ts)
    * @param era number of the era to write into the marks that name their primary; undefined leaves them as
    *   they are
-   * @returns what was found in each partition; undefined if only {@link inspect} can tell. That is so if its
+   * @returns what was found in each partition; undefined if only {@link read} can tell. That is so if its
    *   mark is missing or names another primary, its hash slot is moving, or its node did not answer
    */
   async survey(
     refs: readonly PartitionRef[],
     spreadMs = 0,
     era?: number,
-  ): Promise<(PartitionLook | undefined)[]> {
+  ): Promise<(PartitionSurvey | undefined)[]> {
     // A cluster client knows no node until one has answered.
     await this.nodes.now();
-    const places = refs.map((ref, index) => ({ index, keys: new HotKeys(ref) }));
-    const calls = [...Map.groupBy(places, ({ keys }) => this.nodes.nodeOf(keys.tag)).values()].flatMap(
+    const indexed = refs.map((ref, index) => ({ index, keys: new HotKeys(ref) }));
+    const calls = [...Map.groupBy(indexed, ({ keys }) => this.nodes.nodeOf(keys.tag)).values()].flatMap(
       (sameNode) => slicesOf(sameNode, MAX_SURVEYED),
     );
-    const looks = new Array<PartitionLook | undefined>(refs.length).fill(undefined);
+    const surveys = new Array<PartitionSurvey | undefined>(refs.length).fill(undefined);
     await mapLimited(calls, SURVEYS_AT_ONCE, async (call) => {
       const tags = call.map(({ keys }) => keys.tag);
       const found = await this.redis
@@ -114,14 +114,14 @@ export class PartitionMarks {
       found?.split(',').forEach((text, i) => {
         if (text === '?') return;
         const [oldest, due, lowest] = text.split(' ');
-        looks[call[i]!.index] = {
+        surveys[call[i]!.index] = {
           oldestMs: numberOf(oldest),
           dueMs: numberOf(due),
           lowestArrivalMs: numberOf(lowest),
         };
       });
     });
-    return looks;
+    return surveys;
   }
 
   /**
@@ -138,7 +138,7 @@ export class PartitionMarks {
    * Makes the mark of a partition name its present primary. Call it if nothing was lost: the partition is new, or
    * a planned move has brought it to another primary.
    *
-   * @param state what {@link inspect} has found
+   * @param state what {@link read} has found
    * @param era number of the present era, for a new partition; undefined if it is unknown
    * @returns false if the mark or the primary has changed since, and nothing was changed
    */

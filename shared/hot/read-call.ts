@@ -64,7 +64,7 @@ export interface FoundList {
 
 export interface ReadReply {
   /** Whether the mark is that of the primary that answered. */
-  readonly isWhole: boolean;
+  readonly isMarkedHere: boolean;
   readonly loss: string | undefined;
   readonly left: LeftWindows;
   /** Changes whenever the partition is marked; undefined if it is unknown what has left. */
@@ -118,7 +118,7 @@ export function replyOf(
     found.push({ starts, lists });
   }
   return {
-    isWhole: mark === 1,
+    isMarkedHere: mark === 1,
     loss: loss?.toString(),
     left: left ? leftWindowsOf(left.toString()) : ANY_LEFT,
     markId: markId?.toString(),

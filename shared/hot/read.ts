@@ -11,7 +11,7 @@ import {
 import { gather } from '../model/block-layout';
 import { type Id, idText } from '../model/id';
 import { type Layout, mergeLayouts } from '../model/layout';
-import { pickSeries, placesOf } from '../model/layout-block';
+import { pickOf, pickSeries } from '../model/layout-block';
 import { type GroupId, type PartitionRef, windowStartMs } from '../model/placement';
 import type { LocatedBlock, Selection, TimeRange } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
@@ -75,11 +75,11 @@ export async function readHot(
   const { groups, range } = selection;
   const likely = likelyWindows(range, longestWindowMs, nowMs);
   const picks = picksOf(selection);
-  const { picksKey, keptFromMs } = cachingOf(selection, picks, likely, longestWindowMs, nowMs);
+  const { picksKey, cachedFromMs } = cachingOf(selection, picks, likely, longestWindowMs, nowMs);
   const asked = refs.flatMap((ref) => groups.map((group) => ({ ref, group })));
   const answers = await Promise.all(
     asked.map(({ ref, group }) =>
-      hot.reader.windows(ref, { group, range, windows: likely, picks, picksKey, keptFromMs }),
+      hot.reader.windows(ref, { group, range, windows: likely, picks, picksKey, cachedFromMs }),
     ),
   );
   const windows: FoundWindow[] = [];
@@ -99,14 +99,14 @@ export async function readHot(
     left: answers.map(({ partition }) => partition.left),
   };
   const later = windows.filter(({ frames }) => frames === undefined);
-  return later.length === 0 ? read : { ...read, ...(await lookAgain(hot, read, later)) };
+  return later.length === 0 ? read : { ...read, ...(await readMarksAgain(hot, read, later)) };
 }
 
 /**
  * Frames that needed a second command may have been lost or moved between the two. Reads the marks of their
  * partitions again, and notes that their windows may have left.
  */
-async function lookAgain(
+async function readMarksAgain(
   hot: HotTier,
   { marks, left }: HotRead,
   later: readonly FoundWindow[],
@@ -114,7 +114,7 @@ async function lookAgain(
   const refs = new Map(later.map(({ ref }) => [ref.partition, ref]));
   const after = await mapLimited([...refs.values()], PARALLEL, async (ref) => ({
     ref,
-    ...(await hot.marks.inspect(ref)),
+    ...(await hot.marks.read(ref)),
   }));
   const leftLater = later.map(({ ref, windowStart }) => ({
     ref,
@@ -134,10 +134,10 @@ interface WantedColumns extends ColumnPick, PickedColumns {
  * Chooses the columns to pick of each known layout. Frames of a layout of which more than half is wanted are
  * read whole.
  */
-function picksOf({ layouts, places, wanted }: Selection): WantedColumns[] {
+function picksOf({ layouts, picks: chosen, wanted }: Selection): WantedColumns[] {
   const picks: WantedColumns[] = [];
   for (const layout of layouts.values()) {
-    const { columns, positions, seriesCount } = places?.get(layout.id) ?? placesOf(layout, wanted);
+    const { columns, positions, seriesCount } = chosen?.get(layout.id) ?? pickOf(layout, wanted);
     if (columns.length === 0 || 2 * columns.length > seriesCount) continue;
     picks.push({ id: layout.id, layout: layout.idBytes, columns, positions, seriesCount });
   }
@@ -201,13 +201,13 @@ function cachingOf(
   starts: readonly number[],
   windowMs: number,
   nowMs: number,
-): Pick<GroupQuery, 'picksKey' | 'keptFromMs'> {
+): Pick<GroupQuery, 'picksKey' | 'cachedFromMs'> {
   if (picks.length > 0)
-    return { picksKey: [wanted.id, ...picks.map(({ id }) => id)].join(' '), keptFromMs: EVERY_FRAME };
+    return { picksKey: [wanted.id, ...picks.map(({ id }) => id)].join(' '), cachedFromMs: EVERY_FRAME };
   const endMs = Math.min((starts[0] ?? nowMs) + windowMs, nowMs);
   return {
     picksKey: `${wanted.id} ${Math.ceil((toMs - fromMs) / EARLY_MS)}`,
-    keptFromMs: toMs > endMs - EARLY_MS ? fromMs : undefined,
+    cachedFromMs: toMs > endMs - EARLY_MS ? fromMs : undefined,
   };
 }
 

@@ -1,7 +1,7 @@
 import { APPEND_SCRIPT } from './append-script';
 import type { HotClient } from './connection';
 import { LEASE_SCRIPT } from './lease-script';
-import { INSPECT_SCRIPT, MARK_SCRIPT, TAKE_OVER_SCRIPT } from './mark-script';
+import { MARK_SCRIPT, READ_MARK_SCRIPT, TAKE_OVER_SCRIPT } from './mark-script';
 import { READ_SCRIPT } from './read-script';
 import { SURVEY_SCRIPT } from './survey-script';
 import { TRIM_SCRIPT } from './trim-script';
@@ -30,7 +30,7 @@ interface Scripts {
   takeOverMark(keys: number, ...args: string[]): Promise<number>;
   markPartition(keys: number, ...args: string[]): Promise<number>;
   surveyPartitions(keys: number, ...args: (string | number)[]): Promise<string>;
-  inspectPartition(keys: number, ...args: string[]): Promise<[number, ...(string | null)[]]>;
+  readMark(keys: number, ...args: string[]): Promise<[number, ...(string | null)[]]>;
   readGroupsBuffer(keys: number, ...args: (string | number)[]): Promise<GroupsReply>;
 }
 
@@ -43,7 +43,7 @@ export function defineScripts(client: HotClient): ScriptedClient {
   client.defineCommand('trimMoved', { lua: TRIM_SCRIPT });
   client.defineCommand('markPartition', { lua: MARK_SCRIPT });
   client.defineCommand('takeOverMark', { lua: TAKE_OVER_SCRIPT });
-  client.defineCommand('inspectPartition', { lua: INSPECT_SCRIPT });
+  client.defineCommand('readMark', { lua: READ_MARK_SCRIPT });
   client.defineCommand('readGroups', { lua: READ_SCRIPT });
   client.defineCommand('surveyPartitions', { lua: SURVEY_SCRIPT });
   return client as ScriptedClient;

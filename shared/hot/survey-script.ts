@@ -5,7 +5,7 @@ import { THIS_NODE } from './mark-script';
 const MAX_WINDOWS = 16;
 
 /**
- * Looks at many partitions of one node at once: whether the mark of each names this primary, when its oldest
+ * Surveys many partitions of one node at once: whether the mark of each names this primary, when its oldest
  * group-window was first written, and the lowest arrival time of its frames.
  *
  * KEYS     the mark of one of the partitions, which routes the call to their node

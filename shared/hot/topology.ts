@@ -118,13 +118,13 @@ export function primariesOf(
 /** Parses a line `id host:port@bus,name flags primary sent received epoch state slots...`. */
 function lineOf(line: string): NodeLine {
   const [node, address = '', flags = '', , , , , , ...slots] = line.trim().split(' ');
-  const [place = '', name] = address.split(',');
-  const colon = place.lastIndexOf(':');
-  const port = Number(place.slice(colon + 1).split('@')[0]);
+  const [endpoint = '', name] = address.split(',');
+  const colon = endpoint.lastIndexOf(':');
+  const port = Number(endpoint.slice(colon + 1).split('@')[0]);
   // Prefer the node's name, if it has one, since TLS certificates are made for names.
   return {
     node: node!,
-    address: { host: name || place.slice(0, colon), port },
+    address: { host: name || endpoint.slice(0, colon), port },
     flags: flags.split(','),
     slots,
   };

@@ -20,7 +20,7 @@ const MAX_COMMON = 16;
 /**
  * The common layouts of each group, in which the ingester writes rows of other layouts.
  *
- * A sender may cut its requests at any place. Each instance of post then builds its own unions of the
+ * A sender may cut its requests anywhere. Each instance of post then builds its own unions of the
  * source's series (`dictionary/home.ts`), and begins with small ones. Without common layouts, every new
  * instance would add layouts that all stores keep. All rows of a group come to one ingester at a time. It
  * writes them in one of the group's largest layouts so far that has all of their series. Groups whose rows

@@ -16,7 +16,7 @@ export const CACHES = {
   seriesDictionaries: { name: 'series by the names that senders give them', bytes: 360_000_000 },
   // Caches of post:
   registeredSources: { name: 'registered hosts and services', bytes: 16_000_000 },
-  knownSeries: { name: 'series of tenants at their limit', bytes: 60_000_000 },
+  existingSeries: { name: 'series of tenants at their limit', bytes: 60_000_000 },
   metricMetadata: { name: 'metadata of metrics', bytes: 16_000_000 },
   // Caches of functions that read the stream:
   checkedLayouts: {

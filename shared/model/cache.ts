@@ -122,7 +122,7 @@ export class Cache<Value> {
 
 /** The owner of entries for which none was given. */
 const NOBODY = '';
-/** Memory of an entry's object, and of its places in the map and the array, in bytes. */
+/** Memory of an entry's object, and of its slots in the map and the array, in bytes. */
 const ENTRY_BYTES = 120;
 
 interface Entry<Value> {

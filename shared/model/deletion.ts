@@ -1,4 +1,4 @@
-import type { Erasure, Version } from '../codec';
+import type { Tombstone, Version } from '../codec';
 import type { Id } from './id';
 import { type Labels, labelValue, METRIC_NAME } from './labels';
 import { endOfKnownEpochs } from './placement';
@@ -57,8 +57,11 @@ export function selects({ name, isPrefix }: NameSelector, metricName: string): b
   return isPrefix ? metricName.startsWith(name) : metricName === name;
 }
 
-/** Returns deletions of a source as erasures of columns, for a block with these series. */
-export function erasuresOf(deletions: readonly VersionedDeletion[], series: readonly Labels[]): Erasure[] {
+/** Returns deletions of a source as tombstones of columns, for a block with these series. */
+export function tombstonesOf(
+  deletions: readonly VersionedDeletion[],
+  series: readonly Labels[],
+): Tombstone[] {
   if (deletions.length === 0) return [];
   return series.flatMap((labels, column) => {
     const name = labelValue(labels, METRIC_NAME);

@@ -8,7 +8,7 @@ export const ID_BYTES = 16;
 /** Bytes of the length before each part of the hash input. */
 const LENGTH_BYTES = 4;
 /** Reused buffer for the hash input. V8 collects the whole heap for every 64 MB of new buffers. */
-const room = Buffer.allocUnsafeSlow(64 * 1024);
+const scratch = Buffer.allocUnsafeSlow(64 * 1024);
 
 /**
  * Returns the id of some content: the first 16 bytes of the SHA-256 of its parts, each with its length before
@@ -30,7 +30,7 @@ function inputOf(parts: readonly (string | Uint8Array)[]): Buffer {
   let most = 0;
   // A code unit of UTF-16 takes at most three bytes of UTF-8.
   for (const part of parts) most += LENGTH_BYTES + (typeof part === 'string' ? 3 : 1) * part.length;
-  const input = most <= room.length ? room : Buffer.allocUnsafe(most);
+  const input = most <= scratch.length ? scratch : Buffer.allocUnsafe(most);
   let end = 0;
   for (const part of parts) {
     const start = end + LENGTH_BYTES;

@@ -6,7 +6,7 @@ const MAX_TEXTS = 16_384;
 /** Longest text whose hash is cached, in characters. */
 const MAX_LENGTH = 256;
 /** Most labels of a series that are compared with those of the previous series, which are mostly the same. */
-const MAX_PLACES = 32;
+const MAX_POSITIONS = 32;
 /** Bytes that a {@link labelsKey} has around the texts of a label: `["",""],`. */
 const PAIR_BYTES = 8;
 /** Bytes that it has around all labels: two brackets, less the last comma. */
@@ -24,9 +24,9 @@ export class LabelsHash {
   private readonly hashes = new Int32Array(MAX_TEXTS + 1);
   private readonly bytes = new Int32Array(MAX_TEXTS + 1);
   /** The labels of the previous series, by position. */
-  private readonly pairs = new Array<Labels[number] | undefined>(MAX_PLACES + 1).fill(undefined);
-  private readonly pairHashes = new Int32Array(MAX_PLACES + 1);
-  private readonly pairBytes = new Int32Array(MAX_PLACES + 1);
+  private readonly pairs = new Array<Labels[number] | undefined>(MAX_POSITIONS + 1).fill(undefined);
+  private readonly pairHashes = new Int32Array(MAX_POSITIONS + 1);
+  private readonly pairBytes = new Int32Array(MAX_POSITIONS + 1);
 
   /** The hash of the labels, 32 bits. */
   number = 0;
@@ -39,17 +39,17 @@ export class LabelsHash {
     let bytes = KEY_BYTES;
     for (let i = 0; i < labels.length; i++) {
       const pair = labels[i]!;
-      const place = Math.min(i, MAX_PLACES);
-      if (pair !== pairs[place]) this.read(place, pair);
-      sum = (sum + pairHashes[place]!) | 0;
-      bytes += pairBytes[place]!;
+      const position = Math.min(i, MAX_POSITIONS);
+      if (pair !== pairs[position]) this.read(position, pair);
+      sum = (sum + pairHashes[position]!) | 0;
+      bytes += pairBytes[position]!;
     }
     this.number = sum;
     this.keyBytes = bytes;
     return this;
   }
 
-  private read(place: number, pair: Labels[number]): void {
+  private read(position: number, pair: Labels[number]): void {
     const { hashes, bytes } = this;
     // Read the hash of the name before looking up the value, which may clear the cache.
     const name = this.indexOf(pair[0]);
@@ -58,9 +58,9 @@ export class LabelsHash {
     const value = this.indexOf(pair[1]);
     let hash = Math.imul(nameHash ^ 0x9e3779b9, 0x5bd1e995) ^ hashes[value]!;
     hash = Math.imul(hash ^ (hash >>> 15), 0xc2b2ae35);
-    this.pairs[place] = pair;
-    this.pairHashes[place] = hash ^ (hash >>> 13);
-    this.pairBytes[place] = PAIR_BYTES + nameBytes + bytes[value]!;
+    this.pairs[position] = pair;
+    this.pairHashes[position] = hash ^ (hash >>> 13);
+    this.pairBytes[position] = PAIR_BYTES + nameBytes + bytes[value]!;
   }
 
   private indexOf(text: string): number {

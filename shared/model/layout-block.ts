@@ -1,7 +1,7 @@
 import { type Block, type ChunkReader, joinBlocks, LEFT_OUT, mergeBlocks, relayout } from '../codec';
 import { inLayout } from './block-layout';
 import { type Layout, mergeLayouts } from './layout';
-import type { ColumnPlaces } from './selection';
+import type { LayoutPick } from './selection';
 
 /** A block, and the layout that says which series its columns are. */
 export interface LayoutBlock {
@@ -26,11 +26,11 @@ export function pickSeries({ block, layout }: LayoutBlock, wanted: Layout): Bloc
 /**
  * Picks series from a chunk, like {@link pickSeries}. Decodes only the wanted series if they are few.
  *
- * @param places the wanted columns of the chunk's layout
+ * @param pick the wanted columns of the chunk's layout
  */
 export function pickFromChunk(
   chunk: ChunkReader,
-  { columns, positions }: ColumnPlaces,
+  { columns, positions }: LayoutPick,
   wanted: Layout,
 ): Block | undefined {
   if (columns.length === 0) return undefined;
@@ -43,13 +43,13 @@ export function pickFromChunk(
       );
     return mergeAll(blocks);
   }
-  const places = new Uint32Array(chunk.seriesCount).fill(LEFT_OUT);
-  for (let i = 0; i < columns.length; i++) places[columns[i]!] = positions[i]!;
-  return relayout(chunk.block(), wanted.idBytes, seriesCount, places);
+  const positionOf = new Uint32Array(chunk.seriesCount).fill(LEFT_OUT);
+  for (let i = 0; i < columns.length; i++) positionOf[columns[i]!] = positions[i]!;
+  return relayout(chunk.block(), wanted.idBytes, seriesCount, positionOf);
 }
 
 /** Finds the wanted columns of `layout`, ascending, and each one's column in `wanted`. */
-export function placesOf({ columns, series }: Layout, wanted: Layout): ColumnPlaces {
+export function pickOf({ columns, series }: Layout, wanted: Layout): LayoutPick {
   const found: [column: number, position: number][] = [];
   for (const [key, position] of wanted.columns) {
     const column = columns.get(key);

@@ -8,7 +8,7 @@ import { unpackLayout } from './packed-layout';
 const layouts = new Cache<Layout>(CACHES.layouts, decodedBytes);
 
 /** Returns a layout from the cache; undefined if it is not there. */
-export function knownLayout(id: Id): Layout | undefined {
+export function cachedLayout(id: Id): Layout | undefined {
   return layouts.get(id);
 }
 

@@ -71,10 +71,10 @@ export function withoutBytes({ bytes, ...layout }: PackedLayout): PackedLayout {
 }
 
 /** If a layout is larger than this, {@link packSeries} replaces the buffer afterwards, to free its memory. */
-const MAX_ROOM_BYTES = 1_000_000;
+const MAX_SCRATCH_BYTES = 1_000_000;
 
 /** Reused buffer for the bytes of a layout. */
-let room = new ByteWriter(64 * 1024);
+let scratch = new ByteWriter(64 * 1024);
 
 /**
  * Does what {@link encodeLayout} and {@link packLayout} do, without allocating a buffer for the bytes.
@@ -82,7 +82,7 @@ let room = new ByteWriter(64 * 1024);
  * @param ordered distinct series, at least one, sorted by their key
  */
 export function packSeries(ordered: readonly { readonly labels: Labels }[]): PackedLayout {
-  const bytes = encodeSeries(room.restart(), ordered);
-  if (bytes.length > MAX_ROOM_BYTES) room = new ByteWriter(64 * 1024);
+  const bytes = encodeSeries(scratch.restart(), ordered);
+  if (bytes.length > MAX_SCRATCH_BYTES) scratch = new ByteWriter(64 * 1024);
   return packLayout(bytes);
 }

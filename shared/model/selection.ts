@@ -18,12 +18,12 @@ export interface Selection {
   readonly range: TimeRange;
   /** Layouts of the groups that the reader knows already, by id. The tier reads others itself. */
   readonly layouts: ReadonlyMap<Id, Layout>;
-  /** The columns of layouts that have wanted series, by layout id, if the reader knows them already. */
-  readonly places?: ReadonlyMap<Id, ColumnPlaces> | undefined;
+  /** The picks of layouts, by layout id, if the reader knows them already. */
+  readonly picks?: ReadonlyMap<Id, LayoutPick> | undefined;
 }
 
-/** The columns of a layout that have wanted series. */
-export interface ColumnPlaces {
+/** A pick: the columns of a layout that have wanted series. */
+export interface LayoutPick {
   /** Indexes of these columns, ascending. */
   readonly columns: Uint32Array;
   /** The column of each in {@link Selection.wanted}. */

@@ -63,8 +63,12 @@ export class SharedTimes {
 function cutsOf(times: Column, grainMs: number): Cuts {
   const { length } = times;
   const spanned = Math.floor(times[length - 1]! / grainMs) - Math.floor(times[0]! / grainMs) + 1;
-  const room = Math.min(length, spanned);
-  const [starts, ends, counts] = [new Float64Array(room), new Uint32Array(room), new Float64Array(room)];
+  const capacity = Math.min(length, spanned);
+  const [starts, ends, counts] = [
+    new Float64Array(capacity),
+    new Uint32Array(capacity),
+    new Float64Array(capacity),
+  ];
   let grains = 0;
   for (let first = 0; first < length; grains++) {
     const start = Math.floor(times[first]! / grainMs) * grainMs;
@@ -76,8 +80,8 @@ function cutsOf(times: Column, grainMs: number): Cuts {
     first = end;
   }
   return {
-    starts: grains === room ? starts : starts.slice(0, grains),
+    starts: grains === capacity ? starts : starts.slice(0, grains),
     ends,
-    counts: grains === room ? counts : counts.slice(0, grains),
+    counts: grains === capacity ? counts : counts.slice(0, grains),
   };
 }

@@ -43,13 +43,13 @@ export type DueMonitor = Extract<FoundMonitor, { monitor: Monitor }> & { readonl
  */
 export async function findMonitor(
   { tenants, monitors, states }: MonitorDocuments,
-  place: EvaluationRequest['evaluate']['groups'][number],
+  ref: EvaluationRequest['evaluate']['groups'][number],
 ): Promise<FoundMonitor | undefined> {
-  const tenant = await tenants.get(place.tenant);
+  const tenant = await tenants.get(ref.tenant);
   if (tenant === undefined) return undefined;
   const [monitor, state] = await Promise.all([
-    monitors.get(tenant.id, place.group),
-    states.get(tenant.id, place.group),
+    monitors.get(tenant.id, ref.group),
+    states.get(tenant.id, ref.group),
   ]);
   if (monitor !== undefined) return { tenant, monitor, state };
   return state && { tenant, monitor, state };

@@ -47,10 +47,10 @@ export async function evaluateExternal(
   { groups, nowMs }: EvaluationRequest['evaluate'],
 ): Promise<EvaluationAnswer> {
   const views = new Map<Id, Promise<AlertingView>>();
-  const found = await mapLimited(groups, PARALLEL, (place) =>
-    findDue(stores, views, place, nowMs).catch((error: unknown): Outcome => failedMonitor(place, error)),
+  const found = await mapLimited(groups, PARALLEL, (ref) =>
+    findDue(stores, views, ref, nowMs).catch((error: unknown): Outcome => failedMonitor(ref, error)),
   );
-  const due = found.flatMap((each, i) => ('outcome' in each ? [] : [{ place: groups[i]!, due: each }]));
+  const due = found.flatMap((each, i) => ('outcome' in each ? [] : [{ ref: groups[i]!, due: each }]));
   const outcomes = new Map<object, Outcome>();
   await Promise.all(
     slicesOf(due, MAX_REQUESTS).map(async (slice) => {
@@ -63,28 +63,28 @@ export async function evaluateExternal(
         });
       for (const [i, each] of slice.entries())
         outcomes.set(
-          each.place,
-          await advance(each.due, probes?.[i]).catch((error: unknown) => failedMonitor(each.place, error)),
+          each.ref,
+          await advance(each.due, probes?.[i]).catch((error: unknown) => failedMonitor(each.ref, error)),
         );
     }),
   );
-  return groups.map((place, i): GroupEvaluation => {
+  return groups.map((ref, i): GroupEvaluation => {
     const each = found[i]!;
-    return { tenant: place.tenant, group: place.group, ...('outcome' in each ? each : outcomes.get(place)!) };
+    return { tenant: ref.tenant, group: ref.group, ...('outcome' in each ? each : outcomes.get(ref)!) };
   });
 }
 
-function failedMonitor(place: object, error: unknown): Outcome {
-  return failed('a monitor could not be evaluated', place, error);
+function failedMonitor(ref: object, error: unknown): Outcome {
+  return failed('a monitor could not be evaluated', ref, error);
 }
 
 async function findDue(
   stores: ExternalStores,
   views: Map<Id, Promise<AlertingView>>,
-  place: Parameters<typeof findMonitor>[1],
+  ref: Parameters<typeof findMonitor>[1],
   nowMs: number,
 ): Promise<DueExternal | Outcome> {
-  const found = await findMonitor(stores, place);
+  const found = await findMonitor(stores, ref);
   if (found === undefined) return { outcome: 'gone' };
   const { tenant, monitor, state } = found;
   if (monitor === undefined) return removeMonitor(tenant, state, NOTHING, nowMs);

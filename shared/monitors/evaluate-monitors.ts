@@ -62,17 +62,17 @@ export async function evaluateMonitors(
   const took = new Map<Id, { readonly tenant: Tenant; readonly ms: number }>();
   const answer: GroupEvaluation[] = [];
   let size = 0;
-  await mapLimited(request.groups, PARALLEL, async (place) => {
+  await mapLimited(request.groups, PARALLEL, async (ref) => {
     if (elapsedMs() > INVOCATION.beginMs || size > INVOCATION.maxAnswer) return;
-    const { tenant: name, group } = place;
+    const { tenant: name, group } = ref;
     const beganMs = elapsedMs();
     let found: FoundMonitor | undefined;
     let outcome: Outcome;
     try {
-      found = await findMonitor(stores, place);
+      found = await findMonitor(stores, ref);
       outcome = await evaluate(stores, views, found, request, elapsedMs);
     } catch (error) {
-      outcome = failed('a monitor could not be evaluated', place, error);
+      outcome = failed('a monitor could not be evaluated', ref, error);
     }
     answer.push({ tenant: name, group, ...outcome });
     if ('samples' in outcome)

@@ -28,22 +28,22 @@ export function ageSeconds(nowMs: number, newestMs: number): number {
  * warm tier, every hour one that must be in the archive. Each range is wide enough to span a few posts that
  * the canary missed.
  */
-export function looks(
+export function planReadBacks(
   nowMs: number,
   bornAtMs: number,
   { residencyMs, archiveAfterMs }: { readonly residencyMs: number; readonly archiveAfterMs: number },
 ): ReadBack[] {
   const minute = Math.floor(nowMs / MINUTE_MS);
-  const look = (tier: ReadBack['tier'], toMs: number, lengthMs: number): ReadBack => ({
+  const readBack = (tier: ReadBack['tier'], toMs: number, lengthMs: number): ReadBack => ({
     tier,
     fromMs: toMs - lengthMs,
     toMs,
     isExpected: bornAtMs < toMs - lengthMs,
   });
-  const found = [look('hot', nowMs, 15 * MINUTE_MS)];
-  if (minute % 10 === 0) found.push(look('warm', nowMs - residencyMs - HOUR_MS, 30 * MINUTE_MS));
+  const found = [readBack('hot', nowMs, 15 * MINUTE_MS)];
+  if (minute % 10 === 0) found.push(readBack('warm', nowMs - residencyMs - HOUR_MS, 30 * MINUTE_MS));
   // The archiver runs hourly and may take four hours to archive a day.
   if (minute % 60 === 5)
-    found.push(look('cold', dayStartMs(dayOf(nowMs - archiveAfterMs - DAY_MS / 6)), 30 * MINUTE_MS));
+    found.push(readBack('cold', dayStartMs(dayOf(nowMs - archiveAfterMs - DAY_MS / 6)), 30 * MINUTE_MS));
   return found;
 }

@@ -45,34 +45,34 @@ const MAX_USAGE_AGE_MS = 15_000;
 /** Most partitions for which the manifest is queried. */
 const MAX_PARTITIONS_ASKED = 256;
 /** Group-windows sampled per partition to estimate its memory. */
-const WINDOWS_LOOKED_AT = 8;
+const WINDOWS_SAMPLED = 8;
 /** Span of the days that are listed, in ms. Four weeks lie in at most two months. */
 const HISTORY_MS = 28 * DAY_MS;
 /** Most tenants cached. One function instance serves few at a time. */
-const MAX_TENANTS_KEPT = 1_000;
+const MAX_TENANTS_CACHED = 1_000;
 
 /** Reads the status of tenants. Caches each part for as long as it changes little. */
 export class Status {
-  private readonly statuses = new Map<string, Kept<TenantStatus>>();
-  private readonly archives = new Map<string, Kept<TenantStatus['archive']>>();
-  private readonly usages = new Map<string, Kept<TenantStatus['usage']>>();
+  private readonly statuses = new Map<string, Cached<TenantStatus>>();
+  private readonly archives = new Map<string, Cached<TenantStatus['archive']>>();
+  private readonly usages = new Map<string, Cached<TenantStatus['usage']>>();
 
   constructor(private readonly dependencies: StatusDependencies) {}
 
   of(tenant: Tenant): Promise<TenantStatus> {
-    return this.kept(this.statuses, tenant, MAX_AGE_MS, () => this.read(tenant));
+    return this.cached(this.statuses, tenant, MAX_AGE_MS, () => this.read(tenant));
   }
 
   private async read(tenant: Tenant): Promise<TenantStatus> {
     const { now, recovery, batchWindowMs } = this.dependencies;
     const partitions = allPartitions([tenant]);
-    const archived = this.kept(this.archives, tenant, MAX_ARCHIVE_AGE_MS, () => this.archive(partitions));
+    const archived = this.cached(this.archives, tenant, MAX_ARCHIVE_AGE_MS, () => this.archive(partitions));
     const [notes, rules, flush, archive, usage] = await Promise.all([
       recovery.consumerNotes(),
       this.rules(),
       this.flush(partitions),
       archived,
-      this.kept(this.usages, tenant, MAX_USAGE_AGE_MS, async () =>
+      this.cached(this.usages, tenant, MAX_USAGE_AGE_MS, async () =>
         this.usage(tenant, partitions, (await archived)?.bytes ?? null),
       ),
     ]);
@@ -148,7 +148,7 @@ export class Status {
       usage.series(id),
       partitions.length > MAX_PARTITIONS_ASKED
         ? null
-        : mapLimited(partitions, PARALLEL, (ref) => hot.space.bytes(ref, WINDOWS_LOOKED_AT)),
+        : mapLimited(partitions, PARALLEL, (ref) => hot.space.bytes(ref, WINDOWS_SAMPLED)),
     ]);
     const counts = Object.fromEntries(COUNTERS.map((name) => [name, 0])) as Record<Counter, number>;
     for (const day of days.at(-1)!.values()) for (const name of COUNTERS) counts[name] += day[name];
@@ -182,8 +182,8 @@ export class Status {
    * Returns the cached value if it was read within `maxAgeMs`, else reads it. Concurrent callers share one
    * read; failures are not cached.
    */
-  private kept<T>(
-    all: Map<string, Kept<T>>,
+  private cached<T>(
+    all: Map<string, Cached<T>>,
     { id }: Tenant,
     maxAgeMs: number,
     read: () => Promise<T>,
@@ -191,7 +191,7 @@ export class Status {
     const { now } = this.dependencies;
     const old = all.get(id);
     if (old !== undefined && now() - old.atMs < maxAgeMs) return old.value;
-    if (all.size >= MAX_TENANTS_KEPT) all.clear();
+    if (all.size >= MAX_TENANTS_CACHED) all.clear();
     const value = read();
     all.set(id, { value, atMs: now() });
     value.catch(() => all.delete(id));
@@ -199,7 +199,7 @@ export class Status {
   }
 }
 
-interface Kept<T> {
+interface Cached<T> {
   readonly value: Promise<T>;
   readonly atMs: number;
 }

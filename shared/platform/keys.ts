@@ -69,8 +69,8 @@ function itemKey(partition: string, sort: string): ItemKey {
   return { pk: { S: partition }, sk: { S: sort } };
 }
 
-/** What identifies a warm item among those of its partition and day. */
-export interface WarmPlace {
+/** The parts of a warm item's sort key, which identifies it within its partition and day. */
+export interface WarmItemKey {
   readonly group: GroupId;
   readonly windowStart: number;
   readonly layer: number;
@@ -80,7 +80,7 @@ export interface WarmPlace {
 export const warmKeys = {
   partition: ({ tenantId, partition }: PartitionRef, day: Day) =>
     `${tenantId}#${partitionText(partition)}#${day}`,
-  sort: ({ group, windowStart, layer, startMs }: WarmPlace) =>
+  sort: ({ group, windowStart, layer, startMs }: WarmItemKey) =>
     `${group}#${timeText(windowStart)}#${layer.toString().padStart(4, '0')}#${timeText(startMs)}`,
   /** Returns the prefix of the sort keys of a group-window's items. */
   windowPrefix: (group: GroupId, windowStart: number) => `${group}#${timeText(windowStart)}#`,
@@ -88,14 +88,14 @@ export const warmKeys = {
    * Returns a bound for sort keys: after all windows of the group that begin before `ms`, before the others.
    */
   groupFrom: (group: GroupId, ms: number) => `${group}#${timeText(ms)}`,
-  item: (ref: PartitionRef, day: Day, place: WarmPlace) =>
-    itemKey(warmKeys.partition(ref, day), warmKeys.sort(place)),
+  item: (ref: PartitionRef, day: Day, key: WarmItemKey) =>
+    itemKey(warmKeys.partition(ref, day), warmKeys.sort(key)),
   /**
    * Sort key of the item that says that windows of the day have several items. It sorts after every group.
    */
   dividedSort: '~divided',
   divided: (ref: PartitionRef, day: Day) => itemKey(warmKeys.partition(ref, day), warmKeys.dividedSort),
-  parseSort: (sort: string): WarmPlace => {
+  parseSort: (sort: string): WarmItemKey => {
     const [group, windowStart, layer, startMs] = sort.split('#');
     return {
       group: group!.slice(0, GROUP_ID_LENGTH),

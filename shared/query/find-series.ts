@@ -138,9 +138,9 @@ export function matchesBySource(
   for (const match of matches)
     for (const [source, part] of match.bySource()) {
       const key = labelsKey(source);
-      const place = found.get(key);
-      if (place === undefined) found.set(key, { source, matches: [part] });
-      else place.matches.push(part);
+      const own = found.get(key);
+      if (own === undefined) found.set(key, { source, matches: [part] });
+      else own.matches.push(part);
     }
   return found.values();
 }

@@ -68,11 +68,11 @@ export async function listSeries(
     if (i < start) continue;
     const listed = candidate.id === from?.sourceId ? from.listed : 0;
     const rest = matching(candidate.series(), filter).slice(listed);
-    const room = limit - series.length;
-    series.push(...rest.slice(0, room));
-    const isLast = i === candidates.length - 1 && rest.length <= room;
-    if (!isLast && rest.length >= room)
-      return { series, next: { sourceId: candidate.id, listed: listed + Math.min(rest.length, room) } };
+    const most = limit - series.length;
+    series.push(...rest.slice(0, most));
+    const isLast = i === candidates.length - 1 && rest.length <= most;
+    if (!isLast && rest.length >= most)
+      return { series, next: { sourceId: candidate.id, listed: listed + Math.min(rest.length, most) } };
   }
   return { series, next: undefined };
 }

@@ -1,6 +1,6 @@
-/** Sends the requests that beyond-memory.ts plans, round by round, and combines the answers. */
+/** Sends the requests that beyond-hot.ts plans, round by round, and combines the answers. */
 import type { Block } from '../codec';
-import type { ListedSource } from '../cold/directory';
+import type { ListedSource } from '../cold/archive-directory';
 import type { ManifestDay } from '../cold/manifest';
 import { readCold } from '../cold/read';
 import { readObjects } from '../cold/rollup-read';
@@ -9,7 +9,7 @@ import type { Day } from '../model/placement';
 import type { LocatedBlock } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
 import { readWarm } from '../warm/read';
-import { type Answers, type Asks, type BeyondFacts, planRounds, type Round } from './beyond-memory';
+import { type Answers, type Asks, type BeyondFacts, planRounds, type Round } from './beyond-hot';
 import type { DayPlan } from './plan';
 import {
   layoutsOf,
@@ -40,27 +40,23 @@ const PARALLEL = 16;
 const CLOCK_SKEW_MS = 30_000;
 
 /**
- * Reads days from the tiers behind memory. Memory must have been read before, so that samples that move in
+ * Reads days from the tiers beyond memory. Memory must have been read before, so that samples that move in
  * between are seen at least once.
  *
- * @param fromMemory what memory had
+ * @param fromHot what memory had
  * @param counted memory's blocks without samples outside the range and deleted ones
  */
 export async function readBeyond(
   read: ReadContext,
   days: readonly DayPlan[],
-  fromMemory: readonly LocatedBlock[],
+  fromHot: readonly LocatedBlock[],
   counted: readonly Block[],
 ): Promise<Fetched> {
   if (days.length === 0) return {};
   const { wanted, expect } = read.asked;
-  const leastInMemory = expect === undefined ? 0 : leastSamples(counted);
-  expect?.(read.homeId, (series) => (series === wanted ? leastInMemory : 0));
-  return readRounds(
-    (asks) => fetchRound(read, asks, leastInMemory),
-    read.stores,
-    factsOf(read, days, fromMemory),
-  );
+  const leastInHot = expect === undefined ? 0 : leastSamples(counted);
+  expect?.(read.homeId, (series) => (series === wanted ? leastInHot : 0));
+  return readRounds((asks) => fetchRound(read, asks, leastInHot), read.stores, factsOf(read, days, fromHot));
 }
 
 /**
@@ -117,24 +113,20 @@ async function fetchAll(
   return all;
 }
 
-function factsOf(
-  read: ReadContext,
-  days: readonly DayPlan[],
-  fromMemory: readonly LocatedBlock[],
-): BeyondFacts {
-  const { stores, asked, selection, grains, erasures } = read;
+function factsOf(read: ReadContext, days: readonly DayPlan[], fromHot: readonly LocatedBlock[]): BeyondFacts {
+  const { stores, asked, selection, grains, tombstones } = read;
   return {
     nowMs: stores.now(),
     grains,
     days,
-    memory: fromMemory.flatMap(({ block: { timestamps } }) =>
+    hotTimes: fromHot.flatMap(({ block: { timestamps } }) =>
       timestamps.length === 0 ? [] : [{ firstMs: timestamps[0]!, lastMs: timestamps.at(-1)! }],
     ),
     isSeen: (day: DayPlan) => isSeen(read, day),
     range: asked.range,
     groups: selection.groups,
     deletions: asked.deletions,
-    erasures,
+    tombstones,
     wantedSeries: asked.wanted.series.length,
     maxSamples: asked.maxSamples ?? Infinity,
   };
@@ -145,17 +137,17 @@ function isSeen(read: ReadContext, { day, windowsFromMs, windowsToMs }: DayPlan)
   const ref = partitionOn(read, day);
   return read.selection.groups.every(
     (group) =>
-      read.stores.warm.memo.items(ref, day, group, windowsFromMs, windowsToMs, undefined) !== undefined,
+      read.stores.warm.cache.items(ref, day, group, windowsFromMs, windowsToMs, undefined) !== undefined,
   );
 }
 
-async function fetchRound(read: ReadContext, asks: Asks, leastInMemory: number): Promise<Fetched> {
+async function fetchRound(read: ReadContext, asks: Asks, leastInHot: number): Promise<Fetched> {
   const [listed, directory, rolledUp, warm, archive] = await Promise.all([
     asks.manifest && manifestDays(read, asks.manifest),
     asks.directory === true ? listedDays(read) : undefined,
     asks.rollupDirectory === true ? listedRollups(read) : undefined,
     asks.warm && timed(() => warmBlocks(read, asks.warm!)),
-    (asks.samples ?? asks.rollups) && timed(() => fromArchive(read, asks, leastInMemory)),
+    (asks.samples ?? asks.rollups) && timed(() => fromArchive(read, asks, leastInHot)),
   ]);
   return {
     ...(listed && { listed }),
@@ -192,30 +184,28 @@ function warmBlocks(read: ReadContext, { days, listed }: NonNullable<Asks['warm'
     windowLengthsMs: read.asked.windowLengthsMs,
     announcements: listed && (listed.get(plan.day)?.announcements ?? 0),
   }));
-  return readWarm(read.stores.warm, located, read.selection, read.asked.beyondMemory, layoutsOf(read));
+  return readWarm(read.stores.warm, located, read.selection, read.asked.beyondHot, layoutsOf(read));
 }
 
 async function fromArchive(
   read: ReadContext,
   { samples, rollups = [] }: Asks,
-  leastInMemory: number,
+  leastInHot: number,
 ): Promise<Fetched> {
-  const { selection, grains, erasures } = read;
-  const { beyondMemory, expect } = read.asked;
+  const { selection, grains, tombstones } = read;
+  const { beyondHot, expect } = read.asked;
   const { cold } = read.stores;
   const grainMs = grains?.grainMs ?? DAY_MS;
   // Samples of the archive that were deleted do not count, and memory may have the same samples as the archive.
-  const counted = { ...(samples && erasures.length === 0 && { samples }), rollups };
+  const counted = { ...(samples && tombstones.length === 0 && { samples }), rollups };
   expect?.(read.homeId, (wanted) =>
     wanted === selection.wanted
-      ? Math.max(leastInMemory, estimateSamples(counted, selection, grainMs))
-      : estimateSamples(counted, { ...selection, wanted, places: undefined }, grainMs),
+      ? Math.max(leastInHot, estimateSamples(counted, selection, grainMs))
+      : estimateSamples(counted, { ...selection, wanted, picks: undefined }, grainMs),
   );
   const [blocks, objects] = await Promise.all([
-    samples === undefined ? [] : readCold(cold, samples.days, samples.directory, selection, beyondMemory),
-    rollups.length === 0
-      ? []
-      : beyondMemory(() => readObjects(cold, rollups, selection, columnsFor(grains!))),
+    samples === undefined ? [] : readCold(cold, samples.days, samples.directory, selection, beyondHot),
+    rollups.length === 0 ? [] : beyondHot(() => readObjects(cold, rollups, selection, columnsFor(grains!))),
   ]);
   if (rollups.length === 0) return { cold: blocks };
   const days = rollups.reduce((sum, each) => sum + each.days, 0);

@@ -3,7 +3,7 @@ import type { Matcher } from '../model/matcher';
 import { SelectLimitError, type SelectLimits, tooMany, tooManyExpected } from './find-series';
 
 /** Steps of matching between two checks of the clock: a few ms. */
-const STEPS_A_LOOK = 1_000_000;
+const STEPS_A_CHECK = 1_000_000;
 
 /**
  * Bounds what all reads of one query may use together. When a bound is exceeded, every read of the query
@@ -60,7 +60,7 @@ export class ReadBudget {
   /** Checks the clock during matching, which no timer can interrupt. @throws {SelectLimitError} */
   spend(steps: number): void {
     this.steps += steps;
-    if (this.steps < STEPS_A_LOOK) return;
+    if (this.steps < STEPS_A_CHECK) return;
     this.steps = 0;
     this.check();
   }

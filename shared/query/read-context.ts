@@ -1,11 +1,11 @@
 import type { Catalogue } from '../catalogue/catalogue';
-import type { Erasure } from '../codec';
+import type { Tombstone } from '../codec';
+import type { ArchiveDirectory } from '../cold/archive-directory';
 import type { ColdTier } from '../cold/cold-tier';
-import type { Directory } from '../cold/directory';
 import type { Manifest } from '../cold/manifest';
 import type { RollupDirectory } from '../cold/rollup-directory';
 import type { HotTier } from '../hot/hot-tier';
-import { erasuresOf, type VersionedDeletion } from '../model/deletion';
+import { tombstonesOf, type VersionedDeletion } from '../model/deletion';
 import type { Id } from '../model/id';
 import type { Layout } from '../model/layout';
 import { type Day, type GroupId, type PartitionRef, partitionOf, partitionsOn } from '../model/placement';
@@ -17,7 +17,7 @@ import type { LossWatch } from '../recovery/loss-watch';
 import type { Tenant } from '../tenancy/tenants';
 import type { WarmTier } from '../warm/warm-tier';
 import { type DayPlan, planDays } from './plan';
-import type { Home, Whereabouts } from './whereabouts';
+import type { HomeGroups, Whereabouts } from './whereabouts';
 
 export interface ReadDependencies {
   readonly hot: HotTier;
@@ -25,7 +25,7 @@ export interface ReadDependencies {
   readonly cold: ColdTier;
   readonly catalogue: Catalogue;
   readonly manifest: Manifest;
-  readonly directory: Directory;
+  readonly directory: ArchiveDirectory;
   /** Undefined if the stage has no rollups: every read then uses samples. */
   readonly rollups?: RollupDirectory | undefined;
   /** Shortest time from the moment when the manifest names an object to the purge of its warm items, ms. */
@@ -50,7 +50,7 @@ export interface SourceRead extends Whereabouts {
   /** All deletions of the source. */
   readonly deletions: readonly VersionedDeletion[];
   /** Bounds how many reads go beyond memory at the same time. */
-  readonly beyondMemory: Limiter;
+  readonly beyondHot: Limiter;
   /** Rollups from which days may come as points. */
   readonly grains?: AskedGrains | undefined;
   /** Most samples that may be read, assuming one a minute. @default Infinity */
@@ -59,7 +59,7 @@ export interface SourceRead extends Whereabouts {
   readonly expect?: Expect | undefined;
 }
 
-/** Makes a context for reading each {@link Home} of the source: its own groups, or its pool's. */
+/** Makes a context for reading each {@link HomeGroups} of the source: its own groups, or its pool's. */
 export function contextsOf(dependencies: ReadDependencies, tenant: Tenant, asked: SourceRead): ReadContext[] {
   const { homes } = asked;
   // Do not use rollups if there are several homes, because the rollups of each may have a part of the same
@@ -71,7 +71,7 @@ export function contextsOf(dependencies: ReadDependencies, tenant: Tenant, asked
 function contextOf(
   stores: ReadDependencies,
   tenant: Tenant,
-  { id: homeId, groups, layouts, places }: Home,
+  { id: homeId, groups, layouts, picks }: HomeGroups,
   asked: SourceRead,
   grains: AskedGrains | undefined,
 ): ReadContext {
@@ -85,17 +85,21 @@ function contextOf(
     asked,
     homeId,
     refs: new Map(),
-    selection: { wanted, groups, range, layouts, places },
-    erasures: deletions.length === 0 ? NOTHING_ERASED : erasuresIn(range, deletions, wanted),
+    selection: { wanted, groups, range, layouts, picks },
+    tombstones: deletions.length === 0 ? NO_TOMBSTONES : tombstonesIn(range, deletions, wanted),
     grains,
     days: planDays(range, windowLengthsMs),
   };
 }
 
-const NOTHING_ERASED: readonly Erasure[] = [];
+const NO_TOMBSTONES: readonly Tombstone[] = [];
 
-function erasuresIn(range: TimeRange, deletions: readonly VersionedDeletion[], wanted: Layout): Erasure[] {
-  return erasuresOf(deletions, wanted.series).filter(
+function tombstonesIn(
+  range: TimeRange,
+  deletions: readonly VersionedDeletion[],
+  wanted: Layout,
+): Tombstone[] {
+  return tombstonesOf(deletions, wanted.series).filter(
     ({ fromMs, toMs }) => fromMs < range.toMs && toMs > range.fromMs,
   );
 }
@@ -115,7 +119,7 @@ export interface ReadContext {
   /** Its range begins no earlier than the source's first sample. */
   readonly selection: Selection;
   /** Deletions of the wanted series that overlap the range. */
-  readonly erasures: readonly Erasure[];
+  readonly tombstones: readonly Tombstone[];
   /** Undefined if no rollups can be used. */
   readonly grains: AskedGrains | undefined;
   readonly days: readonly DayPlan[];

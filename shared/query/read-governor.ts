@@ -4,7 +4,7 @@ import type { RecoveryTable } from '../recovery/recovery-table';
 /** How long a call waits while memory is busy with other work, ms (`npm run bench -- elastic`). */
 const READ_DELAY_MS = 16;
 /** How often an instance checks whether reads should wait, ms. */
-const LOOK_MS = 2_000;
+const CHECK_MS = 2_000;
 
 /**
  * Delays reads of memory while slots move, or while a node is short of memory or CPU, so that appends,
@@ -19,22 +19,22 @@ export class ReadGovernor {
    */
   waitedMs = 0;
   private untilMs = 0;
-  private lookedMs = -Infinity;
+  private checkedMs = -Infinity;
   private pause: Promise<void> | undefined;
 
   constructor(
     private readonly recovery: Pick<RecoveryTable, 'holds'>,
     private readonly now: () => number,
-    private readonly lookMs = LOOK_MS,
+    private readonly checkMs = CHECK_MS,
   ) {}
 
   /** Waits until a call may start. */
   async wait(): Promise<void> {
     const nowMs = this.now();
-    if (nowMs - this.lookedMs >= this.lookMs) {
-      this.lookedMs = nowMs;
+    if (nowMs - this.checkedMs >= this.checkMs) {
+      this.checkedMs = nowMs;
       // Ignore failures: what was last read remains valid for a while.
-      this.look().catch(() => {});
+      this.check().catch(() => {});
     }
     if (nowMs >= this.untilMs) return;
     this.pause ??= this.pauseReads();
@@ -47,7 +47,7 @@ export class ReadGovernor {
     this.pause = undefined;
   }
 
-  private async look(): Promise<void> {
+  private async check(): Promise<void> {
     const { scalingUntilMs, pressedUntilMs } = await this.recovery.holds();
     this.untilMs = Math.max(scalingUntilMs, pressedUntilMs);
   }

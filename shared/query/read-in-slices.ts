@@ -1,5 +1,5 @@
 import type { TimeRange } from '../model/selection';
-import { TooManyHeldError } from './beyond-memory';
+import { TooManyHeldError } from './beyond-hot';
 import { SelectLimitError } from './find-series';
 import { halveSteps, MAX_HELD_SAMPLES, sliceSteps } from './plan';
 

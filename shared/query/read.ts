@@ -1,5 +1,5 @@
 import type { SourceCatalogue } from '../catalogue/catalogue';
-import { type Block, eraseSamples, sampleCount, sliceBlock } from '../codec';
+import { applyTombstones, type Block, sampleCount, sliceBlock } from '../codec';
 import { ObjectGoneError } from '../cold/cold-tier';
 import type { PartitionMark } from '../hot/frame-reader';
 import { readHot } from '../hot/read';
@@ -12,7 +12,7 @@ import type { LocatedBlock, TimeRange } from '../model/selection';
 import type { Tier } from '../model/tier';
 import { type Limiter, mapLimited } from '../platform/concurrency';
 import type { Tenant } from '../tenancy/tenants';
-import { daysBeyondMemory } from './beyond-memory';
+import { daysBeyondHot } from './beyond-hot';
 import { IncompleteReadError } from './incomplete';
 import { readBeyond } from './read-beyond';
 import {
@@ -50,7 +50,7 @@ export interface Reading {
   /** Points of each column from rollups, and the number of days; undefined if there are none. */
   readonly points?: { readonly series: readonly Points[]; readonly days: number } | undefined;
   readonly tiers: Readonly<Record<Tier, TierReading>>;
-  /** Number of rounds of requests behind memory; 0 when memory had everything. */
+  /** Number of rounds of requests beyond memory; 0 when memory had everything. */
   readonly rounds: number;
   /**
    * Samples that arrived at this time or later may be missing, ms; undefined when none are. See {@link
@@ -82,7 +82,7 @@ export async function readSeries(
 ): Promise<Omit<Reading, 'block'> & { readonly block: Pick<Block, 'timestamps' | 'columns'> }> {
   const wanted = layoutOf(series);
   const whereabouts = whereaboutsIn(known, sourceIdOf(tenant.id, source), wanted);
-  const asked = { wanted, range, deletions: known.deletions, beyondMemory: UNBOUNDED, ...whereabouts };
+  const asked = { wanted, range, deletions: known.deletions, beyondHot: UNBOUNDED, ...whereabouts };
   const reading = await readSource(dependencies, tenant, asked, allowsMissing);
   const { timestamps, columns } = reading.block;
   const inOrder = series.map((labels) => columns[wanted.columns.get(labelsKey(labels))!]!);
@@ -92,8 +92,8 @@ export async function readSeries(
 /**
  * Reads series of one source from all tiers.
  *
- * Samples move from hot to warm to cold, and the read follows: first memory, then the tiers behind it, for
- * what has left memory (beyond-memory.ts). So samples that move during the read are seen at least once
+ * Samples move from hot to warm to cold, and the read follows: first memory, then the tiers beyond it, for
+ * what has left memory (beyond-hot.ts). So samples that move during the read are seen at least once
  * (DESIGN.md, rule 5). For each timestamp, the highest version wins.
  *
  * @param allowsMissing whether to answer even though memory is known to have lost samples
@@ -132,7 +132,7 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Rea
   const fromHot = located(read, 'hot', hot.blocks, performance.now() - beganMs);
   const missingSinceMs = await missingSince(read, hot.marks);
   if (missingSinceMs !== undefined && !allowsMissing) throw new IncompleteReadError(missingSinceMs);
-  const days = daysBeyondMemory(read.days, hot.left, (day) => partitionOn(read, day));
+  const days = daysBeyondHot(read.days, hot.left, (day) => partitionOn(read, day));
   const found = await readBeyond(read, days, hot.blocks, fromHot.blocks);
   const warm = found.warm ? located(read, 'warm', found.warm, found.warmMs ?? 0) : NOTHING;
   const cold = found.cold ? located(read, 'cold', found.cold, found.coldMs ?? 0) : NOTHING;
@@ -168,7 +168,7 @@ async function missingSince(
   marks: readonly PartitionMark[],
 ): Promise<number | undefined> {
   // Nearly every partition has its primary's own mark, with the empty text as its loss: nothing is missing.
-  const doubtful = marks.filter(({ isWhole, loss }) => !isWhole || loss !== '');
+  const doubtful = marks.filter(({ isMarkedHere, loss }) => !isMarkedHere || loss !== '');
   if (doubtful.length === 0) return undefined;
   const since = await mapLimited(doubtful, PARALLEL, ({ ref, ...mark }) => losses.missingSince(ref, mark));
   const all = since.filter((ms) => ms !== undefined);
@@ -189,7 +189,7 @@ const NOTHING: LocatedTier = { blocks: [], reading: { durationMs: 0, samples: 0,
 
 /** Cuts a tier's blocks to the range, and removes deleted samples. */
 function located(
-  { selection: { range }, erasures }: ReadContext,
+  { selection: { range }, tombstones }: ReadContext,
   tier: Tier,
   found: readonly LocatedBlock[],
   durationMs: number,
@@ -197,7 +197,7 @@ function located(
   const places: Place[] = [];
   let samples = 0;
   const blocks = found.map(({ place, bytes, samples: stored, block: whole }) => {
-    const block = eraseSamples(sliceBlock(whole, range.fromMs, range.toMs), erasures);
+    const block = applyTombstones(sliceBlock(whole, range.fromMs, range.toMs), tombstones);
     const { timestamps } = block;
     const span =
       timestamps.length === 0 ? undefined : { firstMs: timestamps[0]!, lastMs: timestamps.at(-1)! };

@@ -1,4 +1,4 @@
-import type { Erasure } from '../codec';
+import type { Tombstone } from '../codec';
 import { isOpen, type ManifestDay } from '../cold/manifest';
 import type { RolledSource } from '../cold/rollup-directory';
 import { groupDays } from '../cold/rollup-format';
@@ -24,8 +24,8 @@ export interface RollupFacts {
   readonly isElsewhere: (day: Day) => boolean;
   /** All deletions of the source. */
   readonly deletions: readonly VersionedDeletion[];
-  /** Erasures that concern the wanted series. */
-  readonly erasures: readonly Pick<Erasure, 'fromMs' | 'toMs'>[];
+  /** Tombstones of the wanted series. */
+  readonly tombstones: readonly Pick<Tombstone, 'fromMs' | 'toMs'>[];
 }
 
 /** What to read from a rollup object. */
@@ -100,7 +100,7 @@ function planSpan(facts: RollupFacts, day: Day): SpanRead {
 type IsExact = (entry: ManifestDay, fromMs: number, toMs: number) => boolean;
 
 function exactness(
-  { grains: { grainMs, windows }, groups, isElsewhere, deletions, erasures }: RollupFacts,
+  { grains: { grainMs, windows }, groups, isElsewhere, deletions, tombstones }: RollupFacts,
   source: RolledSource,
 ): IsExact {
   const knowsDeletions = source.deletions === deletionsKey(deletions, source.span);
@@ -114,7 +114,8 @@ function exactness(
       !isOpen(entry) &&
       source.days.has(day, archived.identity) &&
       !isElsewhere(day) &&
-      (knowsDeletions || !erasures.some((erasure) => erasure.fromMs < toMs && erasure.toMs > fromMs)) &&
+      (knowsDeletions ||
+        !tombstones.some((tombstone) => tombstone.fromMs < toMs && tombstone.toMs > fromMs)) &&
       isEdge(fromMs) &&
       isEdge(toMs) &&
       !splitDays.has(dayStartMs(day))

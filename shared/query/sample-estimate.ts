@@ -3,9 +3,9 @@ import { isAsked } from '../cold/archive-format';
 import { countListed } from '../cold/parquet-reader';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
-import { placesOf } from '../model/layout-block';
+import { pickOf } from '../model/layout-block';
 import type { Selection } from '../model/selection';
-import type { Asks } from './beyond-memory';
+import type { Asks } from './beyond-hot';
 
 /**
  * Counts the samples that a round will read from the archive. The count needs no request, because the archive's
@@ -37,11 +37,11 @@ export function estimateSamples(
 }
 
 /** Returns the columns of a layout that are wanted; none if the layout is not known yet. */
-function columnsOf(id: Id, { wanted, layouts, places }: Selection): Iterable<number> {
-  const place = places?.get(id);
-  if (place !== undefined) return place.columns;
+function columnsOf(id: Id, { wanted, layouts, picks }: Selection): Iterable<number> {
+  const pick = picks?.get(id);
+  if (pick !== undefined) return pick.columns;
   const layout = layouts.get(id);
-  return layout === undefined ? [] : placesOf(layout, wanted).columns;
+  return layout === undefined ? [] : pickOf(layout, wanted).columns;
 }
 
 /**

@@ -20,7 +20,7 @@ import { joinTiers, mostRounds, type Reading } from './read';
 import { ExpectedSamples, ReadBudget } from './read-budget';
 import type { ReadDependencies, SourceRead } from './read-context';
 import type { Points } from './rolled-points';
-import type { Selections, VersionedView } from './selections';
+import type { SelectionCache, VersionedView } from './selection-cache';
 import type { SourceDeletions } from './source-deletions';
 import { SourceReads } from './source-reads';
 import type { TenantIndexes } from './tenant-index';
@@ -29,7 +29,7 @@ import { type Whereabouts, whereaboutsIn, whereaboutsOf } from './whereabouts';
 export interface SelectDependencies extends ReadDependencies {
   readonly indexes: Pick<TenantIndexes, 'of'>;
   readonly hostLabels: Pick<HostLabels, 'of'>;
-  readonly selections: Selections;
+  readonly selections: SelectionCache;
   readonly deletions: SourceDeletions;
 }
 
@@ -79,7 +79,7 @@ export interface Selected extends Pick<Reading, 'missingSinceMs' | 'rounds'> {
   readonly rolledDays: number;
 }
 
-interface FoundSource extends Pick<SourceSeries, 'source' | 'series'> {
+interface MatchedSource extends Pick<SourceSeries, 'source' | 'series'> {
   readonly sourceId: Id;
   /** The layout of `series`. */
   readonly layout: Layout;
@@ -89,7 +89,7 @@ interface FoundSource extends Pick<SourceSeries, 'source' | 'series'> {
 
 /** The sources that were found, and the labels that the registry adds for their hosts. */
 interface Found {
-  readonly sources: readonly FoundSource[];
+  readonly sources: readonly MatchedSource[];
   readonly joined: JoinedLabels;
   /** See {@link FoundSeries}. */
   readonly firstMs: number;
@@ -156,7 +156,7 @@ export class Querier {
       matchers,
     );
     await hints.check?.({ series: sources.flatMap(({ series }) => series), firstMs });
-    const beyondMemory: Limiter = (work) =>
+    const beyondHot: Limiter = (work) =>
       this.limited(async () => {
         budget.check();
         return work();
@@ -176,7 +176,7 @@ export class Querier {
           wanted: layout,
           range,
           deletions,
-          beyondMemory,
+          beyondHot,
           grains,
           maxSamples,
           expect,
@@ -233,7 +233,7 @@ export class Querier {
     const ids = found.map(({ sourceId }) => sourceId);
     const deleted = await deletions.of(tenant.id, ids, listed.deletions);
     const sources = found.map(
-      ({ source, series, layout, sourceId, matches }): FoundSource => ({
+      ({ source, series, layout, sourceId, matches }): MatchedSource => ({
         source,
         series,
         layout,

@@ -86,7 +86,7 @@ function mergedRead(same: readonly SourceRead[]): SourceRead {
     ...first,
     ...joinWhereabouts(same),
     wanted: mergeLayouts(same.map(({ wanted }) => wanted)),
-    beyondMemory: anyLimiter(same.map(({ beyondMemory }) => beyondMemory)),
+    beyondHot: anyLimiter(same.map(({ beyondHot }) => beyondHot)),
     expect: expectOfAll(same),
   };
 }

@@ -5,21 +5,23 @@ import type { Layout } from '../model/layout';
 import { type GroupId, groupIdOf, sourceIdOfGroup, splitIndexOf } from '../model/placement';
 import type { Selection } from '../model/selection';
 
-/** A place where wanted series of a source may be: the groups of the source, or of its pool. */
-export interface Home {
+/**
+ * The groups of a home that may have wanted series of a source. The home is the source's own, or its pool's.
+ */
+export interface HomeGroups {
   /** Id of the source or pool. */
   readonly id: Id;
   readonly groups: readonly GroupId[];
   /** Known layouts of the groups. */
   readonly layouts: ReadonlyMap<Id, Layout>;
-  /** See {@link Selection.places}. */
-  readonly places?: Selection['places'];
+  /** See {@link Selection.picks}. */
+  readonly picks?: Selection['picks'];
 }
 
 /** Where, and since when, samples of a source's wanted series may be stored. */
 export interface Whereabouts {
   /** At least one; nearly always exactly one. */
-  readonly homes: readonly Home[];
+  readonly homes: readonly HomeGroups[];
   /** Every window length with which the samples were written, ms, ascending. */
   readonly windowLengthsMs: readonly number[];
   /** Lower bound of the samples' times, ms. */
@@ -28,7 +30,7 @@ export interface Whereabouts {
 
 /**
  * Finds where the matching series of one source are, by means of the index. The index misses none of their
- * places, because its entry for a group and window is written before the first sample there.
+ * groups and windows, because its entry for a group and window is written before the first sample there.
  *
  * @param firstMs lower bound of the times of each layout's samples, by the layout's number
  */
@@ -49,11 +51,11 @@ export function whereaboutsOf(matches: readonly LayoutMatch[], firstMs: Float64A
 
 function whereaboutsOfOne(match: LayoutMatch, firstMs: Float64Array): Whereabouts {
   const { group, layoutId } = match;
-  const home: Home = {
+  const home: HomeGroups = {
     id: sourceIdOfGroup(group),
     groups: [group],
     layouts: new Map([[layoutId, match.layout()]]),
-    places: new Map([[layoutId, match.places]]),
+    picks: new Map([[layoutId, match.pick]]),
   };
   return { homes: [home], windowLengthsMs: [match.windowMs], firstMs: firstMs[match.number]! };
 }

@@ -5,11 +5,11 @@ import { metaKeys } from '../platform/keys';
 import { getItem, succeeds, type Table } from '../platform/table';
 
 /** How long an import may put samples after it has recorded itself in the tenant's item, ms. */
-const MARKED_MS = 15 * 60_000;
-/** An import renews the tenant's item if less than this is left of {@link MARKED_MS}, ms. */
+const NOTED_MS = 15 * 60_000;
+/** An import renews the tenant's item if less than this is left of {@link NOTED_MS}, ms. */
 const RENEWED_MS = 10 * 60_000;
-/** How long the item of a mark is kept, ms: longer than any stream remembers. */
-const KEPT_MS = 400 * DAY_MS;
+/** How long a tenant's item is kept, ms: longer than any stream remembers. */
+const TTL_MS = 400 * DAY_MS;
 
 /**
  * Records until when imported samples of a tenant may arrive. Imported samples may be of any age, while
@@ -19,17 +19,18 @@ const KEPT_MS = 400 * DAY_MS;
  *     pk imports#tenant   sk until   untilMs: number   expiresAt: seconds
  */
 export class Imports {
-  private readonly marked = new Map<Id, number>();
+  private readonly noted = new Map<Id, number>();
 
   constructor(private readonly table: Table) {}
 
   /**
-   * Marks a tenant for the next {@link MARKED_MS}. Call it before putting imported samples into the stream.
+   * Notes that samples may arrive during the next {@link NOTED_MS}. Call it before putting imported samples
+   * into the stream.
    */
-  async mark(tenantId: Id, nowMs: number): Promise<void> {
-    if ((this.marked.get(tenantId) ?? 0) > nowMs + RENEWED_MS) return;
-    const untilMs = nowMs + MARKED_MS;
-    const expiresAt = Math.ceil((nowMs + KEPT_MS) / 1000);
+  async note(tenantId: Id, nowMs: number): Promise<void> {
+    if ((this.noted.get(tenantId) ?? 0) > nowMs + RENEWED_MS) return;
+    const untilMs = nowMs + NOTED_MS;
+    const expiresAt = Math.ceil((nowMs + TTL_MS) / 1000);
     const put = new PutItemCommand({
       TableName: this.table.name,
       Item: {
@@ -41,7 +42,7 @@ export class Imports {
       ExpressionAttributeValues: { ':until': { N: String(untilMs) } },
     });
     await succeeds(this.table.client.send(put));
-    this.marked.set(tenantId, untilMs);
+    this.noted.set(tenantId, untilMs);
   }
 
   /** Returns the time until which imported samples may have arrived, ms since epoch; 0 without an import. */

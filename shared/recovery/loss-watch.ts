@@ -11,7 +11,7 @@ export interface LossWatchDependencies extends PrimaryWatchDependencies {
   readonly lanes: number;
 }
 
-/** Partitions that are inspected or marked at the same time. */
+/** Partitions whose marks are read or written at the same time. */
 const PARALLEL = 32;
 /**
  * A replay begins this much earlier than the computed time, ms. Kinesis' arrival times are approximate, and
@@ -22,9 +22,9 @@ const ARRIVAL_SLACK_MS = 60_000;
  * How often a missing mark is looked up again. Another instance may have registered the partition, and be
  * about to mark it.
  */
-const MARK_LOOKS = 10;
+const MARK_READS = 10;
 /** Time between two of these look-ups, ms. */
-const MARK_LOOK_MS = 100;
+const MARK_READ_MS = 100;
 /**
  * How long a call waits until a hash slot has been moved, or until it is certain whether a partition was
  * moved, ms. After that, the call treats the partition as lost, or fails.
@@ -73,27 +73,27 @@ export class LossWatch {
    */
   async resolve(ref: PartitionRef): Promise<string | undefined> {
     const { hot, table } = this.dependencies;
-    let state = await hot.marks.inspect(ref);
-    if (state.isWhole) return undefined;
+    let state = await hot.marks.read(ref);
+    if (state.isMarkedHere) return undefined;
     if (state.loss === undefined) {
       const isNew = await table.register(ref);
       if (isNew && (await hot.marks.takeOver(ref, state, (await table.era())?.number))) return undefined;
       state = await this.onceMarked(ref);
-      if (state.isWhole) return undefined;
+      if (state.isMarkedHere) return undefined;
     }
     const untilMs = this.dependencies.now() + UNSURE_MS;
     for (;;) {
       const { era, topology, isLoss } = await this.lookAndRecord();
-      if (isLoss) state = await hot.marks.inspect(ref);
-      if (state.isWhole) return (await table.loss())?.id;
+      if (isLoss) state = await hot.marks.read(ref);
+      if (state.isMarkedHere) return (await table.loss())?.id;
       const isOver = this.dependencies.now() > untilMs;
       if (era === undefined ? isOver : !hasMoved(state, era)) return this.notice(ref, era);
       const hasArrived = era !== undefined && !topology.openSlots.has(hot.nodes.slotOf(ref));
       if (hasArrived && (await hot.marks.takeOver(ref, state))) return undefined;
       if (isOver) break;
       if (!hasArrived) await sleep(LOOK_AGAIN_MS);
-      state = await hot.marks.inspect(ref);
-      if (state.isWhole) return undefined;
+      state = await hot.marks.read(ref);
+      if (state.isMarkedHere) return undefined;
     }
     throw new Error(`partition ${ref.partition} of tenant ${ref.tenantId} is on its way to another primary`);
   }
@@ -107,20 +107,20 @@ export class LossWatch {
    */
   async missingSince(
     ref: PartitionRef,
-    read: Pick<PartitionState, 'isWhole' | 'loss'>,
+    read: Pick<PartitionState, 'isMarkedHere' | 'loss'>,
   ): Promise<number | undefined> {
     const { table } = this.dependencies;
     const { loss } = read;
-    if (read.isWhole && (loss === '' || this.closed.has(loss!))) return undefined;
+    if (read.isMarkedHere && (loss === '' || this.closed.has(loss!))) return undefined;
     if (loss === undefined) {
       // A partition that was never in memory has lost nothing there.
       if (!(await table.isRegistered(ref))) return undefined;
       const now = await this.onceMarked(ref);
-      if (now.isWhole && now.loss === '') return undefined;
+      if (now.isMarkedHere && now.loss === '') return undefined;
       // Memory has lost samples, and nobody has recorded it yet, so the time is unknown.
       return 0;
     }
-    if (!read.isWhole) {
+    if (!read.isMarkedHere) {
       if (!(await this.cameByMove(ref, loss))) return 0;
       if (loss === '') return undefined;
     }
@@ -142,9 +142,9 @@ export class LossWatch {
     const { hot, now } = this.dependencies;
     const untilMs = now() + UNSURE_MS;
     for (;;) {
-      const state = await hot.marks.inspect(ref);
+      const state = await hot.marks.read(ref);
       if (state.loss !== loss) return false;
-      if (state.isWhole) return true;
+      if (state.isMarkedHere) return true;
       const { era, isLoss } = await this.primaries.look();
       const isSure = era !== undefined && !isLoss;
       if (isSure) return hasMoved(state, era);
@@ -156,10 +156,10 @@ export class LossWatch {
   /** Returns the state of a registered partition once it has a mark, or after a second without one. */
   private async onceMarked(ref: PartitionRef): Promise<PartitionState> {
     const { hot } = this.dependencies;
-    let state = await hot.marks.inspect(ref);
-    for (let looks = 0; state.loss === undefined && looks < MARK_LOOKS; looks++) {
-      await sleep(MARK_LOOK_MS);
-      state = await hot.marks.inspect(ref);
+    let state = await hot.marks.read(ref);
+    for (let reads = 0; state.loss === undefined && reads < MARK_READS; reads++) {
+      await sleep(MARK_READ_MS);
+      state = await hot.marks.read(ref);
     }
     return state;
   }
@@ -191,14 +191,14 @@ export class LossWatch {
     const isOther = ({ tenantId, partition }: PartitionRef) =>
       tenantId !== noticed.tenantId || partition !== noticed.partition;
     const partitions = [noticed, ...(await table.registered()).filter(isOther)];
-    const looks = await hot.marks.survey(partitions);
+    const surveys = await hot.marks.survey(partitions);
     const lost: { ref: PartitionRef; state: PartitionState }[] = [];
     await mapLimited(partitions, PARALLEL, async (ref, i) => {
-      if (looks[i] !== undefined) return;
-      // A node that does not answer may have lost nothing. Its partitions are inspected when they are next
-      // used.
-      const state = await hot.marks.inspect(ref).catch(() => undefined);
-      if (state === undefined || state.isWhole || (era !== undefined && hasMoved(state, era))) return;
+      if (surveys[i] !== undefined) return;
+      // A node that does not answer may have lost nothing. The marks of its partitions are read when they are
+      // next used.
+      const state = await hot.marks.read(ref).catch(() => undefined);
+      if (state === undefined || state.isMarkedHere || (era !== undefined && hasMoved(state, era))) return;
       lost.push({ ref, state });
     });
     // Another instance has recorded the loss and marked the partitions already.

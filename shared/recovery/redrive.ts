@@ -81,7 +81,7 @@ export interface RedriveResult {
   readonly failed: number;
   /** A sentence for each of the first hundred failed objects. */
   readonly errors: readonly string[];
-  /** The last key that was looked at, to pass as `after` to continue; undefined if no object follows. */
+  /** The last key that was handled, to pass as `after` to continue; undefined if no object follows. */
   readonly next: string | undefined;
 }
 
@@ -238,13 +238,13 @@ function quarantinedRecord(
   data: Uint8Array,
   { arrival }: Readonly<Record<string, string>>,
 ): DeliveredRecord {
-  const place = bucketKeys.parseQuarantine(key);
+  const parsed = bucketKeys.parseQuarantine(key);
   const arrivalMs = Number(arrival);
-  if (place === undefined || arrival === undefined || !isTime(arrivalMs))
+  if (parsed === undefined || arrival === undefined || !isTime(arrivalMs))
     throw new MalformedRedriveObjectError(
       `${key} is not a quarantined record: its key or its arrival time is wrong`,
     );
-  return { ...place, arrivalMs, data };
+  return { ...parsed, arrivalMs, data };
 }
 
 /**

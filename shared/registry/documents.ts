@@ -165,7 +165,7 @@ export class Documents<T> {
     // If the answer to the deletion is lost, the SDK's retry finds nothing to delete. So the document is read first.
     const found = await this.read(tenantId, key);
     if (found === undefined) return undefined;
-    const input: DeleteItemCommandInput = { ...this.place(tenantId, key), ReturnValues: 'ALL_OLD' };
+    const input: DeleteItemCommandInput = { ...this.itemAddress(tenantId, key), ReturnValues: 'ALL_OLD' };
     const { Attributes } = await outsideTransactions(() =>
       this.table.client.send(new DeleteItemCommand(input)),
     );
@@ -183,7 +183,7 @@ export class Documents<T> {
       if (found === undefined) return true;
       if (!holds(found.value)) return false;
       const remove = new DeleteItemCommand({
-        ...this.place(tenantId, key),
+        ...this.itemAddress(tenantId, key),
         ConditionExpression: 'revision = :revision',
         ExpressionAttributeValues: { ':revision': { S: found.revision } },
       });
@@ -205,16 +205,16 @@ export class Documents<T> {
 
   /** Returns the part of a transaction that removes a document. */
   removal(tenantId: Id, key: string): TransactWriteItem {
-    return { Delete: this.place(tenantId, key) };
+    return { Delete: this.itemAddress(tenantId, key) };
   }
 
-  private place(tenantId: Id, key: string) {
+  private itemAddress(tenantId: Id, key: string) {
     return { TableName: this.table.name, Key: metaKeys.document(this.kind, tenantId, key) };
   }
 
   private async read(tenantId: Id, key: string): Promise<{ value: T; revision: string } | undefined> {
     const { Item } = await this.table.client.send(
-      new GetItemCommand({ ...this.place(tenantId, key), ConsistentRead: true }),
+      new GetItemCommand({ ...this.itemAddress(tenantId, key), ConsistentRead: true }),
     );
     return Item && { value: documentOf<T>(Item), revision: Item.revision!.S! };
   }

@@ -2,7 +2,7 @@ import type { Host, HostStatus } from './hosts';
 import { RefusedError } from './refused';
 import { rolesByService, type Service } from './services';
 
-/** A host in the shape that clients see. */
+/** A host as clients see it. */
 export type HostView = ReturnType<ReturnType<typeof hostViews>>;
 
 /** Returns a function that converts hosts to {@link HostView}. The services supply the names of roles. */

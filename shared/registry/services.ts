@@ -117,17 +117,17 @@ export class Services {
 export function rolesByService(
   services: readonly Service[],
 ): (roleIds: readonly string[]) => Record<string, string[]> {
-  const places = new Map<string, { readonly service: string; readonly role: string }>();
+  const found = new Map<string, { readonly service: string; readonly role: string }>();
   for (const { name, roles } of services)
-    for (const role of roles) places.set(role.id, { service: name, role: role.name });
+    for (const role of roles) found.set(role.id, { service: name, role: role.name });
   return (roleIds) => {
     const byService = new Map<string, string[]>();
     for (const id of roleIds) {
-      const place = places.get(id);
-      if (place === undefined) continue;
-      const names = byService.get(place.service);
-      if (names === undefined) byService.set(place.service, [place.role]);
-      else names.push(place.role);
+      const own = found.get(id);
+      if (own === undefined) continue;
+      const names = byService.get(own.service);
+      if (names === undefined) byService.set(own.service, [own.role]);
+      else names.push(own.role);
     }
     const sorted = [...byService].sort(([a], [b]) => (a < b ? -1 : 1));
     return Object.fromEntries(sorted.map(([service, names]) => [service, names.sort()]));

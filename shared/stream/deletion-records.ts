@@ -12,7 +12,7 @@ import { encodeRecord } from './record';
  */
 export function deletionRecords(tenant: Tenant, source: Labels, deletion: Deletion): OutgoingRecord[] {
   const sourceId = sourceIdOf(tenant.id, source);
-  return placesOf(tenant.placement.epochs, sourceId).flatMap(({ partition, startMs, endMs }) => {
+  return sourceDaysOf(tenant.placement.epochs, sourceId).flatMap(({ partition, startMs, endMs }) => {
     const fromMs = Math.max(deletion.fromMs, startMs);
     const toMs = Math.min(deletion.toMs, endMs);
     if (fromMs >= toMs) return [];
@@ -37,15 +37,15 @@ interface SourceDays {
  * Lists the partitions that a source is in over time, ascending. The last one has no end here. A deletion
  * gets an end when it arrives (`withinKnownEpochs`), since the source may be in another partition later.
  */
-function placesOf(epochs: readonly PlacementEpoch[], sourceId: string): SourceDays[] {
-  const places: SourceDays[] = [];
+function sourceDaysOf(epochs: readonly PlacementEpoch[], sourceId: string): SourceDays[] {
+  const found: SourceDays[] = [];
   for (const [i, { partitions }] of epochs.entries()) {
     const partition = partitionOf(sourceId, partitions);
     const next = epochs[i + 1];
     const endMs = next === undefined ? Number.MAX_SAFE_INTEGER : dayStartMs(next.fromDay);
-    const last = places.at(-1);
-    if (last?.partition === partition) places[places.length - 1] = { ...last, endMs };
-    else places.push({ partition, startMs: last?.endMs ?? Number.MIN_SAFE_INTEGER, endMs });
+    const last = found.at(-1);
+    if (last?.partition === partition) found[found.length - 1] = { ...last, endMs };
+    else found.push({ partition, startMs: last?.endMs ?? Number.MIN_SAFE_INTEGER, endMs });
   }
-  return places;
+  return found;
 }

@@ -2,7 +2,7 @@ import type { KinesisClient } from '@aws-sdk/client-kinesis';
 import type { Pools } from '../catalogue/pools';
 import type { SourceRows } from '../dictionary/series-source';
 import { putUnitsOf } from '../platform/units';
-import { type KnownSeries, LookupsUsedUpError } from '../tenancy/known-series';
+import { type ExistingSeries, LookupsUsedUpError } from '../tenancy/existing-series';
 import { SeriesLimitError } from '../tenancy/series-limit';
 import type { TenantMeter } from '../tenancy/tenant-meter';
 import type { Tenant } from '../tenancy/tenants';
@@ -19,7 +19,7 @@ export interface SampleWriterDependencies {
   readonly kinesis: KinesisClient;
   readonly stream: string;
   readonly meter: TenantMeter;
-  readonly knownSeries: KnownSeries;
+  readonly existingSeries: ExistingSeries;
   readonly pools: Pools;
 }
 
@@ -38,13 +38,13 @@ export class SampleWriter {
    * @throws {StreamUnavailableError} when the stream does not take all records
    */
   async write(tenant: Tenant, sources: readonly SourceRows[], samples: number): Promise<number> {
-    const { meter, knownSeries } = this.dependencies;
+    const { meter, existingSeries } = this.dependencies;
     if (!meter.isFullOfSeries(tenant)) {
       await this.putCounted(tenant, sources, samples);
       return 0;
     }
     const limit = meter.limits(tenant).series;
-    const { kept, dropped } = await knownSeries.keep(tenant, sources).catch((error: unknown) => {
+    const { kept, dropped } = await existingSeries.keepExisting(tenant, sources).catch((error: unknown) => {
       if (error instanceof LookupsUsedUpError) throw new SeriesLimitError(limit, error.waitMs);
       throw error;
     });

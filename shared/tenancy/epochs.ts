@@ -2,8 +2,8 @@ import { DAY_MS } from '../model/duration';
 import { type Day, dayOf, dayStartMs, EPOCH_LEAD_MS, type Placement } from '../model/placement';
 
 /**
- * Most epochs of a tenant's placement. They are bounded because a deletion writes one record for each place a
- * source ever had.
+ * Most epochs of a tenant's placement. They are bounded because a deletion writes one record for each partition
+ * that a source was ever in.
  */
 export const MAX_EPOCHS = 32;
 

@@ -1,12 +1,12 @@
 import { openChunk } from '../codec';
 import { type Id, idText } from '../model/id';
 import type { Layout } from '../model/layout';
-import { pickFromChunk, placesOf } from '../model/layout-block';
+import { pickFromChunk, pickOf } from '../model/layout-block';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
 import type { LocatedBlock, Selection } from '../model/selection';
 import { type Limiter, mapLimited } from '../platform/concurrency';
-import type { PickedChunk } from './item-memo';
 import type { WantedWindows } from './plan';
+import type { PickedChunk } from './warm-item-cache';
 import type { WarmItem, WarmTier } from './warm-tier';
 
 /** A partition's day, and the wanted windows. */
@@ -33,7 +33,7 @@ const PARALLEL = 16;
 export async function readWarm(
   warm: WarmTier,
   days: readonly WarmDay[],
-  { wanted, groups, places }: Pick<Selection, 'wanted' | 'groups' | 'places'>,
+  { wanted, groups, picks }: Pick<Selection, 'wanted' | 'groups' | 'picks'>,
   limit: Limiter,
   layoutOf: (group: GroupId, id: Id) => Promise<Layout>,
 ): Promise<LocatedBlock[]> {
@@ -44,15 +44,15 @@ export async function readWarm(
     const located = (item: WarmItem, { block, samples }: PickedChunk): LocatedBlock | undefined =>
       block && { place: warm.placeOf(ref, day, item), bytes: item.chunk.length, samples, block };
     const keyOf = ({ revision }: WarmItem) => `${revision} ${wanted.id}`;
-    const known = items.map((item) => warm.memo.picked.get(keyOf(item)));
+    const known = items.map((item) => warm.cache.picked.get(keyOf(item)));
     // Return without `mapLimited`: its queue would take longer than looking up cached chunks does.
     if (known.every((picked) => picked !== undefined))
       return known.map((picked, i) => located(items[i]!, picked));
     return mapLimited([...items.entries()], PARALLEL, async ([i, item]) => {
       const seen = known[i];
       if (seen !== undefined) return located(item, seen);
-      const picked = await pickWanted(item, wanted, places, (id) => layoutOf(group, id));
-      warm.memo.picked.set(keyOf(item), picked);
+      const picked = await pickWanted(item, wanted, picks, (id) => layoutOf(group, id));
+      warm.cache.picked.set(keyOf(item), picked);
       return located(item, picked);
     });
   });
@@ -64,16 +64,16 @@ async function itemsOf(
   target: WarmDay & { readonly group: GroupId },
   limit: Limiter,
 ): Promise<readonly WarmItem[]> {
-  const { memo } = warm;
+  const { cache } = warm;
   const { ref, day, group, windowsFromMs: fromMs, windowsToMs: toMs, announcements } = target;
   const known =
-    announcements === undefined ? undefined : memo.items(ref, day, group, fromMs, toMs, announcements);
+    announcements === undefined ? undefined : cache.items(ref, day, group, fromMs, toMs, announcements);
   if (known !== undefined) return known;
   const items = await warm.groupTogether(ref, day, { ...target, limit });
   // A later read can use the items again only if this read knows how many announcements of the day they include.
   // It does not for a day that this instance never read. Keeping an empty list makes the next read ask for the
   // number of announcements first.
-  memo.keep(ref, day, group, {
+  cache.put(ref, day, group, {
     announcements,
     fromMs,
     toMs,
@@ -85,13 +85,13 @@ async function itemsOf(
 async function pickWanted(
   { chunk: bytes }: WarmItem,
   wanted: Layout,
-  places: Selection['places'],
+  picks: Selection['picks'],
   layoutOf: (id: Id) => Promise<Layout>,
 ): Promise<PickedChunk> {
   const chunk = openChunk(bytes);
   const samples = chunk.sampleCount;
   const id = idText(chunk.layout);
   if (id === wanted.id) return { block: chunk.block(), samples };
-  const own = places?.get(id) ?? placesOf(await layoutOf(id), wanted);
+  const own = picks?.get(id) ?? pickOf(await layoutOf(id), wanted);
   return { block: pickFromChunk(chunk, own, wanted), samples };
 }

@@ -3,7 +3,7 @@ import { DAY_MS } from '../model/duration';
 import { idOf } from '../model/id';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
 import { anyLimiter, Batches, type Limiter, mapLimited } from '../platform/concurrency';
-import { type WarmPlace, warmKeys } from '../platform/keys';
+import { type WarmItemKey, warmKeys } from '../platform/keys';
 import {
   deleteItems,
   getItems,
@@ -13,8 +13,8 @@ import {
   succeeds,
   type Table,
 } from '../platform/table';
-import { ItemMemo } from './item-memo';
 import { planKeys, type WantedWindows } from './plan';
+import { WarmItemCache } from './warm-item-cache';
 
 /**
  * One chunk in DynamoDB: the samples of a group's window, or of a range of its time when the whole exceeds
@@ -63,7 +63,7 @@ export function revisionOf(chunk: Uint8Array): string {
 }
 
 /**
- * The disk tier, in DynamoDB.
+ * The warm tier, in DynamoDB.
  *
  *     pk tenant#partition#day   sk group#window#layer#start   chunk: bytes   revision: text   divided: true   expiresAt: seconds
  *     pk tenant#partition#day   sk ~divided                   expiresAt: seconds
@@ -78,7 +78,7 @@ export function revisionOf(chunk: Uint8Array): string {
  */
 export class WarmTier {
   /** Cache of what this instance's readers have read. */
-  readonly memo = new ItemMemo();
+  readonly cache = new WarmItemCache();
   /** Concurrent reads of a partition's day, which share requests. */
   private readonly asked = new Batches<GroupAsk, readonly WarmItem[]>();
 
@@ -312,8 +312,8 @@ export class WarmTier {
     return deleteItems(this.table, items, hasTime);
   }
 
-  /** Returns an item's place in words for people: `table: partition key / sort key`. */
-  placeOf(ref: PartitionRef, day: Day, item: WarmPlace): string {
+  /** Returns an item's place, for people: `table: partition key / sort key`. */
+  placeOf(ref: PartitionRef, day: Day, item: WarmItemKey): string {
     return `${this.table.name}: ${warmKeys.partition(ref, day)} / ${warmKeys.sort(item)}`;
   }
 

@@ -125,7 +125,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
   test('that cannot be reached is an error', async () => {
     const client = connectHot('redis://127.0.0.1:1?cluster=true');
     const hot = new HotTier(client, HOUR_MS);
-    await expect(hot.marks.inspect(partitions[0]!)).rejects.toThrow('timed out');
+    await expect(hot.marks.read(partitions[0]!)).rejects.toThrow('timed out');
     client.disconnect();
   });
 
@@ -259,7 +259,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
     primary.signal('SIGSTOP');
     const begin = Date.now();
     const outcomes = await Promise.allSettled(
-      held.map((host) => tiers.hot.marks.inspect(partitionOfHost(host))),
+      held.map((host) => tiers.hot.marks.read(partitionOfHost(host))),
     );
     await takenOver(slot, primary);
     await feed.round(hosts, true);

@@ -68,7 +68,7 @@ describe('the memory of the hot tier', () => {
     });
     const perSample: number[] = [];
     const ref = { tenantId, partition: 0 };
-    await hot.marks.takeOver(ref, await hot.marks.inspect(ref));
+    await hot.marks.takeOver(ref, await hot.marks.read(ref));
     for (let minute = 0; minute < 120; minute++) {
       const timestamp = start + minute * 60_000;
       const records = hosts.map((group, index) => ({

@@ -112,7 +112,7 @@ describe('a read of memory', () => {
 
   const put = async (groups: readonly Pick<Group, 'id' | 'layouts' | 'frames'>[]) => {
     await redis.flushall();
-    await hot.marks.takeOver(ref, await hot.marks.inspect(ref));
+    await hot.marks.takeOver(ref, await hot.marks.read(ref));
     for (const { id: group, layouts, frames } of groups)
       await hot.appender.append(ref, {
         arrivalMs: nowMs,
@@ -150,7 +150,7 @@ describe('a read of memory', () => {
           const block = gather(layout, layouts, frames.map(decodeFrame));
           const picked = frames.length === 0 ? undefined : pickSeries({ block, layout }, wanted);
           expect(plain(found[i]!.blocks[0]?.block)).toEqual(plain(picked));
-          expect(found[i]!.marks).toEqual([{ ref, isWhole: true, loss: '' }]);
+          expect(found[i]!.marks).toEqual([{ ref, isMarkedHere: true, loss: '' }]);
           const known = found[i]!.blocks[0];
           if (known === undefined) continue;
           const values = frames
@@ -345,7 +345,7 @@ describe('a read of memory', () => {
     });
     await put(groups);
     // Load the scripts first.
-    await Promise.all([hot.marks.inspect(ref), read(groups[1]!)]);
+    await Promise.all([hot.marks.read(ref), read(groups[1]!)]);
     const calls = Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats'))![1]);
     const found = await Promise.all(groups.map((group) => read(group)));
     for (const [i, { frames }] of groups.entries())

@@ -35,7 +35,7 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
     tiers = await startTiers();
     await insertItems(tiers.meta, idle.map(metaKeys.knownPartition));
     await mapLimited(idle, 64, async (ref) => {
-      await tiers.hot.marks.takeOver(ref, await tiers.hot.marks.inspect(ref));
+      await tiers.hot.marks.takeOver(ref, await tiers.hot.marks.read(ref));
     });
   });
 
@@ -98,7 +98,7 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
   test('a new partition is flushed once it is due, and bounds the watermark before', async () => {
     await post('new');
     const partition = { tenantId: tenantIdOf('new'), partition: 0 };
-    const { lowestArrivalMs: arrivedMs = 0 } = await tiers.hot.marks.inspect(partition);
+    const { lowestArrivalMs: arrivedMs = 0 } = await tiers.hot.marks.read(partition);
     expect((await round()).lowestArrivalMs).toBeLessThanOrEqual(arrivedMs);
     expect((await tiers.hot.mover.due(partition, Number.MAX_SAFE_INTEGER)).count).toBe(1);
     expect(await round(0)).toMatchObject({ windows: 1, samples: 1, remaining: 0 });
@@ -114,7 +114,7 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
       windowStart: 0,
       frames: [new Uint8Array(40)],
     }));
-    await tiers.hot.marks.takeOver(ref, await tiers.hot.marks.inspect(ref));
+    await tiers.hot.marks.takeOver(ref, await tiers.hot.marks.read(ref));
     const fromMs = await tiers.hot.nodes.now();
     const idBytes = new Uint8Array(16);
     const layout = { id: idText(idBytes), idBytes, seriesCount: 1, packed: new Uint8Array(1) };

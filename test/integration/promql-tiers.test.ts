@@ -16,7 +16,7 @@ import { instantQuery, type QueryOptions, type QueryResult, rangeQuery } from '.
 import type { SampleStore } from '../../shared/promql/store';
 import { ReadBudget } from '../../shared/query/read-budget';
 import { Querier, type SelectDependencies } from '../../shared/query/select';
-import { Selections } from '../../shared/query/selections';
+import { SelectionCache } from '../../shared/query/selection-cache';
 import { SourceDeletions } from '../../shared/query/source-deletions';
 import { TierSamples } from '../../shared/query/tier-samples';
 import { rowRecords } from '../../shared/stream/row-records';
@@ -210,7 +210,7 @@ describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
       catalogue: tiers.newCatalogue(),
       hot: new HotTier(tiers.redis, RETENTION_MS),
       warm: new WarmTier({ client: tiers.meta.client, name: physicalName('Warm') }, RETENTION_MS),
-      selections: new Selections(),
+      selections: new SelectionCache(),
       deletions: new SourceDeletions(tiers.catalogue.deletions),
     });
     const all = { fromMs: startMs, toMs: startMs + 3 * WINDOW_MS };

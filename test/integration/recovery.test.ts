@@ -221,18 +221,18 @@ describe('recovery', () => {
     const tenantId = tenantIdOf('recovery');
     const known = { tenantId, partition: 1 };
     expect(await tiers.losses.resolve(known)).toBeUndefined();
-    expect(await tiers.losses.missingSince(known, await tiers.hot.marks.inspect(known))).toBeUndefined();
+    expect(await tiers.losses.missingSince(known, await tiers.hot.marks.read(known))).toBeUndefined();
     const fresh = { tenantId, partition: 2 };
-    expect(await tiers.losses.missingSince(fresh, await tiers.hot.marks.inspect(fresh))).toBeUndefined();
+    expect(await tiers.losses.missingSince(fresh, await tiers.hot.marks.read(fresh))).toBeUndefined();
     await tiers.redis.flushall();
-    expect(await tiers.losses.missingSince(known, await tiers.hot.marks.inspect(known))).toBe(0);
+    expect(await tiers.losses.missingSince(known, await tiers.hot.marks.read(known))).toBe(0);
     const loss = await tiers.losses.resolve(known);
     expect(await tiers.recovery.loss()).toMatchObject({ id: loss, isOpen: true });
     // The loss was noticed once: the mark names it, and appends go on.
     expect(await tiers.losses.resolve(known)).toBeUndefined();
-    expect(await tiers.losses.missingSince(known, await tiers.hot.marks.inspect(known))).toBeDefined();
+    expect(await tiers.losses.missingSince(known, await tiers.hot.marks.read(known))).toBeDefined();
     await tiers.recovery.closeLoss((await tiers.recovery.loss())!);
-    expect(await tiers.losses.missingSince(known, await tiers.hot.marks.inspect(known))).toBeUndefined();
+    expect(await tiers.losses.missingSince(known, await tiers.hot.marks.read(known))).toBeUndefined();
   });
 
   test('an instance that stalled when it registered a partition does not hide a loss that another one recorded', async () => {
@@ -248,16 +248,16 @@ describe('recovery', () => {
     const dependencies = { hot: tiers.hot, table: new Stalling(tiers.meta), lanes: 1, now: Date.now };
     expect(await new LossWatch(dependencies).resolve(ref)).toBeUndefined();
     expect(other).toBeDefined();
-    expect(await tiers.hot.marks.inspect(ref)).toMatchObject({ isWhole: true, loss: other });
+    expect(await tiers.hot.marks.read(ref)).toMatchObject({ isMarkedHere: true, loss: other });
   });
 
   test('the first mark of a partition is written only on the primary that was found without one', async () => {
     const ref = { tenantId: tenantIdOf('recovery'), partition: 6 };
-    const { here } = await tiers.hot.marks.inspect(ref);
+    const { here } = await tiers.hot.marks.read(ref);
     expect(await tiers.hot.marks.takeOver(ref, { markedBy: undefined, here: 'a former one' })).toBe(false);
-    expect((await tiers.hot.marks.inspect(ref)).loss).toBeUndefined();
+    expect((await tiers.hot.marks.read(ref)).loss).toBeUndefined();
     expect(await tiers.hot.marks.takeOver(ref, { markedBy: undefined, here }, 7)).toBe(true);
-    expect(await tiers.hot.marks.inspect(ref)).toMatchObject({ isWhole: true, loss: '', era: 7 });
+    expect(await tiers.hot.marks.read(ref)).toMatchObject({ isMarkedHere: true, loss: '', era: 7 });
   });
 
   test('a primary has another id when its first replica attaches, and has lost nothing', async () => {
@@ -279,11 +279,11 @@ describe('recovery', () => {
         () => tiers.hot.nodes.topology(),
         ({ text }) => text !== before,
       );
-      const state = await tiers.hot.marks.inspect(ref);
-      expect(state.isWhole).toBe(false);
+      const state = await tiers.hot.marks.read(ref);
+      expect(state.isMarkedHere).toBe(false);
       expect(await tiers.losses.missingSince(ref, state)).toBeUndefined();
       expect(await tiers.losses.resolve(ref)).toBeUndefined();
-      expect((await tiers.hot.marks.inspect(ref)).isWhole).toBe(true);
+      expect((await tiers.hot.marks.read(ref)).isMarkedHere).toBe(true);
     } finally {
       replica.disconnect();
       await server.stop();
@@ -309,7 +309,7 @@ describe('recovery', () => {
     expect(isLoss).toBe(true);
     const loss = await table.loss();
     expect(loss).toMatchObject({ isOpen: true });
-    expect(await tiers.hot.marks.inspect(ref)).toMatchObject({ loss: loss!.id });
+    expect(await tiers.hot.marks.read(ref)).toMatchObject({ loss: loss!.id });
   });
 
   test('a conditional write of recovery takes effect once, even if its first answer is lost', async () => {

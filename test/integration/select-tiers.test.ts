@@ -273,7 +273,7 @@ describe('samples split over memory, warm table and archive', () => {
     };
     // An hour that no flush has touched lies in memory alone.
     await tiers.redis.flushall();
-    for (const ref of refs) await tiers.hot.marks.takeOver(ref, await tiers.hot.marks.inspect(ref));
+    for (const ref of refs) await tiers.hot.marks.takeOver(ref, await tiers.hot.marks.read(ref));
     await post(0);
     await read();
     // One request, for the list of changes, and none for the index or a source.

@@ -8,15 +8,15 @@ import { freePort } from '../../scripts/local/server-process';
 import { startAws, startHotServer } from '../../scripts/local/servers';
 import { physicalName } from '../../scripts/local/template';
 import { Catalogue } from '../../shared/catalogue/catalogue';
+import { ArchiveDirectory } from '../../shared/cold/archive-directory';
 import type { ArchivedChunk } from '../../shared/cold/archive-format';
 import { ColdTier } from '../../shared/cold/cold-tier';
-import { Directory } from '../../shared/cold/directory';
 import { Manifest } from '../../shared/cold/manifest';
 import { connectHot } from '../../shared/hot/connection';
 import { HotTier } from '../../shared/hot/hot-tier';
 import type { Day, PartitionRef } from '../../shared/model/placement';
 import type { Table } from '../../shared/platform/table';
-import { Selections } from '../../shared/query/selections';
+import { SelectionCache } from '../../shared/query/selection-cache';
 import { SourceDeletions } from '../../shared/query/source-deletions';
 import { TenantIndexes } from '../../shared/query/tenant-index';
 import { Imports } from '../../shared/recovery/imports';
@@ -54,9 +54,9 @@ export interface Tiers {
   /** Another instance's catalogue, with empty caches. */
   newCatalogue(): Catalogue;
   readonly manifest: Manifest;
-  readonly directory: Directory;
+  readonly directory: ArchiveDirectory;
   readonly purgeAfterMs: number;
-  readonly selections: Selections;
+  readonly selections: SelectionCache;
   readonly deletions: SourceDeletions;
   readonly recovery: RecoveryTable;
   /** The meta table, which holds everything except chunks. */
@@ -218,10 +218,10 @@ export function connectTiers(redisUrl: string, awsPort: number, mayRead?: () => 
     newCatalogue: () => new Catalogue(meta, 460 * DAY_MS),
     newSeries: new SeriesCounter(catalogue, new UsageTable(meta)),
     manifest,
-    directory: new Directory(meta, 460 * DAY_MS),
+    directory: new ArchiveDirectory(meta, 460 * DAY_MS),
     // Tests purge at once.
     purgeAfterMs: 0,
-    selections: new Selections(),
+    selections: new SelectionCache(),
     deletions: new SourceDeletions(catalogue.deletions),
     deletedTenants: new DeletedTenants(new Tenants(meta)),
     archivedChunks: async (ref, day) => {

@@ -10,8 +10,8 @@ import {
   sampleCount,
   type Version,
 } from '../../../shared/codec';
+import { ArchiveDirectory } from '../../../shared/cold/archive-directory';
 import { ColdTier } from '../../../shared/cold/cold-tier';
-import { Directory } from '../../../shared/cold/directory';
 import { Manifest } from '../../../shared/cold/manifest';
 import { RollupDirectory } from '../../../shared/cold/rollup-directory';
 import { connectHot } from '../../../shared/hot/connection';
@@ -79,7 +79,7 @@ export function connectTiers(
     cold: new ColdTier(s3, environment[ENV.bucket]!),
     catalogue: new Catalogue(meta, SETTINGS.retention),
     manifest: new Manifest(meta),
-    directory: new Directory(meta, SETTINGS.retention),
+    directory: new ArchiveDirectory(meta, SETTINGS.retention),
     rollups: new RollupDirectory(meta, SETTINGS.retention),
     tenants: new Tenants(meta),
     losses: new LossWatch({ hot, table: new RecoveryTable(meta), lanes: 1, now: Date.now }),

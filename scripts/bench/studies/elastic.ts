@@ -231,7 +231,7 @@ class Memory {
       windows: [this.windowStart],
       picks: [{ layout: this.layout.idBytes, columns: new Uint32Array([7]) }],
       picksKey: 'column 7',
-      keptFromMs: EVERY_FRAME,
+      cachedFromMs: EVERY_FRAME,
     });
     if ((await this.losses.missingSince(ref, partition.mark)) !== undefined) this.refused++;
   }

@@ -12,8 +12,8 @@ import {
   pickedFrames,
   sliceBlock,
 } from '../../../shared/codec';
+import type { ArchiveDirectory } from '../../../shared/cold/archive-directory';
 import type { ColdTier } from '../../../shared/cold/cold-tier';
-import type { Directory } from '../../../shared/cold/directory';
 import { EVERY_FRAME } from '../../../shared/hot/frame-reader';
 import type { HotTier } from '../../../shared/hot/hot-tier';
 import { gather } from '../../../shared/model/block-layout';
@@ -102,7 +102,7 @@ export const tiers = bench({
       chunksInTable(warm, hosts),
     ]) {
       await stores.redis.flushall();
-      for (const { ref } of hosts) await hot.marks.takeOver(ref, await hot.marks.inspect(ref));
+      for (const { ref } of hosts) await hot.marks.takeOver(ref, await hot.marks.read(ref));
       await load.measure(storage, add);
     }
     await load.measureArchive(others.cold, others.directory, add);
@@ -142,7 +142,7 @@ function framesInMemory(hot: HotTier, bytes: () => Promise<number>): Storage {
         windows: [start],
         picks: [{ layout: idBytes, columns }],
         picksKey: host.layout.id,
-        keptFromMs: EVERY_FRAME,
+        cachedFromMs: EVERY_FRAME,
       });
       const { picked } = frames[0]!;
       const positions = [{ layout: idBytes, positions: columns }];
@@ -276,7 +276,7 @@ class Load {
   }
 
   /** Measures a day of some hosts, written as one object like the archiver does. */
-  async measureArchive(cold: ColdTier, directory: Directory, add: (row: Row) => void): Promise<void> {
+  async measureArchive(cold: ColdTier, directory: ArchiveDirectory, add: (row: Row) => void): Promise<void> {
     const day = dayOf(BEGIN_MS);
     const minutes = DAY_MS / MINUTE_MS;
     const hosts = this.hosts.slice(0, ARCHIVED_HOSTS).sort((a, b) => (a.group < b.group ? -1 : 1));

@@ -11,7 +11,7 @@ import { writeUnitsOf } from '../frame/table-units';
 
 export interface FlushTask {
   readonly drain: true;
-  /** The store's clock in ms. */
+  /** Memory's clock in ms. */
   readonly before: number;
   readonly lane: number;
   readonly lanes: number;

@@ -124,7 +124,7 @@ function bytesOf({ keys, keyEnds, names }: Fields): number {
 }
 
 /** Reused buffer for the series of one head. */
-let seriesRoom = new Int32Array(1024);
+let seriesScratch = new Int32Array(1024);
 
 /** A tenant's known measurements and tag sets, found by the bytes that senders use for them. */
 export class LineHeads implements HeadLookup<LineHead> {
@@ -244,8 +244,8 @@ export class LineHeads implements HeadLookup<LineHead> {
   private setFields(head: LineHead, fields: Fields): void {
     const before = head.bytes;
     const { names } = fields;
-    if (seriesRoom.length < names.length) seriesRoom = new Int32Array(2 * names.length);
-    const series = seriesRoom.subarray(0, names.length);
+    if (seriesScratch.length < names.length) seriesScratch = new Int32Array(2 * names.length);
+    const series = seriesScratch.subarray(0, names.length);
     series.set(names);
     this.named.numberAll(head.labelSet, series);
     head.setFields(fields, series);

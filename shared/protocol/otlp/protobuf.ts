@@ -1,6 +1,6 @@
 import { InvalidSeriesError } from '../../dictionary/series-dictionary';
 import { ByteWriter, MalformedBytesError } from '../../model/bytes';
-import { KnownPairs } from '../known-pairs';
+import { PairCache } from '../pair-cache';
 import { BYTES, VARINT, WireReader } from '../wire';
 import {
   type Attribute,
@@ -332,7 +332,7 @@ function quantileValue(reader: WireReader): SummaryPoint['quantiles'][number] {
   return { quantile, bits };
 }
 
-const knownAttributes = new KnownPairs((bytes, start, end) => {
+const attributeCache = new PairCache((bytes, start, end) => {
   const reader = new WireReader(bytes);
   reader.at = start;
   reader.end = end;
@@ -350,7 +350,7 @@ function decodeAttributes(bytes: Uint8Array, start: number, end: number): Attrib
       if (attributes.length === MAX_ATTRIBUTES)
         throw new InvalidSeriesError(`more than ${MAX_ATTRIBUTES} attributes`);
       const first = reader.skipBytes();
-      attributes.push(knownAttributes.of(bytes, first, reader.at));
+      attributes.push(attributeCache.of(bytes, first, reader.at));
     }
   } catch (error) {
     if (error instanceof MalformedBytesError) throw new InvalidSeriesError(error.message, { cause: error });

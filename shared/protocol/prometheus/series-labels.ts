@@ -6,7 +6,7 @@ import {
 } from '../../dictionary/series-dictionary';
 import { MalformedBytesError } from '../../model/bytes';
 import { type Labels, METRIC_NAME } from '../../model/labels';
-import { KnownPairs } from '../known-pairs';
+import { PairCache } from '../pair-cache';
 import { MAX_LABELS } from '../protocol';
 import { BYTES, decodeUtf8, WireReader } from '../wire';
 import type { WriteRequest } from './write-request';
@@ -51,9 +51,9 @@ function isValid(pairs: Pairs): boolean {
   return hasName;
 }
 
-const knownLabels = new KnownPairs(decodeLabel);
+const labelCache = new PairCache(decodeLabel);
 /** Array that is reused for the labels of each series, because a growing array takes twice the time. */
-const room: Pairs = [];
+const scratch: Pairs = [];
 
 /**
  * Decodes labels of version 1: Label messages from `start` to `end`.
@@ -70,13 +70,13 @@ export function labelsOfMessages(bytes: Uint8Array, start: number, end: number):
     while (reader.next()) {
       if (count === MAX_LABELS) throw new InvalidSeriesError(`more than ${MAX_LABELS} labels`);
       const first = reader.skipBytes();
-      room[count++] = knownLabels.of(bytes, first, reader.at, count);
+      scratch[count++] = labelCache.of(bytes, first, reader.at, count);
     }
   } catch (error) {
     if (error instanceof MalformedBytesError) throw new InvalidSeriesError(error.message, { cause: error });
     throw error;
   }
-  return validLabels(room.slice(0, count));
+  return validLabels(scratch.slice(0, count));
 }
 
 function decodeLabel(bytes: Uint8Array, start: number, end: number): Pairs[number] {

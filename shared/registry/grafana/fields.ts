@@ -1,5 +1,5 @@
 /**
- * A JSON object whose shape is unknown. The functions below treat a field of an unexpected type as absent.
+ * A JSON object whose fields are unknown. The functions below treat a field of an unexpected type as absent.
  */
 
 export type Fields = Readonly<Record<string, unknown>>;

@@ -3,9 +3,9 @@ import * as fc from 'fast-check';
 import {
   type Block,
   blockFromFrames,
-  type Erasure,
   type Frame,
-  type PlacedFrame,
+  type PositionedFrame,
+  type Tombstone,
   type Version,
 } from '../../../shared/codec';
 
@@ -81,7 +81,7 @@ const anyTimestamp = fc.oneof(
 );
 
 /** Frames of a block of `seriesCount` columns, which collide in time, version and series. */
-export function anyFrames(seriesCount: number): fc.Arbitrary<PlacedFrame[]> {
+export function anyFrames(seriesCount: number): fc.Arbitrary<PositionedFrame[]> {
   const positions = fc.oneof(
     { weight: 2, arbitrary: fc.constant(undefined) },
     { weight: 1, arbitrary: fc.subarray([...Array(seriesCount).keys()]).map((p) => Uint32Array.from(p)) },
@@ -89,7 +89,7 @@ export function anyFrames(seriesCount: number): fc.Arbitrary<PlacedFrame[]> {
   const samples = fc.tuple(positions, anyTimestamp, fewVersions).chain(([place, timestamp, version]) =>
     fc
       .array(anyBits, { minLength: place?.length ?? seriesCount, maxLength: place?.length ?? seriesCount })
-      .map((bits): PlacedFrame => {
+      .map((bits): PositionedFrame => {
         const values = bytesOf(BigUint64Array.from(bits));
         const frame: Frame = { layout: LAYOUT, timestamp, version, values };
         return { frame, ...(place ? { positions: place } : {}) };
@@ -99,16 +99,16 @@ export function anyFrames(seriesCount: number): fc.Arbitrary<PlacedFrame[]> {
 }
 
 /** Erasures of a block of `seriesCount` columns, which collide with {@link anyFrames} and with each other. */
-export function anyErasures(seriesCount: number): fc.Arbitrary<Erasure[]> {
-  const erasure = fc.tuple(fc.nat(seriesCount - 1), anyTimestamp, anyTimestamp, fewVersions).map(
-    ([series, a, b, version]): Erasure => ({
+export function anyTombstones(seriesCount: number): fc.Arbitrary<Tombstone[]> {
+  const tombstone = fc.tuple(fc.nat(seriesCount - 1), anyTimestamp, anyTimestamp, fewVersions).map(
+    ([series, a, b, version]): Tombstone => ({
       series,
       fromMs: Math.min(a, b),
       toMs: Math.max(a, b),
       version,
     }),
   );
-  return fc.array(erasure, { maxLength: 5 });
+  return fc.array(tombstone, { maxLength: 5 });
 }
 
 export function anyBlock(seriesCount: number): fc.Arbitrary<Block> {

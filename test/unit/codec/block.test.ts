@@ -1,45 +1,45 @@
 import * as fc from 'fast-check';
 import {
+  applyTombstones,
   type Block,
   blockFromFrames,
   CorruptChunkError,
   compareVersions,
   cutBlock,
-  type Erasure,
-  eraseSamples,
   type Frame,
   joinBlocks,
   LEFT_OUT,
   mergeBlocks,
-  type PlacedFrame,
+  type PositionedFrame,
   presenceOf,
   relayout,
   sliceBlock,
+  type Tombstone,
 } from '../../../shared/codec';
-import { anyBlock, anyErasures, anyFrames, bitwise, bytesOf, hexOf, LAYOUT } from './arbitraries';
+import { anyBlock, anyFrames, anyTombstones, bitwise, bytesOf, hexOf, LAYOUT } from './arbitraries';
 
 const SERIES = 3;
 const v = (arrivalMs: number, sequence = 0n) => ({ arrivalMs, sequence });
-const samples = (timestamp: number, arrivalMs: number, ...values: number[]): PlacedFrame => ({
+const samples = (timestamp: number, arrivalMs: number, ...values: number[]): PositionedFrame => ({
   frame: { layout: LAYOUT, timestamp, version: v(arrivalMs), values: bytesOf(values) },
 });
-const erasure = (series: number, fromMs: number, toMs: number, arrivalMs: number): Erasure => ({
+const tombstone = (series: number, fromMs: number, toMs: number, arrivalMs: number): Tombstone => ({
   series,
   fromMs,
   toMs,
   version: v(arrivalMs),
 });
-const only = (placed: PlacedFrame, ...columns: number[]): PlacedFrame => ({
+const only = (placed: PositionedFrame, ...columns: number[]): PositionedFrame => ({
   ...placed,
   positions: Uint32Array.from(columns),
 });
-const gather = (...frames: PlacedFrame[]) => blockFromFrames(LAYOUT, 2, frames);
+const gather = (...frames: PositionedFrame[]) => blockFromFrames(LAYOUT, 2, frames);
 
 /** Applies rule 2 (DESIGN.md) to one sample at a time. The fast code must give the same block. */
 function byTheLetter(
   seriesCount: number,
-  frames: readonly PlacedFrame[],
-  erasures: readonly Erasure[] = [],
+  frames: readonly PositionedFrame[],
+  tombstones: readonly Tombstone[] = [],
 ): string[] {
   const cells = new Map<string, { ms: number; series: number; version: Frame['version']; bits: bigint }>();
   for (const { frame, positions } of frames) {
@@ -54,7 +54,7 @@ function byTheLetter(
       cells.set(`${series}@${ms}`, { ms, series, version: frame.version, bits });
     }
   }
-  for (const { series, fromMs, toMs, version } of erasures)
+  for (const { series, fromMs, toMs, version } of tombstones)
     for (const [key, cell] of cells) {
       const isCovered = cell.series === series && fromMs <= cell.ms && cell.ms < toMs;
       if (isCovered && compareVersions(cell.version, version) < 0) cells.delete(key);
@@ -252,26 +252,30 @@ describe('another layout', () => {
 describe('erasing samples', () => {
   test('removes older samples of the series and range, and leaves equal, newer and other ones', () => {
     const block = gather(samples(0, 1, 10, 20), samples(5, 1, 11, 21), samples(6, 3, 12, 22));
-    const left = eraseSamples(block, [erasure(1, 5, 7, 3)]);
+    const left = applyTombstones(block, [tombstone(1, 5, 7, 3)]);
     expect(left.columns.map(({ values }) => [...values])).toEqual([
       [10, 11, 12],
       [20, 22],
     ]);
   });
 
-  test('by overlapping erasures uses the highest version at each time', () => {
+  test('by overlapping tombstones uses the highest version at each time', () => {
     const block = gather(samples(0, 1, 1, 1), samples(6, 2, 2, 2), samples(15, 2, 3, 3));
-    const left = eraseSamples(block, [erasure(0, 0, 10, 2), erasure(0, 5, 20, 3), erasure(0, 20, 30, 3)]);
+    const left = applyTombstones(block, [
+      tombstone(0, 0, 10, 2),
+      tombstone(0, 5, 20, 3),
+      tombstone(0, 20, 30, 3),
+    ]);
     expect(left.columns.map(({ values }) => [...values])).toEqual([[], [1, 2, 3]]);
   });
 
   test('is rule 2 by the letter, and leaves a canonical block, which merges with anything', () => {
     fc.assert(
-      fc.property(anyFrames(SERIES), anyErasures(SERIES), (frames, erasures) => {
-        const left = eraseSamples(blockFromFrames(LAYOUT, SERIES, frames), erasures);
-        expect(cellsOf(left)).toEqual(byTheLetter(SERIES, frames, erasures));
+      fc.property(anyFrames(SERIES), anyTombstones(SERIES), (frames, tombstones) => {
+        const left = applyTombstones(blockFromFrames(LAYOUT, SERIES, frames), tombstones);
+        expect(cellsOf(left)).toEqual(byTheLetter(SERIES, frames, tombstones));
         expect(bitwise(mergeBlocks(left, left))).toEqual(bitwise(left));
-        expect(bitwise(eraseSamples(left, erasures))).toEqual(bitwise(left));
+        expect(bitwise(applyTombstones(left, tombstones))).toEqual(bitwise(left));
       }),
       { numRuns: 500 },
     );
@@ -279,9 +283,9 @@ describe('erasing samples', () => {
 
   test('before or after merging gives the same block', () => {
     fc.assert(
-      fc.property(anyBlock(SERIES), anyBlock(SERIES), anyErasures(SERIES), (a, b, erasures) => {
-        const separately = mergeBlocks(eraseSamples(a, erasures), eraseSamples(b, erasures));
-        expect(bitwise(eraseSamples(mergeBlocks(a, b), erasures))).toEqual(bitwise(separately));
+      fc.property(anyBlock(SERIES), anyBlock(SERIES), anyTombstones(SERIES), (a, b, tombstones) => {
+        const separately = mergeBlocks(applyTombstones(a, tombstones), applyTombstones(b, tombstones));
+        expect(bitwise(applyTombstones(mergeBlocks(a, b), tombstones))).toEqual(bitwise(separately));
       }),
     );
   });

@@ -2,7 +2,7 @@
  * Example blocks, one for each feature of the format. Golden files are made of them, and mutations start from
  * them.
  */
-import { type Block, blockFromFrames, type PlacedFrame, type Version } from '../../../shared/codec';
+import { type Block, blockFromFrames, type PositionedFrame, type Version } from '../../../shared/codec';
 import { bytesOf, LAYOUT } from './arbitraries';
 
 const MINUTE_MS = 60_000;
@@ -45,8 +45,8 @@ function posts(
   versionOf: (minute: number) => Version = () => backfill,
   timeOf: (minute: number) => number = (minute) => START_MS + minute * MINUTE_MS,
   rows = ROWS,
-): PlacedFrame[] {
-  return Array.from({ length: rows }, (_, minute): PlacedFrame => {
+): PositionedFrame[] {
+  return Array.from({ length: rows }, (_, minute): PositionedFrame => {
     const values = columns.map((column) => column(minute));
     const present = [...values.keys()].filter((i) => values[i] !== undefined);
     const bits = BigUint64Array.from(present, (i) => bitsOfValue(values[i]!));
@@ -60,7 +60,7 @@ function bitsOfValue(value: Value): bigint {
   return typeof value === 'bigint' ? value : new BigUint64Array(Float64Array.of(value).buffer)[0]!;
 }
 
-const gather = (seriesCount: number, frames: PlacedFrame[]): Block =>
+const gather = (seriesCount: number, frames: PositionedFrame[]): Block =>
   blockFromFrames(LAYOUT, seriesCount, frames);
 const one = (column: (minute: number) => Value | undefined, rows = ROWS): Block =>
   gather(1, posts([column], undefined, undefined, rows));

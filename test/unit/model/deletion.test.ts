@@ -1,4 +1,4 @@
-import { ALL_TIME, erasuresOf, selectorOf, selects } from '../../../shared/model/deletion';
+import { ALL_TIME, selectorOf, selects, tombstonesOf } from '../../../shared/model/deletion';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
 import { partitionOf, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
 import { deletionRecords } from '../../../shared/stream/deletion-records';
@@ -19,13 +19,13 @@ describe('a name selector', () => {
     expect(selectorOf(text)).toBeUndefined();
   });
 
-  test('becomes an erasure for each selected column of a read, and none for an empty range', () => {
+  test('becomes a tombstone for each selected column of a read, and none for an empty range', () => {
     const series = ['a', 'b', 'ab'].map((name) => metricOf(sourceOf.host('h'), name));
     const version = { arrivalMs: 1, sequence: 2n };
     const deletion = { selector: { name: 'a', isPrefix: true }, fromMs: 5, toMs: 7, version };
     // A deletion that was cut to an empty range, because its epoch was replaced before the first day.
     const empty = { ...deletion, fromMs: 9 };
-    expect(erasuresOf([deletion, empty], series)).toEqual([
+    expect(tombstonesOf([deletion, empty], series)).toEqual([
       { series: 0, fromMs: 5, toMs: 7, version },
       { series: 2, fromMs: 5, toMs: 7, version },
     ]);

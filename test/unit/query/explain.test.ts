@@ -56,7 +56,7 @@ test('the explanation has what each selector read from each tier, and what the q
   });
 });
 
-test('tiers behind memory are not asked when nothing has left it', () => {
+test('tiers beyond memory are not asked when nothing has left it', () => {
   const tiers = { ...reading.tiers, warm: nothing, cold: nothing };
   const [read] = explain([{ ...reading, tiers, rounds: 0 }], new Map()).reads;
   const why = 'not asked: nothing of the range has left memory';

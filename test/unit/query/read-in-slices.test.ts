@@ -1,5 +1,5 @@
 import type { TimeRange } from '../../../shared/model/selection';
-import { TooManyHeldError } from '../../../shared/query/beyond-memory';
+import { TooManyHeldError } from '../../../shared/query/beyond-hot';
 import { SelectLimitError } from '../../../shared/query/find-series';
 import { readInSlices } from '../../../shared/query/read-in-slices';
 

@@ -69,7 +69,7 @@ const deletion: VersionedDeletion = {
   toMs: LAST_MS + 2 * HOUR,
   version: { arrivalMs: 1, sequence: 1n },
 };
-const erasure = { fromMs: deletion.fromMs, toMs: deletion.toMs };
+const tombstone = { fromMs: deletion.fromMs, toMs: deletion.toMs };
 
 function facts(changed: Partial<RollupFacts> = {}): RollupFacts {
   return {
@@ -80,7 +80,7 @@ function facts(changed: Partial<RollupFacts> = {}): RollupFacts {
     groups: [WHOLE],
     isElsewhere: () => false,
     deletions: [],
-    erasures: [],
+    tombstones: [],
     ...changed,
   };
 }
@@ -153,7 +153,7 @@ test.each<{ name: string; changed?: Partial<RollupFacts>; samples: readonly stri
   },
   {
     name: 'no day that an unknown deletion touches',
-    changed: { deletions: [deletion], erasures: [erasure] },
+    changed: { deletions: [deletion], tombstones: [tombstone] },
     samples: [DAYS[2]],
   },
   {
@@ -165,7 +165,7 @@ test.each<{ name: string; changed?: Partial<RollupFacts>; samples: readonly stri
     name: 'days whose deletions had been applied',
     changed: {
       deletions: [deletion],
-      erasures: [erasure],
+      tombstones: [tombstone],
       listed: listed(HOUR, { deletions: deletionsKey([deletion], spanOf(HOUR, DAYS[2])) }),
     },
     samples: [],

@@ -15,7 +15,7 @@ const PARALLEL = 16;
  * Lifetime of a source's cached series, in ms. Until then, series that another instance admitted count as
  * new.
  */
-const KNOWN_MS = 300_000;
+const CACHE_MS = 300_000;
 /** Approximate memory of one cached series, in bytes. */
 const SERIES_BYTES = 150;
 /**
@@ -46,12 +46,12 @@ export class LookupsUsedUpError extends Error {
  * they are used up, requests with uncached sources are refused until the next period; requests with cached
  * sources proceed.
  */
-export class KnownSeries {
+export class ExistingSeries {
   /** Label keys of a source's series, by source and tenant. */
   private readonly cache = new Cache<ReadonlySet<string>>(
-    CACHES.knownSeries,
+    CACHES.existingSeries,
     (series) => SERIES_BYTES * (series.size + 1),
-    { ttlMs: KNOWN_MS },
+    { ttlMs: CACHE_MS },
   );
   /** Look-ups used in the current period, by tenant. */
   private lookups = { endMs: -Infinity, used: new Map<Id, number>() };
@@ -67,7 +67,7 @@ export class KnownSeries {
    * @returns the remaining rows, and the number of samples dropped
    * @throws {LookupsUsedUpError}
    */
-  async keep(
+  async keepExisting(
     tenant: Tenant,
     sources: readonly SourceRows[],
   ): Promise<{ readonly kept: SourceRows[]; readonly dropped: number }> {
@@ -78,7 +78,7 @@ export class KnownSeries {
     let dropped = 0;
     const kept = sources.map(([source, rows], i) => {
       const left = rows.flatMap((row) => {
-        const old = knownOf(source.dictionary, row, known[i]!);
+        const old = existingOf(source.dictionary, row, known[i]!);
         dropped += row.values.length - old.values.length;
         return old.values.length === 0 ? [] : [old];
       });
@@ -117,7 +117,7 @@ export class KnownSeries {
 }
 
 /** Removes from a row the samples of series that are not in `known`. */
-function knownOf(dictionary: SeriesDictionary, row: SourceRow, known: ReadonlySet<string>): SourceRow {
+function existingOf(dictionary: SeriesDictionary, row: SourceRow, known: ReadonlySet<string>): SourceRow {
   const { timestamp, series, values } = row;
   const kept = Array.from(series.keys()).filter((i) => known.has(labelsKey(dictionary.labelsOf(series[i]!))));
   if (kept.length === series.length) return row;

@@ -39,7 +39,7 @@ const SAMPLE_BYTES = 24;
  * 12). So if the number is still the one that was counted before the table was read, the cached items include
  * everything that has left memory.
  */
-export class ItemMemo {
+export class WarmItemCache {
   private readonly cache = new Cache<CachedItems>(CACHES.warmItems, ({ items }) =>
     items.reduce((sum, { chunk }) => sum + ITEM_BYTES + chunk.length, ITEM_BYTES),
   );
@@ -79,7 +79,7 @@ export class ItemMemo {
    *
    * @param known its `announcements` must have been counted before the table was read
    */
-  keep(ref: PartitionRef, day: Day, group: GroupId, known: CachedItems): void {
+  put(ref: PartitionRef, day: Day, group: GroupId, known: CachedItems): void {
     this.cache.set(groupKey(ref, day, group), known);
   }
 }

@@ -33,12 +33,12 @@ const MAX_DAYS = 3;
  *
  *     pk directory#tenant#source   sk day   key, etag: text   chunks: JSON   directories: list of bytes   expiresAt: seconds
  */
-export class Directory {
+export class ArchiveDirectory {
   private readonly asked = new Batches<Id, Map<Day, ListedSource>>();
 
   constructor(
     private readonly table: Table,
-    private readonly keptMs: number,
+    private readonly ttlMs: number,
     private readonly now: () => number = Date.now,
   ) {}
 
@@ -52,7 +52,7 @@ export class Directory {
       chunks,
     }: { readonly key: string; readonly etag: string; readonly chunks: readonly ListedChunk[] },
   ): Promise<void> {
-    const expiresAt = { N: String(Math.ceil((this.now() + this.keptMs) / 1000)) };
+    const expiresAt = { N: String(Math.ceil((this.now() + this.ttlMs) / 1000)) };
     const items: Item[] = [];
     for (const [sourceId, own] of Map.groupBy(chunks, ({ chunk }) => sourceIdOfGroup(chunk.group))) {
       if (own.some(({ directory }) => directory === undefined)) continue;

@@ -33,7 +33,7 @@ const SERIES_BYTES = 1_000;
  * Caches which series matchers selected from the tenants' indexes, because dashboards repeat the same queries
  * and an index rarely changes. Tenants share the memory fairly.
  */
-export class Selections {
+export class SelectionCache {
   private readonly cache = new Cache<CachedSelection>(
     CACHES.selections,
     ({ sources, seriesCount }) => 1_000 + SOURCE_BYTES * sources.length + SERIES_BYTES * seriesCount,

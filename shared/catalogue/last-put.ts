@@ -7,27 +7,27 @@ import type { GroupId } from '../model/placement';
  * samples' timestamps in the catalogue. Both are packed into one number, because a compact map (model/) holds
  * only numbers.
  */
-export type PutMemo = number;
+export type LastPut = number;
 
-/** Seconds since epoch that a memo can hold: up to the year 2242. The day is multiplied by this. */
-const MEMO_SECONDS = 2 ** 33;
+/** Seconds since epoch that the number can hold: up to the year 2242. The day is multiplied by this. */
+const MAX_SECONDS = 2 ** 33;
 
 /** Returns the number of a UTC day since 1970. */
 export function dayNumber(nowMs: number): number {
   return Math.floor(nowMs / DAY_MS);
 }
 
-export function memoOf(day: number, firstMs: number): PutMemo {
+export function lastPutOf(day: number, firstMs: number): LastPut {
   // Rounding up to a second is safe: at worst, the layout is put once more than needed.
-  return day * MEMO_SECONDS + Math.min(MEMO_SECONDS - 1, Math.max(0, Math.ceil(firstMs / 1000)));
+  return day * MAX_SECONDS + Math.min(MAX_SECONDS - 1, Math.max(0, Math.ceil(firstMs / 1000)));
 }
 
 /** Whether a layout was put on `day`, for samples from `firstMs` or earlier on. */
-export function isPutOn(day: number, firstMs: number, memo: PutMemo): boolean {
-  return Math.floor(memo / MEMO_SECONDS) === day && (memo % MEMO_SECONDS) * 1000 <= firstMs;
+export function isPutOn(day: number, firstMs: number, last: LastPut): boolean {
+  return Math.floor(last / MAX_SECONDS) === day && (last % MAX_SECONDS) * 1000 <= firstMs;
 }
 
-/** Returns the key of a layout's {@link PutMemo} in the map of what the instance has written. */
+/** Returns the key of a layout's {@link LastPut} in the map of what the instance has written. */
 export function writtenAs(group: GroupId, layoutId: Id, windowMs: number): string {
   return `${group}#${layoutId}#${windowMs}`;
 }

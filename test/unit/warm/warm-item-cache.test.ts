@@ -1,8 +1,8 @@
 import { labelsOf } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
 import { limiter } from '../../../shared/platform/concurrency';
-import { ItemMemo } from '../../../shared/warm/item-memo';
 import { readWarm } from '../../../shared/warm/read';
+import { WarmItemCache } from '../../../shared/warm/warm-item-cache';
 import type { WarmTier } from '../../../shared/warm/warm-tier';
 
 const REF = { tenantId: 'tenant', partition: 0 };
@@ -11,13 +11,13 @@ const SELECTION = { wanted: layoutOf([labelsOf(['__name__', 'up'])]), groups: ['
 
 /** Reads a day each time with a count of its announcements. @returns how often the table was asked */
 async function asked(counts: readonly (number | undefined)[]): Promise<number> {
-  const memo = new ItemMemo();
+  const cache = new WarmItemCache();
   let reads = 0;
   const groupTogether = async () => {
     reads++;
     return [];
   };
-  const warm = { memo, groupTogether } as unknown as WarmTier;
+  const warm = { cache, groupTogether } as unknown as WarmTier;
   for (const announcements of counts) {
     const day = {
       ref: REF,
@@ -33,19 +33,19 @@ async function asked(counts: readonly (number | undefined)[]): Promise<number> {
 }
 
 test.each([
-  { name: 'items read with a count are kept while it is the same', counts: [3, 3, 3], reads: 1 },
+  { name: 'items read with a count are cached while it is the same', counts: [3, 3, 3], reads: 1 },
   { name: 'a flush announces the day: its items are read again', counts: [3, 4, 4], reads: 2 },
-  { name: 'items read without a count are not kept', counts: [undefined, 3, 3], reads: 2 },
+  { name: 'items read without a count are not cached', counts: [undefined, 3, 3], reads: 2 },
   { name: 'a read without a count asks the table', counts: [3, undefined], reads: 2 },
 ])('$name', async ({ counts, reads }) => {
   expect(await asked(counts)).toBe(reads);
 });
 
 test('a read without a count notes the day, so that the next read counts first', async () => {
-  const memo = new ItemMemo();
-  const isSeen = () => memo.items(REF, DAY, 'group', 0, 10, undefined) !== undefined;
+  const cache = new WarmItemCache();
+  const isSeen = () => cache.items(REF, DAY, 'group', 0, 10, undefined) !== undefined;
   expect(isSeen()).toBe(false);
-  const warm = { memo, groupTogether: async () => [] } as unknown as WarmTier;
+  const warm = { cache, groupTogether: async () => [] } as unknown as WarmTier;
   const day = {
     ref: REF,
     day: DAY,

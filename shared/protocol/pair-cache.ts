@@ -4,7 +4,7 @@ type Decode<T> = (bytes: Uint8Array, start: number, end: number) => T;
 
 const SLOTS = 4_096;
 /** Number of positions in a series for which the last pair is cached; a power of two. */
-const PLACES = 32;
+const POSITIONS = 32;
 /** Most bytes of a cached pair. Longer ones are decoded each time. */
 const MAX_BYTES = 128;
 
@@ -12,11 +12,11 @@ const MAX_BYTES = 128;
  * Cache of decoded labels by their bytes. Most labels of a new series also occur in other series. Each slot
  * keeps the last pair that hashed to it. The cache takes at most 2 MB.
  */
-export class KnownPairs<T extends object> {
+export class PairCache<T extends object> {
   private readonly bytes = Buffer.alloc(SLOTS * MAX_BYTES);
   private readonly lengths = new Uint8Array(SLOTS);
   /** Slot of the last pair at each position. */
-  private readonly slots = new Uint16Array(PLACES);
+  private readonly slots = new Uint16Array(POSITIONS);
   private readonly pairs = new Array<T | undefined>(SLOTS).fill(undefined);
 
   constructor(private readonly decode: Decode<T>) {}
@@ -24,17 +24,17 @@ export class KnownPairs<T extends object> {
   /**
    * Returns the decoded pair.
    *
-   * @param place the pair's position in its series. The previous series usually has the same pair there,
+   * @param position the pair's position in its series. The previous series usually has the same pair there,
    *   which is found without hashing.
    * @returns usually the same object for the same bytes
    */
-  of(bytes: Uint8Array, start: number, end: number, place = 0): T {
+  of(bytes: Uint8Array, start: number, end: number, position = 0): T {
     const length = end - start;
     if (length > MAX_BYTES) return this.decode(bytes, start, end);
-    const before = this.slots[place & (PLACES - 1)]!;
+    const before = this.slots[position & (POSITIONS - 1)]!;
     if (this.has(before, bytes, start, length)) return this.pairs[before]!;
     const slot = byteHash(bytes, start, end) & (SLOTS - 1);
-    this.slots[place & (PLACES - 1)] = slot;
+    this.slots[position & (POSITIONS - 1)] = slot;
     if (this.has(slot, bytes, start, length)) return this.pairs[slot]!;
     const at = slot * MAX_BYTES;
     const pair = this.decode(bytes, start, end);

@@ -8,15 +8,15 @@ const RECENT_MS = 3 * DAY_MS;
 /** Hours of a day. Each partition is checked completely in one of them, which spreads the work. */
 const TURNS = 24;
 
-/** The partitions and days that one run of the archiver checks. */
-export interface Look {
+/** The scope of one run of the archiver: the partitions and days that it checks. */
+export interface RunScope {
   readonly partitions: readonly PartitionRef[];
   /** The first day of a partition to check; undefined checks every day. */
   readonly fromDay: (ref: PartitionRef) => Day | undefined;
 }
 
-/** Returns the look of an operator's command: every day of all partitions. */
-export function wholeLook(partitions: readonly PartitionRef[]): Look {
+/** Returns the scope of an operator's command: every day of all partitions. */
+export function fullScope(partitions: readonly PartitionRef[]): RunScope {
   return { partitions, fromDay: () => undefined };
 }
 
@@ -30,12 +30,12 @@ export function wholeLook(partitions: readonly PartitionRef[]): Look {
  * @param registered partitions that have been written to memory, in any order
  * @param maxAgeMs age from which a post can no longer open a day, in ms: `archiveAfter` plus `maxSampleAge`
  */
-export function hourlyLook(
+export function hourlyScope(
   partitions: readonly PartitionRef[],
   registered: readonly PartitionRef[],
   nowMs: number,
   maxAgeMs: number,
-): Look {
+): RunScope {
   const keyOf = ({ tenantId, partition }: PartitionRef) => `${tenantId}:${partition}`;
   const known = new Set(registered.map(keyOf));
   return {
@@ -51,7 +51,7 @@ export function hourlyLook(
  * @param active partitions with a day that was archived or removed recently
  */
 export function partitionsToRollUp(
-  { partitions, fromDay }: Look,
+  { partitions, fromDay }: RunScope,
   active: ReadonlySet<PartitionRef>,
 ): PartitionRef[] {
   return partitions.filter((ref) => active.has(ref) || fromDay(ref) === undefined);

@@ -1,27 +1,27 @@
-/** Removes deleted samples from blocks. A block does not store deletions, so callers keep and pass them. */
+/** Removes deleted samples from blocks. A block does not store tombstones, so callers pass them. */
 import { bitsOf, type Cells, canonicalBlock, type Draft } from './canonical';
 import { distinctVersions, mergeVersions } from './lazy-versions';
-import type { Block, Erasure } from './model';
+import type { Block, Tombstone } from './model';
 
-/** An erasure whose version is an index in the versions of a {@link Draft}. */
-interface ErasedRange extends Omit<Erasure, 'version'> {
+/** A tombstone whose version is an index in the versions of a {@link Draft}. */
+interface TombstoneRange extends Omit<Tombstone, 'version'> {
   readonly version: number;
 }
 
 /**
- * Removes the samples that an erasure with a higher version covers.
+ * Removes the samples that a tombstone with a higher version covers.
  *
- * @throws {RangeError} when an erasure's series is not a column
+ * @throws {RangeError} when a tombstone's series is not a column
  */
-export function eraseSamples(block: Block, all: readonly Erasure[]): Block {
+export function applyTombstones(block: Block, all: readonly Tombstone[]): Block {
   if (all.length === 0) return block;
   const outside = all.find(({ series }) => block.columns[series] === undefined);
   if (outside !== undefined)
-    throw new RangeError(`erasure of series ${outside.series} of ${block.columns.length}`);
+    throw new RangeError(`tombstone of series ${outside.series} of ${block.columns.length}`);
   const [firstMs, lastMs] = [block.timestamps[0] ?? Infinity, block.timestamps.at(-1) ?? -Infinity];
-  const erasures = all.filter(({ fromMs, toMs }) => fromMs <= lastMs && toMs > firstMs);
-  if (erasures.length === 0) return block;
-  const arrived = distinctVersions(erasures.map(({ version }) => version));
+  const tombstones = all.filter(({ fromMs, toMs }) => fromMs <= lastMs && toMs > firstMs);
+  if (tombstones.length === 0) return block;
+  const arrived = distinctVersions(tombstones.map(({ version }) => version));
   const { versions, fromA, fromB } = mergeVersions(block.versions, arrived.versions);
   const renumber = (version: number): number => fromA[version]!;
   const draft: Draft = {
@@ -31,10 +31,10 @@ export function eraseSamples(block: Block, all: readonly Erasure[]): Block {
     rowVersions: block.rowVersions.map(renumber),
     cells: block.columns.map((column) => ({ ...column, versions: column.versions?.map(renumber) })),
   };
-  const ranges = erasures.map((erasure, i) => ({ ...erasure, version: fromB[arrived.indexes[i]!]! }));
-  const cells = withoutErased(draft, disjointRanges(ranges));
-  const isErased = cells.some(({ values }, series) => values.length < block.columns[series]!.values.length);
-  return isErased ? canonicalBlock({ ...draft, cells }) : block;
+  const ranges = tombstones.map((tombstone, i) => ({ ...tombstone, version: fromB[arrived.indexes[i]!]! }));
+  const cells = withoutDeleted(draft, disjointRanges(ranges));
+  const hasDeleted = cells.some(({ values }, series) => values.length < block.columns[series]!.values.length);
+  return hasDeleted ? canonicalBlock({ ...draft, cells }) : block;
 }
 
 /**
@@ -42,15 +42,15 @@ export function eraseSamples(block: Block, all: readonly Erasure[]): Block {
  *
  * @returns ranges ascending by series and then time; neighbours of one version are joined
  */
-function disjointRanges(ranges: readonly ErasedRange[]): ErasedRange[] {
-  const bySeries = new Map<number, ErasedRange[]>();
+function disjointRanges(ranges: readonly TombstoneRange[]): TombstoneRange[] {
+  const bySeries = new Map<number, TombstoneRange[]>();
   for (const range of ranges) {
     if (range.fromMs >= range.toMs) continue;
     const list = bySeries.get(range.series);
     if (list === undefined) bySeries.set(range.series, [range]);
     else list.push(range);
   }
-  const result: ErasedRange[] = [];
+  const result: TombstoneRange[] = [];
   for (const series of [...bySeries.keys()].sort((a, b) => a - b)) {
     const list = bySeries.get(series)!;
     if (list.length === 1) result.push({ ...list[0]! });
@@ -65,7 +65,7 @@ function disjointRanges(ranges: readonly ErasedRange[]): ErasedRange[] {
  *
  * @param result receives the disjoint ranges
  */
-function paintRanges(series: number, list: ErasedRange[], result: ErasedRange[]): void {
+function paintRanges(series: number, list: TombstoneRange[], result: TombstoneRange[]): void {
   const bounds = [...new Set(list.flatMap(({ fromMs, toMs }) => [fromMs, toMs]))].sort((a, b) => a - b);
   const indexOf = new Map(bounds.map((ms, index) => [ms, index]));
   const painted = new Int32Array(bounds.length).fill(-1);
@@ -92,11 +92,11 @@ function paintRanges(series: number, list: ErasedRange[], result: ErasedRange[])
 }
 
 /**
- * Returns the columns of a draft without the erased cells.
+ * Returns the columns of a draft without the deleted cells.
  *
  * @param ranges result of {@link disjointRanges}
  */
-function withoutErased(draft: Draft, ranges: readonly ErasedRange[]): Cells[] {
+function withoutDeleted(draft: Draft, ranges: readonly TombstoneRange[]): Cells[] {
   const { timestamps, rowVersions } = draft;
   const cells = draft.cells.slice();
   for (let first = 0; first < ranges.length; ) {

@@ -1,9 +1,9 @@
 /**
- * Plans which requests a read sends to the tiers behind memory, in rounds. The functions are pure: a round
+ * Plans which requests a read sends to the tiers beyond memory, in rounds. The functions are pure: a round
  * lists requests that are sent together, and the next round is planned from their answers. query/README.md
  * has a picture.
  */
-import type { ListedSource } from '../cold/directory';
+import type { ListedSource } from '../cold/archive-directory';
 import { isOpen, type ManifestDay, partsOf } from '../cold/manifest';
 import type { ColdDay } from '../cold/read';
 import type { RolledSource } from '../cold/rollup-directory';
@@ -22,14 +22,14 @@ import { planRollups, type RollupFacts, type RollupPlan } from './rollup-plan';
 const RECENT_DAYS = 3;
 
 /** What is known about a read after memory has answered. */
-export interface BeyondFacts extends Pick<RollupFacts, 'range' | 'groups' | 'deletions' | 'erasures'> {
+export interface BeyondFacts extends Pick<RollupFacts, 'range' | 'groups' | 'deletions' | 'tombstones'> {
   readonly nowMs: number;
   /** The rollups that the read could use; undefined if there are none. */
   readonly grains: RollupFacts['grains'] | undefined;
   /** Days whose samples may be beyond memory, ascending. */
   readonly days: readonly DayPlan[];
   /** First and last times of memory's blocks, ms, both inclusive. */
-  readonly memory: readonly { readonly firstMs: number; readonly lastMs: number }[];
+  readonly hotTimes: readonly { readonly firstMs: number; readonly lastMs: number }[];
   /** Whether the reader has cached a day's warm items. They are valid unless the day has changed. */
   readonly isSeen: (day: DayPlan) => boolean;
   readonly wantedSeries: number;
@@ -86,7 +86,7 @@ export class TooManyHeldError extends Error {
  *
  * @param left what has left memory, for each partition, from the read of memory
  */
-export function daysBeyondMemory(
+export function daysBeyondHot(
   days: readonly DayPlan[],
   left: readonly PartitionLeft[],
   partitionOn: (day: Day) => PartitionRef,
@@ -158,7 +158,7 @@ function planArchive(
           listed: rolledUp,
           isElsewhere: (day) => {
             const startMs = dayStartMs(day);
-            return isInWarm.has(day) || isInMemory(facts, startMs, startMs + DAY_MS - 1);
+            return isInWarm.has(day) || isInHot(facts, startMs, startMs + DAY_MS - 1);
           },
         });
   requireFewHeld(facts, samples);
@@ -195,14 +195,14 @@ function partsToRead(facts: BeyondFacts, entry: ManifestDay, isInWarm: boolean):
   const isContested = (minMs: number, maxMs: number) =>
     isOpen(entry) ||
     isInWarm ||
-    isInMemory(facts, minMs, maxMs) ||
-    facts.erasures.some(({ fromMs, toMs }) => fromMs <= maxMs && toMs > minMs);
+    isInHot(facts, minMs, maxMs) ||
+    facts.tombstones.some(({ fromMs, toMs }) => fromMs <= maxMs && toMs > minMs);
   return partsOf(archived, facts.groups).map(({ key }) => ({ day, key, isContested }));
 }
 
 /** Whether memory has samples within these times, ms, both inclusive. */
-function isInMemory({ memory }: BeyondFacts, minMs: number, maxMs: number): boolean {
-  return memory.some(({ firstMs, lastMs }) => firstMs <= maxMs && lastMs >= minMs);
+function isInHot({ hotTimes }: BeyondFacts, minMs: number, maxMs: number): boolean {
+  return hotTimes.some(({ firstMs, lastMs }) => firstMs <= maxMs && lastMs >= minMs);
 }
 
 const MINUTES_A_DAY = 1440;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { KnownPairs } from '../../../shared/protocol/known-pairs';
+import { PairCache } from '../../../shared/protocol/pair-cache';
 
 test('the label cache returns the pair of the given bytes, even if another pair used its slot before', () => {
-  const pairs = new KnownPairs((bytes, start, end) => ({
+  const pairs = new PairCache((bytes, start, end) => ({
     text: Buffer.from(bytes).toString('latin1', start, end),
   }));
   fc.assert(
@@ -19,7 +19,7 @@ test('the label cache returns the pair of the given bytes, even if another pair 
 });
 
 test('a pair that was decoded is the same object the next time', () => {
-  const pairs = new KnownPairs(() => ({}));
+  const pairs = new PairCache(() => ({}));
   const bytes = Buffer.from('job=api');
   expect(pairs.of(bytes, 0, 7)).toBe(pairs.of(Buffer.from('.job=api'), 1, 8));
 });

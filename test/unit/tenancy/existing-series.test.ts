@@ -5,7 +5,7 @@ import { type Labels, labelsOf } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
 import { groupIdOf, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
 import { rowsOf as rowsOfNames } from '../../../shared/protocol/mackerel/json';
-import { KnownSeries, LookupsUsedUpError } from '../../../shared/tenancy/known-series';
+import { ExistingSeries, LookupsUsedUpError } from '../../../shared/tenancy/existing-series';
 import type { Tenant } from '../../../shared/tenancy/tenants';
 
 const tenantOf = (name: string): Tenant => ({
@@ -57,11 +57,11 @@ class CountedCatalogue implements Pick<Catalogue, 'existing' | 'source'> {
 test('requests of new sources without end are looked up a hundred times a second, then refused at once', async () => {
   let nowMs = 0;
   const catalogue = new CountedCatalogue(acme, 'web1');
-  const known = new KnownSeries(catalogue, () => nowMs);
-  expect(await known.keep(acme, rowsOf('web1'))).toMatchObject({ dropped: 0 });
+  const existing = new ExistingSeries(catalogue, () => nowMs);
+  expect(await existing.keepExisting(acme, rowsOf('web1'))).toMatchObject({ dropped: 0 });
   for (let i = 0; i < 20; i++) {
     nowMs += 10;
-    await known.keep(acme, rowsOf(...many(`${i}-`, 500))).catch((error: unknown) => {
+    await existing.keepExisting(acme, rowsOf(...many(`${i}-`, 500))).catch((error: unknown) => {
       expect(error).toBeInstanceOf(LookupsUsedUpError);
       expect((error as LookupsUsedUpError).waitMs).toBe(1_000 - nowMs);
     });
@@ -70,23 +70,23 @@ test('requests of new sources without end are looked up a hundred times a second
   // Only a source that exists has an entry to read.
   expect(catalogue.entries).toBe(1);
   // Requests with cached sources proceed, and other tenants have look-ups of their own.
-  const { kept } = await known.keep(acme, rowsOf('web1', '0-1'));
+  const { kept } = await existing.keepExisting(acme, rowsOf('web1', '0-1'));
   expect(kept).toHaveLength(1);
-  await known.keep(tenantOf('umbrella'), rowsOf(...many('x', 100)));
+  await existing.keepExisting(tenantOf('umbrella'), rowsOf(...many('x', 100)));
   expect(catalogue.asked).toBe(200);
   nowMs = 1_000;
-  expect((await known.keep(acme, rowsOf('new1'))).dropped).toBe(1);
+  expect((await existing.keepExisting(acme, rowsOf('new1'))).dropped).toBe(1);
 });
 
 test('a request with two thousand sources is accepted after twenty periods', async () => {
   let nowMs = 0;
   const names = many('web', 2_000);
   const catalogue = new CountedCatalogue(acme, ...names);
-  const known = new KnownSeries(catalogue, () => nowMs);
+  const existing = new ExistingSeries(catalogue, () => nowMs);
   const rows = rowsOf(...names);
   let refused = 0;
   for (; refused < 200; nowMs += 1_000) {
-    const result = await known.keep(acme, rows).catch((error: unknown) => {
+    const result = await existing.keepExisting(acme, rows).catch((error: unknown) => {
       expect(error).toBeInstanceOf(LookupsUsedUpError);
       refused++;
     });

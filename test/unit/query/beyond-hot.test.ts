@@ -1,4 +1,4 @@
-import type { ListedSource } from '../../../shared/cold/directory';
+import type { ListedSource } from '../../../shared/cold/archive-directory';
 import type { ManifestDay } from '../../../shared/cold/manifest';
 import type { RolledSource } from '../../../shared/cold/rollup-directory';
 import { RolledDays, spanOf } from '../../../shared/cold/rollup-span';
@@ -7,11 +7,11 @@ import type { Day } from '../../../shared/model/placement';
 import {
   type Asks,
   type BeyondFacts,
-  daysBeyondMemory,
+  daysBeyondHot,
   planRounds,
   type Round,
   TooManyHeldError,
-} from '../../../shared/query/beyond-memory';
+} from '../../../shared/query/beyond-hot';
 import { planDays } from '../../../shared/query/plan';
 import { type Fetched, readRounds } from '../../../shared/query/read-beyond';
 
@@ -38,15 +38,15 @@ describe('the days that may be beyond memory', () => {
     },
     { left: 'anything', beforeMs: Infinity, starts: [], expected: ['2026-01-10', '2026-01-11'] },
   ])('when $left has left: $expected', ({ beforeMs, starts, expected }) => {
-    const found = daysBeyondMemory(days, [{ ref, beforeMs, starts }], partitionOn);
+    const found = daysBeyondHot(days, [{ ref, beforeMs, starts }], partitionOn);
     expect(found.map(({ day }) => day)).toEqual(expected);
   });
 
   test('are the days of any group that was read, and of no other partition', () => {
     const nothing = { ref, beforeMs: 0, starts: [] };
     const all = { ref, beforeMs: Infinity, starts: [] };
-    expect(daysBeyondMemory(days, [nothing, all], partitionOn)).toEqual(days);
-    expect(daysBeyondMemory(days, [nothing, { ...all, ref: { ...ref, partition: 1 } }], partitionOn)).toEqual(
+    expect(daysBeyondHot(days, [nothing, all], partitionOn)).toEqual(days);
+    expect(daysBeyondHot(days, [nothing, { ...all, ref: { ...ref, partition: 1 } }], partitionOn)).toEqual(
       [],
     );
   });
@@ -78,12 +78,12 @@ function factsOf(count: number, changed: Partial<BeyondFacts> = {}): BeyondFacts
     days: planDays(range, [HOUR]),
     nowMs: START + (count > 3 ? 30 : 2.5) * DAY_MS,
     grains: undefined,
-    memory: [],
+    hotTimes: [],
     isSeen: () => false,
     range,
     groups: ['g'],
     deletions: [],
-    erasures: [],
+    tombstones: [],
     wantedSeries: 1,
     maxSamples: Infinity,
     ...changed,
@@ -215,7 +215,7 @@ describe('the rounds of a read beyond memory', () => {
       name: 'many days in steps, one open again and one in memory: samples and warm items of these',
       facts: factsOf(4, {
         ...rolledUpBy(HOUR),
-        memory: [{ firstMs: START + 2 * DAY_MS, lastMs: START + 2 * DAY_MS }],
+        hotTimes: [{ firstMs: START + 2 * DAY_MS, lastMs: START + 2 * DAY_MS }],
       }),
       world: { states: { ...ALL_ARCHIVED, 11: REOPENED }, rolledUp: [10, 11, 12, 13] },
       rounds: [
@@ -251,22 +251,22 @@ describe('the rounds of a read beyond memory', () => {
     { name: 'nothing else has samples of the time', changed: {}, isContested: false },
     {
       name: 'memory has samples of the time',
-      changed: { memory: [{ firstMs: START + 5, lastMs: START + 20 }] },
+      changed: { hotTimes: [{ firstMs: START + 5, lastMs: START + 20 }] },
       isContested: true,
     },
     {
       name: 'memory has later samples',
-      changed: { memory: [{ firstMs: START + 11, lastMs: START + 20 }] },
+      changed: { hotTimes: [{ firstMs: START + 11, lastMs: START + 20 }] },
       isContested: false,
     },
     {
       name: 'a deletion touches the time',
-      changed: { erasures: [{ fromMs: START + 10, toMs: START + 11 }] },
+      changed: { tombstones: [{ fromMs: START + 10, toMs: START + 11 }] },
       isContested: true,
     },
     {
       name: 'a deletion ends where the time begins',
-      changed: { erasures: [{ fromMs: 0, toMs: START }] },
+      changed: { tombstones: [{ fromMs: 0, toMs: START }] },
       isContested: false,
     },
     { name: 'the warm table is asked too', changed: { nowMs: START + 2 * DAY_MS }, isContested: true },
