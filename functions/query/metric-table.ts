@@ -11,7 +11,14 @@ import { planShown, stepGrains } from '../../shared/query/plan';
 import { readInSlices } from '../../shared/query/read-in-slices';
 import { Querier, type Selected } from '../../shared/query/select';
 import { joinTables, type SeriesTable, samplesOf, seriesTable } from '../../shared/query/series-table';
-import { askedRange, readableRange, requireFewSamples, requireFewSteps, serverTiming } from './reading';
+import {
+  askedRange,
+  earliestMissing,
+  readableRange,
+  requireFewSamples,
+  requireFewSteps,
+  serverTiming,
+} from './reading';
 import { dependencies, hostSource, type RegisteredSource, serviceSource } from './stores';
 
 /** Reads several metrics of one source as a table, as graphs need it. */
@@ -63,7 +70,7 @@ async function readTable(
   const parts = await readInSlices(read, range, stepMs, name.length);
   if (parts === undefined) return reply(200, { times: [], series: [] });
   const { times, values } = joinTables(parts.map(({ table }) => table));
-  const missingSinceMs = lowest(parts.flatMap((part) => part.missingSinceMs ?? []));
+  const missingSinceMs = earliestMissing(parts);
   count('query', { Reads: 1, SamplesRead: values.length * times.length });
   const json = new JsonWriter().raw('{"times":').numbers(times).raw(',"series":[');
   names.forEach((each, i) => {
@@ -83,8 +90,4 @@ async function readTable(
       parts.reduce((sum, { rolledDays }) => sum + rolledDays, 0),
     ),
   });
-}
-
-function lowest(numbers: readonly number[]): number | undefined {
-  return numbers.length === 0 ? undefined : Math.min(...numbers);
 }

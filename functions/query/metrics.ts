@@ -10,10 +10,11 @@ import { equals } from '../../shared/model/matcher';
 import type { TimeRange } from '../../shared/model/selection';
 import { count } from '../../shared/platform/function-metrics';
 import { planShown, stepGrains } from '../../shared/query/plan';
+import { readInSlices } from '../../shared/query/read-in-slices';
 import { Querier, type Selected } from '../../shared/query/select';
 import { samplesOf } from '../../shared/query/series-table';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import { askedRange, readableRange, requireFewSteps, serverTiming } from './reading';
+import { askedRange, earliestMissing, readableRange, requireFewSteps, serverTiming } from './reading';
 import {
   catalogueOf,
   dependencies,
@@ -44,9 +45,10 @@ export const metricHandlers: RouteHandlers = {
 
 type MetricsQuery = z.output<typeof metricsQuery>;
 
-interface MetricRead extends Selected {
+interface MetricRead {
   readonly range: TimeRange;
-  readonly shown: Samples;
+  /** The slices of the range, in order of time. */
+  readonly parts: readonly (Selected & { readonly shown: Samples })[];
 }
 
 /** Reads one metric. Mackerel's times are whole seconds. */
@@ -75,41 +77,54 @@ async function readMetric(
   const range = readableRange(whole);
   const matchers = [...labels.map(([label, value]) => equals(label, value)), equals(METRIC_NAME, name)];
   const grains = stepGrains(stepMs, aggregate);
-  const selected = await new Querier(dependencies, tenant).select(matchers, range, {
-    source: sourceOf.labels(labels),
-    allowsMissing: partial === 'true',
-    grains,
-    check: async (found) => {
-      await mustExist?.();
-      // Check for the exact series: series with further labels match too.
-      if (!found.series.some((other) => labelsKey(other) === labelsKey(series)))
-        throw new HttpError(404, `${absent}; samples appear within a second or two after a post`);
-      if (stepMs !== undefined) requireFewSteps(1, stepMs, range, found.firstMs);
-    },
-  });
-  const [samples] = samplesOf(selected.blocks, [series], grains) as [Samples];
-  count('query', { Reads: 1, SamplesRead: samples.timestamps.length });
-  const shown = stepMs === undefined ? samples : downsample(samples, stepMs, aggregate);
-  return { ...selected, range, shown };
+  const querier = new Querier(dependencies, tenant);
+  const read = async (slice: TimeRange) => {
+    const selected = await querier.select(matchers, slice, {
+      source: sourceOf.labels(labels),
+      allowsMissing: partial === 'true',
+      grains,
+      check: async (found) => {
+        await mustExist?.();
+        // Check for the exact series: series with further labels match too.
+        if (!found.series.some((other) => labelsKey(other) === labelsKey(series)))
+          throw new HttpError(404, `${absent}; samples appear within a second or two after a post`);
+        if (stepMs !== undefined) requireFewSteps(1, stepMs, range, found.firstMs);
+      },
+    });
+    const [samples] = samplesOf(selected.blocks, [series], grains) as [Samples];
+    count('query', { SamplesRead: samples.timestamps.length });
+    return { ...selected, shown: stepMs === undefined ? samples : downsample(samples, stepMs, aggregate) };
+  };
+  const parts = (await readInSlices(read, range, stepMs, 1)) ?? [];
+  count('query', { Reads: 1 });
+  return { range, parts };
 }
 
-function answerOf(
-  { shown, missingSinceMs, tiers, rolledDays, range }: MetricRead,
-  secondsOf: (ms: number) => number,
-) {
-  const { timestamps, values } = shown;
+function answerOf({ parts, range }: MetricRead, secondsOf: (ms: number) => number) {
   const json = new JsonWriter().raw('{"metrics":[');
-  for (let i = 0; i < timestamps.length; i++)
-    json
-      .raw(i === 0 ? '{"time":' : ',{"time":')
-      .number(secondsOf(timestamps[i]!))
-      .raw(',"value":')
-      .number(values[i]!)
-      .raw('}');
+  let isFirst = true;
+  for (const { shown } of parts)
+    for (let i = 0; i < shown.timestamps.length; i++) {
+      json
+        .raw(isFirst ? '{"time":' : ',{"time":')
+        .number(secondsOf(shown.timestamps[i]!))
+        .raw(',"value":')
+        .number(shown.values[i]!)
+        .raw('}');
+      isFirst = false;
+    }
   json.raw(']');
+  const missingSinceMs = earliestMissing(parts);
+  const rolledDays = parts.reduce((sum, part) => sum + part.rolledDays, 0);
   if (missingSinceMs !== undefined)
     json.raw(`,"missing":{"arrivedSince":${Math.floor(missingSinceMs / 1000)}}`);
-  return replyText(200, json.raw('}').text(), { 'server-timing': serverTiming([tiers!], range, rolledDays) });
+  return replyText(200, json.raw('}').text(), {
+    'server-timing': serverTiming(
+      parts.map(({ tiers }) => tiers!),
+      range,
+      rolledDays,
+    ),
+  });
 }
 
 async function namesOf({ tenant, labels, mustExist }: RegisteredSource) {

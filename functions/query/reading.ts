@@ -90,3 +90,9 @@ export function serverTiming(
     ...(waitedMs === 0 ? [] : [`governor;dur=${waitedMs}`]),
   ].join(', ');
 }
+
+/** Returns the earliest of the times since which samples may be missing; undefined if none are. */
+export function earliestMissing(parts: readonly Pick<Selected, 'missingSinceMs'>[]): number | undefined {
+  const missing = parts.flatMap(({ missingSinceMs }) => missingSinceMs ?? []);
+  return missing.length === 0 ? undefined : Math.min(...missing);
+}

@@ -79,12 +79,39 @@ describe('ops import', () => {
 
     const expected = times.map((time, i) => [time, i + 0.1 + 0.2]);
     const all = () => read('m', times[0]!, now);
+    /** The imported series by the day, and the number of days that came from rollups. */
+    const days = async (version: 'v0' | 'v1') => {
+      const path = `/api/${version}/hosts/${host}/metrics?name=m&from=${times[0]}&to=${now}&step=1d`;
+      const response = await client.request('GET', path);
+      const body = (await response.json()) as {
+        metrics: { time: number; value: number }[];
+        times: number[];
+        series: { values: number[] }[];
+      };
+      const rolled = /rollup;desc="(\d+) days"/.exec(response.headers.get('server-timing') ?? '');
+      const rows =
+        version === 'v0'
+          ? body.metrics.map(({ time, value }) => [time, value])
+          : body.times.map((time, i) => [time / 1000, body.series[0]!.values[i]!]);
+      return {
+        rolled: Number(rolled?.[1]),
+        times: rows.map(([time]) => time),
+        values: rows.map(([, value]) => value),
+      };
+    };
+    /** Each sample has a day of its own. */
+    const daily = (rows: readonly (readonly number[])[]) => ({
+      times: rows.map(([time]) => Math.floor(time! / DAY) * DAY),
+      values: rows.map(([, value]) => value),
+    });
     await until('every sample in memory', all, (found) => found.length === times.length);
     expect(await all()).toEqual(expected);
     await drain(functions, () => {});
     expect(await all()).toEqual(expected);
     expect((await archive(functions, { before: 8.64e15, purge: true }, () => {})).archived).toBe(150);
     expect(await all()).toEqual(expected);
+    expect(await days('v0')).toEqual({ rolled: 150, ...daily(expected) });
+    expect(await days('v1')).toEqual({ rolled: 150, ...daily(expected) });
 
     // The later value wins, also on an archived day.
     const correction = join(folder, 'correction.ndjson');

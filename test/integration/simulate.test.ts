@@ -20,7 +20,7 @@ async function simulate(minutes: string, ...args: string[]) {
 }
 
 test.each(SEEDS)(
-  `days of seed %s, with every actor and fault, have no flaw, and the same trace again (${DAYS} days)`,
+  `days of seed %s, with actors and faults, have no flaw, and the same trace again (${DAYS} days)`,
   async (seed) => {
     const args = ['--seed', seed, '--days', DAYS];
     const { result, code, err } = await simulate('20', ...args);

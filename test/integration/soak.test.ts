@@ -36,6 +36,7 @@ describe('a soak', () => {
     expect(result.acked).toBeGreaterThan(MINUTES * 60 * 5);
     expect(result.faults).toBeGreaterThan(MINUTES * (200 / 30));
     expect(result.kills).toBeGreaterThan(10);
+    expect(result.reads).toBeGreaterThan(0);
     expect(result.ruleTicks).toBeGreaterThan(MINUTES);
   });
 });

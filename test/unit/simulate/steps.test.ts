@@ -7,7 +7,7 @@ const points = [
   { time: 90_000, value: -1 },
 ];
 
-describe("a soak's own aggregates", () => {
+describe("aggregates of the simulator's own", () => {
   test.each([
     { aggregate: 'sum', values: [1.5, 6, -1] },
     { aggregate: 'avg', values: [1.5, 3, -1] },
