@@ -17,7 +17,7 @@ const STALLED = new Set(['ingester', 'flusher', 'archiver', 'recovery']);
 const FROZEN_SHARE = 0.5;
 /** Share of commands to memory whose connection is closed. */
 const CACHE_CUT_SHARE = 0.0005;
-const KILLED = new Set(['ingester', 'flusher', 'archiver', 'recovery', 'operator']);
+const KILLED = new Set(['ingester', 'flusher', 'archiver', 'recovery', 'operator', 'importer']);
 
 /** An invocation stands still in the middle, as a virtual machine may. */
 export interface Stall {
