@@ -103,7 +103,7 @@ export function flushOurs(outer: Frame, options: Flushing) {
       ingestPointsPerSecond: beside.pointsPerSecond,
       writeUnitsPerMillionPoints: Math.round(perMillion(writeUnits)),
       redisBytesPeak: Math.max(peakBytes, await peakMemory(stores.redis)),
-      /** CPU seconds per million samples. Those of the store include the samples posted during the flush. */
+      /** CPU seconds per million samples. The store's figure also covers the appends of samples that are posted during the flush. */
       cpu,
       /** Bytes of memory used by the samples after each minute. */
       bytesByMinute,

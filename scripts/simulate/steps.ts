@@ -19,8 +19,8 @@ const OF: Readonly<Record<Aggregate, (values: readonly number[]) => number>> = {
 };
 
 /**
- * Aggregates samples into steps, independently of the code under test. Sums of the simulation's values,
- * which are multiples of 1/128, are exact in any order.
+ * Aggregates samples into steps, independently of the code under test. The simulation's values are
+ * multiples of 1/128, so their sums are exact in any order.
  *
  * @param points ascending
  */

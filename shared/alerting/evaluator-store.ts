@@ -87,7 +87,7 @@ export function batchSize(notifications: number, kinds: number): number {
  *
  *     pk rule-states#tenant, monitor-states#tenant   sk group   tick: ms   state: zstd of JSON (GroupState, MonitorState)
  *     pk outbox               sk tick#tenant#group#part    batch: zstd of JSON (notification.ts)   expiresAt: s   attempts   dueMs   taken: addresses of targets   refused: reasons
- *     pk undelivered#tenant   sk as in the outbox          the same: a dead letter
+ *     pk undelivered#tenant   sk as in the outbox          the attributes of its item in the outbox; it is a dead letter
  *     pk evaluator            sk run                       run: id   untilMs
  *     pk evaluator            sk quiet                     json: QuietSpan
  *     pk evaluator            sk report                    json: StoredReport

@@ -21,7 +21,7 @@ export interface IndexedGroup {
 }
 
 /**
- * Index of what the evaluator evaluates: the rule groups and monitors of all tenants.
+ * The index has the rule groups and monitors of all tenants, which the evaluator evaluates.
  *
  *     pk group-index   sk tenant#group   tenant: name   rules   interval: ms   changed: ms   kind
  *

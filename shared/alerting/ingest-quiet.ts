@@ -27,8 +27,8 @@ const LEAST_ACTIVE = 16;
 const HEARD_TENANTS = 20;
 
 /**
- * Decides whether nearly nobody posts, judging by some of the tenants that have rules. Stores the result if
- * it has changed.
+ * Decides whether almost no tenant posts samples. Checks only some of the tenants that have rules. Stores the
+ * result if it has changed.
  */
 export async function quietOf(
   usage: Pick<UsageTable, 'usesBetween'>,

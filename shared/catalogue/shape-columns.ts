@@ -341,7 +341,7 @@ export class LayoutMatch {
     }
   }
 
-  /** Returns columns that have all values of a label: only the first, if all series share the value. */
+  /** Returns columns that together have every value of a label. If all series share one value, the first is enough. */
   private columnsOf(label: string): readonly number[] {
     return this.shape.isCommon(label) ? this.columns.slice(0, 1) : this.columns;
   }

@@ -22,7 +22,7 @@ export interface ReadPlace {
   readonly span: { readonly firstMs: number; readonly lastMs: number } | undefined;
 }
 
-/** Objects read at the same time. */
+/** Most objects that a read requests at the same time. */
 const PARALLEL = 32;
 
 export interface RolledObject {

@@ -81,7 +81,7 @@ export async function flushLane(
   const sum = sumFlushes([...waiting, ...(await flushPartitions(dependencies, asked, task))]);
   // While hash slots move between primaries, a survey may miss keys of a partition.
   const isSteady = !topology.isMoving && (await hot.nodes.topology()).text === topology.text;
-  // What was appended after the survey arrived in the stream at the watermark or later.
+  // Samples that were appended after the survey have an arrival time at the watermark or later.
   const lowestArrivalMs = isSteady ? Math.min(sum.lowestArrivalMs, watermarkMs) : 0;
   return { ...sum, lowestArrivalMs, partitions };
 }

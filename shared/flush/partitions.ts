@@ -82,7 +82,7 @@ const PARTITIONS_AT_ONCE = 8;
 
 /** What a flush should do. */
 export interface FlushTask {
-  /** Latest first write of a group-window that is due without its delay, ms by memory's clock. */
+  /** A group-window without a delay is due if its first write was at this time or earlier, ms by memory's clock. */
   readonly dueBeforeMs: number;
   /** The longest delay of a group-window, ms (hot/due-score.ts); 0 moves group-windows without delays. */
   readonly spreadMs: number;

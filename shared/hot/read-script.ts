@@ -9,7 +9,7 @@ import { MARK_OF_THIS_NODE } from './mark-script';
  *          for each group: its windows, then its lists of frames, one for each wanted window
  * ARGV     1  room: the highest cost of all frames of the call
  *          2  markId under which the reader cached the frames that it knows, or ''
- *          for each group a text of these words, separated by spaces:
+ *          for each group a string with these words, separated by spaces:
  *            first wanted timestamp, ms; the timestamp after the last one, ms
  *            cost of a frame; additional cost of a frame in the wanted range
  *            number of its picks

@@ -108,7 +108,7 @@ function aggregated(samples: Samples, stepMs: number, aggregate: Aggregate, shar
   let areFinite = true;
   for (let step = 0, first = 0; step < own.length; first = ends[step++]!) {
     const end = ends[step]!;
-    // Most steps of stored grains have a single one. Adding 0 makes a sum of -0 0, as in a loop.
+    // Most steps have a single stored grain. Adding 0 turns a sum of -0 into 0, as the loop of `of` does.
     const value = end - first > 1 ? of(values, first, end) : isSum ? 0 + values[first]! : values[first]!;
     own[step] = value;
     if (isSum && !Number.isFinite(value)) areFinite = false;

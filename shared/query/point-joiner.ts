@@ -45,8 +45,8 @@ export class PointJoiner {
   constructor(private readonly grains: Pick<AskedGrains, 'use' | 'windows'>) {}
 
   /**
-   * @param samples may have stale markers. They stay in steps and for the uses `last` and `first`, and go for all
-   *   others
+   * @param samples may have stale markers. The joiner keeps the markers in steps and for the uses `last` and
+   *   `first`, and drops them for all other uses
    */
   join(samples: SampleColumns, points: Points): SampleColumns {
     const { labels } = samples;

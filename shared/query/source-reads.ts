@@ -48,7 +48,7 @@ export class SourceReads {
     return readSource(this.dependencies, this.tenant, asked, allowsMissing);
   }
 
-  /** Reads sources of one range. Each read has a promise of its own, so that it fails alone. */
+  /** Reads sources over one range. Returns a promise for each source, so that one that fails does not fail the others. */
   private readAll(all: readonly AskedSource[], allowsMissing: boolean): Promise<Reading>[] {
     const bySource = Map.groupBy(all, ({ sourceId }) => sourceId);
     // Nearly always each source is requested once.

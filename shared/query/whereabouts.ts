@@ -6,7 +6,8 @@ import { type GroupId, groupIdOf, sourceIdOfGroup, splitIndexOf } from '../model
 import type { Selection } from '../model/selection';
 
 /**
- * The groups of a home that may have wanted series of a source. The home is the source's own, or its pool's.
+ * The groups that may contain the series that a query wants from a source. They belong to one home: to the source
+ * itself, or to its pool.
  */
 export interface HomeGroups {
   /** Id of the source or pool. */

@@ -6,9 +6,9 @@ import { getItem, succeeds, type Table } from '../platform/table';
 
 /** How long an import may put samples after it has recorded itself in the tenant's item, ms. */
 const NOTED_MS = 15 * 60_000;
-/** An import renews the tenant's item if less than this is left of {@link NOTED_MS}, ms. */
+/** An import renews the tenant's item when the item has less than this time left, ms. */
 const RENEWED_MS = 10 * 60_000;
-/** How long a tenant's item is kept, ms: longer than any stream remembers. */
+/** How long the table keeps a tenant's item, ms: longer than any stream keeps records. */
 const TTL_MS = 400 * DAY_MS;
 
 /**

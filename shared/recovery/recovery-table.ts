@@ -207,7 +207,7 @@ export class RecoveryTable {
     };
   }
 
-  /** Records a time of {@link holds}, ms since epoch; 0 ends the hold. */
+  /** Records until when readers shall wait, ms since epoch: see {@link holds}. 0 ends the hold. */
   async putHold(reason: 'scaling' | 'pressed', untilMs: number, abortSignal?: AbortSignal): Promise<void> {
     await this.table.client.send(
       new UpdateItemCommand({
