@@ -13,6 +13,7 @@ import { Querier, type Selected } from '../../shared/query/select';
 import { joinTables, type SeriesTable, samplesOf, seriesTable } from '../../shared/query/series-table';
 import {
   askedRange,
+  budgetOf,
   earliestMissing,
   readableRange,
   requireFewSamples,
@@ -48,11 +49,11 @@ async function readTable(
   const matchers = [...source.map(([label, value]) => equals(label, value)), isIn(METRIC_NAME, name)];
   const querier = new Querier(dependencies, tenant);
   const grains = stepGrains(stepMs, aggregate);
-  const read = async (slice: TimeRange, maxSamples?: number): Promise<TablePart | undefined> => {
+  const read = async (slice: TimeRange, mostSamples: number): Promise<TablePart | undefined> => {
     const selecting = querier.select(matchers, slice, {
       source,
       allowsMissing: partial === 'true',
-      ...{ grains, maxSamples },
+      ...{ grains, budget: budgetOf(mostSamples) },
       check: async ({ series, firstMs }) => {
         await exists;
         const existing = new Set(series.map((labels) => labelValue(labels, METRIC_NAME)));
@@ -67,7 +68,7 @@ async function readTable(
     const samples = samplesOf(blocks, series, grains);
     return { table: seriesTable(samples, stepMs, aggregate), tiers, missingSinceMs, rolledDays };
   };
-  const parts = await readInSlices(read, range, stepMs, name.length);
+  const parts = await readInSlices(read, range, stepMs);
   if (parts === undefined) return reply(200, { times: [], series: [] });
   const { times, values } = joinTables(parts.map(({ table }) => table));
   const missingSinceMs = earliestMissing(parts);

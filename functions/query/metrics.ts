@@ -14,7 +14,14 @@ import { readInSlices } from '../../shared/query/read-in-slices';
 import { Querier, type Selected } from '../../shared/query/select';
 import { samplesOf } from '../../shared/query/series-table';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import { askedRange, earliestMissing, readableRange, requireFewSteps, serverTiming } from './reading';
+import {
+  askedRange,
+  budgetOf,
+  earliestMissing,
+  readableRange,
+  requireFewSteps,
+  serverTiming,
+} from './reading';
 import {
   catalogueOf,
   dependencies,
@@ -78,11 +85,11 @@ async function readMetric(
   const matchers = [...labels.map(([label, value]) => equals(label, value)), equals(METRIC_NAME, name)];
   const grains = stepGrains(stepMs, aggregate);
   const querier = new Querier(dependencies, tenant);
-  const read = async (slice: TimeRange) => {
+  const read = async (slice: TimeRange, mostSamples: number) => {
     const selected = await querier.select(matchers, slice, {
       source: sourceOf.labels(labels),
       allowsMissing: partial === 'true',
-      grains,
+      ...{ grains, budget: budgetOf(mostSamples) },
       check: async (found) => {
         await mustExist?.();
         // Check for the exact series: series with further labels match too.
@@ -95,7 +102,7 @@ async function readMetric(
     count('query', { SamplesRead: samples.timestamps.length });
     return { ...selected, shown: stepMs === undefined ? samples : downsample(samples, stepMs, aggregate) };
   };
-  const parts = (await readInSlices(read, range, stepMs, 1)) ?? [];
+  const parts = (await readInSlices(read, range, stepMs)) ?? [];
   count('query', { Reads: 1 });
   return { range, parts };
 }

@@ -1,7 +1,9 @@
 import { HttpError } from '../../shared/http/http';
 import type { TimeRange } from '../../shared/model/selection';
 import { TIERS } from '../../shared/model/tier';
+import { DEFAULT_LIMITS } from '../../shared/query/find-series';
 import { clampRange } from '../../shared/query/plan';
+import { ReadBudget } from '../../shared/query/read-budget';
 import type { Selected } from '../../shared/query/select';
 import { spansOf } from '../../shared/query/spans';
 import { governor, retentionMs } from './stores';
@@ -95,4 +97,9 @@ export function serverTiming(
 export function earliestMissing(parts: readonly Pick<Selected, 'missingSinceMs'>[]): number | undefined {
   const missing = parts.flatMap(({ missingSinceMs }) => missingSinceMs ?? []);
   return missing.length === 0 ? undefined : Math.min(...missing);
+}
+
+/** Returns the budget of a read that may read some samples. */
+export function budgetOf(samples: number): ReadBudget {
+  return new ReadBudget({ ...DEFAULT_LIMITS, samples });
 }

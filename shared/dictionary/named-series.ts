@@ -25,9 +25,9 @@ export interface LabelSet {
 interface Name {
   /** The label `__name__` with this name. */
   readonly pair: Labels[number];
-  /** The summand of these labels in the hash of a series (`LabelsHash`). */
+  /** The name's summand in the hash of a series (`LabelsHash`). */
   readonly hash: number;
-  /** The bytes of these labels in the key of a series (`LabelsHash`). */
+  /** The name's bytes in the key of a series (`LabelsHash`). */
   readonly keyBytes: number;
 }
 

@@ -32,9 +32,6 @@ export interface BeyondFacts extends Pick<RollupFacts, 'range' | 'groups' | 'del
   readonly hotTimes: readonly { readonly firstMs: number; readonly lastMs: number }[];
   /** Whether the reader has cached a day's warm items. They are valid unless the day has changed. */
   readonly isSeen: (day: DayPlan) => boolean;
-  readonly wantedSeries: number;
-  /** Most samples that may be read, assuming one a minute. */
-  readonly maxSamples: number;
 }
 
 /** Requests to send together. */
@@ -73,11 +70,6 @@ export interface Round {
   readonly asks: Asks;
   /** Plans the next round. @returns undefined when nothing is left to request */
   readonly next?: (answers: Answers) => Round | undefined;
-}
-
-/** A read in steps would have to hold too many samples. The caller must divide it into slices. */
-export class TooManyHeldError extends Error {
-  override readonly name = 'TooManyHeldError';
 }
 
 /**
@@ -136,7 +128,6 @@ export function planRounds(facts: BeyondFacts): Round {
  *
  * @param warmDays days for which the warm table has been read, or is read in this round
  * @param warm what is still to be read from the warm table
- * @throws {TooManyHeldError}
  */
 function planArchive(
   facts: BeyondFacts,
@@ -161,7 +152,6 @@ function planArchive(
             return isInWarm.has(day) || isInHot(facts, startMs, startMs + DAY_MS - 1);
           },
         });
-  requireFewHeld(facts, samples);
   const days = samples.flatMap((entry) => partsToRead(facts, entry, isInWarm.has(entry.day)));
   const own =
     days.length === 0 ? {} : directory === undefined ? { directory: true } : readOf(days, directory);
@@ -203,15 +193,6 @@ function partsToRead(facts: BeyondFacts, entry: ManifestDay, isInWarm: boolean):
 /** Whether memory has samples within these times, ms, both inclusive. */
 function isInHot({ hotTimes }: BeyondFacts, minMs: number, maxMs: number): boolean {
   return hotTimes.some(({ firstMs, lastMs }) => firstMs <= maxMs && lastMs >= minMs);
-}
-
-const MINUTES_A_DAY = 1440;
-
-/** @throws {TooManyHeldError} */
-function requireFewHeld({ wantedSeries, maxSamples }: BeyondFacts, days: readonly unknown[]): void {
-  const samples = days.length * MINUTES_A_DAY * wantedSeries;
-  if (samples > maxSamples)
-    throw new TooManyHeldError(`${days.length} days are not rolled up: some ${samples} samples`);
 }
 
 function isOpenDay({ day }: DayPlan, listed: ReadonlyMap<Day, ManifestDay>): boolean {

@@ -19,8 +19,8 @@ export interface DayPlan {
 export const FEW_DAYS = 3;
 
 /**
- * Limits a range to times that may have samples: from the UTC day in which the retention ends, to the latest
- * time that post accepts.
+ * Limits a range to times that may have samples: from the UTC day in which the retention ends, to two days
+ * ahead. Post accepts samples up to a day ahead.
  */
 export function clampRange(range: TimeRange, nowMs: number, retentionMs: number): TimeRange {
   const latestMs = nowMs + 2 * DAY_MS;
@@ -89,26 +89,6 @@ export function stepGrains(
   return { grainMs, use: aggregate === 'avg' ? 'sum' : aggregate, windows: 'steps' };
 }
 
-/**
- * Most samples that a read in steps holds at a time, assuming a sample a minute. With their copies, they take some 200
- * MB.
- */
-export const MAX_HELD_SAMPLES = 5_000_000;
-
-/** Divides a range of steps into ranges of whole steps that are each small enough to read at once. */
-export function sliceSteps({ fromMs, toMs }: TimeRange, stepMs: number, series: number): TimeRange[] {
-  const mostMs = (MAX_HELD_SAMPLES / Math.max(1, series)) * 60_000;
-  const sliceMs = Math.max(1, Math.floor(mostMs / stepMs)) * stepMs;
-  const slices: TimeRange[] = [];
-  // Steps begin at multiples of their length. Only the first may be shorter, because of the retention.
-  for (let startMs = fromMs; startMs < toMs; ) {
-    const endMs = Math.min(toMs, Math.floor(startMs / stepMs) * stepMs + sliceMs);
-    slices.push({ fromMs: startMs, toMs: endMs });
-    startMs = endMs;
-  }
-  return slices.length === 0 ? [{ fromMs, toMs }] : slices;
-}
-
 /** Divides a range of steps into two, each of whole steps; undefined if it has only one step. */
 export function halveSteps(
   { fromMs, toMs }: TimeRange,
@@ -127,7 +107,7 @@ const FINEST_STEP_MS = 60_000;
 /**
  * Returns the step in which Mackerel shows a range.
  *
- * @returns ms; {@link FINEST_STEP_MS} for ranges up to 20 h 05 m, for which samples are returned as stored
+ * @returns ms; {@link FINEST_STEP_MS} for ranges of less than 20 h 05 m, for which samples are returned as stored
  * @see ../protocol/mackerel/README.md, "Reading"
  */
 export function stepFor({ fromMs, toMs }: TimeRange): number {

@@ -127,8 +127,6 @@ function factsOf(read: ReadContext, days: readonly DayPlan[], fromHot: readonly 
     groups: selection.groups,
     deletions: asked.deletions,
     tombstones,
-    wantedSeries: asked.wanted.series.length,
-    maxSamples: asked.maxSamples ?? Infinity,
   };
 }
 

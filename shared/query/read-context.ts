@@ -53,8 +53,6 @@ export interface SourceRead extends Whereabouts {
   readonly beyondHot: Limiter;
   /** Rollups from which days may come as points. */
   readonly grains?: AskedGrains | undefined;
-  /** Most samples that may be read, assuming one a minute. @default Infinity */
-  readonly maxSamples?: number | undefined;
   /** Called before samples of a home are read from the warm table or the archive; refuses the read by throwing. */
   readonly expect?: Expect | undefined;
 }

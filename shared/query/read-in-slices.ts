@@ -1,43 +1,38 @@
 import type { TimeRange } from '../model/selection';
-import { TooManyHeldError } from './beyond-hot';
-import { SelectLimitError } from './find-series';
-import { halveSteps, MAX_HELD_SAMPLES, sliceSteps } from './plan';
+import { DEFAULT_LIMITS, SelectLimitError } from './find-series';
+import { halveSteps } from './plan';
+
+/** Most samples that a read of several steps holds at a time. With their copies, they take some 200 MB. */
+const MAX_HELD_SAMPLES = 5_000_000;
 
 /**
- * Reads a range of steps at once if, thanks to rollups, few samples must be held. Otherwise reads it in consecutive
- * slices. Halves a slice that has more samples than the read may hold.
+ * Reads a range of steps at once if, thanks to rollups, few samples must be held. Otherwise halves it until each slice
+ * has few samples. A read mostly refuses too many samples before it reads them, by the archive's directory.
  *
- * @param read returns undefined when none of the series exists
+ * @param read must throw {@link SelectLimitError} for more than `mostSamples`. Returns undefined when none of the
+ *   series exists
  * @param stepMs undefined for samples as stored, which are read at once
- * @param series number of the wanted series
  * @returns the results in order of time; undefined when none of the series exists
- * @throws {SelectLimitError} when a single step has too many samples
+ * @throws {SelectLimitError} when a single step has more samples than {@link DEFAULT_LIMITS}
  */
 export async function readInSlices<Part>(
-  read: (slice: TimeRange, maxSamples?: number) => Promise<Part | undefined>,
+  read: (slice: TimeRange, mostSamples: number) => Promise<Part | undefined>,
   range: TimeRange,
   stepMs: number | undefined,
-  series: number,
 ): Promise<Part[] | undefined> {
-  const left = stepMs === undefined ? [range] : sliceSteps(range, stepMs, series);
-  if (left.length > 1)
-    try {
-      const whole = await read(range, MAX_HELD_SAMPLES);
-      return whole && [whole];
-    } catch (error) {
-      if (!(error instanceof TooManyHeldError)) throw error;
-    }
+  const left = [range];
   const parts: Part[] = [];
-  for (let slice = left.shift(); slice !== undefined; slice = left.shift())
+  for (let slice = left.shift(); slice !== undefined; slice = left.shift()) {
+    const halves = stepMs === undefined ? undefined : halveSteps(slice, stepMs);
     try {
-      const part = await read(slice);
+      const part = await read(slice, halves === undefined ? DEFAULT_LIMITS.samples : MAX_HELD_SAMPLES);
       if (part === undefined) return undefined;
       parts.push(part);
     } catch (error) {
       const isTooLarge = error instanceof SelectLimitError && error.limit === 'samples';
-      const halves = isTooLarge && stepMs !== undefined ? halveSteps(slice, stepMs) : undefined;
-      if (halves === undefined) throw error;
+      if (!isTooLarge || halves === undefined) throw error;
       left.unshift(...halves);
     }
+  }
   return parts;
 }

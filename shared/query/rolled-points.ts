@@ -257,7 +257,10 @@ function joinResets(parts: readonly Part[], length: number): Float64Array {
 
 const lastValue: LastOf = ({ last }, grain) => last![grain]!;
 
-/** Return the value of a point that stands for a grain's rest, which is the whole grain without a sample at its start. */
+/**
+ * Return the value of a point for the rest of a grain: all its samples but one at the very start of the grain.
+ * Without such a sample, the rest is the whole grain.
+ */
 const LAST_OF: Readonly<Record<Exclude<RollupUse, 'count'>, LastOf>> = {
   first: lastValue,
   last: lastValue,

@@ -40,8 +40,8 @@ export interface RollupPlan extends AskedRollup {
  * - the manifest names exactly the archived state that the rollup was made from, and the day is not open,
  * - no other tier may have samples of the day,
  * - all deletions of the series that overlap the day had been applied,
- * - the read wants whole grains of the day; exact windows want them but for a sample at their very start, or only such
- *   a sample of the last one,
+ * - the part of the day that the read wants begins and ends at edges of grains. With exact windows, `(start, end]`, it
+ *   may begin or end 1 ms after an edge: a sample exactly at an edge belongs to the window before,
  * - no series can be in two groups because the source's split changed on that day,
  * - no group of the series was omitted.
  *

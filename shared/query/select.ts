@@ -56,8 +56,6 @@ export interface SelectHints {
   readonly source?: Labels;
   /** Rollups from which days may come as points: see {@link SourceBlock.points}. */
   readonly grains?: AskedGrains | undefined;
-  /** See {@link SourceRead.maxSamples}. */
-  readonly maxSamples?: number | undefined;
   /** Budget shared by all reads of a query. @default DEFAULT_LIMITS for this read alone */
   readonly budget?: ReadBudget;
 }
@@ -161,16 +159,14 @@ export class Querier {
         budget.check();
         return work();
       });
-    const { grains, maxSamples } = hints;
+    const { grains } = hints;
     const readings = await mapLimited(
       sources,
       PARALLEL,
       async ({ sourceId, layout, whereabouts, deletions }) => {
         budget.check();
         const expected = new ExpectedSamples(budget, matchers);
-        // Expect samples only for a query's budget. A read in steps has none: read-in-slices.ts divides it.
-        const expect: SourceRead['expect'] =
-          hints.budget && ((home, least) => expected.expect(home, least(layout)));
+        const expect: SourceRead['expect'] = (home, least) => expected.expect(home, least(layout));
         const asked = {
           ...whereabouts(),
           wanted: layout,
@@ -178,7 +174,6 @@ export class Querier {
           deletions,
           beyondHot,
           grains,
-          maxSamples,
           expect,
         };
         const reading = await this.reads.read(sourceId, asked, hints.allowsMissing);

@@ -10,7 +10,6 @@ import {
   daysBeyondHot,
   planRounds,
   type Round,
-  TooManyHeldError,
 } from '../../../shared/query/beyond-hot';
 import { planDays } from '../../../shared/query/plan';
 import { type Fetched, readRounds } from '../../../shared/query/read-beyond';
@@ -84,8 +83,6 @@ function factsOf(count: number, changed: Partial<BeyondFacts> = {}): BeyondFacts
     groups: ['g'],
     deletions: [],
     tombstones: [],
-    wantedSeries: 1,
-    maxSamples: Infinity,
     ...changed,
   };
 }
@@ -232,19 +229,6 @@ describe('the rounds of a read beyond memory', () => {
     },
   ])('$name', ({ facts, world, rounds }) => {
     expect(roundsOf(planRounds(facts), world)).toEqual(rounds);
-  });
-
-  test.each([
-    { name: 'an archived day of many samples is refused', rolledUp: [], isRefused: true },
-    { name: 'one that is rolled up is not', rolledUp: [10, 11, 12, 13], isRefused: false },
-  ])('$name', ({ rolledUp, isRefused }) => {
-    const rounds = () =>
-      roundsOf(planRounds(factsOf(4, { ...rolledUpBy(HOUR), maxSamples: 1000 })), {
-        states: ALL_ARCHIVED,
-        rolledUp,
-      });
-    if (isRefused) expect(rounds).toThrow(TooManyHeldError);
-    else expect(rounds()).toHaveLength(2);
   });
 
   test.each([

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { AGGREGATES, downsample } from '../../../shared/model/aggregates';
-import { clampRange, halveSteps, planDays, planShown, sliceSteps, stepFor } from '../../../shared/query/plan';
+import { clampRange, halveSteps, planDays, planShown, stepFor } from '../../../shared/query/plan';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -156,54 +156,6 @@ describe('what is shown of a range', () => {
         },
       ),
     );
-  });
-});
-
-describe('slices of a range of steps', () => {
-  const HOUR = 3_600_000;
-  test.each([
-    {
-      name: 'a short range is one',
-      range: [0, 24 * HOUR],
-      step: HOUR,
-      series: 100,
-      slices: [[0, 24 * HOUR]],
-    },
-    {
-      name: 'a long one is cut after 5 million samples at one a minute, at a step',
-      range: [0, 100 * 24 * HOUR],
-      step: HOUR,
-      series: 100,
-      slices: [
-        [0, 833 * HOUR],
-        [833 * HOUR, 1666 * HOUR],
-        [1666 * HOUR, 2400 * HOUR],
-      ],
-    },
-    {
-      name: 'a first step that retention cuts stays with the others',
-      range: [HOUR + 1, 1000 * HOUR],
-      step: HOUR,
-      series: 100,
-      slices: [
-        [HOUR + 1, 834 * HOUR],
-        [834 * HOUR, 1000 * HOUR],
-      ],
-    },
-    {
-      name: 'a step is never cut',
-      range: [0, 48 * HOUR],
-      step: 24 * HOUR,
-      series: 10_000_000,
-      slices: [
-        [0, 24 * HOUR],
-        [24 * HOUR, 48 * HOUR],
-      ],
-    },
-    { name: 'nothing is one', range: [5, 5], step: HOUR, series: 0, slices: [[5, 5]] },
-  ])('$name', ({ range: [fromMs, toMs], step, series, slices }) => {
-    const found = sliceSteps({ fromMs: fromMs!, toMs: toMs! }, step, series);
-    expect(found.map((slice) => [slice.fromMs, slice.toMs])).toEqual(slices);
   });
 });
 
