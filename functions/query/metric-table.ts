@@ -45,7 +45,8 @@ async function readTable(
     stepMs === undefined ? { ...asked, toMs: asked.toMs + 1000 } : planShown(asked, stepMs, true).range;
   const range = readableRange(whole);
   const exists = mustExist();
-  let names: string[] = [];
+  // All slices have the columns of the first one, even if a series comes or goes meanwhile.
+  let names: string[] | undefined;
   const matchers = [...source.map(([label, value]) => equals(label, value)), isIn(METRIC_NAME, name)];
   const querier = new Querier(dependencies, tenant);
   const grains = stepGrains(stepMs, aggregate);
@@ -57,14 +58,14 @@ async function readTable(
       check: async ({ series, firstMs }) => {
         await exists;
         const existing = new Set(series.map((labels) => labelValue(labels, METRIC_NAME)));
-        names = [...new Set(name)].filter((each) => existing.has(each));
+        names ??= [...new Set(name)].filter((each) => existing.has(each));
         if (stepMs === undefined) requireFewSamples(names.length, range, firstMs);
         else requireFewSteps(names.length, stepMs, range, firstMs);
       },
     });
     const [{ blocks, tiers, missingSinceMs, rolledDays }] = await Promise.all([selecting, exists]);
     if (tiers === undefined) return undefined;
-    const series = names.map((each) => metricOf(source, each));
+    const series = names!.map((each) => metricOf(source, each));
     const samples = samplesOf(blocks, series, grains);
     return { table: seriesTable(samples, stepMs, aggregate), tiers, missingSinceMs, rolledDays };
   };
@@ -74,7 +75,7 @@ async function readTable(
   const missingSinceMs = earliestMissing(parts);
   count('query', { Reads: 1, SamplesRead: values.length * times.length });
   const json = new JsonWriter().raw('{"times":').numbers(times).raw(',"series":[');
-  names.forEach((each, i) => {
+  names!.forEach((each, i) => {
     json
       .raw(i === 0 ? '{"name":' : ',{"name":')
       .value(each)

@@ -52,10 +52,14 @@ export const metricHandlers: RouteHandlers = {
 
 type MetricsQuery = z.output<typeof metricsQuery>;
 
+interface MetricPart extends Pick<Selected, 'tiers' | 'missingSinceMs' | 'rolledDays'> {
+  readonly shown: Samples;
+}
+
 interface MetricRead {
   readonly range: TimeRange;
   /** The slices of the range, in order of time. */
-  readonly parts: readonly (Selected & { readonly shown: Samples })[];
+  readonly parts: readonly MetricPart[];
 }
 
 /** Reads one metric. Mackerel's times are whole seconds. */
@@ -85,8 +89,8 @@ async function readMetric(
   const matchers = [...labels.map(([label, value]) => equals(label, value)), equals(METRIC_NAME, name)];
   const grains = stepGrains(stepMs, aggregate);
   const querier = new Querier(dependencies, tenant);
-  const read = async (slice: TimeRange, mostSamples: number) => {
-    const selected = await querier.select(matchers, slice, {
+  const read = async (slice: TimeRange, mostSamples: number): Promise<MetricPart> => {
+    const { blocks, tiers, missingSinceMs, rolledDays } = await querier.select(matchers, slice, {
       source: sourceOf.labels(labels),
       allowsMissing: partial === 'true',
       ...{ grains, budget: budgetOf(mostSamples) },
@@ -98,9 +102,10 @@ async function readMetric(
         if (stepMs !== undefined) requireFewSteps(1, stepMs, range, found.firstMs);
       },
     });
-    const [samples] = samplesOf(selected.blocks, [series], grains) as [Samples];
+    const [samples] = samplesOf(blocks, [series], grains) as [Samples];
     count('query', { SamplesRead: samples.timestamps.length });
-    return { ...selected, shown: stepMs === undefined ? samples : downsample(samples, stepMs, aggregate) };
+    const shown = stepMs === undefined ? samples : downsample(samples, stepMs, aggregate);
+    return { shown, tiers, missingSinceMs, rolledDays };
   };
   const parts = (await readInSlices(read, range, stepMs)) ?? [];
   count('query', { Reads: 1 });

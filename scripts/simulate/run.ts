@@ -155,7 +155,7 @@ class Run {
     await this.atRest(() => checkInvariants(stage, true));
     await this.compareAll();
     // The schedule checks an older day only once a day, so it may not have archived the last imports yet.
-    await world.invoke('archiver', { before: stage.nowMs - ARCHIVED_AFTER_MS });
+    await stage.sleep(DAY_MS);
     this.parquetSamples = await compareArchive(stage, new Random(options.seed), ARCHIVED_AFTER_MS);
   }
 

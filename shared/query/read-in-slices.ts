@@ -4,16 +4,20 @@ import { halveSteps } from './plan';
 
 /** Most samples that a read of several steps holds at a time. With their copies, they take some 200 MB. */
 const MAX_HELD_SAMPLES = 5_000_000;
+/** Most reads of one call. They follow each other, and a request must be answered in half a minute. */
+const MAX_READS = 200;
 
 /**
  * Reads a range of steps at once if, thanks to rollups, few samples must be held. Otherwise halves it until each slice
- * has few samples. A read mostly refuses too many samples before it reads them, by the archive's directory.
+ * has few samples. A read refuses too many archived samples before it reads them, by the archive's directory, but counts
+ * samples of the warm table only after it has read them.
  *
  * @param read must throw {@link SelectLimitError} for more than `mostSamples`. Returns undefined when none of the
  *   series exists
  * @param stepMs undefined for samples as stored, which are read at once
  * @returns the results in order of time; undefined when none of the series exists
- * @throws {SelectLimitError} when a single step has more samples than {@link DEFAULT_LIMITS}
+ * @throws {SelectLimitError} when a single step has more samples than {@link DEFAULT_LIMITS}, or the range takes more
+ *   than {@link MAX_READS}
  */
 export async function readInSlices<Part>(
   read: (slice: TimeRange, mostSamples: number) => Promise<Part | undefined>,
@@ -22,15 +26,17 @@ export async function readInSlices<Part>(
 ): Promise<Part[] | undefined> {
   const left = [range];
   const parts: Part[] = [];
+  let reads = 0;
   for (let slice = left.shift(); slice !== undefined; slice = left.shift()) {
     const halves = stepMs === undefined ? undefined : halveSteps(slice, stepMs);
+    reads++;
     try {
       const part = await read(slice, halves === undefined ? DEFAULT_LIMITS.samples : MAX_HELD_SAMPLES);
       if (part === undefined) return undefined;
       parts.push(part);
     } catch (error) {
       const isTooLarge = error instanceof SelectLimitError && error.limit === 'samples';
-      if (!isTooLarge || halves === undefined) throw error;
+      if (!isTooLarge || halves === undefined || reads + left.length >= MAX_READS) throw error;
       left.unshift(...halves);
     }
   }

@@ -41,6 +41,12 @@ describe('readInSlices', () => {
     );
   });
 
+  it('gives up a range that would take hundreds of reads', async () => {
+    const { asked, read } = readerOf(4_000_000);
+    await expect(readInSlices(read, { fromMs: 0, toMs: 400 * DAY }, HOUR)).rejects.toThrow('5000000');
+    expect(asked.length).toBeLessThanOrEqual(200);
+  });
+
   it('does not halve samples as stored', async () => {
     const { asked, read } = readerOf(20_000_001);
     await expect(readInSlices(read, { fromMs: 0, toMs: DAY }, undefined)).rejects.toThrow('20000000');
