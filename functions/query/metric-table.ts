@@ -8,17 +8,18 @@ import { equals, isIn } from '../../shared/model/matcher';
 import type { TimeRange } from '../../shared/model/selection';
 import { count } from '../../shared/platform/function-metrics';
 import { planShown, stepGrains } from '../../shared/query/plan';
+import { earliestMissing } from '../../shared/query/read';
 import { readInSlices } from '../../shared/query/read-in-slices';
 import { Querier, type Selected } from '../../shared/query/select';
 import { joinTables, type SeriesTable, samplesOf, seriesTable } from '../../shared/query/series-table';
 import {
   askedRange,
-  budgetOf,
-  earliestMissing,
+  type ReadPart,
   readableRange,
   requireFewSamples,
   requireFewSteps,
   serverTiming,
+  sliceBudget,
 } from './reading';
 import { dependencies, hostSource, type RegisteredSource, serviceSource } from './stores';
 
@@ -31,9 +32,8 @@ export const metricTableHandlers: RouteHandlers = {
 };
 
 /** The table of a slice of the range. */
-interface TablePart extends Pick<Selected, 'missingSinceMs' | 'rolledDays'> {
+interface TablePart extends ReadPart, Pick<Selected, 'missingSinceMs'> {
   readonly table: SeriesTable;
-  readonly tiers: NonNullable<Selected['tiers']>;
 }
 
 async function readTable(
@@ -54,7 +54,8 @@ async function readTable(
     const selecting = querier.select(matchers, slice, {
       source,
       allowsMissing: partial === 'true',
-      ...{ grains, budget: budgetOf(mostSamples) },
+      grains,
+      budget: sliceBudget(mostSamples),
       check: async ({ series, firstMs }) => {
         await exists;
         const existing = new Set(series.map((labels) => labelValue(labels, METRIC_NAME)));
@@ -85,11 +86,5 @@ async function readTable(
   });
   json.raw(']');
   if (missingSinceMs !== undefined) json.raw(`,"missing":{"arrivedSinceMs":${missingSinceMs}}`);
-  return replyText(200, json.raw('}').text(), {
-    'server-timing': serverTiming(
-      parts.map(({ tiers }) => tiers),
-      range,
-      parts.reduce((sum, { rolledDays }) => sum + rolledDays, 0),
-    ),
-  });
+  return replyText(200, json.raw('}').text(), { 'server-timing': serverTiming(parts, range) });
 }

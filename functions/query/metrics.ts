@@ -10,17 +10,18 @@ import { equals } from '../../shared/model/matcher';
 import type { TimeRange } from '../../shared/model/selection';
 import { count } from '../../shared/platform/function-metrics';
 import { planShown, stepGrains } from '../../shared/query/plan';
+import { earliestMissing } from '../../shared/query/read';
 import { readInSlices } from '../../shared/query/read-in-slices';
 import { Querier, type Selected } from '../../shared/query/select';
 import { samplesOf } from '../../shared/query/series-table';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import {
   askedRange,
-  budgetOf,
-  earliestMissing,
+  type ReadPart,
   readableRange,
   requireFewSteps,
   serverTiming,
+  sliceBudget,
 } from './reading';
 import {
   catalogueOf,
@@ -52,7 +53,8 @@ export const metricHandlers: RouteHandlers = {
 
 type MetricsQuery = z.output<typeof metricsQuery>;
 
-interface MetricPart extends Pick<Selected, 'tiers' | 'missingSinceMs' | 'rolledDays'> {
+/** A slice of the range. */
+interface MetricPart extends ReadPart, Pick<Selected, 'missingSinceMs'> {
   readonly shown: Samples;
 }
 
@@ -93,7 +95,8 @@ async function readMetric(
     const { blocks, tiers, missingSinceMs, rolledDays } = await querier.select(matchers, slice, {
       source: sourceOf.labels(labels),
       allowsMissing: partial === 'true',
-      ...{ grains, budget: budgetOf(mostSamples) },
+      grains,
+      budget: sliceBudget(mostSamples),
       check: async (found) => {
         await mustExist?.();
         // Check for the exact series: series with further labels match too.
@@ -105,7 +108,7 @@ async function readMetric(
     const [samples] = samplesOf(blocks, [series], grains) as [Samples];
     count('query', { SamplesRead: samples.timestamps.length });
     const shown = stepMs === undefined ? samples : downsample(samples, stepMs, aggregate);
-    return { shown, tiers, missingSinceMs, rolledDays };
+    return { shown, tiers: tiers!, missingSinceMs, rolledDays };
   };
   const parts = (await readInSlices(read, range, stepMs)) ?? [];
   count('query', { Reads: 1 });
@@ -127,16 +130,9 @@ function answerOf({ parts, range }: MetricRead, secondsOf: (ms: number) => numbe
     }
   json.raw(']');
   const missingSinceMs = earliestMissing(parts);
-  const rolledDays = parts.reduce((sum, part) => sum + part.rolledDays, 0);
   if (missingSinceMs !== undefined)
     json.raw(`,"missing":{"arrivedSince":${Math.floor(missingSinceMs / 1000)}}`);
-  return replyText(200, json.raw('}').text(), {
-    'server-timing': serverTiming(
-      parts.map(({ tiers }) => tiers!),
-      range,
-      rolledDays,
-    ),
-  });
+  return replyText(200, json.raw('}').text(), { 'server-timing': serverTiming(parts, range) });
 }
 
 async function namesOf({ tenant, labels, mustExist }: RegisteredSource) {

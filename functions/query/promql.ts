@@ -76,15 +76,13 @@ async function answerQuery(
   const times = stats ? { readMs: store.readUntilMs(startedMs) - startedMs, totalMs } : undefined;
   const explanation = usedUnits && explain(store.readings, usedUnits());
   const answer = queryAnswer(result, limit, atMs, times, explanation);
-  const rolledDays = store.readings.reduce((sum, reading) => sum + reading.rolledDays, 0);
-  const readings = store.readings.map(({ tiers }) => tiers);
   const range = {
     fromMs: Math.min(...store.readings.map(({ range }) => range.fromMs)),
     toMs: Math.max(...store.readings.map(({ range }) => range.toMs)),
   };
   return {
     ...answer,
-    headers: { ...answer.headers, 'server-timing': serverTiming(readings, range, rolledDays) },
+    headers: { ...answer.headers, 'server-timing': serverTiming(store.readings, range) },
   };
 }
 

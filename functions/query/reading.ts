@@ -61,6 +61,11 @@ export function requireFewSamples(series: number, { fromMs, toMs }: TimeRange, f
     );
 }
 
+/** What a `Server-Timing` header shows of a read. */
+export interface ReadPart extends Pick<Selected, 'rolledDays'> {
+  readonly tiers: NonNullable<Selected['tiers']>;
+}
+
 /**
  * Formats a `Server-Timing` header for consecutive reads. Each tier has its duration, its number of samples, and in
  * `spans` the ranges of time, in seconds, in which these samples are. The number of days from rollups follows, and
@@ -68,13 +73,9 @@ export function requireFewSamples(series: number, { fromMs, toMs }: TimeRange, f
  *
  * @see https://www.w3.org/TR/server-timing/
  */
-export function serverTiming(
-  readings: readonly NonNullable<Selected['tiers']>[],
-  { fromMs, toMs }: TimeRange,
-  rolledDays = 0,
-): string {
+export function serverTiming(readings: readonly ReadPart[], { fromMs, toMs }: TimeRange): string {
   const ofTiers = TIERS.map((tier) => {
-    const each = readings.map((tiers) => tiers[tier]);
+    const each = readings.map(({ tiers }) => tiers[tier]);
     const durationMs = each.reduce((sum, reading) => sum + reading.durationMs, 0);
     const samples = each.reduce((sum, reading) => sum + reading.samples, 0);
     const matched = each.flatMap(({ places }) =>
@@ -85,6 +86,7 @@ export function serverTiming(
       .join(' ');
     return `${tier};dur=${durationMs.toFixed(1)};desc="${samples} samples";spans="${spans}"`;
   });
+  const rolledDays = readings.reduce((sum, reading) => sum + reading.rolledDays, 0);
   const { waitedMs } = governor;
   return [
     ...ofTiers,
@@ -93,13 +95,7 @@ export function serverTiming(
   ].join(', ');
 }
 
-/** Returns the earliest of the times since which samples may be missing; undefined if none are. */
-export function earliestMissing(parts: readonly Pick<Selected, 'missingSinceMs'>[]): number | undefined {
-  const missing = parts.flatMap(({ missingSinceMs }) => missingSinceMs ?? []);
-  return missing.length === 0 ? undefined : Math.min(...missing);
-}
-
-/** Returns the budget of a read that may read some samples. */
-export function budgetOf(samples: number): ReadBudget {
+/** Returns the budget of a slice (query/read-in-slices.ts). */
+export function sliceBudget(samples: number): ReadBudget {
   return new ReadBudget({ ...DEFAULT_LIMITS, samples });
 }

@@ -136,7 +136,7 @@ interface Kind {
   readonly pathOf: PathOf;
 }
 
-/** Measures kinds of reads. */
+/** Measures each kind of query, one after the other. */
 async function reads(
   frame: Frame,
   options: ReadOptions,

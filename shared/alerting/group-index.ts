@@ -1,7 +1,7 @@
 import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
-import { type Item, putItem, queryAll, queryItems, succeeds, type Table } from '../platform/table';
+import { type Item, putItem, queryItems, succeeds, type Table } from '../platform/table';
 import type { Tenant } from '../tenancy/tenants';
 import type { GroupKind } from './evaluation';
 
@@ -11,7 +11,7 @@ export interface IndexedGroup {
   /** The tenant's name. */
   readonly tenant: string;
   readonly kind: GroupKind;
-  /** The group's id; for a monitor, the monitor's id. */
+  /** Id of the rule group or of the monitor. */
   readonly group: Id;
   /** Number of rules; 0 when the group was removed but its series and alerts have not ended yet. */
   readonly rules: number;
@@ -55,10 +55,7 @@ export class GroupIndex {
 
   /** Returns the groups of a tenant. */
   async of(tenantId: Id): Promise<IndexedGroup[]> {
-    const entries: IndexedGroup[] = [];
-    for await (const item of queryAll(this.table, indexQuery(metaKeys.groupIndexOf(tenantId))))
-      entries.push(indexedOf(item));
-    return entries;
+    return (await queryItems(this.table, indexQuery(metaKeys.groupIndexOf(tenantId)))).map(indexedOf);
   }
 
   /**

@@ -3,7 +3,7 @@ import { bitsOf, type Cells, canonicalBlock, type Draft } from './canonical';
 import { distinctVersions, mergeVersions } from './lazy-versions';
 import type { Block, Tombstone } from './model';
 
-/** A tombstone whose version is an index in the versions of a {@link Draft}. */
+/** A tombstone. `version` is the index of its version in a {@link Draft}'s versions. */
 interface TombstoneRange extends Omit<Tombstone, 'version'> {
   readonly version: number;
 }

@@ -41,7 +41,10 @@ const PARALLEL = 16;
  */
 const LIKELY_WINDOWS = 4;
 
-/** Ranges of whole frames that end up to this long before the end of their windows, or before now, are cached, ms. */
+/**
+ * Whole frames are cached only if their range ends less than this before now, or before the end of its newest window,
+ * ms.
+ */
 const EARLY_MS = 5 * 60_000;
 
 /** Most layouts of which a read picks columns. Frames of other layouts are returned whole. */

@@ -18,11 +18,11 @@ export interface Selection {
   readonly range: TimeRange;
   /** Layouts of the groups that the reader knows already, by id. The tier reads others itself. */
   readonly layouts: ReadonlyMap<Id, Layout>;
-  /** The picks of layouts, by layout id, if the reader knows them already. */
+  /** The columns to pick of each layout, by its id. A reader that does not know them leaves them out. */
   readonly picks?: ReadonlyMap<Id, LayoutPick> | undefined;
 }
 
-/** A pick: the columns of a layout that have wanted series. */
+/** The columns of a layout that have wanted series. */
 export interface LayoutPick {
   /** Indexes of these columns, ascending. */
   readonly columns: Uint32Array;

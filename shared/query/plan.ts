@@ -79,7 +79,7 @@ export function planShown(
   return { range, stepMs: step };
 }
 
-/** Returns the rollups of which steps can be made; undefined if the steps must be made of samples. */
+/** Returns which rollups a read in steps may use; undefined if it must read samples. */
 export function stepGrains(
   stepMs: number | undefined,
   aggregate: Aggregate = 'avg',

@@ -14,8 +14,8 @@ const CHECK_MS = 2_000;
  */
 export class ReadGovernor {
   /**
-   * How long reads have waited, ms. The time of calls that waited together counts once. The query function sets it to
-   * 0 for each event.
+   * How long the reads of the present event have waited, ms. If several calls waited together, their time counts once.
+   * The query function sets it to 0 when an event begins.
    */
   waitedMs = 0;
   private untilMs = 0;

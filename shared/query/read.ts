@@ -211,13 +211,18 @@ function located(
 
 /** Joins readings of the same series from different homes. */
 function joinReadings(readings: readonly Reading[]): Reading {
-  const missing = readings.flatMap(({ missingSinceMs }) => missingSinceMs ?? []);
   return {
     block: mergeAll(readings.map(({ block }) => block))!,
     tiers: joinTiers(readings.map(({ tiers }) => tiers)),
     rounds: mostRounds(readings),
-    missingSinceMs: missing.length === 0 ? undefined : Math.min(...missing),
+    missingSinceMs: earliestMissing(readings),
   };
+}
+
+/** Returns the earliest of the times since which samples may be missing; undefined if none are. */
+export function earliestMissing(readings: readonly Pick<Reading, 'missingSinceMs'>[]): number | undefined {
+  const missing = readings.flatMap(({ missingSinceMs }) => missingSinceMs ?? []);
+  return missing.length === 0 ? undefined : Math.min(...missing);
 }
 
 /** Reads at the same time do their rounds together. */

@@ -16,7 +16,7 @@ import type { AskedGrains } from '../promql/store';
 import type { HostLabels } from '../registry/host-labels';
 import type { Tenant } from '../tenancy/tenants';
 import { DEFAULT_LIMITS, joinedTo, type SourceSeries, withJoined } from './find-series';
-import { joinTiers, mostRounds, type Reading } from './read';
+import { earliestMissing, joinTiers, mostRounds, type Reading } from './read';
 import { ExpectedSamples, ReadBudget } from './read-budget';
 import type { ReadDependencies, SourceRead } from './read-context';
 import type { Points } from './rolled-points';
@@ -183,7 +183,6 @@ export class Querier {
     );
     if (readings.length === 0)
       return { blocks: [], tiers: undefined, missingSinceMs: undefined, rolledDays: 0, rounds: 0 };
-    const missing = readings.flatMap(({ missingSinceMs }) => missingSinceMs ?? []);
     return {
       blocks: readings.map(({ block, points }, i) => ({
         block,
@@ -194,7 +193,7 @@ export class Querier {
       rolledDays: readings.reduce((sum, { points }) => sum + (points?.days ?? 0), 0),
       tiers: joinTiers(readings.map(({ tiers }) => tiers)),
       rounds: mostRounds(readings),
-      missingSinceMs: missing.length === 0 ? undefined : Math.min(...missing),
+      missingSinceMs: earliestMissing(readings),
     };
   }
 

@@ -81,7 +81,7 @@ export interface RedriveResult {
   readonly failed: number;
   /** A sentence for each of the first hundred failed objects. */
   readonly errors: readonly string[];
-  /** The last key that was handled, to pass as `after` to continue; undefined if no object follows. */
+  /** Key of the last object of this call, to pass as `after` to continue. Undefined if no object follows it. */
   readonly next: string | undefined;
 }
 

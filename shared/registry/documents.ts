@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   DeleteItemCommand,
   type DeleteItemCommandInput,
-  GetItemCommand,
   PutItemCommand,
   TransactionConflictException,
   type TransactWriteItem,
@@ -12,7 +11,7 @@ import {
 import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
 import type { MetaKind } from '../platform/names';
-import { type Item, queryAll, succeeds, type Table, wins } from '../platform/table';
+import { getItem, type Item, queryAll, succeeds, type Table, wins } from '../platform/table';
 
 /** Kinds of documents. Each kind is one item collection per tenant. */
 const DOCUMENT_KINDS = [
@@ -213,10 +212,8 @@ export class Documents<T> {
   }
 
   private async read(tenantId: Id, key: string): Promise<{ value: T; revision: string } | undefined> {
-    const { Item } = await this.table.client.send(
-      new GetItemCommand({ ...this.itemAddress(tenantId, key), ConsistentRead: true }),
-    );
-    return Item && { value: documentOf<T>(Item), revision: Item.revision!.S! };
+    const item = await getItem(this.table, metaKeys.document(this.kind, tenantId, key));
+    return item && { value: documentOf<T>(item), revision: item.revision!.S! };
   }
 
   private putInput(tenantId: Id, key: string, value: T, previous: string | undefined): DocumentPut {

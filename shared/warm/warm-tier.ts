@@ -312,7 +312,7 @@ export class WarmTier {
     return deleteItems(this.table, items, hasTime);
   }
 
-  /** Returns an item's place, for people: `table: partition key / sort key`. */
+  /** Returns the place of an item as a text that people read: `table: partition key / sort key`. */
   placeOf(ref: PartitionRef, day: Day, item: WarmItemKey): string {
     return `${this.table.name}: ${warmKeys.partition(ref, day)} / ${warmKeys.sort(item)}`;
   }

@@ -9,6 +9,11 @@ const REF = { tenantId: 'tenant', partition: 0 };
 const DAY = '2026-11-25';
 const SELECTION = { wanted: layoutOf([labelsOf(['__name__', 'up'])]), groups: ['group'] };
 
+/** @param announcements number of the day's announcements, if the reader has counted them */
+function dayWith(announcements: number | undefined) {
+  return { ref: REF, day: DAY, windowsFromMs: 0, windowsToMs: 10, windowLengthsMs: [1], announcements };
+}
+
 /** Reads a day each time with a count of its announcements. @returns how often the table was asked */
 async function asked(counts: readonly (number | undefined)[]): Promise<number> {
   const cache = new WarmItemCache();
@@ -19,15 +24,7 @@ async function asked(counts: readonly (number | undefined)[]): Promise<number> {
   };
   const warm = { cache, groupTogether } as unknown as WarmTier;
   for (const announcements of counts) {
-    const day = {
-      ref: REF,
-      day: DAY,
-      windowsFromMs: 0,
-      windowsToMs: 10,
-      windowLengthsMs: [1],
-      announcements,
-    };
-    await readWarm(warm, [day], SELECTION, limiter(1), async () => SELECTION.wanted);
+    await readWarm(warm, [dayWith(announcements)], SELECTION, limiter(1), async () => SELECTION.wanted);
   }
   return reads;
 }
@@ -46,14 +43,6 @@ test('a read without a count notes the day, so that the next read counts first',
   const isSeen = () => cache.items(REF, DAY, 'group', 0, 10, undefined) !== undefined;
   expect(isSeen()).toBe(false);
   const warm = { cache, groupTogether: async () => [] } as unknown as WarmTier;
-  const day = {
-    ref: REF,
-    day: DAY,
-    windowsFromMs: 0,
-    windowsToMs: 10,
-    windowLengthsMs: [1],
-    announcements: undefined,
-  };
-  await readWarm(warm, [day], SELECTION, limiter(1), async () => SELECTION.wanted);
+  await readWarm(warm, [dayWith(undefined)], SELECTION, limiter(1), async () => SELECTION.wanted);
   expect(isSeen()).toBe(true);
 });
