@@ -12,35 +12,25 @@ const MAX_ARRIVAL_MS = 2 ** 48 - 1;
 const MAX_SEQUENCE_BITS = 448;
 const SEQUENCE_LENGTH_BITS = 9;
 
-/** A way to divide sequence numbers into parts. */
-interface Scheme {
-  /** How many values each part can have, lowest part first. The last size holds for all further parts. */
-  readonly sizes: readonly bigint[];
-  /**
-   * The index of the part that is a clock, if there is one, and the value that it should have at an arrival
-   * time. Only the difference from this value is stored.
-   */
-  readonly clock?: { readonly part: number; expected(arrivalMs: number): number };
-}
-
 /** Returns the sizes of parts that have these numbers of bits. */
 const bitsEach = (...counts: number[]) => counts.map((count) => 1n << BigInt(count));
 
-/** The schemes by their number in chunks. The encoder uses the first one if no other fits. */
-const SCHEMES: readonly Scheme[] = [
-  { sizes: bitsEach(48) },
-  // Kinesis' present sequence numbers: from the low end, shard and format in 36 bits, seconds in 36, zeros in
-  // 8, and a counter in 64.
-  {
-    sizes: bitsEach(36, 36, 8, 48),
-    clock: { part: 1, expected: (arrivalMs) => Math.floor(arrivalMs / 1000) },
-  },
-  // Sequence numbers of the local emulator: milliseconds, then a counter of ten decimal digits.
-  { sizes: [10n ** 10n], clock: { part: 1, expected: (arrivalMs) => arrivalMs % 1e10 } },
-];
-
-/** A scheme fits if its clock is closer than this to the expected value, in seconds or ms like the clock. */
+/**
+ * How many values each part of a sequence number can have, lowest part first. The last size holds for all
+ * further parts.
+ */
+const ANY_PARTS = bitsEach(48);
+/**
+ * The parts of Kinesis' present sequence numbers: shard and format in 36 bits, seconds in 36, zeros in 8, and a
+ * counter in 64.
+ */
+const KINESIS_PARTS = bitsEach(36, 36, 8, 48);
+/** The index of the part with the seconds. Only the difference from the arrival time is stored. */
+const CLOCK_PART = 1;
+/** A sequence number is taken for Kinesis' if its seconds are closer than this to the arrival time. */
 const MAX_CLOCK_DISTANCE = 1e6;
+/** Most parts of a sequence number: 448 bits as {@link KINESIS_PARTS}. */
+const MAX_PARTS = 11;
 
 /**
  * Compares two versions in the order in which a chunk stores them: by arrival time, then by sequence number.
@@ -157,9 +147,9 @@ function writeSequences(writer: BitWriter, versions: readonly Version[]): void {
     writeBigint(writer, least);
     return;
   }
-  const schemeIndex = chooseScheme(versions[0]!);
-  writer.write(schemeIndex, 2);
-  const { sizes, clock } = SCHEMES[schemeIndex]!;
+  const isKinesis = hasClock(versions[0]!);
+  writer.write(isKinesis ? 1 : 0, 2);
+  const sizes = isKinesis ? KINESIS_PARTS : ANY_PARTS;
   let rest = versions.map(({ sequence }) => sequence);
   for (let part = 0; ; part++) {
     const isLast = rest.every((sequence) => sequence === rest[0]);
@@ -167,7 +157,7 @@ function writeSequences(writer: BitWriter, versions: readonly Version[]): void {
     if (isLast) break;
     const size = sizes[Math.min(part, sizes.length - 1)]!;
     const integers = Float64Array.from(rest, (sequence, i) => {
-      const expected = clock?.part === part ? clock.expected(versions[i]!.arrivalMs) : 0;
+      const expected = isKinesis && part === CLOCK_PART ? clockAt(versions[i]!.arrivalMs) : 0;
       return Number(sequence % size) - expected;
     });
     writeIntegers(writer, integers, integers.length);
@@ -176,18 +166,14 @@ function writeSequences(writer: BitWriter, versions: readonly Version[]): void {
   writeBigint(writer, rest[0]!);
 }
 
-/**
- * Returns the index of the scheme whose clock shows about the arrival time of a version; 0 if there is none.
- */
-function chooseScheme({ arrivalMs, sequence }: Version): number {
-  const index = SCHEMES.findIndex(({ sizes, clock }) => {
-    if (clock === undefined) return false;
-    let rest = sequence;
-    for (let part = 0; part < clock.part; part++) rest /= sizes[Math.min(part, sizes.length - 1)]!;
-    const value = Number(rest % sizes[Math.min(clock.part, sizes.length - 1)]!);
-    return Math.abs(value - clock.expected(arrivalMs)) < MAX_CLOCK_DISTANCE;
-  });
-  return Math.max(0, index);
+/** Whether the part of a sequence number that is Kinesis' clock shows about its arrival time. */
+function hasClock({ arrivalMs, sequence }: Version): boolean {
+  const seconds = Number((sequence / KINESIS_PARTS[0]!) % KINESIS_PARTS[CLOCK_PART]!);
+  return Math.abs(seconds - clockAt(arrivalMs)) < MAX_CLOCK_DISTANCE;
+}
+
+function clockAt(arrivalMs: number): number {
+  return Math.floor(arrivalMs / 1000);
 }
 
 function writeBigint(writer: BitWriter, value: bigint): void {
@@ -290,9 +276,10 @@ function readSequences(reader: BitReader, arrivals: Float64Array): () => bigint[
     const same = readBigint(reader);
     return () => new Array(count).fill(same);
   }
-  const scheme = SCHEMES[reader.read(2)];
-  if (scheme === undefined) throw new CorruptChunkError('scheme of sequence numbers is unknown');
-  const { sizes, clock } = scheme;
+  const scheme = reader.read(2);
+  if (scheme > 1) throw new CorruptChunkError(`scheme ${scheme} of sequence numbers is unknown`);
+  const isKinesis = scheme === 1;
+  const sizes = isKinesis ? KINESIS_PARTS : ANY_PARTS;
   const parts: { readonly values: Float64Array; readonly unit: bigint }[] = [];
   let unit = 1n;
   for (let part = 0; reader.read(1) === 1; part++) {
@@ -302,7 +289,7 @@ function readSequences(reader: BitReader, arrivals: Float64Array): () => bigint[
     const values = new Float64Array(count);
     readIntegers(reader, values, 0, count);
     for (let i = 0; i < count; i++) {
-      if (clock?.part === part) values[i]! += clock.expected(arrivals[i]!);
+      if (isKinesis && part === CLOCK_PART) values[i]! += clockAt(arrivals[i]!);
       if (!isIndex(values[i]!, limit))
         throw new CorruptChunkError(`part ${part} of a sequence number is ${values[i]}`);
     }
@@ -319,9 +306,6 @@ function readSequences(reader: BitReader, arrivals: Float64Array): () => bigint[
       return sequence;
     });
 }
-
-/** Most parts of a sequence number: 448 bits in the smallest parts, of ten decimal digits. */
-const MAX_PARTS = 14;
 
 function readBigint(reader: BitReader): bigint {
   const bits = reader.read(SEQUENCE_LENGTH_BITS);

@@ -26,15 +26,6 @@ export function kinesisVersion(minute: number): Version {
   return { arrivalMs, sequence: (0x205bf4e5c26n << 144n) | (counter << 80n) | (seconds << 36n) | 0x62n };
 }
 
-/**
- * Version as the local emulator gives it: the sequence number is milliseconds in 20 digits and a counter in
- * 10.
- */
-function emulatorVersion(minute: number): Version {
-  const arrivalMs = START_MS + minute * MINUTE_MS + 25;
-  return { arrivalMs, sequence: BigInt(arrivalMs) * 10n ** 10n + BigInt(1000 + 3 * minute) };
-}
-
 const backfill: Version = { arrivalMs: START_MS + 86_400_000, sequence: kinesisVersion(0).sequence };
 
 type Value = number | bigint;
@@ -151,7 +142,6 @@ export const exampleBlocks: Readonly<Record<string, () => Block>> = {
     ),
   'same-columns': () => gather(4, posts([(m) => m % 9, (m) => m % 9, () => 0, (m) => m % 9])),
   'live-versions': () => gather(2, posts([(m) => m, () => 3], kinesisVersion)),
-  'emulator-versions': () => gather(2, posts([(m) => m, () => 3], emulatorVersion)),
   'odd-versions': () =>
     gather(
       1,
