@@ -1,10 +1,9 @@
 /**
- * Sorts integers in JavaScript. The sequences are short, and a call of the platform's sort would take longer
- * than the work itself.
+ * Sorts integers by their digits. For sequences of a day and longer, it doubles the speed of encoding a chunk.
  */
 
-/** Up to this length, {@link sortByInsertion} is faster than {@link sortByDigits}. */
-const MAX_INSERTION = 128;
+/** Up to this length, the platform's sort is as fast. */
+const MAX_SHORT = 128;
 const DIGIT_BITS = 9;
 const DIGITS = 1 << DIGIT_BITS;
 const DIGIT_MASK = DIGITS - 1;
@@ -15,8 +14,8 @@ let otherKeys = new Uint32Array(0);
 
 /** Sorts `integers[0, count)` in ascending order. None of them may be NaN. */
 export function sortIntegers(integers: Float64Array, count: number): void {
-  if (count <= MAX_INSERTION) {
-    sortByInsertion(integers, count);
+  if (count <= MAX_SHORT) {
+    integers.subarray(0, count).sort();
     return;
   }
   let low = integers[0]!;
@@ -28,21 +27,6 @@ export function sortIntegers(integers: Float64Array, count: number): void {
   }
   if (high - low > 0xffffffff) integers.subarray(0, count).sort();
   else sortByDigits(integers, count, low, high - low);
-}
-
-/** Shell sort: an insertion sort that first compares distant elements, so that few have to move far. */
-function sortByInsertion(integers: Float64Array, count: number): void {
-  for (let gap = 13; gap > 0; gap = (gap / 3) | 0) {
-    for (let i = gap; i < count; i++) {
-      const integer = integers[i]!;
-      let at = i - gap;
-      while (at >= 0 && integers[at]! > integer) {
-        integers[at + gap] = integers[at]!;
-        at -= gap;
-      }
-      integers[at + gap] = integer;
-    }
-  }
 }
 
 /**
