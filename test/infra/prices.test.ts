@@ -40,11 +40,12 @@ const sizes = SIZES.map((size) => dollars(idle('production', { size }).dollars))
 /** Every price in the two documents that users and operators read, as the code computes it. */
 const PRICES: Readonly<Record<string, readonly string[]>> = {
   'README.md': [
-    `${dollars(batched.dollars)} a month, ${cents(batched.dollarsPerBillion)} a billion samples, in requests of 500 samples, on what \`${deploy}\` deploys`,
-    `a billion costs ${cents(atUrl.dollarsPerBillion)}, and ${cents(byHostAtUrl.dollarsPerBillion)} with one post a host and minute`,
-    `API requests are ${dollars(ofLines(batched, 'API requests'))} of it. If each host posts by itself, a billion costs ${cents(byHost.dollarsPerBillion)}, ${dollars(byHost.dollars)} a month`,
-    `Idle it costs ${dollars(idle('production').dollars)}, and \`-c stage=dev\` ${dollars(devIdle)}`,
-    `${prometheus.name} charges $${prometheus.dollarsPerBillion} a billion`,
+    `${dollars(batched.dollars)} a month, or ${cents(batched.dollarsPerBillion)} per billion samples, if clients send 500 samples per request`,
+    `what \`${deploy}\` deploys; ${dollars(ofLines(batched, 'API requests'))} of it is for API requests`,
+    `If each host posts separately, it is ${dollars(byHost.dollars)} a month, or ${cents(byHost.dollarsPerBillion)} per billion`,
+    `a billion samples cost ${cents(atUrl.dollarsPerBillion)}, or ${cents(byHostAtUrl.dollarsPerBillion)} if each host posts separately`,
+    `Idle, the stage costs ${dollars(idle('production').dollars)} a month, and one deployed with \`-c stage=dev\` costs ${dollars(devIdle)}`,
+    `${prometheus.name} charges $${prometheus.dollarsPerBillion} per billion`,
   ],
   'infra/README.md': [
     ...SIZES.map((size, i) => {
