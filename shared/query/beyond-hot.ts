@@ -182,12 +182,15 @@ function readOf(days: readonly ColdDay[], directory: NonNullable<Answers['direct
 function partsToRead(facts: BeyondFacts, entry: ManifestDay, isInWarm: boolean): ColdDay[] {
   const { day, archived } = entry;
   if (archived === undefined) return [];
+  const parts = partsOf(archived, facts.groups);
+  // If the source's split has changed, a series may have samples of the same time in two groups, and so in two parts.
   const isContested = (minMs: number, maxMs: number) =>
+    parts.length > 1 ||
     isOpen(entry) ||
     isInWarm ||
     isInHot(facts, minMs, maxMs) ||
     facts.tombstones.some(({ fromMs, toMs }) => fromMs <= maxMs && toMs > minMs);
-  return partsOf(archived, facts.groups).map(({ key }) => ({ day, key, isContested }));
+  return parts.map(({ key }) => ({ day, key, isContested }));
 }
 
 /** Whether memory has samples within these times, ms, both inclusive. */

@@ -10,7 +10,7 @@ import { flushPartition } from '../../shared/flush/execute';
 import { keepOpenDays } from '../../shared/flush/keep-open-days';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { metricOf, sourceOf } from '../../shared/model/labels';
-import { dayOf, dayStartMs, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
+import { dayOf, dayStartMs, MAX_GROUP_SERIES, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { mapLimited } from '../../shared/platform/concurrency';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
 import { readSeries } from '../../shared/query/read';
@@ -57,19 +57,21 @@ describe('a day that is archived in parts', () => {
       ref,
       written,
       posted,
-      async post(hosts: readonly string[], minutes: readonly number[], warm = tiers.warm) {
+      /** @param others number of further series of each host */
+      async post(hosts: readonly string[], minutes: readonly number[], warm = tiers.warm, others = 0) {
         const sources = hosts.map((host) => {
           const source = sourceOf.host(host);
           const values = posted.get(host) ?? new Map<number, number>();
           posted.set(host, values);
           const rows = minutes.map((minute) => {
-            const value = Math.sin(minute * 7 + host.length * 31 + Number(host.slice(1)));
+            const value = Math.sin(minute * 7 + host.length * 31 + Number(host.slice(1)) + others);
             values.set(midnight + minute * MINUTE, value);
             return [
               midnight + minute * MINUTE,
               new Map([
                 ['cpu', value],
                 ['load', -value],
+                ...Array.from({ length: others }, (_, i) => [`other${i}`, i] as const),
               ]),
             ] as const;
           });
@@ -187,6 +189,18 @@ describe('a day that is archived in parts', () => {
     expect(after.filter(({ key }) => !keys.has(key))).toHaveLength(1);
     expect((await day.objects()).sort()).toEqual(after.map(({ key }) => key).sort());
     expect((await day.purge()).items).toBeGreaterThan(0);
+    await day.expectWhole();
+  });
+
+  test('has the newest value of a series whose former group lies in another part', async () => {
+    const day = pipeline();
+    await day.post(HOSTS.slice(0, 1), minutes(0, 240));
+    // So many series have two groups, which are others than the first one.
+    await day.post(HOSTS.slice(0, 1), minutes(0, 240), tiers.warm, MAX_GROUP_SERIES);
+    await day.expectWhole();
+    expect(await day.archive()).toBe(true);
+    expect((await day.parts()).length).toBeGreaterThan(2);
+    expect(await day.purge()).toMatchObject({ remains: false });
     await day.expectWhole();
   });
 

@@ -254,13 +254,26 @@ describe('the rounds of a read beyond memory', () => {
       isContested: false,
     },
     { name: 'the warm table is asked too', changed: { nowMs: START + 2 * DAY_MS }, isContested: true },
+    {
+      name: 'groups of the source lie in two parts',
+      changed: { groups: ['g', 'p'] },
+      parts: [PART, { ...PART, firstGroup: 'n' }],
+      isContested: true,
+    },
+    {
+      name: 'other sources lie in another part',
+      changed: { groups: ['o', 'p'] },
+      parts: [PART, { ...PART, firstGroup: 'n' }],
+      isContested: false,
+    },
   ])(
     'samples of a closed day are contested when others may be of the same time: $name',
-    ({ changed, isContested }) => {
+    ({ changed, parts = [PART], isContested }) => {
+      const archived = { ...ARCHIVED, archived: { ...ARCHIVED.archived, parts } };
       let known: Fetched = {};
       let round = planRounds(factsOf(4, changed));
       while (round.asks.samples === undefined) {
-        known = { ...known, ...answer({ states: { 10: ARCHIVED } }, round.asks) };
+        known = { ...known, ...answer({ states: { 10: archived } }, round.asks) };
         round = round.next!({ listed: new Map(), ...known })!;
       }
       expect(round.asks.samples.days[0]!.isContested(START, START + 10)).toBe(isContested);
