@@ -1,8 +1,7 @@
 import type * as z from 'zod';
 import type { metricTableQuery } from '../../shared/http/contract/metric-table';
 import type { RouteHandlers } from '../../shared/http/handler';
-import { reply, replyText } from '../../shared/http/http';
-import { JsonWriter } from '../../shared/http/json-writer';
+import { reply } from '../../shared/http/http';
 import { labelValue, METRIC_NAME, metricOf } from '../../shared/model/labels';
 import { equals, isIn } from '../../shared/model/matcher';
 import type { TimeRange } from '../../shared/model/selection';
@@ -75,16 +74,10 @@ async function readTable(
   const { times, values } = joinTables(parts.map(({ table }) => table));
   const missingSinceMs = earliestMissing(parts);
   count('query', { Reads: 1, SamplesRead: values.length * times.length });
-  const json = new JsonWriter().raw('{"times":').numbers(times).raw(',"series":[');
-  names!.forEach((each, i) => {
-    json
-      .raw(i === 0 ? '{"name":' : ',{"name":')
-      .value(each)
-      .raw(',"values":')
-      .numbers(values[i]!)
-      .raw('}');
-  });
-  json.raw(']');
-  if (missingSinceMs !== undefined) json.raw(`,"missing":{"arrivedSinceMs":${missingSinceMs}}`);
-  return replyText(200, json.raw('}').text(), { 'server-timing': serverTiming(parts, range) });
+  const table = {
+    times: Array.from(times),
+    series: names!.map((each, i) => ({ name: each, values: Array.from(values[i]!) })),
+    ...(missingSinceMs !== undefined && { missing: { arrivedSinceMs: missingSinceMs } }),
+  };
+  return reply(200, table, { 'server-timing': serverTiming(parts, range) });
 }

@@ -2,8 +2,7 @@ import type * as z from 'zod';
 import { metricNames } from '../../shared/catalogue/source-series';
 import type { metricsQuery } from '../../shared/http/contract/metrics';
 import type { RouteHandlers } from '../../shared/http/handler';
-import { HttpError, reply, replyText } from '../../shared/http/http';
-import { JsonWriter } from '../../shared/http/json-writer';
+import { HttpError, reply } from '../../shared/http/http';
 import { downsample, type Samples } from '../../shared/model/aggregates';
 import { type Labels, labelsKey, METRIC_NAME, metricOf, sourceOf } from '../../shared/model/labels';
 import { equals } from '../../shared/model/matcher';
@@ -20,6 +19,7 @@ import {
   type ReadPart,
   readableRange,
   requireFewSteps,
+  requireSendable,
   serverTiming,
   sliceBudget,
 } from './reading';
@@ -116,23 +116,16 @@ async function readMetric(
 }
 
 function answerOf({ parts, range }: MetricRead, secondsOf: (ms: number) => number) {
-  const json = new JsonWriter().raw('{"metrics":[');
-  let isFirst = true;
-  for (const { shown } of parts)
-    for (let i = 0; i < shown.timestamps.length; i++) {
-      json
-        .raw(isFirst ? '{"time":' : ',{"time":')
-        .number(secondsOf(shown.timestamps[i]!))
-        .raw(',"value":')
-        .number(shown.values[i]!)
-        .raw('}');
-      isFirst = false;
-    }
-  json.raw(']');
+  requireSendable(parts.reduce((sum, { shown }) => sum + shown.timestamps.length, 0));
+  const metrics = parts.flatMap(({ shown: { timestamps, values } }) =>
+    Array.from(timestamps, (ms, i) => ({ time: secondsOf(ms), value: values[i]! })),
+  );
   const missingSinceMs = earliestMissing(parts);
-  if (missingSinceMs !== undefined)
-    json.raw(`,"missing":{"arrivedSince":${Math.floor(missingSinceMs / 1000)}}`);
-  return replyText(200, json.raw('}').text(), { 'server-timing': serverTiming(parts, range) });
+  const answer = {
+    metrics,
+    ...(missingSinceMs !== undefined && { missing: { arrivedSince: Math.floor(missingSinceMs / 1000) } }),
+  };
+  return reply(200, answer, { 'server-timing': serverTiming(parts, range) });
 }
 
 async function namesOf({ tenant, labels, mustExist }: RegisteredSource) {

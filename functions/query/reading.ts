@@ -5,13 +5,12 @@ import { DEFAULT_LIMITS } from '../../shared/query/find-series';
 import { clampRange } from '../../shared/query/plan';
 import { ReadBudget } from '../../shared/query/read-budget';
 import type { Selected } from '../../shared/query/select';
+import { MAX_SAMPLES } from '../../shared/query/series-table';
 import { spansOf } from '../../shared/query/spans';
 import { governor, retentionMs } from './stores';
 
 /** Most values in an answer: Lambda's answers are limited to 6 MB. */
 const MAX_VALUES = 100_000;
-/** Most samples as stored in a compressed answer. They are 32 MB of text, which compress to 6 MB. */
-const MAX_SAMPLES = 2_000_000;
 
 /**
  * Parses the requested range.
@@ -58,6 +57,15 @@ export function requireFewSamples(series: number, { fromMs, toMs }: TimeRange, f
       400,
       `name: ${series} metrics over ${Math.ceil(minutes / 1440)} days are ${Math.ceil(series * minutes)} samples at one a minute, ` +
         `and at most ${MAX_SAMPLES} are sent as stored; ask with step=3600, for fewer names or for a shorter range`,
+    );
+}
+
+/** Checks the number of samples of one metric before its answer is written. @throws {HttpError} 400 */
+export function requireSendable(samples: number): void {
+  if (samples > MAX_SAMPLES)
+    throw new HttpError(
+      400,
+      `from, to: the metric has ${samples} samples in this range, and at most ${MAX_SAMPLES} are sent; ask with a step or for a shorter range`,
     );
 }
 

@@ -2,8 +2,15 @@ import { type Aggregate, downsample, type Samples } from '../model/aggregates';
 import { type Labels, labelsKey } from '../model/labels';
 import { SharedTimes } from '../model/shared-times';
 import type { AskedGrains } from '../promql/store';
+import { SelectLimitError } from './find-series';
 import { seriesOf } from './point-joiner';
 import type { SourceBlock } from './select';
+
+/**
+ * Most samples as stored in an answer, and most values of a table. A million are 30 MB of text, which
+ * compress to 6 MB.
+ */
+export const MAX_SAMPLES = 2_000_000;
 
 /** A table of series: for each time at which any series has a value, a value of each series. */
 export interface SeriesTable {
@@ -17,6 +24,8 @@ export interface SeriesTable {
  * Makes a table of series for a chart.
  *
  * @param stepMs length of the steps, with one value each; undefined for samples as stored
+ * @throws {SelectLimitError} when the table would have more than {@link MAX_SAMPLES} values: series whose times
+ *   differ make a table many times as large as their samples
  */
 export function seriesTable(
   samples: readonly Samples[],
@@ -28,6 +37,12 @@ export function seriesTable(
     stepMs === undefined ? each : downsample(each, stepMs, aggregate, shared),
   );
   const times = mergeTimes(series.map(({ timestamps }) => timestamps));
+  const size = times.length * series.length;
+  if (size > MAX_SAMPLES)
+    throw new SelectLimitError(
+      'samples',
+      `name: ${series.length} metrics have samples at ${times.length} different times, a table of ${size} values, and at most ${MAX_SAMPLES} are sent; ask with a step, for fewer names or for a shorter range`,
+    );
   return {
     times,
     values: series.map(({ timestamps, values }) => {
