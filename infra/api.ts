@@ -156,7 +156,7 @@ function alarmRules(apiId: string): AlarmRule[] {
 function graphs(apiId: string): Graph[] {
   return [
     {
-      title: 'Requests, and those that failed',
+      title: 'Requests and failed requests',
       left: [awsMetric.api('Count', apiId, Stats.SUM)],
       right: [awsMetric.api('4xx', apiId, Stats.SUM), awsMetric.api('5xx', apiId, Stats.SUM)],
     },

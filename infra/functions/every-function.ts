@@ -45,7 +45,7 @@ export function everyFunction({ stage, settings }: Config): Monitored {
         left: perFunction('Errors', Stats.SUM),
         right: perFunction('Throttles', Stats.SUM),
       },
-      { title: 'Time of functions, ms', left: perFunction('Duration', Stats.percentile(99)) },
+      { title: 'Function duration, ms', left: perFunction('Duration', Stats.percentile(99)) },
     ],
   };
 }

@@ -49,7 +49,7 @@ export class PostUrl extends Construct implements Monitored {
       },
     ];
     this.graphs = [
-      { title: "Requests at post's URL, and those that failed", left: [requests], right: [refused, failed] },
+      { title: "Requests and failed requests at post's URL", left: [requests], right: [refused, failed] },
     ];
   }
 }

@@ -18,19 +18,19 @@ export interface ManualAlarm {
   /** What the alarm means for users, and what to do, as in the alarm's mail. */
   readonly meaning: string;
   readonly action: string;
-  /** When to wake somebody. */
+  /** When to wake someone. */
   readonly wake: string;
 }
 
 /**
- * The sections below "Alarms": a heading with the name, a paragraph, a list of what to do, and when to wake somebody.
+ * The sections below "Alarms": a heading with the name, a paragraph, a list of what to do, and when to wake someone.
  */
 export function manualAlarms(): ManualAlarm[] {
   const [, section = ''] = /\n## Alarms\n([\s\S]*?)(?=\n## |$)/.exec(MANUAL) ?? [];
   const joined = (lines: string) => lines.replace(/\n+(?:- | *)/g, ' ').trim();
   return [
     ...section.matchAll(
-      /^### `([\w-]+)`\n\n([\s\S]*?)\n\n- ([\s\S]*?)\n\n(?:```[\s\S]*?```\n\n)?(Wake [\s\S]*?)\n(?=\n|$)/gm,
+      /^### `([\w-]+)`\n\n([\s\S]*?)\n\n- ([\s\S]*?)\n\n(?:```[\s\S]*?```\n\n)?((?:Wake|Do not wake) [\s\S]*?)\n(?=\n|$)/gm,
     ),
   ].map(([, name, meaning, action, wake]) => ({
     name: name!,

@@ -56,7 +56,7 @@ const PRICES: Readonly<Record<string, readonly string[]>> = {
     `line by line (${dollars(devIdle)})`,
     `traces cost ${cents(traced.dollars - batched.dollars)} a month at a million series (${cents(traced.dollarsPerBillion - batched.dollarsPerBillion)} a billion samples`,
     `and the dashboard would cost ${dollars(devFull - devIdle)} a month`,
-    `cost ${cents(byHostAtUrl.dollarsPerBillion)} a billion samples instead of ${cents(byHost.dollarsPerBillion)}; in requests of 500 samples ${cents(atUrl.dollarsPerBillion)} instead of ${cents(batched.dollarsPerBillion)}`,
+    `cost ${cents(byHostAtUrl.dollarsPerBillion)} per billion samples instead of ${cents(byHost.dollarsPerBillion)}; in requests of 500 samples ${cents(atUrl.dollarsPerBillion)} instead of ${cents(batched.dollarsPerBillion)}`,
     `pay ${dollars(ofLines(onDemand, 'stream on demand'))} a month for the stream instead of ${dollars(ofLines(batched, 'stream shards', 'stream puts'))}`,
   ],
   'shared/decisions/2026-11-22-what-breaks-first.md': [
