@@ -33,38 +33,48 @@ const MAKE_MARK = (era: string) => `redis.call('HSET', KEYS[1], 'made', time[1] 
 if ${era} ~= '' then redis.call('HSET', KEYS[1], 'era', ${era}) end`;
 
 /**
+ * Lua: ends the script with 0 unless the mark and the primary are those that were found. An instance that stalled in
+ * between changes nothing, neither the mark of another one nor an empty node that has replaced the primary. Sets
+ * `here` to the replication id of the primary.
+ *
+ * ARGV     1  replication id in the mark that was found, or '' if there was none
+ *          2  replication id of the primary that it was found on
+ */
+const UNLESS_CHANGED = `local here = ${THIS_NODE}
+if here ~= ARGV[2] or (redis.call('HGET', KEYS[1], 'node') or '') ~= ARGV[1] then return 0 end`;
+
+/**
  * Writes the mark of a partition after a loss. The mark then names the primary that runs the
  * script, so that appends go on.
  *
  * KEYS     mark
- * ARGV     1  id of the loss
- *          2  the era's number (recovery/era.ts), or '' to leave it as it is
- * Returns  1
+ * ARGV     1  and 2: see {@link UNLESS_CHANGED}
+ *          3  id of the loss
+ *          4  the era's number (recovery/era.ts), or '' to leave it as it is
+ * Returns  1; 0 when the mark or the primary is another one, and nothing was changed
  *
  * Any window may have left: `left` ({@link NOTE_LEFT}) covers all windows that may exist. Runs even when memory is
  * full (`allow-oom`), since nothing is appended without a mark.
  */
 export const MARK_SCRIPT = `#!lua flags=allow-oom
+${UNLESS_CHANGED}
 ${NOW}
-${MAKE_MARK('ARGV[2]')}
-redis.call('HSET', KEYS[1], 'node', ${THIS_NODE}, 'loss', ARGV[1], 'left', string.format('%d', now + ${AHEAD_MS}))
+${MAKE_MARK('ARGV[4]')}
+redis.call('HSET', KEYS[1], 'node', here, 'loss', ARGV[3], 'left', string.format('%d', now + ${AHEAD_MS}))
 return 1
 `;
 
 /**
  * Makes the mark of a partition name the primary that runs the script, if nothing was lost: the partition is new,
- * or a planned move has brought it here. An instance that stalled in between changes nothing, neither the mark of
- * another one nor an empty node that has replaced the primary.
+ * or a planned move has brought it here.
  *
  * KEYS     mark
- * ARGV     1  replication id of the primary that wrote the mark, or '' if the partition is new
- *          2  replication id of the primary that is expected to run this script
+ * ARGV     1  and 2: see {@link UNLESS_CHANGED}
  *          3  the era's number (recovery/era.ts), or ''; for a new partition
  * Returns  1; 0 when the mark or the primary is another one, and nothing was changed
  */
 export const TAKE_OVER_SCRIPT = `#!lua flags=allow-oom
-local here = ${THIS_NODE}
-if here ~= ARGV[2] or (redis.call('HGET', KEYS[1], 'node') or '') ~= ARGV[1] then return 0 end
+${UNLESS_CHANGED}
 redis.call('HSET', KEYS[1], 'node', here)
 if ARGV[1] == '' then
 ${NOW}

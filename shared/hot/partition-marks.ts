@@ -37,6 +37,9 @@ export interface PartitionState {
   readonly previous: string | undefined;
 }
 
+/** The mark of a partition, and the primary that it was read from. */
+type FoundState = Pick<PartitionState, 'markedBy' | 'here'>;
+
 /** What {@link PartitionMarks.survey} finds in a partition whose mark names its primary. */
 export interface PartitionSurvey {
   /** When its oldest group-window was first written, ms by memory's clock; undefined if it has none. */
@@ -127,11 +130,15 @@ export class PartitionMarks {
   /**
    * Writes the mark of a partition after a loss. The mark then names its present primary, so that appends go on.
    *
+   * @param state what {@link read} has found before the loss was recorded
    * @param loss id of the loss that was noticed and recorded
    * @param era number of the present era (recovery/era.ts); undefined if it is unknown
+   * @returns false if the mark or the primary has changed since, and nothing was changed
    */
-  async mark(ref: PartitionRef, loss: string, era?: number): Promise<void> {
-    await this.redis.markPartition(1, new HotKeys(ref).mark, loss, String(era ?? ''));
+  async mark(ref: PartitionRef, state: FoundState, loss: string, era?: number): Promise<boolean> {
+    const { markedBy = '', here } = state;
+    const key = new HotKeys(ref).mark;
+    return (await this.redis.markPartition(1, key, markedBy, here, loss, String(era ?? ''))) === 1;
   }
 
   /**
@@ -142,11 +149,7 @@ export class PartitionMarks {
    * @param era number of the present era, for a new partition; undefined if it is unknown
    * @returns false if the mark or the primary has changed since, and nothing was changed
    */
-  async takeOver(
-    ref: PartitionRef,
-    { markedBy = '', here }: Pick<PartitionState, 'markedBy' | 'here'>,
-    era?: number,
-  ): Promise<boolean> {
+  async takeOver(ref: PartitionRef, { markedBy = '', here }: FoundState, era?: number): Promise<boolean> {
     const key = new HotKeys(ref).mark;
     return (await this.redis.takeOverMark(1, key, markedBy, here, String(era ?? ''))) === 1;
   }

@@ -171,12 +171,22 @@ export class LossWatch {
    */
   private async noticeAll(era: number): Promise<void> {
     const { hot, table, lanes, now } = this.dependencies;
-    const partitions = await table.registered();
+    const found = await mapLimited(await table.registered(), PARALLEL, async (ref) => ({
+      ref,
+      state: await hot.marks.read(ref).catch(() => undefined),
+    }));
     const fromMs = lostSinceMs(await table.flushedUntilMs(lanes), []);
     const { id } = await table.notice(fromMs, 'a primary failed while slots moved', now());
     // If a node does not answer, its partitions keep the marks of an earlier era. So the loss is noticed
     // again when they are next used.
-    await mapLimited(partitions, PARALLEL, (ref) => hot.marks.mark(ref, id, era).catch(() => {}));
+    await mapLimited(found, PARALLEL, async ({ ref, state }) => {
+      try {
+        if (state === undefined || (await hot.marks.mark(ref, state, id, era))) return;
+        // Another instance may have taken the mark over, since slots move.
+        const after = await hot.marks.read(ref);
+        if (after.isMarkedHere && after.loss !== id) await hot.marks.mark(ref, after, id, era);
+      } catch {}
+    });
   }
 
   /**
@@ -213,7 +223,8 @@ export class LossWatch {
       `${wiped} partitions were gone from memory, ${lost.length - wiped - expired} had another primary, samples of ${expired} expired`,
       now(),
     );
-    await mapLimited(lost, PARALLEL, ({ ref }) => hot.marks.mark(ref, id, era?.number));
+    // If a mark or its primary has changed meanwhile, the next use of the partition looks again.
+    await mapLimited(lost, PARALLEL, ({ ref, state }) => hot.marks.mark(ref, state, id, era?.number));
     return id;
   }
 }

@@ -220,7 +220,7 @@ describe('a read of memory', () => {
               // The node was replaced by an empty one. A due entry without frames would mean that frames
               // expired.
               await redis.flushall();
-              await known.marks.mark(ref, 'loss');
+              await known.marks.mark(ref, await known.marks.read(ref), 'loss');
             }
             await same(ofRange);
           }

@@ -143,7 +143,7 @@ describe('what a read costs', () => {
     const other = { fromMs: now - 2 * HOUR, toMs: now - HOUR };
     expect(await read('young', other)).toEqual(alone);
     // After a loss, whatever existed by then may have left.
-    await tiers.hot.marks.mark(ref, 'a loss');
+    await tiers.hot.marks.mark(ref, await tiers.hot.marks.read(ref), 'a loss');
     const later = await read('young', other);
     expect(later.samples).toBe(1);
     expect(later.calls).toBeGreaterThan(1);

@@ -8,7 +8,7 @@ import type { HotTier } from '../../shared/hot/hot-tier';
 import type { PrimaryState } from '../../shared/hot/topology';
 import { type PartitionRef, tenantIdOf } from '../../shared/model/placement';
 import { LossWatch } from '../../shared/recovery/loss-watch';
-import { RecoveryTable } from '../../shared/recovery/recovery-table';
+import { type Loss, RecoveryTable } from '../../shared/recovery/recovery-table';
 import {
   advance,
   type RecoveryDependencies,
@@ -249,6 +249,30 @@ describe('recovery', () => {
     expect(await new LossWatch(dependencies).resolve(ref)).toBeUndefined();
     expect(other).toBeDefined();
     expect(await tiers.hot.marks.read(ref)).toMatchObject({ isMarkedHere: true, loss: other });
+  });
+
+  test('an instance that stalled when it recorded a loss does not hide a later one', async () => {
+    const ref = { tenantId: tenantIdOf('recovery'), partition: 7 };
+    await tiers.losses.resolve(ref);
+    await tiers.redis.flushall();
+    class Stalling extends RecoveryTable {
+      override async notice(...args: Parameters<RecoveryTable['notice']>): Promise<Loss> {
+        const loss = await super.notice(...args);
+        // Meanwhile a replay repairs the loss, and then an empty primary takes over.
+        await this.closeLoss(loss);
+        await tiers.redis.replicaof('127.0.0.1', 1);
+        await tiers.redis.replicaof('NO', 'ONE');
+        await tiers.redis.flushall();
+        return loss;
+      }
+    }
+    const dependencies = { hot: tiers.hot, table: new Stalling(tiers.meta), lanes: 1, now: Date.now };
+    const first = await new LossWatch(dependencies).resolve(ref);
+    expect(await tiers.losses.missingSince(ref, await tiers.hot.marks.read(ref))).toBe(0);
+    const later = await tiers.losses.resolve(ref);
+    expect(later).toBeDefined();
+    expect(later).not.toBe(first);
+    expect(await tiers.recovery.loss()).toMatchObject({ id: later, isOpen: true });
   });
 
   test('the first mark of a partition is written only on the primary that was found without one', async () => {
