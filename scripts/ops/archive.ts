@@ -47,7 +47,7 @@ export function archiveCommand(): Command {
     .enablePositionalOptions()
     .option(
       '--before <time>',
-      'archive only days that end by this time, ISO time or epoch seconds (default: all days)',
+      'archive only days that end by this time, ISO time (UTC by default) or epoch seconds (default: all days)',
       parseTime,
     )
     .option(

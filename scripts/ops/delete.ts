@@ -38,8 +38,16 @@ export function deleteCommand(): Command {
     .option('--name <metric>', "the metric's name, or a prefix followed by *, such as custom.foo.*")
     .option('--all-names', 'every metric of the host or service')
     .option('--tenant <name>', 'the tenant of the host or service', 'default')
-    .option('--from <time>', 'start, ISO time or epoch seconds (default: the first sample)', parseTime)
-    .option('--to <time>', 'end (exclusive), ISO time or epoch seconds (default: the last sample)', parseTime)
+    .option(
+      '--from <time>',
+      'start, ISO time (UTC by default) or epoch seconds (default: the first sample)',
+      parseTime,
+    )
+    .option(
+      '--to <time>',
+      'end (exclusive), ISO time (UTC by default) or epoch seconds (default: the last sample)',
+      parseTime,
+    )
     .option('--dry-run', 'count the samples, and delete nothing')
     .option('--yes', 'delete without counting and confirmation')
     .action((options: CommonOptions & DeleteOptions) => {

@@ -13,8 +13,12 @@ export class InvalidValueError extends Error {
 /** Largest number read as epoch seconds (the year 5138). Epoch ms of present times are larger. */
 const LAST_SECONDS = 1e11;
 
+/** A date, or a date with a time of day and perhaps a zone. */
+const ISO_TIME =
+  /^(?<date>\d{4}-\d\d-\d\d)(?:[T ](?<time>\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(?<zone>Z|[+-]\d\d:?\d\d)?)?$/i;
+
 /**
- * Parses a time: ISO, or epoch seconds.
+ * Parses a time: ISO, or epoch seconds. A time without a zone is UTC, wherever the command runs.
  *
  * @returns ms since epoch
  * @throws {InvalidValueError} also for numbers that look like epoch ms
@@ -27,10 +31,13 @@ export function parseTime(text: string): number {
       `Epoch times are in seconds, and ${text} s is ${yearText(seconds)}.${msHint(seconds)}`,
     );
   }
-  const ms = /^\d{4}-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(ms))
-    throw new InvalidValueError('Give an ISO time such as 2026-11-21T08:00:00Z, or epoch seconds.');
-  return ms;
+  const { date, time = '00:00', zone = 'Z' } = ISO_TIME.exec(text)?.groups ?? {};
+  const ms =
+    date !== undefined && isDay(date) ? Date.parse(`${date}T${time}${zone.toUpperCase()}`) : Number.NaN;
+  if (!Number.isNaN(ms)) return ms;
+  throw new InvalidValueError(
+    'Give an ISO time such as 2026-11-21T08:00:00Z, UTC if it names no zone, or epoch seconds.',
+  );
 }
 
 function yearText(seconds: number): string {
@@ -47,10 +54,14 @@ function msHint(number: number): string {
 
 /** Reads a UTC day, `2026-11-21`. */
 export function parseDay(text: string): string {
+  if (isDay(text)) return text;
+  throw new InvalidValueError('Give a day such as 2026-11-21.');
+}
+
+function isDay(text: string): boolean {
   const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN;
   // Date.parse reads 30 February as 2 March.
-  if (!Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)) return text;
-  throw new InvalidValueError('Give a day such as 2026-11-21.');
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
 }
 
 /**

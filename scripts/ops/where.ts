@@ -21,8 +21,16 @@ export function whereCommand(): Command {
     .option('--service <name>', 'the service that posted the metric')
     .requiredOption('--name <metric>', "the metric's name")
     .option('--tenant <name>', 'the tenant of the host or service', 'default')
-    .option('--from <time>', 'start, ISO time or epoch seconds (default: everything retained)', parseTime)
-    .option('--to <time>', 'end (exclusive), ISO time or epoch seconds (default: a day ahead)', parseTime)
+    .option(
+      '--from <time>',
+      'start, ISO time (UTC by default) or epoch seconds (default: everything retained)',
+      parseTime,
+    )
+    .option(
+      '--to <time>',
+      'end (exclusive), ISO time (UTC by default) or epoch seconds (default: a day ahead)',
+      parseTime,
+    )
     .action((options: CommonOptions & WhereOptions) => {
       requireOneSource(options);
       requireOrder(options);

@@ -4,6 +4,9 @@ describe('a time', () => {
   test.each([
     { text: '2026-11-21T08:00:00Z', ms: 1_795_248_000_000 },
     { text: '2026-11-21', ms: 1_795_219_200_000 },
+    { text: '2026-11-21T08:00', ms: 1_795_248_000_000 },
+    { text: '2026-11-21 08:00:00.5', ms: 1_795_248_000_500 },
+    { text: '2026-11-21T17:00:00+09:00', ms: 1_795_248_000_000 },
     { text: '1795248000', ms: 1_795_248_000_000 },
     { text: '0', ms: 0 },
   ])('is read from $text', ({ text, ms }) => {
@@ -16,9 +19,17 @@ describe('a time', () => {
       says: 'Epoch times are in seconds, and 1795248000000 s is in the year 58859. Is it in ms? Then give 1795248000 (2026-11-21T08:00:00.000Z).',
     },
     { text: '99999999999999', says: 'beyond the calendar' },
-    { text: 'yesterday', says: 'Give an ISO time such as 2026-11-21T08:00:00Z, or epoch seconds.' },
+    {
+      text: 'yesterday',
+      says: 'Give an ISO time such as 2026-11-21T08:00:00Z, UTC if it names no zone, or epoch seconds.',
+    },
     { text: '5 pots', says: 'Give an ISO time' },
     { text: '2026-13-01', says: 'Give an ISO time' },
+    { text: '2026-02-30', says: 'Give an ISO time' },
+    { text: '2026-02-30T08:00:00Z', says: 'Give an ISO time' },
+    { text: '2026-11', says: 'Give an ISO time' },
+    { text: '2026-11-21 8:00 PM PST', says: 'Give an ISO time' },
+    { text: '2026-11-21T25:00', says: 'Give an ISO time' },
     { text: '-5', says: 'Give an ISO time' },
   ])('is not read from $text', ({ text, says }) => {
     expect(() => parseTime(text)).toThrow(says);
