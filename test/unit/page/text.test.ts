@@ -5,6 +5,7 @@ import {
   counted,
   dateTimeText,
   formatDuration,
+  formatTime,
   formatValue,
   parseDateTime,
 } from '../../../functions/page/browser/view/format';
@@ -46,6 +47,15 @@ test.each([
 
 test('bytes that differ little keep their prefix', () => {
   expect(formatValue(8_001_000_000, 'bytes', 29e6)).toBe('7.45151 GiB');
+});
+
+test.each([
+  [1_795_248_000, '2026-11-21 08:00:00'],
+  [1_795_248_000_000, '+058859-02-22 08:00:00'],
+  [8.64e12, '8640000000000 s since 1970'],
+  [-1e15, '-1000000000000000 s since 1970'],
+])('%d s since epoch are %s', (seconds, text) => {
+  expect(formatTime(seconds, true)).toBe(text);
 });
 
 test.each([

@@ -137,17 +137,22 @@ export function formatDuration(ms: number): string {
     .join(' ');
 }
 
+/** About the last day that a `Date` can have in every zone, in seconds since epoch. */
+const LAST_DAY_S = 8.64e12 - 86_400;
+
 /**
  * Formats a time.
  *
  * @param timeS seconds since epoch
- * @returns date and time of day, in UTC or local time
+ * @returns date and time of day, in UTC or local time; the number itself if the calendar has no such day, as
+ *   for `@ 1e15` in a query
  */
 export function timeParts(timeS: number, utc: boolean): { readonly date: string; readonly time: string } {
   const at = new Date(timeS * 1000);
+  if (Math.abs(timeS) > LAST_DAY_S) return { date: `${timeS} s`, time: 'since 1970' };
   const shown = utc ? at : new Date(at.getTime() - at.getTimezoneOffset() * 60_000);
-  const iso = shown.toISOString();
-  return { date: iso.slice(0, 10), time: iso.slice(11, 19) };
+  const [date, time] = shown.toISOString().split('T') as [string, string];
+  return { date, time: time.slice(0, 8) };
 }
 
 /** @param timeS seconds since epoch */
