@@ -33,6 +33,10 @@ describe('a downtime', () => {
     [{ name: 'n'.repeat(1001) }, 'name: 1 to 1000 characters'],
     [{ memo: 'm'.repeat(2049) }, 'memo: at most 2048 characters'],
     [{ start: 1.5 }, 'start: '],
+    [
+      { start: 1_563_700_000_000 },
+      'start: expected seconds since 1970, at most 253402300799, got 1563700000000',
+    ],
     [{ duration: 0 }, 'duration: '],
     [{ duration: 1e9 }, 'duration: '],
     [{ recurrence: { type: 'sometimes', interval: 1 } }, 'recurrence.type: '],
