@@ -153,7 +153,9 @@ function jsonLabels(at: string, column: string, field: unknown): [string, string
   try {
     const labels = typeof field === 'string' ? JSON.parse(field) : field;
     if (typeof labels === 'object' && labels !== null && !Array.isArray(labels))
-      return Object.entries(labels).map(([name, value]) => [name, textOf(value)]);
+      return Object.entries(labels).flatMap(([name, value]) =>
+        value === null ? [] : [[name, textOf(value)]],
+      );
   } catch {
     // The error below names the field.
   }

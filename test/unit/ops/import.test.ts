@@ -24,7 +24,13 @@ describe('a row of an imported file', () => {
     {
       name: "of our archive's columns",
       map: [],
-      fields: { name: 'cpu', host: 'a', labels: '{"core":"1"}', timestamp: new Date(ms), value: 2.5 },
+      fields: {
+        name: 'cpu',
+        host: 'a',
+        labels: '{"core":"1","dc":null}',
+        timestamp: new Date(ms),
+        value: 2.5,
+      },
       samples: [{ labels: { __name__: 'cpu', host: 'a', core: '1' }, timestamp: ms, value: 2.5 }],
     },
     {
