@@ -77,16 +77,25 @@ export class Evaluator {
   /** Evaluates a scalar expression. Returns one value per step. */
   scalars(given: Expr, steps: Steps): Float64Array {
     const expr = unwrapped(given);
-    this.budget.checkTime();
+    return this.budget.scope(
+      () => this.scalarsOf(expr, steps),
+      ({ length }) => length,
+    );
+  }
+
+  private scalarsOf(expr: Expr, steps: Steps): Float64Array {
+    // Operands are evaluated before their result is allocated.
+    const operands =
+      expr.kind === 'unary' ? [expr.expr] : expr.kind === 'binary' ? [expr.left, expr.right] : [];
+    const values = operands.map((operand) => this.scalars(operand, steps));
+    this.budget.hold(steps.count);
     switch (expr.kind) {
       case 'number':
         return new Float64Array(steps.count).fill(expr.value);
-      case 'unary': {
-        const values = this.scalars(expr.expr, steps);
-        return expr.op === '-' ? values.map((value) => -value) : values;
-      }
+      case 'unary':
+        return expr.op === '-' ? values[0]!.map((value) => -value) : values[0]!;
       case 'binary': {
-        const [left, right] = [this.scalars(expr.left, steps), this.scalars(expr.right, steps)];
+        const [left, right] = values as [Float64Array, Float64Array];
         const operate = OPERATIONS[expr.op as keyof typeof OPERATIONS];
         return left.map((value, step) => operate(value, right[step]!));
       }
@@ -484,6 +493,7 @@ export class Evaluator {
     if (range.kind === 'range') return this.fetched.get(range.selector)!.map(withoutStale);
     const inner = subquerySteps(range, steps, this.context);
     if (inner.count === 0) return [];
+    this.budget.hold(inner.count);
     const { labels, values, present } = this.vectors(range.expr, inner);
     const times = timesOf(inner);
     return labels.map((each, row) => {

@@ -26,11 +26,11 @@ export function emptyVectors(steps: number): Vectors {
 /** Limits the memory and time of one evaluation. */
 export class Budget {
   private livePoints = 0;
-  /** Largest number of values in vectors at one time. */
+  /** Largest number of values in vectors and scalars at one time. */
   peakPoints = 0;
 
   /**
-   * @param maxPoints most values in vectors at one time; each takes 9 bytes
+   * @param maxPoints most values in vectors and scalars at one time; each takes 9 bytes
    * @param isLate returns whether the time is up
    */
   constructor(
@@ -41,6 +41,16 @@ export class Budget {
   /** @throws {PromqlError} when the vectors would exceed the limit */
   vectors(labels: Labels[], steps: number): Vectors {
     const points = labels.length * steps;
+    this.hold(points);
+    return { steps, labels, values: new Float64Array(points), present: new Uint8Array(points) };
+  }
+
+  /**
+   * Counts values before they are allocated. Steps alone may be too many: a subquery over constants has billions.
+   *
+   * @throws {PromqlError} when the values would exceed the limit
+   */
+  hold(points: number): void {
     this.livePoints += points;
     this.peakPoints = Math.max(this.peakPoints, this.livePoints);
     if (this.livePoints > this.maxPoints)
@@ -48,11 +58,10 @@ export class Budget {
         'execution',
         `the query needs more than ${this.maxPoints} points in memory (series times steps); ask for fewer series or a longer step`,
       );
-    return { steps, labels, values: new Float64Array(points), present: new Uint8Array(points) };
   }
 
   /**
-   * Runs a part of the evaluation. All vectors that it made, except its result, count as freed afterwards.
+   * Runs a part of the evaluation. All values that it made, except its result, count as freed afterwards.
    */
   scope<T>(run: () => T, pointsOf: (result: T) => number): T {
     this.checkTime();

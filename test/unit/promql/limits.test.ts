@@ -25,6 +25,27 @@ test.each<{ limits: Partial<QueryLimits>; text: string; message: string }>([
     text: 'sum_over_time(x[10m:1s])',
     message: 'the query needs more than 1000 points in memory',
   },
+  // Without series: constants have a value for each step, too.
+  {
+    limits: {},
+    text: 'sum_over_time(vector(1)[30d:1ms])',
+    message: 'the query needs more than 1000 points in memory',
+  },
+  {
+    limits: {},
+    text: 'max_over_time(vector(time())[1y:1s])',
+    message: 'the query needs more than 1000 points',
+  },
+  {
+    limits: {},
+    text: 'sum_over_time((1 < bool 2 + vector(3))[1000m:1m])',
+    message: 'the query needs more than 1000 points in memory',
+  },
+  {
+    limits: {},
+    text: `sum_over_time(vector(${'1+('.repeat(50)}time()${')'.repeat(50)})[1m:1s])`,
+    message: 'the query needs more than 1000 points in memory',
+  },
 ])('$text is refused within $limits', async ({ limits, text, message }) => {
   const query = rangeQuery(store, text, range, { limits: { ...WIDE, ...limits }, isLate: () => false });
   await expect(query).rejects.toThrow(PromqlError);
@@ -34,6 +55,11 @@ test.each<{ limits: Partial<QueryLimits>; text: string; message: string }>([
 test('intermediate vectors that an expression no longer needs do not count towards its limit', async () => {
   const text = 'sum(x) + sum(x) + sum(x) + sum(x) + sum(x) + sum(x)';
   await rangeQuery(store, text, range, { limits: { ...WIDE, maxPoints: 80 }, isLate: () => false });
+});
+
+test('values of scalars that an expression no longer needs do not count either', async () => {
+  const text = `vector(${Array(100).fill('time()').join('+')})`;
+  await rangeQuery(store, text, range, { limits: { ...WIDE, maxPoints: 60 }, isLate: () => false });
 });
 
 test('selectors of the same series share a read', async () => {
