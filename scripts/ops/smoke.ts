@@ -3,6 +3,7 @@ import type { StageDescription } from '../../shared/operations/stage-command';
 import { stageName } from '../../shared/platform/names';
 import { apiUrlOf, apiUrlOption } from './api-url';
 import { type CommonOptions, command, progress, run } from './command';
+import { withCommandKey } from './command-key';
 import { drain } from './drain';
 import { type Functions, OperatorError, stageOf } from './invoke';
 import { parseDurationOption } from './option-values';
@@ -131,13 +132,9 @@ async function smoke(
 ): Promise<SmokeResult> {
   const startedMs = Date.now();
   await functions.invoke('operator', { command: 'tenants create', name: SMOKE_TENANT, partitions: 1 });
-  const { key, publicId } = await functions.invoke<{ key: string; publicId: string }>('operator', {
-    command: 'keys create',
-    tenant: SMOKE_TENANT,
-    rights: ['read', 'write'],
-    expiresAt: startedMs + (options.deep ? DEEP_KEY_LIFETIME_MS : KEY_LIFETIME_MS),
-  });
-  try {
+  const lifetimeMs = options.deep ? DEEP_KEY_LIFETIME_MS : KEY_LIFETIME_MS;
+  const own = { tenant: SMOKE_TENANT, rights: ['read', 'write'], lifetimeMs } as const;
+  return withCommandKey(functions, own, async (key) => {
     const api = new SmokeApi(options.apiUrl, key);
     const { result, sample } = await pass(functions, api, options, progress);
     if (!options.deep) return result;
@@ -146,9 +143,7 @@ async function smoke(
       deepSteps(functions, api, { ...deep, account }, progress),
     );
     return { ...result, steps };
-  } finally {
-    await functions.invoke('operator', { command: 'keys revoke', id: publicId });
-  }
+  });
 }
 
 /** Runs work with the clients of a stack's AWS account; undefined for a local stack. */

@@ -12,12 +12,14 @@ export interface CreatedKey {
 
 export async function createKey(
   { tenants, keys, now }: OperatorDependencies,
-  { tenant, rights, expiresAt }: OperatorCommand<'keys create'>,
+  { tenant, rights, expiresAt, isOfCommand }: OperatorCommand<'keys create'>,
 ): Promise<CreatedKey> {
   const { name } = await requireTenant(tenants, tenant);
   if (expiresAt !== undefined && expiresAt <= now())
     throw new InvalidEventError(`expiresAt: ${new Date(expiresAt).toISOString()} is in the past`);
-  return keys.create({ tenant: name, rights }, expiresAt).catch((error: unknown) => {
+  if (isOfCommand && expiresAt === undefined)
+    throw new InvalidEventError('expiresAt: a key of a command needs it');
+  return keys.create({ tenant: name, rights }, expiresAt, isOfCommand).catch((error: unknown) => {
     throw error instanceof TooManyKeysError ? new InvalidEventError(error.message) : error;
   });
 }

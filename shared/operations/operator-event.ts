@@ -11,6 +11,9 @@ const source = {
   service: z.string().optional(),
 };
 
+/** Largest time of a `Date`, in ms since epoch. */
+const MAX_TIME_MS = 8.64e15;
+
 const archiveCursor = z
   .object({ partition: z.number().int().min(0), day: z.string() })
   .nullable()
@@ -70,7 +73,9 @@ export const operatorEventSchema = (defaultPartitions: number) =>
       tenant: z.string(),
       rights: z.array(z.enum(RIGHTS)).min(1),
       /** ms since epoch. */
-      expiresAt: z.number().int().optional(),
+      expiresAt: z.number().int().max(MAX_TIME_MS).optional(),
+      /** Whether an operator command makes the key for itself. It must expire. */
+      isOfCommand: z.boolean().default(false),
     }),
     z.object({
       command: z.literal('usage'),

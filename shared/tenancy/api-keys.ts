@@ -47,6 +47,11 @@ const CACHE_MS = 30_000;
  * first.
  */
 const MAX_ACTIVE_KEYS = 2;
+/**
+ * Most active keys with the same rights that operator commands made for themselves. They are numbered after
+ * the tenant's own, so that a command never takes one of these two.
+ */
+const MAX_COMMAND_KEYS = 4;
 
 /**
  * Stores API keys. The table holds only their SHA-256; a key is shown once, when it is created.
@@ -54,8 +59,7 @@ const MAX_ACTIVE_KEYS = 2;
  *     pk key#public id       sk key               hash   tenant   rights   createdAt: ms   expiresAt: seconds
  *     pk keys#tenant id      sk rights#number     the same without the hash, and the public id
  *
- * Requests look up the first item. The second lists a tenant's keys; its number, below {@link
- * MAX_ACTIVE_KEYS}, bounds how many there are.
+ * Requests look up the first item. The second lists a tenant's keys; its number bounds how many there are.
  */
 export class ApiKeys {
   /**
@@ -73,12 +77,14 @@ export class ApiKeys {
    * Creates a key.
    *
    * @param expiresAt ms since epoch; undefined for never
+   * @param isOfCommand whether an operator command made the key for itself
    * @returns the key, which cannot be shown again
    * @throws {TooManyKeysError}
    */
   async create(
     grant: Grant,
     expiresAt?: number,
+    isOfCommand = false,
   ): Promise<{ readonly key: string; readonly publicId: string }> {
     const publicId = Array.from(randomBytes(12), (byte) => ALPHABET[byte % ALPHABET.length]).join('');
     const key = `ht_${publicId}_${randomBytes(32).toString('base64url')}`;
@@ -102,7 +108,8 @@ export class ApiKeys {
         ExpressionAttributeValues: { ':hash': { B: digestOf(key) } },
       }),
     );
-    for (let number = 0; number < MAX_ACTIVE_KEYS; number++) {
+    const [first, most] = isOfCommand ? [MAX_ACTIVE_KEYS, MAX_COMMAND_KEYS] : [0, MAX_ACTIVE_KEYS];
+    for (let number = first; number < first + most; number++) {
       const isTaken = await succeeds(
         this.table.client.send(
           new PutItemCommand({
@@ -121,7 +128,7 @@ export class ApiKeys {
     }
     await this.remove(metaKeys.apiKey(publicId));
     throw new TooManyKeysError(
-      `the tenant has ${MAX_ACTIVE_KEYS} keys with the rights ${described.rights.SS.join(',')}, the most allowed; revoke one first`,
+      `the tenant has ${most} keys ${isOfCommand ? 'of operator commands ' : ''}with the rights ${described.rights.SS.join(',')}, the most allowed; revoke one first`,
     );
   }
 
@@ -153,7 +160,7 @@ export class ApiKeys {
     const grant = grantOf(Item);
     // Remove the number before the key: an interrupted revocation can be repeated, because it still finds the
     // key.
-    for (let number = 0; number < MAX_ACTIVE_KEYS; number++)
+    for (let number = 0; number < MAX_ACTIVE_KEYS + MAX_COMMAND_KEYS; number++)
       await succeeds(
         this.remove(numberedKey(grant, number), {
           ConditionExpression: 'publicId = :id',

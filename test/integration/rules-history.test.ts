@@ -1,11 +1,14 @@
+import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { snappyCompress } from 'hysnappy';
 import type { BackfillAnswer } from '../../scripts/ops/rules/backfill';
 import type { BacktestAnswer } from '../../scripts/ops/rules/backtest';
+import type { KeyDescription } from '../../shared/tenancy/api-keys';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { ops, runOps } from '../support/ops';
 import { patientFetch } from '../support/patient-fetch';
+import { spawnScript } from '../support/script';
 import { temporaryDir } from '../support/temporary-dir';
 import { until } from '../support/until';
 import { encodeV1 } from '../unit/protocol/prometheus/messages';
@@ -132,6 +135,18 @@ describe('rules over history', () => {
       );
     }
     expect(await query('count_over_time(ALERTS[3h])', 179)).toBeUndefined();
+  });
+
+  test('backfill revokes its key when Ctrl-C ends it', async () => {
+    const keys = () => ops<KeyDescription[]>(stack.url, 'keys', 'list', '--tenant', 'default');
+    const isOwn = ({ rights }: KeyDescription) => rights.join() === 'read';
+    const range = ['--from', iso(0), '--to', iso(180), '--rate', '1'];
+    const child = spawnScript('ops', ['rules', 'backfill', file, ...range, '--url', stack.url]);
+    const ended = once(child, 'exit');
+    await until('the command has a key', keys, (listed) => listed.some(isOwn));
+    child.kill('SIGINT');
+    expect(await ended).toEqual([130, null]);
+    expect((await keys()).filter(isOwn)).toEqual([]);
   });
 
   test('wrong files and times are refused in a sentence', async () => {

@@ -44,7 +44,7 @@ import { WarmTier } from '../../shared/warm/warm-tier';
 import { expectRefusals } from '../support/aws-contract';
 import { Client } from '../support/client';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
-import { ops } from '../support/ops';
+import { ops, runOps } from '../support/ops';
 import { Stores } from '../support/stores';
 import { until } from '../support/until';
 
@@ -170,6 +170,36 @@ describe('keys', () => {
     const slots = await ops<KeyDescription[]>(stack.url, 'keys', 'list', '--tenant', 'acme');
     expect(slots.filter(({ rights }) => rights.join() === 'read')).toHaveLength(2);
     await createKey('acme', 'read');
+  });
+
+  test('made by an operator command for itself do not count as one of the two', async () => {
+    const own = { tenant: 'umbrella', rights: ['read'], expiresAt: Date.now() + 60_000, isOfCommand: true };
+    await createKey('umbrella', 'read');
+    await createKey('umbrella', 'read');
+    const create = () => functions.invoke<CreatedKey>('operator', { command: 'keys create', ...own });
+    const made = await Promise.all([create(), create(), create(), create()]);
+    await expect(create()).rejects.toThrow(
+      /^the tenant has 4 keys of operator commands with the rights read/,
+    );
+    await ops(stack.url, 'keys', 'revoke', made[0]!.publicId);
+    await create();
+    const { expiresAt: _, ...unlimited } = own;
+    await expect(functions.invoke('operator', { command: 'keys create', ...unlimited })).rejects.toThrow(
+      'expiresAt: a key of a command needs it',
+    );
+  });
+
+  test('that expire beyond the calendar are refused, because no list could show them', async () => {
+    const { code, err } = await runOps(
+      ...['keys', 'create', '--tenant', 'umbrella', '--rights', 'write', '--expires', '99999999d'],
+      ...['--url', stack.url],
+    );
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: expect.stringContaining('99999999d is beyond the calendar.'),
+    });
+    const event = { command: 'keys create', tenant: 'umbrella', rights: ['write'], expiresAt: 8.64e15 + 1 };
+    await expect(functions.invoke('operator', event)).rejects.toThrow('expiresAt: ');
   });
 
   test('are refused 30 s after they were revoked or at once when they expire, on an instance that knew them', async () => {

@@ -7,6 +7,7 @@ import { labelsKey } from '../../../shared/model/labels';
 import type { SampleColumns } from '../../../shared/promql/store';
 import { apiUrlOf, apiUrlOption } from '../api-url';
 import { type CommonOptions, command, run } from '../command';
+import { withCommandKey } from '../command-key';
 import { parseRate, sendImport } from '../import';
 import { type Functions, OperatorError } from '../invoke';
 import { evaluateHistory, failureLines, groupsOf, type HistoryOptions, historyCommand } from './history';
@@ -68,13 +69,7 @@ async function backfill(
   options: BackfillOptions,
 ): Promise<BackfillAnswer> {
   const { tenant, dryRun = false, rate } = options;
-  const { key, publicId } = await functions.invoke<{ key: string; publicId: string }>('operator', {
-    command: 'keys create',
-    tenant,
-    rights: ['read'],
-    expiresAt: Date.now() + KEY_LIFETIME_MS,
-  });
-  try {
+  return withCommandKey(functions, { tenant, rights: ['read'], lifetimeMs: KEY_LIFETIME_MS }, async (key) => {
     const series = new Set<string>();
     const refused: Record<string, number> = {};
     let samples = 0;
@@ -97,9 +92,7 @@ async function backfill(
     const { ticks, failures } = await evaluateHistory(groups, options, store, (part) => send(part.recorded));
     if (failures.length > 0) process.exitCode = 1;
     return { dryRun, evaluations: ticks, series: series.size, samples, refused, failures };
-  } finally {
-    await functions.invoke('operator', { command: 'keys revoke', id: publicId });
-  }
+  });
 }
 
 function textOf({ dryRun, evaluations, series, samples, refused, failures }: BackfillAnswer): string {

@@ -1,0 +1,47 @@
+import type { CreatedKey } from '../../shared/operations/key-commands';
+import type { Right } from '../../shared/tenancy/rights';
+import { progress } from './command';
+import type { Functions } from './invoke';
+
+export interface CommandKey {
+  readonly tenant: string;
+  readonly rights: readonly Right[];
+  /** After this time, in ms, the key is of no use, even if the command was killed before it revoked the key. */
+  readonly lifetimeMs: number;
+}
+
+/** Exit codes of a command that a signal ended, as shells count them. */
+const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
+
+/**
+ * Runs work with an API key of its own. The key does not count towards the two that a tenant may have. It is
+ * revoked at the end, and when Ctrl-C ends the command.
+ */
+export async function withCommandKey<T>(
+  functions: Functions,
+  { tenant, rights, lifetimeMs }: CommandKey,
+  work: (key: string) => Promise<T>,
+): Promise<T> {
+  const creating = functions.invoke<CreatedKey>('operator', {
+    ...{ command: 'keys create', tenant, rights, isOfCommand: true },
+    expiresAt: Date.now() + lifetimeMs,
+  });
+  const revoke = async () => {
+    const { publicId } = await creating;
+    await functions.invoke('operator', { command: 'keys revoke', id: publicId });
+  };
+  const stop = (signal: keyof typeof SIGNALS) => {
+    progress('interrupted; revoking the key of this command');
+    void revoke()
+      .catch((error: Error) => progress(error.message))
+      .then(() => process.exit(SIGNALS[signal]));
+  };
+  // From now on, because the signal may come before the answer that has the key.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
+  try {
+    return await work((await creating).key);
+  } finally {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, stop);
+    await revoke();
+  }
+}
