@@ -1,7 +1,7 @@
 import type { GroupDocument } from '../../shared/alerting/rule-document';
 import { rulesYaml } from '../../shared/alerting/rule-document';
 import { parseRuleGroup } from '../../shared/alerting/rule-file';
-import { ruleGroupId, type StoredGroup } from '../../shared/alerting/rule-groups';
+import { MAX_GROUP_BYTES, ruleGroupId, type StoredGroup } from '../../shared/alerting/rule-groups';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { bodyText, HttpError, reply, replyPlain } from '../../shared/http/http';
 import { mapLimited } from '../../shared/platform/concurrency';
@@ -10,6 +10,8 @@ import { gatekeeper, ruleGroups } from './stores';
 
 /** Groups that are removed at the same time. */
 const PARALLEL = 8;
+/** Most bytes of a group's YAML. Comments and indentation may double the size that is allowed as JSON. */
+const MAX_TEXT_BYTES = 2 * MAX_GROUP_BYTES;
 /** Most errors in an answer. */
 const MAX_FAULTS = 20;
 
@@ -31,7 +33,7 @@ export const ruleHandlers: RouteHandlers = {
 
   'POST /prometheus/config/v1/rules/{namespace}': async ({ tenant, path, event }) => {
     const limits = gatekeeper.meter.limits(tenant);
-    const { document, faults } = parseRuleGroup(bodyText(event, limits.bodyBytes));
+    const { document, faults } = parseRuleGroup(bodyText(event, Math.min(limits.bodyBytes, MAX_TEXT_BYTES)));
     if (document === undefined)
       throw new HttpError(
         400,

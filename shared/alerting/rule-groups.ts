@@ -18,7 +18,7 @@ export type RuleLimits = Pick<Limits, 'rules' | 'ruleGroups' | 'rulesPerGroup'>;
 /** Most characters of the name of a namespace or group. */
 const MAX_NAME = 1_024;
 /** Most bytes of a group as JSON. A DynamoDB item holds 400 KB. */
-const MAX_GROUP_BYTES = 350_000;
+export const MAX_GROUP_BYTES = 350_000;
 
 /** Returns a rule group's id within its tenant. */
 export function ruleGroupId(namespace: string, name: string): Id {

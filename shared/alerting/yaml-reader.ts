@@ -11,6 +11,13 @@ import {
 } from 'yaml';
 import { parseDurationMs } from '../promql/numbers';
 
+/** How often a reader may read each character of a text, and characters that it may read of any text. */
+const READS = 4;
+const LEAST_READ = 1_000_000;
+const ENDED = Number.NEGATIVE_INFINITY;
+/** V8's message when a text nests deeper than the stack allows. */
+const OVERFLOW = /call stack/;
+
 /** A fault in a YAML file. Line and column count from 1. */
 export class YamlFault {
   constructor(
@@ -37,6 +44,8 @@ export interface YamlMapping {
  */
 export class YamlReader {
   readonly faults: YamlFault[] = [];
+  /** Characters and entries that may still be read. Aliases can make a short text expand without end. */
+  private left: number;
   private readonly lines = new LineCounter();
   private readonly contents: Node | undefined;
   private readonly aliased = new Map<Alias, Node>();
@@ -48,9 +57,16 @@ export class YamlReader {
     text: string,
     private readonly ignoresUnknownFields = false,
   ) {
-    // Read values from the text of scalars, so that `expr: 1` is the text "1".
-    const [document] = parseAllDocuments(text, { lineCounter: this.lines, merge: true, stringKeys: true });
+    this.left = LEAST_READ + READS * text.length;
+    // Read values from the text of scalars, so that `expr: 1` is the text "1". The library compares each key
+    // with all others, so repeated keys are found in `anyMapping`.
+    const options = { lineCounter: this.lines, merge: true, stringKeys: true, uniqueKeys: false };
+    const [document] = parseAllDocuments(text, options);
     this.contents = (document?.contents as Node | null | undefined) ?? undefined;
+    if (document?.errors.some(({ message }) => OVERFLOW.test(message))) {
+      this.fault(undefined, 'nested too deep');
+      return;
+    }
     if (this.contents !== undefined) this.resolveAliases(this.contents);
     for (const { pos, message } of document?.errors ?? []) {
       const { line, col } = this.lines.linePos(pos[0]);
@@ -66,6 +82,8 @@ export class YamlReader {
   }
 
   fault(node: Node | null | undefined, message: string): undefined {
+    // What was not read is no other fault.
+    if (this.left < 0) return undefined;
     const { line, col } = this.lines.linePos(node?.range?.[0] ?? 0);
     this.faults.push(new YamlFault(line, col, message));
     return undefined;
@@ -99,9 +117,12 @@ export class YamlReader {
     if (!isMap(node)) return this.fault(node, `cannot read ${kindOf(node)} as ${what}, a mapping`);
     const entries = new Map<string, { key: Node; value: Node | null }>();
     const add = (map: typeof node, depth: number) => {
+      const names = new Set<string>();
       for (const pair of map.items) {
+        if (!this.mayRead(1, map)) return;
         const key = pair.key as Node;
         const name = isScalar(key) ? String(key.value) : '';
+        if (names.size === names.add(name).size) this.fault(key, 'Map keys must be unique');
         // A merge key adds the entries of another mapping that this one lacks.
         if (name === '<<' || (isScalar(key) && typeof key.value === 'symbol')) {
           for (const source of this.merged(pair.value as Node | null))
@@ -132,8 +153,10 @@ export class YamlReader {
   text(given: Node | null | undefined, what: string): string {
     const node = this.resolve(given ?? null);
     if (isNull(node)) return '';
-    if (isScalar(node))
-      return typeof node.value === 'string' ? node.value : (node.source ?? String(node.value));
+    if (isScalar(node)) {
+      const text = typeof node.value === 'string' ? node.value : (node.source ?? String(node.value));
+      return this.mayRead(text.length, node) ? text : '';
+    }
     this.fault(node, `cannot read ${kindOf(node)} as ${what}, a text`);
     return '';
   }
@@ -154,6 +177,16 @@ export class YamlReader {
     if (Number.isSafeInteger(value)) return value;
     this.fault(given, `${what}: ${JSON.stringify(text)} is not an integer`);
     return 0;
+  }
+
+  /** Counts what is read. Returns false, after a last fault, if it is far more than the text has. */
+  private mayRead(length: number, node: Node): boolean {
+    if (length > this.left) {
+      this.fault(node, 'its aliases expand to too much');
+      this.left = ENDED;
+    }
+    this.left -= length;
+    return this.left >= 0;
   }
 
   /** Resolves all aliases in one pass. An alias refers to the nearest preceding node with its anchor. */

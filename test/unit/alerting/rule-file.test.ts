@@ -211,6 +211,26 @@ groups:
     expect(parseRuleFile(text).faults.length).toBeGreaterThan(0);
   });
 
+  test('has aliases of one long rule read only a few times', () => {
+    const text = `groups:\n- name: a\n  rules:\n  - &r {record: a, expr: "up #${'x'.repeat(50_000)}"}\n${'  - *r\n'.repeat(50)}`;
+    expect(faultsOf(text)).toEqual(['4:26: its aliases expand to too much']);
+  });
+
+  test('names a key that is repeated, and takes as many keys as it has', () => {
+    expect(faultsOf(ruleOf('alert: a', 'expr: up', 'expr: down'))).toEqual([
+      expect.stringMatching(/^\d+:\d+: Map keys must be unique$/),
+    ]);
+    const labels = Array.from({ length: 20_000 }, (_, i) => `l${i}: a`).join(', ');
+    const { faults, groups } = parseRuleFile(ruleOf('alert: a', 'expr: up', `labels: {${labels}}`));
+    expect(faults).toEqual([]);
+    expect(groups[0]!.rules[0]!.labels).toHaveLength(20_000);
+  });
+
+  test('that nests deeper than the stack allows is refused in a sentence', () => {
+    expect(faultsOf('['.repeat(5_000))).toEqual(['1:1: nested too deep']);
+    expect(faultsOf('{a: '.repeat(5_000))).toEqual(['1:1: nested too deep']);
+  });
+
   test('of any content is parsed or refused', () => {
     const line = fc.constantFrom(
       ...[
