@@ -239,7 +239,12 @@ function asDouble(value: unknown, field: string): number {
 }
 
 function invalid(field: string, expected: string, value: unknown): InvalidMetricsJsonError {
-  return new InvalidMetricsJsonError(
-    `${field}: expected ${expected}, got ${(JSON.stringify(value) ?? 'nothing').slice(0, 100)}`,
-  );
+  return new InvalidMetricsJsonError(`${field}: expected ${expected}, got ${shown(value)}`);
+}
+
+/** Formats a value for a message. Writing an array or object may overflow the stack, however short its text. */
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'object' && value !== null) return 'an object';
+  return (JSON.stringify(value) ?? 'nothing').slice(0, 100);
 }

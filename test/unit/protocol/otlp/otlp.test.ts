@@ -274,6 +274,22 @@ test('altered bytes are decoded or refused, never anything else', () => {
   );
 });
 
+test('JSON that nests deeper than the stack allows is refused with the field', () => {
+  const deep = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000)) as unknown;
+  const gauge = { dataPoints: [{ timeUnixNano, asDouble: deep }] };
+  const attributes = [{ key: 'deep', value: { stringValue: 'a', more: deep } }];
+  for (const [body, message] of [
+    [deep, 'body: expected an object, got an array'],
+    [{ resourceMetrics: { a: deep } }, 'resourceMetrics: expected an array, got an object'],
+    [request([{ name: 'm', gauge }]), 'asDouble: expected a number, got an array'],
+    [{ resourceMetrics: [{ resource: { attributes } }] }, 'attributes: nested too deep'],
+  ] as const) {
+    const parse = () => otlpMetrics.parse(dictionary, readMetricsJson(body), ACCEPTS, undefined);
+    expect(parse).toThrow(InvalidMetricsJsonError);
+    expect(parse).toThrow(message);
+  }
+});
+
 test('any JSON is read or refused with the field, never anything else', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
