@@ -37,10 +37,18 @@ export function isRepeatable(schema: z.ZodType): boolean {
   return schema instanceof z.ZodArray;
 }
 
-function sentenceOf({ path, message, input }: z.core.$ZodIssue): string {
+function sentenceOf({ path, message, ...issue }: z.core.$ZodIssue): string {
   const field = path.map(String).join('.').slice(0, MAX_SHOWN) || 'body';
+  const input = inputOf(issue);
   if (input === undefined) return `${field} is missing`;
   return `${field}: ${message.replace(/^Invalid input: /, '').replace(/, received .*$/, '')}, got ${shown(input)}`;
+}
+
+/** Returns the value of an issue's field. If a field decides the type of an object, zod reports the whole object. */
+function inputOf(issue: { readonly input?: unknown; readonly discriminator?: unknown }): unknown {
+  const { input, discriminator } = issue;
+  if (typeof discriminator !== 'string' || typeof input !== 'object' || input === null) return input;
+  return Object.hasOwn(input, discriminator) ? (input as Record<string, unknown>)[discriminator] : undefined;
 }
 
 /** Formats a value for an error message, cut to {@link MAX_SHOWN} characters. */

@@ -116,8 +116,9 @@ test('a memo of 2048 characters is counted in code points', () => {
 
 describe('a monitor is refused', () => {
   test.each([
-    [{}, 'type'],
-    [{ type: 'ping' }, `type: expected one of ${MONITOR_TYPES.join(', ')}`],
+    [{}, 'type is missing'],
+    [{ type: 'ping' }, `type: expected one of ${MONITOR_TYPES.join(', ')}, got "ping"`],
+    [{ type: null }, `type: expected one of ${MONITOR_TYPES.join(', ')}, got null`],
     [null, 'body: expected object'],
     [[], 'body: expected object'],
     [{ ...MINIMAL.connectivity, alertStatusOnGone: 'UNKNOWN' }, 'alertStatusOnGone: '],
