@@ -43,13 +43,13 @@ export const prometheusStatusHandlers: RouteHandlers = {
     answer({ activeTargets: [], droppedTargets: [], droppedTargetCounts: {} }),
   'GET /prometheus/api/v1/features': async () => answer(FEATURES),
   'GET /prometheus/api/v1/status/buildinfo': async () => answer(BUILD),
-  'GET /prometheus/api/v1/status/runtimeinfo': async () => answer(runtimeInfo()),
+  'GET /prometheus/api/v1/status/runtimeinfo': async ({ tenant }) => answer(runtimeInfo(tenant)),
   'GET /prometheus/api/v1/status/config': async () => answer({ yaml: '' }),
   'GET /prometheus/api/v1/status/tsdb': async ({ tenant, query }) =>
     answer(await tsdbStatus(tenant, query.limit || LISTED)),
 };
 
-function runtimeInfo() {
+function runtimeInfo(tenant: Tenant) {
   return {
     startTime: startedAt,
     CWD: '/',
@@ -63,7 +63,7 @@ function runtimeInfo() {
     GOMEMLIMIT: 0,
     GOGC: '',
     GODEBUG: '',
-    storageRetention: durationText(retentionMs),
+    storageRetention: durationText(tenant.retentionMs ?? retentionMs),
   };
 }
 

@@ -15,6 +15,7 @@ const TYPES: Readonly<Record<number, string>> = {
   403: 'forbidden',
   404: 'not_found',
   413: 'execution',
+  415: 'bad_data',
   422: 'execution',
   429: 'execution',
   503: 'unavailable',
