@@ -226,6 +226,8 @@ function parseTimeText(text: string): number | undefined {
 }
 
 function shown(field: unknown): string {
-  const text = typeof field === 'bigint' ? String(field) : (JSON.stringify(field) ?? String(field));
+  // JSON has neither infinity nor NaN.
+  const isNumber = typeof field === 'bigint' || typeof field === 'number';
+  const text = isNumber ? String(field) : (JSON.stringify(field) ?? String(field));
   return text.length > 60 ? `${text.slice(0, 60)}...` : text;
 }

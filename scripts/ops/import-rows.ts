@@ -73,6 +73,8 @@ export async function* readNdjson(file: string): AsyncGenerator<FileRow> {
   }
 }
 
+const PARQUET_END = Buffer.from('PAR1');
+
 /** Yields the rows of a Parquet file, with one row group at a time in memory. */
 export async function* readParquet(path: string): AsyncGenerator<FileRow> {
   const handle = await open(path);
@@ -86,6 +88,8 @@ export async function* readParquet(path: string): AsyncGenerator<FileRow> {
         return bytes.buffer;
       },
     };
+    const end = Buffer.from(await file.slice(Math.max(0, byteLength - PARQUET_END.length)));
+    if (!end.equals(PARQUET_END)) throw new SyntaxError('it is no Parquet file, which ends with PAR1');
     const metadata = await parquetMetadataAsync(file);
     let rowStart = 0;
     for (const { num_rows } of metadata.row_groups) {

@@ -130,6 +130,7 @@ export async function importFile(
   let batch = new ImportBatch(options.batchSamples);
   let beganMs = performance.now();
   let toldMs = beganMs;
+  let hasSent = total.resumedAtRow > 0;
   const send = async () => {
     if (batch.samples > 0 && !dryRun) {
       const body = Buffer.from(batch.encode()).toString('base64');
@@ -139,6 +140,7 @@ export async function importFile(
       await sleep(Math.max(0, beganMs + (1000 * batch.samples) / rate - performance.now()));
     }
     if (!dryRun) writeCheckpoint(file, { of, rows: total.rows, isDone: false });
+    hasSent ||= batch.samples > 0 && !dryRun;
     batch = new ImportBatch(options.batchSamples);
     beganMs = performance.now();
     if (beganMs - toldMs < PROGRESS_MS) return;
@@ -165,8 +167,7 @@ export async function importFile(
     await send();
   } catch (error) {
     if (error instanceof OperatorError) throw error;
-    const resume =
-      dryRun || total.rows === 0 ? '' : '; what was sent before is kept, repeat the command to go on';
+    const resume = hasSent ? '; what was sent before is kept, repeat the command to go on' : '';
     throw new OperatorError(`${file}: ${(error as Error).message}${resume}`, { cause: error });
   }
   if (!dryRun) writeCheckpoint(file, { of, rows: total.rows, isDone: true });

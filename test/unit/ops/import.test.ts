@@ -247,6 +247,23 @@ describe('ops import', () => {
     expect(existsSync(`${file}.import.json`)).toBe(false);
   });
 
+  test.each([
+    {
+      name: 'wrong.ndjson',
+      content: '{"time":1e400,"name":"a","value":1}',
+      says: 'line 1: time is Infinity, an ISO time or epoch seconds, ms, us or ns are expected',
+    },
+    {
+      name: 'wrong.parquet',
+      content: 'PAR1 and no more',
+      says: 'it is no Parquet file, which ends with PAR1',
+    },
+    { name: 'short.parquet', content: 'x', says: 'it is no Parquet file, which ends with PAR1' },
+  ])('says of $name what is wrong, and not to repeat the command', async ({ name, content, says }) => {
+    const file = write(name, content);
+    await expect(load(file)).rejects.toMatchObject({ message: `${file}: ${says}` });
+  });
+
   test("reads an object of the archive as it is, and promtool's text", async () => {
     const layout = layoutOf([
       [
