@@ -1,5 +1,5 @@
 import { DELAY_SHARE } from './due-score';
-import { EXPIRED, MARK_OF_THIS_NODE } from './mark-script';
+import { HAS_GOOD_MARK } from './mark-script';
 
 /**
  * Appends frames to the group-windows of one partition.
@@ -14,7 +14,7 @@ import { EXPIRED, MARK_OF_THIS_NODE } from './mark-script';
  *          then for each layout its bytes, or '' if the store probably has them;
  *          then for each window: its member of the due index, its start, its number of frames, the frames
  * Returns  {} when everything was appended. Otherwise nothing was appended, and the reply is
- *          {-1} when the partition's mark is missing or names another primary: memory may have lost samples
+ *          {-1} when the partition has no good mark: memory may have lost samples
  *          {i, ...} when memory lacks the layouts with these numbers, from 1: the caller sends them in a second call
  * Fails    with OOM when memory is full, before anything is written: the script lacks the flag `allow-oom`
  *
@@ -25,10 +25,10 @@ import { EXPIRED, MARK_OF_THIS_NODE } from './mark-script';
  * frames. A trim renews the frames that remain, but no layouts.
  *
  * If a window has an entry in the due index but no frames, its frames have expired. The append goes on, and
- * spoils the mark, so that the loss is noticed.
+ * sets `expired` in the mark, so that the loss is noticed.
  */
 export const APPEND_SCRIPT = `#!lua
-if not (${MARK_OF_THIS_NODE}) then return {-1} end
+if not (${HAS_GOOD_MARK}) then return {-1} end
 local ttl, arrival, replays = tonumber(ARGV[1]), ARGV[2], ARGV[3] == '1'
 local layouts, windows = tonumber(ARGV[4]), tonumber(ARGV[5])
 local missing = {}
@@ -62,7 +62,7 @@ ${DELAY_SHARE}for w = 1, windows do
     local share = delayShare(KEYS[2], redis.call('ZCARD', KEYS[2]))
     local isNew = redis.call('ZADD', KEYS[2], string.format('%.3f', now + share), member) == 1
     -- A trim removes a window's last frames and its entry together, so the frames of this entry have expired.
-    if not isNew then redis.call('HSET', KEYS[1], 'node', '${EXPIRED}') end
+    if not isNew then redis.call('HSET', KEYS[1], 'expired', 1) end
     redis.call('SADD', starts, start)
     redis.call('PEXPIRE', starts, ttl)
   end

@@ -10,7 +10,7 @@ import { type GroupId, type PartitionRef, partitionText } from '../model/placeme
  *     {tenant:partition}:l:layout         zstd of a layout
  *     {tenant:partition}:due              sorted set: group:window by when it was first written, by memory's clock
  *     {tenant:partition}:leases           hash: group:window -> `token expiry takenAt`
- *     {tenant:partition}:mark             hash: node, era, loss, arrived, made, left (mark-script.ts)
+ *     {tenant:partition}:mark             hash: node, era, loss, arrived, made, left, expired (mark-script.ts)
  *     {tenant:partition}:arrived          sorted set: group:window by the lowest stream arrival time of its frames
  *
  * `tenant` and `layout` are ids of 22 characters, `group` is an id of 27, `partition` has four digits, and

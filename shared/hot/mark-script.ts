@@ -7,16 +7,11 @@ export const THIS_NODE = `string.match(redis.call('INFO', 'replication'), 'maste
 export const NO_NODE = '0'.repeat(40);
 
 /**
- * Takes the place of the replication id in a mark after frames of the partition expired before a flusher
- * moved them. The mark then names no primary, so the next append, flush or read notices a loss.
+ * Lua: whether the mark of the partition is good. It then names the primary that runs the script, and lacks the
+ * field `expired`, which says that frames expired before a flusher moved them. So the primary has every sample
+ * that was appended to it.
  */
-export const EXPIRED = 'expired';
-
-/**
- * Lua: whether the mark of the partition names the primary that runs the script. If so, the primary has every
- * sample that was appended to it.
- */
-export const MARK_OF_THIS_NODE = `redis.call('HGET', KEYS[1], 'node') == ${THIS_NODE}`;
+export const HAS_GOOD_MARK = `redis.call('HGET', KEYS[1], 'node') == ${THIS_NODE} and redis.call('HEXISTS', KEYS[1], 'expired') == 0`;
 
 /**
  * No window with samples begins later than this after the present, ms: post accepts samples up to a day
@@ -37,11 +32,12 @@ if ${era} ~= '' then redis.call('HSET', KEYS[1], 'era', ${era}) end`;
  * between changes nothing, neither the mark of another one nor an empty node that has replaced the primary. Sets
  * `here` to the replication id of the primary.
  *
- * ARGV     1  replication id in the mark that was found, or '' if there was none
+ * ARGV     1  replication id in the mark that was found, and ' expired' if it had that field; '' if there was none
  *          2  replication id of the primary that it was found on
  */
 const UNLESS_CHANGED = `local here = ${THIS_NODE}
-if here ~= ARGV[2] or (redis.call('HGET', KEYS[1], 'node') or '') ~= ARGV[1] then return 0 end`;
+local found = redis.call('HMGET', KEYS[1], 'node', 'expired')
+if here ~= ARGV[2] or (found[1] or '') .. (found[2] and ' expired' or '') ~= ARGV[1] then return 0 end`;
 
 /**
  * Writes the mark of a partition after a loss. The mark then names the primary that runs the
@@ -61,6 +57,7 @@ ${UNLESS_CHANGED}
 ${NOW}
 ${MAKE_MARK('ARGV[4]')}
 redis.call('HSET', KEYS[1], 'node', here, 'loss', ARGV[3], 'left', string.format('%d', now + ${AHEAD_MS}))
+redis.call('HDEL', KEYS[1], 'expired')
 return 1
 `;
 
@@ -116,16 +113,15 @@ end
  * Reads the mark of a partition.
  *
  * KEYS     mark; arrived
- * Returns  1 when the mark names the primary that runs the script, else 0;
- *          the mark's `loss` and `arrived`, and the lowest arrival time of the partition's frames;
- *          the mark's `node` and `era`;
+ * Returns  the mark's `loss` and `arrived`, and the lowest arrival time of the partition's frames;
+ *          the mark's `node`, `era` and `expired`;
  *          the replication ids of this primary, and of the primary that it took over from.
  *          An absent value is false. A partition without a mark has no `loss`
  */
 export const READ_MARK_SCRIPT = `#!lua flags=no-writes
-local mark = redis.call('HMGET', KEYS[1], 'loss', 'arrived', 'node', 'era')
+local mark = redis.call('HMGET', KEYS[1], 'loss', 'arrived', 'node', 'era', 'expired')
 local lowest = redis.call('ZRANGE', KEYS[2], '0', '0', 'WITHSCORES')
 local info = redis.call('INFO', 'replication')
 local here, previous = string.match(info, 'master_replid:(%x+)'), string.match(info, 'master_replid2:(%x+)')
-return { mark[3] == here and 1 or 0, mark[1], mark[2], lowest[2] or false, mark[3], mark[4], here, previous }
+return { mark[1], mark[2], lowest[2] or false, mark[3], mark[4], mark[5], here, previous }
 `;

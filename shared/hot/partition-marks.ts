@@ -9,8 +9,8 @@ import { numberOf, type ScriptedClient } from './scripts';
 /** The state of a partition in memory, as its primary answers. */
 export interface PartitionState {
   /**
-   * Whether the mark names the primary that answers. If so, memory has every sample that was appended to it
-   * and has not left.
+   * Whether the mark names the primary that answers, and nothing has expired. If so, memory has every sample that
+   * was appended to it and has not left.
    */
   readonly isMarkedHere: boolean;
   /** Id of the last loss that was noticed, '' if there was none; undefined without a mark. */
@@ -22,8 +22,10 @@ export interface PartitionState {
   readonly arrivedMs: number | undefined;
   /** The lowest arrival time, in the stream, of the partition's frames, ms; undefined if it has none. */
   readonly lowestArrivalMs: number | undefined;
-  /** Replication id of the primary that wrote the mark, or `expired` (mark-script.ts); undefined without a mark. */
+  /** Replication id of the primary that wrote the mark; undefined without a mark. */
   readonly markedBy: string | undefined;
+  /** Whether frames of the partition expired before a flusher moved them. */
+  readonly isExpired: boolean;
   /**
    * Number of the era in which the mark was written, or last confirmed by a flusher (recovery/era.ts); undefined if
    * unknown.
@@ -38,7 +40,7 @@ export interface PartitionState {
 }
 
 /** The mark of a partition, and the primary that it was read from. */
-type FoundState = Pick<PartitionState, 'markedBy' | 'here'>;
+type FoundState = Pick<PartitionState, 'markedBy' | 'isExpired' | 'here'>;
 
 /** What {@link PartitionMarks.survey} finds in a partition whose mark names its primary. */
 export interface PartitionSurvey {
@@ -71,17 +73,19 @@ export class PartitionMarks {
   /** Reads the mark of a partition. */
   async read(ref: PartitionRef): Promise<PartitionState> {
     const keys = new HotKeys(ref);
-    const [mark, loss, arrived, lowest, markedBy, era, here, previous] = await this.redis.readMark(
+    const [loss, arrived, lowest, markedBy, era, expired, here, previous] = await this.redis.readMark(
       2,
       keys.mark,
       keys.arrived,
     );
+    const isExpired = expired !== null;
     return {
-      isMarkedHere: mark === 1,
+      isMarkedHere: markedBy === here && !isExpired,
       loss: loss ?? undefined,
       arrivedMs: numberOf(arrived),
       lowestArrivalMs: numberOf(lowest),
       markedBy: markedBy ?? undefined,
+      isExpired,
       era: numberOf(era),
       here: here!,
       previous: previous === NO_NODE ? undefined : previous!,
@@ -136,9 +140,8 @@ export class PartitionMarks {
    * @returns false if the mark or the primary has changed since, and nothing was changed
    */
   async mark(ref: PartitionRef, state: FoundState, loss: string, era?: number): Promise<boolean> {
-    const { markedBy = '', here } = state;
     const key = new HotKeys(ref).mark;
-    return (await this.redis.markPartition(1, key, markedBy, here, loss, String(era ?? ''))) === 1;
+    return (await this.redis.markPartition(1, key, ...unless(state), loss, String(era ?? ''))) === 1;
   }
 
   /**
@@ -149,8 +152,13 @@ export class PartitionMarks {
    * @param era number of the present era, for a new partition; undefined if it is unknown
    * @returns false if the mark or the primary has changed since, and nothing was changed
    */
-  async takeOver(ref: PartitionRef, { markedBy = '', here }: FoundState, era?: number): Promise<boolean> {
+  async takeOver(ref: PartitionRef, state: FoundState, era?: number): Promise<boolean> {
     const key = new HotKeys(ref).mark;
-    return (await this.redis.takeOverMark(1, key, markedBy, here, String(era ?? ''))) === 1;
+    return (await this.redis.takeOverMark(1, key, ...unless(state), String(era ?? ''))) === 1;
   }
+}
+
+/** Returns the arguments by which a script notices that a mark or its primary has changed. */
+function unless({ markedBy = '', isExpired, here }: FoundState): [mark: string, here: string] {
+  return [isExpired ? `${markedBy} expired` : markedBy, here];
 }

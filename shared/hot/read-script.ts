@@ -1,4 +1,4 @@
-import { MARK_OF_THIS_NODE } from './mark-script';
+import { HAS_GOOD_MARK } from './mark-script';
 
 /**
  * Reads groups of one partition: their window starts, and the wanted columns of the frames of some windows.
@@ -38,7 +38,7 @@ import { MARK_OF_THIS_NODE } from './mark-script';
  */
 export const READ_SCRIPT = `#!lua flags=no-writes
 local mark = redis.call('HMGET', KEYS[1], 'loss', 'left', 'node', 'made')
-local isOurs = ${MARK_OF_THIS_NODE}
+local isOurs = ${HAS_GOOD_MARK}
 local isKnown = isOurs and mark[2]
 local markId = isKnown and mark[3] .. ' ' .. (mark[1] or '') .. ' ' .. (mark[4] or '')
 local found = { isOurs and 1 or 0, mark[1], isKnown and mark[2], markId }

@@ -30,7 +30,7 @@ interface Scripts {
   takeOverMark(keys: number, ...args: string[]): Promise<number>;
   markPartition(keys: number, ...args: string[]): Promise<number>;
   surveyPartitions(keys: number, ...args: (string | number)[]): Promise<string>;
-  readMark(keys: number, ...args: string[]): Promise<[number, ...(string | null)[]]>;
+  readMark(keys: number, ...args: string[]): Promise<(string | null)[]>;
   readGroupsBuffer(keys: number, ...args: (string | number)[]): Promise<GroupsReply>;
 }
 

@@ -29,8 +29,8 @@ local found = {}
 for i = 3, #ARGV do
   local tag = ARGV[i]
   local mark = tag .. ':mark'
-  local seen = redis.pcall('HMGET', mark, 'node', 'era')
-  if seen.err or seen[1] ~= node then
+  local seen = redis.pcall('HMGET', mark, 'node', 'era', 'expired')
+  if seen.err or seen[1] ~= node or seen[3] then
     found[i - 2] = '?'
   else
     if ARGV[2] ~= '' and seen[2] ~= ARGV[2] then redis.call('HSET', mark, 'era', ARGV[2]) end

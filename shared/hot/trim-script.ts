@@ -1,5 +1,3 @@
-import { EXPIRED } from './mark-script';
-
 /**
  * Removes from a group-window exactly the frames that were moved, once (DESIGN.md, rule 3).
  *
@@ -16,8 +14,8 @@ import { EXPIRED } from './mark-script';
  *          lagging replica and a replay after it can fill a list with other frames, which a trim by count
  *          alone would remove
  *
- * If a window is due but has no frames, they have expired. The script then spoils the mark, so that the loss
- * is noticed. A window with remaining frames stays in the due index. If all frames that it had when it was leased
+ * If a window is due but has no frames, they have expired. The script then sets `expired` in the mark, so that the
+ * loss is noticed. A window with remaining frames stays in the due index. If all frames that it had when it was leased
  * were moved, the time of the lease counts as its first write. Runs even when memory is full (`allow-oom`),
  * since a trim frees memory.
  */
@@ -37,7 +35,7 @@ redis.call('HDEL', KEYS[2], ARGV[1])
 redis.call('LTRIM', KEYS[3], count, -1)
 local remaining = redis.call('LLEN', KEYS[3])
 if remaining == 0 then
-  if count == 0 and redis.call('HEXISTS', KEYS[6], 'node') == 1 then redis.call('HSET', KEYS[6], 'node', '${EXPIRED}') end
+  if count == 0 and redis.call('EXISTS', KEYS[6]) == 1 then redis.call('HSET', KEYS[6], 'expired', 1) end
   redis.call('ZREM', KEYS[1], ARGV[1])
   redis.call('SREM', KEYS[4], ARGV[2])
   redis.call('ZREM', KEYS[5], ARGV[1])

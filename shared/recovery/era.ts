@@ -1,4 +1,3 @@
-import { EXPIRED } from '../hot/mark-script';
 import type { PartitionState } from '../hot/partition-marks';
 import type { PrimaryState } from '../hot/topology';
 
@@ -102,14 +101,28 @@ function nothingFailed(
 }
 
 /** The mark of a partition, and the primary that it was read from. */
-export type FoundMark = Pick<PartitionState, 'markedBy' | 'era' | 'here'>;
+export type FoundMark = Pick<PartitionState, 'isMarkedHere' | 'markedBy' | 'isExpired' | 'era' | 'here'>;
 
 /**
- * Whether a planned move has brought a partition from one primary to another, with all of its samples.
+ * What a mark says of its partition's samples:
  *
- * @param now the present era, from a look at the primaries that began after the mark was read
+ * - `whole`: memory has all that were appended and have not left.
+ * - `moved`: so it has, and a planned move has brought them to another primary, which must take over the mark.
+ * - `lost`: memory may lack some.
+ * - `unsure`: it is not known which primaries there are, so look again.
  */
-export function hasMoved({ markedBy, era, here }: FoundMark, now: Era): boolean {
-  const isPrimarys = markedBy !== undefined && markedBy !== EXPIRED;
-  return isPrimarys && era === now.number && now.primaries.some(({ id }) => id === here);
+export type Verdict = 'whole' | 'moved' | 'lost' | 'unsure';
+
+/**
+ * Judges the mark of a partition.
+ *
+ * @param now the present era, from a look at the primaries that began after the mark was read; undefined if it
+ *   is not known
+ */
+export function judge(mark: FoundMark, now: Era | undefined): Verdict {
+  if (mark.isMarkedHere) return 'whole';
+  if (now === undefined) return 'unsure';
+  const isOfEra = mark.markedBy !== undefined && mark.era === now.number;
+  const isKnown = now.primaries.some(({ id }) => id === mark.here);
+  return isOfEra && isKnown && !mark.isExpired ? 'moved' : 'lost';
 }

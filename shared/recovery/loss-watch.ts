@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EXPIRED } from '../hot/mark-script';
 import type { PartitionState } from '../hot/partition-marks';
 import type { PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
-import { type Era, hasMoved } from './era';
+import { type Era, judge } from './era';
 import { type Observation, PrimaryWatch, type PrimaryWatchDependencies } from './primary-watch';
 
 export interface LossWatchDependencies extends PrimaryWatchDependencies {
@@ -68,34 +67,31 @@ export class LossWatch {
    * Makes a partition ready for appends if its mark is missing or wrong. Registers and marks a new partition,
    * takes over the mark of one that was moved, or records a loss and marks the partition again.
    *
-   * @returns the id of the loss; undefined if nothing was lost
    * @throws when a move of the partition takes too long; the caller should try again
    */
-  async resolve(ref: PartitionRef): Promise<string | undefined> {
-    const { hot, table } = this.dependencies;
+  async resolve(ref: PartitionRef): Promise<void> {
+    const { hot, table, now } = this.dependencies;
     let state = await hot.marks.read(ref);
-    if (state.isMarkedHere) return undefined;
-    if (state.loss === undefined) {
+    if (!state.isMarkedHere && state.loss === undefined) {
       const isNew = await table.register(ref);
-      if (isNew && (await hot.marks.takeOver(ref, state, (await table.era())?.number))) return undefined;
+      if (isNew && (await hot.marks.takeOver(ref, state, (await table.era())?.number))) return;
       state = await this.onceMarked(ref);
-      if (state.isMarkedHere) return undefined;
     }
-    const untilMs = this.dependencies.now() + UNSURE_MS;
-    for (;;) {
-      const { era, topology, isLoss } = await this.lookAndRecord();
-      if (isLoss) state = await hot.marks.read(ref);
-      if (state.isMarkedHere) return (await table.loss())?.id;
-      const isOver = this.dependencies.now() > untilMs;
-      if (era === undefined ? isOver : !hasMoved(state, era)) return this.notice(ref, era);
-      const hasArrived = era !== undefined && !topology.openSlots.has(hot.nodes.slotOf(ref));
-      if (hasArrived && (await hot.marks.takeOver(ref, state))) return undefined;
-      if (isOver) break;
-      if (!hasArrived) await sleep(LOOK_AGAIN_MS);
+    const untilMs = now() + UNSURE_MS;
+    while (!state.isMarkedHere) {
+      const { era, topology } = await this.lookAndRecord();
+      const verdict = judge(state, era);
+      const isOver = now() > untilMs;
+      if (verdict === 'lost' || (verdict === 'unsure' && isOver)) return this.notice(ref, era);
+      const hasArrived = verdict === 'moved' && !topology.openSlots.has(hot.nodes.slotOf(ref));
+      if (hasArrived && (await hot.marks.takeOver(ref, state))) return;
+      if (isOver)
+        throw new Error(
+          `partition ${ref.partition} of tenant ${ref.tenantId} is on its way to another primary`,
+        );
+      await sleep(LOOK_AGAIN_MS);
       state = await hot.marks.read(ref);
-      if (state.isMarkedHere) return undefined;
     }
-    throw new Error(`partition ${ref.partition} of tenant ${ref.tenantId} is on its way to another primary`);
   }
 
   /**
@@ -145,9 +141,8 @@ export class LossWatch {
       const state = await hot.marks.read(ref);
       if (state.loss !== loss) return false;
       if (state.isMarkedHere) return true;
-      const { era, isLoss } = await this.primaries.look();
-      const isSure = era !== undefined && !isLoss;
-      if (isSure) return hasMoved(state, era);
+      const verdict = judge(state, (await this.primaries.look()).era);
+      if (verdict !== 'unsure') return verdict === 'moved';
       if (now() > untilMs) return false;
       await sleep(LOOK_AGAIN_MS);
     }
@@ -194,9 +189,8 @@ export class LossWatch {
    *
    * @param noticed the partition at which the loss was noticed
    * @param era the present era; undefined if it is unknown, and then every such partition counts as lost
-   * @returns the id of the loss; undefined if there is none
    */
-  private async notice(noticed: PartitionRef, era: Era | undefined): Promise<string | undefined> {
+  private async notice(noticed: PartitionRef, era: Era | undefined): Promise<void> {
     const { hot, table, lanes, now } = this.dependencies;
     const isOther = ({ tenantId, partition }: PartitionRef) =>
       tenantId !== noticed.tenantId || partition !== noticed.partition;
@@ -208,13 +202,13 @@ export class LossWatch {
       // A node that does not answer may have lost nothing. The marks of its partitions are read when they are
       // next used.
       const state = await hot.marks.read(ref).catch(() => undefined);
-      if (state === undefined || state.isMarkedHere || (era !== undefined && hasMoved(state, era))) return;
-      lost.push({ ref, state });
+      const verdict = state && judge(state, era);
+      if (verdict === 'lost' || verdict === 'unsure') lost.push({ ref, state: state! });
     });
     // Another instance has recorded the loss and marked the partitions already.
-    if (lost.length === 0) return (await table.loss())?.id;
+    if (lost.length === 0) return;
     const wiped = lost.filter(({ state }) => state.loss === undefined).length;
-    const expired = lost.filter(({ state }) => state.markedBy === EXPIRED).length;
+    const expired = lost.filter(({ state }) => state.isExpired).length;
     const { id } = await table.notice(
       lostSinceMs(
         await table.flushedUntilMs(lanes),
@@ -225,7 +219,6 @@ export class LossWatch {
     );
     // If a mark or its primary has changed meanwhile, the next use of the partition looks again.
     await mapLimited(lost, PARALLEL, ({ ref, state }) => hot.marks.mark(ref, state, id, era?.number));
-    return id;
   }
 }
 
@@ -233,17 +226,19 @@ export class LossWatch {
  * Computes the arrival time from which a replay must read the stream after a loss, ms; 0 means from its
  * oldest record. Samples that had left memory are safe. So the replay begins at the later of two times: the
  * flushed-until time, and the oldest arrival time that the marks of the lost partitions name. A mark's time
- * counts only if the replica of the primary that wrote it has taken over. In a slot that was moved, earlier
- * samples may be lost.
+ * counts only if the replica of the primary that wrote it has taken over. In a slot that was moved, and where
+ * frames have expired, earlier samples may be lost.
  *
  * @param flushedUntilMs the flushed-until time: everything that arrived earlier has left memory, ms
  */
 export function lostSinceMs(
   flushedUntilMs: number,
-  lost: readonly Pick<PartitionState, 'arrivedMs' | 'markedBy' | 'previous'>[],
+  lost: readonly Pick<PartitionState, 'arrivedMs' | 'markedBy' | 'isExpired' | 'previous'>[],
 ): number {
   const oldestMs = Math.min(
-    ...lost.map(({ arrivedMs = 0, markedBy, previous }) => (markedBy === previous ? arrivedMs : 0)),
+    ...lost.map(({ arrivedMs = 0, markedBy, isExpired, previous }) =>
+      markedBy === previous && !isExpired ? arrivedMs : 0,
+    ),
   );
   return Math.max(0, flushedUntilMs - ARRIVAL_SLACK_MS, lost.length === 0 ? 0 : oldestMs - ARRIVAL_SLACK_MS);
 }

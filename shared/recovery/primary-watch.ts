@@ -10,10 +10,11 @@ const HOLD_LEFT_MS = 60_000;
 /** What a look at the primaries has found. */
 export interface Observation {
   readonly topology: Topology;
-  /** The era after the look; undefined if a primary did not answer, since it is then unknown what moved. */
+  /**
+   * The era after the look. Undefined if a primary did not answer, since it is then unknown what moved, and if
+   * every partition counts as lost ({@link EraStep.isLoss}) but nobody has recorded that yet.
+   */
   readonly era: Era | undefined;
-  /** Whether every partition counts as lost: see {@link EraStep.isLoss}. */
-  readonly isLoss: boolean;
 }
 
 export interface PrimaryWatchDependencies {
@@ -53,15 +54,15 @@ export class PrimaryWatch {
       // between, the compare-and-set below refuses this one.
       const [recorded, holds] = await Promise.all([table.era(), table.holds()]);
       const topology = await hot.nodes.topology();
-      if (topology.primaries === undefined) return { topology, era: undefined, isLoss: false };
+      if (topology.primaries === undefined) return { topology, era: undefined };
       const isScaling = holds.scalingUntilMs > now();
       const { era, isLoss, areMoving } = nextEra(recorded, topology.primaries, isScaling, now());
-      if (!isRecorded) return { topology, era, isLoss };
+      if (!isRecorded) return { topology, era: isLoss ? undefined : era };
       if (isLoss) await this.noticeAll(era.number);
       if (era !== recorded && !(await table.putEra(era, recorded))) continue;
       if (areMoving && !isScaling && holds.pressedUntilMs < now() + HOLD_LEFT_MS)
         await holdReads(table, now());
-      return { topology, era, isLoss };
+      return { topology, era };
     }
   }
 }

@@ -220,16 +220,21 @@ describe('recovery', () => {
   test('a registered partition without a mark is a loss; an unregistered one is new', async () => {
     const tenantId = tenantIdOf('recovery');
     const known = { tenantId, partition: 1 };
-    expect(await tiers.losses.resolve(known)).toBeUndefined();
+    const before = await tiers.recovery.loss();
+    await tiers.losses.resolve(known);
     expect(await tiers.losses.missingSince(known, await tiers.hot.marks.read(known))).toBeUndefined();
+    expect(await tiers.recovery.loss()).toEqual(before);
     const fresh = { tenantId, partition: 2 };
     expect(await tiers.losses.missingSince(fresh, await tiers.hot.marks.read(fresh))).toBeUndefined();
     await tiers.redis.flushall();
     expect(await tiers.losses.missingSince(known, await tiers.hot.marks.read(known))).toBe(0);
-    const loss = await tiers.losses.resolve(known);
-    expect(await tiers.recovery.loss()).toMatchObject({ id: loss, isOpen: true });
+    await tiers.losses.resolve(known);
+    const loss = (await tiers.recovery.loss())!;
+    expect(loss.isOpen).toBe(true);
     // The loss was noticed once: the mark names it, and appends go on.
-    expect(await tiers.losses.resolve(known)).toBeUndefined();
+    await tiers.losses.resolve(known);
+    expect(await tiers.recovery.loss()).toEqual(loss);
+    expect(await tiers.hot.marks.read(known)).toMatchObject({ isMarkedHere: true, loss: loss.id });
     expect(await tiers.losses.missingSince(known, await tiers.hot.marks.read(known))).toBeDefined();
     await tiers.recovery.closeLoss((await tiers.recovery.loss())!);
     expect(await tiers.losses.missingSince(known, await tiers.hot.marks.read(known))).toBeUndefined();
@@ -237,18 +242,20 @@ describe('recovery', () => {
 
   test('an instance that stalled when it registered a partition does not hide a loss that another one recorded', async () => {
     const ref = { tenantId: tenantIdOf('recovery'), partition: 5 };
-    let other: string | undefined;
+    let other: Loss | undefined;
     class Stalling extends RecoveryTable {
       override async register(each: PartitionRef): Promise<boolean> {
         const isNew = await super.register(each);
-        other = await tiers.losses.resolve(each);
+        await tiers.losses.resolve(each);
+        other = await tiers.recovery.loss();
         return isNew;
       }
     }
     const dependencies = { hot: tiers.hot, table: new Stalling(tiers.meta), lanes: 1, now: Date.now };
-    expect(await new LossWatch(dependencies).resolve(ref)).toBeUndefined();
-    expect(other).toBeDefined();
-    expect(await tiers.hot.marks.read(ref)).toMatchObject({ isMarkedHere: true, loss: other });
+    await new LossWatch(dependencies).resolve(ref);
+    expect(other).toMatchObject({ isOpen: true });
+    expect(await tiers.hot.marks.read(ref)).toMatchObject({ isMarkedHere: true, loss: other!.id });
+    expect(await tiers.recovery.loss()).toEqual(other);
   });
 
   test('an instance that stalled when it recorded a loss does not hide a later one', async () => {
@@ -267,20 +274,21 @@ describe('recovery', () => {
       }
     }
     const dependencies = { hot: tiers.hot, table: new Stalling(tiers.meta), lanes: 1, now: Date.now };
-    const first = await new LossWatch(dependencies).resolve(ref);
+    await new LossWatch(dependencies).resolve(ref);
+    const first = await tiers.recovery.loss();
     expect(await tiers.losses.missingSince(ref, await tiers.hot.marks.read(ref))).toBe(0);
-    const later = await tiers.losses.resolve(ref);
-    expect(later).toBeDefined();
-    expect(later).not.toBe(first);
-    expect(await tiers.recovery.loss()).toMatchObject({ id: later, isOpen: true });
+    await tiers.losses.resolve(ref);
+    const later = (await tiers.recovery.loss())!;
+    expect(later.isOpen).toBe(true);
+    expect(later.id).not.toBe(first!.id);
   });
 
   test('the first mark of a partition is written only on the primary that was found without one', async () => {
     const ref = { tenantId: tenantIdOf('recovery'), partition: 6 };
     const { here } = await tiers.hot.marks.read(ref);
-    expect(await tiers.hot.marks.takeOver(ref, { markedBy: undefined, here: 'a former one' })).toBe(false);
+    expect(await tiers.hot.marks.takeOver(ref, { markedBy: undefined, isExpired: false, here: 'a former one' })).toBe(false);
     expect((await tiers.hot.marks.read(ref)).loss).toBeUndefined();
-    expect(await tiers.hot.marks.takeOver(ref, { markedBy: undefined, here }, 7)).toBe(true);
+    expect(await tiers.hot.marks.takeOver(ref, { markedBy: undefined, isExpired: false, here }, 7)).toBe(true);
     expect(await tiers.hot.marks.read(ref)).toMatchObject({ isMarkedHere: true, loss: '', era: 7 });
   });
 
@@ -306,8 +314,10 @@ describe('recovery', () => {
       const state = await tiers.hot.marks.read(ref);
       expect(state.isMarkedHere).toBe(false);
       expect(await tiers.losses.missingSince(ref, state)).toBeUndefined();
-      expect(await tiers.losses.resolve(ref)).toBeUndefined();
+      const loss = await tiers.recovery.loss();
+      await tiers.losses.resolve(ref);
       expect((await tiers.hot.marks.read(ref)).isMarkedHere).toBe(true);
+      expect(await tiers.recovery.loss()).toEqual(loss);
     } finally {
       replica.disconnect();
       await server.stop();
@@ -329,8 +339,7 @@ describe('recovery', () => {
       override putHold = () => Promise.reject(new Error('throttled'));
     }
     const table = new Throttled(tiers.meta);
-    const { isLoss } = await new LossWatch({ hot, table, lanes: 1, now: Date.now }).lookAndRecord();
-    expect(isLoss).toBe(true);
+    await new LossWatch({ hot, table, lanes: 1, now: Date.now }).lookAndRecord();
     const loss = await table.loss();
     expect(loss).toMatchObject({ isOpen: true });
     expect(await tiers.hot.marks.read(ref)).toMatchObject({ loss: loss!.id });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { type Era, type FoundMark, hasMoved, nextEra } from '../../../shared/recovery/era';
+import { type Era, type FoundMark, judge, nextEra, type Verdict } from '../../../shared/recovery/era';
 
 const SLOTS = 4;
 const MOST_NODES = 5;
@@ -32,9 +32,9 @@ interface Node {
 /** The rules by which recovery decides. */
 interface Rules {
   readonly nextEra: typeof nextEra;
-  readonly hasMoved: (mark: FoundMark, era: Era, isScaling: boolean) => boolean;
+  readonly judge: (mark: FoundMark, era: Era) => Verdict;
 }
-const ERAS: Rules = { nextEra, hasMoved };
+const ERAS: Rules = { nextEra, judge };
 
 /**
  * A cluster and its recovery. The cluster's slots move key by key. At any moment, a primary may be replaced
@@ -232,22 +232,19 @@ class World {
   private resolve(slot: number): void {
     this.observe();
     const [place, mark] = this.find(`m${slot}`, slot);
-    if (mark !== undefined && (mark as Mark).by === place.id) return;
-    if (this.isMoved(slot)) {
-      // A mark is taken over once its slot has arrived.
-      if (this.move?.slot !== slot) place.data.set(`m${slot}`, { ...(mark as Mark), by: place.id });
-      return;
-    }
-    for (let each = 0; each < SLOTS; each++) {
-      const [holder, found] = this.find(`m${each}`, each);
-      if ((found as Mark | undefined)?.by !== holder.id && !this.isMoved(each)) this.repair(each);
-    }
+    const verdict = this.judge(slot);
+    // A mark is taken over once its slot has arrived.
+    if (verdict === 'moved' && this.move?.slot !== slot)
+      place.data.set(`m${slot}`, { ...(mark as Mark), by: place.id });
+    if (verdict !== 'lost') return;
+    for (let each = 0; each < SLOTS; each++) if (this.judge(each) === 'lost') this.repair(each);
   }
 
-  private isMoved(slot: number): boolean {
-    const [place, mark] = this.find(`m${slot}`, slot);
-    const { by, era } = (mark as Mark | undefined) ?? {};
-    return this.rules.hasMoved({ markedBy: by, era, here: place.id }, this.era!, this.isScaling);
+  private judge(slot: number): Verdict {
+    const [{ id: here }, mark] = this.find(`m${slot}`, slot);
+    const { by: markedBy, era } = (mark as Mark | undefined) ?? {};
+    const isMarkedHere = markedBy === here;
+    return this.rules.judge({ isMarkedHere, markedBy, isExpired: false, era, here }, this.era!);
   }
 
   /** Brings all acknowledged samples of a slot back, like a replay. */
@@ -300,6 +297,12 @@ class World {
 
 const keysOf = (slot: number) => [`a${slot}`, `m${slot}`, `b${slot}`];
 
+/** A simpler rule: the mark of another primary has moved if that primary fulfils a condition. */
+function movedIf({ isMarkedHere, markedBy }: FoundMark, has: (markedBy: string) => boolean): Verdict {
+  if (isMarkedHere) return 'whole';
+  return markedBy !== undefined && has(markedBy) ? 'moved' : 'lost';
+}
+
 /** Simpler rules, and for each a history in which it hides a loss. */
 describe.each<{ rules: string; plainer: Rules; history: string; happens: (world: World) => void }>([
   {
@@ -319,7 +322,7 @@ describe.each<{ rules: string; plainer: Rules; history: string; happens: (world:
     rules: 'a mark has moved if its primary is still there',
     plainer: {
       ...ERAS,
-      hasMoved: ({ markedBy }, { primaries }) => primaries.some(({ id }) => id === markedBy),
+      judge: (mark, era) => movedIf(mark, (markedBy) => era.primaries.some(({ id }) => id === markedBy)),
     },
     history: 'a slot moves, and a replica that has the mark of before takes over',
     happens: (world) => {
@@ -334,7 +337,7 @@ describe.each<{ rules: string; plainer: Rules; history: string; happens: (world:
     rules: 'after a drain, a mark has moved if `ops scale` has noted that slots move',
     plainer: {
       nextEra: (...look) => ({ ...nextEra(...look), isLoss: false }),
-      hasMoved: ({ markedBy }, _, isScaling) => markedBy !== undefined && isScaling,
+      judge: (mark) => movedIf(mark, () => true),
     },
     history: 'a primary is replaced in that time',
     happens: (world) => {
@@ -348,7 +351,7 @@ describe.each<{ rules: string; plainer: Rules; history: string; happens: (world:
   },
   {
     rules: 'the same, and a primary that fails in that time is a loss of all',
-    plainer: { ...ERAS, hasMoved: ({ markedBy }, _, isScaling) => markedBy !== undefined && isScaling },
+    plainer: { ...ERAS, judge: (mark) => movedIf(mark, () => true) },
     history: 'a primary is replaced between the drain and the note',
     happens: (world) => {
       const to = world.nodes[1]!;

@@ -1,6 +1,5 @@
-import { EXPIRED } from '../../../shared/hot/mark-script';
 import type { PrimaryState } from '../../../shared/hot/topology';
-import { type Era, hasMoved, nextEra } from '../../../shared/recovery/era';
+import { type Era, judge, nextEra } from '../../../shared/recovery/era';
 
 /**
  * Primaries as a look sees them, separated by spaces: `id[@process][<previous id][~]:slots[!failures]`. `~`
@@ -139,17 +138,28 @@ test('an era is the same object while nothing changed, so that nothing is writte
   expect(nextEra(recorded, look('b<c:10-19 a:0-9'), false).era).toBe(recorded);
 });
 
-describe('a mark of another primary', () => {
+describe('a mark', () => {
   const { era } = eraAfter(['a:0-9 b:10-19', 'a: b:0-19', 'b:0-19 d:']);
   test.each([
-    { name: 'moved between primaries of the era', markedBy: 'b', here: 'd', of: 1, expected: true },
-    { name: 'moved from a primary that left without slots', markedBy: 'a', here: 'b', of: 1, expected: true },
-    { name: 'is at an unknown primary', markedBy: 'a', here: 'x', of: 1, expected: false },
-    { name: 'is of an earlier era', markedBy: 'a', here: 'b', of: 0, expected: false },
-    { name: 'is of no era', markedBy: 'a', here: 'b', of: undefined, expected: false },
-    { name: 'says that samples expired', markedBy: EXPIRED, here: 'b', of: 1, expected: false },
-    { name: 'is missing', markedBy: undefined, here: 'b', of: undefined, expected: false },
-  ])('$name', ({ markedBy, here, of, expected }) => {
-    expect(hasMoved({ markedBy, here, era: of }, era)).toBe(expected);
+    { name: 'names the primary that has it', markedBy: 'b', here: 'b', of: 1, verdict: 'whole' },
+    { name: 'names it, and is of an earlier era', markedBy: 'b', here: 'b', of: 0, verdict: 'whole' },
+    { name: 'moved between primaries of the era', markedBy: 'b', here: 'd', of: 1, verdict: 'moved' },
+    {
+      name: 'moved from a primary that left without slots',
+      markedBy: 'a',
+      here: 'b',
+      of: 1,
+      verdict: 'moved',
+    },
+    { name: 'is at an unknown primary', markedBy: 'a', here: 'x', of: 1, verdict: 'lost' },
+    { name: 'is of an earlier era', markedBy: 'a', here: 'b', of: 0, verdict: 'lost' },
+    { name: 'is of no era', markedBy: 'a', here: 'b', of: undefined, verdict: 'lost' },
+    { name: 'is missing', markedBy: undefined, here: 'b', of: undefined, verdict: 'lost' },
+  ])('that $name: $verdict', ({ markedBy, here, of, verdict }) => {
+    const mark = { markedBy, here, era: of, isMarkedHere: markedBy === here, isExpired: false };
+    expect(judge(mark, era)).toBe(verdict);
+    expect(judge(mark, undefined)).toBe(verdict === 'whole' ? 'whole' : 'unsure');
+    // Frames that expired are a loss, on whatever primary.
+    expect(judge({ ...mark, isMarkedHere: false, isExpired: true }, era)).toBe('lost');
   });
 });

@@ -18,13 +18,18 @@ describe('lostSinceMs', () => {
       expected: 19 * MINUTE_MS,
     },
   ])('$name', ({ flushedUntilMs, arrivedMs, expected }) => {
-    const lost = arrivedMs.map((ms) => ({ arrivedMs: ms, markedBy: 'a', previous: 'a' }));
+    const lost = arrivedMs.map((ms) => ({ arrivedMs: ms, markedBy: 'a', isExpired: false, previous: 'a' }));
     expect(lostSinceMs(flushedUntilMs, lost)).toBe(expected);
   });
 
   test('of a partition that did not pass to a replica of its marked primary, from the flushed-until time', () => {
-    const moved = { arrivedMs: 30 * MINUTE_MS, markedBy: 'a', previous: 'b' };
+    const moved = { arrivedMs: 30 * MINUTE_MS, markedBy: 'a', isExpired: false, previous: 'b' };
     expect(lostSinceMs(10 * MINUTE_MS, [moved])).toBe(9 * MINUTE_MS);
+  });
+
+  test('of a partition whose frames expired, from the flushed-until time', () => {
+    const expired = { arrivedMs: 30 * MINUTE_MS, markedBy: 'a', isExpired: true, previous: 'a' };
+    expect(lostSinceMs(10 * MINUTE_MS, [expired])).toBe(9 * MINUTE_MS);
   });
 
   test('of every partition, from the flushed-until time', () => {
