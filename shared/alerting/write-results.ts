@@ -3,7 +3,7 @@ import type { SeriesDictionaries } from '../dictionary/dictionaries';
 import { log } from '../platform/log';
 import { remoteWrite } from '../protocol/prometheus/remote-write';
 import type { SampleWriter } from '../stream/sample-writer';
-import { SeriesLimitError } from '../tenancy/series-limit';
+import { SeriesLimitError } from '../tenancy/limits';
 import type { TenantMeter } from '../tenancy/tenant-meter';
 import type { Tenant } from '../tenancy/tenants';
 

@@ -6,7 +6,7 @@ import { ENV } from '../platform/names';
 import type { RuntimeSettings } from '../platform/settings';
 import type { Table } from '../platform/table';
 import { SampleWriter } from '../stream/sample-writer';
-import { ExistingSeries } from '../tenancy/existing-series';
+import { SeriesLimit } from '../tenancy/series-limit';
 import { TenantMeter } from '../tenancy/tenant-meter';
 import { UsageTable } from '../tenancy/usage-table';
 import { streamClient } from './stream';
@@ -18,7 +18,7 @@ export function sampleWriter(table: Table, stage: RuntimeSettings) {
     kinesis: streamClient(),
     stream: variable(ENV.stream),
     meter,
-    existingSeries: new ExistingSeries(new Catalogue(table, stage.retention)),
+    seriesLimit: new SeriesLimit(meter, new Catalogue(table, stage.retention)),
     pools: new Pools(new PoolTable(table, stage.retention)),
   });
   return { writer, meter };

@@ -3,7 +3,7 @@ import { PromqlError } from '../promql/errors';
 import { SelectLimitError } from '../query/find-series';
 import { IncompleteReadError } from '../query/incomplete';
 import { RefusedError } from '../registry/refused';
-import { SeriesLimitError } from '../tenancy/series-limit';
+import { SeriesLimitError } from '../tenancy/limits';
 import { HttpError } from './http';
 import { overLimit } from './metered';
 import { statusOfPromql } from './prometheus-failure';

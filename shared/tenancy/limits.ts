@@ -67,6 +67,24 @@ const SETTING = {
 
 export const LIMIT_NAMES = Object.keys(SETTING) as LimitName[];
 
+/**
+ * A write was refused: every sample in it is of a new series beyond the limit, or its sources could not all
+ * be looked up.
+ */
+export class SeriesLimitError extends Error {
+  override readonly name = 'SeriesLimitError';
+
+  /**
+   * @param retryAfterMs time after which a write of new series may succeed, in ms
+   */
+  constructor(
+    readonly limit: number,
+    readonly retryAfterMs: number,
+  ) {
+    super(`the limit series of ${limit} is reached`);
+  }
+}
+
 /** Returns a tenant's limits: its overrides, else the stage's defaults. */
 export function limitsOf(settings: RuntimeSettings, overrides: LimitOverrides = {}): Limits {
   const pairs = LIMIT_NAMES.map((name) => [name, overrides[name] ?? settings[SETTING[name]]]);

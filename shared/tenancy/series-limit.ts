@@ -1,17 +1,136 @@
+import type { Catalogue } from '../catalogue/catalogue';
+import { seriesOf } from '../catalogue/source-series';
+import type { SeriesDictionary } from '../dictionary/series-dictionary';
+import type { SourceRow, SourceRows } from '../dictionary/series-source';
+import { Cache } from '../model/cache';
+import { CACHES } from '../model/cache-budgets';
+import type { Id } from '../model/id';
+import { labelsKey } from '../model/labels';
+import { sourceIdOf } from '../model/placement';
+import { mapLimited } from '../platform/concurrency';
+import { SeriesLimitError } from './limits';
+import type { TenantMeter } from './tenant-meter';
+import type { Tenant } from './tenants';
+
+const PARALLEL = 16;
 /**
- * A write was refused: every sample in it is of a new series beyond the limit, or its sources could not all
- * be looked up.
+ * Lifetime of a source's cached series, in ms. Until then, series that another instance admitted count as
+ * new.
  */
-export class SeriesLimitError extends Error {
-  override readonly name = 'SeriesLimitError';
+const CACHE_MS = 300_000;
+/** Approximate memory of one cached series, in bytes. */
+const SERIES_BYTES = 150;
+/**
+ * Most sources that an instance looks up for a tenant in one {@link LOOKUP_PERIOD_MS}. A sender repeats a
+ * refused request, and each time more of its sources are cached. The request with the most sources needs 100
+ * periods. By then its first entries have not expired, so it passes. Short periods keep one request from
+ * occupying the table for long.
+ */
+const MAX_LOOKUPS = 100;
+const LOOKUP_PERIOD_MS = 1_000;
+
+/**
+ * How long a sender should wait if its tenant is at its limit of series, in ms. Once an hour, series without
+ * samples for a day are removed from the count.
+ */
+const RETRY_MS = 3_600_000;
+
+/**
+ * Enforces the limit of series. If a tenant has reached it, the samples of series that do not exist yet are
+ * dropped. To tell which exist, it looks up the series of each source, and caches them.
+ *
+ * Look-ups are bounded for each tenant and period, because a tenant can name new sources without end. Once
+ * they are used up, requests with uncached sources are refused until the next period; requests with cached
+ * sources proceed.
+ */
+export class SeriesLimit {
+  /** Label keys of a source's series, by source and tenant. */
+  private readonly cache = new Cache<ReadonlySet<string>>(
+    CACHES.existingSeries,
+    (series) => SERIES_BYTES * (series.size + 1),
+    { ttlMs: CACHE_MS },
+  );
+  /** Look-ups used in the current period, by tenant. */
+  private lookups = { endMs: -Infinity, used: new Map<Id, number>() };
+
+  constructor(
+    private readonly meter: Pick<TenantMeter, 'isFullOfSeries' | 'limits'>,
+    private readonly catalogue: Pick<Catalogue, 'existing' | 'source'>,
+    private readonly now: () => number = Date.now,
+  ) {}
 
   /**
-   * @param retryAfterMs time after which a write of new series may succeed, in ms
+   * Removes samples of series that do not exist yet, if the tenant has reached its limit.
+   *
+   * @returns the remaining rows, and the number of samples dropped
+   * @throws {SeriesLimitError} when all samples would be dropped, or too many sources had to be looked up to
+   *   tell which series are new
    */
-  constructor(
-    readonly limit: number,
-    readonly retryAfterMs: number,
-  ) {
-    super(`the limit series of ${limit} is reached`);
+  async admit(
+    tenant: Tenant,
+    sources: readonly SourceRows[],
+  ): Promise<{ readonly kept: readonly SourceRows[]; readonly dropped: number }> {
+    if (!this.meter.isFullOfSeries(tenant)) return { kept: sources, dropped: 0 };
+    const known = await this.seriesOf(
+      tenant,
+      sources.map(([source]) => sourceIdOf(tenant.id, source.labels)),
+    );
+    let dropped = 0;
+    const left = sources.map(([source, rows], i) => {
+      const old = rows.flatMap((row) => {
+        const kept = existingOf(source.dictionary, row, known[i]!);
+        dropped += row.values.length - kept.values.length;
+        return kept.values.length === 0 ? [] : [kept];
+      });
+      return [source, old] as const;
+    });
+    const kept = left.filter(([, rows]) => rows.length > 0);
+    if (kept.length === 0 && dropped > 0) throw this.refusal(tenant, RETRY_MS);
+    return { kept, dropped };
   }
+
+  /**
+   * Returns the series of each source. Looks up as many as the period still allows before it throws, so that
+   * a repeated request gets further.
+   */
+  private async seriesOf(tenant: Tenant, sourceIds: readonly Id[]): Promise<ReadonlySet<string>[]> {
+    const { id: tenantId } = tenant;
+    const copies = new Map(sourceIds.map((id) => [id, this.cache.get(id, tenantId)]));
+    const missing = [...copies].flatMap(([id, copy]) => (copy === undefined ? [id] : []));
+    const { endMs, used } = this.period();
+    const asked = missing.slice(0, MAX_LOOKUPS - (used.get(tenantId) ?? 0));
+    used.set(tenantId, (used.get(tenantId) ?? 0) + asked.length);
+    const existing = asked.length === 0 ? new Set<Id>() : await this.catalogue.existing(tenantId, asked);
+    await mapLimited(asked, PARALLEL, async (id) => {
+      const series = new Set(
+        existing.has(id) ? seriesOf(await this.catalogue.source(tenantId, id)).map(labelsKey) : [],
+      );
+      this.cache.set(id, series, tenantId);
+      copies.set(id, series);
+    });
+    if (asked.length < missing.length) throw this.refusal(tenant, endMs - this.now());
+    return sourceIds.map((id) => copies.get(id)!);
+  }
+
+  private refusal(tenant: Tenant, retryAfterMs: number): SeriesLimitError {
+    return new SeriesLimitError(this.meter.limits(tenant).series, retryAfterMs);
+  }
+
+  private period() {
+    const nowMs = this.now();
+    if (this.lookups.endMs <= nowMs) this.lookups = { endMs: nowMs + LOOKUP_PERIOD_MS, used: new Map() };
+    return this.lookups;
+  }
+}
+
+/** Removes from a row the samples of series that are not in `known`. */
+function existingOf(dictionary: SeriesDictionary, row: SourceRow, known: ReadonlySet<string>): SourceRow {
+  const { timestamp, series, values } = row;
+  const kept = Array.from(series.keys()).filter((i) => known.has(labelsKey(dictionary.labelsOf(series[i]!))));
+  if (kept.length === series.length) return row;
+  return {
+    timestamp,
+    series: Int32Array.from(kept, (i) => series[i]!),
+    values: BigUint64Array.from(kept, (i) => values[i]!),
+  };
 }

@@ -3,7 +3,7 @@ import { type ResultOutputs, writeResults } from '../../../shared/alerting/write
 import { SeriesDictionaries } from '../../../shared/dictionary/dictionaries';
 import { CACHES } from '../../../shared/model/cache-budgets';
 import { encodeWriteRequest } from '../../../shared/protocol/prometheus/write-request';
-import { SeriesLimitError } from '../../../shared/tenancy/series-limit';
+import { SeriesLimitError } from '../../../shared/tenancy/limits';
 import type { Tenant } from '../../../shared/tenancy/tenants';
 
 const NOW_MS = 1_795_212_120_000;

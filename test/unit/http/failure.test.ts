@@ -12,7 +12,7 @@ import { SelectLimitError } from '../../../shared/query/find-series';
 import { IncompleteReadError } from '../../../shared/query/incomplete';
 import { RefusedError } from '../../../shared/registry/refused';
 import { StreamUnavailableError } from '../../../shared/stream/put';
-import { SeriesLimitError } from '../../../shared/tenancy/series-limit';
+import { SeriesLimitError } from '../../../shared/tenancy/limits';
 
 const aws = (status: number) => ({ message: 'x', $metadata: { httpStatusCode: status } });
 const coded = (code: string) => Object.assign(new Error(code), { code });

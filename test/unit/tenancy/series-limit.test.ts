@@ -5,7 +5,8 @@ import { type Labels, labelsOf } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
 import { groupIdOf, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
 import { rowsOf as rowsOfNames } from '../../../shared/protocol/mackerel/json';
-import { ExistingSeries, LookupsUsedUpError } from '../../../shared/tenancy/existing-series';
+import { type Limits, SeriesLimitError } from '../../../shared/tenancy/limits';
+import { SeriesLimit } from '../../../shared/tenancy/series-limit';
 import type { Tenant } from '../../../shared/tenancy/tenants';
 
 const tenantOf = (name: string): Tenant => ({
@@ -20,6 +21,8 @@ const sourceOf = (name: string): Labels => labelsOf(['instance', name]);
 const dictionary = new SeriesDictionary(acme.id);
 const rowsOf = (...sources: string[]): SourceRows[] =>
   sources.map((name) => rowsOfNames(dictionary, sourceOf(name), new Map([[0, new Map([['up', 0]])]])));
+/** A meter of tenants that have reached their limit. */
+const FULL = { isFullOfSeries: () => true, limits: () => ({ series: 7 }) as Limits };
 const many = (prefix: string, count: number) => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
 
 /**
@@ -57,37 +60,40 @@ class CountedCatalogue implements Pick<Catalogue, 'existing' | 'source'> {
 test('requests of new sources without end are looked up a hundred times a second, then refused at once', async () => {
   let nowMs = 0;
   const catalogue = new CountedCatalogue(acme, 'web1');
-  const existing = new ExistingSeries(catalogue, () => nowMs);
-  expect(await existing.keepExisting(acme, rowsOf('web1'))).toMatchObject({ dropped: 0 });
+  const limit = new SeriesLimit(FULL, catalogue, () => nowMs);
+  expect(await limit.admit(acme, rowsOf('web1'))).toMatchObject({ dropped: 0 });
   for (let i = 0; i < 20; i++) {
     nowMs += 10;
-    await existing.keepExisting(acme, rowsOf(...many(`${i}-`, 500))).catch((error: unknown) => {
-      expect(error).toBeInstanceOf(LookupsUsedUpError);
-      expect((error as LookupsUsedUpError).waitMs).toBe(1_000 - nowMs);
+    await limit.admit(acme, rowsOf(...many(`${i}-`, 500))).catch((error: unknown) => {
+      expect(error).toBeInstanceOf(SeriesLimitError);
+      expect((error as SeriesLimitError).retryAfterMs).toBe(1_000 - nowMs);
     });
   }
   expect(catalogue.asked).toBe(100);
   // Only a source that exists has an entry to read.
   expect(catalogue.entries).toBe(1);
   // Requests with cached sources proceed, and other tenants have look-ups of their own.
-  const { kept } = await existing.keepExisting(acme, rowsOf('web1', '0-1'));
+  const { kept } = await limit.admit(acme, rowsOf('web1', '0-1'));
   expect(kept).toHaveLength(1);
-  await existing.keepExisting(tenantOf('umbrella'), rowsOf(...many('x', 100)));
+  await expect(limit.admit(tenantOf('umbrella'), rowsOf(...many('x', 100)))).rejects.toMatchObject({
+    retryAfterMs: 3_600_000,
+  });
   expect(catalogue.asked).toBe(200);
   nowMs = 1_000;
-  expect((await existing.keepExisting(acme, rowsOf('new1'))).dropped).toBe(1);
+  expect((await limit.admit(acme, rowsOf('new1', 'web1'))).dropped).toBe(1);
+  await expect(limit.admit(acme, rowsOf('new1'))).rejects.toThrow('the limit series of 7 is reached');
 });
 
 test('a request with two thousand sources is accepted after twenty periods', async () => {
   let nowMs = 0;
   const names = many('web', 2_000);
   const catalogue = new CountedCatalogue(acme, ...names);
-  const existing = new ExistingSeries(catalogue, () => nowMs);
+  const limit = new SeriesLimit(FULL, catalogue, () => nowMs);
   const rows = rowsOf(...names);
   let refused = 0;
   for (; refused < 200; nowMs += 1_000) {
-    const result = await existing.keepExisting(acme, rows).catch((error: unknown) => {
-      expect(error).toBeInstanceOf(LookupsUsedUpError);
+    const result = await limit.admit(acme, rows).catch((error: unknown) => {
+      expect(error).toBeInstanceOf(SeriesLimitError);
       refused++;
     });
     if (result === undefined) continue;
