@@ -87,11 +87,12 @@ module.exports = {
     ),
     rule(
       'infra-imports-names',
-      'infra/ imports only names, settings, routes, the OpenAPI document and durations of shared/.',
+      'infra/ imports only names, settings, routes, the OpenAPI document, durations and the memory of post of shared/.',
       { path: '^infra/' },
       {
         path: '^(functions|scripts|test|shared)/',
-        pathNot: '^shared/(platform/(names|settings)|http/(routes|openapi)|model/duration)\\.ts$',
+        pathNot:
+          '^shared/(platform/(names|settings)|http/(routes|openapi)|model/duration|protocol/post-memory)\\.ts$',
       },
     ),
     rule(

@@ -2,10 +2,10 @@ import { Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import type * as lambda from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import { ENV } from '../../shared/platform/names';
+import { POST_MEMORY } from '../../shared/protocol/post-memory';
 import { ownMetric } from '../monitoring/metrics';
 import type { Graph, Monitored } from '../monitoring/monitored';
 import { ITEM_ACTIONS } from '../stores/tables';
-import { POST_NODE_OPTIONS } from './node-options';
 import { API_TIMEOUT, addFunction, type FunctionProps } from './pipeline-function';
 
 /** Accepts posted samples. A 2xx means that they are durable in the stream. */
@@ -21,14 +21,14 @@ export class Post extends Construct implements Monitored {
       ...props,
       name: 'post',
       description: 'Acknowledges samples: validates them and puts them into the stream',
-      memoryMb: 1024,
+      memoryMb: POST_MEMORY.functionMb,
       timeout: API_TIMEOUT,
       invokedBy: 'api',
       reservedConcurrency: props.config.settings.postConcurrency,
       environment: {
         [ENV.stream]: stream.stream.streamName,
         [ENV.metaTable]: tables.meta.tableName,
-        NODE_OPTIONS: POST_NODE_OPTIONS,
+        NODE_OPTIONS: POST_MEMORY.nodeOptions,
       },
     });
     stream.grantPut(this.function);

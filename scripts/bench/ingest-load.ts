@@ -1,8 +1,8 @@
 /** Processes that post a load, for `bench ingest` and during flushes. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { POST_NODE_OPTIONS } from '../../infra/functions/node-options';
 import { ENV } from '../../shared/platform/names';
 import { parseSettings } from '../../shared/platform/settings';
+import { POST_MEMORY } from '../../shared/protocol/post-memory';
 import type { Frame } from './frame/frame';
 import { Worker } from './frame/worker';
 import type { IngestTask, Round, Way } from './workers/ingest';
@@ -19,7 +19,7 @@ export interface Load extends Omit<IngestTask, 'worker'> {
 export function startIngest(frame: Frame, { cpuProf, ...load }: Load, worker = 0): Promise<Worker> {
   const task: IngestTask = { ...load, worker };
   return Worker.start(frame, 'ingest', {
-    execArgv: [POST_NODE_OPTIONS, '--expose-gc'],
+    execArgv: [POST_MEMORY.nodeOptions, '--expose-gc'],
     cpuProf,
     replaced: { '@smithy/node-http-handler': 'in-process-aws' },
     env: {

@@ -49,21 +49,8 @@ function spanText(ms: number): string {
 
 /** Most labels of a series. */
 export const MAX_LABELS = 256;
-/**
- * Most memory that a hostile body adds to post's: the worst of 42 bodies built to be expensive
- * (decisions/2026-11-22-bounds-of-a-body.md).
- */
-export const WORST_BODY_BYTES = 290_000_000;
-/**
- * Bounds of one request, which keep any body within {@link WORST_BODY_BYTES}: samples, sources, bytes of
- * series' names and labels, and rows with different series, for each of which post may create a layout.
- */
-export const MAX_SAMPLES = 262_144;
-export const MAX_SOURCES = 10_000;
-export const MAX_SERIES_SETS = 10_000;
-export const MAX_LABEL_BYTES = 32 * 1024 * 1024;
 
-/** A request exceeds a bound. The message names the bound and what was exceeded. */
+/** A request exceeds a bound of post-memory.ts. The message names the bound and what was exceeded. */
 export class RequestTooLargeError extends Error {
   override readonly name = 'RequestTooLargeError';
 }

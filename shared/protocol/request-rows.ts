@@ -1,6 +1,6 @@
 import type { SeriesDictionary } from '../dictionary/series-dictionary';
 import type { SeriesSource, SourceRow, SourceRows } from '../dictionary/series-source';
-import { MAX_LABEL_BYTES, MAX_SAMPLES, MAX_SERIES_SETS, MAX_SOURCES } from './protocol';
+import { MAX_LABEL_BYTES, MAX_SAMPLES, MAX_SERIES_SETS, MAX_SOURCES } from './post-memory';
 
 /**
  * Bytes that a label counts in addition to its name and value. They cover the memory and time of layouts with

@@ -1,5 +1,6 @@
 import { MAX_AHEAD_MS } from '../../model/placement';
-import { MAX_LABEL_BYTES, MAX_SAMPLES, type OutOfTime, type Protocol } from '../protocol';
+import { MAX_LABEL_BYTES, MAX_SAMPLES } from '../post-memory';
+import type { OutOfTime, Protocol } from '../protocol';
 import { RequestRows, type Row, TOO_MANY_SETS } from '../request-rows';
 import { likelyUnit } from '../timestamp-unit';
 import { type LineHead, LineHeads } from './line-heads';

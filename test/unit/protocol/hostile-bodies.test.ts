@@ -11,9 +11,9 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { snappyCompress } from 'hysnappy';
 import { BUNDLE_OPTIONS } from '../../../infra/bundle-options';
-import { POST_NODE_OPTIONS } from '../../../infra/functions/node-options';
 import { SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
 import { influxLines } from '../../../shared/protocol/influx/lines';
+import { POST_MEMORY } from '../../../shared/protocol/post-memory';
 import { leastCpuSeconds } from '../../support/cpu-seconds';
 import { reduceHostileRecords, takeHostileBody } from '../../support/hostile-body';
 import type { BodyCost } from '../../support/hostile-body-process';
@@ -81,7 +81,7 @@ if (LONG_BYTES !== undefined) {
       writeFileSync(file, largest(body, LONG_BYTES));
       const { stdout, stderr } = spawnSync(
         process.execPath,
-        [POST_NODE_OPTIONS, bundle, body.encoding, file],
+        [POST_MEMORY.nodeOptions, bundle, body.encoding, file],
         {
           encoding: 'utf8',
         },

@@ -1,7 +1,7 @@
 import { ByteWriter } from '../../../shared/model/bytes';
 import { MAX_OBJECTS } from '../../../shared/protocol/otlp/metrics';
+import { MAX_SOURCES } from '../../../shared/protocol/post-memory';
 import { MAX_SAMPLES, MAX_SERIES } from '../../../shared/protocol/prometheus/write-request';
-import { MAX_SOURCES } from '../../../shared/protocol/protocol';
 
 /** The time at which the bodies are taken. Samples of this time are accepted. */
 export const HOSTILE_NOW_MS = 1_795_212_120_000;

@@ -3,19 +3,19 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import { BUNDLE_OPTIONS } from '../../infra/bundle-options';
 import { CACHES } from '../../shared/model/cache-budgets';
-import { WORST_BODY_BYTES } from '../../shared/protocol/protocol';
+import { POST_MEMORY } from '../../shared/protocol/post-memory';
 import { synthesize } from './synthesize';
 
 const root = join(__dirname, '..', '..');
 const MB = 1_000_000;
-/** Memory of a function after its first request, including the SDK, V8 and the runtime. */
-const AT_REST = 120 * MB;
 /**
- * Memory that the worst request of a function takes in addition, if it is more than {@link REQUEST}.
- * Post's was measured (decisions/2026-11-22-bounds-of-a-body.md). A query in steps holds 5 million samples
- * and their copies (shared/query/read-in-slices.ts).
+ * Memory that the worst request of a function takes in addition to its caches, if it is more than {@link REQUEST}.
+ * A query in steps holds 5 million samples and their copies (shared/query/read-in-slices.ts).
  */
-const WORST_REQUEST: Readonly<Record<string, number>> = { post: WORST_BODY_BYTES, query: 200 * MB };
+const WORST_REQUEST: Readonly<Record<string, number>> = {
+  post: POST_MEMORY.smallCaches + POST_MEMORY.worstBody,
+  query: 200 * MB,
+};
 const REQUEST = 100 * MB;
 
 /** The caches that a function makes, according to the modules in its bundle. */
@@ -43,7 +43,7 @@ const functions = readdirSync(join(root, 'functions'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);
 
-test('each function has enough memory for its full caches together with its worst request', async () => {
+test('each function has enough memory for its full caches together with its worst request; post has the caches that post-memory.ts lists', async () => {
   const { stateless } = synthesize();
   const memory = new Map(
     stateless
@@ -55,8 +55,13 @@ test('each function has enough memory for its full caches together with its wors
   for (const name of functions) {
     const caches = await cachesOf(name);
     for (const cache of caches) used.add(cache);
+    if (name === 'post')
+      expect(caches.map((cache) => CACHES[cache].name).sort()).toEqual(
+        POST_MEMORY.caches.map((cache) => cache.name).sort(),
+      );
     const bytes = caches.reduce((sum, cache) => sum + CACHES[cache].bytes, 0);
-    if (bytes > 0) full[name] = (AT_REST + bytes + (WORST_REQUEST[name] ?? REQUEST)) / memory.get(name)!;
+    if (bytes > 0)
+      full[name] = (POST_MEMORY.atRest + bytes + (WORST_REQUEST[name] ?? REQUEST)) / memory.get(name)!;
   }
   expect(Object.entries(full).filter(([, share]) => !(share <= 1))).toEqual([]);
   // Every budget must belong to a cache.

@@ -1,0 +1,45 @@
+import { CACHES } from '../model/cache-budgets';
+
+const MB = 1_000_000;
+
+/**
+ * Bounds of one body. They keep the memory that any body takes within {@link POST_MEMORY.worstBody}: samples,
+ * sources, rows with different series (post may create a layout for each), and bytes of series' names and labels.
+ */
+export const MAX_SAMPLES = 262_144;
+export const MAX_SOURCES = 10_000;
+export const MAX_SERIES_SETS = 10_000;
+export const MAX_LABEL_BYTES = 32 * 1024 * 1024;
+
+/**
+ * All that bounds the memory of post, in bytes. An instance has one request at a time. The test
+ * `infra/function-memory` adds the parts up, and compares the sum with the memory of the function.
+ */
+export const POST_MEMORY = {
+  /** Memory of the function, in MiB. */
+  functionMb: 1024,
+  /** What the function takes after its first request: the SDK, V8 and the runtime. */
+  atRest: 120 * MB,
+  /** The caches when they are full. The largest has the series of all tenants, and drops those of the largest one. */
+  caches: [
+    CACHES.apiKeys,
+    CACHES.tenants,
+    CACHES.tenantMeters,
+    CACHES.seriesDictionaries,
+    CACHES.registeredSources,
+    CACHES.existingSeries,
+    CACHES.metricMetadata,
+    CACHES.catalogued,
+    CACHES.layouts,
+  ],
+  /** Small caches with a bound in their own modules: orders of series 8, labels of new series 4, pairs 4. */
+  smallCaches: 16 * MB,
+  /** What the worst of 42 bodies adds that were built to be expensive (decisions/2026-11-22-bounds-of-a-body.md). */
+  worstBody: 290 * MB,
+  /**
+   * Options of Node.js. By default, V8 lets its young generation grow to three times 32 MB while a large body is
+   * decoded, although most of that is garbage. With three times 16 MB, the worst bodies take 100 MB less memory and
+   * no more CPU.
+   */
+  nodeOptions: '--max-semi-space-size=16',
+} as const;
