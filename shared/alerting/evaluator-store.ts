@@ -9,12 +9,13 @@ import { type ItemKey, metaKeys } from '../platform/keys';
 import { TABLE_KEYS } from '../platform/names';
 import {
   deleteItem,
+  deleteItemIf,
   getItem,
   type Item,
   putItem,
+  putItemIf,
   queryAll,
   queryItems,
-  succeeds,
   type Table,
   wins,
 } from '../platform/table';
@@ -183,11 +184,7 @@ export class EvaluatorStore {
 
   /** Returns the waiting batches, oldest tick first. */
   async outbox(): Promise<OutboxItem[]> {
-    const items = await queryItems(this.table, {
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: metaKeys.outbox } },
-    });
-    return items.map(outboxItem);
+    return (await queryItems(this.table, { pk: metaKeys.outbox })).map(outboxItem);
   }
 
   /** Schedules the next attempt of a batch that some receivers have not accepted. */
@@ -218,12 +215,8 @@ export class EvaluatorStore {
    * @param limit most dead letters returned
    */
   async undelivered(tenantId: Id, limit: number): Promise<OutboxItem[]> {
-    const items = queryAll(this.table, {
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: metaKeys.undeliveredOf(tenantId) } },
-      ScanIndexForward: false,
-      Limit: limit,
-    });
+    const options = { ScanIndexForward: false, Limit: limit };
+    const items = queryAll(this.table, { pk: metaKeys.undeliveredOf(tenantId) }, options);
     const found: OutboxItem[] = [];
     for await (const item of items) {
       found.push(outboxItem(item));
@@ -245,30 +238,20 @@ export class EvaluatorStore {
    * @param untilMs time at which the run counts as ended, even if it was killed
    */
   async beginRun(run: string, untilMs: number): Promise<boolean> {
-    return succeeds(
-      this.table.client.send(
-        new PutItemCommand({
-          TableName: this.table.name,
-          Item: { ...metaKeys.evaluatorRun, run: { S: run }, untilMs: { N: String(untilMs) } },
-          // A retry after a lost answer finds the run that the first attempt wrote.
-          ConditionExpression: 'attribute_not_exists(pk) OR untilMs < :now OR run = :run',
-          ExpressionAttributeValues: { ':now': { N: String(this.now()) }, ':run': { S: run } },
-        }),
-      ),
-    );
+    return putItemIf(this.table, {
+      Item: { ...metaKeys.evaluatorRun, run: { S: run }, untilMs: { N: String(untilMs) } },
+      // A retry after a lost answer finds the run that the first attempt wrote.
+      ConditionExpression: 'attribute_not_exists(pk) OR untilMs < :now OR run = :run',
+      ExpressionAttributeValues: { ':now': { N: String(this.now()) }, ':run': { S: run } },
+    });
   }
 
   async endRun(run: string): Promise<void> {
-    await succeeds(
-      this.table.client.send(
-        new DeleteItemCommand({
-          TableName: this.table.name,
-          Key: metaKeys.evaluatorRun,
-          ConditionExpression: 'run = :run',
-          ExpressionAttributeValues: { ':run': { S: run } },
-        }),
-      ),
-    );
+    await deleteItemIf(this.table, {
+      Key: metaKeys.evaluatorRun,
+      ConditionExpression: 'run = :run',
+      ExpressionAttributeValues: { ':run': { S: run } },
+    });
   }
 }
 

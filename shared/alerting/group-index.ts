@@ -1,7 +1,6 @@
-import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
-import { type Item, putItem, queryItems, succeeds, type Table } from '../platform/table';
+import { deleteItemIf, type Item, putItem, queryItems, type Table } from '../platform/table';
 import type { Tenant } from '../tenancy/tenants';
 import type { GroupKind } from './evaluation';
 
@@ -36,26 +35,22 @@ export class GroupIndex {
 
   /** Returns the groups of all tenants, including removed ones until {@link forget}. */
   async all(): Promise<IndexedGroup[]> {
-    return (await queryItems(this.table, indexQuery())).map(indexedOf);
+    return (await queryItems(this.table, { pk: metaKeys.groupIndex })).map(indexedOf);
   }
 
   /** Removes an entry from the index, unless its group has changed since the entry was read. */
   async forget({ tenantId, group, changedMs }: IndexedGroup): Promise<boolean> {
-    return succeeds(
-      this.table.client.send(
-        new DeleteItemCommand({
-          TableName: this.table.name,
-          Key: metaKeys.indexedGroup(tenantId, group),
-          ConditionExpression: 'changed = :changed',
-          ExpressionAttributeValues: { ':changed': { N: String(changedMs) } },
-        }),
-      ),
-    );
+    return deleteItemIf(this.table, {
+      Key: metaKeys.indexedGroup(tenantId, group),
+      ConditionExpression: 'changed = :changed',
+      ExpressionAttributeValues: { ':changed': { N: String(changedMs) } },
+    });
   }
 
   /** Returns the groups of a tenant. */
   async of(tenantId: Id): Promise<IndexedGroup[]> {
-    return (await queryItems(this.table, indexQuery(metaKeys.groupIndexOf(tenantId)))).map(indexedOf);
+    const range = { pk: metaKeys.groupIndex, prefix: metaKeys.groupIndexOf(tenantId) };
+    return (await queryItems(this.table, range)).map(indexedOf);
   }
 
   /**
@@ -79,16 +74,6 @@ export class GroupIndex {
       kind: { S: kind },
     });
   }
-}
-
-function indexQuery(prefix = '') {
-  return {
-    KeyConditionExpression: prefix === '' ? 'pk = :pk' : 'pk = :pk AND begins_with(sk, :prefix)',
-    ExpressionAttributeValues: {
-      ':pk': { S: metaKeys.groupIndex },
-      ...(prefix !== '' && { ':prefix': { S: prefix } }),
-    },
-  };
 }
 
 function indexedOf(item: Item): IndexedGroup {

@@ -20,10 +20,7 @@ export class GroupStates<State> {
 
   /** Returns the states of a tenant's rule groups or monitors, by id. */
   async list(tenantId: Id): Promise<Map<string, State>> {
-    const items = await queryItems(this.table, {
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: metaKeys.groupStates(this.of, tenantId) } },
-    });
+    const items = await queryItems(this.table, { pk: metaKeys.groupStates(this.of, tenantId) });
     return new Map(items.map(({ sk, state }) => [sk!.S!, decodeJson(state!.B!) as State]));
   }
 }

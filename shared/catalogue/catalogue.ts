@@ -1,4 +1,3 @@
-import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { CACHES } from '../model/cache-budgets';
 import { CompactMap } from '../model/compact-map';
 import type { VersionedDeletion } from '../model/deletion';
@@ -11,7 +10,7 @@ import type { PackedLayout } from '../model/packed-layout';
 import { daysIn, type GroupId, sourceIdOf, sourceIdOfGroup, splitBitsOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
-import { getItem, insertItems, queryAll, succeeds, type Table } from '../platform/table';
+import { getItem, insertItems, queryAll, type Table, updateItem, updateItemIf } from '../platform/table';
 import { ChangeList } from './change-list';
 import { DeletionTable, deletionOf } from './deletion-table';
 import { IndexTable, type LayoutOfDays } from './index-table';
@@ -113,36 +112,29 @@ export class Catalogue {
     const known = writtenAs(group, layoutId, windowMs);
     const written = this.written.get(known);
     if (written !== undefined && isPutOn(day, firstMs, written)) return false;
-    const item = { TableName: this.table.name, Key: metaKeys.layout(tenantId, group, layoutId) };
-    const first = { N: String(firstMs) };
-    const { Attributes } = await this.table.client.send(
-      new UpdateItemCommand({
-        ...item,
-        UpdateExpression:
-          'SET layout = :layout, expiresAt = :expiresAt, firstMs = if_not_exists(firstMs, :first) ADD windows :windows',
-        ExpressionAttributeValues: {
-          ':layout': { B: packed },
-          ':expiresAt': { N: String(this.expiresAt()) },
-          ':windows': { NS: [String(windowMs)] },
-          ':first': first,
-        },
-        ReturnValues: 'ALL_OLD',
-      }),
-    );
+    const Key = metaKeys.layout(tenantId, group, layoutId);
+    const { Attributes } = await updateItem(this.table, {
+      Key,
+      UpdateExpression:
+        'SET layout = :layout, expiresAt = :expiresAt, firstMs = if_not_exists(firstMs, :first) ADD windows :windows',
+      ExpressionAttributeValues: {
+        ':layout': { B: packed },
+        ':expiresAt': { N: String(this.expiresAt()) },
+        ':windows': { NS: [String(windowMs)] },
+        ':first': { N: String(firstMs) },
+      },
+      ReturnValues: 'ALL_OLD',
+    });
     const isNew = Attributes?.layout === undefined;
     const storedMs = Number(Attributes?.firstMs?.N ?? firstMs);
     const lowestMs = Math.min(storedMs, firstMs);
     if (storedMs > lowestMs)
-      await succeeds(
-        this.table.client.send(
-          new UpdateItemCommand({
-            ...item,
-            UpdateExpression: 'SET firstMs = :first',
-            ConditionExpression: 'firstMs > :first',
-            ExpressionAttributeValues: { ':first': { N: String(lowestMs) } },
-          }),
-        ),
-      );
+      await updateItemIf(this.table, {
+        Key,
+        UpdateExpression: 'SET firstMs = :first',
+        ConditionExpression: 'firstMs > :first',
+        ExpressionAttributeValues: { ':first': { N: String(lowestMs) } },
+      });
     const owner = sourceIdOfGroup(group);
     await this.sources.renew(tenantId, owner);
     await this.keepPools(tenantId, poolOfMembers(tenantId, owner, layout));
@@ -276,10 +268,7 @@ export class Catalogue {
     const deletions: VersionedDeletion[] = [];
     const lengths: number[] = [];
     let firstMs = Infinity;
-    const items = queryAll(this.table, {
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: metaKeys.source(tenantId, sourceId) } },
-    });
+    const items = queryAll(this.table, { pk: metaKeys.source(tenantId, sourceId) });
     for await (const item of items) {
       const sort = item.sk!.S!;
       if (sort === metaKeys.poolSort) {
@@ -317,10 +306,7 @@ export class Catalogue {
    */
   async layoutsByDays(tenantId: Id, sourceId: Id): Promise<ReadonlyMap<number, readonly LayoutOfDays[]>> {
     const layouts = new Map<number, LayoutOfDays[]>();
-    const items = queryAll(this.table, {
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: metaKeys.source(tenantId, sourceId) } },
-    });
+    const items = queryAll(this.table, { pk: metaKeys.source(tenantId, sourceId) });
     for await (const { sk, layout, windows, firstMs, expiresAt } of items) {
       if (layout === undefined) continue;
       const { group, layoutId } = metaKeys.parseLayoutSort(sk!.S!);

@@ -1,8 +1,7 @@
-import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import { type ItemKey, metaKeys } from '../platform/keys';
-import { queryItems, type Table } from '../platform/table';
+import { queryItems, type Table, updateItem } from '../platform/table';
 import { expiresAtOf } from './lifetimes';
 
 /** What a tenant's list of changes tells a reader, so that it need not reread what has not changed. */
@@ -51,10 +50,7 @@ export class ChangeList {
     const deletions = new Map<Id, number>();
     let index: string | undefined;
     const { sk: indexSort } = metaKeys.indexChange(tenantId);
-    const items = await queryItems(this.table, {
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: metaKeys.changes(tenantId) } },
-    });
+    const items = await queryItems(this.table, { pk: metaKeys.changes(tenantId) });
     // The token includes the item's time of expiry. The count alone is not enough: it begins at 1 again after
     // the item has expired.
     for (const { sk, version, puts, expiresAt } of items)
@@ -64,13 +60,10 @@ export class ChangeList {
   }
 
   private async count(key: ItemKey, attribute: 'puts' | 'version', expiresAt: number): Promise<void> {
-    await this.table.client.send(
-      new UpdateItemCommand({
-        TableName: this.table.name,
-        Key: key,
-        UpdateExpression: `SET expiresAt = :expiresAt ADD ${attribute} :one`,
-        ExpressionAttributeValues: { ':one': { N: '1' }, ':expiresAt': { N: String(expiresAt) } },
-      }),
-    );
+    await updateItem(this.table, {
+      Key: key,
+      UpdateExpression: `SET expiresAt = :expiresAt ADD ${attribute} :one`,
+      ExpressionAttributeValues: { ':one': { N: '1' }, ':expiresAt': { N: String(expiresAt) } },
+    });
   }
 }

@@ -1,10 +1,9 @@
-import { PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { decodeVersion, encodeVersion } from '../codec';
 import { type VersionedDeletion, withinKnownEpochs } from '../model/deletion';
 import { type Id, idOf } from '../model/id';
 import type { PartitionRef } from '../model/placement';
 import { metaKeys } from '../platform/keys';
-import { getItem, type Item, queryAll, succeeds, type Table } from '../platform/table';
+import { getItem, type Item, putItemIf, queryItems, type Table, updateItemIf } from '../platform/table';
 import type { ChangeList } from './change-list';
 import { expiresAtOf } from './lifetimes';
 
@@ -41,25 +40,20 @@ export class DeletionTable {
     const { selector, fromMs, toMs } = deletion;
     const Key = deletionKey(ref, sourceId, deletion);
     const { version, place } = versionTexts(deletion);
-    const isNew = await succeeds(
-      this.table.client.send(
-        new PutItemCommand({
-          TableName: this.table.name,
-          Item: {
-            ...Key,
-            name: { S: selector.name },
-            isPrefix: { BOOL: selector.isPrefix },
-            fromMs: { N: String(fromMs) },
-            toMs: { N: String(toMs) },
-            version: { S: version },
-            place: { S: place },
-            expiresAt: { N: String(expiresAtOf(this.now(), this.retentionMs)) },
-          },
-          ConditionExpression: 'attribute_not_exists(version) OR place < :place',
-          ExpressionAttributeValues: { ':place': { S: place } },
-        }),
-      ),
-    );
+    const isNew = await putItemIf(this.table, {
+      Item: {
+        ...Key,
+        name: { S: selector.name },
+        isPrefix: { BOOL: selector.isPrefix },
+        fromMs: { N: String(fromMs) },
+        toMs: { N: String(toMs) },
+        version: { S: version },
+        place: { S: place },
+        expiresAt: { N: String(expiresAtOf(this.now(), this.retentionMs)) },
+      },
+      ConditionExpression: 'attribute_not_exists(version) OR place < :place',
+      ExpressionAttributeValues: { ':place': { S: place } },
+    });
     // Record the change even if the deletion was put before: the earlier delivery may have failed before this
     // step.
     await this.changes.noteDeletion(ref.tenantId, sourceId);
@@ -72,33 +66,20 @@ export class DeletionTable {
 
   /** Records that the days of a deletion are open, so the archiver will remove the samples from them. */
   async markOpened(ref: PartitionRef, sourceId: Id, deletion: VersionedDeletion): Promise<void> {
-    await succeeds(
-      this.table.client.send(
-        new UpdateItemCommand({
-          TableName: this.table.name,
-          Key: deletionKey(ref, sourceId, deletion),
-          UpdateExpression: 'SET isOpened = :yes',
-          ConditionExpression: 'version = :version',
-          ExpressionAttributeValues: {
-            ':yes': { BOOL: true },
-            ':version': { S: versionTexts(deletion).version },
-          },
-        }),
-      ),
-    );
+    await updateItemIf(this.table, {
+      Key: deletionKey(ref, sourceId, deletion),
+      UpdateExpression: 'SET isOpened = :yes',
+      ConditionExpression: 'version = :version',
+      ExpressionAttributeValues: {
+        ':yes': { BOOL: true },
+        ':version': { S: versionTexts(deletion).version },
+      },
+    });
   }
 
   async of(tenantId: Id, sourceId: Id): Promise<VersionedDeletion[]> {
-    const deletions: VersionedDeletion[] = [];
-    const items = queryAll(this.table, {
-      KeyConditionExpression: 'pk = :pk AND begins_with(sk, :deletion)',
-      ExpressionAttributeValues: {
-        ':pk': { S: metaKeys.source(tenantId, sourceId) },
-        ':deletion': { S: metaKeys.deletionPrefix },
-      },
-    });
-    for await (const item of items) deletions.push(deletionOf(item));
-    return deletions;
+    const range = { pk: metaKeys.source(tenantId, sourceId), prefix: metaKeys.deletionPrefix };
+    return (await queryItems(this.table, range)).map(deletionOf);
   }
 }
 

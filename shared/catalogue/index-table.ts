@@ -101,10 +101,7 @@ export class IndexTable {
     const buckets = Array.from({ length: INDEX_BUCKETS }, (_, bucket) => bucket);
     const found = await mapLimited(buckets, INDEX_BUCKETS, async (bucket) => {
       const entries: IndexedLayout[] = [];
-      const items = queryAll(this.table, {
-        KeyConditionExpression: 'pk = :pk',
-        ExpressionAttributeValues: { ':pk': { S: metaKeys.index(tenantId, period, bucket) } },
-      });
+      const items = queryAll(this.table, { pk: metaKeys.index(tenantId, period, bucket) });
       for await (const { sk, common, shape } of items)
         entries.push({
           ...metaKeys.parseIndexedSort(sk!.S!),

@@ -1,4 +1,3 @@
-import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Id } from '../model/id';
 import { labelsKey, sourceOf } from '../model/labels';
 import { decodeLayout } from '../model/layout';
@@ -8,7 +7,7 @@ import { sourceIdOf } from '../model/placement';
 import { commonLabels } from '../model/shape';
 import { mapLimited } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
-import { getItems, insertItems, type Table } from '../platform/table';
+import { getItems, insertItems, type Table, updateItem } from '../platform/table';
 import { expiresAtOf, RENEWAL_MS } from './lifetimes';
 
 const PARALLEL = 16;
@@ -91,15 +90,12 @@ export class PoolTable {
    * @returns the pool that is stored, which may differ from `pool`
    */
   private async renew(tenantId: Id, sourceId: Id, pool: Id): Promise<Id> {
-    const { Attributes } = await this.table.client.send(
-      new UpdateItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.pool(tenantId, sourceId),
-        UpdateExpression: 'SET expiresAt = :expiresAt, poolId = if_not_exists(poolId, :pool)',
-        ExpressionAttributeValues: { ':expiresAt': this.expiresAt(), ':pool': { S: pool } },
-        ReturnValues: 'ALL_NEW',
-      }),
-    );
+    const { Attributes } = await updateItem(this.table, {
+      Key: metaKeys.pool(tenantId, sourceId),
+      UpdateExpression: 'SET expiresAt = :expiresAt, poolId = if_not_exists(poolId, :pool)',
+      ExpressionAttributeValues: { ':expiresAt': this.expiresAt(), ':pool': { S: pool } },
+      ReturnValues: 'ALL_NEW',
+    });
     return Attributes!.poolId!.S!;
   }
 

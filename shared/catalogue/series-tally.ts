@@ -83,12 +83,11 @@ async function seriesOf(
   activeSince: number,
 ): Promise<Map<string, { readonly labels: Labels; readonly isActive: boolean }>> {
   const series = new Map<string, { labels: Labels; isActive: boolean }>();
-  const items = queryAll(meta, {
-    KeyConditionExpression: 'pk = :pk',
-    FilterExpression: 'attribute_exists(layout)',
-    ExpressionAttributeValues: { ':pk': { S: metaKeys.source(tenantId, sourceId) } },
-    ProjectionExpression: 'layout, expiresAt',
-  });
+  const items = queryAll(
+    meta,
+    { pk: metaKeys.source(tenantId, sourceId) },
+    { FilterExpression: 'attribute_exists(layout)', ProjectionExpression: 'layout, expiresAt' },
+  );
   for await (const { layout, expiresAt } of items) {
     const isActive = Number(expiresAt?.N ?? 0) >= activeSince;
     const { columns, series: all } = decodeLayout(unpackLayout(layout!.B!));

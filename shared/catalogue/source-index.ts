@@ -1,8 +1,7 @@
-import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { CompactMap } from '../model/compact-map';
 import type { Id } from '../model/id';
 import { bucketOfSource, metaKeys, SOURCE_BUCKETS } from '../platform/keys';
-import { type Item, queryAll, type Table } from '../platform/table';
+import { type Item, queryAll, type Table, updateItem } from '../platform/table';
 import { expiresAtOf, RENEWAL_MS, renewalPeriodOf } from './lifetimes';
 
 /**
@@ -35,14 +34,11 @@ export class SourceIndex {
   /** Puts or renews a source's item, unless this instance has done so in the present renewal period. */
   async renew(tenantId: Id, sourceId: Id): Promise<void> {
     if (this.written.get(keyOf(sourceId)) === renewalPeriodOf(sourceId, this.now())) return;
-    await this.table.client.send(
-      new UpdateItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.indexedSource(tenantId, sourceId),
-        UpdateExpression: 'SET expiresAt = :expiresAt',
-        ExpressionAttributeValues: { ':expiresAt': this.expiresAt() },
-      }),
-    );
+    await updateItem(this.table, {
+      Key: metaKeys.indexedSource(tenantId, sourceId),
+      UpdateExpression: 'SET expiresAt = :expiresAt',
+      ExpressionAttributeValues: { ':expiresAt': this.expiresAt() },
+    });
     this.noteRenewed(sourceId);
   }
 
@@ -55,13 +51,11 @@ export class SourceIndex {
   async *list(tenantId: Id, after?: Id): AsyncGenerator<Id> {
     for (let bucket = after === undefined ? 0 : bucketOfSource(after); bucket < SOURCE_BUCKETS; bucket++) {
       const isFirst = after !== undefined && bucket === bucketOfSource(after);
-      const items = queryAll(this.table, {
-        KeyConditionExpression: isFirst ? 'pk = :pk AND sk > :after' : 'pk = :pk',
-        ExpressionAttributeValues: {
-          ':pk': { S: metaKeys.sourceIndex(tenantId, bucket) },
-          ...(isFirst ? { ':after': { S: after } } : {}),
-        },
-      });
+      const items = queryAll(
+        this.table,
+        { pk: metaKeys.sourceIndex(tenantId, bucket) },
+        isFirst ? { ExclusiveStartKey: metaKeys.indexedSource(tenantId, after) } : {},
+      );
       for await (const { sk } of items) yield sk!.S!;
     }
   }

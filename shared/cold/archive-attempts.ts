@@ -1,8 +1,7 @@
-import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { DAY_MS } from '../model/duration';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
 import { metaKeys } from '../platform/keys';
-import { deleteItem, getItem, succeeds, type Table } from '../platform/table';
+import { deleteItem, deleteItemIf, getItem, putItemIf, type Table } from '../platform/table';
 import type { ArchivedPart } from './archived-day';
 
 /** An unfinished archiving of a day, which may take several invocations. */
@@ -61,24 +60,19 @@ export class ArchiveAttempts {
     nowMs: number,
   ): Promise<string | undefined> {
     const stored = JSON.stringify(attempt);
-    const isSaved = await succeeds(
-      this.table.client.send(
-        new PutItemCommand({
-          TableName: this.table.name,
-          Item: {
-            ...metaKeys.archiving(ref, day),
-            attempt: { S: stored },
-            expiresAt: { N: String(Math.ceil((nowMs + ATTEMPT_KEPT_MS) / 1000)) },
-          },
-          // Accept an equal attempt too: it may have been written by this very request, before a retry.
-          ConditionExpression: `${previous === undefined ? 'attribute_not_exists(pk)' : 'attempt = :previous'} OR attempt = :stored`,
-          ExpressionAttributeValues: {
-            ':stored': { S: stored },
-            ...(previous === undefined ? {} : { ':previous': { S: previous } }),
-          },
-        }),
-      ),
-    );
+    const isSaved = await putItemIf(this.table, {
+      Item: {
+        ...metaKeys.archiving(ref, day),
+        attempt: { S: stored },
+        expiresAt: { N: String(Math.ceil((nowMs + ATTEMPT_KEPT_MS) / 1000)) },
+      },
+      // Accept an equal attempt too: it may have been written by this very request, before a retry.
+      ConditionExpression: `${previous === undefined ? 'attribute_not_exists(pk)' : 'attempt = :previous'} OR attempt = :stored`,
+      ExpressionAttributeValues: {
+        ':stored': { S: stored },
+        ...(previous === undefined ? {} : { ':previous': { S: previous } }),
+      },
+    });
     return isSaved ? stored : undefined;
   }
 
@@ -89,15 +83,10 @@ export class ArchiveAttempts {
 
   /** Removes an attempt's state, unless another archiver has changed it. */
   async end(ref: PartitionRef, day: Day, stored: string): Promise<void> {
-    await succeeds(
-      this.table.client.send(
-        new DeleteItemCommand({
-          TableName: this.table.name,
-          Key: metaKeys.archiving(ref, day),
-          ConditionExpression: 'attempt = :stored',
-          ExpressionAttributeValues: { ':stored': { S: stored } },
-        }),
-      ),
-    );
+    await deleteItemIf(this.table, {
+      Key: metaKeys.archiving(ref, day),
+      ConditionExpression: 'attempt = :stored',
+      ExpressionAttributeValues: { ':stored': { S: stored } },
+    });
   }
 }

@@ -98,15 +98,8 @@ export class ArchiveDirectory {
 
   private async byQueries(tenantId: Id, sourceIds: readonly Id[], fromDay: Day, toDay: Day) {
     const found = await mapLimited(sourceIds, PARALLEL, async (id) => {
-      const items = await queryItems(this.table, {
-        KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
-        ExpressionAttributeValues: {
-          ':pk': { S: metaKeys.directoryOf(tenantId, id) },
-          ':from': { S: fromDay },
-          ':to': { S: toDay },
-        },
-      });
-      return [id, items] as const;
+      const range = { pk: metaKeys.directoryOf(tenantId, id), from: fromDay, to: toDay };
+      return [id, await queryItems(this.table, range)] as const;
     });
     return new Map<Id, readonly Item[]>(found);
   }

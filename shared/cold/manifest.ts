@@ -1,8 +1,15 @@
-import { DeleteItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
 import { SharedCalls } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
-import { getItem, type Item, queryItems, succeeds, type Table } from '../platform/table';
+import {
+  deleteItemIf,
+  getItem,
+  type Item,
+  queryItems,
+  type Table,
+  updateItem,
+  updateItemIf,
+} from '../platform/table';
 import { ArchiveAttempts } from './archive-attempts';
 import {
   type ArchivedDay,
@@ -69,14 +76,11 @@ export class Manifest {
   }
 
   async announce(ref: PartitionRef, day: Day): Promise<void> {
-    await this.table.client.send(
-      new UpdateItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.manifest(ref, day),
-        UpdateExpression: 'ADD changes :one',
-        ExpressionAttributeValues: { ':one': { N: '1' } },
-      }),
-    );
+    await updateItem(this.table, {
+      Key: metaKeys.manifest(ref, day),
+      UpdateExpression: 'ADD changes :one',
+      ExpressionAttributeValues: { ':one': { N: '1' } },
+    });
   }
 
   async get(ref: PartitionRef, day: Day): Promise<ManifestDay | undefined> {
@@ -94,15 +98,9 @@ export class Manifest {
   }
 
   private async queryDays(ref: PartitionRef, fromDay: Day, toDay: Day): Promise<readonly ManifestDay[]> {
-    const items = await queryItems(this.table, {
-      KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
-      ExpressionAttributeValues: {
-        ':pk': { S: metaKeys.manifestDays(ref) },
-        ':from': { S: fromDay },
-        ':to': { S: toDay },
-      },
-      ProjectionExpression: 'sk, changes, archived, unswept',
-    });
+    const range = { pk: metaKeys.manifestDays(ref), from: fromDay, to: toDay };
+    const attributes = { ProjectionExpression: 'sk, changes, archived, unswept' };
+    const items = await queryItems(this.table, range, attributes);
     return items.map((item) => manifestDayOf(ref, item));
   }
 
@@ -120,23 +118,18 @@ export class Manifest {
     archived: DayCommit,
   ): Promise<string | undefined> {
     const committed = encodeArchived(ref, day, archived);
-    const isDone = await succeeds(
-      this.table.client.send(
-        new UpdateItemCommand({
-          TableName: this.table.name,
-          Key: metaKeys.manifest(ref, day),
-          UpdateExpression: 'SET archived = :new, unswept = :true',
-          // Accept an equal value too: it must be this very commit, before a retry, since no other commit has
-          // the same keys.
-          ConditionExpression: `${previous === undefined ? 'attribute_not_exists(archived)' : 'archived = :old'} OR archived = :new`,
-          ExpressionAttributeValues: {
-            ':new': { S: committed },
-            ':true': { BOOL: true },
-            ...(previous === undefined ? {} : { ':old': { S: previous } }),
-          },
-        }),
-      ),
-    );
+    const isDone = await updateItemIf(this.table, {
+      Key: metaKeys.manifest(ref, day),
+      UpdateExpression: 'SET archived = :new, unswept = :true',
+      // Accept an equal value too: it must be this very commit, before a retry, since no other commit has
+      // the same keys.
+      ConditionExpression: `${previous === undefined ? 'attribute_not_exists(archived)' : 'archived = :old'} OR archived = :new`,
+      ExpressionAttributeValues: {
+        ':new': { S: committed },
+        ':true': { BOOL: true },
+        ...(previous === undefined ? {} : { ':old': { S: previous } }),
+      },
+    });
     return isDone ? committed : undefined;
   }
 
@@ -146,32 +139,22 @@ export class Manifest {
    * @returns false when the day was announced again since `announcements` were counted; nothing was changed
    */
   async remove(ref: PartitionRef, day: Day, announcements: number): Promise<boolean> {
-    return succeeds(
-      this.table.client.send(
-        new DeleteItemCommand({
-          TableName: this.table.name,
-          Key: metaKeys.manifest(ref, day),
-          // A retry after a lost answer finds no entry.
-          ConditionExpression: 'attribute_not_exists(pk) OR changes = :changes',
-          ExpressionAttributeValues: { ':changes': { N: String(announcements) } },
-        }),
-      ),
-    );
+    return deleteItemIf(this.table, {
+      Key: metaKeys.manifest(ref, day),
+      // A retry after a lost answer finds no entry.
+      ConditionExpression: 'attribute_not_exists(pk) OR changes = :changes',
+      ExpressionAttributeValues: { ':changes': { N: String(announcements) } },
+    });
   }
 
   /** Records that all objects that a commit replaced have been removed. */
   async markSwept(ref: PartitionRef, day: Day, committed: string): Promise<void> {
-    await succeeds(
-      this.table.client.send(
-        new UpdateItemCommand({
-          TableName: this.table.name,
-          Key: metaKeys.manifest(ref, day),
-          UpdateExpression: 'REMOVE unswept',
-          ConditionExpression: 'archived = :committed',
-          ExpressionAttributeValues: { ':committed': { S: committed } },
-        }),
-      ),
-    );
+    await updateItemIf(this.table, {
+      Key: metaKeys.manifest(ref, day),
+      UpdateExpression: 'REMOVE unswept',
+      ConditionExpression: 'archived = :committed',
+      ExpressionAttributeValues: { ':committed': { S: committed } },
+    });
   }
 }
 

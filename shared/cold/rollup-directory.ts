@@ -1,11 +1,18 @@
-import { DeleteItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { HOUR_MS } from '../model/aggregates';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import { type Day, type GroupId, type PartitionRef, sourceIdOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
-import { getItem, type Item, putItem, queryAll, queryItems, succeeds, type Table } from '../platform/table';
+import {
+  deleteItemIf,
+  getItem,
+  type Item,
+  putItem,
+  queryItems,
+  type Table,
+  updateItemIf,
+} from '../platform/table';
 import type { ListedRollup } from './rollup-format';
 import { RolledDays, type RollupSpan, spanOf } from './rollup-span';
 
@@ -119,17 +126,12 @@ export class RollupDirectory {
    */
   async remove(tenantId: Id, span: RollupSpan, keys: readonly (readonly [Id, string])[]): Promise<void> {
     await mapLimited(keys, PARALLEL, ([sourceId, key]) =>
-      succeeds(
-        this.table.client.send(
-          new DeleteItemCommand({
-            TableName: this.table.name,
-            Key: metaKeys.rolled(tenantId, sourceId, sortOf(span)),
-            ConditionExpression: '#key = :key',
-            ExpressionAttributeNames: { '#key': 'key' },
-            ExpressionAttributeValues: { ':key': { S: key } },
-          }),
-        ),
-      ),
+      deleteItemIf(this.table, {
+        Key: metaKeys.rolled(tenantId, sourceId, sortOf(span)),
+        ConditionExpression: '#key = :key',
+        ExpressionAttributeNames: { '#key': 'key' },
+        ExpressionAttributeValues: { ':key': { S: key } },
+      }),
     );
   }
 
@@ -142,12 +144,9 @@ export class RollupDirectory {
     toDay: Day,
   ): Promise<Map<string, RolledSource>> {
     const items = await queryItems(this.table, {
-      KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
-      ExpressionAttributeValues: {
-        ':pk': { S: metaKeys.rolledOf(tenantId, sourceId) },
-        ':from': { S: sortOf(spanOf(grainMs, fromDay)) },
-        ':to': { S: sortOf(spanOf(grainMs, toDay)) },
-      },
+      pk: metaKeys.rolledOf(tenantId, sourceId),
+      from: sortOf(spanOf(grainMs, fromDay)),
+      to: sortOf(spanOf(grainMs, toDay)),
     });
     return new Map(
       items.map((item) => {
@@ -159,13 +158,8 @@ export class RollupDirectory {
 
   /** Reads the states of a partition's spans, by sort key, as the text that {@link commit} compares. */
   async states(ref: PartitionRef): Promise<Map<string, string>> {
-    const found = new Map<string, string>();
-    for await (const item of queryAll(this.table, {
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: metaKeys.rollupsOf(ref) } },
-    }))
-      found.set(item.sk!.S!, item.state!.S!);
-    return found;
+    const items = await queryItems(this.table, { pk: metaKeys.rollupsOf(ref) });
+    return new Map(items.map(({ sk, state }) => [sk!.S!, state!.S!]));
   }
 
   /**
@@ -181,24 +175,17 @@ export class RollupDirectory {
     state: SpanState,
   ): Promise<boolean> {
     const isNone = isRemoved(state);
-    return succeeds(
-      this.table.client.send(
-        new UpdateItemCommand({
-          TableName: this.table.name,
-          Key: metaKeys.rollup(ref, sortOf(span)),
-          UpdateExpression: isNone
-            ? 'SET #state = :new, expiresAt = :end'
-            : 'SET #state = :new REMOVE expiresAt',
-          ConditionExpression: previous === undefined ? 'attribute_not_exists(#state)' : '#state = :old',
-          ExpressionAttributeNames: { '#state': 'state' },
-          ExpressionAttributeValues: {
-            ':new': { S: JSON.stringify(state) },
-            ...(previous === undefined ? {} : { ':old': { S: previous } }),
-            ...(isNone && { ':end': this.expiry(REMOVED_MS) }),
-          },
-        }),
-      ),
-    );
+    return updateItemIf(this.table, {
+      Key: metaKeys.rollup(ref, sortOf(span)),
+      UpdateExpression: isNone ? 'SET #state = :new, expiresAt = :end' : 'SET #state = :new REMOVE expiresAt',
+      ConditionExpression: previous === undefined ? 'attribute_not_exists(#state)' : '#state = :old',
+      ExpressionAttributeNames: { '#state': 'state' },
+      ExpressionAttributeValues: {
+        ':new': { S: JSON.stringify(state) },
+        ...(previous === undefined ? {} : { ':old': { S: previous } }),
+        ...(isNone && { ':end': this.expiry(REMOVED_MS) }),
+      },
+    });
   }
 
   /** Makes the archiver rebuild a span from the archive. */

@@ -1,9 +1,9 @@
-import { type AttributeValue, paginateScan, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { type AttributeValue, paginateScan } from '@aws-sdk/client-dynamodb';
 import { expiresAtOf } from '../catalogue/lifetimes';
 import { mapLimited } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
 import type { MetaKind } from '../platform/names';
-import { getItem, type Item, putItem, succeeds, type Table } from '../platform/table';
+import { getItem, type Item, putItem, type Table, updateItemIf } from '../platform/table';
 
 /** Kinds of items whose expiry depends on the stage's retention. */
 const KINDS: readonly MetaKind[] = ['layouts', 'sources', 'changes', 'index', 'directory', 'rolled'];
@@ -89,18 +89,13 @@ export class Lifetimes {
     for await (const { Items = [], LastEvaluatedKey } of pages) {
       const isPutOff = await mapLimited(Items, PARALLEL, ({ pk, sk, expiresAt }) => {
         const seconds = Math.min(Number(expiresAt!.N) + Math.ceil(byMs / 1000), lastSeconds);
-        return succeeds(
-          this.meta.client.send(
-            new UpdateItemCommand({
-              TableName: this.meta.name,
-              Key: { pk: pk!, sk: sk! },
-              UpdateExpression: 'SET expiresAt = :seconds',
-              // An item written in the meantime has the new expiry already.
-              ConditionExpression: 'expiresAt = :former',
-              ExpressionAttributeValues: { ':seconds': { N: String(seconds) }, ':former': expiresAt! },
-            }),
-          ),
-        );
+        return updateItemIf(this.meta, {
+          Key: { pk: pk!, sk: sk! },
+          UpdateExpression: 'SET expiresAt = :seconds',
+          // An item written in the meantime has the new expiry already.
+          ConditionExpression: 'expiresAt = :former',
+          ExpressionAttributeValues: { ':seconds': { N: String(seconds) }, ':former': expiresAt! },
+        });
       });
       count += isPutOff.filter(Boolean).length;
       if (LastEvaluatedKey === undefined) break;

@@ -6,13 +6,18 @@ import {
   type BatchGetItemCommandOutput,
   ConditionalCheckFailedException,
   DeleteItemCommand,
+  type DeleteItemCommandInput,
   type DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
+  type PutItemCommandInput,
   paginateQuery,
   type QueryCommandInput,
   TransactionCanceledException,
   TransactionConflictException,
+  UpdateItemCommand,
+  type UpdateItemCommandInput,
+  type UpdateItemCommandOutput,
 } from '@aws-sdk/client-dynamodb';
 import { slicesOf } from '../model/slices';
 import { mapLimited } from './concurrency';
@@ -26,24 +31,52 @@ export interface Table {
 
 export type Item = Record<string, AttributeValue>;
 
-type QueryInput = Omit<QueryCommandInput, 'TableName' | 'ConsistentRead'>;
+/** The keys of items with one partition key: all, those with a prefix, or a range of sort keys with both ends. */
+export type KeyRange =
+  | { readonly pk: string; readonly prefix?: string | undefined }
+  | { readonly pk: string; readonly from: string; readonly to: string };
 
-function pagesOf({ client, name }: Table, input: QueryInput) {
-  return paginateQuery({ client }, { ...input, TableName: name, ConsistentRead: true });
+type QueryOptions = Partial<
+  Omit<QueryCommandInput, 'TableName' | 'KeyConditionExpression' | 'ConsistentRead'>
+>;
+
+function pagesOf({ client, name }: Table, range: KeyRange, options: QueryOptions) {
+  const { pk, ...sort } = range;
+  const bounds = Object.entries(sort).filter(([, bound]) => bound !== undefined && bound !== '');
+  const isPrefix = bounds.length === 1;
+  return paginateQuery(
+    { client },
+    {
+      ...options,
+      TableName: name,
+      ConsistentRead: true,
+      KeyConditionExpression: `pk = :pk${bounds.length === 0 ? '' : isPrefix ? ' AND begins_with(sk, :prefix)' : ' AND sk BETWEEN :from AND :to'}`,
+      ExpressionAttributeValues: {
+        ...options.ExpressionAttributeValues,
+        ':pk': { S: pk },
+        ...Object.fromEntries(bounds.map(([name, bound]) => [`:${name}`, { S: bound! }])),
+      },
+    },
+  );
 }
 
 /** Yields every item of a query, from all of its pages. Reads are always consistent (DESIGN.md, rule 5). */
-export async function* queryAll(table: Table, input: QueryInput): AsyncGenerator<Item> {
-  for await (const page of pagesOf(table, input)) yield* page.Items ?? [];
+export async function* queryAll(
+  table: Table,
+  range: KeyRange,
+  options: QueryOptions = {},
+): AsyncGenerator<Item> {
+  for await (const page of pagesOf(table, range, options)) yield* page.Items ?? [];
 }
 
 /**
  * Does what {@link queryAll} does, but returns an array. That is faster, since a generator awaits for each
  * item.
  */
-export async function queryItems(table: Table, input: QueryInput): Promise<Item[]> {
+export async function queryItems(table: Table, range: KeyRange, options: QueryOptions = {}): Promise<Item[]> {
   const items: Item[] = [];
-  for await (const page of pagesOf(table, input)) for (const item of page.Items ?? []) items.push(item);
+  for await (const page of pagesOf(table, range, options))
+    for (const item of page.Items ?? []) items.push(item);
   return items;
 }
 
@@ -61,6 +94,35 @@ export async function putItem({ client, name }: Table, item: Item): Promise<void
 /** Deletes an item, which need not exist. */
 export async function deleteItem({ client, name }: Table, Key: ItemKey): Promise<void> {
   await client.send(new DeleteItemCommand({ TableName: name, Key }));
+}
+
+type Write<Input> = Omit<Input, 'TableName'>;
+
+/** Writes an item if its `ConditionExpression` holds. Returns false if it does not, and nothing was changed. */
+export function putItemIf({ client, name }: Table, input: Write<PutItemCommandInput>): Promise<boolean> {
+  return succeeds(client.send(new PutItemCommand({ ...input, TableName: name })));
+}
+
+/** Deletes an item if its `ConditionExpression` holds. Returns false if it does not, and nothing was changed. */
+export function deleteItemIf(
+  { client, name }: Table,
+  input: Write<DeleteItemCommandInput>,
+): Promise<boolean> {
+  return succeeds(client.send(new DeleteItemCommand({ ...input, TableName: name })));
+}
+
+/** Updates an item, or creates it. Throws if it has a `ConditionExpression` that does not hold. */
+export function updateItem(
+  { client, name }: Table,
+  input: Write<UpdateItemCommandInput>,
+  abortSignal?: AbortSignal,
+): Promise<UpdateItemCommandOutput> {
+  return client.send(new UpdateItemCommand({ ...input, TableName: name }), { abortSignal });
+}
+
+/** Updates an item if its `ConditionExpression` holds. Returns false if it does not, and nothing was changed. */
+export function updateItemIf(table: Table, input: Write<UpdateItemCommandInput>): Promise<boolean> {
+  return succeeds(updateItem(table, input));
 }
 
 /** Most keys in a BatchGetItem, a limit of DynamoDB. */

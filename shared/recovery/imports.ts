@@ -1,8 +1,7 @@
-import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
-import { getItem, succeeds, type Table } from '../platform/table';
+import { getItem, putItemIf, type Table } from '../platform/table';
 
 /** How long an import may put samples after it has recorded itself in the tenant's item, ms. */
 const NOTED_MS = 15 * 60_000;
@@ -31,8 +30,7 @@ export class Imports {
     if ((this.noted.get(tenantId) ?? 0) > nowMs + RENEWED_MS) return;
     const untilMs = nowMs + NOTED_MS;
     const expiresAt = Math.ceil((nowMs + TTL_MS) / 1000);
-    const put = new PutItemCommand({
-      TableName: this.table.name,
+    await putItemIf(this.table, {
       Item: {
         ...metaKeys.imports(tenantId),
         untilMs: { N: String(untilMs) },
@@ -41,7 +39,6 @@ export class Imports {
       ConditionExpression: 'attribute_not_exists(pk) OR untilMs < :until',
       ExpressionAttributeValues: { ':until': { N: String(untilMs) } },
     });
-    await succeeds(this.table.client.send(put));
     this.noted.set(tenantId, untilMs);
   }
 

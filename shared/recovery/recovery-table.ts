@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { PartitionRef } from '../model/placement';
 import { type ItemKey, metaKeys } from '../platform/keys';
 import {
@@ -7,10 +6,10 @@ import {
   getItem,
   type Item,
   putItem,
-  queryAll,
+  putItemIf,
   queryItems,
-  succeeds,
   type Table,
+  updateItem,
 } from '../platform/table';
 import type { ConsumerNote } from './consumer-lag';
 import type { Era } from './era';
@@ -76,19 +75,14 @@ export class RecoveryTable {
   /** Registers a partition before its first write to memory. Returns whether it is new. */
   async register(ref: PartitionRef): Promise<boolean> {
     const by = randomUUID();
-    return succeeds(
-      this.table.client.send(
-        new PutItemCommand({
-          TableName: this.table.name,
-          Item: { ...metaKeys.knownPartition(ref), by: { S: by } },
-          // If an answer is lost, the SDK's retry finds the item that its first attempt wrote. `by` tells it
-          // from the item of another writer, for which the caller would report a loss.
-          ConditionExpression: 'attribute_not_exists(pk) OR #by = :by',
-          ExpressionAttributeNames: { '#by': 'by' },
-          ExpressionAttributeValues: { ':by': { S: by } },
-        }),
-      ),
-    );
+    return putItemIf(this.table, {
+      Item: { ...metaKeys.knownPartition(ref), by: { S: by } },
+      // If an answer is lost, the SDK's retry finds the item that its first attempt wrote. `by` tells it
+      // from the item of another writer, for which the caller would report a loss.
+      ConditionExpression: 'attribute_not_exists(pk) OR #by = :by',
+      ExpressionAttributeNames: { '#by': 'by' },
+      ExpressionAttributeValues: { ':by': { S: by } },
+    });
   }
 
   /**
@@ -104,11 +98,8 @@ export class RecoveryTable {
 
   /** Reads all registered partitions. */
   async registered(): Promise<PartitionRef[]> {
-    const items = await queryItems(this.table, {
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: metaKeys.knownPartitions } },
-      ProjectionExpression: 'sk',
-    });
+    const range = { pk: metaKeys.knownPartitions };
+    const items = await queryItems(this.table, range, { ProjectionExpression: 'sk' });
     return items.map(({ sk }) => metaKeys.parseKnownPartition(sk!.S!));
   }
 
@@ -158,19 +149,14 @@ export class RecoveryTable {
    * @returns false if another writer has written a different body
    */
   private async replaceBody(key: ItemKey, body: string, last: string | undefined): Promise<boolean> {
-    return succeeds(
-      this.table.client.send(
-        new PutItemCommand({
-          TableName: this.table.name,
-          Item: { ...key, body: { S: body } },
-          ConditionExpression: `${last === undefined ? 'attribute_not_exists(pk)' : 'body = :last'} OR body = :body`,
-          ExpressionAttributeValues: {
-            ':body': { S: body },
-            ...(last === undefined ? {} : { ':last': { S: last } }),
-          },
-        }),
-      ),
-    );
+    return putItemIf(this.table, {
+      Item: { ...key, body: { S: body } },
+      ConditionExpression: `${last === undefined ? 'attribute_not_exists(pk)' : 'body = :last'} OR body = :body`,
+      ExpressionAttributeValues: {
+        ':body': { S: body },
+        ...(last === undefined ? {} : { ':last': { S: last } }),
+      },
+    });
   }
 
   /** Reads the last replay, running or not. */
@@ -209,14 +195,14 @@ export class RecoveryTable {
 
   /** Records until when readers shall wait, ms since epoch: see {@link holds}. 0 ends the hold. */
   async putHold(reason: 'scaling' | 'pressed', untilMs: number, abortSignal?: AbortSignal): Promise<void> {
-    await this.table.client.send(
-      new UpdateItemCommand({
-        TableName: this.table.name,
+    await updateItem(
+      this.table,
+      {
         Key: metaKeys.scaling,
         UpdateExpression: `SET ${reason}UntilMs = :until`,
         ExpressionAttributeValues: { ':until': { N: String(untilMs) } },
-      }),
-      { abortSignal },
+      },
+      abortSignal,
     );
   }
 
@@ -234,19 +220,16 @@ export class RecoveryTable {
     replay: Pick<Replay, 'id'>,
     { shardId, arrivedMs, isPassed }: ShardProgress,
   ): Promise<void> {
-    await this.table.client.send(
-      new UpdateItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.progress(replay.id, shardId),
-        // Never removes `passed`, which an earlier write may have set.
-        UpdateExpression: `SET arrivedMs = :arrived, expiresAt = :expires${isPassed ? ', passed = :yes' : ''}`,
-        ExpressionAttributeValues: {
-          ':arrived': { N: String(arrivedMs) },
-          ':expires': { N: String(Math.floor(Date.now() / 1000) + PROGRESS_TTL_S) },
-          ...(isPassed ? { ':yes': { BOOL: true } } : {}),
-        },
-      }),
-    );
+    await updateItem(this.table, {
+      Key: metaKeys.progress(replay.id, shardId),
+      // Never removes `passed`, which an earlier write may have set.
+      UpdateExpression: `SET arrivedMs = :arrived, expiresAt = :expires${isPassed ? ', passed = :yes' : ''}`,
+      ExpressionAttributeValues: {
+        ':arrived': { N: String(arrivedMs) },
+        ':expires': { N: String(Math.floor(Date.now() / 1000) + PROGRESS_TTL_S) },
+        ...(isPassed ? { ':yes': { BOOL: true } } : {}),
+      },
+    });
   }
 
   /**
@@ -279,15 +262,10 @@ export class RecoveryTable {
    * flushed-until times stay where they are.
    */
   async beginWatermark(shardId: string): Promise<void> {
-    await succeeds(
-      this.table.client.send(
-        new PutItemCommand({
-          TableName: this.table.name,
-          Item: { ...metaKeys.watermark(shardId), arrivedMs: { N: '0' }, lagMs: { N: '0' } },
-          ConditionExpression: 'attribute_not_exists(pk)',
-        }),
-      ),
-    );
+    await putItemIf(this.table, {
+      Item: { ...metaKeys.watermark(shardId), arrivedMs: { N: '0' }, lagMs: { N: '0' } },
+      ConditionExpression: 'attribute_not_exists(pk)',
+    });
   }
 
   async deleteWatermark(shardId: string): Promise<void> {
@@ -309,14 +287,8 @@ export class RecoveryTable {
     await putItem(this.table, { ...key, arrivedMs: { N: String(arrivedMs) }, ...more });
   }
 
-  private async all(prefix: string): Promise<Item[]> {
-    const items: Item[] = [];
-    const found = queryAll(this.table, {
-      KeyConditionExpression: 'pk = :pk AND begins_with(sk, :prefix)',
-      ExpressionAttributeValues: { ':pk': { S: metaKeys.recovery }, ':prefix': { S: prefix } },
-    });
-    for await (const item of found) items.push(item);
-    return items;
+  private all(prefix: string): Promise<Item[]> {
+    return queryItems(this.table, { pk: metaKeys.recovery, prefix });
   }
 }
 

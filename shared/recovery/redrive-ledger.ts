@@ -1,5 +1,5 @@
 import { metaKeys } from '../platform/keys';
-import { deleteItem, putItem, queryAll, type Table } from '../platform/table';
+import { deleteItem, putItem, queryItems, type Table } from '../platform/table';
 import type { RecoveryTable } from './recovery-table';
 import type { RedriveEntry, RedriveLedger, RedriveProgress } from './redrive';
 
@@ -22,17 +22,13 @@ export class TableRedriveLedger implements RedriveLedger {
 
   async entries(): Promise<ReadonlyMap<string, RedriveEntry>> {
     const prefix = metaKeys.redrivenPrefix;
-    const items = queryAll(this.table, {
-      KeyConditionExpression: 'pk = :pk AND begins_with(sk, :prefix)',
-      ExpressionAttributeValues: { ':pk': { S: metaKeys.recovery }, ':prefix': { S: prefix } },
-    });
-    const entries = new Map<string, RedriveEntry>();
-    for await (const { sk, watermarkMs, notices } of items)
-      entries.set(sk!.S!.slice(prefix.length), {
-        watermarkMs: Number(watermarkMs!.N),
-        notices: Number(notices!.N),
-      });
-    return entries;
+    const items = await queryItems(this.table, { pk: metaKeys.recovery, prefix });
+    return new Map(
+      items.map(({ sk, watermarkMs, notices }) => [
+        sk!.S!.slice(prefix.length),
+        { watermarkMs: Number(watermarkMs!.N), notices: Number(notices!.N) },
+      ]),
+    );
   }
 
   async put(key: string, { watermarkMs, notices }: RedriveEntry): Promise<void> {

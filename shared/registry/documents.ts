@@ -70,20 +70,22 @@ export class Documents<T> {
   async *list(
     tenantId: Id,
     {
-      prefix = '',
+      prefix,
       after,
       isDescending = false,
       page,
     }: { prefix?: string; after?: string; isDescending?: boolean; page?: number } = {},
   ) {
-    const pk = { S: metaKeys.documents(this.kind, tenantId) };
-    const items = queryAll(this.table, {
-      KeyConditionExpression: prefix === '' ? 'pk = :pk' : 'pk = :pk AND begins_with(sk, :prefix)',
-      ExpressionAttributeValues: { ':pk': pk, ...(prefix === '' ? {} : { ':prefix': { S: prefix } }) },
-      ...(after === undefined ? {} : { ExclusiveStartKey: { pk, sk: { S: after } } }),
-      ...(isDescending && { ScanIndexForward: false }),
-      ...(page !== undefined && { Limit: page }),
-    });
+    const pk = metaKeys.documents(this.kind, tenantId);
+    const items = queryAll(
+      this.table,
+      { pk, prefix },
+      {
+        ...(after !== undefined && { ExclusiveStartKey: metaKeys.document(this.kind, tenantId, after) }),
+        ScanIndexForward: !isDescending,
+        Limit: page,
+      },
+    );
     for await (const item of items) yield { key: item.sk!.S!, value: documentOf<T>(item) };
   }
 

@@ -5,7 +5,7 @@ import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
 import { tenantIdOf } from '../model/placement';
 import { metaKeys } from '../platform/keys';
-import { getItem, type Item, queryAll, succeeds, type Table } from '../platform/table';
+import { getItem, type Item, putItemIf, queryAll, succeeds, type Table } from '../platform/table';
 import type { Right } from './rights';
 
 /** The tenant and the rights that an API key grants. */
@@ -110,20 +110,15 @@ export class ApiKeys {
     );
     const [first, most] = isOfCommand ? [MAX_ACTIVE_KEYS, MAX_COMMAND_KEYS] : [0, MAX_ACTIVE_KEYS];
     for (let number = first; number < first + most; number++) {
-      const isTaken = await succeeds(
-        this.table.client.send(
-          new PutItemCommand({
-            TableName: this.table.name,
-            Item: { ...numberedKey(grant, number), ...described, publicId: { S: publicId } },
-            // A retry after a lost answer finds the numbered item that the first attempt wrote for this key.
-            ConditionExpression: 'attribute_not_exists(pk) OR expiresAt <= :now OR publicId = :id',
-            ExpressionAttributeValues: {
-              ':now': { N: String(Math.floor(this.now() / 1000)) },
-              ':id': { S: publicId },
-            },
-          }),
-        ),
-      );
+      const isTaken = await putItemIf(this.table, {
+        Item: { ...numberedKey(grant, number), ...described, publicId: { S: publicId } },
+        // A retry after a lost answer finds the numbered item that the first attempt wrote for this key.
+        ConditionExpression: 'attribute_not_exists(pk) OR expiresAt <= :now OR publicId = :id',
+        ExpressionAttributeValues: {
+          ':now': { N: String(Math.floor(this.now() / 1000)) },
+          ':id': { S: publicId },
+        },
+      });
       if (isTaken) return { key, publicId };
     }
     await this.remove(metaKeys.apiKey(publicId));
@@ -135,10 +130,7 @@ export class ApiKeys {
   /** Lists a tenant's keys, oldest first. May include expired ones. */
   async list(tenantId: Id): Promise<KeyDescription[]> {
     const keys: KeyDescription[] = [];
-    const items = queryAll(this.table, {
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: metaKeys.apiKeysOfTenant(tenantId) } },
-    });
+    const items = queryAll(this.table, { pk: metaKeys.apiKeysOfTenant(tenantId) });
     for await (const item of items)
       keys.push({
         ...grantOf(item),

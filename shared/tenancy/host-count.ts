@@ -1,7 +1,7 @@
-import { PutItemCommand, paginateQuery, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { paginateQuery } from '@aws-sdk/client-dynamodb';
 import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
-import { getItem, succeeds, type Table } from '../platform/table';
+import { getItem, putItemIf, type Table, updateItemIf } from '../platform/table';
 
 /** Minimum age of a count before it is recounted, in ms. */
 const RECOUNT_MS = 3_600_000;
@@ -35,20 +35,15 @@ export class HostCount {
   }
 
   private add(tenantId: Id, difference: number, condition: string, bound: number): Promise<boolean> {
-    return succeeds(
-      this.table.client.send(
-        new UpdateItemCommand({
-          TableName: this.table.name,
-          Key: metaKeys.hostCount(tenantId),
-          UpdateExpression: 'SET active = active + :difference',
-          ConditionExpression: condition,
-          ExpressionAttributeValues: {
-            ':difference': { N: String(difference) },
-            ':bound': { N: String(bound) },
-          },
-        }),
-      ),
-    );
+    return updateItemIf(this.table, {
+      Key: metaKeys.hostCount(tenantId),
+      UpdateExpression: 'SET active = active + :difference',
+      ConditionExpression: condition,
+      ExpressionAttributeValues: {
+        ':difference': { N: String(difference) },
+        ':bound': { N: String(bound) },
+      },
+    });
   }
 
   /**
@@ -59,20 +54,15 @@ export class HostCount {
     if (countedAt !== undefined && this.now() - Number(countedAt) < RECOUNT_MS) return false;
     const active = await this.read(tenantId);
     // If another instance recounted first, its count stands.
-    await succeeds(
-      this.table.client.send(
-        new PutItemCommand({
-          TableName: this.table.name,
-          Item: {
-            ...metaKeys.hostCount(tenantId),
-            active: { N: String(active) },
-            countedAt: { N: String(this.now()) },
-          },
-          ConditionExpression: countedAt === undefined ? 'attribute_not_exists(pk)' : 'countedAt = :before',
-          ExpressionAttributeValues: countedAt === undefined ? undefined : { ':before': { N: countedAt } },
-        }),
-      ),
-    );
+    await putItemIf(this.table, {
+      Item: {
+        ...metaKeys.hostCount(tenantId),
+        active: { N: String(active) },
+        countedAt: { N: String(this.now()) },
+      },
+      ConditionExpression: countedAt === undefined ? 'attribute_not_exists(pk)' : 'countedAt = :before',
+      ExpressionAttributeValues: countedAt === undefined ? undefined : { ':before': { N: countedAt } },
+    });
     return true;
   }
 

@@ -1,10 +1,18 @@
-import { PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { Cache } from '../model/cache';
 import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
 import { type Day, maxPartitions, type Placement, type PlacementEpoch, tenantIdOf } from '../model/placement';
 import { metaKeys } from '../platform/keys';
-import { getItem, type Item, queryAll, succeeds, type Table } from '../platform/table';
+import {
+  getItem,
+  type Item,
+  putItemIf,
+  queryAll,
+  succeeds,
+  type Table,
+  updateItem,
+  updateItemIf,
+} from '../platform/table';
 import type { LimitOverrides } from './limits';
 
 export interface Tenant {
@@ -96,19 +104,14 @@ export class Tenants {
   async create(name: string, partitions: number): Promise<Tenant> {
     checkTenantName(name);
     const epochs: PlacementEpoch[] = [{ fromDay: '1970-01-01', partitions }];
-    await succeeds(
-      this.table.client.send(
-        new PutItemCommand({
-          TableName: this.table.name,
-          Item: {
-            ...metaKeys.tenant(tenantIdOf(name)),
-            name: { S: name },
-            epochs: { S: JSON.stringify(epochs) },
-          },
-          ConditionExpression: 'attribute_not_exists(pk)',
-        }),
-      ),
-    );
+    await putItemIf(this.table, {
+      Item: {
+        ...metaKeys.tenant(tenantIdOf(name)),
+        name: { S: name },
+        epochs: { S: JSON.stringify(epochs) },
+      },
+      ConditionExpression: 'attribute_not_exists(pk)',
+    });
     const tenant = await this.read(name);
     if (tenant === undefined)
       throw new DeletedTenantError(
@@ -156,32 +159,26 @@ export class Tenants {
   }
 
   async setLimits(tenantId: Id, limits: LimitOverrides): Promise<void> {
-    await this.table.client.send(
-      new UpdateItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.tenant(tenantId),
-        UpdateExpression: 'SET limits = :limits',
-        ConditionExpression: 'attribute_exists(pk)',
-        ExpressionAttributeValues: { ':limits': { S: JSON.stringify(limits) } },
-      }),
-    );
+    await updateItem(this.table, {
+      Key: metaKeys.tenant(tenantId),
+      UpdateExpression: 'SET limits = :limits',
+      ConditionExpression: 'attribute_exists(pk)',
+      ExpressionAttributeValues: { ':limits': { S: JSON.stringify(limits) } },
+    });
   }
 
   /** Sets how long a tenant's samples can be read, in ms; null for the stage's retention. */
   async setRetention(tenantId: Id, retentionMs: number | null): Promise<void> {
-    await this.table.client.send(
-      new UpdateItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.tenant(tenantId),
-        ConditionExpression: 'attribute_exists(pk)',
-        ...(retentionMs === null
-          ? { UpdateExpression: 'REMOVE retentionMs' }
-          : {
-              UpdateExpression: 'SET retentionMs = :retention',
-              ExpressionAttributeValues: { ':retention': { N: String(retentionMs) } },
-            }),
-      }),
-    );
+    await updateItem(this.table, {
+      Key: metaKeys.tenant(tenantId),
+      ConditionExpression: 'attribute_exists(pk)',
+      ...(retentionMs === null
+        ? { UpdateExpression: 'REMOVE retentionMs' }
+        : {
+            UpdateExpression: 'SET retentionMs = :retention',
+            ExpressionAttributeValues: { ':retention': { N: String(retentionMs) } },
+          }),
+    });
   }
 
   /**
@@ -191,21 +188,16 @@ export class Tenants {
    * @throws {TenantChangedError}
    */
   async setPlacement({ id, name, placement }: Tenant, { epochs }: Placement): Promise<void> {
-    const isSet = await succeeds(
-      this.table.client.send(
-        new UpdateItemCommand({
-          TableName: this.table.name,
-          Key: metaKeys.tenant(id),
-          UpdateExpression: 'SET epochs = :epochs',
-          // A retry after a lost answer finds the placement that the first attempt wrote.
-          ConditionExpression: 'epochs IN (:before, :epochs) AND attribute_not_exists(deletedAt)',
-          ExpressionAttributeValues: {
-            ':epochs': { S: JSON.stringify(epochs) },
-            ':before': { S: JSON.stringify(placement.epochs) },
-          },
-        }),
-      ),
-    );
+    const isSet = await updateItemIf(this.table, {
+      Key: metaKeys.tenant(id),
+      UpdateExpression: 'SET epochs = :epochs',
+      // A retry after a lost answer finds the placement that the first attempt wrote.
+      ConditionExpression: 'epochs IN (:before, :epochs) AND attribute_not_exists(deletedAt)',
+      ExpressionAttributeValues: {
+        ':epochs': { S: JSON.stringify(epochs) },
+        ':before': { S: JSON.stringify(placement.epochs) },
+      },
+    });
     if (!isSet)
       throw new TenantChangedError(
         `the tenant ${name} was changed or deleted meanwhile; check it and try again`,
@@ -229,30 +221,21 @@ export class Tenants {
   private async mark(tenantId: Id, attribute: 'deletedAt' | 'erasedAt'): Promise<DeletedTenant | undefined> {
     let marked: Item | undefined;
     await succeeds(
-      this.table.client
-        .send(
-          new UpdateItemCommand({
-            TableName: this.table.name,
-            Key: metaKeys.tenant(tenantId),
-            UpdateExpression: `SET ${attribute} = if_not_exists(${attribute}, :now)`,
-            ConditionExpression: 'attribute_exists(pk)',
-            ExpressionAttributeValues: { ':now': { N: String(this.now()) } },
-            ReturnValues: 'ALL_NEW',
-          }),
-        )
-        .then(({ Attributes }) => {
-          marked = Attributes;
-        }),
+      updateItem(this.table, {
+        Key: metaKeys.tenant(tenantId),
+        UpdateExpression: `SET ${attribute} = if_not_exists(${attribute}, :now)`,
+        ConditionExpression: 'attribute_exists(pk)',
+        ExpressionAttributeValues: { ':now': { N: String(this.now()) } },
+        ReturnValues: 'ALL_NEW',
+      }).then(({ Attributes }) => {
+        marked = Attributes;
+      }),
     );
     return marked && deletedTenantOf(marked);
   }
 
   private items(filter: string): AsyncGenerator<Item> {
-    return queryAll(this.table, {
-      KeyConditionExpression: 'pk = :pk',
-      FilterExpression: filter,
-      ExpressionAttributeValues: { ':pk': { S: metaKeys.tenants } },
-    });
+    return queryAll(this.table, { pk: metaKeys.tenants }, { FilterExpression: filter });
   }
 }
 

@@ -1,10 +1,18 @@
-import { GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import type { SeriesTally, TopEntry } from '../catalogue/series-tally';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import type { Day } from '../model/placement';
 import { metaKeys } from '../platform/keys';
-import { type Item, putItem, queryAll, queryItems, succeeds, type Table } from '../platform/table';
+import {
+  type Item,
+  putItem,
+  queryAll,
+  queryItems,
+  succeeds,
+  type Table,
+  updateItem,
+} from '../platform/table';
 import { COUNTERS, type Counter, type Counts } from './counters';
 
 /** A tenant's number of series, as of the last count and since. */
@@ -36,27 +44,24 @@ export class UsageTable {
   async add(tenantId: Id, day: Day, counts: Counts, abortSignal?: AbortSignal): Promise<void> {
     const entries = Object.entries(counts).filter(([, amount]) => amount > 0);
     if (entries.length === 0) return;
-    await this.table.client.send(
-      new UpdateItemCommand({
-        TableName: this.table.name,
+    await updateItem(
+      this.table,
+      {
         Key: metaKeys.usage(tenantId, day),
         UpdateExpression: `SET expiresAt = :expires ADD ${entries.map(([name]) => `${name} :${name}`).join(', ')}`,
         ExpressionAttributeValues: {
           ':expires': { N: this.seconds(DAYS_KEPT * DAY_MS) },
           ...Object.fromEntries(entries.map(([name, amount]) => [`:${name}`, { N: String(amount) }])),
         },
-      }),
-      { abortSignal },
+      },
+      abortSignal,
     );
   }
 
   /** Returns the usage of each day in a month (`2026-11`). Days without usage are absent. */
   async days(tenantId: Id, month: string): Promise<Map<Day, Record<Counter, number>>> {
     const days = new Map<Day, Record<Counter, number>>();
-    const items = queryAll(this.table, {
-      KeyConditionExpression: 'pk = :pk AND begins_with(sk, :month)',
-      ExpressionAttributeValues: { ':pk': { S: metaKeys.usages(tenantId) }, ':month': { S: month } },
-    });
+    const items = queryAll(this.table, { pk: metaKeys.usages(tenantId), prefix: month });
     for await (const item of items)
       days.set(
         item.sk!.S!,
@@ -80,9 +85,9 @@ export class UsageTable {
     amount: number,
     abortSignal: AbortSignal,
   ): Promise<number> {
-    const { Attributes } = await this.table.client.send(
-      new UpdateItemCommand({
-        TableName: this.table.name,
+    const { Attributes } = await updateItem(
+      this.table,
+      {
         Key: metaKeys.budget(tenantId, budget, minute),
         UpdateExpression: 'SET expiresAt = :expires ADD used :amount',
         ExpressionAttributeValues: {
@@ -90,8 +95,8 @@ export class UsageTable {
           ':amount': { N: String(amount) },
         },
         ReturnValues: 'UPDATED_NEW',
-      }),
-      { abortSignal },
+      },
+      abortSignal,
     );
     return Number(Attributes!.used!.N);
   }
@@ -103,14 +108,8 @@ export class UsageTable {
     { from, before }: { readonly from: number; readonly before: number },
   ): Promise<Map<number, number>> {
     const [first, last] = [from, before - 1].map((minute) => metaKeys.budget(tenantId, budget, minute));
-    const items = await queryItems(this.table, {
-      KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
-      ExpressionAttributeValues: {
-        ':pk': first!.pk as { S: string },
-        ':from': first!.sk as { S: string },
-        ':to': last!.sk as { S: string },
-      },
-    });
+    const range = { pk: first!.pk.S, from: first!.sk.S, to: last!.sk.S };
+    const items = await queryItems(this.table, range);
     return new Map(items.map(({ sk, used }) => [Number(sk!.S!.split('#')[1]), Number(used?.N ?? 0)]));
   }
 
@@ -128,27 +127,25 @@ export class UsageTable {
     const Key = metaKeys.budget(tenantId, 'queries', minute);
     let used: string | undefined;
     const isAdmitted = await succeeds(
-      this.table.client
-        .send(
-          new UpdateItemCommand({
-            TableName: this.table.name,
-            Key,
-            UpdateExpression: 'SET expiresAt = :expires ADD running :one',
-            ConditionExpression:
-              '(attribute_not_exists(running) OR running < :atOnce) AND (attribute_not_exists(used) OR used < :limit)',
-            ExpressionAttributeValues: {
-              ':expires': { N: this.seconds(MINUTES_KEPT_S * 1000) },
-              ':one': { N: '1' },
-              ':atOnce': { N: String(atOnce) },
-              ':limit': { N: String(usedMs) },
-            },
-            ReturnValues: 'ALL_NEW',
-          }),
-          { abortSignal },
-        )
-        .then(({ Attributes }) => {
-          used = Attributes?.used?.N;
-        }),
+      updateItem(
+        this.table,
+        {
+          Key,
+          UpdateExpression: 'SET expiresAt = :expires ADD running :one',
+          ConditionExpression:
+            '(attribute_not_exists(running) OR running < :atOnce) AND (attribute_not_exists(used) OR used < :limit)',
+          ExpressionAttributeValues: {
+            ':expires': { N: this.seconds(MINUTES_KEPT_S * 1000) },
+            ':one': { N: '1' },
+            ':atOnce': { N: String(atOnce) },
+            ':limit': { N: String(usedMs) },
+          },
+          ReturnValues: 'ALL_NEW',
+        },
+        abortSignal,
+      ).then(({ Attributes }) => {
+        used = Attributes?.used?.N;
+      }),
     );
     if (!isAdmitted) {
       const { Item } = await this.table.client.send(
@@ -173,9 +170,9 @@ export class UsageTable {
     tookMs: number,
     abortSignal: AbortSignal,
   ): Promise<number> {
-    const { Attributes } = await this.table.client.send(
-      new UpdateItemCommand({
-        TableName: this.table.name,
+    const { Attributes } = await updateItem(
+      this.table,
+      {
         Key: metaKeys.budget(tenantId, 'queries', minute),
         UpdateExpression: 'SET expiresAt = :expires ADD running :ended, used :took',
         ExpressionAttributeValues: {
@@ -184,8 +181,8 @@ export class UsageTable {
           ':took': { N: String(tookMs) },
         },
         ReturnValues: 'UPDATED_NEW',
-      }),
-      { abortSignal },
+      },
+      abortSignal,
     );
     return Number(Attributes!.used!.N);
   }
@@ -199,14 +196,11 @@ export class UsageTable {
   }
 
   async addSeries(tenantId: Id, added: number): Promise<void> {
-    await this.table.client.send(
-      new UpdateItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.seriesCount(tenantId),
-        UpdateExpression: 'ADD added :added',
-        ExpressionAttributeValues: { ':added': { N: String(added) } },
-      }),
-    );
+    await updateItem(this.table, {
+      Key: metaKeys.seriesCount(tenantId),
+      UpdateExpression: 'ADD added :added',
+      ExpressionAttributeValues: { ':added': { N: String(added) } },
+    });
   }
 
   /** Stores a new count. It resets `added`, because it includes the series added since the last one. */
@@ -223,11 +217,8 @@ export class UsageTable {
 
   /** Returns the first day with samples whose usage is kept; undefined if there is none. */
   async firstDay(tenantId: Id): Promise<Day | undefined> {
-    const days = queryAll(this.table, {
-      // Days begin with a digit; the keys `hosts` and `series` sort after them.
-      KeyConditionExpression: 'pk = :pk AND sk < :letters',
-      ExpressionAttributeValues: { ':pk': { S: metaKeys.usages(tenantId) }, ':letters': { S: 'a' } },
-    });
+    // Days begin with a digit; the keys `hosts` and `series` sort after them.
+    const days = queryAll(this.table, { pk: metaKeys.usages(tenantId), from: '0', to: 'a' });
     for await (const { sk, samples } of days) if (Number(samples?.N ?? 0) > 0) return sk!.S;
     return undefined;
   }

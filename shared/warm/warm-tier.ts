@@ -1,17 +1,19 @@
-import { DeleteItemCommand, PutItemCommand, QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { DAY_MS } from '../model/duration';
 import { idOf } from '../model/id';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
 import { anyLimiter, Batches, type Limiter, mapLimited } from '../platform/concurrency';
 import { type WarmItemKey, warmKeys } from '../platform/keys';
 import {
+  deleteItemIf,
   deleteItems,
   getItems,
   type Item,
+  putItemIf,
   queryAll,
   queryItems,
-  succeeds,
   type Table,
+  updateItem,
+  updateItemIf,
 } from '../platform/table';
 import { planKeys, type WantedWindows } from './plan';
 import { WarmItemCache } from './warm-item-cache';
@@ -155,14 +157,11 @@ export class WarmTier {
    * repeating it is harmless.
    */
   async noteDivided(ref: PartitionRef, day: Day): Promise<void> {
-    await this.table.client.send(
-      new UpdateItemCommand({
-        TableName: this.table.name,
-        Key: warmKeys.divided(ref, day),
-        UpdateExpression: 'SET expiresAt = :expiresAt',
-        ExpressionAttributeValues: { ':expiresAt': this.expiresAt(DAY_MS) },
-      }),
-    );
+    await updateItem(this.table, {
+      Key: warmKeys.divided(ref, day),
+      UpdateExpression: 'SET expiresAt = :expiresAt',
+      ExpressionAttributeValues: { ':expiresAt': this.expiresAt(DAY_MS) },
+    });
   }
 
   /** Reads a group's items of one day, in order. */
@@ -182,25 +181,15 @@ export class WarmTier {
     groups: GroupRange = ALL_GROUPS,
   ): Promise<Map<string, string>> {
     const revisions = new Map<string, string>();
-    for await (const item of queryAll(this.table, {
-      ...inGroups(ref, day, groups),
-      ProjectionExpression: 'sk, revision',
-    }))
-      revisions.set(item.sk!.S!, item.revision!.S!);
+    const items = queryAll(this.table, inGroups(ref, day, groups), { ProjectionExpression: 'sk, revision' });
+    for await (const item of items) revisions.set(item.sk!.S!, item.revision!.S!);
     return revisions;
   }
 
   async hasItems(ref: PartitionRef, day: Day): Promise<boolean> {
-    const { Count } = await this.table.client.send(
-      new QueryCommand({
-        TableName: this.table.name,
-        ...inGroups(ref, day, ALL_GROUPS),
-        Select: 'COUNT',
-        Limit: 1,
-        ConsistentRead: true,
-      }),
-    );
-    return Count! > 0;
+    const options = { ProjectionExpression: 'pk', Limit: 1 };
+    const { done } = await queryAll(this.table, inGroups(ref, day, ALL_GROUPS), options).next();
+    return !done;
   }
 
   /**
@@ -210,22 +199,17 @@ export class WarmTier {
    * @returns false when another writer came first; nothing was changed
    */
   async put(ref: PartitionRef, day: Day, item: WarmItem, previous: string | undefined): Promise<boolean> {
-    return succeeds(
-      this.table.client.send(
-        new PutItemCommand({
-          TableName: this.table.name,
-          Item: {
-            ...warmKeys.item(ref, day, item),
-            chunk: { B: item.chunk },
-            revision: { S: item.revision },
-            ...(item.isDivided ? { divided: { BOOL: true } } : {}),
-            expiresAt: this.expiresAt(),
-          },
-          ConditionExpression: previous === undefined ? 'attribute_not_exists(pk)' : 'revision = :previous',
-          ExpressionAttributeValues: previous === undefined ? undefined : { ':previous': { S: previous } },
-        }),
-      ),
-    );
+    return putItemIf(this.table, {
+      Item: {
+        ...warmKeys.item(ref, day, item),
+        chunk: { B: item.chunk },
+        revision: { S: item.revision },
+        ...(item.isDivided ? { divided: { BOOL: true } } : {}),
+        expiresAt: this.expiresAt(),
+      },
+      ConditionExpression: previous === undefined ? 'attribute_not_exists(pk)' : 'revision = :previous',
+      ExpressionAttributeValues: previous === undefined ? undefined : { ':previous': { S: previous } },
+    });
   }
 
   /**
@@ -235,14 +219,10 @@ export class WarmTier {
    * @returns the number of renewed items; each costs the write units of its size
    */
   async extend(ref: PartitionRef, day: Day, beforeMs: number): Promise<number> {
-    const expiring = queryAll(this.table, {
-      ...inGroups(ref, day, ALL_GROUPS),
+    const expiring = queryAll(this.table, inGroups(ref, day, ALL_GROUPS), {
       ProjectionExpression: 'sk, expiresAt',
       FilterExpression: 'expiresAt < :before',
-      ExpressionAttributeValues: {
-        ...inGroups(ref, day, ALL_GROUPS).ExpressionAttributeValues,
-        ':before': { N: String(Math.ceil(beforeMs / 1000)) },
-      },
+      ExpressionAttributeValues: { ':before': { N: String(Math.ceil(beforeMs / 1000)) } },
     });
     const sortKeys: string[] = [];
     for await (const { sk } of expiring) sortKeys.push(sk!.S!);
@@ -257,31 +237,21 @@ export class WarmTier {
 
   /** @returns false when the item does not exist; nothing was changed */
   private renew(key: Item, longerMs = 0): Promise<boolean> {
-    return succeeds(
-      this.table.client.send(
-        new UpdateItemCommand({
-          TableName: this.table.name,
-          Key: key,
-          UpdateExpression: 'SET expiresAt = :expiresAt',
-          ConditionExpression: 'attribute_exists(pk)',
-          ExpressionAttributeValues: { ':expiresAt': this.expiresAt(longerMs) },
-        }),
-      ),
-    );
+    return updateItemIf(this.table, {
+      Key: key,
+      UpdateExpression: 'SET expiresAt = :expiresAt',
+      ConditionExpression: 'attribute_exists(pk)',
+      ExpressionAttributeValues: { ':expiresAt': this.expiresAt(longerMs) },
+    });
   }
 
   /** Deletes an item. @returns false when the item has another revision; nothing was changed */
   async delete(ref: PartitionRef, day: Day, sortKey: string, revision: string): Promise<boolean> {
-    return succeeds(
-      this.table.client.send(
-        new DeleteItemCommand({
-          TableName: this.table.name,
-          Key: { pk: { S: warmKeys.partition(ref, day) }, sk: { S: sortKey } },
-          ConditionExpression: 'attribute_not_exists(pk) OR revision = :revision',
-          ExpressionAttributeValues: { ':revision': { S: revision } },
-        }),
-      ),
-    );
+    return deleteItemIf(this.table, {
+      Key: { pk: { S: warmKeys.partition(ref, day) }, sk: { S: sortKey } },
+      ConditionExpression: 'attribute_not_exists(pk) OR revision = :revision',
+      ExpressionAttributeValues: { ':revision': { S: revision } },
+    });
   }
 
   /**
@@ -304,11 +274,8 @@ export class WarmTier {
     day: Day,
     hasTime: () => boolean,
   ): Promise<{ items: number; isDone: boolean }> {
-    const items = queryAll(this.table, {
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: warmKeys.partition(ref, day) } },
-      ProjectionExpression: 'pk, sk',
-    });
+    const range = { pk: warmKeys.partition(ref, day) };
+    const items = queryAll(this.table, range, { ProjectionExpression: 'pk, sk' });
     return deleteItems(this.table, items, hasTime);
   }
 
@@ -322,28 +289,18 @@ export class WarmTier {
   }
 
   private async query(ref: PartitionRef, day: Day, from: string, to: string): Promise<WarmItem[]> {
-    const items = await queryItems(this.table, {
-      KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
-      ExpressionAttributeValues: {
-        ':pk': { S: warmKeys.partition(ref, day) },
-        ':from': { S: from },
-        ':to': { S: to },
-      },
-      ProjectionExpression: 'sk, chunk, revision',
-    });
+    const range = { pk: warmKeys.partition(ref, day), from, to };
+    const items = await queryItems(this.table, range, { ProjectionExpression: 'sk, chunk, revision' });
     return items.map(warmItemOf);
   }
 }
 
 function inGroups(ref: PartitionRef, day: Day, { from, to }: GroupRange) {
   return {
-    KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
-    ExpressionAttributeValues: {
-      ':pk': { S: warmKeys.partition(ref, day) },
-      // The group `to` is excluded: the sort keys of its items are longer than its id, so they come after it.
-      ':from': { S: from === '' ? ' ' : from },
-      ':to': { S: to ?? '~' },
-    },
+    pk: warmKeys.partition(ref, day),
+    from: from === '' ? ' ' : from,
+    // The group `to` is excluded: the sort keys of its items are longer than its id, so they come after it.
+    to: to ?? '~',
   };
 }
 
