@@ -1,19 +1,10 @@
 import { ConditionalCheckFailedException, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { KinesisClient } from '@aws-sdk/client-kinesis';
 import type { HttpHandlerOptions } from '@smithy/core/protocols';
-import { errorNameOf, failed } from './repeated-call';
-import { makeSigner, type Signer } from './signature';
+import { type DirectAnswer, DirectRequests, errorNameOf } from './direct-request';
 
 /** The commands that a client calls directly: their constructors, by the name of the operation. */
 export type DirectCommands = Readonly<Record<string, new (input: never) => object>>;
-
-/** Where requests go. */
-interface Origin {
-  readonly protocol: string;
-  readonly hostname: string;
-  readonly port: number | undefined;
-  readonly path: string;
-}
 
 /** What differs between the two services. */
 interface Service {
@@ -49,11 +40,10 @@ const SERVICES = {
 } as const satisfies Record<string, Service>;
 
 /**
- * Makes the most frequent calls of an SDK client faster, by calling the service directly: this module
- * serializes, signs and parses them. It uses the client's credentials, endpoint, connections and time-outs.
+ * Makes the most frequent calls of an SDK client faster, by calling the service directly ({@link DirectRequests}):
+ * this module serializes and parses them.
  *
- * If the reply is not 200, the SDK makes the call again, and handles errors, retries, throttling and clock
- * skew. After throttling, it first waits (repeated-call.ts). So only commands that may be repeated should be
+ * If the reply is not 200, the SDK makes the call again. So only commands that may be repeated should be
  * called directly. A write whose condition does not hold is not repeated, because that is an answer of the
  * table. The SDK also makes calls with other options than an abort signal.
  *
@@ -73,7 +63,7 @@ export function callDirectly<C extends DynamoDBClient | KinesisClient>(
     command: unknown,
     options: HttpHandlerOptions,
   ) => Promise<unknown>;
-  const caller = new DirectCaller(client, service);
+  const requests = new DirectRequests(client, service.signedAs, service.endpointVariable);
   const sendDirectly = async (
     command: { constructor: unknown; input: object },
     options: HttpHandlerOptions = {},
@@ -81,7 +71,12 @@ export function callDirectly<C extends DynamoDBClient | KinesisClient>(
     const { abortSignal, ...others } = options;
     const operation = operations.get(command.constructor as never);
     if (operation === undefined || Object.keys(others).length > 0) return send(command, options);
-    const answer = await caller.call(operation, command.input, abortSignal);
+    const headers = {
+      'content-type': `application/x-amz-json-${service.jsonVersion}`,
+      'x-amz-target': `${service.target}.${operation}`,
+    };
+    const body = Buffer.from(JSON.stringify(toWire({ ...command.input, ...service.asked })));
+    const answer = await requests.send({ method: 'POST', path: '/', headers, body, abortSignal }, outputOf);
     if (answer === undefined) return send(command, options);
     const isRefused = answer instanceof ConditionalCheckFailedException;
     countUnits(`${operation}Command`, command.input, isRefused ? {} : answer);
@@ -92,82 +87,17 @@ export function callDirectly<C extends DynamoDBClient | KinesisClient>(
   return client;
 }
 
-class DirectCaller {
-  private readonly sign: Signer;
-  private origin: Promise<Origin> | undefined;
-
-  constructor(
-    private readonly client: DynamoDBClient | KinesisClient,
-    private readonly service: Service,
-  ) {
-    this.sign = makeSigner(service.signedAs);
-  }
-
-  /** Makes a call. Returns its output, or that its condition does not hold; undefined if the call has failed. */
-  async call(
-    operation: string,
-    input: object,
-    abortSignal: HttpHandlerOptions['abortSignal'],
-  ): Promise<object | undefined> {
-    const { config } = this.client;
-    try {
-      this.origin ??= this.findOrigin();
-      const [origin, credentials, region] = await Promise.all([
-        this.origin,
-        config.credentials(),
-        config.region(),
-      ]);
-      const body = Buffer.from(JSON.stringify(toWire({ ...input, ...this.service.asked })));
-      const headers = {
-        'content-type': `application/x-amz-json-${this.service.jsonVersion}`,
-        host: origin.port === undefined ? origin.hostname : `${origin.hostname}:${origin.port}`,
-        'x-amz-target': `${this.service.target}.${operation}`,
-      };
-      const request = {
-        ...origin,
-        method: 'POST',
-        query: {},
-        headers: {
-          ...this.sign({ method: 'POST', path: '/', headers, body }, credentials, region, new Date()),
-          'content-length': String(body.length),
-        },
-        body,
-      };
-      const { response } = await config.requestHandler.handle(request as never, { abortSignal });
-      const collected = await config.streamCollector(response.body);
-      if (response.statusCode !== 200)
-        return refusalOf(response.statusCode, collected) ?? failed(response.statusCode, collected);
-      return parse(Buffer.from(collected.buffer, collected.byteOffset, collected.length));
-    } catch {
-      // Ignore the error. The SDK makes the call again, and reports what is wrong, if it still is.
-      return failed();
-    }
-  }
-
-  private async findOrigin(): Promise<Origin> {
-    const { endpointProvider, region, useFipsEndpoint, useDualstackEndpoint } = this.client.config;
-    const { url } = endpointProvider({
-      Region: await region(),
-      UseFIPS: await useFipsEndpoint(),
-      UseDualStack: await useDualstackEndpoint(),
-      Endpoint: process.env[this.service.endpointVariable] ?? process.env.AWS_ENDPOINT_URL,
-    });
-    const { protocol, hostname, port, pathname } = new URL(url);
-    return { protocol, hostname, port: port === '' ? undefined : Number(port), path: pathname };
-  }
-}
-
-/** Returns the error of a write whose condition does not hold; undefined for any other reply. */
-function refusalOf(httpStatusCode: number, body: Uint8Array): ConditionalCheckFailedException | undefined {
+/** Decodes the output of a call, or that the condition of a write does not hold; undefined if the call has failed. */
+function outputOf({ status, body }: DirectAnswer): object | undefined {
+  if (status === 200)
+    return fromWire(
+      JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.length).toString('utf8')) as object,
+    );
   if (errorNameOf(body) !== 'ConditionalCheckFailedException') return undefined;
   return new ConditionalCheckFailedException({
     message: 'The conditional request failed',
-    $metadata: { httpStatusCode },
+    $metadata: { httpStatusCode: status },
   });
-}
-
-function parse(bytes: Buffer): object {
-  return fromWire(JSON.parse(bytes.toString('utf8')) as object);
 }
 
 /** Encodes the binary values of a command's input as base64. Everything else in it is JSON already. */
