@@ -14,19 +14,15 @@ import { decodeRecord, MalformedRecordError } from '../stream/record-decoder';
 import type { DeletedTenants } from '../tenancy/deleted-tenants';
 import type { NewLayout, SeriesCounter } from '../tenancy/series-counter';
 import { putDeletions } from './deletions';
+import type { S3Quarantine } from './quarantine';
 import { type ArrivedRecord, byPartition, type PartitionBatch, reducePartition } from './reduce';
 import { contentRefusal } from './refusal';
-
-/** Stores records that cannot be decoded, or that a store refuses for their content. */
-export interface Quarantine {
-  put(record: DeliveredRecord, reason: string): Promise<void>;
-}
 
 export interface IngestDependencies {
   readonly hot: HotTier;
   readonly catalogue: Catalogue;
   readonly manifest: Manifest;
-  readonly quarantine: Quarantine;
+  readonly quarantine: Pick<S3Quarantine, 'put'>;
   readonly losses: Pick<LossWatch, 'resolve'>;
   readonly newSeries: Pick<SeriesCounter, 'added'>;
   readonly deletedTenants: Pick<DeletedTenants, 'names'>;

@@ -1,10 +1,12 @@
 import { PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { bucketKeys } from '../platform/keys';
 import type { DeliveredRecord } from '../stream/delivered';
-import type { Quarantine } from './ingest';
 
-/** The quarantine in S3. An object has the bytes of a record, and its key the shard and sequence number. */
-export class S3Quarantine implements Quarantine {
+/**
+ * Stores records that cannot be decoded, or that a store refuses for their content. An object has the bytes of a
+ * record, and its key the shard and sequence number.
+ */
+export class S3Quarantine {
   constructor(
     private readonly client: S3Client,
     private readonly bucket: string,

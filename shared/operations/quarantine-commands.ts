@@ -1,6 +1,6 @@
 import { InvalidEventError } from '../platform/event';
 import { BUCKET_PREFIX } from '../platform/names';
-import { type RedriveObject, type RedriveStore, recordsInObject } from '../recovery/redrive';
+import { type RedriveDependencies, type RedriveObject, recordsInObject } from '../recovery/redrive';
 
 /** One page of quarantined records. */
 export interface QuarantineList {
@@ -23,7 +23,7 @@ export interface QuarantinedRecord {
 const MAX_PAGE_OBJECTS = 1_000;
 
 export async function listQuarantine(
-  store: RedriveStore,
+  store: RedriveDependencies['store'],
   after: string | undefined,
 ): Promise<QuarantineList> {
   const { objects, hasMore } = await store.list(BUCKET_PREFIX.quarantine, after, MAX_PAGE_OBJECTS);
@@ -33,7 +33,10 @@ export async function listQuarantine(
 /**
  * @throws {InvalidEventError} when the key has no record in quarantine
  */
-export async function showQuarantined(store: RedriveStore, key: string): Promise<QuarantinedRecord> {
+export async function showQuarantined(
+  store: RedriveDependencies['store'],
+  key: string,
+): Promise<QuarantinedRecord> {
   const object = await store.read(key);
   if (object === undefined) throw new InvalidEventError(`quarantine has no record ${key}`);
   const [record] = recordsInObject(key, object.body, object.metadata);

@@ -5,14 +5,13 @@ import {
   PutRecordsCommand,
 } from '@aws-sdk/client-kinesis';
 import { encodeHeartbeat } from '../stream/heartbeat';
-import type { ReplayStream } from './replay';
 import type { Shard } from './replay-plan';
 
 /** Most records in a call of PutRecords, a limit of Kinesis. */
 const MAX_CALL_RECORDS = 500;
 
 /** Lists the stream's shards and puts heartbeats into them. */
-export class KinesisReplayStream implements ReplayStream {
+export class KinesisReplayStream {
   constructor(
     private readonly client: KinesisClient,
     private readonly stream: string,
@@ -37,6 +36,11 @@ export class KinesisReplayStream implements ReplayStream {
     return shards;
   }
 
+  /**
+   * Puts a heartbeat into each shard: a record without samples.
+   *
+   * @param replay id of the running replay, which ends at the heartbeat; '' if none is running
+   */
   async beat(shards: readonly Shard[], replay: string): Promise<void> {
     const Data = encodeHeartbeat(replay);
     for (let i = 0; i < shards.length; i += MAX_CALL_RECORDS) {

@@ -6,7 +6,6 @@ import {
   ResourceInUseException,
   ResourceNotFoundException,
 } from '@aws-sdk/client-lambda';
-import type { ReplayMappings } from './replay';
 
 export interface ReplayMappingOptions {
   readonly functionName: string;
@@ -19,12 +18,13 @@ export interface ReplayMappingOptions {
  * Creates and deletes the event source mapping that feeds the replayer function from the stream. The mapping
  * exists only while a replay runs. There is never more than one.
  */
-export class LambdaReplayMappings implements ReplayMappings {
+export class LambdaReplayMappings {
   constructor(
     private readonly client: LambdaClient,
     private readonly options: ReplayMappingOptions,
   ) {}
 
+  /** Returns the UUIDs of all mappings, including those that are being deleted. */
   async list(): Promise<string[]> {
     const uuids: string[] = [];
     const pages = paginateListEventSourceMappings(
@@ -36,6 +36,12 @@ export class LambdaReplayMappings implements ReplayMappings {
     return uuids;
   }
 
+  /**
+   * Creates a mapping.
+   *
+   * @param fromMs arrival time of the first records to read, ms; 0 for the oldest record in the stream
+   * @returns the mapping's UUID
+   */
   async create(fromMs: number): Promise<string> {
     const { functionName, streamArn, batchSize, batchWindowMs } = this.options;
     const { UUID } = await this.client.send(
@@ -55,6 +61,7 @@ export class LambdaReplayMappings implements ReplayMappings {
     return UUID!;
   }
 
+  /** Begins to delete a mapping. AWS completes that later. */
   async delete(uuid: string): Promise<void> {
     try {
       await this.client.send(new DeleteEventSourceMappingCommand({ UUID: uuid }));

@@ -1,15 +1,24 @@
 import { DeleteObjectCommand, ListObjectsV2Command, NoSuchKey, type S3Client } from '@aws-sdk/client-s3';
 import { getObject } from '../platform/object-body';
-import type { RedrivePage, RedriveStore } from './redrive';
+import type { RedriveObject } from './redrive';
 
-/** The {@link RedriveStore} in S3. */
-export class S3RedriveStore implements RedriveStore {
+/**
+ * The objects in the bucket that can be redriven, which means ingested again. These are quarantined records,
+ * which the ingester could not decode, and dead letters, which are batches that the event source mapping gave
+ * up.
+ */
+export class S3RedriveStore {
   constructor(
     private readonly client: S3Client,
     private readonly bucket: string,
   ) {}
 
-  async list(prefix: string, after: string | undefined, most: number): Promise<RedrivePage> {
+  /** Lists up to `most` objects in key order, starting after the key `after`. */
+  async list(
+    prefix: string,
+    after: string | undefined,
+    most: number,
+  ): Promise<{ readonly objects: readonly RedriveObject[]; readonly hasMore: boolean }> {
     const { Contents = [], IsTruncated = false } = await this.client.send(
       new ListObjectsV2Command({
         Bucket: this.bucket,
@@ -27,7 +36,10 @@ export class S3RedriveStore implements RedriveStore {
     return { objects, hasMore: IsTruncated };
   }
 
-  async read(key: string) {
+  /** Reads an object. Returns undefined if it is gone. */
+  async read(
+    key: string,
+  ): Promise<{ body: Uint8Array; metadata: Readonly<Record<string, string>> } | undefined> {
     try {
       const { bytes, Metadata = {} } = await getObject(this.client, { Bucket: this.bucket, Key: key });
       return { body: bytes, metadata: Metadata };

@@ -1,18 +1,18 @@
 import { metaKeys } from '../platform/keys';
 import { deleteItem, putItem, queryItems, type Table } from '../platform/table';
 import type { RecoveryTable } from './recovery-table';
-import type { RedriveEntry, RedriveLedger, RedriveProgress } from './redrive';
+import type { RedriveEntry, RedriveProgress } from './redrive';
 
 /** How long an entry is kept, in seconds: longer than the 90 days for which quarantine keeps an object. */
 const ENTRY_TTL_S = 100 * 86_400;
 
 /**
- * The {@link RedriveLedger} in the meta table, next to the state of recovery. An item exists while the
- * records of an object have been appended, and the object has not been removed:
+ * Remembers the objects whose records have been appended to memory, until the objects are removed. Its items lie in
+ * the meta table, next to the state of recovery:
  *
  *     pk recovery   sk redriven#object key   watermarkMs, notices: see RedriveEntry   expiresAt: seconds
  */
-export class TableRedriveLedger implements RedriveLedger {
+export class TableRedriveLedger {
   /** @param lanes number of flusher lanes, as deployed */
   constructor(
     private readonly table: Table,
@@ -20,6 +20,7 @@ export class TableRedriveLedger implements RedriveLedger {
     private readonly lanes: number,
   ) {}
 
+  /** Reads the entry of each object, by the object's key. */
   async entries(): Promise<ReadonlyMap<string, RedriveEntry>> {
     const prefix = metaKeys.redrivenPrefix;
     const items = await queryItems(this.table, { pk: metaKeys.recovery, prefix });

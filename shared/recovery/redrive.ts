@@ -1,30 +1,14 @@
 import { bucketKeys } from '../platform/keys';
 import { BUCKET_PREFIX } from '../platform/names';
 import type { DeliveredRecord } from '../stream/delivered';
+import type { S3RedriveStore } from './redrive-bucket';
+import type { TableRedriveLedger } from './redrive-ledger';
 
 /** An object of the bucket that can be redriven. */
 export interface RedriveObject {
   readonly key: string;
   readonly bytes: number;
   readonly modifiedMs: number;
-}
-
-export interface RedrivePage {
-  readonly objects: readonly RedriveObject[];
-  readonly hasMore: boolean;
-}
-
-/**
- * The objects in the bucket that can be redriven, which means ingested again. These are quarantined records,
- * which the ingester could not decode, and dead letters, which are batches that the event source mapping gave
- * up.
- */
-export interface RedriveStore {
-  /** Lists up to `most` objects in key order, starting after the key `after`. */
-  list(prefix: string, after: string | undefined, most: number): Promise<RedrivePage>;
-  /** Reads an object. Returns undefined if it is gone. */
-  read(key: string): Promise<{ body: Uint8Array; metadata: Readonly<Record<string, string>> } | undefined>;
-  delete(key: string): Promise<void>;
 }
 
 /** Runs the code of the ingester on records. Appending a record again changes nothing. */
@@ -53,19 +37,10 @@ export interface RedriveProgress {
   readonly notices: number;
 }
 
-/** Remembers the objects whose records have been appended to memory, until the objects are removed. */
-export interface RedriveLedger {
-  /** Reads the entry of each object, by the object's key. */
-  entries(): Promise<ReadonlyMap<string, RedriveEntry>>;
-  put(key: string, entry: RedriveEntry): Promise<void>;
-  delete(key: string): Promise<void>;
-  progress(): Promise<RedriveProgress>;
-}
-
 export interface RedriveDependencies {
-  readonly store: RedriveStore;
+  readonly store: Pick<S3RedriveStore, 'list' | 'read' | 'delete'>;
   readonly ingest: IngestAgain;
-  readonly ledger: RedriveLedger;
+  readonly ledger: Pick<TableRedriveLedger, 'entries' | 'put' | 'delete' | 'progress'>;
   /** Asked before each object; false ends the redrive. */
   readonly hasTime: () => boolean;
 }

@@ -1,33 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { TimeRange } from '../model/selection';
+import type { KinesisReplayStream } from './kinesis';
+import type { LambdaReplayMappings } from './lambda';
 import type { Loss, RecoveryTable, Replay, ShardProgress } from './recovery-table';
 import { hasEnded, planReplay, planWatermarks, repairs, type Shard } from './replay-plan';
-
-/** The stream, as recovery needs it. */
-export interface ReplayStream {
-  shards(): Promise<Shard[]>;
-  /**
-   * Puts a heartbeat into each shard: a record without samples.
-   *
-   * @param replay id of the running replay, which ends at the heartbeat; '' if none is running
-   */
-  beat(shards: readonly Shard[], replay: string): Promise<void>;
-}
-
-/** The event source mappings of the replayer. */
-export interface ReplayMappings {
-  /** Returns the UUIDs of all mappings, including those that are being deleted. */
-  list(): Promise<string[]>;
-  /**
-   * Creates a mapping.
-   *
-   * @param fromMs arrival time of the first records to read, ms; 0 for the oldest record in the stream
-   * @returns the mapping's UUID
-   */
-  create(fromMs: number): Promise<string>;
-  /** Begins to delete a mapping. AWS completes that later. */
-  delete(uuid: string): Promise<void>;
-}
 
 /** The last loss and the last replay, for the recovery function and for operators. */
 export interface RecoveryStatus {
@@ -39,8 +15,8 @@ export interface RecoveryStatus {
 
 export interface RecoveryDependencies {
   readonly table: RecoveryTable;
-  readonly stream: ReplayStream;
-  readonly mappings: ReplayMappings;
+  readonly stream: Pick<KinesisReplayStream, 'shards' | 'beat'>;
+  readonly mappings: Pick<LambdaReplayMappings, 'list' | 'create' | 'delete'>;
   readonly now: () => number;
 }
 

@@ -9,13 +9,7 @@ import type { PrimaryState } from '../../shared/hot/topology';
 import { type PartitionRef, tenantIdOf } from '../../shared/model/placement';
 import { LossWatch } from '../../shared/recovery/loss-watch';
 import { type Loss, RecoveryTable } from '../../shared/recovery/recovery-table';
-import {
-  advance,
-  type RecoveryDependencies,
-  type ReplayMappings,
-  type ReplayStream,
-  stop,
-} from '../../shared/recovery/replay';
+import { advance, type RecoveryDependencies, stop } from '../../shared/recovery/replay';
 import { ReplayConsumer } from '../../shared/recovery/replay-consumer';
 import type { Shard } from '../../shared/recovery/replay-plan';
 import type { DeliveredRecord } from '../../shared/stream/delivered';
@@ -28,7 +22,7 @@ import { until } from '../support/until';
 class CutOff extends Error {}
 
 /** A stream of two shards, and the replayer's mapping: AWS allows one at a time, and deleting it takes a while. */
-class World implements ReplayStream, ReplayMappings {
+class World {
   readonly records: DeliveredRecord[] = [];
   readonly appended: DeliveredRecord[] = [];
   private mapping: { uuid: string; next: number; lookups: number; isDeleting: boolean } | undefined;
@@ -286,9 +280,13 @@ describe('recovery', () => {
   test('the first mark of a partition is written only on the primary that was found without one', async () => {
     const ref = { tenantId: tenantIdOf('recovery'), partition: 6 };
     const { here } = await tiers.hot.marks.read(ref);
-    expect(await tiers.hot.marks.takeOver(ref, { markedBy: undefined, isExpired: false, here: 'a former one' })).toBe(false);
+    expect(
+      await tiers.hot.marks.takeOver(ref, { markedBy: undefined, isExpired: false, here: 'a former one' }),
+    ).toBe(false);
     expect((await tiers.hot.marks.read(ref)).loss).toBeUndefined();
-    expect(await tiers.hot.marks.takeOver(ref, { markedBy: undefined, isExpired: false, here }, 7)).toBe(true);
+    expect(await tiers.hot.marks.takeOver(ref, { markedBy: undefined, isExpired: false, here }, 7)).toBe(
+      true,
+    );
     expect(await tiers.hot.marks.read(ref)).toMatchObject({ isMarkedHere: true, loss: '', era: 7 });
   });
 

@@ -5,8 +5,6 @@ import {
   planRedrive,
   type RedriveDependencies,
   type RedriveEntry,
-  type RedriveLedger,
-  type RedriveStore,
   recordsInObject,
   redrive,
 } from '../../../shared/recovery/redrive';
@@ -18,7 +16,7 @@ class CutOff extends Error {}
  * A bucket, an ingester and a memory that loses or flushes its samples. A call may be cut off. Time is
  * counted in watermarks.
  */
-class World implements RedriveStore {
+class World {
   readonly objects = new Map<string, { body: Buffer; metadata: Record<string, string> }>();
   readonly ingested: DeliveredRecord[] = [];
   readonly poison = new Set<string>();
@@ -57,7 +55,7 @@ class World implements RedriveStore {
     this.call();
   }
 
-  readonly ledger: RedriveLedger = {
+  readonly ledger: RedriveDependencies['ledger'] = {
     entries: async () => {
       this.call();
       return new Map(this.entries);
