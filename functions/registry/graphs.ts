@@ -1,6 +1,7 @@
 import type { RouteHandlers } from '../../shared/http/handler';
 import { found, HttpError, reply } from '../../shared/http/http';
 import { mapLimited } from '../../shared/platform/concurrency';
+import { annotationsWithin } from '../../shared/registry/graph-annotations';
 import { annotations, graphDefinitions, requireService } from './stores';
 
 /** Definitions that are written at the same time. */
@@ -40,7 +41,8 @@ export const graphHandlers: RouteHandlers = {
   'GET /api/v0/graph-annotations': async ({ tenant, query: { service, from, to } }) => {
     if (from > to) throw new HttpError(400, `from ${from} is after to ${to}`);
     await requireService(tenant, service);
-    return reply(200, { graphAnnotations: await annotations.find(tenant.id, service, from, to) });
+    const all = await annotations.list(tenant.id);
+    return reply(200, { graphAnnotations: annotationsWithin(all, service, from, to) });
   },
 
   'PUT /api/v0/graph-annotations/{annotationId}': async ({ tenant, path: { annotationId }, body }) => {

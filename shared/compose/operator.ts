@@ -3,7 +3,6 @@ import type { OperatorDependencies } from '../operations/operator-dependencies';
 import { WORKING } from '../platform/call-time';
 import { settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
-import { LossWatch } from '../recovery/loss-watch';
 import { RecoveryTable } from '../recovery/recovery-table';
 import { Hosts } from '../registry/hosts';
 import { Services } from '../registry/services';
@@ -17,7 +16,6 @@ import { metaTable } from './tables';
 export function operatorDependencies(): OperatorDependencies {
   const meta = metaTable();
   const read = readDependencies(WORKING);
-  const recovery = new RecoveryTable(meta);
   const stage = settings();
   const usage = new UsageTable(meta);
   return {
@@ -30,16 +28,8 @@ export function operatorDependencies(): OperatorDependencies {
     services: new Services(meta),
     meta,
     read,
-    recovery,
-    losses: new LossWatch({ hot: read.hot, table: recovery, lanes: stage.flusherLanes, now: Date.now }),
-    erasure: {
-      hot: read.hot,
-      warm: read.warm,
-      meta,
-      manifest: read.manifest,
-      recovery,
-      cold: read.cold,
-    },
+    recovery: new RecoveryTable(meta),
+    losses: read.losses,
     lifetimes: new Lifetimes(meta, stage.retention),
     bucket: variable(ENV.bucket),
     now: Date.now,

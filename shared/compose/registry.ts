@@ -18,7 +18,7 @@ import { ANSWERING } from '../platform/call-time';
 import { settings } from '../platform/environment';
 import { Dashboards } from '../registry/dashboards';
 import { GivenDocuments } from '../registry/given-documents';
-import { GraphAnnotations } from '../registry/graph-annotations';
+import type { GraphAnnotation } from '../registry/graph-annotations';
 import { GraphDefinitions } from '../registry/graph-definitions';
 import { HostRegistration } from '../registry/host-registration';
 import { Hosts } from '../registry/hosts';
@@ -55,7 +55,7 @@ export function registryDependencies() {
     registration: new HostRegistration(hosts, services, new HostCount(table)),
     metadata: new MetadataStore(table),
     graphDefinitions: new GraphDefinitions(table),
-    annotations: new GraphAnnotations(table),
+    annotations: new GivenDocuments<GraphAnnotation>(table, 'graph-annotations'),
     ruleGroups: new RuleGroups(table),
     groupIndex: new GroupIndex(table),
     ruleStates: new GroupStates<GroupState>(table, 'rule'),

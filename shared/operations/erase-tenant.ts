@@ -1,21 +1,13 @@
 import { paginateScan } from '@aws-sdk/client-dynamodb';
-import type { ColdTier } from '../cold/cold-tier';
-import type { Manifest } from '../cold/manifest';
-import type { HotTier } from '../hot/hot-tier';
 import { mapLimited } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
 import { deleteItems, type Item, type Table } from '../platform/table';
-import type { RecoveryTable } from '../recovery/recovery-table';
+import type { ReadDependencies } from '../query/read-context';
 import type { DeletedTenant } from '../tenancy/tenants';
-import type { WarmTier } from '../warm/warm-tier';
+import type { OperatorDependencies } from './operator-dependencies';
 
-export interface EraseDependencies {
-  readonly hot: HotTier;
-  readonly warm: WarmTier;
-  readonly meta: Table;
-  readonly manifest: Manifest;
-  readonly recovery: RecoveryTable;
-  readonly cold: ColdTier;
+interface EraseDependencies extends Pick<OperatorDependencies, 'meta' | 'recovery'> {
+  readonly read: Pick<ReadDependencies, 'hot' | 'warm' | 'manifest' | 'cold'>;
 }
 
 /** What one slice of an erasure removed. */
@@ -39,7 +31,7 @@ const PARALLEL = 32;
  * left. The meta table comes last, because the manifest in it lists the days that have warm items.
  */
 export async function eraseTenant(
-  { hot, warm, meta, manifest, recovery, cold }: EraseDependencies,
+  { read: { hot, warm, manifest, cold }, meta, recovery }: EraseDependencies,
   tenant: DeletedTenant,
   hasTime: () => boolean,
 ): Promise<EraseCount> {

@@ -8,7 +8,6 @@ import type { Services } from '../registry/services';
 import type { ApiKeys } from '../tenancy/api-keys';
 import type { Tenants } from '../tenancy/tenants';
 import type { UsageTable } from '../tenancy/usage-table';
-import type { EraseDependencies } from './erase-tenant';
 import type { Lifetimes } from './lifetimes';
 import type { Status } from './status';
 
@@ -26,7 +25,6 @@ export interface OperatorDependencies {
   readonly read: ReadDependencies;
   readonly recovery: RecoveryTable;
   readonly losses: Pick<LossWatch, 'lookAndRecord'>;
-  readonly erasure: EraseDependencies;
   readonly lifetimes: Lifetimes;
   /** Name of the archive's bucket. */
   readonly bucket: string;

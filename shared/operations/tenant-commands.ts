@@ -107,13 +107,13 @@ export async function setTenant(
  * `isDone`.
  */
 export async function deleteTenant(
-  { tenants, erasure }: OperatorDependencies,
+  dependencies: OperatorDependencies,
   { name }: OperatorCommand<'tenants delete'>,
   hasTime: () => boolean,
 ): Promise<EraseCount> {
-  const deleted = await tenants.markDeleted(name);
+  const deleted = await dependencies.tenants.markDeleted(name);
   if (deleted === undefined) throw unknownTenant(name);
-  return eraseTenant(erasure, deleted, hasTime);
+  return eraseTenant(dependencies, deleted, hasTime);
 }
 
 /**
@@ -122,10 +122,11 @@ export async function deleteTenant(
  * not stop the others.
  */
 export async function sweep(
-  { tenants, usage, meta, read: { catalogue }, erasure, lifetimes, now }: OperatorDependencies,
+  dependencies: OperatorDependencies,
   { settledMs }: OperatorCommand<'sweep'>,
   hasTime: () => boolean,
 ): Promise<SweepResult> {
+  const { tenants, usage, meta, read, lifetimes, now } = dependencies;
   let erased = 0;
   let remaining = 0;
   for (const tenant of await tenants.deleted()) {
@@ -134,7 +135,7 @@ export async function sweep(
     // Before `settledMs` has passed, a function that has not learnt of the deletion may write once more.
     const isSettled = now() - tenant.deletedAt >= settledMs;
     try {
-      const { isDone } = await eraseTenant(erasure, tenant, hasTime);
+      const { isDone } = await eraseTenant(dependencies, tenant, hasTime);
       if (!isDone || !isSettled) continue;
       await tenants.markErased(tenant);
       erased++;
@@ -152,7 +153,7 @@ export async function sweep(
   const first = times.nowMs % Math.max(1, all.length);
   let uncounted = 0;
   await mapLimited([...all.slice(first), ...all.slice(0, first)], PARALLEL, async ({ id }) => {
-    if (hasTime()) await usage.putSeries(id, await tallySeries(meta, catalogue.sources, id, times));
+    if (hasTime()) await usage.putSeries(id, await tallySeries(meta, read.catalogue.sources, id, times));
     else uncounted++;
   });
   if (uncounted > 0) log.warn('there was no time to count the series of all tenants', { uncounted });

@@ -1,14 +1,15 @@
 import { type SeriesTally, type TopEntry, tallySeries } from '../catalogue/series-tally';
+import { sizeOf } from '../cold/manifest';
 import type { TierBytes } from '../cost/usage-cost';
 import type { Id } from '../model/id';
-import { maxPartitions } from '../model/placement';
+import { maxPartitions, type PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
+import type { ReadDependencies } from '../query/read-context';
 import type { Hosts } from '../registry/hosts';
 import type { Counter } from '../tenancy/counters';
 import type { OperatorDependencies } from './operator-dependencies';
 import type { OperatorCommand } from './operator-event';
 import { requireTenant } from './tenant-commands';
-import { partitionBytes } from './tier-bytes';
 
 /** Hosts looked up in parallel. */
 const PARALLEL = 8;
@@ -60,7 +61,7 @@ function named(hosts: Hosts, tenantId: Id, sources: readonly TopEntry[]): Promis
 }
 
 export async function usageBytes(
-  { tenants, erasure }: OperatorDependencies,
+  { tenants, read }: OperatorDependencies,
   { tenant: name, partition: first }: OperatorCommand<'usage bytes'>,
   hasTime: () => boolean,
 ): Promise<BytesSlice> {
@@ -69,8 +70,23 @@ export async function usageBytes(
   const bytes = { hot: 0, warm: 0, cold: 0 };
   let partition = first;
   for (; partition < partitions && hasTime(); partition++) {
-    const measured = await partitionBytes(erasure, { tenantId: tenant.id, partition });
+    const measured = await partitionBytes(read, { tenantId: tenant.id, partition });
     for (const tier of ['hot', 'warm', 'cold'] as const) bytes[tier] += measured[tier];
   }
   return { bytes, next: partition < partitions ? partition : null };
+}
+
+/** Measures a partition's bytes in every tier. Reads all of its warm items. */
+export async function partitionBytes(
+  { hot, warm, manifest }: Pick<ReadDependencies, 'hot' | 'warm' | 'manifest'>,
+  ref: PartitionRef,
+): Promise<TierBytes> {
+  const hotBytes = await hot.space.bytes(ref);
+  let warmBytes = 0;
+  let coldBytes = 0;
+  for (const { day, archived } of await manifest.days(ref, '0000-01-01', '9999-12-31')) {
+    if (archived !== undefined) coldBytes += sizeOf(archived).bytes;
+    warmBytes += await warm.bytes(ref, day);
+  }
+  return { hot: hotBytes, warm: warmBytes, cold: coldBytes };
 }

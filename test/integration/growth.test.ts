@@ -14,7 +14,7 @@ import {
   sourceIdOf,
 } from '../../shared/model/placement';
 import { setTenant } from '../../shared/operations/tenant-commands';
-import { partitionBytes } from '../../shared/operations/tier-bytes';
+import { partitionBytes } from '../../shared/operations/usage-commands';
 import { parseSettings } from '../../shared/platform/settings';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
 import { readSeries } from '../../shared/query/read';

@@ -807,12 +807,14 @@ test('erasing goes on after it was cut short at any step', async () => {
 
   const deleted = (await new Tenants(meta).markDeleted('sliced'))!;
   const dependencies = {
-    hot: new HotTier(stores.redis, 0),
-    warm: new WarmTier({ client: meta.client, name: physicalName('WarmTable') }, 0),
+    read: {
+      hot: new HotTier(stores.redis, 0),
+      warm: new WarmTier({ client: meta.client, name: physicalName('WarmTable') }, 0),
+      manifest: new Manifest(meta),
+      cold: new ColdTier(stores.s3, stack.bucket),
+    },
     meta,
-    manifest: new Manifest(meta),
     recovery: new RecoveryTable(meta),
-    cold: new ColdTier(stores.s3, stack.bucket),
   };
   // Each attempt makes one step more. What earlier ones removed is gone.
   const left: number[] = [];
