@@ -1,13 +1,20 @@
+import type { SourceCatalogue } from '../../shared/catalogue/catalogue';
 import { HttpError } from '../../shared/http/http';
+import type { Aggregate, Samples } from '../../shared/model/aggregates';
+import type { Labels } from '../../shared/model/labels';
 import type { TimeRange } from '../../shared/model/selection';
 import { TIERS } from '../../shared/model/tier';
 import { DEFAULT_LIMITS } from '../../shared/query/find-series';
-import { clampRange } from '../../shared/query/plan';
+import { clampRange, stepGrains } from '../../shared/query/plan';
+import { seriesOf } from '../../shared/query/point-joiner';
 import { ReadBudget } from '../../shared/query/read-budget';
+import { readInSlices } from '../../shared/query/read-in-slices';
+import { readSeries } from '../../shared/query/read-series';
 import type { Selected } from '../../shared/query/select';
 import { MAX_SAMPLES } from '../../shared/query/series-table';
 import { spansOf } from '../../shared/query/spans';
-import { governor, retentionMs } from './stores';
+import type { Tenant } from '../../shared/tenancy/tenants';
+import { dependencies, governor, retentionMs } from './stores';
 
 /** Most values in an answer: Lambda's answers are limited to 6 MB. */
 const MAX_VALUES = 100_000;
@@ -103,7 +110,42 @@ export function serverTiming(readings: readonly ReadPart[], { fromMs, toMs }: Ti
   ].join(', ');
 }
 
-/** Returns the budget of a slice (query/read-in-slices.ts). */
-export function sliceBudget(samples: number): ReadBudget {
-  return new ReadBudget({ ...DEFAULT_LIMITS, samples });
+/** A slice of a range, as it is shown. */
+export interface ShownSlice<Shown> extends ReadPart, Pick<Selected, 'missingSinceMs'> {
+  readonly shown: Shown;
+}
+
+/**
+ * Reads series of one source, in slices of the range that memory can hold.
+ *
+ * @param known the source's catalogue
+ * @param show makes the answer's form of a slice. It gets the samples of each series, or points in place of samples
+ */
+export function readShown<Shown>(
+  tenant: Tenant,
+  source: Labels,
+  series: readonly Labels[],
+  range: TimeRange,
+  known: SourceCatalogue,
+  { stepMs, aggregate, partial }: ShownAs,
+  show: (samples: readonly Samples[]) => Shown,
+): Promise<ShownSlice<Shown>[]> {
+  const grains = stepGrains(stepMs, aggregate);
+  const read = async (slice: TimeRange, samples: number) => {
+    const found = await readSeries(dependencies, tenant, source, series, slice, known, {
+      allowsMissing: partial === 'true',
+      grains,
+      budget: new ReadBudget({ ...DEFAULT_LIMITS, samples }),
+    });
+    const { tiers, missingSinceMs, rolledDays } = found;
+    return { shown: show(seriesOf(found, grains)), tiers, missingSinceMs, rolledDays };
+  };
+  return readInSlices(read, range, stepMs);
+}
+
+interface ShownAs {
+  /** Length of the steps, ms; undefined for samples as stored. */
+  readonly stepMs: number | undefined;
+  readonly aggregate?: Aggregate | undefined;
+  readonly partial?: 'true' | 'false' | undefined;
 }

@@ -19,7 +19,7 @@ export interface PositionedFrame {
 export const LEFT_OUT = 0xffffffff;
 
 /** Returns the number of values in all columns of a block. */
-export function sampleCount(block: Block): number {
+export function sampleCount(block: Pick<Block, 'columns'>): number {
   let count = 0;
   for (const column of block.columns) count += column.values.length;
   return count;

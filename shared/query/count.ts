@@ -5,8 +5,8 @@ import { sourceIdOf } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
 import type { Tenant } from '../tenancy/tenants';
-import { readSeries } from './read';
 import type { ReadDependencies } from './read-context';
+import { readSeries } from './read-series';
 
 /** Number of days that are read at the same time. Each read has every series of the source. */
 const PARALLEL = 4;

@@ -3,8 +3,8 @@ import { DAY_MS } from '../model/duration';
 import { type Labels, metricOf } from '../model/labels';
 import { sourceIdOf } from '../model/placement';
 import type { Tenant } from '../tenancy/tenants';
-import { readSeries } from './read';
 import type { ReadDependencies } from './read-context';
+import { readSeries } from './read-series';
 
 export interface LatestSample {
   /** Seconds since epoch. */

@@ -5,6 +5,7 @@ import type { ManifestDay } from '../cold/manifest';
 import { readCold } from '../cold/read';
 import { readObjects } from '../cold/rollup-read';
 import { DAY_MS } from '../model/duration';
+import type { Layout } from '../model/layout';
 import type { Day } from '../model/placement';
 import type { LocatedBlock } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
@@ -53,10 +54,24 @@ export async function readBeyond(
   counted: readonly Block[],
 ): Promise<Fetched> {
   if (days.length === 0) return {};
-  const { wanted, expect } = read.asked;
-  const leastInHot = expect === undefined ? 0 : leastSamples(counted);
-  expect?.(read.homeId, (series) => (series === wanted ? leastInHot : 0));
+  const { wanted } = read.asked;
+  const leastInHot = leastSamples(counted);
+  expectSamples(read, (series) => (series === wanted ? leastInHot : 0));
   return readRounds((asks) => fetchRound(read, asks, leastInHot), read.stores, factsOf(read, days, fromHot));
+}
+
+/**
+ * Tells the budgets of all queries that share the read how many samples it will have at least. A query without room
+ * stops; the others continue.
+ *
+ * @throws {SelectLimitError} when none has room
+ */
+function expectSamples(
+  { homeId, asked: { expected } }: ReadContext,
+  least: (wanted: Layout) => number,
+): void {
+  const refused = expected.filter((each) => !each.expect(homeId, least));
+  if (refused.length === expected.length) refused[0]?.budget.check();
 }
 
 /**
@@ -191,12 +206,12 @@ async function fromArchive(
   leastInHot: number,
 ): Promise<Fetched> {
   const { selection, grains, tombstones } = read;
-  const { beyondHot, expect } = read.asked;
+  const { beyondHot } = read.asked;
   const { cold } = read.stores;
   const grainMs = grains?.grainMs ?? DAY_MS;
   // Samples of the archive that were deleted do not count, and memory may have the same samples as the archive.
   const counted = { ...(samples && tombstones.length === 0 && { samples }), rollups };
-  expect?.(read.homeId, (wanted) =>
+  expectSamples(read, (wanted) =>
     wanted === selection.wanted
       ? Math.max(leastInHot, estimateSamples(counted, selection, grainMs))
       : estimateSamples(counted, { ...selection, wanted, picks: undefined }, grainMs),

@@ -1,6 +1,9 @@
+import { sampleCount } from '../codec';
 import type { Id } from '../model/id';
+import type { Layout } from '../model/layout';
 import type { Matcher } from '../model/matcher';
 import { SelectLimitError, type SelectLimits, tooMany, tooManyExpected } from './find-series';
+import type { Reading } from './read';
 
 /** Steps of matching between two checks of the clock: a few ms. */
 const STEPS_A_CHECK = 1_000_000;
@@ -66,15 +69,13 @@ export class ReadBudget {
   }
 
   /**
-   * Counts samples before they are read. A negative number cancels an earlier estimate.
-   *
-   * @throws {SelectLimitError}
+   * Counts samples before they are read. A negative number cancels an earlier estimate. If there are too many, all
+   * reads stop.
    */
   expectSamples(count: number, matchers: readonly Matcher[]): void {
     this.samples += count;
     if (count > 0 && this.samples > this.limits.samples)
-      this.fail(tooManyExpected(this.samples, this.limits.samples, matchers, this.selectors === 1));
-    this.check();
+      this.stop(tooManyExpected(this.samples, this.limits.samples, matchers, this.selectors === 1));
   }
 
   private failOf(limit: 'series' | 'samples', matchers: readonly Matcher[]): never {
@@ -94,22 +95,30 @@ export class ReadBudget {
 export class ExpectedSamples {
   private readonly byHome = new Map<Id, number>();
 
+  /** @param wanted the series of the read */
   constructor(
-    private readonly budget: ReadBudget,
+    readonly budget: ReadBudget,
     private readonly matchers: readonly Matcher[],
+    private readonly wanted: Layout,
   ) {}
 
   /**
-   * Sets the least number of samples that one home is known to have. A later call for the home replaces it. @throws {SelectLimitError}
+   * Sets the least number of samples that one home is known to have. A later call for the home replaces it.
+   *
+   * @param least returns how many samples of some series the home has at least
+   * @returns false when the budget stopped
    */
-  expect(home: Id, count: number): void {
+  expect(home: Id, least: (wanted: Layout) => number): boolean {
     const before = this.most();
-    this.byHome.set(home, count);
+    this.byHome.set(home, least(this.wanted));
     this.budget.expectSamples(this.most() - before, this.matchers);
+    return !this.budget.signal.aborted;
   }
 
-  /** Replaces the estimate by the actual number of samples. @throws {SelectLimitError} */
-  take(count: number): void {
+  /** Replaces the estimate by the number of samples that were read, and of points that replace samples. @throws {SelectLimitError} */
+  take({ block, points }: Pick<Reading, 'block' | 'points'>): void {
+    let count = sampleCount(block);
+    for (const { timestamps } of points?.series ?? []) count += timestamps.length;
     this.budget.expectSamples(-this.most(), this.matchers);
     this.byHome.clear();
     this.budget.takeSamples(count, this.matchers);

@@ -17,6 +17,7 @@ import type { LossWatch } from '../recovery/loss-watch';
 import type { Tenant } from '../tenancy/tenants';
 import type { WarmTier } from '../warm/warm-tier';
 import { type DayPlan, planDays } from './plan';
+import type { ExpectedSamples } from './read-budget';
 import type { HomeGroups, Whereabouts } from './whereabouts';
 
 export interface ReadDependencies {
@@ -37,14 +38,10 @@ export interface ReadDependencies {
   readonly now: () => number;
 }
 
-/**
- * @param least returns how many samples of some of the read's series the read will have at least
- */
-export type Expect = (home: Id, least: (wanted: Layout) => number) => void;
-
 /** A planned read of series of one source. */
 export interface SourceRead extends Whereabouts {
-  /** The series to read, all of the same source. */
+  readonly sourceId: Id;
+  /** The series to read, all of this source. */
   readonly wanted: Layout;
   readonly range: TimeRange;
   /** All deletions of the source. */
@@ -53,8 +50,8 @@ export interface SourceRead extends Whereabouts {
   readonly beyondHot: Limiter;
   /** Rollups from which days may come as points. */
   readonly grains?: AskedGrains | undefined;
-  /** Called before samples of a home are read from the warm table or the archive; refuses the read by throwing. */
-  readonly expect?: Expect | undefined;
+  /** Counts the samples of each of the reads that this one answers. */
+  readonly expected: readonly ExpectedSamples[];
 }
 
 /** Makes a context for reading each {@link HomeGroups} of the source: its own groups, or its pool's. */

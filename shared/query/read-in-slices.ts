@@ -12,18 +12,17 @@ const MAX_READS = 200;
  * has few samples. A read refuses too many archived samples before it reads them, by the archive's directory, but counts
  * samples of the warm table only after it has read them.
  *
- * @param read must throw {@link SelectLimitError} for more than `mostSamples`. Returns undefined when none of the
- *   series exists
+ * @param read must throw {@link SelectLimitError} for more than `mostSamples`
  * @param stepMs undefined for samples as stored, which are read at once
- * @returns the results in order of time; undefined when none of the series exists
+ * @returns the results in order of time
  * @throws {SelectLimitError} when a single step has more samples than {@link DEFAULT_LIMITS}, or the range takes more
  *   than {@link MAX_READS}
  */
 export async function readInSlices<Part>(
-  read: (slice: TimeRange, mostSamples: number) => Promise<Part | undefined>,
+  read: (slice: TimeRange, mostSamples: number) => Promise<Part>,
   range: TimeRange,
   stepMs: number | undefined,
-): Promise<Part[] | undefined> {
+): Promise<Part[]> {
   const left = [range];
   const parts: Part[] = [];
   let reads = 0;
@@ -31,9 +30,7 @@ export async function readInSlices<Part>(
     const halves = stepMs === undefined ? undefined : halveSteps(slice, stepMs);
     reads++;
     try {
-      const part = await read(slice, halves === undefined ? DEFAULT_LIMITS.samples : MAX_HELD_SAMPLES);
-      if (part === undefined) return undefined;
-      parts.push(part);
+      parts.push(await read(slice, halves === undefined ? DEFAULT_LIMITS.samples : MAX_HELD_SAMPLES));
     } catch (error) {
       const isTooLarge = error instanceof SelectLimitError && error.limit === 'samples';
       if (!isTooLarge || halves === undefined || reads + left.length >= MAX_READS) throw error;

@@ -1,16 +1,12 @@
-import type { SourceCatalogue } from '../catalogue/catalogue';
 import { applyTombstones, type Block, sampleCount, sliceBlock } from '../codec';
 import { ObjectGoneError } from '../cold/cold-tier';
 import type { PartitionMark } from '../hot/frame-reader';
 import { readHot } from '../hot/read';
 import { gather } from '../model/block-layout';
-import { type Labels, labelsKey } from '../model/labels';
-import { layoutOf } from '../model/layout';
 import { mergeAll } from '../model/layout-block';
-import { sourceIdOf } from '../model/placement';
-import type { LocatedBlock, TimeRange } from '../model/selection';
+import type { LocatedBlock } from '../model/selection';
 import type { Tier } from '../model/tier';
-import { type Limiter, mapLimited } from '../platform/concurrency';
+import { mapLimited } from '../platform/concurrency';
 import type { Tenant } from '../tenancy/tenants';
 import { daysBeyondHot } from './beyond-hot';
 import { IncompleteReadError } from './incomplete';
@@ -26,7 +22,6 @@ import {
 } from './read-context';
 import type { Points } from './rolled-points';
 import type { Span } from './spans';
-import { whereaboutsIn } from './whereabouts';
 
 /** A place in a tier with samples of the wanted series. */
 export interface Place extends Omit<LocatedBlock, 'block'> {
@@ -61,33 +56,8 @@ export interface Reading {
 
 /** Most requests in progress. */
 const PARALLEL = 16;
-const UNBOUNDED: Limiter = (work) => work();
 /** How often a read starts again because an object was removed during it. */
 const MAX_RESTARTS = 10;
-
-/**
- * Reads series of one source from all tiers, like {@link readSource}. The columns are in the order of
- * `series`.
- *
- * @throws {IncompleteReadError}
- */
-export async function readSeries(
-  dependencies: ReadDependencies,
-  tenant: Tenant,
-  source: Labels,
-  series: readonly Labels[],
-  range: TimeRange,
-  known: SourceCatalogue,
-  allowsMissing = false,
-): Promise<Omit<Reading, 'block'> & { readonly block: Pick<Block, 'timestamps' | 'columns'> }> {
-  const wanted = layoutOf(series);
-  const whereabouts = whereaboutsIn(known, sourceIdOf(tenant.id, source), wanted);
-  const asked = { wanted, range, deletions: known.deletions, beyondHot: UNBOUNDED, ...whereabouts };
-  const reading = await readSource(dependencies, tenant, asked, allowsMissing);
-  const { timestamps, columns } = reading.block;
-  const inOrder = series.map((labels) => columns[wanted.columns.get(labelsKey(labels))!]!);
-  return { ...reading, block: { timestamps, columns: inOrder } };
-}
 
 /**
  * Reads series of one source from all tiers.
@@ -106,8 +76,8 @@ export async function readSource(
   allowsMissing: boolean,
 ): Promise<Reading> {
   const homes = contextsOf(dependencies, tenant, asked);
-  const readings = await Promise.all(homes.map((read) => readHome(read, allowsMissing)));
-  return readings.length === 1 ? readings[0]! : joinReadings(readings);
+  if (homes.length === 1) return readHome(homes[0]!, allowsMissing);
+  return joinReadings(await Promise.all(homes.map((read) => readHome(read, allowsMissing))));
 }
 
 /** Reads the tiers. Starts again if an object was removed during the read. */

@@ -1,30 +1,28 @@
 import type { SourceCatalogue } from '../catalogue/catalogue';
 import type { Changes } from '../catalogue/change-list';
-import { type JoinedLabels, NOTHING_JOINED } from '../catalogue/shape-columns';
+import type { JoinedLabels } from '../catalogue/shape-columns';
 import { seriesOf } from '../catalogue/source-series';
-import { sampleCount } from '../codec';
+import type { Block } from '../codec';
 import type { VersionedDeletion } from '../model/deletion';
-import type { Id } from '../model/id';
 import { type Labels, sourceOf } from '../model/labels';
-import { type Layout, layoutOf } from '../model/layout';
-import type { LayoutBlock } from '../model/layout-block';
+import type { Layout } from '../model/layout';
 import { type Matcher, seriesTest } from '../model/matcher';
 import { sourceIdOf } from '../model/placement';
 import type { TimeRange } from '../model/selection';
-import { type Limiter, limiter, mapLimited, SharedCalls } from '../platform/concurrency';
-import type { AskedGrains } from '../promql/store';
+import { SharedCalls } from '../platform/concurrency';
 import type { HostLabels } from '../registry/host-labels';
 import type { Tenant } from '../tenancy/tenants';
 import { DEFAULT_LIMITS, joinedTo, type SourceSeries, withJoined } from './find-series';
 import { earliestMissing, joinTiers, mostRounds, type Reading } from './read';
-import { ExpectedSamples, ReadBudget } from './read-budget';
-import type { ReadDependencies, SourceRead } from './read-context';
+import { ReadBudget } from './read-budget';
+import type { ReadDependencies } from './read-context';
+import { foundIn } from './read-series';
 import type { Points } from './rolled-points';
 import type { SelectionCache, VersionedView } from './selection-cache';
 import type { SourceDeletions } from './source-deletions';
-import { SourceReads } from './source-reads';
+import { type FoundSource, type ReadOptions, SourceReads } from './source-reads';
 import type { TenantIndexes } from './tenant-index';
-import { type Whereabouts, whereaboutsIn, whereaboutsOf } from './whereabouts';
+import { whereaboutsOf } from './whereabouts';
 
 export interface SelectDependencies extends ReadDependencies {
   readonly indexes: Pick<TenantIndexes, 'of'>;
@@ -33,35 +31,16 @@ export interface SelectDependencies extends ReadDependencies {
   readonly deletions: SourceDeletions;
 }
 
-/** The series that matchers select, found before samples are read. */
-export interface FoundSeries {
-  /** Labels of the series, without those that the registry adds. */
-  readonly series: readonly Labels[];
-  /** Lower bound of their samples' times in the range, ms; Infinity when no source has posted. */
-  readonly firstMs: number;
-}
-
-export interface SelectHints {
-  /**
-   * Whether to answer even though memory is known to have lost samples. By default, {@link
-   * IncompleteReadError} is thrown.
-   */
-  readonly allowsMissing?: boolean;
-  /** Called before samples are read. It may throw to refuse the read. */
-  readonly check?: (found: FoundSeries) => void | Promise<void>;
-  /**
-   * Considers only this source, and finds even its newest series. Labels of the registry are neither matched
-   * nor added.
-   */
-  readonly source?: Labels;
-  /** Rollups from which days may come as points: see {@link SourceBlock.points}. */
-  readonly grains?: AskedGrains | undefined;
+export interface SelectHints extends Pick<ReadOptions, 'allowsMissing' | 'grains'> {
   /** Budget shared by all reads of a query. @default DEFAULT_LIMITS for this read alone */
   readonly budget?: ReadBudget;
 }
 
 /** A source's samples. */
-export interface SourceBlock extends LayoutBlock {
+export interface SourceBlock {
+  /** One column for each series of the layout. */
+  readonly block: Pick<Block, 'timestamps' | 'columns'>;
+  readonly layout: Pick<Layout, 'series'>;
   /** Labels that the registry adds to each series, for its host. Sorted by name. */
   readonly joined: Labels;
   /** Points of each column that came from rollups; undefined when there are none. */
@@ -77,32 +56,16 @@ export interface Selected extends Pick<Reading, 'missingSinceMs' | 'rounds'> {
   readonly rolledDays: number;
 }
 
-interface MatchedSource extends Pick<SourceSeries, 'source' | 'series'> {
-  readonly sourceId: Id;
-  /** The layout of `series`. */
-  readonly layout: Layout;
-  readonly whereabouts: () => Whereabouts;
-  readonly deletions: readonly VersionedDeletion[];
-}
+interface MatchedSource extends FoundSource, Pick<SourceSeries, 'source' | 'series'> {}
 
 /** The sources that were found, and the labels that the registry adds for their hosts. */
 interface Found {
   readonly sources: readonly MatchedSource[];
   readonly joined: JoinedLabels;
-  /** See {@link FoundSeries}. */
-  readonly firstMs: number;
 }
 
 /** A single array, so that reads of a source can compare their deletions by identity. */
 const NOTHING_DELETED: readonly VersionedDeletion[] = [];
-
-/** Maximum number of sources that are read together. Those of the same partition share requests to memory. */
-const PARALLEL = 1_000;
-/**
- * Most requests to AWS at a time, for all selections of a querier. A tenant's rules start hundreds at once:
- * all sent together, they would delay each other until they time out.
- */
-const PARALLEL_REQUESTS = 32;
 
 /**
  * Reads a tenant's series by matchers. Every protocol that reads uses it. Concurrent selections share their
@@ -112,7 +75,6 @@ export class Querier {
   private readonly reads: SourceReads;
   private readonly changes = new SharedCalls<Changes>();
   private readonly catalogues = new SharedCalls<SourceCatalogue>();
-  private readonly limited = limiter(PARALLEL_REQUESTS);
 
   constructor(
     private readonly dependencies: SelectDependencies,
@@ -144,43 +106,17 @@ export class Querier {
     range: TimeRange,
     hints: SelectHints,
   ): Promise<Selected> {
-    const source = hints.source ?? hostNamedBy(matchers);
-    const { sources, joined, firstMs } =
+    const source = hostNamedBy(matchers);
+    const { sources, joined } =
       source === undefined
         ? await this.findIndexed(matchers, range, budget)
-        : await this.findOf(source, matchers, hints, budget);
+        : await this.findOf(source, matchers, budget);
     budget.takeSeries(
       sources.reduce((sum, { series }) => sum + series.length, 0),
       matchers,
     );
-    await hints.check?.({ series: sources.flatMap(({ series }) => series), firstMs });
-    const beyondHot: Limiter = (work) =>
-      this.limited(async () => {
-        budget.check();
-        return work();
-      });
-    const { grains } = hints;
-    const readings = await mapLimited(
-      sources,
-      PARALLEL,
-      async ({ sourceId, layout, whereabouts, deletions }) => {
-        budget.check();
-        const expected = new ExpectedSamples(budget, matchers);
-        const expect: SourceRead['expect'] = (home, least) => expected.expect(home, least(layout));
-        const asked = {
-          ...whereabouts(),
-          wanted: layout,
-          range,
-          deletions,
-          beyondHot,
-          grains,
-          expect,
-        };
-        const reading = await this.reads.read(sourceId, asked, hints.allowsMissing);
-        expected.take(samplesIn(reading));
-        return reading;
-      },
-    );
+    const { grains, allowsMissing } = hints;
+    const readings = await this.reads.read(sources, range, { allowsMissing, grains, budget, matchers });
     if (readings.length === 0)
       return { blocks: [], tiers: undefined, missingSinceMs: undefined, rolledDays: 0, rounds: 0 };
     return {
@@ -236,43 +172,28 @@ export class Querier {
         deletions: deleted.get(sourceId) ?? NOTHING_DELETED,
       }),
     );
-    return { sources, joined: view.joined, firstMs: found.length === 0 ? Infinity : range.fromMs };
+    return { sources, joined: view.joined };
   }
 
   /** Finds one source with the catalogue, which has its newest series. */
-  private async findOf(
-    source: Labels,
-    matchers: readonly Matcher[],
-    hints: SelectHints,
-    budget: ReadBudget,
-  ): Promise<Found> {
+  private async findOf(source: Labels, matchers: readonly Matcher[], budget: ReadBudget): Promise<Found> {
     const { catalogue, hostLabels } = this.dependencies;
     const tenantId = this.tenant.id;
     const sourceId = sourceIdOf(tenantId, source);
     const [joined, known] = await Promise.all([
-      hints.source === undefined ? hostLabels.of(tenantId) : NOTHING_JOINED,
-      this.catalogues.ask(sourceId, () => this.limited(() => catalogue.source(tenantId, sourceId))),
+      hostLabels.of(tenantId),
+      this.catalogues.ask(sourceId, () => this.reads.limited(() => catalogue.source(tenantId, sourceId))),
     ]);
     const added = joinedTo(source, joined);
     const isMatch = seriesTest(matchers, (steps) => budget.spend(steps));
     const series = seriesOf(known).filter((labels) => isMatch(withJoined(labels, added)));
-    const { deletions, firstMs } = known;
-    if (series.length === 0) return { sources: [], joined, firstMs };
-    const layout = layoutOf(series);
-    const whereabouts = () => whereaboutsIn(known, sourceId, layout);
-    return { sources: [{ source, sourceId, series, layout, whereabouts, deletions }], joined, firstMs };
+    if (series.length === 0) return { sources: [], joined };
+    return { sources: [{ source, series, ...foundIn(known, sourceId, series) }], joined };
   }
 
   private listedChanges(): Promise<Changes> {
     return this.changes.ask('', () => this.dependencies.catalogue.changes.all(this.tenant.id));
   }
-}
-
-/** Returns the number of samples of a reading, and of points that replace samples. */
-function samplesIn({ block, points }: Reading): number {
-  let count = sampleCount(block);
-  for (const { timestamps } of points?.series ?? []) count += timestamps.length;
-  return count;
 }
 
 /** Returns the host that the matchers name. All series with a `host` label belong to that host's source. */

@@ -1,10 +1,6 @@
 import { type Aggregate, downsample, type Samples } from '../model/aggregates';
-import { type Labels, labelsKey } from '../model/labels';
 import { SharedTimes } from '../model/shared-times';
-import type { AskedGrains } from '../promql/store';
 import { SelectLimitError } from './find-series';
-import { seriesOf } from './point-joiner';
-import type { SourceBlock } from './select';
 
 /**
  * Most samples as stored in an answer, and most values of a table. A million are 30 MB of text, which
@@ -84,22 +80,4 @@ function isEqual(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
   if (a.length !== b.length) return false;
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
   return true;
-}
-
-const NO_SAMPLES: Samples = { timestamps: [], values: [] };
-
-/**
- * Returns the samples of each series; empty if no block has it.
- *
- * @param grains see {@link seriesOf}
- */
-export function samplesOf(
-  blocks: readonly SourceBlock[],
-  series: readonly Labels[],
-  grains: AskedGrains | undefined,
-): Samples[] {
-  const found = new Map(
-    blocks.flatMap((block) => seriesOf(block, grains).map((each) => [labelsKey(each.labels), each])),
-  );
-  return series.map((labels) => found.get(labelsKey(labels)) ?? NO_SAMPLES);
 }

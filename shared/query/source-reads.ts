@@ -1,11 +1,25 @@
+import type { VersionedDeletion } from '../model/deletion';
 import type { Id } from '../model/id';
-import { mergeLayouts } from '../model/layout';
+import { type Layout, mergeLayouts } from '../model/layout';
 import { pickSeries } from '../model/layout-block';
-import { anyLimiter, Batches } from '../platform/concurrency';
+import type { Matcher } from '../model/matcher';
+import type { TimeRange } from '../model/selection';
+import { slicesOf } from '../model/slices';
+import { anyLimiter, Batches, type Limiter, limiter } from '../platform/concurrency';
+import type { AskedGrains } from '../promql/store';
 import type { Tenant } from '../tenancy/tenants';
 import { type Reading, readSource } from './read';
-import type { Expect, ReadDependencies, SourceRead } from './read-context';
-import { joinWhereabouts } from './whereabouts';
+import { ExpectedSamples, type ReadBudget } from './read-budget';
+import type { ReadDependencies, SourceRead } from './read-context';
+import { joinWhereabouts, type Whereabouts } from './whereabouts';
+
+/** Maximum number of sources that are read together. Those of the same partition share requests to memory. */
+const MAX_SOURCES = 1_000;
+/**
+ * Most requests to AWS at a time, for all reads of a tenant. A tenant's rules start hundreds at once: all sent
+ * together, they would delay each other until they time out.
+ */
+const PARALLEL_REQUESTS = 32;
 
 const NOTHING_READ: Reading['tiers'] = {
   hot: { durationMs: 0, samples: 0, places: [] },
@@ -13,10 +27,27 @@ const NOTHING_READ: Reading['tiers'] = {
   cold: { durationMs: 0, samples: 0, places: [] },
 };
 
-/** A read of a source's series. */
-interface AskedSource {
+/** Series of one source that were found, and where they may be stored. */
+export interface FoundSource {
   readonly sourceId: Id;
-  readonly asked: SourceRead;
+  /** The layout of the series. */
+  readonly layout: Layout;
+  readonly whereabouts: () => Whereabouts;
+  /** All deletions of the source. */
+  readonly deletions: readonly VersionedDeletion[];
+}
+
+export interface ReadOptions {
+  /**
+   * Whether to answer even though memory is known to have lost samples. By default, {@link
+   * IncompleteReadError} is thrown.
+   */
+  readonly allowsMissing?: boolean | undefined;
+  /** Rollups from which days may come as points. */
+  readonly grains?: AskedGrains | undefined;
+  readonly budget: ReadBudget;
+  /** The selector that found the series, for errors. */
+  readonly matchers: readonly Matcher[];
 }
 
 /**
@@ -25,7 +56,9 @@ interface AskedSource {
  * the same sources.
  */
 export class SourceReads {
-  private readonly together = new Batches<AskedSource, Promise<Reading>>();
+  private readonly together = new Batches<readonly SourceRead[], readonly Promise<Reading>[]>();
+  /** Bounds the requests of all reads together. */
+  readonly limited: Limiter = limiter(PARALLEL_REQUESTS);
 
   constructor(
     private readonly dependencies: ReadDependencies,
@@ -33,74 +66,83 @@ export class SourceReads {
   ) {}
 
   /**
-   * Reads series of a source: see {@link readSource}. Combined reads share a result. Only the first one's `tiers`
-   * has figures, so that sums count them once.
+   * Reads series of different sources: see {@link readSource}. Combined reads share a result. Only the first one's
+   * `tiers` has figures, so that sums count them once.
+   *
+   * @throws {SelectLimitError}
    */
-  async read(sourceId: Id, asked: SourceRead, allowsMissing = false): Promise<Reading> {
-    const { grains, range } = asked;
-    // Do not combine reads of rollups: their points are by column, and cannot be picked by series.
-    if (grains !== undefined) return this.readOne(asked, allowsMissing);
-    const key = `${range.fromMs} ${range.toMs} ${allowsMissing}`;
-    return this.together.add(key, { sourceId, asked }, async (all) => this.readAll(all, allowsMissing));
+  async read(
+    sources: readonly FoundSource[],
+    range: TimeRange,
+    { allowsMissing = false, grains, budget, matchers }: ReadOptions,
+  ): Promise<Reading[]> {
+    const beyondHot: Limiter = (work) =>
+      this.limited(async () => {
+        budget.check();
+        return work();
+      });
+    const readings: Reading[] = [];
+    for (const slice of slicesOf(sources, MAX_SOURCES)) {
+      budget.check();
+      const asked = slice.map(({ sourceId, layout: wanted, whereabouts, deletions }): SourceRead => {
+        const expected = [new ExpectedSamples(budget, matchers, wanted)];
+        return { ...whereabouts(), sourceId, wanted, range, deletions, beyondHot, grains, expected };
+      });
+      // Do not combine reads of rollups: their points are by column, and cannot be picked by series.
+      const reading =
+        grains === undefined
+          ? await this.together.add(`${range.fromMs} ${range.toMs} ${allowsMissing}`, asked, async (lists) =>
+              this.readLists(lists, allowsMissing),
+            )
+          : asked.map((each) => this.readOne(each, allowsMissing));
+      readings.push(...(await Promise.all(reading)));
+    }
+    return readings;
   }
 
-  private readOne(asked: SourceRead, allowsMissing: boolean): Promise<Reading> {
-    return readSource(this.dependencies, this.tenant, asked, allowsMissing);
+  private async readOne(asked: SourceRead, allowsMissing: boolean): Promise<Reading> {
+    const reading = await readSource(this.dependencies, this.tenant, asked, allowsMissing);
+    asked.expected[0]!.take(reading);
+    return reading;
   }
 
-  /** Reads sources over one range. Returns a promise for each source, so that one that fails does not fail the others. */
-  private readAll(all: readonly AskedSource[], allowsMissing: boolean): Promise<Reading>[] {
-    const bySource = Map.groupBy(all, ({ sourceId }) => sourceId);
-    // Nearly always each source is requested once.
-    if (bySource.size === all.length) return all.map(({ asked }) => this.readOne(asked, allowsMissing));
+  /**
+   * Reads several lists of sources over one range. Returns a promise for each source, so that one that fails does not
+   * fail the other lists.
+   */
+  private readLists(lists: readonly (readonly SourceRead[])[], allowsMissing: boolean): Promise<Reading>[][] {
     const readings = new Map<SourceRead, Promise<Reading>>();
     // Combine only reads that know the same deletions of the source.
-    for (const own of bySource.values())
-      for (const same of Map.groupBy(own, ({ asked }) => asked.deletions).values()) {
-        const combined = this.readCombined(
-          same.map(({ asked }) => asked),
-          allowsMissing,
-        );
-        for (const [i, { asked }] of same.entries()) readings.set(asked, combined[i]!);
+    for (const own of Map.groupBy(lists.flat(), ({ sourceId }) => sourceId).values())
+      for (const same of Map.groupBy(own, ({ deletions }) => deletions).values()) {
+        const combined = same.length === 1 ? undefined : this.readCombined(same, allowsMissing);
+        for (const [i, each] of same.entries())
+          readings.set(each, combined?.[i] ?? this.readOne(each, allowsMissing));
       }
-    return all.map(({ asked }) => readings.get(asked)!);
+    return lists.map((list) => list.map((each) => readings.get(each)!));
   }
 
   /** Reads the series of several reads of a source by one. */
   private readCombined(same: readonly SourceRead[], allowsMissing: boolean): Promise<Reading>[] {
-    const merged = mergedRead(same);
-    const reading = this.readOne(merged, allowsMissing);
-    return same.map(async ({ wanted }, i) => {
+    const wanted = mergeLayouts(same.map((each) => each.wanted));
+    const reading = readSource(
+      this.dependencies,
+      this.tenant,
+      {
+        ...same[0]!,
+        ...joinWhereabouts(same),
+        wanted,
+        beyondHot: anyLimiter(same.map(({ beyondHot }) => beyondHot)),
+        expected: same.flatMap(({ expected }) => expected),
+      },
+      allowsMissing,
+    );
+    return same.map(async (each, i) => {
       const { block, tiers, ...whole } = await reading;
-      const picked = pickSeries({ block, layout: merged.wanted }, wanted)!;
-      return { ...whole, block: picked, tiers: i === 0 ? tiers : NOTHING_READ };
+      const picked = pickSeries({ block, layout: wanted }, each.wanted)!;
+      const own = { ...whole, block: picked, tiers: i === 0 ? tiers : NOTHING_READ };
+      each.expected[0]!.take(own);
+      return own;
     });
   }
-}
-
-/** Returns a read of the series of several reads of one source. */
-function mergedRead(same: readonly SourceRead[]): SourceRead {
-  const [first] = same as [SourceRead];
-  if (same.length === 1) return first;
-  return {
-    ...first,
-    ...joinWhereabouts(same),
-    wanted: mergeLayouts(same.map(({ wanted }) => wanted)),
-    beyondHot: anyLimiter(same.map(({ beyondHot }) => beyondHot)),
-    expect: expectOfAll(same),
-  };
-}
-
-/**
- * Lets each of combined reads expect its own series. A query whose budget refuses stops; the other queries continue.
- */
-function expectOfAll(all: readonly SourceRead[]): Expect {
-  return (home, least) => {
-    for (const { expect } of all)
-      try {
-        expect?.(home, least);
-      } catch {
-        // The budget has stopped that query's reads and keeps the error.
-      }
-  };
 }

@@ -3,8 +3,9 @@ import { sourceIdOf } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import type { Tier } from '../model/tier';
 import type { Tenant } from '../tenancy/tenants';
-import { type Place, readSeries } from './read';
+import type { Place } from './read';
 import type { ReadDependencies } from './read-context';
+import { readSeries } from './read-series';
 
 export interface TierPlaces {
   /** Number of samples of the series in the range. */

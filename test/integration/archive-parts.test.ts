@@ -13,7 +13,7 @@ import { metricOf, sourceOf } from '../../shared/model/labels';
 import { dayOf, dayStartMs, MAX_GROUP_SERIES, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { mapLimited } from '../../shared/platform/concurrency';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
-import { readSeries } from '../../shared/query/read';
+import { readSeries } from '../../shared/query/read-series';
 import { rowRecords } from '../../shared/stream/row-records';
 import { WarmTier } from '../../shared/warm/warm-tier';
 import { startTiers, type Tiers } from '../support/tiers';

@@ -7,7 +7,7 @@ import { metricOf, sourceOf } from '../../shared/model/labels';
 import { type PartitionRef, partitionOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { mapLimited } from '../../shared/platform/concurrency';
 import { IncompleteReadError } from '../../shared/query/incomplete';
-import { readSeries } from '../../shared/query/read';
+import { readSeries } from '../../shared/query/read-series';
 import { ClusterFeed, CORRECTED_AFTER } from '../support/cluster-feed';
 import { temporaryDir } from '../support/temporary-dir';
 import { startTiers, type Tiers } from '../support/tiers';

@@ -8,7 +8,7 @@ import { ALL_TIME, type Deletion, selects } from '../../shared/model/deletion';
 import { metricOf, sourceOf } from '../../shared/model/labels';
 import { dayOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
-import { readSeries } from '../../shared/query/read';
+import { readSeries } from '../../shared/query/read-series';
 import { deletionRecords } from '../../shared/stream/deletion-records';
 import type { DeliveredRecord } from '../../shared/stream/delivered';
 import { rowRecords } from '../../shared/stream/row-records';

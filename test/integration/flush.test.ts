@@ -20,7 +20,7 @@ import {
   tenantIdOf,
 } from '../../shared/model/placement';
 import { warmKeys } from '../../shared/platform/keys';
-import { readSeries } from '../../shared/query/read';
+import { readSeries } from '../../shared/query/read-series';
 import { encodeRecord } from '../../shared/stream/record';
 import { UsageTable } from '../../shared/tenancy/usage-table';
 import { MAX_ITEM_CHUNK_BYTES } from '../../shared/warm/warm-tier';

@@ -17,7 +17,7 @@ import { setTenant } from '../../shared/operations/tenant-commands';
 import { partitionBytes } from '../../shared/operations/usage-commands';
 import { parseSettings } from '../../shared/platform/settings';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
-import { readSeries } from '../../shared/query/read';
+import { readSeries } from '../../shared/query/read-series';
 import { deletionRecords } from '../../shared/stream/deletion-records';
 import type { DeliveredRecord } from '../../shared/stream/delivered';
 import type { OutgoingRecord } from '../../shared/stream/outgoing';

@@ -12,7 +12,7 @@ import { ingestBatch } from '../../shared/ingest/ingest';
 import { type Labels, labelValue, METRIC_NAME } from '../../shared/model/labels';
 import { dayOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { remoteWrite } from '../../shared/protocol/prometheus/remote-write';
-import { readSeries } from '../../shared/query/read';
+import { readSeries } from '../../shared/query/read-series';
 import { rowRecords } from '../../shared/stream/row-records';
 import { type ArchiveRow, bitsOf, readAsOthers } from '../support/archive-readers';
 import { temporaryDir } from '../support/temporary-dir';

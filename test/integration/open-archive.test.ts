@@ -9,7 +9,7 @@ import { ingestBatch } from '../../shared/ingest/ingest';
 import { type Labels, labelValue, METRIC_NAME, metricOf, sourceOf } from '../../shared/model/labels';
 import { dayOf, dayStartMs, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
-import { readSeries } from '../../shared/query/read';
+import { readSeries } from '../../shared/query/read-series';
 import { deletionRecords } from '../../shared/stream/deletion-records';
 import type { OutgoingRecord } from '../../shared/stream/outgoing';
 import { rowRecords } from '../../shared/stream/row-records';

@@ -13,14 +13,13 @@ import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { AGGREGATES, type Aggregate, downsample, type Samples } from '../../shared/model/aggregates';
 import { ALL_TIME, type Deletion, selects } from '../../shared/model/deletion';
-import { METRIC_NAME, metricOf, sourceOf } from '../../shared/model/labels';
-import { equals, isIn } from '../../shared/model/matcher';
+import { metricOf, sourceOf } from '../../shared/model/labels';
 import { dayOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { bucketKeys } from '../../shared/platform/keys';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
 import { stepGrains } from '../../shared/query/plan';
-import { Querier } from '../../shared/query/select';
-import { samplesOf } from '../../shared/query/series-table';
+import { seriesOf } from '../../shared/query/point-joiner';
+import { readSeries } from '../../shared/query/read-series';
 import { deletionRecords } from '../../shared/stream/deletion-records';
 import type { DeliveredRecord } from '../../shared/stream/delivered';
 import { rowRecords } from '../../shared/stream/row-records';
@@ -224,17 +223,14 @@ describe('rollups', () => {
       const source = sourceOf.host(host);
       const purgeAfterMs = asksOnce ? 15 * 60_000 : 0;
       const reader = { ...tiers, catalogue: tiers.newCatalogue(), rollups, purgeAfterMs };
-      const querier = new Querier(reader, tenant);
       const grains = stepGrains(stepMs, aggregate);
-      const { blocks, rolledDays } = await querier.select(
-        [equals('host', host), isIn(METRIC_NAME, names)],
-        rangeOf({ stepMs, days }),
-        { source, grains },
-      );
+      const known = await reader.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
       const series = names.map((metric) => metricOf(source, metric));
-      const answers = samplesOf(blocks, series, grains).map((samples) =>
-        shown(downsample(samples, stepMs, aggregate)),
-      );
+      const found = await readSeries(reader, tenant, source, series, rangeOf({ stepMs, days }), known, {
+        grains,
+      });
+      const answers = seriesOf(found, grains).map((samples) => shown(downsample(samples, stepMs, aggregate)));
+      const { rolledDays } = found;
       return { answers, rolledDays };
     }
 

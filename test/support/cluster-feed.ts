@@ -4,7 +4,7 @@ import { metricOf, sourceOf } from '../../shared/model/labels';
 import { sourceIdOf } from '../../shared/model/placement';
 import { mapLimited } from '../../shared/platform/concurrency';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
-import { readSeries } from '../../shared/query/read';
+import { readSeries } from '../../shared/query/read-series';
 import type { DeliveredRecord } from '../../shared/stream/delivered';
 import { rowRecords } from '../../shared/stream/row-records';
 import type { Tiers } from './tiers';
@@ -130,7 +130,9 @@ export class ClusterFeed {
       const known = await tiers.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
       const series = names.map((name) => metricOf(source, name));
       const range = { fromMs: startMs, toMs: startMs + HOUR_MS };
-      const { block } = await readSeries(tiers, tenant, source, series, range, known, true);
+      const { block } = await readSeries(tiers, tenant, source, series, range, known, {
+        allowsMissing: true,
+      });
       for (const [m, { rows, values }] of block.columns.entries()) {
         const seen = new Set<number>();
         for (const [i, value] of Array.from(values).entries()) {

@@ -52,8 +52,4 @@ describe('readInSlices', () => {
     await expect(readInSlices(read, { fromMs: 0, toMs: DAY }, undefined)).rejects.toThrow('20000000');
     expect(asked).toHaveLength(1);
   });
-
-  it('passes on that no series exists', async () => {
-    expect(await readInSlices(async () => undefined, { fromMs: 0, toMs: DAY }, HOUR)).toBeUndefined();
-  });
 });

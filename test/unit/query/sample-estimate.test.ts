@@ -5,7 +5,7 @@ import { readListed } from '../../../shared/cold/parquet-reader';
 import { archiveWriter } from '../../../shared/cold/parquet-writer';
 import { gather } from '../../../shared/model/block-layout';
 import { labelsOf, METRIC_NAME } from '../../../shared/model/labels';
-import { type Layout, layoutOf } from '../../../shared/model/layout';
+import { layoutOf } from '../../../shared/model/layout';
 import { equals } from '../../../shared/model/matcher';
 import type { Selection } from '../../../shared/model/selection';
 import { planDays } from '../../../shared/query/plan';
@@ -123,22 +123,21 @@ test('blocks of memory one after the other are added up', () => {
 
 test('samples of memory count before any table is asked', async () => {
   const { wanted } = selectionOf(4);
-  const counted: number[] = [];
-  // The context has no tables, so a request would fail with another error.
-  const read = {
-    homeId: 'home',
-    asked: {
-      wanted,
-      expect: (_: string, least: (series: Layout) => number) => {
-        counted.push(least(wanted), least(layoutOf(series.slice(1))));
-        throw new Error('too many');
-      },
-    },
-  } as unknown as ReadContext;
-  const days = planDays({ fromMs: 0, toMs: DAY }, [HOUR]);
-  await expect(readBeyond(read, days, [], [dayOf(0)])).rejects.toThrow('too many');
+  const samples = 24 + 3 * 1440;
+  const full = new ReadBudget({ series: 10, sources: 10, samples: samples - 1 });
   // Nothing is known of the series of a read that was combined with others.
-  expect(counted).toEqual([24 + 3 * 1440, 0]);
+  const other = new ReadBudget({ series: 10, sources: 10, samples: 0 });
+  const days = planDays({ fromMs: 0, toMs: DAY }, [HOUR]);
+  const readWith = (...expected: ExpectedSamples[]) => {
+    // The context has no tables, so a request fails with another error.
+    const read = { homeId: 'home', asked: { wanted, expected } } as unknown as ReadContext;
+    return readBeyond(read, days, [], [dayOf(0)]);
+  };
+  const own = new ExpectedSamples(full, matchers, wanted);
+  const others = new ExpectedSamples(other, matchers, layoutOf(series.slice(1)));
+  await expect(readWith(own)).rejects.toThrow(`an estimated ${samples} samples`);
+  await expect(readWith(own, others)).rejects.toThrow(TypeError);
+  other.check();
 });
 
 test('grains of rollups count as samples', () => {
@@ -152,29 +151,33 @@ describe('the budget of a query', () => {
   test('refuses samples before they are read, with their number and the limit', () => {
     const budget = new ReadBudget(limits);
     budget.takeSeries(2, matchers);
-    const [first, second] = [new ExpectedSamples(budget, matchers), new ExpectedSamples(budget, matchers)];
-    first.expect('home', 60);
-    expect(() => second.expect('home', 41)).toThrow(
+    const [first, second] = [0, 1].map(() => new ExpectedSamples(budget, matchers, layout));
+    first!.expect('home', () => 60);
+    budget.check();
+    second!.expect('home', () => 41);
+    expect(() => budget.check()).toThrow(
       '{__name__="a"} selects an estimated 101 samples or more, and at most 100 may be read; narrow it by labels, or shorten the range',
     );
-    expect(() => budget.check()).toThrow('an estimated 101 samples');
   });
 
   test('counts homes of a source once, since they may have the same samples', () => {
-    const read = new ExpectedSamples(new ReadBudget(limits), matchers);
-    read.expect('home', 90);
-    read.expect('pool', 95);
-    expect(() => read.expect('home', 101)).toThrow('an estimated 101 samples');
+    const budget = new ReadBudget(limits);
+    const read = new ExpectedSamples(budget, matchers, layout);
+    read.expect('home', () => 90);
+    read.expect('pool', () => 95);
+    budget.check();
+    read.expect('home', () => 101);
+    expect(() => budget.check()).toThrow('an estimated 101 samples');
   });
 
   test('counts the samples read instead of the estimate, and a repeated read once', () => {
     const budget = new ReadBudget(limits);
-    const read = new ExpectedSamples(budget, matchers);
-    read.expect('home', 90);
-    read.expect('home', 80);
-    read.expect('pool', 20);
-    read.take(10);
-    new ExpectedSamples(budget, matchers).expect('home', 90);
+    const read = new ExpectedSamples(budget, matchers, layout);
+    read.expect('home', () => 90);
+    read.expect('home', () => 80);
+    read.expect('pool', () => 20);
+    read.take({ block: { columns: [{ values: new Float64Array(10) }] } as unknown as Block });
+    new ExpectedSamples(budget, matchers, layout).expect('home', () => 90);
     expect(() => budget.takeSamples(1, matchers)).toThrow('more than 100 samples');
   });
 });

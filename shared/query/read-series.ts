@@ -1,0 +1,59 @@
+import type { SourceCatalogue } from '../catalogue/catalogue';
+import type { Id } from '../model/id';
+import { type Labels, labelsKey } from '../model/labels';
+import { layoutOf } from '../model/layout';
+import { equals } from '../model/matcher';
+import { sourceIdOf } from '../model/placement';
+import type { TimeRange } from '../model/selection';
+import type { Tenant } from '../tenancy/tenants';
+import { ReadBudget } from './read-budget';
+import type { ReadDependencies } from './read-context';
+import type { Selected, SourceBlock } from './select';
+import { type FoundSource, type ReadOptions, SourceReads } from './source-reads';
+import { whereaboutsIn } from './whereabouts';
+
+const UNLIMITED = { series: Infinity, sources: Infinity, samples: Infinity };
+
+/** Series of one source, in the order in which they were asked for. */
+export interface ReadSeries extends SourceBlock, Omit<Selected, 'blocks' | 'tiers'> {
+  readonly tiers: NonNullable<Selected['tiers']>;
+}
+
+/**
+ * Reads series of one source from all tiers.
+ *
+ * @param known the source's catalogue. Series that it lacks have no samples
+ * @param options without a budget, any number of samples is read
+ * @throws {IncompleteReadError | SelectLimitError}
+ */
+export async function readSeries(
+  dependencies: ReadDependencies,
+  tenant: Tenant,
+  source: Labels,
+  series: readonly Labels[],
+  range: TimeRange,
+  known: SourceCatalogue,
+  { budget = new ReadBudget(UNLIMITED), ...options }: Partial<Omit<ReadOptions, 'matchers'>> = {},
+): Promise<ReadSeries> {
+  const found = foundIn(known, sourceIdOf(tenant.id, source), series);
+  const matchers = source.map(([label, value]) => equals(label, value));
+  const reads = new SourceReads(dependencies, tenant);
+  const [reading] = await reads.read([found], range, { budget, matchers, ...options });
+  const { block, points, ...rest } = reading!;
+  const positions = series.map((labels) => found.layout.columns.get(labelsKey(labels))!);
+  return {
+    ...rest,
+    block: { timestamps: block.timestamps, columns: positions.map((position) => block.columns[position]!) },
+    layout: { series },
+    joined: [],
+    points: points && positions.map((position) => points.series[position]!),
+    rolledDays: points?.days ?? 0,
+  };
+}
+
+/** Finds where series of a source are, with its catalogue, which has even the newest ones. */
+export function foundIn(known: SourceCatalogue, sourceId: Id, series: readonly Labels[]): FoundSource {
+  const layout = layoutOf(series);
+  const whereabouts = () => whereaboutsIn(known, sourceId, layout);
+  return { sourceId, layout, whereabouts, deletions: known.deletions };
+}
