@@ -1,7 +1,7 @@
 import { sampleCount } from '../../shared/codec';
 import type { ByteRange } from '../../shared/cold/archive-format';
 import { openArchiveObject } from '../../shared/cold/parquet-reader';
-import { archiveWriter } from '../../shared/cold/parquet-writer';
+import { ArchiveWriter } from '../../shared/cold/parquet-writer';
 import { gather } from '../../shared/model/block-layout';
 import { DAY_MS } from '../../shared/model/duration';
 import { type Labels, labelsKey, labelsOf, sourceOf } from '../../shared/model/labels';
@@ -92,7 +92,7 @@ function withVersions(groups: Day): Day {
 
 async function write(groups: Day): Promise<Buffer> {
   const parts: Uint8Array[] = [];
-  const writer = archiveWriter(async (part) => {
+  const writer = new ArchiveWriter(async (part) => {
     parts.push(part);
   });
   for (const [group, block] of groups) await writer.addGroup(group, [block]);

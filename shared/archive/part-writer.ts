@@ -1,7 +1,9 @@
 import { applyTombstones, openChunk, sampleCount } from '../codec';
-import type { ArchivedChunk, ArchiveReader, StoredBlock } from '../cold/archive-format';
+import type { ArchivedChunk } from '../cold/archive-format';
 import type { ArchivedPart } from '../cold/archived-day';
 import type { ObjectUpload, WrittenObject } from '../cold/object-upload';
+import type { StoredBlock } from '../cold/parquet-chunk';
+import type { ArchiveReader } from '../cold/parquet-reader';
 import { tombstonesOf, type VersionedDeletion } from '../model/deletion';
 import type { Layout } from '../model/layout';
 import type { LayoutBlock } from '../model/layout-block';

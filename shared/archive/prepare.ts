@@ -1,6 +1,7 @@
 import type { Catalogue } from '../catalogue/catalogue';
 import { openChunk, sampleCount } from '../codec';
-import type { ArchivedChunk, ArchiveReader } from '../cold/archive-format';
+import type { ArchivedChunk } from '../cold/archive-format';
+import type { ArchiveReader } from '../cold/parquet-reader';
 import { tombstonesOf, type VersionedDeletion } from '../model/deletion';
 import { type Id, idText } from '../model/id';
 import { type Day, type PartitionRef, sourceIdOfGroup } from '../model/placement';

@@ -15,10 +15,10 @@ import { anyLimiter, Batches, type Limiter, mapLimited } from '../platform/concu
 import { bucketKeys } from '../platform/keys';
 import { getObject } from '../platform/object-body';
 import type { ListedSource } from './archive-directory';
-import { type ArchiveReader, type ByteRange, CorruptArchiveError, isAsked } from './archive-format';
-import { mergeRanges } from './merged-ranges';
+import { type ByteRange, CorruptArchiveError, isAsked } from './archive-format';
+import { fetchMerged } from './merged-ranges';
 import { OBJECT_HEADERS, ObjectUpload } from './object-upload';
-import { openArchiveObject, readListed } from './parquet-reader';
+import { type ArchiveReader, openArchiveObject, readListed } from './parquet-reader';
 import { ReadAhead } from './read-ahead';
 
 /**
@@ -185,13 +185,8 @@ export class ColdTier {
 
   private sliceTogether(key: string, etag: string, range: ByteRange, limit: Limiter): Promise<Uint8Array> {
     return this.ranges.add(`${key} ${etag}`, { ...range, limit }, async (all) => {
-      const { merged, indexes } = mergeRanges(all);
       const bound = anyLimiter(all.map((each) => each.limit));
-      const parts = await Promise.all(merged.map((part) => bound(() => this.slice(key, etag, part))));
-      return all.map(({ offset, length }, i) => {
-        const start = offset - merged[indexes[i]!]!.offset;
-        return parts[indexes[i]!]!.subarray(start, start + length);
-      });
+      return fetchMerged(all, (part) => bound(() => this.slice(key, etag, part)));
     });
   }
 

@@ -36,3 +36,22 @@ export function mergeRanges(ranges: readonly ByteRange[]): {
   }
   return { merged, indexes };
 }
+
+/**
+ * Fetches ranges of one object, nearby ones with one request.
+ *
+ * @returns the bytes of each range
+ */
+export async function fetchMerged(
+  ranges: readonly ByteRange[],
+  fetch: (range: ByteRange) => Promise<Uint8Array>,
+): Promise<Uint8Array[]> {
+  const { merged, indexes } = mergeRanges(ranges);
+  const parts = await Promise.all(merged.map((part) => (part.length === 0 ? NO_BYTES : fetch(part))));
+  return ranges.map(({ offset, length }, i) => {
+    const start = offset - merged[indexes[i]!]!.offset;
+    return parts[indexes[i]!]!.subarray(start, start + length);
+  });
+}
+
+const NO_BYTES = new Uint8Array(0);

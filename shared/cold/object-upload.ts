@@ -10,8 +10,8 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { RELEASE } from '../platform/names';
-import type { ArchiveWriter, ListedChunk } from './archive-format';
-import { archiveWriter } from './parquet-writer';
+import type { ListedChunk } from './archive-format';
+import { ArchiveWriter } from './parquet-writer';
 
 export interface WrittenObject {
   readonly key: string;
@@ -55,7 +55,7 @@ export class ObjectUpload {
     private readonly bucket: string,
     readonly key: string,
   ) {
-    this.writer = archiveWriter((bytes) => this.add(bytes));
+    this.writer = new ArchiveWriter((bytes) => this.add(bytes));
   }
 
   /** Number of bytes written so far. */

@@ -4,18 +4,9 @@ import { ByteReader, ByteWriter } from '../model/bytes';
 import type { Id } from '../model/id';
 import type { Layout } from '../model/layout';
 import type { LayoutBlock } from '../model/layout-block';
-import { type ArchivedChunk, type ByteRange, CorruptArchiveError, type StoredBlock } from './archive-format';
+import { type ArchivedChunk, type ByteRange, CorruptArchiveError } from './archive-format';
 import { decodeValues, encodeValues } from './parquet-pages';
 import { decodeRowSets, decodeSkeleton, encodeRowSets, encodeSkeleton, type RowSets } from './skeleton';
-
-/**
- * A chunk's index entry. Its own range is that of its value pages: one for each series, in the layout's
- * order.
- */
-export interface ParquetChunk extends ArchivedChunk {
-  readonly directory: ByteRange;
-  readonly skeleton: ByteRange;
-}
 
 export interface Section extends ByteRange {
   readonly crc: number;
@@ -23,7 +14,7 @@ export interface Section extends ByteRange {
 
 export interface ParquetIndex {
   /** Ordered by group, then time. */
-  readonly chunks: readonly ParquetChunk[];
+  readonly chunks: readonly ArchivedChunk[];
   readonly layouts: readonly (ByteRange & { readonly id: Id })[];
   /** The section of each row group. It has the layouts, skeletons and directories of the row group's chunks. */
   readonly sections: readonly Section[];
@@ -84,14 +75,14 @@ export function decodeDirectory(bytes: Uint8Array): PageDirectory {
   return { pageBytes, rowSets: decodeRowSets(reader.bytes(reader.left)) };
 }
 
-/** A chunk of a Parquet object, which another Parquet object can copy unchanged. */
-export class StoredParquet implements StoredBlock, EncodedBlock {
+/** A chunk as it is stored. A writer can copy its bytes. */
+export class StoredBlock implements EncodedBlock {
   readonly minTimestamp: number;
   readonly maxTimestamp: number;
   readonly samples: number;
 
   constructor(
-    readonly chunk: ParquetChunk,
+    readonly chunk: ArchivedChunk,
     readonly layout: Layout,
     readonly bytes: Uint8Array,
     readonly directory: Uint8Array,
@@ -102,6 +93,7 @@ export class StoredParquet implements StoredBlock, EncodedBlock {
     this.samples = chunk.samples;
   }
 
+  /** @throws {CorruptChunkError | CorruptArchiveError} */
   decode(): LayoutBlock {
     const { pageBytes, rowSets } = decodeDirectory(this.directory);
     let at = 0;

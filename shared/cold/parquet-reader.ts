@@ -6,30 +6,23 @@ import { unpackLayout } from '../model/packed-layout';
 import type { LocatedBlock, Selection, TimeRange } from '../model/selection';
 import {
   type ArchivedChunk,
-  type ArchiveReader,
   type ByteRange,
   CorruptArchiveError,
-  isAsked,
   type ListedChunk,
   type ObjectBytes,
-  type PlannedRead,
-  type StoredBlock,
 } from './archive-format';
+import { fetchMerged } from './merged-ranges';
 import {
   decodeDirectory,
   decodePages,
   NO_VALUES,
   type PageDirectory,
-  type ParquetChunk,
   type ParquetIndex,
   type Section,
-  StoredParquet,
+  StoredBlock,
 } from './parquet-chunk';
 import { readTrailer, type Trailer, unpack } from './parquet-trailer';
 import { decodeSkeleton, type RowSets } from './skeleton';
-
-/** The reader fetches two pages with one request if the gap between them is at most this size. */
-const MAX_GAP_BYTES = 32 * 1024;
 
 /**
  * @throws {CorruptArchiveError} when the bytes are not a complete object of the format version that this
@@ -38,11 +31,13 @@ const MAX_GAP_BYTES = 32 * 1024;
 export async function openArchiveObject(object: ObjectBytes): Promise<ArchiveReader> {
   const trailer = await readTrailer(object);
   const index = unpack<ParquetIndex>(await object.slice(trailer.index), trailer.indexCrc);
-  return new ParquetReader(object, trailer, index);
+  return new ArchiveReader(object, trailer, index);
 }
 
-class ParquetReader implements ArchiveReader {
-  readonly chunks: readonly ParquetChunk[];
+/** Reads an archive object by its own index. */
+export class ArchiveReader {
+  /** Ordered by group, then time. */
+  readonly chunks: readonly ArchivedChunk[];
   private readonly sections: readonly Section[];
   private readonly layouts: ReadonlyMap<Id, ByteRange>;
 
@@ -56,58 +51,46 @@ class ParquetReader implements ArchiveReader {
     this.layouts = new Map(layouts.map(({ id, ...range }) => [id, range]));
   }
 
+  /** Reads which warm items the object holds: sort key -> revision. Only the archiver and the purge use it. */
   async warm(): Promise<Readonly<Record<string, string>>> {
     const { warm, warmCrc } = this.trailer;
     return unpack(await this.object.slice(warm), warmCrc);
   }
 
   /**
-   * Plans to read the chunk directory, and the layout unless it is known. They tell which value pages to read
-   * next.
+   * Reads the selected series of a chunk: first the chunk's directory, and its layout unless it is known, then the
+   * values.
+   *
+   * @throws {CorruptArchiveError}
    */
-  plan(selection: Selection): PlannedRead[] {
-    const { layouts } = selection;
-    return this.chunks
-      .filter((chunk) => isAsked(chunk, selection))
-      .map((chunk) => {
-        const ranges = layouts.has(chunk.layout)
-          ? [chunk.directory]
-          : [chunk.directory, this.rangeOf(chunk.layout)];
-        return { chunk, ranges, selection };
-      });
+  async read(chunk: ArchivedChunk, { layouts, wanted }: Selection): Promise<LocatedBlock | undefined> {
+    const [directory, layout] = await Promise.all([
+      this.object.slice(chunk.directory),
+      layouts.get(chunk.layout) ?? this.layout(chunk.layout),
+    ]);
+    return readSeries(this.object, chunk, decodeDirectory(directory), layout, wanted, true);
   }
 
-  async read({ chunk, ranges, selection }: PlannedRead): Promise<LocatedBlock | undefined> {
-    const [directory, layoutBytes] = await Promise.all(ranges.map((range) => this.object.slice(range)));
-    const layout = selection.layouts.get(chunk.layout) ?? this.decodeLayout(chunk.layout, layoutBytes!);
-    return readSeries(
-      this.object,
-      chunk as ParquetChunk,
-      decodeDirectory(directory!),
-      layout,
-      selection.wanted,
-      true,
-    );
-  }
-
+  /** @throws {CorruptArchiveError} */
   async layout(id: Id): Promise<Layout> {
-    return this.decodeLayout(id, await this.object.slice(this.rangeOf(id)));
+    const range = this.layouts.get(id);
+    if (range === undefined) throw new CorruptArchiveError(`${this.object.key} has no layout ${id}`);
+    const layout = decodeLayout(unpackLayout(await this.object.slice(range)));
+    if (layout.id !== id)
+      throw new CorruptArchiveError(`layout ${id} of ${this.object.key} has the id ${layout.id}`);
+    return layout;
   }
 
+  /** Loads a whole chunk, for a writer to copy. */
   async load(chunk: ArchivedChunk): Promise<StoredBlock> {
-    return this.loadFrom(this.object, chunk as ParquetChunk, await this.layout(chunk.layout));
+    return loadFrom(this.object, chunk, await this.layout(chunk.layout));
   }
 
-  private async loadFrom(
-    { slice }: Pick<ObjectBytes, 'slice'>,
-    chunk: ParquetChunk,
-    layout: Layout,
-  ): Promise<StoredParquet> {
-    const { directory, skeleton } = chunk;
-    const [bytes, ...own] = await Promise.all([chunk, directory, skeleton].map((range) => slice(range)));
-    return new StoredParquet(chunk, layout, bytes!, own[0]!, own[1]!);
-  }
-
+  /**
+   * Reads back every chunk and compares it with the index.
+   *
+   * @throws {CorruptArchiveError} when a chunk cannot be decoded or has a different number of samples
+   */
   async verify(): Promise<void> {
     const { footer, footerCrc } = this.trailer;
     if (crc32(await this.object.slice(footer)) !== footerCrc)
@@ -127,7 +110,7 @@ class ParquetReader implements ArchiveReader {
         if (chunk.offset >= offset + length) break;
         const layout = layouts.get(chunk.layout) ?? (await this.layout(chunk.layout));
         layouts.set(layout.id, layout);
-        const samples = sampleCount((await this.loadFrom({ slice }, chunk, layout)).decode().block);
+        const samples = sampleCount((await loadFrom({ slice }, chunk, layout)).decode().block);
         if (samples !== chunk.samples)
           throw new CorruptArchiveError(
             `${this.object.key}: the chunk at ${chunk.offset} has ${samples} samples, its index says ${chunk.samples}`,
@@ -139,19 +122,16 @@ class ParquetReader implements ArchiveReader {
         `${this.object.key}: ${this.chunks.length - checked} chunks lie in no row group`,
       );
   }
+}
 
-  private rangeOf(id: Id): ByteRange {
-    const range = this.layouts.get(id);
-    if (range === undefined) throw new CorruptArchiveError(`${this.object.key} has no layout ${id}`);
-    return range;
-  }
-
-  private decodeLayout(id: Id, bytes: Uint8Array): Layout {
-    const layout = decodeLayout(unpackLayout(bytes));
-    if (layout.id !== id)
-      throw new CorruptArchiveError(`layout ${id} of ${this.object.key} has the id ${layout.id}`);
-    return layout;
-  }
+async function loadFrom(
+  { slice }: Pick<ObjectBytes, 'slice'>,
+  chunk: ArchivedChunk,
+  layout: Layout,
+): Promise<StoredBlock> {
+  const { directory, skeleton } = chunk;
+  const [bytes, ...own] = await Promise.all([chunk, directory, skeleton].map((range) => slice(range)));
+  return new StoredBlock(chunk, layout, bytes!, own[0]!, own[1]!);
 }
 
 /**
@@ -189,7 +169,7 @@ export function countListed(
 /** Reads the pages of the wanted series of a chunk and, if requested, the versions. */
 async function readSeries(
   object: Pick<ObjectBytes, 'key' | 'slice'>,
-  chunk: Omit<ParquetChunk, 'directory'>,
+  chunk: Omit<ArchivedChunk, 'directory'>,
   { pageBytes, rowSets }: PageDirectory,
   layout: Layout,
   wanted: Layout,
@@ -207,9 +187,9 @@ async function readSeries(
   }
   if (found.length === 0) return undefined;
   const [pages, skeleton] = await Promise.all([
-    slices(
-      object,
+    fetchMerged(
       found.map(({ page }) => page),
+      (range) => object.slice(range),
     ),
     withVersions ? object.slice(chunk.skeleton) : undefined,
   ]);
@@ -235,28 +215,3 @@ async function readSeries(
 function withoutVersions({ block, rowSetOf }: RowSets, values: readonly Float64Array[]): Block {
   return { ...block, columns: values.map((of, series) => ({ ...rowSetOf(series), values: of })) };
 }
-
-/** Fetches ascending ranges with as few requests as their gaps allow. */
-export async function slices(
-  object: Pick<ObjectBytes, 'slice'>,
-  ranges: readonly ByteRange[],
-): Promise<Uint8Array[]> {
-  const runs: { offset: number; end: number }[] = [];
-  const runOf = ranges.map(({ offset, length }) => {
-    const last = runs.at(-1);
-    if (last !== undefined && offset - last.end <= MAX_GAP_BYTES) last.end = offset + length;
-    else runs.push({ offset, end: offset + length });
-    return runs.length - 1;
-  });
-  const bytes = await Promise.all(
-    runs.map(({ offset, end }) =>
-      end === offset ? NO_BYTES : object.slice({ offset, length: end - offset }),
-    ),
-  );
-  return ranges.map(({ offset, length }, i) => {
-    const start = offset - runs[runOf[i]!]!.offset;
-    return bytes[runOf[i]!]!.subarray(start, start + length);
-  });
-}
-
-const NO_BYTES = new Uint8Array(0);

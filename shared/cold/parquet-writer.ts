@@ -6,14 +6,13 @@ import type { Layout } from '../model/layout';
 import type { LayoutBlock } from '../model/layout-block';
 import { packLayout } from '../model/packed-layout';
 import type { GroupId } from '../model/placement';
-import type { ArchiveWriter, ByteRange, ListedChunk, StoredBlock } from './archive-format';
+import type { ArchivedChunk, ByteRange, ListedChunk } from './archive-format';
 import {
   decodeDirectory,
   encodeBlock,
-  type ParquetChunk,
   type ParquetIndex,
   type Section,
-  StoredParquet,
+  type StoredBlock,
 } from './parquet-chunk';
 import {
   columnOf,
@@ -38,25 +37,19 @@ const ROW_GROUP_LABEL_BYTES = 1024 * 1024;
 /** Larger chunk directories are not put into the directory table; they are read from the object. */
 const MAX_LISTED_BYTES = 8 * 1024;
 
-/**
- * Begins an archive object. It is an Apache Parquet file that any tool can read, with additional sections for
- * our own reads. See FORMAT.md.
- *
- * @param write receives the object's bytes in order; `addGroup` and `finish` wait for it
- */
-export function archiveWriter(write: (bytes: Uint8Array) => Promise<void>): ArchiveWriter {
-  return new ParquetWriter(write);
-}
-
 /** A chunk of the row group that is being written. */
 interface RowGroupChunk {
-  readonly entry: Omit<ParquetChunk, 'directory' | 'skeleton' | 'layout'>;
+  readonly entry: Omit<ArchivedChunk, 'directory' | 'skeleton' | 'layout'>;
   readonly layout: Layout;
   readonly directory: Uint8Array;
   readonly skeleton: Uint8Array;
 }
 
-class ParquetWriter implements ArchiveWriter {
+/**
+ * Writes a partition-day's object, group by group. It is an Apache Parquet file that any tool can read, with
+ * additional sections for our own reads. See FORMAT.md.
+ */
+export class ArchiveWriter {
   private end = 0;
   private rows = 0;
   private last: GroupId | undefined;
@@ -65,12 +58,18 @@ class ParquetWriter implements ArchiveWriter {
   private readonly sections: Section[] = [];
   /** CRC-32 of the present section, so far. */
   private crc = 0;
-  private readonly chunks: ParquetChunk[] = [];
+  private readonly chunks: ArchivedChunk[] = [];
   private readonly listed: ListedChunk[] = [];
   private readonly layouts = new Map<Id, ByteRange>();
 
+  /** @param write receives the object's bytes in order; `addGroup` and `finish` wait for it */
   constructor(private readonly write: (bytes: Uint8Array) => Promise<void>) {}
 
+  /**
+   * Adds a group. Groups must be added in ascending order, each once.
+   *
+   * @param blocks at least one, none empty, in order of time
+   */
   async addGroup(group: GroupId, blocks: readonly (LayoutBlock | StoredBlock)[]): Promise<void> {
     if (this.last !== undefined && this.last >= group)
       throw new RangeError(`group ${group} follows ${this.last}; groups must ascend`);
@@ -83,10 +82,7 @@ class ParquetWriter implements ArchiveWriter {
   /** Writes a chunk's values. Its directory and skeleton follow at the end of the row group. */
   private async addChunk(group: GroupId, block: LayoutBlock | StoredBlock): Promise<void> {
     const { layout } = block;
-    const encoded =
-      block instanceof StoredParquet
-        ? block
-        : encodeBlock('chunk' in block ? block.decode().block : block.block);
+    const encoded = 'chunk' in block ? block : encodeBlock(block.block);
     const { directory, skeleton, minTimestamp, maxTimestamp, samples } = encoded;
     const { pageBytes, rowSets } = decodeDirectory(directory);
     const range = await this.append(encoded.bytes);
@@ -99,6 +95,12 @@ class ParquetWriter implements ArchiveWriter {
     this.rowGroup.chunks.push({ entry, layout, directory, skeleton });
   }
 
+  /**
+   * Completes the object.
+   *
+   * @param warm the warm items that the object holds: sort key -> revision
+   * @returns the object's chunks for the directory
+   */
   async finish(warm: ReadonlyMap<string, string>): Promise<readonly ListedChunk[]> {
     if (this.end === 0) await this.append(PARQUET_MAGIC);
     await this.endRowGroup();

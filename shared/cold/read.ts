@@ -2,6 +2,7 @@ import type { Day } from '../model/placement';
 import type { LocatedBlock, Selection } from '../model/selection';
 import { type Limiter, mapLimited } from '../platform/concurrency';
 import type { ListedSource } from './archive-directory';
+import { isAsked } from './archive-format';
 import { type ColdTier, ObjectGoneError } from './cold-tier';
 
 /** Most requests in progress, for objects and again for the ranges of each object. */
@@ -53,8 +54,7 @@ async function readByIndex(
   const object = await cold.openTogether(key, limit);
   if (object === undefined) throw new ObjectGoneError(`${key} was removed after the manifest was read`);
   const { reader } = object;
-  const blocks = await mapLimited(reader.plan(selection), PARALLEL, (planned) =>
-    limit(() => reader.read(planned)),
-  );
+  const asked = reader.chunks.filter((chunk) => isAsked(chunk, selection));
+  const blocks = await mapLimited(asked, PARALLEL, (chunk) => limit(() => reader.read(chunk, selection)));
   return blocks.filter((block) => block !== undefined);
 }

@@ -5,8 +5,8 @@ import { decodeLayout, type Layout } from '../model/layout';
 import { unpackLayout } from '../model/packed-layout';
 import type { GroupId } from '../model/placement';
 import { type ByteRange, CorruptArchiveError, type ObjectBytes } from './archive-format';
+import { fetchMerged } from './merged-ranges';
 import { decodeValues } from './parquet-pages';
-import { slices } from './parquet-reader';
 import { PARQUET_MAGIC, unpack } from './parquet-trailer';
 import {
   decodeDirectory,
@@ -78,9 +78,9 @@ export async function readRollup(
   }
   const missing = missingPages(listed, decoded, found, asked);
   if (missing.length > 0) {
-    const pages = await slices(
-      object,
+    const pages = await fetchMerged(
       missing.map(({ page }) => page),
+      (range) => object.slice(range),
     );
     const columns = decodeValues(
       pages.map((page, i) => ({ page, count: timelines[missing[i]!.series]!.starts.length })),

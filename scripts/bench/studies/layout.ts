@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { type Block, sampleCount } from '../../../shared/codec';
 import type { ByteRange, ListedChunk } from '../../../shared/cold/archive-format';
 import { openArchiveObject, readListed } from '../../../shared/cold/parquet-reader';
-import { archiveWriter } from '../../../shared/cold/parquet-writer';
+import { ArchiveWriter } from '../../../shared/cold/parquet-writer';
 import { DAY_MS } from '../../../shared/model/duration';
 import { type Labels, labelsKey } from '../../../shared/model/labels';
 import { type Layout, layoutOf } from '../../../shared/model/layout';
@@ -144,7 +144,7 @@ function cut(places: readonly Place[]): Place[][] {
 async function writeDay(store: RangeServer, order: Order, data: DayOfSources): Promise<WrittenDay> {
   const parts: Uint8Array[] = [];
   const layouts: Layout[] = [];
-  const writer = archiveWriter(async (part) => void parts.push(part));
+  const writer = new ArchiveWriter(async (part) => void parts.push(part));
   for (const [i, { places, fromMinute, toMinute }] of groupsOf(order, data.series.length).entries()) {
     const labelsOf = ({ source, metric }: Place) => data.series[source]![metric]!;
     const layout = layoutOf(places.map(labelsOf));
@@ -231,7 +231,7 @@ async function update(
       .map(labelsKey),
   );
   const lateMs = START_MS + 12 * HOUR_MS + 30_000;
-  const writer = archiveWriter(async () => {});
+  const writer = new ArchiveWriter(async () => {});
   for (const [i, chunk] of reader.chunks.entries()) {
     const stored = await reader.load(chunk);
     const isAtTime = chunk.minTimestamp <= lateMs && chunk.maxTimestamp >= lateMs;

@@ -2,14 +2,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { type Block, sampleCount } from '../../../shared/codec';
-import {
-  type ArchiveReader,
-  type ByteRange,
-  CorruptArchiveError,
-  type StoredBlock,
-} from '../../../shared/cold/archive-format';
-import { openArchiveObject } from '../../../shared/cold/parquet-reader';
-import { archiveWriter } from '../../../shared/cold/parquet-writer';
+import { type ByteRange, CorruptArchiveError, isAsked } from '../../../shared/cold/archive-format';
+import type { StoredBlock } from '../../../shared/cold/parquet-chunk';
+import { type ArchiveReader, openArchiveObject } from '../../../shared/cold/parquet-reader';
+import { ArchiveWriter } from '../../../shared/cold/parquet-writer';
 import { gather } from '../../../shared/model/block-layout';
 import { ALL_TIME } from '../../../shared/model/deletion';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
@@ -36,7 +32,7 @@ const WARM = new Map([['g1#0#0', 'revision']]);
 
 async function writeBlocks(groups: Readonly<Record<string, readonly (LayoutBlock | StoredBlock)[]>>) {
   const parts: Uint8Array[] = [];
-  const writer = archiveWriter(async (part) => {
+  const writer = new ArchiveWriter(async (part) => {
     parts.push(Uint8Array.from(part));
   });
   for (const [group, blocks] of Object.entries(groups)) await writer.addGroup(group, blocks);
@@ -79,22 +75,22 @@ describe('an archive object', () => {
     {
       name: 'a group is read by its chunks and the layouts that nobody knows yet',
       selection: { groups: ['g1'], range, wanted: cpu, layouts: none },
-      reads: ['g1 10-20: 2 ranges', 'g1 30-30: 2 ranges'],
+      reads: ['g1 10-20: 2 fetched before values', 'g1 30-30: 2 fetched before values'],
     },
     {
       name: 'a layout that is known is not fetched',
       selection: { groups: ['g1'], range, wanted: cpu, layouts: known },
-      reads: ['g1 10-20: 1 ranges', 'g1 30-30: 1 ranges'],
+      reads: ['g1 10-20: 1 fetched before values', 'g1 30-30: 1 fetched before values'],
     },
     {
       name: 'a chunk that begins where the range ends is not read',
       selection: { groups: ['g1'], range: { fromMs: 0, toMs: 30 }, wanted: cpu, layouts: known },
-      reads: ['g1 10-20: 1 ranges'],
+      reads: ['g1 10-20: 1 fetched before values'],
     },
     {
       name: 'a chunk whose last sample is the first of the range is read',
       selection: { groups: ['g1'], range: { fromMs: 20, toMs: 25 }, wanted: cpu, layouts: known },
-      reads: ['g1 10-20: 1 ranges'],
+      reads: ['g1 10-20: 1 fetched before values'],
     },
     {
       name: 'groups that are not in the object cost nothing',
@@ -103,34 +99,34 @@ describe('an archive object', () => {
     },
   ])('$name', async ({ selection, reads }) => {
     const { reader, fetched } = await open(await write(OBJECT));
-    const planned = reader.plan(selection);
-    expect(
-      planned.map(
-        ({ chunk, ranges }) =>
-          `${chunk.group} ${chunk.minTimestamp}-${chunk.maxTimestamp}: ${ranges.length} ranges`,
-      ),
-    ).toEqual(reads);
+    const asked = reader.chunks.filter((chunk) => isAsked(chunk, selection));
     expect(fetched).toEqual([]);
-    for (const one of planned) {
+    const found: string[] = [];
+    for (const chunk of asked) {
       fetched.length = 0;
-      await reader.read(one);
-      expect(fetched.slice(0, one.ranges.length)).toEqual(one.ranges);
+      await reader.read(chunk, selection);
+      expect(fetched[0]).toEqual(chunk.directory);
+      // The values and the skeleton come last.
+      found.push(
+        `${chunk.group} ${chunk.minTimestamp}-${chunk.maxTimestamp}: ${fetched.length - 2} fetched before values`,
+      );
     }
+    expect(found).toEqual(reads);
   });
 
   test('gives back what was written, series by series, and says where it lay', async () => {
     const { reader } = await open(await write(OBJECT));
-    const [first, second] = reader.plan({ groups: ['g1'], range, wanted: cpu, layouts: none });
-    expect(await reader.read(first!)).toMatchObject({
-      place: `k @ ${first!.chunk.offset} + ${first!.chunk.length}`,
-      bytes: first!.chunk.length,
+    const selection = { groups: ['g1'], range, wanted: cpu, layouts: none };
+    const [first, second] = reader.chunks;
+    expect(await reader.read(first!, selection)).toMatchObject({
+      place: `k @ ${first!.offset} + ${first!.length}`,
+      bytes: first!.length,
       samples: 4,
       block: { timestamps: Float64Array.of(10, 20), columns: [{ values: Float64Array.of(10, 20) }] },
     });
-    expect((await reader.read(second!))!.block.timestamps).toEqual(Float64Array.of(30));
+    expect((await reader.read(second!, selection))!.block.timestamps).toEqual(Float64Array.of(30));
     // A chunk of the group that lacks the series gives no block.
-    const [, lacking] = reader.plan({ groups: ['g1'], range, wanted: memory, layouts: none });
-    expect(await reader.read(lacking!)).toBeUndefined();
+    expect(await reader.read(second!, { ...selection, wanted: memory })).toBeUndefined();
     expect(await reader.warm()).toEqual({ 'g1#0#0': 'revision' });
   });
 
@@ -169,7 +165,7 @@ describe('an archive object', () => {
           for (const [i, chunk] of reader.chunks.entries()) {
             expect(bitwise((await reader.load(chunk)).decode().block)).toEqual(bitwise(whole[i]!.block));
             const selection = { groups: ['g1'], range: ALL_TIME, wanted, layouts: none };
-            const read = await reader.read(reader.plan(selection)[i]!);
+            const read = await reader.read(chunk, selection);
             const expected = pickSeries(whole[i]!, wanted);
             expect(read && bitwise(read.block)).toEqual(expected && bitwise(expected));
           }

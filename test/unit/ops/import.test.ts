@@ -5,7 +5,7 @@ import { type ImportOptions, importFile } from '../../../scripts/ops/import';
 import { epochMs, parseMapping, parseValue, samplesOfRow } from '../../../scripts/ops/import-mapping';
 import { sampleOfLine } from '../../../scripts/ops/import-openmetrics';
 import { OperatorError } from '../../../scripts/ops/invoke';
-import { archiveWriter } from '../../../shared/cold/parquet-writer';
+import { ArchiveWriter } from '../../../shared/cold/parquet-writer';
 import { SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
 import { gather } from '../../../shared/model/block-layout';
 import { layoutOf } from '../../../shared/model/layout';
@@ -279,7 +279,7 @@ describe('ops import', () => {
       values: new Uint8Array(Float64Array.of(i / 3).buffer),
     }));
     const parts: Uint8Array[] = [];
-    const writer = archiveWriter(async (part) => void parts.push(part));
+    const writer = new ArchiveWriter(async (part) => void parts.push(part));
     await writer.addGroup(groupIdOf('0'.repeat(22), 0, 0), [
       { block: gather(layout, [layout], frames), layout },
     ]);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { type Block, mergeBlocks, sampleCount, sliceBlock } from '../../../shared/codec';
 import type { ListedChunk } from '../../../shared/cold/archive-format';
 import { readListed } from '../../../shared/cold/parquet-reader';
-import { archiveWriter } from '../../../shared/cold/parquet-writer';
+import { ArchiveWriter } from '../../../shared/cold/parquet-writer';
 import { gather } from '../../../shared/model/block-layout';
 import { labelsOf, METRIC_NAME } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
@@ -30,7 +30,7 @@ function selectionOf(names: number, fromMs = 0, toMs = 10 * DAY): Selection {
 /** Writes an object with blocks of the four series. Returns its bytes, and its chunks as the directory lists them. */
 async function archived(blocks: readonly Block[]) {
   const parts: Uint8Array[] = [];
-  const writer = archiveWriter(async (part) => {
+  const writer = new ArchiveWriter(async (part) => {
     parts.push(Uint8Array.from(part));
   });
   await writer.addGroup(
