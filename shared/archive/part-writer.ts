@@ -1,5 +1,4 @@
 import { applyTombstones, openChunk, sampleCount } from '../codec';
-import type { ArchivedChunk } from '../cold/archive-format';
 import type { ArchivedPart } from '../cold/archived-day';
 import type { ObjectUpload, WrittenObject } from '../cold/object-upload';
 import type { StoredBlock } from '../cold/parquet-chunk';
@@ -23,7 +22,7 @@ class FewerSamplesError extends Error {
 
 /** A group to write, with the data that the archiver has fetched for it. */
 export interface PreparedGroup {
-  readonly plan: GroupCompaction<ArchivedChunk>;
+  readonly plan: GroupCompaction;
   readonly deletions: readonly VersionedDeletion[];
   readonly items: readonly LaidOutItem[];
 }

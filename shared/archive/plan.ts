@@ -1,3 +1,4 @@
+import type { ArchivedChunk } from '../cold/archive-format';
 import type { ArchivedDay, ArchivedPart } from '../cold/archived-day';
 import { FIRST_GROUP, isOpen, type ManifestDay } from '../cold/manifest';
 import type { GroupId } from '../model/placement';
@@ -23,17 +24,13 @@ export interface DayRange extends GroupRange {
  * @param nextGroup the first group that is still to be done; ranges before it are left out
  */
 export function planRanges(parts: readonly ArchivedPart[], nextGroup: GroupId): DayRange[] {
-  const whole = parts.length === 0 ? [{ firstGroup: FIRST_GROUP, part: undefined }] : parts.map(partAsRange);
-  return whole.flatMap(({ firstGroup, part }, i): DayRange[] => {
-    const start = i === 0 ? FIRST_GROUP : firstGroup;
-    const to = whole[i + 1]?.firstGroup;
+  const whole: readonly (ArchivedPart | undefined)[] = parts.length === 0 ? [undefined] : parts;
+  return whole.flatMap((part, i): DayRange[] => {
+    const start = i === 0 ? FIRST_GROUP : part!.firstGroup;
+    const to = parts[i + 1]?.firstGroup;
     if (to !== undefined && to <= nextGroup) return [];
     return [{ from: start > nextGroup ? start : nextGroup, to, part, isCut: start < nextGroup }];
   });
-}
-
-function partAsRange(part: ArchivedPart) {
-  return { firstGroup: part.firstGroup, part };
 }
 
 /**
@@ -60,9 +57,9 @@ export function changedGroups(warm: Revisions, held: Readonly<Record<string, str
 }
 
 /** What {@link planPart} needs to know of a part. */
-export interface PartFacts<Chunk extends StoredChunk = StoredChunk> {
+interface PartFacts {
   /** The chunks of the part's object, ordered by group, then time. */
-  readonly chunks: readonly ChunkFacts<Chunk>[];
+  readonly chunks: readonly ChunkFacts[];
   /** The part's {@link changedGroups}. */
   readonly changed: ReadonlySet<GroupId>;
   /**
@@ -72,26 +69,20 @@ export interface PartFacts<Chunk extends StoredChunk = StoredChunk> {
   readonly isCut: boolean;
 }
 
-/** What planning needs to know of a chunk in an object. */
-export interface StoredChunk {
-  readonly group: GroupId;
-  readonly samples: number;
-}
-
 /** A chunk in an object, with the effect of deletions on it. */
-export interface ChunkFacts<Chunk extends StoredChunk> {
-  readonly chunk: Chunk;
+export interface ChunkFacts {
+  readonly chunk: ArchivedChunk;
   /** Number of its samples that were deleted after the chunk was written. */
   readonly deleted: number;
 }
 
 /** How to write a group into the new object. */
-export interface GroupCompaction<Chunk extends StoredChunk = StoredChunk> {
+export interface GroupCompaction {
   readonly group: GroupId;
   /** Chunks whose bytes are copied unchanged. */
-  readonly copies: readonly Chunk[];
+  readonly copies: readonly ArchivedChunk[];
   /** Chunks that are decoded, stripped of deleted samples, and merged with each other and the warm items. */
-  readonly merges: readonly Chunk[];
+  readonly merges: readonly ArchivedChunk[];
   /** Whether the group's warm items are read and merged too. */
   readonly readsWarm: boolean;
   /** Samples that the group must have at least in the new object: those of the old one that are not deleted. */
@@ -104,18 +95,14 @@ export interface GroupCompaction<Chunk extends StoredChunk = StoredChunk> {
  * @returns the groups of the new object, ascending; undefined if the part needs no change, because the change
  *   that opened the day concerns another part
  */
-export function planPart<Chunk extends StoredChunk>({
-  chunks,
-  changed,
-  isCut,
-}: PartFacts<Chunk>): GroupCompaction<Chunk>[] | undefined {
+export function planPart({ chunks, changed, isCut }: PartFacts): GroupCompaction[] | undefined {
   if (!isCut && changed.size === 0 && chunks.every(({ deleted }) => deleted === 0)) return undefined;
   const byGroup = Map.groupBy(chunks, ({ chunk }) => chunk.group);
   const groups = [...new Set([...byGroup.keys(), ...changed])].sort();
   return groups.map((group) => {
     const stored = byGroup.get(group) ?? [];
     const readsWarm = changed.has(group);
-    const isMerged = ({ deleted }: ChunkFacts<Chunk>) => readsWarm || deleted > 0;
+    const isMerged = ({ deleted }: ChunkFacts) => readsWarm || deleted > 0;
     return {
       group,
       copies: stored.filter((facts) => !isMerged(facts)).map(({ chunk }) => chunk),
@@ -150,22 +137,17 @@ export function planPurge({ entry, nowMs, ageMs }: PurgeFacts): ArchivedDay | un
   return archived;
 }
 
-/** What a purge does with the warm items of one part, decided after reading the part's object. */
-export type RemovalPlan =
-  /** Open the day, so that an archiver repairs it: the object is not the one that was committed. */
-  | { readonly act: 'reopen' }
-  /**
-   * Remove these items: the object holds them at the same revision. If other items remain, the caller opens
-   * the day, because nobody would archive them otherwise.
-   */
-  | { readonly act: 'remove'; readonly items: Revisions };
-
+/**
+ * Returns the warm items of a part that a purge removes: the part's object holds them at the same revision. If other
+ * items remain, the caller opens the day, because nobody would archive them otherwise.
+ *
+ * @returns undefined if the object is not the one that was committed. The day is opened, so that an archiver repairs it
+ */
 export function planRemoval(
   part: Pick<ArchivedPart, 'etag'>,
   object: { readonly etag: string; readonly warm: Readonly<Record<string, string>> } | undefined,
   warm: Revisions,
-): RemovalPlan {
-  if (object?.etag !== part.etag) return { act: 'reopen' };
-  const items = new Map([...warm].filter(([sortKey, revision]) => object.warm[sortKey] === revision));
-  return { act: 'remove', items };
+): Revisions | undefined {
+  if (object?.etag !== part.etag) return undefined;
+  return new Map([...warm].filter(([sortKey, revision]) => object.warm[sortKey] === revision));
 }

@@ -18,7 +18,7 @@ const BATCH_BYTES = 8 * 1024 * 1024;
 
 /** A group to write into a new object. */
 export interface GroupWork {
-  readonly plan: GroupCompaction<ArchivedChunk>;
+  readonly plan: GroupCompaction;
   /** The group's warm items; undefined if they were not read yet. They are needed only if the plan says so. */
   readonly items: readonly WarmItem[] | undefined;
 }
@@ -64,11 +64,11 @@ export async function countDeleted(
   reader: ArchiveReader,
   chunks: readonly ArchivedChunk[],
   deletionsOf: DeletionsOf,
-): Promise<ChunkFacts<ArchivedChunk>[]> {
+): Promise<ChunkFacts[]> {
   const bySource = Map.groupBy(chunks, ({ group }) => sourceIdOfGroup(group));
   const counted = await mapLimited([...bySource], PARALLEL, async ([sourceId, own]) => {
     const deletions = await deletionsOf(sourceId);
-    const facts: ChunkFacts<ArchivedChunk>[] = [];
+    const facts: ChunkFacts[] = [];
     for (const chunk of own) facts.push({ chunk, deleted: await deletedOf(reader, chunk, deletions) });
     return facts;
   });

@@ -50,11 +50,11 @@ async function purgeRange(
   const part = range.part!;
   const object = await cold.open(part.key);
   const held = object && { etag: object.etag, warm: await object.reader.warm() };
-  const plan = planRemoval(part, held, present);
-  if (plan.act === 'reopen') return { items: 0, remains: true };
+  const removed = planRemoval(part, held, present);
+  if (removed === undefined) return { items: 0, remains: true };
   // Before removing warm items, read every chunk of the object that replaces them.
   await object!.reader.verify();
   let items = 0;
-  for (const [sortKey, revision] of plan.items) if (await warm.delete(ref, day, sortKey, revision)) items++;
+  for (const [sortKey, revision] of removed) if (await warm.delete(ref, day, sortKey, revision)) items++;
   return { items, remains: items < present.size };
 }

@@ -6,6 +6,7 @@ import {
   planRanges,
   planRemoval,
 } from '../../../shared/archive/plan';
+import type { ArchivedChunk } from '../../../shared/cold/archive-format';
 import { warmKeys } from '../../../shared/platform/keys';
 
 /** A group id of 27 characters. */
@@ -31,7 +32,7 @@ function factsOf(
   return {
     changed: changedGroups(revisions(warm), Object.fromEntries(revisions(held))),
     chunks: chunks.map(({ group, samples, deleted = 0 }, id) => ({
-      chunk: { id, group: groupOf(group), samples },
+      chunk: { offset: id, group: groupOf(group), samples } as ArchivedChunk,
       deleted,
     })),
     isCut: false,
@@ -97,8 +98,8 @@ describe('the plan for a part of an open day', () => {
       planPart(facts)!.map(({ group, copies, merges, readsWarm, minSamples }) =>
         [
           `${group.replace(/0+$/, '')}:`,
-          ...(copies.length === 0 ? [] : ['copy', ...copies.map(({ id }) => id)]),
-          ...(merges.length === 0 ? [] : ['merge', ...merges.map(({ id }) => id)]),
+          ...(copies.length === 0 ? [] : ['copy', ...copies.map(({ offset }) => offset)]),
+          ...(merges.length === 0 ? [] : ['merge', ...merges.map(({ offset }) => offset)]),
           ...(readsWarm ? ['warm'] : []),
           `>= ${minSamples}`,
         ].join(' '),
@@ -178,16 +179,16 @@ describe('the plan for a purge', () => {
   });
 
   test.each([
-    { name: 'a missing object opens the day', object: undefined, plan: { act: 'reopen' } },
+    { name: 'a missing object opens the day', object: undefined, plan: undefined },
     {
       name: 'an object that the manifest does not name opens the day',
       object: { etag: 'other', warm: {} },
-      plan: { act: 'reopen' },
+      plan: undefined,
     },
     {
       name: 'an item goes at the revision that the object holds, and stays at another',
       object: { etag: 'e', warm: Object.fromEntries(revisions({ a: '1', b: '1' })) },
-      plan: { act: 'remove', items: revisions({ a: '1' }) },
+      plan: revisions({ a: '1' }),
     },
   ])('$name', ({ object, plan }) => {
     expect(planRemoval(archived.parts[0]!, object, revisions({ a: '1', b: '2', c: '1' }))).toEqual(plan);

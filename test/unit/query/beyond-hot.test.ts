@@ -68,6 +68,8 @@ interface World {
   readonly states: Readonly<Record<number, object>>;
   /** Days whose rollups were made from their archived state. */
   readonly rolledUp?: readonly number[];
+  /** Days of which rollups have no exact points. */
+  readonly unproven?: readonly number[];
 }
 
 /** Facts of a read of the first days from January 10 on: recent ones if they are at most three, else past ones. */
@@ -102,7 +104,7 @@ function textsOf({ manifest, warm, directory, rollupDirectory, rollups, samples 
   ];
 }
 
-function answer({ states, rolledUp = [] }: World, asks: Asks): Fetched {
+function answer({ states, rolledUp = [], unproven = [] }: World, asks: Asks): Fetched {
   const span = spanOf(HOUR, DAY_10);
   const days = new RolledDays(span);
   for (const day of rolledUp) days.set(`2026-01-${day}`, IDENTITY);
@@ -117,6 +119,12 @@ function answer({ states, rolledUp = [] }: World, asks: Asks): Fetched {
     ...(asks.manifest && { listed: new Map(listed) }),
     ...(asks.directory && { directory: new Map<Day, ListedSource>() }),
     ...(asks.rollupDirectory && { rolledUp: new Map([[span.name, source]]) }),
+    ...(asks.rollups && {
+      points: {
+        ...{ series: [], places: [], days: 0 },
+        unproven: new Set(unproven.map((day) => START + (day - 10) * DAY_MS)),
+      },
+    }),
   };
 }
 
@@ -206,6 +214,27 @@ describe('the rounds of a read beyond memory', () => {
         ['manifest 10,11,12,13', 'rollup directory'],
         ['directory', 'rollups of 3 days'],
         ['samples 13'],
+      ],
+    },
+    {
+      name: 'many days in steps of which one has no exact points: its samples, two rounds later',
+      facts: factsOf(4, rolledUpBy(HOUR)),
+      world: { states: ALL_ARCHIVED, rolledUp: [10, 11, 12, 13], unproven: [12] },
+      rounds: [
+        ['manifest 10,11,12,13', 'rollup directory'],
+        ['rollups of 4 days'],
+        ['directory'],
+        ['samples 12'],
+      ],
+    },
+    {
+      name: 'one day is not rolled up, and another has no exact points: the samples of both together',
+      facts: factsOf(4, rolledUpBy(HOUR)),
+      world: { states: ALL_ARCHIVED, rolledUp: [10, 11, 12], unproven: [10] },
+      rounds: [
+        ['manifest 10,11,12,13', 'rollup directory'],
+        ['directory', 'rollups of 3 days'],
+        ['samples 13,10'],
       ],
     },
     {
