@@ -77,9 +77,7 @@ export function requireSendable(samples: number): void {
 }
 
 /** What a `Server-Timing` header shows of a read. */
-export interface ReadPart extends Pick<Selected, 'rolledDays'> {
-  readonly tiers: NonNullable<Selected['tiers']>;
-}
+export type ReadPart = Pick<Selected, 'rolledDays' | 'tiers'>;
 
 /**
  * Formats a `Server-Timing` header for consecutive reads. Each tier has its duration, its number of samples, and in

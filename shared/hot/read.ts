@@ -91,10 +91,14 @@ export async function readHot(
       if (windowStart < range.toMs && windowStart > range.fromMs - longestWindowMs)
         windows.push({ ...asked[i]!, windowStart, frames: frames[likely.indexOf(windowStart)] });
   });
-  const found = await mapLimited(windows, PARALLEL, async ({ ref, group, windowStart, frames }) => {
-    const all = frames ?? (await hot.reader.allFrames(ref, group, windowStart));
+  const decode = (frames: WindowFrames, { ref, group }: FoundWindow) => {
     const findLayout = async (id: Id) => (await hot.reader.layout(ref, id)) ?? layoutOf(group, id);
-    return all.decoded(() => pickWanted(all, picks, selection, findLayout));
+    return frames.decoded(() => pickWanted(frames, picks, selection, findLayout));
+  };
+  const found = await mapLimited(windows, PARALLEL, (window) => {
+    const { ref, group, windowStart, frames } = window;
+    if (frames !== undefined) return decode(frames, window);
+    return hot.reader.allFrames(ref, group, windowStart).then((all) => decode(all, window));
   });
   const read = {
     blocks: found.filter(({ block }) => block.timestamps.length > 0),

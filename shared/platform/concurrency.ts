@@ -7,7 +7,7 @@ import pMap from 'p-map';
  * @returns the results in the order of the items
  * @throws the first error, after which no further item is started
  */
-export async function mapLimited<T, R>(
+export function mapLimited<T, R>(
   items: readonly T[],
   most: number,
   work: (item: T, index: number) => Promise<R>,
@@ -64,11 +64,7 @@ export class Batches<Item, Result> {
    * @param run makes the request of the batch; it must return a result for each item, in order
    * @returns the result of the item
    */
-  async add(
-    key: string,
-    item: Item,
-    run: (items: readonly Item[]) => Promise<readonly Result[]>,
-  ): Promise<Result> {
+  add(key: string, item: Item, run: (items: readonly Item[]) => Promise<readonly Result[]>): Promise<Result> {
     let batch = this.waiting.get(key);
     if (batch === undefined) {
       const items: Item[] = [];
@@ -80,7 +76,7 @@ export class Batches<Item, Result> {
       this.waiting.set(key, batch);
     }
     const index = batch.items.push(item) - 1;
-    return (await batch.results)[index]!;
+    return batch.results.then((results) => results[index]!);
   }
 }
 

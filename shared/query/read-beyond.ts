@@ -44,6 +44,7 @@ const CLOCK_SKEW_MS = 30_000;
  * Reads days from the tiers beyond memory. Memory must have been read before, so that samples that move in
  * between are seen at least once.
  *
+ * @param days at least one
  * @param fromHot what memory had
  * @param counted memory's blocks without samples outside the range and deleted ones
  */
@@ -53,7 +54,6 @@ export async function readBeyond(
   fromHot: readonly LocatedBlock[],
   counted: readonly Block[],
 ): Promise<Fetched> {
-  if (days.length === 0) return {};
   const { wanted } = read.asked;
   const leastInHot = leastSamples(counted);
   expectSamples(read, (series) => (series === wanted ? leastInHot : 0));

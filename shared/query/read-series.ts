@@ -15,9 +15,7 @@ import { whereaboutsIn } from './whereabouts';
 const UNLIMITED = { series: Infinity, sources: Infinity, samples: Infinity };
 
 /** Series of one source, in the order in which they were asked for. */
-export interface ReadSeries extends SourceBlock, Omit<Selected, 'blocks' | 'tiers'> {
-  readonly tiers: NonNullable<Selected['tiers']>;
-}
+export interface ReadSeries extends SourceBlock, Omit<Selected, 'blocks'> {}
 
 /**
  * Reads series of one source from all tiers.

@@ -69,7 +69,7 @@ const MAX_RESTARTS = 10;
  * @param allowsMissing whether to answer even though memory is known to have lost samples
  * @throws {IncompleteReadError}
  */
-export async function readSource(
+export function readSource(
   dependencies: ReadDependencies,
   tenant: Tenant,
   asked: SourceRead,
@@ -77,7 +77,7 @@ export async function readSource(
 ): Promise<Reading> {
   const homes = contextsOf(dependencies, tenant, asked);
   if (homes.length === 1) return readHome(homes[0]!, allowsMissing);
-  return joinReadings(await Promise.all(homes.map((read) => readHome(read, allowsMissing))));
+  return Promise.all(homes.map((read) => readHome(read, allowsMissing))).then(joinReadings);
 }
 
 /** Reads the tiers. Starts again if an object was removed during the read. */
@@ -94,25 +94,25 @@ async function readHome(read: ReadContext, allowsMissing: boolean): Promise<Read
 
 async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Reading> {
   const { stores, asked, selection } = read;
-  const { wanted, range } = selection;
   const beganMs = performance.now();
   const refs = partitionsOf(read, read.days);
   const longestWindowMs = asked.windowLengthsMs.at(-1) ?? 0;
   const hot = await readHot(stores.hot, refs, selection, longestWindowMs, stores.now(), layoutsOf(read));
   const fromHot = located(read, 'hot', hot.blocks, performance.now() - beganMs);
-  const missingSinceMs = await missingSince(read, hot.marks);
+  // Nearly every partition has its primary's own mark, with the empty text as its loss: nothing is missing.
+  const doubtful = hot.marks.filter(({ isMarkedHere, loss }) => !isMarkedHere || loss !== '');
+  const missingSinceMs = doubtful.length === 0 ? undefined : await missingSince(read, doubtful);
   if (missingSinceMs !== undefined && !allowsMissing) throw new IncompleteReadError(missingSinceMs);
   const days = daysBeyondHot(read.days, hot.left, (day) => partitionOn(read, day));
-  const found = await readBeyond(read, days, hot.blocks, fromHot.blocks);
+  const found = days.length === 0 ? {} : await readBeyond(read, days, hot.blocks, fromHot.blocks);
   const warm = found.warm ? located(read, 'warm', found.warm, found.warmMs ?? 0) : NOTHING;
   const cold = found.cold ? located(read, 'cold', found.cold, found.coldMs ?? 0) : NOTHING;
   const { points } = found;
   const rolledPlaces = (points?.places ?? []).map(
     (place): Place => ({ ...place, tier: 'cold', matched: place.samples }),
   );
-  const merged = mergeAll([...fromHot.blocks, ...warm.blocks, ...cold.blocks]);
   return {
-    block: sliceBlock(merged ?? gather(wanted, [], []), range.fromMs, range.toMs),
+    block: mergeAll([...fromHot.blocks, ...warm.blocks, ...cold.blocks]) ?? gather(selection.wanted, [], []),
     points,
     tiers: {
       hot: fromHot.reading,
@@ -132,14 +132,13 @@ function withPlaces(reading: TierReading, more: readonly Place[]): TierReading {
 /**
  * Returns the time since which samples of the range may be missing from memory; undefined when none are
  * missing.
+ *
+ * @param doubtful marks that another primary made, or that tell of a loss
  */
 async function missingSince(
   { stores: { losses, imports, maxSampleAgeMs }, tenant, selection: { range } }: ReadContext,
-  marks: readonly PartitionMark[],
+  doubtful: readonly PartitionMark[],
 ): Promise<number | undefined> {
-  // Nearly every partition has its primary's own mark, with the empty text as its loss: nothing is missing.
-  const doubtful = marks.filter(({ isMarkedHere, loss }) => !isMarkedHere || loss !== '');
-  if (doubtful.length === 0) return undefined;
   const since = await mapLimited(doubtful, PARALLEL, ({ ref, ...mark }) => losses.missingSince(ref, mark));
   const all = since.filter((ms) => ms !== undefined);
   if (all.length === 0) return undefined;
@@ -181,12 +180,7 @@ function located(
 
 /** Joins readings of the same series from different homes. */
 function joinReadings(readings: readonly Reading[]): Reading {
-  return {
-    block: mergeAll(readings.map(({ block }) => block))!,
-    tiers: joinTiers(readings.map(({ tiers }) => tiers)),
-    rounds: mostRounds(readings),
-    missingSinceMs: earliestMissing(readings),
-  };
+  return { block: mergeAll(readings.map(({ block }) => block))!, ...joinReports(readings) };
 }
 
 /** Returns the earliest of the times since which samples may be missing; undefined if none are. */
@@ -195,20 +189,22 @@ export function earliestMissing(readings: readonly Pick<Reading, 'missingSinceMs
   return missing.length === 0 ? undefined : Math.min(...missing);
 }
 
-/** Reads at the same time do their rounds together. */
-export function mostRounds(readings: readonly Pick<Reading, 'rounds'>[]): number {
-  return readings.reduce((most, { rounds }) => Math.max(most, rounds), 0);
-}
-
-/** Joins readings of tiers. A tier's duration is that of the slowest reading. */
-export function joinTiers(readings: readonly Reading['tiers'][]): Reading['tiers'] {
+/**
+ * Joins what readings tell besides their samples. Reads at the same time do their rounds together, and a tier's
+ * duration is that of the slowest reading.
+ */
+export function joinReports(readings: readonly Reading[]): Omit<Reading, 'block' | 'points'> {
   const join = (tier: Tier): TierReading => {
-    const all = readings.map((tiers) => tiers[tier]);
+    const all = readings.map(({ tiers }) => tiers[tier]);
     return {
       durationMs: all.reduce((most, { durationMs }) => Math.max(most, durationMs), 0),
       samples: all.reduce((sum, { samples }) => sum + samples, 0),
       places: all.flatMap(({ places }) => places),
     };
   };
-  return { hot: join('hot'), warm: join('warm'), cold: join('cold') };
+  return {
+    tiers: { hot: join('hot'), warm: join('warm'), cold: join('cold') },
+    rounds: readings.reduce((most, { rounds }) => Math.max(most, rounds), 0),
+    missingSinceMs: earliestMissing(readings),
+  };
 }

@@ -13,7 +13,7 @@ import { SharedCalls } from '../platform/concurrency';
 import type { HostLabels } from '../registry/host-labels';
 import type { Tenant } from '../tenancy/tenants';
 import { DEFAULT_LIMITS, joinedTo, type SourceSeries, withJoined } from './find-series';
-import { earliestMissing, joinTiers, mostRounds, type Reading } from './read';
+import { joinReports, type Reading } from './read';
 import { ReadBudget } from './read-budget';
 import type { ReadDependencies } from './read-context';
 import { foundIn } from './read-series';
@@ -47,11 +47,9 @@ export interface SourceBlock {
   readonly points?: readonly Points[] | undefined;
 }
 
-export interface Selected extends Pick<Reading, 'missingSinceMs' | 'rounds'> {
+export interface Selected extends Omit<Reading, 'block' | 'points'> {
   /** One block for each source, with a column for each of its matching series, even without samples. */
   readonly blocks: readonly SourceBlock[];
-  /** Undefined when no series matched, so that no tier was read. */
-  readonly tiers: Reading['tiers'] | undefined;
   /** Number of days that came from rollups, added up over all sources. */
   readonly rolledDays: number;
 }
@@ -117,8 +115,6 @@ export class Querier {
     );
     const { grains, allowsMissing } = hints;
     const readings = await this.reads.read(sources, range, { allowsMissing, grains, budget, matchers });
-    if (readings.length === 0)
-      return { blocks: [], tiers: undefined, missingSinceMs: undefined, rolledDays: 0, rounds: 0 };
     return {
       blocks: readings.map(({ block, points }, i) => ({
         block,
@@ -127,9 +123,7 @@ export class Querier {
         points: points?.series,
       })),
       rolledDays: readings.reduce((sum, { points }) => sum + (points?.days ?? 0), 0),
-      tiers: joinTiers(readings.map(({ tiers }) => tiers)),
-      rounds: mostRounds(readings),
-      missingSinceMs: earliestMissing(readings),
+      ...joinReports(readings),
     };
   }
 

@@ -8,7 +8,7 @@ import { slicesOf } from '../model/slices';
 import { anyLimiter, Batches, type Limiter, limiter } from '../platform/concurrency';
 import type { AskedGrains } from '../promql/store';
 import type { Tenant } from '../tenancy/tenants';
-import { type Reading, readSource } from './read';
+import { joinReports, type Reading, readSource } from './read';
 import { ExpectedSamples, type ReadBudget } from './read-budget';
 import type { ReadDependencies, SourceRead } from './read-context';
 import { joinWhereabouts, type Whereabouts } from './whereabouts';
@@ -21,11 +21,7 @@ const MAX_SOURCES = 1_000;
  */
 const PARALLEL_REQUESTS = 32;
 
-const NOTHING_READ: Reading['tiers'] = {
-  hot: { durationMs: 0, samples: 0, places: [] },
-  warm: { durationMs: 0, samples: 0, places: [] },
-  cold: { durationMs: 0, samples: 0, places: [] },
-};
+const NOTHING_READ = joinReports([]).tiers;
 
 /** Series of one source that were found, and where they may be stored. */
 export interface FoundSource {
@@ -100,10 +96,11 @@ export class SourceReads {
     return readings;
   }
 
-  private async readOne(asked: SourceRead, allowsMissing: boolean): Promise<Reading> {
-    const reading = await readSource(this.dependencies, this.tenant, asked, allowsMissing);
-    asked.expected[0]!.take(reading);
-    return reading;
+  private readOne(asked: SourceRead, allowsMissing: boolean): Promise<Reading> {
+    return readSource(this.dependencies, this.tenant, asked, allowsMissing).then((reading) => {
+      asked.expected[0]!.take(reading);
+      return reading;
+    });
   }
 
   /**

@@ -11,14 +11,13 @@ import type { ReadBudget } from './read-budget';
 import type { Querier, Selected } from './select';
 
 /** What the read of a selector found. */
-export interface SelectorReading extends Pick<Selected, 'rolledDays' | 'rounds'> {
+export interface SelectorReading extends Pick<Selected, 'rolledDays' | 'rounds' | 'tiers'> {
   readonly matchers: readonly Matcher[];
   readonly range: TimeRange;
   readonly grains: AskedGrains | undefined;
   /** Why rollups or samples were read. */
   readonly why: string;
   readonly series: number;
-  readonly tiers: NonNullable<Selected['tiers']>;
 }
 
 /** Gives PromQL access to the samples of all tiers. */
@@ -76,7 +75,7 @@ export class TierSamples implements SampleStore {
           grains,
         },
       );
-      if (tiers !== undefined) {
+      if (blocks.length > 0) {
         const series = blocks.reduce((sum, { layout }) => sum + layout.series.length, 0);
         this.readings.push({ matchers, range: readable, grains, why, series, rolledDays, rounds, tiers });
       }
