@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { evaluateRules, isEvaluation, type RuleInputs } from '../../shared/alerting/evaluate-rules';
-import type { EvaluationRequest } from '../../shared/alerting/evaluation';
+import { evaluateRules, type RuleInputs } from '../../shared/alerting/evaluate-rules';
+import { type EvaluationEvent, isEvaluation } from '../../shared/alerting/evaluation';
 import { httpHandler } from '../../shared/http/handler';
 import { reply } from '../../shared/http/http';
 import { evaluateMonitors } from '../../shared/monitors/evaluate-monitors';
@@ -49,10 +49,8 @@ const ruleInputs: RuleInputs = {
   stage,
 };
 
-const evaluate = (event: EvaluationRequest) =>
-  event.evaluate.kind === 'monitor'
-    ? evaluateMonitors(monitorStores, event)
-    : evaluateRules(ruleInputs, event);
+const evaluate = ({ evaluate: request }: EvaluationEvent) =>
+  request.kind === 'monitor' ? evaluateMonitors(monitorStores, request) : evaluateRules(ruleInputs, request);
 
 export const handler = withMetrics('query', async (event: APIGatewayProxyEventV2) => {
   // An instance handles one event at a time.

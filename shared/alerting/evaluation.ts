@@ -1,67 +1,45 @@
 import type { Id } from '../model/id';
-import { log } from '../platform/log';
-import type { QueryOptions } from '../promql/query';
-import type { SampleStore } from '../promql/store';
-import type { Tenant } from '../tenancy/tenants';
 import type { EvaluationTime } from './due-ticks';
 
 /** The origin of a group: a rule group, a monitor of samples, or a monitor of an external URL. */
 export type GroupKind = 'rule' | 'monitor' | 'external';
 
-/**
- * The request by which the evaluator, which runs outside the VPC, has the query function evaluate rule groups or
- * monitors. The query function reads groups, states and samples and writes nothing.
- */
-export interface EvaluationRequest {
-  readonly evaluate: {
-    readonly nowMs: number;
-    readonly lagMs: number;
-    readonly quiet?: EvaluationTime['quiet'];
-    /** Kind of all groups in the request. */
-    readonly kind: GroupKind;
-    readonly groups: readonly { readonly tenant: string; readonly group: Id }[];
-  };
-}
-
-/** Bounds of one invocation that evaluates rules or monitors. */
-export const INVOCATION = {
-  /** Time after which no group or tick is started, in ms. */
-  beginMs: 15_000,
-  /** Time after which queries are aborted, in ms. The function's timeout is 29 s. */
-  queryMs: 24_000,
-  /**
-   * Characters of base64 in an answer beyond which no further group is added. Lambda refuses answers over 6
-   * MB.
-   */
-  maxAnswer: 3_000_000,
-} as const;
-
-/** How an evaluation reads the samples of tenants. It writes nothing but their query time. */
-export interface SampleInputs {
-  /**
-   * Returns, for a tenant, a function that creates a store for reads of at most `timeMs`. Reads that start together
-   * share requests.
-   */
-  readonly samplesOf: (tenant: Tenant) => (timeMs: number) => SampleStore;
-  readonly queryLimitsOf: (tenant: Tenant) => QueryOptions['limits'];
-  /** Counts the time that a tenant's rules or monitors took, in ms, as query time of the tenant. Never fails. */
-  readonly charge: (tenant: Tenant, tookMs: number) => Promise<void>;
-}
-
-export type GroupEvaluation = {
+/** Refers to a rule group or monitor by its tenant's name and its id. */
+export interface GroupRef {
   readonly tenant: string;
   readonly group: Id;
-} & (
+}
+
+/** Asks for the due ticks of some rule groups or monitors. */
+export interface EvaluationRequest extends EvaluationTime {
+  /** Kind of all groups in the request. */
+  readonly kind: GroupKind;
+  readonly groups: readonly GroupRef[];
+}
+
+/**
+ * The event by which the evaluator, which runs outside the VPC, has the query function evaluate rule groups or
+ * monitors. The query function reads groups, states and samples and writes nothing.
+ */
+export interface EvaluationEvent {
+  readonly evaluate: EvaluationRequest;
+}
+
+/** Returns whether an event is the evaluator's. All others are API requests, which cannot have its form. */
+export function isEvaluation(event: unknown): event is EvaluationEvent {
+  return typeof event === 'object' && event !== null && 'evaluate' in event;
+}
+
+/** Result of a group. */
+export type Outcome =
   | { readonly outcome: 'idle' }
   /** Neither the group nor its state exists, so the index may drop it. */
   | { readonly outcome: 'gone' }
   /** The group as a whole failed. */
   | { readonly outcome: 'failed'; readonly reason: string }
-  | ({ readonly outcome: 'evaluated' | 'removed' } & EvaluatedGroup)
-);
+  | ({ readonly outcome: 'evaluated' } & EvaluatedGroup);
 
-/** A group's result without its identity. */
-export type Outcome<T = GroupEvaluation> = T extends unknown ? Omit<T, 'tenant' | 'group'> : never;
+export type GroupEvaluation = GroupRef & Outcome;
 
 export interface EvaluatedGroup {
   /** Tick of the state that was read; undefined if there was none. */
@@ -112,18 +90,4 @@ export interface RunReport {
    * or if samples have not reached the tiers.
    */
   readonly lagMs: number;
-}
-
-/**
- * Logs why a group could not be evaluated.
- *
- * @param message a sentence that names the kind of group
- */
-export function failed(message: string, ref: object, error: unknown): Outcome {
-  log.error(message, { ...ref, error: error as Error });
-  return { outcome: 'failed', reason: (error as Error).message };
-}
-
-export function base64(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
 }

@@ -33,7 +33,7 @@ export interface TickCommit {
   readonly afterMs: number | undefined;
   /** The completed tick. */
   readonly tickMs: number;
-  /** Result of {@link encodeState}; undefined removes the state of a removed group. */
+  /** Result of {@link encodeJson}; undefined removes the state of a removed group. */
   readonly state: Uint8Array | undefined;
   /** Results of {@link encodeJson} of {@link NotificationBatch}es. */
   readonly batches: readonly Uint8Array[];

@@ -24,7 +24,7 @@ export interface EvaluatorDependencies {
    *
    * @param timeMs time after which the answer is no longer awaited
    */
-  readonly evaluate: (request: EvaluationRequest['evaluate'], timeMs: number) => Promise<EvaluationAnswer>;
+  readonly evaluate: (request: EvaluationRequest, timeMs: number) => Promise<EvaluationAnswer>;
   /**
    * Puts samples into the stream.
    *

@@ -28,8 +28,6 @@ export interface GroupState {
   readonly rules: readonly StoredRule[];
 }
 
-/** Most bytes of a group's compressed state. A DynamoDB item holds 400 KB. */
-export const MAX_STATE_BYTES = 380_000;
 const MAX_STATE_TEXT = 256 * 1024 * 1024;
 
 /**
@@ -58,14 +56,6 @@ export function carryOver(group: RuleGroup, state: GroupState | undefined): Carr
     return { ...(former ?? { ...NEW_RULE_STATE, told: [] }), identity, expr: rule.expr };
   });
   return { rules, removed: [...left.values()].flat() };
-}
-
-/**
- * @returns JSON compressed with zstd; undefined when it exceeds {@link MAX_STATE_BYTES}
- */
-export function encodeState(state: GroupState): Uint8Array | undefined {
-  const bytes = encodeJson(state);
-  return bytes.length > MAX_STATE_BYTES ? undefined : bytes;
 }
 
 /**

@@ -1,9 +1,10 @@
-import { type DueTicks, dueTicks } from '../alerting/due-ticks';
-import { base64, type EvaluationRequest, type Outcome } from '../alerting/evaluation';
+import { dueTicks, type EvaluationTime } from '../alerting/due-ticks';
+import type { GroupRef, Outcome } from '../alerting/evaluation';
 import { batchSize } from '../alerting/evaluator-store';
-import { encodeJson, MAX_STATE_BYTES } from '../alerting/group-state';
+import { encoded } from '../alerting/invocation';
 import type { Id } from '../model/id';
 import { slicesOf } from '../model/slices';
+import type { SampleColumns } from '../promql/store';
 import type { Tenant, Tenants } from '../tenancy/tenants';
 import { type AlertBatch, type AlertEvent, eventOf, isToldOf } from './alert-event';
 import type { Downtime } from './downtime';
@@ -43,7 +44,7 @@ export type DueMonitor = Extract<FoundMonitor, { monitor: Monitor }> & { readonl
  */
 export async function findMonitor(
   { tenants, monitors, states }: MonitorDocuments,
-  ref: EvaluationRequest['evaluate']['groups'][number],
+  ref: GroupRef,
 ): Promise<FoundMonitor | undefined> {
   const tenant = await tenants.get(ref.tenant);
   if (tenant === undefined) return undefined;
@@ -61,25 +62,26 @@ export async function findMonitor(
  */
 export function newestTick(
   { monitor, state }: Extract<FoundMonitor, { monitor: Monitor }>,
-  time: Parameters<typeof dueTicks>[2],
+  time: EvaluationTime,
   queryOffsetMs: number,
 ): number | undefined {
   const intervalMs = intervalOf(monitor);
   if (intervalMs === undefined) return undefined;
-  const { ticks }: DueTicks = dueTicks({ intervalMs, queryOffsetMs }, state?.tickMs, time);
-  return ticks.at(-1);
+  return dueTicks({ intervalMs, queryOffsetMs }, state?.tickMs, time).ticks.at(-1);
 }
 
 /**
  * Advances the alerts of a monitor by the result of its evaluation.
  *
  * @param judged the judgements; or the error that prevented them, in which case the alerts stay unchanged
+ * @param series samples that the evaluation posts
  */
 export async function advanceMonitor(
   { tenant, monitor, state, tickMs }: DueMonitor,
   judged: JudgedMonitor | { readonly error: string },
   view: AlertingView,
-): Promise<Extract<Outcome, { outcome: 'evaluated' | 'removed' }>> {
+  series: readonly SampleColumns[] = [],
+): Promise<Outcome> {
   const lastError = 'error' in judged ? judged.error : undefined;
   const judgements = 'error' in judged ? NO_JUDGEMENTS : judged.judgements;
   const memory = 'error' in judged ? (state?.memory ?? {}) : judged.memory;
@@ -96,18 +98,11 @@ export async function advanceMonitor(
     memory,
     ...(lastError !== undefined && { lastError }),
   };
-  const encoded = encodeJson(next);
-  if (encoded.length > MAX_STATE_BYTES)
-    throw new Error('the alerts of the monitor are more than an item of the table holds');
-  return {
-    outcome: 'evaluated',
-    ...(state !== undefined && { afterMs: state.tickMs }),
-    tickMs,
-    state: base64(encoded),
+  return encoded({
+    ...{ afterMs: state?.tickMs, tickMs, state: next, series },
     batches: batchesOf(tenant, monitor.id, tickMs, events),
-    ...{ samples: [], ticks: 1, skipped: 0, hasMore: false },
-    failing: lastError === undefined ? 0 : 1,
-  };
+    ...{ ticks: 1, skipped: 0, failing: lastError === undefined ? 0 : 1, hasMore: false },
+  });
 }
 
 const NO_JUDGEMENTS: JudgedMonitor['judgements'] = new Map();
@@ -184,12 +179,11 @@ export function removeMonitor(
           ),
         ],
   );
-  return {
-    outcome: 'removed',
-    ...{ afterMs: state.tickMs, tickMs: state.tickMs, samples: [] },
+  return encoded({
+    ...{ afterMs: state.tickMs, tickMs: state.tickMs, state: undefined, series: [] },
     batches: batchesOf(tenant, monitor.id, nowMs, events),
     ...{ ticks: 0, skipped: 0, failing: 0, hasMore: false },
-  };
+  });
 }
 
 function batchesOf(
@@ -197,9 +191,8 @@ function batchesOf(
   monitorId: string,
   tickMs: number,
   events: readonly AlertEvent[],
-): string[] {
-  return slicesOf(events, batchSize(events.length, 1)).map((slice) => {
-    const batch: AlertBatch = { tenant: name, tickMs, monitorId, events: slice };
-    return base64(encodeJson(batch));
-  });
+): AlertBatch[] {
+  return slicesOf(events, batchSize(events.length, 1)).map((slice) => ({
+    ...{ tenant: name, tickMs, monitorId, events: slice },
+  }));
 }

@@ -1,17 +1,15 @@
-import { zstdCompressSync } from 'node:zlib';
-import {
-  base64,
-  type EvaluationAnswer,
-  type EvaluationRequest,
-  failed,
-  type GroupEvaluation,
-  type Outcome,
+import type {
+  EvaluationAnswer,
+  EvaluationRequest,
+  GroupEvaluation,
+  GroupRef,
+  Outcome,
 } from '../alerting/evaluation';
-import { bodiesOf } from '../alerting/result-bodies';
-import type { Id } from '../model/id';
+import { failed, perTenant } from '../alerting/invocation';
 import { slicesOf } from '../model/slices';
 import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
+import type { Tenant } from '../tenancy/tenants';
 import {
   type AlertingView,
   advanceMonitor,
@@ -44,11 +42,11 @@ type DueExternal = DueMonitor & {
 /** Evaluates monitors of external URLs. The prober is invoked only if one is due. */
 export async function evaluateExternal(
   stores: ExternalStores,
-  { groups, nowMs }: EvaluationRequest['evaluate'],
+  { groups, nowMs }: EvaluationRequest,
 ): Promise<EvaluationAnswer> {
-  const views = new Map<Id, Promise<AlertingView>>();
+  const viewFor = perTenant((tenant) => viewOf(stores, tenant, nowMs));
   const found = await mapLimited(groups, PARALLEL, (ref) =>
-    findDue(stores, views, ref, nowMs).catch((error: unknown): Outcome => failedMonitor(ref, error)),
+    findDue(stores, viewFor, ref, nowMs).catch((error: unknown) => failed(ref, error)),
   );
   const due = found.flatMap((each, i) => ('outcome' in each ? [] : [{ ref: groups[i]!, due: each }]));
   const outcomes = new Map<object, Outcome>();
@@ -64,7 +62,7 @@ export async function evaluateExternal(
       for (const [i, each] of slice.entries())
         outcomes.set(
           each.ref,
-          await advance(each.due, probes?.[i]).catch((error: unknown) => failedMonitor(each.ref, error)),
+          await advance(each.due, probes?.[i]).catch((error: unknown) => failed(each.ref, error)),
         );
     }),
   );
@@ -74,14 +72,10 @@ export async function evaluateExternal(
   });
 }
 
-function failedMonitor(ref: object, error: unknown): Outcome {
-  return failed('a monitor could not be evaluated', ref, error);
-}
-
 async function findDue(
   stores: ExternalStores,
-  views: Map<Id, Promise<AlertingView>>,
-  ref: Parameters<typeof findMonitor>[1],
+  viewFor: (tenant: Tenant) => Promise<AlertingView>,
+  ref: GroupRef,
   nowMs: number,
 ): Promise<DueExternal | Outcome> {
   const found = await findMonitor(stores, ref);
@@ -91,9 +85,7 @@ async function findDue(
   // Requests do not depend on samples, so the lag is 0.
   const tickMs = newestTick(found, { nowMs, lagMs: 0 }, 0);
   if (tickMs === undefined || monitor.type !== 'external') return { outcome: 'idle' };
-  const view = views.get(tenant.id) ?? viewOf(stores, tenant.id, nowMs);
-  views.set(tenant.id, view);
-  return { tenant, monitor, state, tickMs, view: await view };
+  return { tenant, monitor, state, tickMs, view: await viewFor(tenant) };
 }
 
 /** Alerts of external URLs concern no host or service. */
@@ -104,8 +96,8 @@ const NOTHING: AlertingView = {
   isRetired: async () => false,
 };
 
-async function viewOf({ downtimes }: ExternalStores, tenantId: Id, nowMs: number): Promise<AlertingView> {
-  const all = await downtimes.list(tenantId);
+async function viewOf({ downtimes }: ExternalStores, { id }: Tenant, nowMs: number): Promise<AlertingView> {
+  const all = await downtimes.list(id);
   return { ...NOTHING, downtimes: all.filter((downtime) => holdsAt(downtime, nowMs)) };
 }
 
@@ -122,7 +114,6 @@ async function advance(due: DueExternal, probe: Probe | undefined): Promise<Outc
   const { monitor, state, tickMs, view } = due;
   if (probe === undefined) return advanceMonitor(due, { error: 'the prober did not answer' }, view);
   const { judgement, memory } = judgeProbe(monitor, state?.memory ?? {}, probe, tickMs);
-  const outcome = await advanceMonitor(due, { judgements: new Map([['', judgement]]), memory }, view);
-  const samples = bodiesOf(responseSamples(monitor, probe, tickMs));
-  return { ...outcome, samples: samples.map((body) => base64(zstdCompressSync(body))) };
+  const judged = { judgements: new Map([['', judgement]]), memory };
+  return advanceMonitor(due, judged, view, responseSamples(monitor, probe, tickMs));
 }

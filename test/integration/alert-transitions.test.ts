@@ -148,7 +148,7 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
       },
       tenants: tiers.tenants,
       evaluate: faulty((request: Parameters<EvaluatorDependencies['evaluate']>[0]) =>
-        evaluateMonitors(stores, { evaluate: request }),
+        evaluateMonitors(stores, request),
       ),
       write: async () => {},
       send: (owners, hasTime) => sendAll(sending, owners, hasTime),

@@ -92,12 +92,8 @@ export class MonitorWorld {
    */
   async evaluate(tenants: readonly string[] = ['acme']): Promise<string[]> {
     const [outcome] = await evaluateMonitors(this.stores, {
-      evaluate: {
-        nowMs: this.nowMs,
-        lagMs: 0,
-        kind: 'monitor',
-        groups: tenants.map((tenant) => ({ tenant, group: 'm1' })),
-      },
+      ...{ nowMs: this.nowMs, lagMs: 0, kind: 'monitor' },
+      groups: tenants.map((tenant) => ({ tenant, group: 'm1' })),
     });
     if (outcome!.outcome === 'idle' || outcome!.outcome === 'gone') return [outcome!.outcome];
     if (outcome!.outcome === 'failed') throw new Error(outcome!.reason);

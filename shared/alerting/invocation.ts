@@ -1,0 +1,156 @@
+import { zstdCompressSync } from 'node:zlib';
+import type { Id } from '../model/id';
+import { mapLimited } from '../platform/concurrency';
+import { log } from '../platform/log';
+import type { QueryOptions } from '../promql/query';
+import { SharedReads } from '../promql/shared-reads';
+import type { SampleColumns, SampleStore } from '../promql/store';
+import type { Tenant } from '../tenancy/tenants';
+import type { EvaluatedGroup, EvaluationAnswer, GroupEvaluation, GroupRef, Outcome } from './evaluation';
+import { encodeJson } from './group-state';
+import type { EventBatch, NotificationBatch } from './notification';
+import { bodiesOf } from './result-bodies';
+
+/** Time after which no group or tick is started, in ms. */
+const BEGIN_MS = 15_000;
+/** Time after which queries are aborted, in ms. The function's timeout is 29 s. */
+const QUERY_MS = 24_000;
+/**
+ * Characters of base64 in an answer beyond which no further group is evaluated. Lambda refuses answers over
+ * 6 MB.
+ */
+const MAX_ANSWER = 3_000_000;
+/** Groups evaluated in parallel. The samples of one are read while another is evaluated. */
+const PARALLEL = 4;
+/** Most bytes of a group's compressed state. A DynamoDB item holds 400 KB. */
+const MAX_STATE_BYTES = 380_000;
+
+/** How an evaluation reads the samples of tenants. It writes nothing but their query time. */
+export interface SampleInputs {
+  /**
+   * Returns, for a tenant, a function that creates a store for reads of at most `timeMs`. Reads that start together
+   * share requests.
+   */
+  readonly samplesOf: (tenant: Tenant) => (timeMs: number) => SampleStore;
+  readonly queryLimitsOf: (tenant: Tenant) => QueryOptions['limits'];
+  /** Counts the time that a tenant's rules or monitors took, in ms, as query time of the tenant. Never fails. */
+  readonly charge: (tenant: Tenant, tookMs: number) => Promise<void>;
+}
+
+/** A group that was found. */
+export interface FoundGroup {
+  /** Tenant that is charged for the evaluation. @default nothing is charged */
+  readonly tenant?: Tenant;
+  readonly evaluate: () => Promise<Outcome>;
+}
+
+/** One invocation of the query function that evaluates rule groups or monitors. Its time begins with it. */
+export class Invocation {
+  private readonly startedMs = performance.now();
+
+  constructor(private readonly inputs: SampleInputs) {}
+
+  private elapsedMs(): number {
+    return performance.now() - this.startedMs;
+  }
+
+  readonly hasTime = () => this.elapsedMs() < BEGIN_MS;
+
+  /** Returns a store whose reads the groups of a tenant share. */
+  readsOf(tenant: Tenant): SharedReads {
+    const samples = this.inputs.samplesOf(tenant);
+    // Each read has its own time budget.
+    return new SharedReads(() => samples(Math.max(0, QUERY_MS - this.elapsedMs())));
+  }
+
+  queryOf(tenant: Tenant): QueryOptions {
+    return { limits: this.inputs.queryLimitsOf(tenant), isLate: () => this.elapsedMs() > QUERY_MS };
+  }
+
+  /**
+   * Evaluates groups until time is up or the answer is full. AWS bills the whole invocation. Its time is
+   * charged to the tenants in proportion to the times that their groups took.
+   */
+  async evaluate(
+    groups: readonly GroupRef[],
+    find: (ref: GroupRef) => Promise<FoundGroup>,
+  ): Promise<EvaluationAnswer> {
+    const answer: GroupEvaluation[] = [];
+    const took = new Map<Id, { readonly tenant: Tenant; readonly ms: number }>();
+    let size = 0;
+    await mapLimited(groups, PARALLEL, async (ref) => {
+      if (!this.hasTime() || size > MAX_ANSWER) return;
+      const beganMs = this.elapsedMs();
+      let tenant: Tenant | undefined;
+      let result: Outcome;
+      try {
+        const found = await find(ref);
+        tenant = found.tenant;
+        result = await found.evaluate();
+      } catch (error) {
+        result = failed(ref, error);
+      }
+      answer.push({ tenant: ref.tenant, group: ref.group, ...result });
+      if (result.outcome === 'evaluated') size += sizeOf(result);
+      if (tenant === undefined) return;
+      const ms = (took.get(tenant.id)?.ms ?? 0) + this.elapsedMs() - beganMs;
+      took.set(tenant.id, { tenant, ms });
+    });
+    const shares = [...took.values()];
+    const sumMs = shares.reduce((sum, { ms }) => sum + ms, 0);
+    const billedMs = this.elapsedMs();
+    if (sumMs > 0)
+      await Promise.all(shares.map(({ tenant, ms }) => this.inputs.charge(tenant, (billedMs * ms) / sumMs)));
+    return answer;
+  }
+}
+
+function sizeOf({ state = '', samples, batches }: EvaluatedGroup): number {
+  return [state, ...samples, ...batches].reduce((sum, { length }) => sum + length, 0);
+}
+
+/** Logs why a group could not be evaluated. */
+export function failed(ref: GroupRef, error: unknown): Outcome {
+  log.error('a rule group or monitor could not be evaluated', { ...ref, error: error as Error });
+  return { outcome: 'failed', reason: (error as Error).message };
+}
+
+/** Makes something once for each tenant, which the groups of the tenant share. */
+export function perTenant<T>(make: (tenant: Tenant) => T): (tenant: Tenant) => T {
+  const made = new Map<Id, T>();
+  return (tenant) => {
+    const found = made.get(tenant.id) ?? make(tenant);
+    made.set(tenant.id, found);
+    return found;
+  };
+}
+
+/** What an evaluation found, to be encoded for the answer. */
+export interface GroupResult extends Omit<EvaluatedGroup, 'afterMs' | 'state' | 'samples' | 'batches'> {
+  readonly afterMs: number | undefined;
+  /** Undefined for a removed group. */
+  readonly state: object | undefined;
+  readonly series: readonly SampleColumns[];
+  readonly batches: readonly (NotificationBatch | EventBatch)[];
+}
+
+/** @throws {Error} when the state exceeds an item of the table */
+export function encoded({ afterMs, state, series, batches, ...counts }: GroupResult): Outcome {
+  const bytes = state && encodeJson(state);
+  if (bytes !== undefined && bytes.length > MAX_STATE_BYTES)
+    throw new Error(
+      `the state with the group's alerts has ${bytes.length} bytes, more than the ${MAX_STATE_BYTES} that are stored`,
+    );
+  return {
+    outcome: 'evaluated',
+    ...(afterMs !== undefined && { afterMs }),
+    ...(bytes !== undefined && { state: base64(bytes) }),
+    samples: bodiesOf(series).map((body) => base64(zstdCompressSync(body))),
+    batches: batches.map((batch) => base64(encodeJson(batch))),
+    ...counts,
+  };
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
+}
