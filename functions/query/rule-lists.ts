@@ -4,8 +4,8 @@ import type { Alert } from '../../shared/alerting/alert-state';
 import { conditionOf } from '../../shared/alerting/condition';
 import { nameOf } from '../../shared/alerting/evaluate-rule';
 import { carryOver, type GroupState, type StoredRule } from '../../shared/alerting/group-state';
+import type { Rule } from '../../shared/alerting/rule-document';
 import { groupOf } from '../../shared/alerting/rule-document';
-import type { Rule } from '../../shared/alerting/rule-file';
 import { ruleGroupId, type StoredGroup } from '../../shared/alerting/rule-groups';
 import { type SilenceTest, silenceTest } from '../../shared/alerting/silences';
 import { formatFloat } from '../../shared/alerting/template/format';
@@ -132,7 +132,7 @@ function groupView(
     name: group.name,
     file: namespace,
     rules,
-    interval: (group.intervalMs ?? 0) / 1000,
+    interval: group.intervalMs / 1000,
     limit: group.limit,
     queryOffset: (group.queryOffsetMs ?? stage.ruleQueryOffset) / 1000,
     evaluationTime: (state?.durationMs ?? 0) / 1000,

@@ -9,9 +9,8 @@ import { evaluateGroup, type RuleState } from './evaluate-group';
 import { firingSeriesOf, type InstantSample, RuleError } from './evaluate-rule';
 import { carryOver, type GroupState, type StoredRule } from './group-state';
 import { instantVector } from './instant-vector';
-import { DEFAULT_INTERVAL_MS } from './lint';
 import { type Notification, PLAIN_TELLING, type Telling, transitionsOf } from './notification';
-import type { RuleGroup } from './rule-file';
+import type { RuleGroup } from './rule-document';
 
 /** Result of advancing a group, to be written. */
 export interface AdvancedGroup {
@@ -66,7 +65,7 @@ export interface GroupPlan extends DueTicks {
  * @param state state after the group's last evaluated tick; undefined for a new group
  */
 export function planGroup(
-  { intervalMs = DEFAULT_INTERVAL_MS, queryOffsetMs }: RuleGroup,
+  { intervalMs, queryOffsetMs }: RuleGroup,
   state: GroupState | undefined,
   time: EvaluationTime,
   defaultOffsetMs: number,

@@ -10,8 +10,7 @@ import type { Alert } from './alert-state';
 import { evaluateGroup, type RuleSamples, type RuleState } from './evaluate-group';
 import { nameOf } from './evaluate-rule';
 import { instantVector } from './instant-vector';
-import { DEFAULT_INTERVAL_MS } from './lint';
-import type { RuleGroup } from './rule-file';
+import type { RuleGroup } from './rule-document';
 
 export interface BacktestOptions {
   /** Half-open range of the ticks to evaluate, in ms. */
@@ -90,10 +89,7 @@ const PART_MS = DAY_MS / 12;
  */
 export async function backtest(groups: readonly RuleGroup[], options: BacktestOptions): Promise<Backtest> {
   const { fromMs, toMs } = options.range;
-  const ticks = groups.reduce(
-    (sum, { intervalMs = DEFAULT_INTERVAL_MS }) => sum + Math.ceil((toMs - fromMs) / intervalMs),
-    0,
-  );
+  const ticks = groups.reduce((sum, { intervalMs }) => sum + Math.ceil((toMs - fromMs) / intervalMs), 0);
   if (ticks > MAX_TICKS)
     throw new BacktestLimitError(
       `the range has ${ticks} evaluations of groups; at most ${MAX_TICKS} are allowed`,
@@ -158,7 +154,7 @@ class Run {
 
   /** Returns the ticks of all groups, oldest first; ticks of the same time in the order of the groups. */
   private dueIn({ fromMs, toMs }: TimeRange): Due[] {
-    const due = this.groups.flatMap(({ intervalMs = DEFAULT_INTERVAL_MS }, index) => {
+    const due = this.groups.flatMap(({ intervalMs }, index) => {
       const firstMs = Math.ceil(fromMs / intervalMs) * intervalMs;
       const count = Math.max(0, Math.ceil((toMs - firstMs) / intervalMs));
       return Array.from({ length: count }, (_, i) => ({ tickMs: firstMs + i * intervalMs, index }));

@@ -1,7 +1,7 @@
 import { type Labels, labelsKey } from '../model/labels';
 import type { Alert } from './alert-state';
 import { evaluateRule, type InstantSample, type RuleContext, RuleError } from './evaluate-rule';
-import type { RuleGroup } from './rule-file';
+import type { RuleGroup } from './rule-document';
 
 /** State of a rule after a tick. */
 export interface RuleState {

@@ -1,7 +1,7 @@
 import { type Labels, labelsKey, labelValue, METRIC_NAME } from '../model/labels';
 import { withLabels, withoutName } from '../promql/vectors';
 import { type Alert, advanceAlerts, type FoundAlert } from './alert-state';
-import type { AlertingRule, RecordingRule, Rule, RuleGroup } from './rule-file';
+import type { AlertingRule, RecordingRule, Rule, RuleGroup } from './rule-document';
 import { expandAlertTemplate } from './template/expand';
 import { TemplateError, TemplateSample } from './template/values';
 

@@ -2,7 +2,7 @@ import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { NEW_RULE_STATE, type RuleState } from './evaluate-group';
 import { nameOf } from './evaluate-rule';
 import type { ToldAlert } from './notification';
-import type { Rule, RuleGroup } from './rule-file';
+import type { Rule, RuleGroup } from './rule-document';
 
 /** State of a rule after the last evaluated tick. */
 export interface StoredRule extends RuleState {

@@ -3,15 +3,11 @@ import { PromqlError } from '../promql/errors';
 import { printPromql } from '../promql/print';
 import { childrenOf, type Expr, type Selector } from '../promql/syntax';
 import { nameOf } from './evaluate-rule';
-import type { Rule, RuleGroup } from './rule-file';
-
-/** Interval of groups that do not set one, in ms. */
-export const DEFAULT_INTERVAL_MS = 60_000;
+import type { Rule, RuleGroup } from './rule-document';
 
 /** Returns warnings about parts of a group that are valid but most likely mistakes. */
 export function lintGroup(group: RuleGroup): string[] {
   const warnings: string[] = [];
-  const intervalMs = group.intervalMs ?? DEFAULT_INTERVAL_MS;
   const seen = new Set<string>();
   for (const [i, rule] of group.rules.entries()) {
     const warn = (message: string) =>
@@ -21,7 +17,7 @@ export function lintGroup(group: RuleGroup): string[] {
     const identity = JSON.stringify([rule.kind, nameOf(rule), rule.labels]);
     if (seen.has(identity)) warn('another rule of the group has the same name and labels');
     seen.add(identity);
-    for (const message of lintRule(rule, intervalMs)) warn(message);
+    for (const message of lintRule(rule, group.intervalMs)) warn(message);
   }
   return warnings;
 }

@@ -1,9 +1,8 @@
 import { stringify } from 'yaml';
-import { labelsOf } from '../model/labels';
+import { type Labels, labelsOf } from '../model/labels';
 import { parseDurationMs } from '../promql/numbers';
 import { parsePromql } from '../promql/parser';
-import { DEFAULT_INTERVAL_MS } from './lint';
-import type { Rule, RuleGroup } from './rule-file';
+import type { Expr } from '../promql/syntax';
 
 /**
  * A rule as its author wrote it. Texts are kept byte for byte, and an absent field differs from an empty one.
@@ -28,6 +27,47 @@ export interface GroupDocument {
   readonly rules: readonly RuleDocument[];
 }
 
+interface RuleBase {
+  /** The expression as written. */
+  readonly expr: string;
+  readonly parsed: Expr;
+  /** The rule's own labels. The group's are in {@link RuleGroup.labels}. */
+  readonly labels: Labels;
+}
+
+/** A rule that stores the result of its expression as new series. */
+export interface RecordingRule extends RuleBase {
+  readonly kind: 'recording';
+  /** The name of the series. */
+  readonly record: string;
+}
+
+/** A rule whose expression finds a problem. Labels and annotations are templates. */
+export interface AlertingRule extends RuleBase {
+  readonly kind: 'alerting';
+  readonly alert: string;
+  /** How long an element must be present before its alert fires, in ms. */
+  readonly forMs: number;
+  /** How long an alert keeps firing after its element is gone, in ms. */
+  readonly keepFiringForMs: number;
+  readonly annotations: Labels;
+}
+
+export type Rule = RecordingRule | AlertingRule;
+
+/** Rules that are evaluated together, in order. */
+export interface RuleGroup {
+  readonly name: string;
+  readonly intervalMs: number;
+  /** How far before its tick a rule reads samples. Undefined if the group does not set it, unlike 0. */
+  readonly queryOffsetMs: number | undefined;
+  /** Most series or alerts that one rule may produce; 0 for no limit. */
+  readonly limit: number;
+  /** Labels added to each rule; a rule's own labels take precedence. */
+  readonly labels: Labels;
+  readonly rules: readonly Rule[];
+}
+
 /** Converts a checked document to a group. */
 export function groupOf(document: GroupDocument): RuleGroup {
   return {
@@ -50,7 +90,7 @@ function ruleOf(document: RuleDocument): Rule {
   if (record) return { kind: 'recording', record, ...base };
   return {
     kind: 'alerting',
-    alert: alert!,
+    alert: alert ?? '',
     forMs: msOf(document.for) ?? 0,
     keepFiringForMs: msOf(document.keep_firing_for) ?? 0,
     annotations: labelsOf(...Object.entries(document.annotations ?? {})),
@@ -58,6 +98,8 @@ function ruleOf(document: RuleDocument): Rule {
   };
 }
 
+/** Interval of groups that do not set one, in ms. */
+const DEFAULT_INTERVAL_MS = 60_000;
 /** Shortest interval, in ms. Shorter ones could not be evaluated on time. */
 const LEAST_INTERVAL_MS = 30_000;
 
@@ -66,7 +108,8 @@ export function intervalOf(interval: string | undefined): number {
   return Math.max(LEAST_INTERVAL_MS, msOf(interval) || DEFAULT_INTERVAL_MS);
 }
 
-function msOf(text: string | undefined): number | undefined {
+/** Returns the length of a checked duration, in ms. */
+export function msOf(text: string | undefined): number | undefined {
   if (text === undefined || text === '') return undefined;
   return text === '0' ? 0 : (parseDurationMs(text) as number);
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { FailedRule } from '../../../shared/alerting/backtest';
 import { bodiesOf } from '../../../shared/alerting/result-bodies';
-import type { RuleGroup } from '../../../shared/alerting/rule-file';
+import type { RuleGroup } from '../../../shared/alerting/rule-document';
 import { labelsKey } from '../../../shared/model/labels';
 import type { SampleColumns } from '../../../shared/promql/store';
 import { apiUrlOf, apiUrlOption } from '../api-url';

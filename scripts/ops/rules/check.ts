@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { lintGroup, selectorsOf } from '../../../shared/alerting/lint';
-import { parseRuleFile, type RuleGroup } from '../../../shared/alerting/rule-file';
+import type { RuleGroup } from '../../../shared/alerting/rule-document';
+import { parseRuleFile } from '../../../shared/alerting/rule-file';
 import { mapLimited } from '../../../shared/platform/concurrency';
 import { type ApiKeyOptions, withApi } from '../api-key';
 import { type CommonOptions, command } from '../command';

@@ -7,7 +7,8 @@ import {
   backtest,
   type FailedRule,
 } from '../../../shared/alerting/backtest';
-import { parseRuleFile, type RuleGroup } from '../../../shared/alerting/rule-file';
+import type { RuleGroup } from '../../../shared/alerting/rule-document';
+import { parseRuleFile } from '../../../shared/alerting/rule-file';
 import type { SampleStore } from '../../../shared/promql/store';
 import { progress } from '../command';
 import { OperatorError } from '../invoke';

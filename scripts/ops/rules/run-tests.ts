@@ -2,7 +2,7 @@ import type { Alert } from '../../../shared/alerting/alert-state';
 import { evaluateGroup, type RuleState } from '../../../shared/alerting/evaluate-group';
 import { alertNameOf, type InstantSample, nameOf } from '../../../shared/alerting/evaluate-rule';
 import { instantVector } from '../../../shared/alerting/instant-vector';
-import type { RuleGroup } from '../../../shared/alerting/rule-file';
+import type { RuleGroup } from '../../../shared/alerting/rule-document';
 import { formatFloat } from '../../../shared/alerting/template/format';
 import { type Labels, labelsKey, labelsOf, METRIC_NAME } from '../../../shared/model/labels';
 import { MemorySampleStore, STALE_BITS } from '../../../shared/promql/memory-store';

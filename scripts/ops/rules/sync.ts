@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import type { GroupDocument } from '../../../shared/alerting/rule-document';
-import { groupDocuments, parseRuleFile } from '../../../shared/alerting/rule-file';
+import { parseRuleFile } from '../../../shared/alerting/rule-file';
 import { type ApiKeyOptions, withApi } from '../api-key';
 import { type CommonOptions, command } from '../command';
 import { OperatorError } from '../invoke';
@@ -33,16 +33,15 @@ export function syncCommand(): Command {
  *
  * @throws {OperatorError} for a file with errors, and for two files of the same namespace
  */
-function namespacesOf(files: readonly string[]): Map<string, GroupDocument[]> {
-  const namespaces = new Map<string, GroupDocument[]>();
+function namespacesOf(files: readonly string[]): Map<string, readonly GroupDocument[]> {
+  const namespaces = new Map<string, readonly GroupDocument[]>();
   for (const file of files) {
-    const text = readRuleFile(file);
-    const { faults } = parseRuleFile(text);
+    const { documents, faults } = parseRuleFile(readRuleFile(file));
     if (faults.length > 0) throw new OperatorError(faults.map((fault) => `${file}: ${fault}`).join('\n'));
     const namespace = basename(file).replace(/\.(ya?ml|rules)$/, '');
     if (namespaces.has(namespace))
       throw new OperatorError(`${file}: another file has the same namespace, ${namespace}`);
-    namespaces.set(namespace, groupDocuments(text));
+    namespaces.set(namespace, documents);
   }
   return namespaces;
 }

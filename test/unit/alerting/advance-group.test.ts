@@ -7,6 +7,7 @@ import {
   planGroup,
 } from '../../../shared/alerting/advance-group';
 import { decodeJson, encodeJson, type GroupState } from '../../../shared/alerting/group-state';
+import { groupOf } from '../../../shared/alerting/rule-document';
 import { parseRuleGroup } from '../../../shared/alerting/rule-file';
 import { labelValue, METRIC_NAME } from '../../../shared/model/labels';
 import { MemorySampleStore, STALE_BITS } from '../../../shared/promql/memory-store';
@@ -49,8 +50,9 @@ class Run {
 
   /** Evaluates what is due a second after a minute began. */
   async at(minute: number): Promise<AdvancedGroup | undefined> {
-    const { group, faults } = parseRuleGroup(`name: g\nrules:${this.rules}`);
+    const { document, faults } = parseRuleGroup(`name: g\nrules:${this.rules}`);
     expect(faults).toEqual([]);
+    const group = groupOf(document!);
     const select: SampleStore['select'] = async (matchers, range) => {
       this.reads++;
       if (this.failure === 'error') throw new Error('Command timed out');
@@ -75,10 +77,10 @@ class Run {
       onFailure: () => {},
     };
     const time = { nowMs: START_MS + minute * MINUTE_MS + 1_000, lagMs: 0 };
-    const plan = planGroup(group!, this.state, time, OFFSET_MS);
+    const plan = planGroup(group, this.state, time, OFFSET_MS);
     if (plan.ticks.length === 0) return undefined;
-    expectReads(reads, group!, plan);
-    const advanced = await advanceGroup(group!, this.state, plan, options);
+    expectReads(reads, group, plan);
+    const advanced = await advanceGroup(group, this.state, plan, options);
     // Encode and decode the state, as storing and reading it does.
     this.state = decodeJson(encodeJson(advanced.state)) as GroupState;
     for (const { labels, timestamps, values } of advanced.series) {

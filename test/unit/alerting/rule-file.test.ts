@@ -64,14 +64,14 @@ groups:
           },
         ],
       },
-      { name: 'empty', intervalMs: undefined, queryOffsetMs: undefined, limit: 0, labels: [], rules: [] },
+      { name: 'empty', intervalMs: 60_000, queryOffsetMs: undefined, limit: 0, labels: [], rules: [] },
     ]);
   });
 
   test('takes a number as an expression, and an empty file', () => {
     expect(parseRuleFile(ruleOf('alert: Always', 'expr: 1')).groups[0]!.rules[0]!.expr).toBe('1');
-    expect(parseRuleFile('')).toEqual({ groups: [], faults: [] });
-    expect(parseRuleFile('groups:\n')).toEqual({ groups: [], faults: [] });
+    expect(parseRuleFile('')).toEqual({ documents: [], groups: [], faults: [] });
+    expect(parseRuleFile('groups:\n')).toEqual({ documents: [], groups: [], faults: [] });
   });
 
   test('may repeat a rule by an alias or a merge key', () => {
