@@ -1,7 +1,6 @@
 import type { Id } from '../model/id';
-import type { Matcher } from '../model/matcher';
 import type { TimeRange } from '../model/selection';
-import { firstFrom, type SampleColumns, type SampleStore, type SelectedSamples } from '../promql/store';
+import { SharedReads } from '../promql/shared-reads';
 import { RefusedError } from '../registry/refused';
 import { type AlertingView, advanceTracks } from './advance-monitor';
 import type { Downtime } from './downtime';
@@ -57,7 +56,12 @@ export async function previewMonitor(monitor: Monitor, options: PreviewOptions):
 }
 
 class Run {
-  private readonly store: AheadStore;
+  /** Reads each selection up to the end of the preview, because later ticks ask for it with later times. */
+  private readonly store = new SharedReads(
+    () => this.options.store,
+    () => this.aheadMs,
+  );
+  private aheadMs = 0;
   private readonly values = new Map<string, Float64Array>();
   private readonly alerts: { -readonly [K in keyof PreviewAlert]: PreviewAlert[K] }[] = [];
   private readonly open = new Map<string, (typeof this.alerts)[number]>();
@@ -72,14 +76,12 @@ class Run {
     private readonly monitor: Monitor,
     private readonly options: PreviewOptions,
     private readonly ticks: number,
-  ) {
-    this.store = new AheadStore(options.store);
-  }
+  ) {}
 
   async judge(tick: number, tickMs: number, toMs: number): Promise<void> {
     const { tenantId, view, hosts, query, downtimes, check } = this.options;
     check();
-    this.store.aheadMs = toMs - tickMs;
+    this.aheadMs = toMs - tickMs;
     const openKeys = this.tracks.map(({ key }) => key);
     let judgements: Awaited<ReturnType<typeof judgeMonitor>>['judgements'] = new Map();
     try {
@@ -163,38 +165,3 @@ class Run {
 const BADNESS = { WARNING: 0, UNKNOWN: 1, CRITICAL: 2 } as const;
 
 const never = async () => false;
-
-/**
- * Reads each selection ahead, because later ticks ask for the same one with later times. So a whole preview
- * takes a few reads.
- */
-class AheadStore implements SampleStore {
-  /** How far beyond the requested time a selection is read, in ms. */
-  aheadMs = 0;
-  private readonly reads = new Map<
-    string,
-    { readonly range: TimeRange; readonly found: Promise<SelectedSamples> }
-  >();
-
-  constructor(private readonly store: SampleStore) {}
-
-  async select(matchers: readonly Matcher[], range: TimeRange): Promise<SelectedSamples> {
-    const key = JSON.stringify(matchers);
-    let read = this.reads.get(key);
-    if (read === undefined || range.fromMs < read.range.fromMs || range.toMs > read.range.toMs) {
-      const wide = { fromMs: range.fromMs, toMs: Math.max(range.toMs, range.toMs + this.aheadMs) };
-      read = { range: wide, found: this.store.select(matchers, wide) };
-      this.reads.set(key, read);
-    }
-    const { series, warnings } = await read.found;
-    return { series: series.flatMap((each) => partOf(each, range)), warnings };
-  }
-}
-
-/** Returns the samples of a series in a range; nothing if there are none, as a read of the range would. */
-function partOf({ labels, timestamps, values }: SampleColumns, { fromMs, toMs }: TimeRange): SampleColumns[] {
-  const from = firstFrom(timestamps, fromMs);
-  const to = firstFrom(timestamps, toMs);
-  if (from === to) return [];
-  return [{ labels, timestamps: timestamps.subarray(from, to), values: values.subarray(from, to) }];
-}

@@ -22,8 +22,13 @@ export class SharedReads implements SampleStore {
 
   /**
    * @param store creates a store for each read, so that reads do not share a budget
+   * @param aheadMs how far beyond its end a selection that was not expected is read, because the same one will
+   *   be asked for with later times
    */
-  constructor(private readonly store: () => SampleStore) {}
+  constructor(
+    private readonly store: () => SampleStore,
+    private readonly aheadMs: () => number = () => 0,
+  ) {}
 
   /** Notes that an expression will be evaluated at a time. */
   expect(expr: Expr, atMs: number): void {
@@ -61,7 +66,7 @@ export class SharedReads implements SampleStore {
     const spans = this.spansOf(matchers);
     let span = spans.find(({ range: { fromMs, toMs } }) => fromMs <= range.fromMs && range.toMs <= toMs);
     if (span === undefined) {
-      span = { matchers, range };
+      span = { matchers, range: { ...range, toMs: range.toMs + this.aheadMs() } };
       spans.push(span);
     }
     if (span.read === undefined) this.readAll();
