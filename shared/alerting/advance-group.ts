@@ -8,7 +8,7 @@ import { type DueTicks, dueTicks, type EvaluationTime } from './due-ticks';
 import { evaluateGroup, type RuleState } from './evaluate-group';
 import { firingSeriesOf, type InstantSample, RuleError } from './evaluate-rule';
 import { carryOver, type GroupState, type StoredRule } from './group-state';
-import { instantVector } from './instant-vector';
+import { IncompleteError, instantVector, wholeOf } from './instant-vector';
 import { type Notification, PLAIN_TELLING, type Telling, transitionsOf } from './notification';
 import type { RuleGroup } from './rule-document';
 
@@ -205,12 +205,11 @@ async function evaluateTick(
       clock,
       query: (expr, atMs) => queryWhole(store, expr, atMs, query, onUnreadable),
     },
-    (outcome) => {
-      samples += outcome.samples.length + outcome.ended.length;
+    (ofRule, atMs) => {
+      samples += ofRule.length;
       if (samples > MAX_SAMPLES_PER_TICK)
         throw new RuleError(`the group writes more than ${MAX_SAMPLES_PER_TICK} samples in a tick`);
-      for (const { labels, value } of outcome.samples) written.add(labels, outcome.atMs, value);
-      endSeries(written, outcome.ended, outcome.atMs);
+      for (const { labels, value } of ofRule) written.add(labels, atMs, value);
     },
   );
   endSeries(written, firingSeriesToCome(next, tickMs), tickMs - queryOffsetMs);
@@ -239,11 +238,6 @@ function firingSeriesToCome(rules: readonly RuleState[], tickMs: number): Labels
   return series.filter((labels) => !written.has(labelsKey(labels)));
 }
 
-/** Some samples are known to be missing. */
-class IncompleteError extends Error {
-  override readonly name = 'IncompleteError';
-}
-
 /**
  * Evaluates an expression for a rule. If samples are missing or a store does not answer, this is a failure
  * and the rule's state stays unchanged, because a rule must not decide on incomplete data.
@@ -255,15 +249,8 @@ async function queryWhole(
   options: QueryOptions,
   onUnreadable: (error: unknown) => void,
 ): Promise<readonly InstantSample[]> {
-  const whole: SampleStore = {
-    select: async (matchers, range) => {
-      const selected = await store.select(matchers, range);
-      if (selected.warnings.length > 0) throw new IncompleteError(selected.warnings[0]!);
-      return selected;
-    },
-  };
   try {
-    return await instantVector(whole, expr, atMs, options);
+    return await instantVector(wholeOf(store), expr, atMs, options);
   } catch (error) {
     if (error instanceof RuleError) throw error;
     onUnreadable(error);

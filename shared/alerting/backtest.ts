@@ -1,13 +1,13 @@
 import { DAY_MS } from '../model/duration';
 import { type Labels, labelsKey, labelValue, METRIC_NAME } from '../model/labels';
 import type { TimeRange } from '../model/selection';
-import { MemorySampleStore, STALE_BITS } from '../promql/memory-store';
+import { MemorySampleStore } from '../promql/memory-store';
 import { OverlayStore } from '../promql/overlay-store';
 import type { QueryOptions } from '../promql/query';
 import { SharedReads } from '../promql/shared-reads';
 import { firstFrom, type SampleColumns, type SampleStore } from '../promql/store';
 import type { Alert } from './alert-state';
-import { evaluateGroup, type RuleSamples, type RuleState } from './evaluate-group';
+import { evaluateGroup, type RuleState, type WriteSamples } from './evaluate-group';
 import { nameOf } from './evaluate-rule';
 import { instantVector } from './instant-vector';
 import type { RuleGroup } from './rule-document';
@@ -195,9 +195,16 @@ class Run {
       maxAlerts,
       query: (expr: string, atMs: number) => instantVector(store, expr, atMs, query),
     };
-    const states = await evaluateGroup(group, this.states[index]!, context, (outcome) =>
-      this.write(outcome, recorded),
-    );
+    const write: WriteSamples = (samples, atMs) => {
+      this.samples += samples.length;
+      if (this.samples > MAX_SAMPLES)
+        throw new BacktestLimitError(`the rules yield more than ${MAX_SAMPLES} samples over the range`);
+      for (const { labels, value } of samples) {
+        this.results.add(labels, atMs, value);
+        if (this.recordedNames.has(labelValue(labels, METRIC_NAME)!)) recorded.add(labels, atMs, value);
+      }
+    };
+    const states = await evaluateGroup(group, this.states[index]!, context, write);
     this.states[index] = states;
     this.ticks++;
     for (const [i, { alerts, lastError }] of states.entries()) {
@@ -206,20 +213,6 @@ class Run {
         for (const alert of alerts) this.note(alert, tickMs, group.name, `${index} ${i}`);
       else
         this.fail({ group: group.name, rule, ticks: 1, firstMs: tickMs, error: lastError }, `${index} ${i}`);
-    }
-  }
-
-  private write({ samples, ended, atMs }: RuleSamples, recorded: MemorySampleStore): void {
-    this.samples += samples.length + ended.length;
-    if (this.samples > MAX_SAMPLES)
-      throw new BacktestLimitError(`the rules yield more than ${MAX_SAMPLES} samples over the range`);
-    const values = [
-      ...samples.map(({ labels, value }) => [labels, value] as const),
-      ...ended.map((labels) => [labels, STALE_BITS] as const),
-    ];
-    for (const [labels, value] of values) {
-      this.results.add(labels, atMs, value);
-      if (this.recordedNames.has(labelValue(labels, METRIC_NAME)!)) recorded.add(labels, atMs, value);
     }
   }
 

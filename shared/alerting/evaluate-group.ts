@@ -1,6 +1,7 @@
 import { type Labels, labelsKey } from '../model/labels';
+import { STALE_BITS } from '../promql/memory-store';
 import type { Alert } from './alert-state';
-import { evaluateRule, type InstantSample, type RuleContext, RuleError } from './evaluate-rule';
+import { evaluateRule, type RuleContext, RuleError } from './evaluate-rule';
 import type { RuleGroup } from './rule-document';
 
 /** State of a rule after a tick. */
@@ -16,14 +17,14 @@ export interface RuleState {
 
 export const NEW_RULE_STATE: RuleState = { alerts: [], series: [] };
 
-/** Samples of one rule in one tick. */
-export interface RuleSamples {
-  readonly samples: readonly InstantSample[];
-  /** Series that the rule wrote before but no longer yields. They get a stale marker. */
-  readonly ended: readonly Labels[];
-  /** Time of the samples and stale markers, in ms since epoch. */
-  readonly atMs: number;
+/** A sample that a rule writes. Its value is a number, or a stale marker's bits, which end a series. */
+export interface WrittenSample {
+  readonly labels: Labels;
+  readonly value: number | bigint;
 }
+
+/** Writes the samples of one rule in one tick, all at one time in ms since epoch. */
+export type WriteSamples = (samples: readonly WrittenSample[], atMs: number) => void;
 
 /**
  * Evaluates the rules of a group in one tick, in order.
@@ -39,7 +40,7 @@ export async function evaluateGroup(
   group: RuleGroup,
   states: readonly RuleState[],
   context: RuleContext,
-  write: (samples: RuleSamples) => void,
+  write: WriteSamples,
 ): Promise<RuleState[]> {
   const next: RuleState[] = [];
   for (const [i, rule] of group.rules.entries()) {
@@ -49,8 +50,10 @@ export async function evaluateGroup(
     try {
       const outcome = await evaluateRule(group, rule, alerts, context);
       const present = new Set(outcome.samples.map(({ labels }) => labelsKey(labels)));
-      const ended = series.filter((labels) => !present.has(labelsKey(labels)));
-      write({ samples: outcome.samples, ended, atMs: context.tickMs - context.queryOffsetMs });
+      const ended = series
+        .filter((labels) => !present.has(labelsKey(labels)))
+        .map((labels) => ({ labels, value: STALE_BITS }));
+      write([...outcome.samples, ...ended], context.tickMs - context.queryOffsetMs);
       next.push({ alerts: outcome.alerts, series: outcome.samples.map(({ labels }) => labels), ...took() });
     } catch (error) {
       if (!(error instanceof RuleError)) throw error;

@@ -25,3 +25,19 @@ export async function instantVector(
   }
   throw new RuleError('rule result is not a vector or scalar');
 }
+
+/** Some samples are known to be missing. */
+export class IncompleteError extends Error {
+  override readonly name = 'IncompleteError';
+}
+
+/** Wraps a store so that it fails when samples are known to be missing. */
+export function wholeOf(store: SampleStore): SampleStore {
+  return {
+    select: async (matchers, range) => {
+      const selected = await store.select(matchers, range);
+      if (selected.warnings.length > 0) throw new IncompleteError(selected.warnings[0]!);
+      return selected;
+    },
+  };
+}

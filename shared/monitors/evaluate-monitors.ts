@@ -1,5 +1,6 @@
 import { RuleError } from '../alerting/evaluate-rule';
 import type { EvaluationAnswer, EvaluationRequest, Outcome } from '../alerting/evaluation';
+import { IncompleteError } from '../alerting/instant-vector';
 import { Invocation, perTenant, type SampleInputs } from '../alerting/invocation';
 import type { Id } from '../model/id';
 import { log } from '../platform/log';
@@ -126,7 +127,6 @@ async function judge(
  * @returns undefined when a store failed
  */
 export function errorText(error: unknown): string | undefined {
-  return error instanceof MonitorError || error instanceof RuleError || error instanceof ExpressionError
-    ? error.message
-    : undefined;
+  const known = [MonitorError, RuleError, IncompleteError, ExpressionError];
+  return known.some((type) => error instanceof type) ? (error as Error).message : undefined;
 }

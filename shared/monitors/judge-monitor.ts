@@ -1,4 +1,4 @@
-import { instantVector } from '../alerting/instant-vector';
+import { instantVector, wholeOf } from '../alerting/instant-vector';
 import { type Labels, labelValue, METRIC_NAME } from '../model/labels';
 import { equals, isIn, type Matcher } from '../model/matcher';
 import { quotedNames } from '../promql/dotted-names';
@@ -64,7 +64,7 @@ export class MonitorError extends Error {
  * Judges everything that a monitor watches.
  *
  * @param openKeys keys of subjects that have tracks
- * @throws {MonitorError | RuleError} when the monitor cannot be judged; other errors come from the store
+ * @throws {MonitorError | RuleError | IncompleteError} when the monitor cannot be judged; other errors come from the store
  */
 export async function judgeMonitor(
   monitor: Monitor,
@@ -118,7 +118,7 @@ async function readHosts(
 
 const HOST_SERIES: ReadonlySet<string> = new Set([METRIC_NAME, 'host', ...HOST_LABELS]);
 
-/** @throws {MonitorError} when samples are known to be missing */
+/** @throws {IncompleteError} when samples are known to be missing */
 async function selectWhole(
   store: SampleStore,
   matchers: readonly Matcher[],
@@ -278,17 +278,6 @@ async function judgeQuery(
 }
 
 const NO_VALUE: Judgement = { status: 'UNKNOWN', message: 'the query yields no value' };
-
-/** Wraps a store so that it fails when samples are known to be missing. */
-function wholeOf(store: SampleStore): SampleStore {
-  return {
-    select: async (matchers, range) => {
-      const selected = await store.select(matchers, range);
-      if (selected.warnings.length > 0) throw new MonitorError(selected.warnings[0]!);
-      return selected;
-    },
-  };
-}
 
 /** Metrics of which nearly every agent posts at least one. */
 const USUAL_METRICS = ['loadavg5', 'processor_queue_length'];

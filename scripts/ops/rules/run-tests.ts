@@ -5,7 +5,7 @@ import { instantVector } from '../../../shared/alerting/instant-vector';
 import type { RuleGroup } from '../../../shared/alerting/rule-document';
 import { formatFloat } from '../../../shared/alerting/template/format';
 import { type Labels, labelsKey, labelsOf, METRIC_NAME } from '../../../shared/model/labels';
-import { MemorySampleStore, STALE_BITS } from '../../../shared/promql/memory-store';
+import { MemorySampleStore } from '../../../shared/promql/memory-store';
 import { durationText } from '../../../shared/promql/numbers';
 import type { QueryOptions } from '../../../shared/promql/query';
 import {
@@ -128,9 +128,8 @@ class TestRun {
         externalUrl: this.test.externalUrl,
         query: (expr: string, atMs: number) => instantVector(this.store, expr, atMs, this.options),
       };
-      const next = await evaluateGroup(group, this.states[i]!, context, ({ samples, ended, atMs }) => {
+      const next = await evaluateGroup(group, this.states[i]!, context, (samples, atMs) => {
         for (const { labels, value } of samples) this.store.add(labels, atMs, value);
-        for (const labels of ended) this.store.add(labels, atMs, STALE_BITS);
       });
       this.states[i] = next;
       for (const [r, { lastError }] of next.entries()) {

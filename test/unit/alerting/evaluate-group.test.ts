@@ -1,4 +1,4 @@
-import { evaluateGroup, type RuleSamples, type RuleState } from '../../../shared/alerting/evaluate-group';
+import { evaluateGroup, type RuleState } from '../../../shared/alerting/evaluate-group';
 import { instantVector } from '../../../shared/alerting/instant-vector';
 import { parseRuleFile } from '../../../shared/alerting/rule-file';
 import { MemorySampleStore, STALE_BITS } from '../../../shared/promql/memory-store';
@@ -37,20 +37,14 @@ class GroupRun {
       externalUrl: '',
       query: (expr: string, atMs: number) => instantVector(this.store, expr, atMs, OPTIONS),
     };
-    this.states = await evaluateGroup(this.group, this.states, context, (samples) => {
-      written.push(...this.write(samples));
+    this.states = await evaluateGroup(this.group, this.states, context, (samples, atMs) => {
+      for (const { labels, value } of samples) {
+        this.store.add(labels, atMs, value);
+        const shown = value === STALE_BITS ? 'stale' : value;
+        written.push(`${labels.map((pair) => pair.join('=')).join(',')} ${shown} @${atMs / 1000}`);
+      }
     });
     return written;
-  }
-
-  private write({ samples, ended, atMs }: RuleSamples): string[] {
-    for (const { labels, value } of samples) this.store.add(labels, atMs, value);
-    for (const labels of ended) this.store.add(labels, atMs, STALE_BITS);
-    const text = (labels: RuleSamples['ended'][number]) => labels.map((pair) => pair.join('=')).join(',');
-    return [
-      ...samples.map(({ labels, value }) => `${text(labels)} ${value} @${atMs / 1000}`),
-      ...ended.map((labels) => `${text(labels)} stale @${atMs / 1000}`),
-    ];
   }
 
   errors(): (string | undefined)[] {
