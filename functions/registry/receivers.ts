@@ -85,10 +85,10 @@ function batchView({ namespace, group, notifications }: NotificationBatch) {
 
 /** Formats the events of a monitor like the alerts of a group of rules. */
 function eventView({ monitorId, events }: EventBatch) {
-  const alerts = events.map(({ id, alertId, status }) => ({
+  const alerts = events.map(({ id, alert, status }) => ({
     id,
     status: status === 'OK' ? 'resolved' : 'firing',
-    labels: { alert: alertId, monitor: monitorId },
+    labels: { alert: alert.id, monitor: monitorId },
   }));
   return { namespace: 'monitors', group: monitorId, alerts };
 }

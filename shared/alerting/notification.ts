@@ -52,7 +52,11 @@ export interface NotificationBatch {
  */
 export interface EventBatch extends Pick<NotificationBatch, 'tenant' | 'tickMs'> {
   readonly monitorId: string;
-  readonly events: readonly { readonly id: Id; readonly alertId: string; readonly status: string }[];
+  readonly events: readonly {
+    readonly id: Id;
+    readonly alert: { readonly id: string };
+    readonly status: string;
+  }[];
 }
 
 export function isEventBatch(batch: NotificationBatch | EventBatch): batch is EventBatch {

@@ -2,12 +2,16 @@ import { type Labels, labelsKey, labelValue } from '../model/labels';
 import { slicesOf } from '../model/slices';
 import { type Alert, RESOLVED_RETENTION_MS } from './alert-state';
 import type { GroupState } from './group-state';
+import { lineText, listed, slackText, subjectText, type TopicMessage } from './message-text';
 import type { Notification, NotificationBatch } from './notification';
 
 /** Time until an Alertmanager ends a firing alert that is not reported again, in ms. */
 export const FIRING_MS = 4 * 60_000;
 /** Most alerts in one request to an Alertmanager. */
 const MAX_ALERTS = 256;
+/** Most bytes of an SNS message, and most characters of its text for SMS. */
+const MAX_MESSAGE = 256 * 1024;
+const MAX_SMS = 100;
 const NO_TIME = '0001-01-01T00:00:00Z';
 
 /** Body of a request to an Alertmanager. */
@@ -111,8 +115,83 @@ function plain(labels: Labels): Record<string, string> {
   );
 }
 
-export function graphUrl(externalUrl: string, expr: string): string {
+function graphUrl(externalUrl: string, expr: string): string {
   return `${externalUrl}/graph?g0.expr=${encodeURIComponent(expr)}&g0.tab=1`;
+}
+
+/** Returns the body of a request to a Slack-compatible webhook. */
+export function slackBody(batch: NotificationBatch, externalUrl: string): string {
+  const { namespace, group, notifications } = batch;
+  const lines = listed(notifications, (each) => {
+    const name = slackText(nameOf(each));
+    return `• *${name}* ${slackText(detailOf(each))} <${graphUrl(externalUrl, each.expr)}|graph>`;
+  });
+  const head = `*[${countsOf(notifications)}] ${slackText(`${namespace}/${group}`)}*${batch.isLate ? ' (late)' : ''}`;
+  return JSON.stringify({ text: [head, ...lines].join('\n') });
+}
+
+/**
+ * Returns the messages about a batch for an SNS topic. A batch too long for one SNS message is split; an
+ * alert too long for a message loses its annotations.
+ *
+ * @see
+ *   https://docs.aws.amazon.com/sns/latest/dg/sns-send-custom-platform-specific-payloads-mobile-devices.html
+ */
+export function topicMessages(batch: NotificationBatch, externalUrl: string): TopicMessage[] {
+  const { notifications } = batch;
+  const message = messageOf(batch, externalUrl);
+  if (Buffer.byteLength(message.message) <= MAX_MESSAGE) return [message];
+  if (notifications.length === 1)
+    return [messageOf({ ...batch, notifications: [{ ...notifications[0]!, annotations: [] }] }, externalUrl)];
+  const half = Math.ceil(notifications.length / 2);
+  return [notifications.slice(0, half), notifications.slice(half)].flatMap((part) =>
+    topicMessages({ ...batch, notifications: part }, externalUrl),
+  );
+}
+
+function messageOf(batch: NotificationBatch, externalUrl: string): TopicMessage {
+  const { namespace, group, notifications } = batch;
+  const [first] = notifications;
+  const head = `[${countsOf(notifications)}] ${nameOf(first!)} (${namespace}/${group})`;
+  const lines = listed(
+    notifications,
+    (each) => `${nameOf(each)} ${detailOf(each)}\n${graphUrl(externalUrl, each.expr)}`,
+  );
+  const email = [head + (batch.isLate ? ' (late)' : ''), ...lines].join('\n\n');
+  return {
+    subject: subjectText(head),
+    message: JSON.stringify({
+      default: webhookBody(batch, externalUrl),
+      email,
+      sms: head.slice(0, MAX_SMS),
+    }),
+  };
+}
+
+function countsOf(notifications: readonly Notification[]): string {
+  return (['firing', 'resolved'] as const)
+    .map((wanted) => [wanted, notifications.filter(({ state }) => state === wanted).length] as const)
+    .filter(([, count]) => count > 0)
+    .map(([state, count]) => `${state.toUpperCase()}:${count}`)
+    .join(' ');
+}
+
+function nameOf({ labels }: Notification): string {
+  return lineText(labelValue(labels, 'alertname') ?? '');
+}
+
+/** Returns an alert's details: `job=shop: too slow (firing since 2026-11-23T12:00:00Z)`. */
+function detailOf({ labels, annotations, state, firedAtMs, resolvedAtMs }: Notification): string {
+  const others = labels.filter(([name]) => name !== 'alertname');
+  const pairs = others.map(([name, value]) => `${name}=${value}`).join(' ');
+  const summary = summaryOf(annotations);
+  const time = (ms: number) => timeText(ms).replace('.000', '');
+  const since = state === 'firing' ? `firing since ${time(firedAtMs)}` : `ended ${time(resolvedAtMs!)}`;
+  return `${lineText(pairs)}${summary === '' ? '' : `: ${lineText(summary)}`} (${since})`;
+}
+
+function summaryOf(annotations: Labels): string {
+  return labelValue(annotations, 'summary') ?? labelValue(annotations, 'description') ?? '';
 }
 
 function timeText(ms: number): string {

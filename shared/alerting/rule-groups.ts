@@ -1,5 +1,6 @@
 import { type Id, idOf } from '../model/id';
 import type { Table } from '../platform/table';
+import { compareBytes } from '../promql/vectors';
 import { Documents } from '../registry/documents';
 import { RefusedError } from '../registry/refused';
 import type { Limits } from '../tenancy/limits';
@@ -86,7 +87,7 @@ export class RuleGroups {
     const groups: StoredGroup[] = [];
     for await (const { value } of this.groups.list(tenantId)) groups.push(value);
     return groups.sort(
-      (a, b) => compareTexts(a.namespace, b.namespace) || compareTexts(a.document.name, b.document.name),
+      (a, b) => compareBytes(a.namespace, b.namespace) || compareBytes(a.document.name, b.document.name),
     );
   }
 
@@ -113,7 +114,3 @@ const LIMITED: Readonly<Record<keyof RuleLimits, string>> = {
   ruleGroups: 'rule groups',
   rulesPerGroup: 'rules per rule group',
 };
-
-function compareTexts(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}

@@ -6,10 +6,10 @@ import { type Channel, channelsOf, notificationsFor } from './channels';
 import type { EvaluatorStore, OutboxItem } from './evaluator-store';
 import type { GroupState } from './group-state';
 import type { GroupStates } from './group-states';
-import { slackBody, type TopicMessage, topicMessages } from './message-text';
+import type { TopicMessage } from './message-text';
 import { type EventBatch, isChange, isEventBatch, type NotificationBatch } from './notification';
 import { DeliveryError, type OutsideRequest } from './post-outside';
-import { alertmanagerBodies, webhookBody } from './receiver-bodies';
+import { alertmanagerBodies, slackBody, topicMessages, webhookBody } from './receiver-bodies';
 import type { ReceiverStore, Receivers } from './receivers';
 
 /** A receiver of a batch. */

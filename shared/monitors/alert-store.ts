@@ -47,14 +47,15 @@ export class AlertStore {
 
   /** Records events, keeping the order of those of the same alert. Safe to repeat. */
   async record(tenantId: Id, events: readonly AlertEvent[]): Promise<void> {
-    const ofAlerts = [...Map.groupBy(events, ({ alertId }) => alertId).values()];
+    const ofAlerts = [...Map.groupBy(events, ({ alert }) => alert.id).values()];
     await mapLimited(ofAlerts, PARALLEL, async (each) => {
       for (const event of each) await this.recordOne(tenantId, event);
     });
   }
 
   private async recordOne(tenantId: Id, event: AlertEvent): Promise<void> {
-    const { alertId, kind, atMs } = event;
+    const { kind, atMs } = event;
+    const alertId = event.alert.id;
     if (kind === 'repeated') return;
     if (kind !== 'updated') {
       const log = logOf(event);
@@ -155,17 +156,17 @@ function pageOf<T extends { readonly id: string }>(found: readonly T[], limit: n
 }
 
 function recordOf(event: AlertEvent): AlertRecord {
-  const { alertId, status, value, message, reason, subject, openedAtMs, atMs, kind } = event;
+  const { alert, status, value, message, reason, subject, atMs, kind } = event;
   const { monitorId, type, hostId, series } = subject;
   return {
-    id: alertId,
+    id: alert.id,
     ...{ status, monitorId, type },
     ...(hostId !== undefined && { hostId }),
     ...(series !== undefined && { series }),
     ...(value !== undefined && Number.isFinite(value) && { value }),
     ...(message !== undefined && { message }),
     ...(reason !== undefined && { reason }),
-    openedAt: seconds(openedAtMs),
+    openedAt: seconds(alert.openedAtMs),
     ...(kind === 'closed' && { closedAt: seconds(atMs) }),
   };
 }
@@ -180,10 +181,10 @@ export function isLogOf(id: string, alertId: string): boolean {
 }
 
 /** Returns the log entry of an event. Entries of an alert sort by time, because their ids contain it. */
-function logOf({ alertId, atMs, status, trigger, value, message, subject }: AlertEvent): AlertLog {
+function logOf({ alert, atMs, status, trigger, value, message, subject }: AlertEvent): AlertLog {
   const { monitorId, type, memo } = subject;
   return {
-    id: `${logPrefix(alertId)}${String(atMs).padStart(15, '0')}`,
+    id: `${logPrefix(alert.id)}${String(atMs).padStart(15, '0')}`,
     ...{ createdAt: seconds(atMs), status, trigger, monitorId },
     targetValue: value !== undefined && Number.isFinite(value) ? value : null,
     statusDetail: type === 'check' ? { type, detail: { message: message ?? '', memo } } : null,

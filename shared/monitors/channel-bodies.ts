@@ -1,8 +1,7 @@
-import { MAX_SUBJECT, type TopicMessage } from '../alerting/message-text';
+import { lineText, listed, slackText, subjectText, type TopicMessage } from '../alerting/message-text';
 import { type AlertEvent, seconds } from './alert-event';
 import type { SubjectHost, SubjectService } from './alert-subject';
 import type { ChannelOf } from './channel';
-import { alertUrl, messageOf } from './event-text';
 
 /** The sender named in notifications. */
 export interface Origin {
@@ -18,7 +17,7 @@ export interface Origin {
  * @see https://mackerel.io/docs/entry/howto/alerts/webhook
  */
 export function webhookBody(event: AlertEvent, origin: Origin): string {
-  const { subject, alertId, openedAtMs, changedAtMs, atMs, kind, status, value, trigger } = event;
+  const { subject, alert, atMs, kind, status, value, trigger } = event;
   const { host, service, series, type, memo, metricLabel, monitorName, operator } = subject;
   const { warning, critical, duration } = subject;
   const isOpen = kind !== 'closed';
@@ -33,10 +32,10 @@ export function webhookBody(event: AlertEvent, origin: Origin): string {
     ...(service !== undefined && { service: serviceView(service, origin) }),
     ...(series !== undefined && { metric: { labels: series.labels, name: series.name } }),
     alert: {
-      openedAt: seconds(openedAtMs),
+      openedAt: seconds(alert.openedAtMs),
       ...(!isOpen && { closedAt: seconds(atMs) }),
-      createdAt: openedAtMs,
-      statusChangedAt: seconds(changedAtMs),
+      createdAt: alert.openedAtMs,
+      statusChangedAt: seconds(isOpen ? alert.changedAtMs : atMs),
       ...(critical !== undefined && { criticalThreshold: critical }),
       ...(duration !== undefined && { duration }),
       isOpen,
@@ -46,8 +45,8 @@ export function webhookBody(event: AlertEvent, origin: Origin): string {
       ...(operator !== undefined && { monitorOperator: operator }),
       status: status.toLowerCase(),
       trigger: trigger === 'monitoring' ? 'monitor' : trigger,
-      id: alertId,
-      url: alertUrl(origin.externalUrl, alertId),
+      id: alert.id,
+      url: alertUrl(origin, event),
       ...(warning !== undefined && { warningThreshold: warning }),
     },
   });
@@ -83,10 +82,6 @@ function serviceView({ id, name, memo, roles }: SubjectService, origin: Origin) 
   };
 }
 
-/** Most events that a message lists. The others are counted. */
-const MAX_LISTED = 20;
-const MAX_LINE = 600;
-
 /**
  * Returns the body of a request to Slack. It mentions the people that the channel names for the events'
  * statuses.
@@ -102,20 +97,15 @@ export function slackBody(
     statuses.has('WARNING') && mentions?.warning,
     (statuses.has('CRITICAL') || statuses.has('UNKNOWN')) && mentions?.critical,
   ].filter((text) => typeof text === 'string' && text !== '');
-  const lines = events.slice(0, MAX_LISTED).map((event) => {
-    const { subject, status, alertId } = event;
-    const where = subject.host === undefined ? '' : ` ${slackText(subject.host.name)}`;
-    return `*[${status}]* *${slackText(subject.monitorName)}*${where} ${slackText(messageOf(event))} <${alertUrl(origin.externalUrl, alertId)}|alert>`;
+  const lines = listed(events, (event) => {
+    const [name, host, message] = [event.subject.monitorName, hostName(event), messageOf(event)].map((text) =>
+      slackText(lineText(text)),
+    );
+    return `*[${event.status}]* *${name}*${host} ${message} <${alertUrl(origin, event)}|alert>`;
   });
-  const rest = events.length > MAX_LISTED ? [`and ${events.length - MAX_LISTED} more`] : [];
   return JSON.stringify({
-    text: [...(mentioned.length > 0 ? [mentioned.join(' ')] : []), ...lines, ...rest].join('\n'),
+    text: [...(mentioned.length > 0 ? [mentioned.join(' ')] : []), ...lines].join('\n'),
   });
-}
-
-/** @see https://docs.slack.dev/messaging/formatting-message-text#escaping */
-function slackText(text: string): string {
-  return text.slice(0, MAX_LINE).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
 /** Formats events as a mail. SNS sends it to the subscribers among the channel's addresses. */
@@ -124,29 +114,48 @@ export function mailMessage(
   emails: readonly string[],
   origin: Origin,
 ): TopicMessage {
-  const heads = events.map((event) => {
-    const { status, subject } = event;
-    const where = subject.host === undefined ? '' : ` ${subject.host.name}`;
-    return `[${status}] ${subject.monitorName}${where}`.slice(0, MAX_LINE);
-  });
-  const texts = events.slice(0, MAX_LISTED).map((event, i) => {
-    const lines = [
-      heads[i],
-      messageOf(event),
-      event.subject.memo,
-      alertUrl(origin.externalUrl, event.alertId),
-    ];
-    return lines
+  const headOf = (event: AlertEvent) =>
+    lineText(`[${event.status}] ${event.subject.monitorName}${hostName(event)}`);
+  const texts = listed(events, (event) =>
+    [headOf(event), messageOf(event), event.subject.memo, alertUrl(origin, event)]
       .filter((line) => line !== '')
-      .map((line) => line!.slice(0, MAX_LINE))
-      .join('\n');
-  });
-  const rest = events.length > MAX_LISTED ? [`and ${events.length - MAX_LISTED} more`] : [];
-  const head = events.length > 1 ? `${heads[0]} and ${events.length - 1} more` : heads[0]!;
-  const text = [origin.organization, ...texts, ...rest].join('\n\n');
+      .map(lineText)
+      .join('\n'),
+  );
+  const head = headOf(events[0]!);
   return {
-    subject: head.replace(/[^\x20-\x7e]/g, '?').slice(0, MAX_SUBJECT),
-    message: JSON.stringify({ default: text }),
+    subject: subjectText(events.length > 1 ? `${head} and ${events.length - 1} more` : head),
+    message: JSON.stringify({ default: [origin.organization, ...texts].join('\n\n') }),
     emails,
   };
+}
+
+/** Returns the name of an event's host after a space; nothing if it has no host. */
+function hostName({ subject: { host } }: AlertEvent): string {
+  return host === undefined ? '' : ` ${host.name}`;
+}
+
+/**
+ * Describes an event in one line: `loadavg5 2.26 > 1.96`, a check's message, or the reason why there is no
+ * value.
+ */
+export function messageOf({ status, value, message, reason, subject }: AlertEvent): string {
+  if (reason) return reason;
+  if (message !== undefined) return message;
+  if (value === undefined) return '';
+  const { metricLabel = '', operator, warning, critical } = subject;
+  const threshold = status === 'CRITICAL' ? critical : status === 'WARNING' ? warning : undefined;
+  const compared =
+    operator === undefined || threshold === undefined ? '' : ` ${operator} ${rounded(threshold)}`;
+  return `${metricLabel} ${rounded(value)}${compared}`;
+}
+
+/** Formats a value with at most two decimals, as Mackerel does. */
+function rounded(value: number): string {
+  return String(Number(value.toFixed(2)));
+}
+
+/** Returns the URL of the page's view of an alert. */
+function alertUrl({ externalUrl }: Origin, { alert }: AlertEvent): string {
+  return `${externalUrl}/alerts?alert=${encodeURIComponent(alert.id)}`;
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { epochSeconds, text } from '../platform/fields';
+import { compareBytes } from '../promql/vectors';
 import { httpUrl, memo, name, notificationInterval, scopeTexts } from './fields';
 
 /**
@@ -273,11 +274,7 @@ function keeping<T extends object, K extends keyof T>(stored: T, spec: T, field:
 
 /** Sorts monitors as lists show them: by type, then by name. */
 export function sortedMonitors<T extends MonitorSpec>(monitors: readonly T[]): T[] {
-  return [...monitors].sort((a, b) => compareTexts(a.type, b.type) || compareTexts(nameOf(a), nameOf(b)));
-}
-
-function compareTexts(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+  return [...monitors].sort((a, b) => compareBytes(a.type, b.type) || compareBytes(nameOf(a), nameOf(b)));
 }
 
 type Thresholds = { readonly warning?: number | null; readonly critical?: number | null };

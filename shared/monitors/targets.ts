@@ -135,10 +135,7 @@ export function channelsFor(event: AlertEvent, groups: readonly NotificationGrou
  * Returns whether an event passes a group's notification level. The level `critical` includes the end of
  * alerts that have been CRITICAL or UNKNOWN.
  */
-function isLoudEnough(
-  { status, wasCritical }: AlertEvent,
-  { notificationLevel }: NotificationGroup,
-): boolean {
+function isLoudEnough({ status, alert }: AlertEvent, { notificationLevel }: NotificationGroup): boolean {
   if (notificationLevel === 'all') return true;
-  return status === 'OK' ? wasCritical : status !== 'WARNING';
+  return status === 'OK' ? alert.wasCritical : status !== 'WARNING';
 }

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { Alert } from '../../../shared/alerting/alert-state';
 import type { OutboxItem } from '../../../shared/alerting/evaluator-store';
 import type { GroupState } from '../../../shared/alerting/group-state';
-import { type TopicMessage, topicMessages } from '../../../shared/alerting/message-text';
+import type { TopicMessage } from '../../../shared/alerting/message-text';
 import type { NotificationBatch } from '../../../shared/alerting/notification';
 import { DeliveryError, type OutsideRequest } from '../../../shared/alerting/post-outside';
-import { alertmanagerBodies, webhookBody } from '../../../shared/alerting/receiver-bodies';
+import { alertmanagerBodies, topicMessages, webhookBody } from '../../../shared/alerting/receiver-bodies';
 import { NO_RECEIVERS, type Receivers } from '../../../shared/alerting/receivers';
 import {
   MAX_ATTEMPTS,

@@ -5,8 +5,7 @@ import { DeliveryError, type OutsideRequest } from '../../../shared/alerting/pos
 import type { AlertEvent } from '../../../shared/monitors/alert-event';
 import type { AlertSubject } from '../../../shared/monitors/alert-subject';
 import type { Channel } from '../../../shared/monitors/channel';
-import { mailMessage, slackBody, webhookBody } from '../../../shared/monitors/channel-bodies';
-import { messageOf } from '../../../shared/monitors/event-text';
+import { mailMessage, messageOf, slackBody, webhookBody } from '../../../shared/monitors/channel-bodies';
 import type { NotificationGroup } from '../../../shared/monitors/notification-group';
 import { channelsFor, type TargetStores, targetsOf } from '../../../shared/monitors/targets';
 
@@ -30,10 +29,14 @@ const subject: AlertSubject = {
   services: ['Service'],
 };
 
+const opened: AlertEvent['alert'] = {
+  ...{ id: '2bj...', status: 'CRITICAL', wasCritical: true },
+  ...{ openedAtMs: OPENED_MS, changedAtMs: OPENED_MS, notifiedAtMs: OPENED_MS },
+};
+
 const event = (changes: Partial<AlertEvent> = {}): AlertEvent => ({
-  ...{ id: 'e1', kind: 'opened', trigger: 'monitoring', alertId: '2bj...', status: 'CRITICAL' },
-  ...{ value: 2.255356387321597, atMs: OPENED_MS, openedAtMs: OPENED_MS, changedAtMs: OPENED_MS },
-  ...{ wasCritical: true, isTold: true, subject },
+  ...{ id: 'e1', key: '22D4...', kind: 'opened', trigger: 'monitoring', status: 'CRITICAL' },
+  ...{ value: 2.255356387321597, atMs: OPENED_MS, isTold: true, subject, alert: opened },
   ...changes,
 });
 
@@ -42,7 +45,6 @@ const closed = {
   status: 'OK',
   value: 0.5,
   atMs: OPENED_MS + 180_000,
-  changedAtMs: OPENED_MS + 180_000,
 } as const;
 const { host: _, hostId: __, ...unbound } = subject;
 
@@ -139,7 +141,7 @@ describe('notification groups', () => {
     ...changes,
   });
   const standard = group('default', { type: 'group-default' });
-  const warning = event({ status: 'WARNING', wasCritical: false });
+  const warning = event({ status: 'WARNING', alert: { ...opened, wasCritical: false } });
   const ok = event(closed);
 
   test.each([
@@ -192,7 +194,7 @@ describe('notification groups', () => {
     {
       name: 'critical: not the end of a warning',
       groups: [{ ...standard, notificationLevel: 'critical' as const }],
-      of: { ...ok, wasCritical: false },
+      of: { ...ok, alert: { ...opened, wasCritical: false } },
       channels: [],
     },
     {
@@ -273,7 +275,10 @@ describe('the targets of a batch', () => {
   test('include email channels if the stage has a topic for mails', async () => {
     const mails: TopicMessage[] = [];
     const mail = async (message: TopicMessage) => void mails.push(message);
-    const targets = await targetsWith({ mail }, [event(), event({ alertId: '3', status: 'WARNING' })]);
+    const targets = await targetsWith({ mail }, [
+      event(),
+      event({ alert: { ...opened, id: '3' }, status: 'WARNING' }),
+    ]);
     expect(targets.map(({ address }) => address)).toEqual(['record', 'hook', 'slack', 'mail']);
     await targets.at(-1)!.deliver();
     expect(mails).toEqual([

@@ -56,5 +56,5 @@ test.each([
 });
 
 test('a close that loses to an evaluation is tried again', async () => {
-  expect(await closed(host, 'h1', 'working', 2)).toMatchObject({ alertId: 'a1', kind: 'closed' });
+  expect(await closed(host, 'h1', 'working', 2)).toMatchObject({ alert: { id: 'a1' }, kind: 'closed' });
 });
