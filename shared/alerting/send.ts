@@ -101,9 +101,9 @@ export async function sendAll(
   // A tenant with waiting batches may have removed its rules since.
   const all = new Map(tenants.map(({ id, name }) => [id, { id, name }]));
   for (const { tenantId: id, batch } of outbox) all.set(id, { id, name: batch.tenant });
-  const reports = await mapLimited([...all.values()], PARALLEL, async (tenant) => {
-    const report: Report = { sent: 0, failed: 0, dropped: 0, oldestMs: Infinity };
-    if (!hasTime()) return report;
+  const report: Report = { sent: 0, failed: 0, dropped: 0, oldestMs: Infinity };
+  await mapLimited([...all.values()], PARALLEL, async (tenant) => {
+    if (!hasTime()) return;
     try {
       const receivers = await dependencies.receivers.get(tenant.id);
       await tellAlertmanagers(dependencies, tenant, receivers, report);
@@ -113,18 +113,12 @@ export async function sendAll(
       report.failed++;
       log.error('notifications were not sent', { tenant: tenant.name, error: error as Error });
     }
-    return report;
   });
-  const sum = (of: (report: Report) => number) => reports.reduce((all, each) => all + of(each), 0);
-  const oldestMs = Math.min(...reports.map((each) => each.oldestMs));
-  return {
-    sent: sum(({ sent }) => sent),
-    failed: sum(({ failed }) => failed),
-    dropped: sum(({ dropped }) => dropped),
-    outboxAgeMs: Number.isFinite(oldestMs) ? Math.max(0, dependencies.now() - oldestMs) : 0,
-  };
+  const { oldestMs, ...counts } = report;
+  return { ...counts, outboxAgeMs: Math.max(0, dependencies.now() - oldestMs) };
 }
 
+/** What was sent so far. The oldest time is that of a waiting batch, in ms since epoch. */
 interface Report {
   sent: number;
   failed: number;

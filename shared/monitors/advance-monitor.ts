@@ -8,10 +8,10 @@ import type { SampleColumns } from '../promql/store';
 import type { Tenant, Tenants } from '../tenancy/tenants';
 import { type AlertBatch, type AlertEvent, eventOf, isToldOf } from './alert-event';
 import type { Downtime } from './downtime';
-import { concerns } from './downtime-scopes';
 import type { JudgedMonitor } from './judge-monitor';
 import { DEFAULTS, isOfHosts, type Monitor } from './monitor';
 import { intervalOf, type MonitorState } from './monitor-state';
+import { concerns } from './scope';
 import { type SubjectSources, subjectOf } from './subject';
 import { type AlertTransition, advanceTrack, closing, type Track } from './tracks';
 

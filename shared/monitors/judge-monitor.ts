@@ -1,5 +1,6 @@
+import type { InstantSample } from '../alerting/evaluate-rule';
 import { instantVector, wholeOf } from '../alerting/instant-vector';
-import { type Labels, labelValue, METRIC_NAME } from '../model/labels';
+import { labelValue, METRIC_NAME } from '../model/labels';
 import { equals, isIn, type Matcher } from '../model/matcher';
 import { quotedNames } from '../promql/dotted-names';
 import type { QueryOptions } from '../promql/query';
@@ -234,47 +235,43 @@ function presence(points: Points, nowMs: number): Judgement | undefined {
   return latest && { status: 'OK', ...latest };
 }
 
-async function judgeExpression(
-  monitor: MonitorOf<'expression'>,
-  { store, hosts, query, nowMs }: MonitorInputs,
-): Promise<Judgement> {
-  const hostsOf = (role: string) => hosts.filter(({ roles }) => isInScope(roles, [role])).map(({ id }) => id);
+/** Evaluates a query at a time some minutes ago. */
+function resultOf(
+  text: string,
+  minutes: number,
+  { store, query, nowMs }: MonitorInputs,
+): Promise<readonly InstantSample[]> {
+  return instantVector(wholeOf(store), text, nowMs - minutes * 60_000, query);
+}
+
+async function judgeExpression(monitor: MonitorOf<'expression'>, inputs: MonitorInputs): Promise<Judgement> {
+  const hostsOf = (role: string) =>
+    inputs.hosts.filter(({ roles }) => isInScope(roles, [role])).map(({ id }) => id);
   const text = promqlOf(parseExpression(monitor.expression), hostsOf);
   const minutes = monitor.evaluateBackwardMinutes ?? DEFAULTS.expressionBackwardMinutes;
-  const found = await instantVector(wholeOf(store), text, nowMs - minutes * 60_000, query);
+  const found = await resultOf(text, minutes, inputs);
   return judgeLines(
     found.map(({ value }) => value),
     monitor,
   );
 }
 
-function seriesKey(labels: Labels): string {
-  return JSON.stringify(labels);
-}
-
 async function judgeQuery(
   monitor: MonitorOf<'query'>,
   openKeys: readonly string[],
-  { store, query, nowMs }: MonitorInputs,
+  inputs: MonitorInputs,
 ): Promise<Map<string, Judgement>> {
   const minutes = monitor.evaluateBackwardMinutes ?? DEFAULTS.queryBackwardMinutes;
-  const found = await instantVector(
-    wholeOf(store),
-    quotedNames(monitor.query),
-    nowMs - minutes * 60_000,
-    query,
-  );
-  const judgements = new Map<string, Judgement>();
+  const found = await resultOf(quotedNames(monitor.query), minutes, inputs);
+  // The empty key stands for a query without any result.
+  if (found.length === 0) return new Map([['', NO_VALUE]]);
+  const judgements = new Map<string, Judgement>(openKeys.map((key) => [key, NO_VALUE]));
   for (const { labels, value } of found)
     judgements.set(
-      seriesKey(labels),
+      JSON.stringify(labels),
       Number.isNaN(value) ? NO_VALUE : { status: statusOf(value, monitor), value },
     );
-  // The empty key stands for a query without any result.
-  judgements.set('', found.length === 0 ? NO_VALUE : { status: 'OK' });
-  if (found.length === 0) return judgements;
-  for (const key of openKeys) if (!judgements.has(key)) judgements.set(key, NO_VALUE);
-  return judgements;
+  return judgements.set('', { status: 'OK' });
 }
 
 const NO_VALUE: Judgement = { status: 'UNKNOWN', message: 'the query yields no value' };

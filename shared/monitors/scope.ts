@@ -1,4 +1,5 @@
 import type { HostStatus } from '../registry/hosts';
+import type { Downtime } from './downtime';
 import { parseScope } from './fields';
 
 /** Names of a host's roles, by service. */
@@ -23,11 +24,37 @@ export function isInScope(roles: HostRoles, scopes: readonly string[]): boolean 
   });
 }
 
-/**
- * Returns whether a monitor watches a host with these roles. Without scopes, it watches every host that it
- * does not exclude.
- */
+/** Returns whether something is in one of the included scopes, or there are none, and in no excluded one. */
+function fits(
+  included: readonly string[] | null | undefined,
+  excluded: readonly string[] | null | undefined,
+  isIn: (scopes: readonly string[]) => boolean,
+): boolean {
+  return ((included ?? []).length === 0 || isIn(included!)) && !isIn(excluded ?? []);
+}
+
+/** Returns whether a monitor watches a host with these roles. */
 export function watches({ scopes, excludeScopes }: Scopes, roles: HostRoles): boolean {
-  const isIncluded = (scopes ?? []).length === 0 || isInScope(roles, scopes!);
-  return isIncluded && !isInScope(roles, excludeScopes ?? []);
+  return fits(scopes, excludeScopes, (all) => isInScope(roles, all));
+}
+
+/** Something that a downtime may apply to. */
+export interface DownSubject {
+  readonly monitorId: string;
+  /** The host's roles, if it is a host. */
+  readonly roles?: HostRoles;
+  /** The service, if it is a metric of a service. */
+  readonly service?: string;
+}
+
+/**
+ * Returns whether a downtime applies to something. Every kind of scope that the downtime names must match.
+ */
+export function concerns(downtime: Downtime, { monitorId, roles = {}, service }: DownSubject): boolean {
+  const all: HostRoles = service === undefined ? roles : { [service]: [] };
+  return (
+    fits(downtime.serviceScopes, downtime.serviceExcludeScopes, (scopes) => isInScope(all, scopes)) &&
+    fits(downtime.roleScopes, downtime.roleExcludeScopes, (scopes) => isInScope(all, scopes)) &&
+    fits(downtime.monitorScopes, downtime.monitorExcludeScopes, (ids) => ids.includes(monitorId))
+  );
 }

@@ -18,23 +18,24 @@ export interface SubjectSources {
  * @param key key of the track: a host's id for monitors of hosts, a series' labels for query monitors
  */
 export function subjectOf(monitor: Monitor, key: string, { hosts, services }: SubjectSources): AlertSubject {
-  const common = { type: monitor.type, monitorId: monitor.id, memo: monitor.memo ?? '' };
+  const common = {
+    ...{ type: monitor.type, monitorId: monitor.id, monitorName: nameOf(monitor), memo: monitor.memo ?? '' },
+    services: [],
+  };
   switch (monitor.type) {
     case 'connectivity':
     case 'anomalyDetection':
-      return { ...common, monitorName: nameOf(monitor), ...hostPart(key, hosts.get(key)) };
+      return { ...common, ...hostPart(key, hosts.get(key)) };
     case 'host':
       return {
-        ...common,
-        ...{ monitorName: nameOf(monitor), metricLabel: monitor.metric, duration: monitor.duration },
+        ...{ ...common, metricLabel: monitor.metric, duration: monitor.duration },
         ...thresholdsOf(monitor),
         ...hostPart(key, hosts.get(key)),
       };
     case 'service': {
       const service = services.find(({ name }) => name === monitor.service);
       return {
-        ...common,
-        ...{ monitorName: nameOf(monitor), metricLabel: monitor.metric },
+        ...{ ...common, metricLabel: monitor.metric },
         ...(monitor.duration != null && { duration: monitor.duration }),
         ...thresholdsOf(monitor),
         ...(service !== undefined && {
@@ -44,26 +45,20 @@ export function subjectOf(monitor: Monitor, key: string, { hosts, services }: Su
       };
     }
     case 'expression':
-      return {
-        ...common,
-        ...{ monitorName: nameOf(monitor), metricLabel: monitor.expression, services: [] },
-        ...thresholdsOf(monitor),
-      };
+      return { ...common, metricLabel: monitor.expression, ...thresholdsOf(monitor) };
     case 'query': {
       const series = seriesOf(key);
-      const monitorName = expanded(nameOf(monitor), series?.labels ?? {});
+      const ofSeries = (text: string) => expanded(text, series?.labels ?? {});
       return {
-        ...common,
-        ...{ monitorName, metricLabel: expanded(monitor.legend || monitor.query, series?.labels ?? {}) },
+        ...{ ...common, monitorName: ofSeries(common.monitorName) },
+        metricLabel: ofSeries(monitor.legend || monitor.query),
         ...thresholdsOf(monitor),
         ...(series !== undefined && { series }),
-        services: [],
       };
     }
     case 'external':
       return {
-        ...common,
-        ...{ monitorName: nameOf(monitor), services: monitor.service ? [monitor.service] : [] },
+        ...{ ...common, services: monitor.service ? [monitor.service] : [] },
         ...(judgesResponseTimes(monitor) && {
           ...{ metricLabel: 'response time, ms', duration: monitor.responseTimeDuration ?? 1 },
           ...thresholdsOf(responseThresholds(monitor)),

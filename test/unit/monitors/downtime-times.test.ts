@@ -1,6 +1,6 @@
 import type { Downtime } from '../../../shared/monitors/downtime';
-import { concerns } from '../../../shared/monitors/downtime-scopes';
 import { holdsAt } from '../../../shared/monitors/downtime-times';
+import { concerns } from '../../../shared/monitors/scope';
 
 const at = (text: string) => Date.parse(`${text}Z`);
 const start = at('2026-01-31T10:00') / 1000;
