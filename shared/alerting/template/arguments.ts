@@ -21,9 +21,14 @@ export function integerOf(value: TemplateValue): bigint {
   return value;
 }
 
-export function sampleOf(value: TemplateValue): TemplateSample {
-  if (!(value instanceof TemplateSample)) throw wrongType('*template.sample', value);
+/** @param name the type's name in Go */
+export function instanceOf<T>(type: new (...args: never[]) => T, name: string, value: TemplateValue): T {
+  if (!(value instanceof type)) throw wrongType(name, value);
   return value;
+}
+
+export function sampleOf(value: TemplateValue): TemplateSample {
+  return instanceOf(TemplateSample, '*template.sample', value);
 }
 
 export function samplesOf(value: TemplateValue): readonly TemplateSample[] {

@@ -1,3 +1,4 @@
+import { instanceOf, stringOf } from './arguments';
 import { printed } from './format';
 import { type FunctionContext, TEMPLATE_FUNCTIONS } from './functions';
 import type { Command, Node, Operand, ParsedTemplate, Pipeline } from './nodes';
@@ -249,42 +250,31 @@ function fieldOf(value: TemplateValue, field: string, args: readonly TemplateVal
 
 /** Calls a method of a time or duration. */
 function methodOf(value: GoTime | GoDuration, name: string, args: readonly TemplateValue[]): TemplateValue {
-  const [first] = args;
-  const want = (count: number) => {
-    if (args.length !== count)
-      throw new TemplateError(`wrong number of args for ${name}: want ${count} got ${args.length}`);
-  };
-  if (value instanceof GoTime && name === 'Format') {
-    want(1);
-    if (typeof first !== 'string') throw wrongType('string', first!);
-    return value.format(first);
-  }
-  if (value instanceof GoTime && name === 'Add') {
-    want(1);
-    if (!(first instanceof GoDuration)) throw wrongType('time.Duration', first!);
-    return new GoTime(value.nanoseconds + first.nanoseconds);
-  }
-  if (value instanceof GoTime && name === 'Sub') {
-    want(1);
-    if (!(first instanceof GoTime)) throw wrongType('time.Time', first!);
-    return new GoDuration(value.nanoseconds - first.nanoseconds);
-  }
-  const plain = value instanceof GoTime ? TIME_METHODS.get(name) : undefined;
-  const ofDuration = value instanceof GoDuration ? DURATION_METHODS.get(name) : undefined;
-  if (plain === undefined && ofDuration === undefined)
+  const method = value instanceof GoTime ? TIME_METHODS.get(name) : DURATION_METHODS.get(name);
+  if (method === undefined)
     throw new TemplateError(`can't evaluate field ${name} in type ${typeName(value)}`);
-  want(0);
-  return plain?.(value as GoTime) ?? ofDuration!(value as GoDuration);
+  const wanted = method.length - 1;
+  if (args.length !== wanted)
+    throw new TemplateError(`wrong number of args for ${name}: want ${wanted} got ${args.length}`);
+  return (method as (...all: TemplateValue[]) => TemplateValue)(value, ...args);
 }
 
-function wrongType(wanted: string, value: TemplateValue): TemplateError {
-  return new TemplateError(`wrong type for value; expected ${wanted}; got ${typeName(value)}`);
-}
+type Methods<T> = ReadonlyMap<string, (value: T, argument: TemplateValue) => TemplateValue>;
 
-const TIME_METHODS: ReadonlyMap<string, (time: GoTime) => TemplateValue> = new Map<
+const TIME_METHODS: Methods<GoTime> = new Map<
   string,
-  (time: GoTime) => TemplateValue
+  (time: GoTime, argument: TemplateValue) => TemplateValue
 >([
+  ['Format', (time, layout) => time.format(stringOf(layout))],
+  [
+    'Add',
+    (time, length) =>
+      new GoTime(time.nanoseconds + instanceOf(GoDuration, 'time.Duration', length).nanoseconds),
+  ],
+  [
+    'Sub',
+    (time, other) => new GoDuration(time.nanoseconds - instanceOf(GoTime, 'time.Time', other).nanoseconds),
+  ],
   ['String', (time) => time.toString()],
   ['UTC', (time) => time],
   ['Unix', (time) => time.floor(1_000_000_000n)],
@@ -300,10 +290,7 @@ const TIME_METHODS: ReadonlyMap<string, (time: GoTime) => TemplateValue> = new M
   ['Weekday', (time) => time.format('Monday')],
 ]);
 
-const DURATION_METHODS: ReadonlyMap<string, (duration: GoDuration) => TemplateValue> = new Map<
-  string,
-  (duration: GoDuration) => TemplateValue
->([
+const DURATION_METHODS: Methods<GoDuration> = new Map<string, (duration: GoDuration) => TemplateValue>([
   ['String', (duration) => duration.toString()],
   ['Hours', (duration) => duration.seconds / 3600],
   ['Minutes', (duration) => duration.seconds / 60],

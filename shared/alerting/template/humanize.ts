@@ -15,33 +15,36 @@ function short(value: number): string {
   return formatFloat(value, 'g', 4);
 }
 
+/** Divides a number until it is small, and adds the prefix. */
+function divided(value: number, prefixes: readonly string[], by: number): string {
+  let [rest, prefix] = [value, ''];
+  for (const next of prefixes) {
+    if (Math.abs(rest) < by) break;
+    [rest, prefix] = [rest / by, next];
+  }
+  return short(rest) + prefix;
+}
+
+/** Multiplies a number until it reaches 1, and adds the prefix. */
+function multiplied(value: number): string {
+  let [rest, prefix] = [value, ''];
+  for (const next of SMALL) {
+    if (Math.abs(rest) >= 1) break;
+    [rest, prefix] = [rest * 1000, next];
+  }
+  return short(rest) + prefix;
+}
+
 /** Formats a number with four digits and a metric prefix: 1234567 gives `1.235M`. */
 export function humanize(value: number): string {
   if (value === 0 || !Number.isFinite(value)) return short(value);
-  let [scaled, prefix] = [value, ''];
-  if (Math.abs(value) >= 1) {
-    for (const next of LARGE) {
-      if (Math.abs(scaled) < 1000) break;
-      [scaled, prefix] = [scaled / 1000, next];
-    }
-  } else {
-    for (const next of SMALL) {
-      if (Math.abs(scaled) >= 1) break;
-      [scaled, prefix] = [scaled * 1000, next];
-    }
-  }
-  return short(scaled) + prefix;
+  return Math.abs(value) < 1 ? multiplied(value) : divided(value, LARGE, 1000);
 }
 
 /** Formats a number with four digits and a binary prefix: 1048576 gives `1Mi`. */
 export function humanize1024(value: number): string {
   if (Math.abs(value) <= 1 || !Number.isFinite(value)) return short(value);
-  let [scaled, prefix] = [value, ''];
-  for (const next of BINARY) {
-    if (Math.abs(scaled) < 1024) break;
-    [scaled, prefix] = [scaled / 1024, next];
-  }
-  return short(scaled) + prefix;
+  return divided(value, BINARY, 1024);
 }
 
 /**
@@ -51,14 +54,7 @@ export function humanize1024(value: number): string {
 export function humanizeDuration(value: number): string {
   if (!Number.isFinite(value)) return short(value);
   if (value === 0) return `${short(value)}s`;
-  if (Math.abs(value) < 1) {
-    let [scaled, prefix] = [value, ''];
-    for (const next of SMALL) {
-      if (Math.abs(scaled) >= 1) break;
-      [scaled, prefix] = [scaled * 1000, next];
-    }
-    return `${short(scaled)}${prefix}s`;
-  }
+  if (Math.abs(value) < 1) return `${multiplied(value)}s`;
   const sign = value < 0 ? '-' : '';
   const magnitude = Math.abs(value);
   if (magnitude < 60) return `${sign}${short(magnitude)}s`;

@@ -5,22 +5,6 @@ const MICROSECOND = 1000n;
 const MILLISECOND = 1_000_000n;
 const SECOND = 1_000_000_000n;
 
-const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
-const MONTHS = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
-];
-
 /** A length of time, in nanoseconds. */
 export class GoDuration {
   constructor(readonly nanoseconds: bigint) {}
@@ -106,65 +90,8 @@ export class GoTime {
    * @see https://pkg.go.dev/time#pkg-constants
    */
   format(layout: string): string {
-    return layout.replace(LAYOUT_PART, (part) => this.part(part));
-  }
-
-  private part(part: string): string {
-    const date = this.date;
-    const hour12 = date.getUTCHours() % 12 || 12;
-    switch (part) {
-      case '2006':
-        return String(date.getUTCFullYear()).padStart(4, '0');
-      case '06':
-        return two(date.getUTCFullYear() % 100);
-      case 'January':
-        return MONTHS[date.getUTCMonth()]!;
-      case 'Jan':
-        return MONTHS[date.getUTCMonth()]!.slice(0, 3);
-      case '01':
-        return two(date.getUTCMonth() + 1);
-      case '1':
-        return String(date.getUTCMonth() + 1);
-      case 'Monday':
-        return WEEKDAYS[date.getUTCDay()]!;
-      case 'Mon':
-        return WEEKDAYS[date.getUTCDay()]!.slice(0, 3);
-      case '02':
-        return two(date.getUTCDate());
-      case '_2':
-        return String(date.getUTCDate()).padStart(2);
-      case '2':
-        return String(date.getUTCDate());
-      case '15':
-        return two(date.getUTCHours());
-      case '03':
-        return two(hour12);
-      case '3':
-        return String(hour12);
-      case '04':
-        return two(date.getUTCMinutes());
-      case '4':
-        return String(date.getUTCMinutes());
-      case '05':
-        return two(date.getUTCSeconds());
-      case '5':
-        return String(date.getUTCSeconds());
-      case 'PM':
-        return date.getUTCHours() < 12 ? 'AM' : 'PM';
-      case 'pm':
-        return date.getUTCHours() < 12 ? 'am' : 'pm';
-      case 'MST':
-        return 'UTC';
-      case '-0700':
-        return '+0000';
-      case '-07:00':
-        return '+00:00';
-      case 'Z07:00':
-      case 'Z0700':
-        return 'Z';
-      default:
-        return this.fraction(part);
-    }
+    const { date } = this;
+    return layout.replace(LAYOUT_PART, (part) => LAYOUT[part]?.(date) ?? this.fraction(part));
   }
 
   /** Formats a fraction of a second: `.000` keeps all digits, `.999` drops trailing zeros. */
@@ -183,6 +110,43 @@ export class GoTime {
 const LAYOUT_PART =
   /2006|January|Jan|Monday|Mon|MST|-07:00|-0700|Z07:00|Z0700|[.,]0+(?!\d)|[.,]9+(?!\d)|_2|01|02|03|04|05|06|15|PM|pm|[12345]/g;
 
+/** Formats the parts of a layout. */
+const LAYOUT: Readonly<Record<string, (date: Date) => string>> = {
+  '2006': (date) => String(date.getUTCFullYear()).padStart(4, '0'),
+  '06': (date) => two(date.getUTCFullYear() % 100),
+  January: nameOf({ month: 'long' }),
+  Jan: nameOf({ month: 'short' }),
+  '01': (date) => two(date.getUTCMonth() + 1),
+  '1': (date) => String(date.getUTCMonth() + 1),
+  Monday: nameOf({ weekday: 'long' }),
+  Mon: nameOf({ weekday: 'short' }),
+  '02': (date) => two(date.getUTCDate()),
+  _2: (date) => String(date.getUTCDate()).padStart(2),
+  '2': (date) => String(date.getUTCDate()),
+  '15': (date) => two(date.getUTCHours()),
+  '03': (date) => two(hour12(date)),
+  '3': (date) => String(hour12(date)),
+  '04': (date) => two(date.getUTCMinutes()),
+  '4': (date) => String(date.getUTCMinutes()),
+  '05': (date) => two(date.getUTCSeconds()),
+  '5': (date) => String(date.getUTCSeconds()),
+  PM: (date) => (date.getUTCHours() < 12 ? 'AM' : 'PM'),
+  pm: (date) => (date.getUTCHours() < 12 ? 'am' : 'pm'),
+  MST: () => 'UTC',
+  '-0700': () => '+0000',
+  '-07:00': () => '+00:00',
+  'Z07:00': () => 'Z',
+  Z0700: () => 'Z',
+};
+
 function two(value: number): string {
   return String(value).padStart(2, '0');
+}
+
+function hour12(date: Date): number {
+  return date.getUTCHours() % 12 || 12;
+}
+
+function nameOf(part: Intl.DateTimeFormatOptions): (date: Date) => string {
+  return (date) => date.toLocaleString('en-US', { ...part, timeZone: 'UTC' });
 }
