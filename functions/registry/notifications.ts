@@ -1,8 +1,8 @@
 import type { RouteHandlers } from '../../shared/http/handler';
 import { found, HttpError, reply } from '../../shared/http/http';
-import type { AlertGroupSettingSpec } from '../../shared/monitors/alert-group-setting';
 import type { Channel, ChannelSpec } from '../../shared/monitors/channel';
 import { requireIds, requireScopes, requireServices } from '../../shared/monitors/check-monitor';
+import type { AlertGroupSettingSpec } from '../../shared/monitors/notification-group';
 import { hasCycle, type NotificationGroupSpec } from '../../shared/monitors/notification-group';
 import { defaultGroupId } from '../../shared/monitors/notification-groups';
 import type { Tenant } from '../../shared/tenancy/tenants';

@@ -8,7 +8,7 @@ import { SharedReads } from '../promql/shared-reads';
 import { firstFrom, type SampleColumns, type SampleStore } from '../promql/store';
 import type { Alert } from './alert-state';
 import { evaluateGroup, type RuleState, type WriteSamples } from './evaluate-group';
-import { nameOf } from './evaluate-rule';
+import { ALERT_SERIES, nameOf } from './evaluate-rule';
 import { instantVector } from './instant-vector';
 import type { RuleGroup } from './rule-document';
 
@@ -177,7 +177,7 @@ class Run {
   private isOwn(labels: Labels): boolean {
     const name = labelValue(labels, METRIC_NAME) ?? '';
     if (this.recordedNames.has(name)) return true;
-    return ALERT_SERIES.has(name) && this.alertNames.has(labelValue(labels, 'alertname') ?? '');
+    return ALERT_SERIES.includes(name) && this.alertNames.has(labelValue(labels, 'alertname') ?? '');
   }
 
   private async evaluate(
@@ -244,9 +244,6 @@ interface Due {
   /** Index of the group. */
   readonly index: number;
 }
-
-/** Names of the series that alerting rules write. */
-const ALERT_SERIES: ReadonlySet<string> = new Set(['ALERTS', 'ALERTS_FOR_STATE']);
 
 /** Returns the samples before a time. */
 function before({ labels, timestamps, values }: SampleColumns, ms: number): SampleColumns {

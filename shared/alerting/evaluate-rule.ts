@@ -161,6 +161,9 @@ function requireDistinct(given: readonly { readonly labels: Labels }[], message:
   if (new Set(given.map(({ labels }) => labelsKey(labels))).size < given.length) throw new RuleError(message);
 }
 
+/** Names of the series that alerting rules write. */
+export const ALERT_SERIES: readonly string[] = ['ALERTS', 'ALERTS_FOR_STATE'];
+
 /** Returns the samples of `ALERTS` and `ALERTS_FOR_STATE`, by which users and dashboards query an alert. */
 function samplesOf({ labels, state, activeAtMs }: Alert): InstantSample[] {
   return [

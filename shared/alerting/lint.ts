@@ -2,7 +2,7 @@ import { durationMs } from '../promql/durations';
 import { PromqlError } from '../promql/errors';
 import { printPromql } from '../promql/print';
 import { childrenOf, type Expr, type Selector } from '../promql/syntax';
-import { nameOf } from './evaluate-rule';
+import { ALERT_SERIES, nameOf } from './evaluate-rule';
 import type { Rule, RuleGroup } from './rule-document';
 
 /** Returns warnings about parts of a group that are valid but most likely mistakes. */
@@ -55,9 +55,6 @@ function rangesOf(expr: Expr, intervalMs: number): number[] {
   }
 }
 
-/** Names of the series that alerting rules write. */
-const WRITTEN = ['ALERTS', 'ALERTS_FOR_STATE'];
-
 /**
  * Returns the selectors in the rules of the groups, as text, except those of series that rules of these
  * groups record.
@@ -65,7 +62,7 @@ const WRITTEN = ['ALERTS', 'ALERTS_FOR_STATE'];
 export function selectorsOf(groups: readonly RuleGroup[]): Set<string> {
   const rules = groups.flatMap((group) => group.rules);
   const recorded = new Set([
-    ...WRITTEN,
+    ...ALERT_SERIES,
     ...rules.flatMap((rule) => (rule.kind === 'recording' ? [nameOf(rule)] : [])),
   ]);
   return new Set(

@@ -1,5 +1,11 @@
-import type { AlertStatus, Trigger } from './alert-status';
 import type { AlertSubject, AlertType } from './alert-subject';
+
+export const ALERT_STATUSES = ['OK', 'WARNING', 'CRITICAL', 'UNKNOWN'] as const;
+export type AlertStatus = (typeof ALERT_STATUSES)[number];
+
+/** Causes of an alert's changes. */
+export const TRIGGERS = ['monitoring', 'manual', 'monitorDelete', 'hostRetire', 'serviceDelete'] as const;
+export type Trigger = (typeof TRIGGERS)[number];
 
 /** An alert as the API returns it. Times are in seconds since epoch. */
 export interface AlertRecord {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { idBytes } from '../model/id';
-import { ALERT_STATUSES } from './alert-status';
+import { ALERT_STATUSES } from './alert-record';
 import { type AlertTransition, advanceTrack, type Track } from './tracks';
 
 const MAX_MESSAGE = 1024;

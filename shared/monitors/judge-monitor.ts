@@ -2,6 +2,7 @@ import type { InstantSample } from '../alerting/evaluate-rule';
 import { instantVector, wholeOf } from '../alerting/instant-vector';
 import { labelValue, METRIC_NAME } from '../model/labels';
 import { equals, isIn, type Matcher } from '../model/matcher';
+import { slicesOf } from '../model/slices';
 import { quotedNames } from '../promql/dotted-names';
 import type { QueryOptions } from '../promql/query';
 import type { SampleColumns, SampleStore } from '../promql/store';
@@ -168,11 +169,9 @@ async function judgeHosts(
     if (series.some((points) => isSparse(points, monitor.duration, nowMs))) sparse.push(hostId);
     else judge(judgements, hostId, series, monitor, nowMs);
   }
-  for (let i = 0; i < sparse.length; i += MAX_NAMED_HOSTS) {
-    const part = isIn('host', sparse.slice(i, i + MAX_NAMED_HOSTS));
-    for (const [hostId, metrics] of await readHosts(inputs, name, part, AVERAGE_SPAN_MS))
+  for (const part of slicesOf(sparse, MAX_NAMED_HOSTS))
+    for (const [hostId, metrics] of await readHosts(inputs, name, isIn('host', part), AVERAGE_SPAN_MS))
       judge(judgements, hostId, seriesOf(metrics), monitor, nowMs);
-  }
   return judgements;
 }
 
@@ -296,15 +295,14 @@ async function judgeConnectivity(
   );
   const missing = hosts.filter(({ id, createdAt }) => !seen.has(id) && nowMs - createdAt * 1000 >= GONE_MS);
   // The missing hosts may be posting other metrics.
-  for (let i = 0; i < missing.length; i += MAX_NAMED_HOSTS) {
-    const part = missing.slice(i, i + MAX_NAMED_HOSTS).map(({ id }) => id);
-    const anyMetric: Matcher = { label: METRIC_NAME, op: '!=', value: '' };
+  const anyMetric: Matcher = { label: METRIC_NAME, op: '!=', value: '' };
+  const missingIds = missing.map(({ id }) => id);
+  for (const part of slicesOf(missingIds, MAX_NAMED_HOSTS))
     for (const [id, metrics] of await readHosts(inputs, anyMetric, isIn('host', part), GONE_MS)) {
       seen.add(id);
       const [witness] = metrics.keys();
       if (witnesses.size < MAX_WITNESSES) witnesses.add(witness!);
     }
-  }
   const judgements = new Map<string, Judgement>();
   const open = new Set(openKeys);
   for (const { id } of hosts) if (seen.has(id)) judgements.set(id, { status: 'OK' });

@@ -1,5 +1,5 @@
 import type { SampleColumns } from '../promql/store';
-import type { AlertStatus } from './alert-status';
+import type { AlertStatus } from './alert-record';
 
 /** Values at ascending times in ms since epoch. */
 export type Points = Pick<SampleColumns, 'timestamps' | 'values'>;

@@ -1,4 +1,4 @@
-import type { AlertStatus } from './alert-status';
+import type { AlertStatus } from './alert-record';
 import type { AlertSubject } from './alert-subject';
 
 /**

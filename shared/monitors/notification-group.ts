@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { text } from '../platform/fields';
-import { givenId, givenIds, name } from './fields';
+import { givenId, givenIds, memo, name, notificationInterval, scopeTexts } from './fields';
 
 const MAX_TARGETS = 200;
 
@@ -60,3 +60,15 @@ export function hasCycle(
   }
   return false;
 }
+
+/** Schema of a setting that combines alerts into one notification, by monitors, services and roles. */
+export const alertGroupSettingSpec = z.object({
+  name,
+  memo,
+  serviceScopes: scopeTexts.nullish(),
+  roleScopes: scopeTexts.nullish(),
+  monitorScopes: givenIds.nullish(),
+  notificationInterval,
+});
+export type AlertGroupSettingSpec = z.output<typeof alertGroupSettingSpec>;
+export type AlertGroupSetting = AlertGroupSettingSpec & { readonly id: string };

@@ -1,5 +1,5 @@
 import { alertIdOf } from './alert-id';
-import type { AlertStatus, Trigger } from './alert-status';
+import type { AlertStatus, Trigger } from './alert-record';
 import type { Judgement } from './judge';
 
 export interface OpenAlert {

@@ -2,6 +2,33 @@ import { formatFloat, quoted } from './format';
 import { GoDuration, GoTime } from './time';
 import { TemplateError, TemplateSample, type TemplateValue, typeName } from './values';
 
+/** Context that template functions may use. */
+export interface FunctionContext {
+  /** Evaluates an expression for the function `query`. */
+  readonly query: (expr: string) => Promise<readonly TemplateSample[]>;
+  /** The time of the evaluation, ms since epoch. */
+  readonly nowMs: number;
+  /** Address of the page that shows the database, for links. */
+  readonly externalUrl: string;
+}
+
+export type TemplateFunction = (
+  args: readonly TemplateValue[],
+  context: FunctionContext,
+) => TemplateValue | Promise<TemplateValue>;
+
+/** Creates a function with a fixed number of arguments. */
+export function fixed(
+  count: number,
+  run: (args: readonly TemplateValue[], context: FunctionContext) => TemplateValue | Promise<TemplateValue>,
+): TemplateFunction {
+  return (args, context) => {
+    if (args.length !== count)
+      throw new TemplateError(`wrong number of args: want ${count} got ${args.length}`);
+    return run(args, context);
+  };
+}
+
 /**
  * These functions convert arguments to the types that template functions expect. Each throws {@link
  * TemplateError} for any other type.

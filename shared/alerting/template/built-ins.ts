@@ -1,6 +1,5 @@
-import { integerOf, stringOf } from './arguments';
+import { fixed, integerOf, stringOf, type TemplateFunction } from './arguments';
 import { printed, sprint, sprintf } from './format';
-import type { TemplateFunction } from './functions';
 import {
   AnyMap,
   areEqual,
@@ -19,14 +18,14 @@ import {
 export const BUILT_IN_FUNCTIONS: readonly (readonly [name: string, run: TemplateFunction])[] = [
   ['and', (args) => args.find((value) => !isTrue(value)) ?? args.at(-1)!],
   ['or', (args) => args.find(isTrue) ?? args.at(-1)!],
-  ['not', ([value, ...rest]) => !isTrue(only(value, rest))],
+  ['not', fixed(1, ([value]) => !isTrue(value!))],
   ['eq', ([first, ...rest]) => needTwo(first, rest).some((other) => areEqual(first!, other))],
-  ['ne', (args) => !areEqual(...two(args))],
-  ['lt', (args) => compareValues(...two(args)) < 0],
-  ['le', (args) => compareValues(...two(args)) <= 0],
-  ['gt', (args) => compareValues(...two(args)) > 0],
-  ['ge', (args) => compareValues(...two(args)) >= 0],
-  ['len', ([value, ...rest]) => lengthOf(only(value, rest))],
+  ['ne', fixed(2, ([a, b]) => !areEqual(a!, b!))],
+  ['lt', fixed(2, ([a, b]) => compareValues(a!, b!) < 0)],
+  ['le', fixed(2, ([a, b]) => compareValues(a!, b!) <= 0)],
+  ['gt', fixed(2, ([a, b]) => compareValues(a!, b!) > 0)],
+  ['ge', fixed(2, ([a, b]) => compareValues(a!, b!) >= 0)],
+  ['len', fixed(1, ([value]) => lengthOf(value!))],
   ['index', ([value, ...keys]) => keys.reduce(elementOf, value ?? null)],
   ['slice', ([value, ...bounds]) => sliceOf(value ?? null, bounds)],
   ['print', (args) => sprint(args)],
@@ -78,21 +77,6 @@ function escaped(text: string, escapes: Readonly<Record<string, string>>): strin
 /** Returns the arguments as one text: a single string unchanged, anything else as `print` formats it. */
 function textOf(args: readonly TemplateValue[]): string {
   return args.length === 1 && typeof args[0] === 'string' ? args[0] : sprint(args);
-}
-
-function wrongCount(want: string, got: number): TemplateError {
-  return new TemplateError(`wrong number of args: want ${want} got ${got}`);
-}
-
-function only(value: TemplateValue | undefined, rest: readonly TemplateValue[]): TemplateValue {
-  if (value === undefined || rest.length > 0)
-    throw wrongCount('1', (value === undefined ? 0 : 1) + rest.length);
-  return value;
-}
-
-function two(args: readonly TemplateValue[]): [TemplateValue, TemplateValue] {
-  if (args.length !== 2) throw wrongCount('2', args.length);
-  return [args[0]!, args[1]!];
 }
 
 function needTwo(first: TemplateValue | undefined, rest: readonly TemplateValue[]): readonly TemplateValue[] {

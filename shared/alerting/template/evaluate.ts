@@ -1,6 +1,6 @@
-import { instanceOf, stringOf } from './arguments';
+import { type FunctionContext, instanceOf, stringOf } from './arguments';
 import { printed } from './format';
-import { type FunctionContext, TEMPLATE_FUNCTIONS } from './functions';
+import { TEMPLATE_FUNCTIONS } from './functions';
 import type { Command, Node, Operand, ParsedTemplate, Pipeline } from './nodes';
 import { GoDuration, GoTime } from './time';
 import {

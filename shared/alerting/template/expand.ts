@@ -1,5 +1,6 @@
+import type { FunctionContext } from './arguments';
 import { executeTemplate } from './evaluate';
-import { type FunctionContext, TEMPLATE_FUNCTIONS } from './functions';
+import { TEMPLATE_FUNCTIONS } from './functions';
 import type { ParsedTemplate } from './nodes';
 import { parseTemplate } from './parse';
 import { TemplateData, TemplateError, type TemplateValue } from './values';

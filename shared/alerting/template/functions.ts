@@ -1,38 +1,20 @@
 import { isIP } from 'node:net';
 import { parseDurationMs } from '../../promql/numbers';
-import { durationOf, numberOf, sampleOf, samplesOf, stringOf, timeOf } from './arguments';
+import {
+  durationOf,
+  fixed,
+  numberOf,
+  sampleOf,
+  samplesOf,
+  stringOf,
+  type TemplateFunction,
+  timeOf,
+} from './arguments';
 import { BUILT_IN_FUNCTIONS, queryEscape } from './built-ins';
 import { quoted } from './format';
 import { humanize, humanize1024, humanizeDuration, humanizePercentage, humanizeTimestamp } from './humanize';
 import { replaceAll, searches } from './patterns';
-import { AnyMap, TemplateError, type TemplateSample, type TemplateValue } from './values';
-
-/** Context that template functions may use. */
-export interface FunctionContext {
-  /** Evaluates an expression for the function `query`. */
-  readonly query: (expr: string) => Promise<readonly TemplateSample[]>;
-  /** The time of the evaluation, ms since epoch. */
-  readonly nowMs: number;
-  /** Address of the page that shows the database, for links. */
-  readonly externalUrl: string;
-}
-
-export type TemplateFunction = (
-  args: readonly TemplateValue[],
-  context: FunctionContext,
-) => TemplateValue | Promise<TemplateValue>;
-
-/** Creates a function with a fixed number of arguments. */
-function fixed(
-  count: number,
-  run: (args: readonly TemplateValue[], context: FunctionContext) => TemplateValue | Promise<TemplateValue>,
-): TemplateFunction {
-  return (args, context) => {
-    if (args.length !== count)
-      throw new TemplateError(`wrong number of args: want ${count} got ${args.length}`);
-    return run(args, context);
-  };
-}
+import { AnyMap, TemplateError, type TemplateSample } from './values';
 
 /**
  * Functions that Prometheus adds to those of `text/template`.

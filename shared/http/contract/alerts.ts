@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ALERT_STATUSES, TRIGGERS } from '../../monitors/alert-status';
+import { ALERT_STATUSES, TRIGGERS } from '../../monitors/alert-record';
 import { MONITOR_TYPES } from '../../monitors/monitor';
 import { text } from '../../platform/fields';
 import type { Route } from './route';

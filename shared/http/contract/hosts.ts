@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ALERT_STATUSES } from '../../monitors/alert-status';
+import { ALERT_STATUSES } from '../../monitors/alert-record';
 import { anyObject, epochSeconds, text } from '../../platform/fields';
 import { HOST_STATUSES, type HostSpec } from '../../registry/hosts';
 import { SERVICE_NAME } from '../../registry/services';

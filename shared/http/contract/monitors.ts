@@ -1,11 +1,10 @@
 import * as z from 'zod';
-import { alertGroupSettingSpec } from '../../monitors/alert-group-setting';
-import { ALERT_STATUSES } from '../../monitors/alert-status';
+import { ALERT_STATUSES } from '../../monitors/alert-record';
 import { channelSpec } from '../../monitors/channel';
 import { downtimeSpec } from '../../monitors/downtime';
 import { givenId } from '../../monitors/fields';
 import { monitorSpec } from '../../monitors/monitor';
-import { notificationGroupSpec } from '../../monitors/notification-group';
+import { alertGroupSettingSpec, notificationGroupSpec } from '../../monitors/notification-group';
 import { epochSeconds } from '../../platform/fields';
 import { crudRoutes } from './crud';
 import type { Route } from './route';

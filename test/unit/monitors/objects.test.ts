@@ -1,8 +1,8 @@
 import { parse } from '../../../shared/http/parse';
-import { alertGroupSettingSpec } from '../../../shared/monitors/alert-group-setting';
 import { channelSpec, KEPT_CHANNEL_TYPES } from '../../../shared/monitors/channel';
 import { downtimeSpec } from '../../../shared/monitors/downtime';
 import {
+  alertGroupSettingSpec,
   defaultNotificationGroup,
   hasCycle,
   notificationGroupSpec,

@@ -1,8 +1,8 @@
-import type { AlertGroupSetting } from '../../../../shared/monitors/alert-group-setting';
 import type { AlertLog, AlertRecord } from '../../../../shared/monitors/alert-record';
 import type { Downtime } from '../../../../shared/monitors/downtime';
 import type { Monitor } from '../../../../shared/monitors/monitor';
 import type { MonitorPreview } from '../../../../shared/monitors/monitor-preview';
+import type { AlertGroupSetting } from '../../../../shared/monitors/notification-group';
 import { type Api, ApiError } from './api';
 
 const ALERTS = '/api/v0/alerts';

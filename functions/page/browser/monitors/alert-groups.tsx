@@ -1,5 +1,5 @@
-import type { AlertGroupSetting } from '../../../../shared/monitors/alert-group-setting';
 import type { Monitor } from '../../../../shared/monitors/monitor';
+import type { AlertGroupSetting } from '../../../../shared/monitors/notification-group';
 import type { Api } from '../api/api';
 import type { ServiceRoles } from '../api/monitoring';
 import type { Field } from '../forms/fields';
