@@ -39,10 +39,8 @@ export interface TickCommit {
   readonly batches: readonly Uint8Array[];
 }
 
-export interface OutboxItem {
-  readonly key: string;
-  readonly tenantId: Id;
-  readonly batch: NotificationBatch | EventBatch;
+/** How far the delivery of a batch is. */
+export interface Delivery {
   /** Number of failed attempts. */
   readonly attempts: number;
   /** Time of the next attempt, in ms since epoch. */
@@ -54,6 +52,12 @@ export interface OutboxItem {
    * that did not refuse it.
    */
   readonly refused: readonly string[];
+}
+
+export interface OutboxItem extends Delivery {
+  readonly key: string;
+  readonly tenantId: Id;
+  readonly batch: NotificationBatch | EventBatch;
   readonly stored: Item;
 }
 
@@ -87,7 +91,7 @@ export function batchSize(notifications: number, kinds: number): number {
  * previous one. If two evaluators race, only one commits, and only its notifications are sent.
  *
  *     pk rule-states#tenant, monitor-states#tenant   sk group   tick: ms   state: zstd of JSON (GroupState, MonitorState)
- *     pk outbox               sk tick#tenant#group#part    batch: zstd of JSON (notification.ts)   expiresAt: s   attempts   dueMs   taken: addresses of targets   refused: reasons
+ *     pk outbox               sk tick#tenant#group#part    batch: zstd of JSON (notification.ts)   expiresAt: s   delivery: JSON of Delivery, absent before the first attempt
  *     pk undelivered#tenant   sk as in the outbox          the attributes of its item in the outbox; it is a dead letter
  *     pk evaluator            sk run                       run: id   untilMs
  *     pk evaluator            sk quiet                     json: QuietSpan
@@ -189,12 +193,7 @@ export class EvaluatorStore {
 
   /** Schedules the next attempt of a batch that some receivers have not accepted. */
   async putOff(item: OutboxItem): Promise<void> {
-    const { stored, dueMs } = item;
-    await putItem(this.table, {
-      ...stored,
-      ...attemptsOf(item),
-      dueMs: { N: String(dueMs) },
-    });
+    await putItem(this.table, { ...item.stored, ...deliveryOf(item) });
   }
 
   /** Moves a batch from the outbox to the tenant's dead letters, where it is kept for a week. */
@@ -203,7 +202,7 @@ export class EvaluatorStore {
     await putItem(this.table, {
       ...item.stored,
       ...metaKeys.undelivered(tenantId, key),
-      ...attemptsOf(item),
+      ...deliveryOf(item),
       [TABLE_KEYS.ttl]: { N: String(Math.ceil(this.now() / 1000) + UNDELIVERED_SECONDS) },
     });
     await this.sent(key);
@@ -255,27 +254,20 @@ export class EvaluatorStore {
   }
 }
 
-/**
- * Returns the attributes of an outbox item that change with each attempt. DynamoDB refuses a set that holds a
- * string twice.
- */
-function attemptsOf({ attempts, taken, refused }: OutboxItem): Item {
-  return {
-    attempts: { N: String(attempts) },
-    ...(taken.length > 0 && { taken: { SS: [...taken] } }),
-    ...(refused.length > 0 && { refused: { SS: [...new Set(refused)] } }),
-  };
+function deliveryOf({ attempts, dueMs, taken, refused }: OutboxItem): Item {
+  const delivery: Delivery = { attempts, dueMs, taken, refused };
+  return { delivery: { S: JSON.stringify(delivery) } };
 }
 
+const UNTRIED: Delivery = { attempts: 0, dueMs: 0, taken: [], refused: [] };
+
 function outboxItem(item: Item): OutboxItem {
+  const { delivery } = item;
   return {
     key: item.sk!.S!,
     tenantId: metaKeys.parseOutboxBatch(item.sk!.S!),
     batch: decodeJson(item.batch!.B!) as OutboxItem['batch'],
-    attempts: Number(item.attempts?.N ?? 0),
-    dueMs: Number(item.dueMs?.N ?? 0),
-    taken: item.taken?.SS ?? [],
-    refused: item.refused?.SS ?? [],
+    ...(delivery === undefined ? UNTRIED : (JSON.parse(delivery.S!) as Delivery)),
     stored: item,
   };
 }

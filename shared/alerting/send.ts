@@ -2,15 +2,13 @@ import type { Id } from '../model/id';
 import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
 import type { Tenant } from '../tenancy/tenants';
-import { type Channel, channelsOf, notificationsFor } from './channels';
 import type { EvaluatorStore, OutboxItem } from './evaluator-store';
-import type { GroupState } from './group-state';
-import type { GroupStates } from './group-states';
+import type { GroupState, GroupStates } from './group-state';
 import type { TopicMessage } from './message-text';
 import { type EventBatch, isChange, isEventBatch, type NotificationBatch } from './notification';
 import { DeliveryError, type OutsideRequest } from './post-outside';
 import { alertmanagerBodies, slackBody, topicMessages, webhookBody } from './receiver-bodies';
-import type { ReceiverStore, Receivers } from './receivers';
+import { type Channel, channelsOf, notificationsFor, type ReceiverStore, type Receivers } from './receivers';
 
 /** A receiver of a batch. */
 export interface Target {

@@ -1,5 +1,4 @@
-import type { GroupState } from '../alerting/group-state';
-import { GroupStates } from '../alerting/group-states';
+import { type GroupState, GroupStates } from '../alerting/group-state';
 import { ReceiverStore } from '../alerting/receivers';
 import { RuleGroups } from '../alerting/rule-groups';
 import { SilenceStore } from '../alerting/silence-store';

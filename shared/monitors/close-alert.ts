@@ -1,6 +1,5 @@
 import type { EvaluatorStore } from '../alerting/evaluator-store';
-import { encodeJson } from '../alerting/group-state';
-import type { GroupStates } from '../alerting/group-states';
+import { encodeJson, type GroupStates } from '../alerting/group-state';
 import type { RegisteredHost } from '../registry/host-labels';
 import type { Hosts } from '../registry/hosts';
 import { rolesByService, type Service, type Services } from '../registry/services';

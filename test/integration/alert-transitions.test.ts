@@ -2,7 +2,7 @@ import { Random } from '../../scripts/faults/random';
 import { type EvaluatorDependencies, runEvaluator } from '../../shared/alerting/evaluator';
 import { EvaluatorStore } from '../../shared/alerting/evaluator-store';
 import { GroupIndex } from '../../shared/alerting/group-index';
-import { GroupStates } from '../../shared/alerting/group-states';
+import { GroupStates } from '../../shared/alerting/group-state';
 import { DeliveryError } from '../../shared/alerting/post-outside';
 import { NO_RECEIVERS } from '../../shared/alerting/receivers';
 import { sendAll } from '../../shared/alerting/send';
