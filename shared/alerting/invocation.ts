@@ -90,7 +90,7 @@ export class Invocation {
       } catch (error) {
         result = failed(ref, error);
       }
-      answer.push({ tenant: ref.tenant, group: ref.group, ...result });
+      answer.push({ ...ref, ...result });
       if (result.outcome === 'evaluated') size += sizeOf(result);
       if (tenant === undefined) return;
       const ms = (took.get(tenant.id)?.ms ?? 0) + this.elapsedMs() - beganMs;

@@ -1,10 +1,4 @@
-import type {
-  EvaluationAnswer,
-  EvaluationRequest,
-  GroupEvaluation,
-  GroupRef,
-  Outcome,
-} from '../alerting/evaluation';
+import type { EvaluationAnswer, EvaluationRequest, GroupRef, Outcome } from '../alerting/evaluation';
 import { failed, perTenant } from '../alerting/invocation';
 import { slicesOf } from '../model/slices';
 import { mapLimited } from '../platform/concurrency';
@@ -48,28 +42,27 @@ export async function evaluateExternal(
   const found = await mapLimited(groups, PARALLEL, (ref) =>
     findDue(stores, viewFor, ref, nowMs).catch((error: unknown) => failed(ref, error)),
   );
-  const due = found.flatMap((each, i) => ('outcome' in each ? [] : [{ ref: groups[i]!, due: each }]));
-  const outcomes = new Map<object, Outcome>();
+  const due = found.flatMap((each) => ('outcome' in each ? [] : [each]));
+  const probes = new Map<DueExternal, Probe>();
   await Promise.all(
     slicesOf(due, MAX_REQUESTS).map(async (slice) => {
-      const probes = await stores
-        .probe(slice.map((each) => requestOf(each.due.monitor)))
-        .catch((error: unknown) => {
-          // A failed invocation says nothing about the URLs.
-          log.error('external URLs were not requested', { monitors: slice.length, error: error as Error });
-          return undefined;
-        });
-      for (const [i, each] of slice.entries())
-        outcomes.set(
-          each.ref,
-          await advance(each.due, probes?.[i]).catch((error: unknown) => failed(each.ref, error)),
-        );
+      try {
+        const answers = await stores.probe(slice.map(({ monitor }) => requestOf(monitor)));
+        for (const [i, each] of slice.entries()) probes.set(each, answers[i]!);
+      } catch (error) {
+        // A failed invocation says nothing about the URLs.
+        log.error('external URLs were not requested', { monitors: slice.length, error: error as Error });
+      }
     }),
   );
-  return groups.map((ref, i): GroupEvaluation => {
-    const each = found[i]!;
-    return { tenant: ref.tenant, group: ref.group, ...('outcome' in each ? each : outcomes.get(ref)!) };
-  });
+  return Promise.all(
+    groups.map(async (ref, i) => {
+      const each = found[i]!;
+      if ('outcome' in each) return { ...ref, ...each };
+      const advanced = advance(each, probes.get(each));
+      return { ...ref, ...(await advanced.catch((error: unknown) => failed(ref, error))) };
+    }),
+  );
 }
 
 async function findDue(
