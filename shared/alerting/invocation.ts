@@ -134,7 +134,11 @@ export interface GroupResult extends Omit<EvaluatedGroup, 'afterMs' | 'state' | 
   readonly batches: readonly (NotificationBatch | EventBatch)[];
 }
 
-/** @throws {Error} when the state exceeds an item of the table */
+/**
+ * Encodes the result of a group.
+ *
+ * @throws {Error} when the state is larger than an item of the table may be
+ */
 export function encoded({ afterMs, state, series, batches, ...counts }: GroupResult): Outcome {
   const bytes = state && encodeJson(state);
   if (bytes !== undefined && bytes.length > MAX_STATE_BYTES)

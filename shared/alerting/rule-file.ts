@@ -8,7 +8,7 @@ import { TemplateError } from './template/values';
 import { type YamlFault, type YamlMapping, YamlReader } from './yaml-reader';
 
 export interface RuleFile {
-  /** The groups as written, without what has faults. */
+  /** The groups as written, without the fields and rules that have faults. */
   readonly documents: readonly GroupDocument[];
   readonly groups: readonly RuleGroup[];
   /** Faults in the order of the file. A file with faults must not be used. */
@@ -67,7 +67,7 @@ export function parseRuleGroup(text: string): SingleGroup {
 /** Reports a fault of a rule at the position of one of its fields. */
 type Fault = (field: string, message: string) => void;
 
-/** Reads groups exactly as they are written, and notes their faults. */
+/** Reads groups exactly as they are written, and reports their faults. */
 class GroupReader {
   private readonly names = new Set<string>();
   private rules = 0;

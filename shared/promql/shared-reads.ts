@@ -22,8 +22,8 @@ export class SharedReads implements SampleStore {
 
   /**
    * @param store creates a store for each read, so that reads do not share a budget
-   * @param aheadMs how far beyond its end a selection that was not expected is read, because the same one will
-   *   be asked for with later times
+   * @param aheadMs how far beyond the requested end an unexpected selection is read, in ms. A caller whose times
+   *   advance then reads each selection once. The default is 0.
    */
   constructor(
     private readonly store: () => SampleStore,
