@@ -10,7 +10,7 @@ import type { RolledSource } from '../cold/rollup-directory';
 import type { PartitionLeft } from '../hot/frame-reader';
 import type { LeftWindows } from '../hot/read-call';
 import { DAY_MS } from '../model/duration';
-import { type Day, dayStartMs, type PartitionRef } from '../model/placement';
+import { type Day, dayStartMs } from '../model/placement';
 import { type DayPlan, FEW_DAYS } from './plan';
 import type { RolledPoints } from './rolled-points';
 import { planRollups, type RollupFacts, type RollupPlan } from './rollup-plan';
@@ -78,14 +78,10 @@ export interface Round {
  *
  * @param left what has left memory, for each partition, from the read of memory
  */
-export function daysBeyondHot(
-  days: readonly DayPlan[],
-  left: readonly PartitionLeft[],
-  partitionOn: (day: Day) => PartitionRef,
-): DayPlan[] {
+export function daysBeyondHot(days: readonly DayPlan[], left: readonly PartitionLeft[]): DayPlan[] {
   return days.filter((plan) => {
-    const { partition } = partitionOn(plan.day);
-    for (const each of left) if (each.ref.partition === partition && mayHaveLeft(plan, each)) return true;
+    for (const each of left)
+      if (each.ref.partition === plan.ref.partition && mayHaveLeft(plan, each)) return true;
     return false;
   });
 }

@@ -1,12 +1,14 @@
 import { type Aggregate, storedGrainMs } from '../model/aggregates';
 import { DAY_MS } from '../model/duration';
-import { type Day, dayStartMs, daysIn, windowStartMs } from '../model/placement';
+import { type Day, dayStartMs, daysIn, type PartitionRef, windowStartMs } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import type { AskedGrains } from '../promql/store';
 
 /** A day of a range to read from the tiers beyond memory. */
 export interface DayPlan {
   readonly day: Day;
+  /** The partition that the read's home has on this day. */
+  readonly ref: PartitionRef;
   /** Half-open range of the starts of the windows that may have samples of the read's range. */
   readonly windowsFromMs: number;
   readonly windowsToMs: number;
@@ -35,7 +37,11 @@ export function clampRange(range: TimeRange, nowMs: number, retentionMs: number)
  *
  * @param windowLengthsMs lengths of the windows that may have samples of the range; windows never span days
  */
-export function planDays({ fromMs, toMs }: TimeRange, windowLengthsMs: readonly number[]): DayPlan[] {
+export function planDays(
+  { fromMs, toMs }: TimeRange,
+  windowLengthsMs: readonly number[],
+  partitionOn: (day: Day) => PartitionRef,
+): DayPlan[] {
   if (fromMs >= toMs) return [];
   const firstMs = Math.min(fromMs, ...windowLengthsMs.map((lengthMs) => windowStartMs(fromMs, lengthMs)));
   // Extend to the end of a window: the cached items then also serve ranges that end slightly later.
@@ -45,6 +51,7 @@ export function planDays({ fromMs, toMs }: TimeRange, windowLengthsMs: readonly 
     const startMs = dayStartMs(day);
     return {
       day,
+      ref: partitionOn(day),
       windowsFromMs: Math.max(startMs, firstMs),
       windowsToMs: Math.min(startMs + DAY_MS, endMs),
     };

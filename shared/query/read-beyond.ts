@@ -12,13 +12,7 @@ import { mapLimited } from '../platform/concurrency';
 import { readWarm } from '../warm/read';
 import { type Answers, type Asks, type BeyondFacts, planRounds, type Round } from './beyond-hot';
 import type { DayPlan } from './plan';
-import {
-  layoutsOf,
-  partitionOn,
-  partitionsOf,
-  type ReadContext,
-  type ReadDependencies,
-} from './read-context';
+import { layoutsOf, partitionsOf, type ReadContext, type ReadDependencies } from './read-context';
 import { columnsFor, pointsOf, type RolledPoints } from './rolled-points';
 import { estimateSamples, leastSamples } from './sample-estimate';
 
@@ -146,8 +140,7 @@ function factsOf(read: ReadContext, days: readonly DayPlan[], fromHot: readonly 
 }
 
 /** Whether the reader has cached a day's warm items, which are valid unless the day has changed. */
-function isSeen(read: ReadContext, { day, windowsFromMs, windowsToMs }: DayPlan): boolean {
-  const ref = partitionOn(read, day);
+function isSeen(read: ReadContext, { day, ref, windowsFromMs, windowsToMs }: DayPlan): boolean {
   return read.selection.groups.every(
     (group) =>
       read.stores.warm.cache.items(ref, day, group, windowsFromMs, windowsToMs, undefined) !== undefined,
@@ -180,12 +173,10 @@ async function timed<T>(work: () => Promise<T>): Promise<{ readonly result: T; r
 async function manifestDays(read: ReadContext, days: readonly DayPlan[]): Promise<Map<Day, ManifestDay>> {
   const [first, last] = [days[0], days.at(-1)];
   if (first === undefined || last === undefined) return new Map();
-  const refs = partitionsOf(read, days);
-  const found = await mapLimited(refs, PARALLEL, async (ref) => {
+  const partitions = new Map(days.map((plan) => [plan.day, plan.ref.partition]));
+  const found = await mapLimited(partitionsOf(days), PARALLEL, async (ref) => {
     const all = await read.stores.manifest.days(ref, first.day, last.day);
-    return refs.length === 1
-      ? all
-      : all.filter(({ day }) => partitionOn(read, day).partition === ref.partition);
+    return all.filter(({ day }) => partitions.get(day) === ref.partition);
   });
   return new Map(found.flat().map((entry) => [entry.day, entry]));
 }
@@ -193,7 +184,6 @@ async function manifestDays(read: ReadContext, days: readonly DayPlan[]): Promis
 function warmBlocks(read: ReadContext, { days, listed }: NonNullable<Asks['warm']>): Promise<LocatedBlock[]> {
   const located = days.map((plan) => ({
     ...plan,
-    ref: partitionOn(read, plan.day),
     windowLengthsMs: read.asked.windowLengthsMs,
     announcements: listed && (listed.get(plan.day)?.announcements ?? 0),
   }));

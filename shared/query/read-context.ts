@@ -79,11 +79,10 @@ function contextOf(
     tenant,
     asked,
     homeId,
-    refs: new Map(),
     selection: { wanted, groups, range, layouts, picks },
     tombstones: deletions.length === 0 ? NO_TOMBSTONES : tombstonesIn(range, deletions, wanted),
     grains,
-    days: planDays(range, windowLengthsMs),
+    days: planDays(range, windowLengthsMs, partitionsOfHome(tenant, homeId)),
   };
 }
 
@@ -106,11 +105,6 @@ export interface ReadContext {
   readonly asked: SourceRead;
   /** Id of the source, or of the pool whose groups have its series. */
   readonly homeId: Id;
-  /**
-   * Cache of the home's partitions by the tenant's number of partitions, because a long range needs the
-   * partition of each day.
-   */
-  readonly refs: Map<number, PartitionRef>;
   /** Its range begins no earlier than the source's first sample. */
   readonly selection: Selection;
   /** Deletions of the wanted series that overlap the range. */
@@ -127,28 +121,23 @@ export function layoutsOf({ stores: { catalogue }, tenant, selection: { layouts 
 }
 
 /**
- * Returns the home's partition on a day. It may differ between days, because placement can change at a
- * midnight.
+ * Returns a function that finds the home's partition on a day. It may differ between days, because placement can
+ * change at a midnight. Days in a row with the same partition share an object.
  */
-export function partitionOn({ tenant, homeId, refs }: ReadContext, day: Day): PartitionRef {
-  const partitions = partitionsOn(tenant.placement, day);
-  const known = refs.get(partitions);
-  if (known !== undefined) return known;
-  const ref = { tenantId: tenant.id, partition: partitionOf(homeId, partitions) };
-  refs.set(partitions, ref);
-  return ref;
+function partitionsOfHome({ id: tenantId, placement }: Tenant, homeId: Id): (day: Day) => PartitionRef {
+  let last: { readonly partitions: number; readonly ref: PartitionRef } | undefined;
+  return (day) => {
+    const partitions = partitionsOn(placement, day);
+    if (last?.partitions !== partitions)
+      last = { partitions, ref: { tenantId, partition: partitionOf(homeId, partitions) } };
+    return last.ref;
+  };
 }
 
-export function partitionsOf(read: ReadContext, days: readonly { readonly day: Day }[]): PartitionRef[] {
+/** Returns the partitions of some days, each once. */
+export function partitionsOf(days: readonly DayPlan[]): PartitionRef[] {
   const refs: PartitionRef[] = [];
-  for (const { day } of days) {
-    const ref = partitionOn(read, day);
-    // Compares by identity: `partitionOn` returns one object for each number of partitions.
-    if (ref !== refs.at(-1)) addRef(refs, ref);
-  }
+  for (const { ref } of days)
+    if (ref !== refs.at(-1) && !refs.some(({ partition }) => partition === ref.partition)) refs.push(ref);
   return refs;
-}
-
-function addRef(refs: PartitionRef[], ref: PartitionRef): void {
-  if (!refs.some(({ partition }) => partition === ref.partition)) refs.push(ref);
 }

@@ -14,7 +14,6 @@ import { readBeyond } from './read-beyond';
 import {
   contextsOf,
   layoutsOf,
-  partitionOn,
   partitionsOf,
   type ReadContext,
   type ReadDependencies,
@@ -95,7 +94,7 @@ async function readHome(read: ReadContext, allowsMissing: boolean): Promise<Read
 async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Reading> {
   const { stores, asked, selection } = read;
   const beganMs = performance.now();
-  const refs = partitionsOf(read, read.days);
+  const refs = partitionsOf(read.days);
   const longestWindowMs = asked.windowLengthsMs.at(-1) ?? 0;
   const hot = await readHot(stores.hot, refs, selection, longestWindowMs, stores.now(), layoutsOf(read));
   const fromHot = located(read, 'hot', hot.blocks, performance.now() - beganMs);
@@ -103,7 +102,7 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Rea
   const doubtful = hot.marks.filter(({ isMarkedHere, loss }) => !isMarkedHere || loss !== '');
   const missingSinceMs = doubtful.length === 0 ? undefined : await missingSince(read, doubtful);
   if (missingSinceMs !== undefined && !allowsMissing) throw new IncompleteReadError(missingSinceMs);
-  const days = daysBeyondHot(read.days, hot.left, (day) => partitionOn(read, day));
+  const days = daysBeyondHot(read.days, hot.left);
   const found = days.length === 0 ? {} : await readBeyond(read, days, hot.blocks, fromHot.blocks);
   const warm = found.warm ? located(read, 'warm', found.warm, found.warmMs ?? 0) : NOTHING;
   const cold = found.cold ? located(read, 'cold', found.cold, found.coldMs ?? 0) : NOTHING;

@@ -21,7 +21,7 @@ const ref = { tenantId: 'tenant', partition: 0 };
 const partitionOn = () => ref;
 
 describe('the days that may be beyond memory', () => {
-  const days = planDays({ fromMs: START + 22 * HOUR, toMs: START + 26 * HOUR }, [HOUR]);
+  const days = planDays({ fromMs: START + 22 * HOUR, toMs: START + 26 * HOUR }, [HOUR], partitionOn);
   test.each([
     { left: 'nothing', beforeMs: 0, starts: [], expected: [] },
     { left: 'an earlier window', beforeMs: 0, starts: [START + 21 * HOUR], expected: [] },
@@ -37,17 +37,15 @@ describe('the days that may be beyond memory', () => {
     },
     { left: 'anything', beforeMs: Infinity, starts: [], expected: ['2026-01-10', '2026-01-11'] },
   ])('when $left has left: $expected', ({ beforeMs, starts, expected }) => {
-    const found = daysBeyondHot(days, [{ ref, beforeMs, starts }], partitionOn);
+    const found = daysBeyondHot(days, [{ ref, beforeMs, starts }]);
     expect(found.map(({ day }) => day)).toEqual(expected);
   });
 
   test('are the days of any group that was read, and of no other partition', () => {
     const nothing = { ref, beforeMs: 0, starts: [] };
     const all = { ref, beforeMs: Infinity, starts: [] };
-    expect(daysBeyondHot(days, [nothing, all], partitionOn)).toEqual(days);
-    expect(daysBeyondHot(days, [nothing, { ...all, ref: { ...ref, partition: 1 } }], partitionOn)).toEqual(
-      [],
-    );
+    expect(daysBeyondHot(days, [nothing, all])).toEqual(days);
+    expect(daysBeyondHot(days, [nothing, { ...all, ref: { ...ref, partition: 1 } }])).toEqual([]);
   });
 });
 
@@ -76,7 +74,7 @@ interface World {
 function factsOf(count: number, changed: Partial<BeyondFacts> = {}): BeyondFacts {
   const range = { fromMs: START, toMs: START + count * DAY_MS };
   return {
-    days: planDays(range, [HOUR]),
+    days: planDays(range, [HOUR], partitionOn),
     nowMs: START + (count > 3 ? 30 : 2.5) * DAY_MS,
     grains: undefined,
     hotTimes: [],

@@ -40,7 +40,10 @@ describe('the plan of a read', () => {
     },
     { name: 'an empty range: nothing to read', range: { fromMs: DAY, toMs: DAY }, days: [] },
   ])('$name', ({ range, lengths = [HOUR], days }) => {
-    expect(planDays(range, lengths).map((d) => [d.day, d.windowsFromMs, d.windowsToMs])).toEqual(days);
+    const ref = { tenantId: 't', partition: 0 };
+    expect(planDays(range, lengths, () => ref).map((d) => [d.day, d.windowsFromMs, d.windowsToMs])).toEqual(
+      days,
+    );
   });
 
   test.each([

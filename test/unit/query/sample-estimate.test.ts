@@ -127,7 +127,7 @@ test('samples of memory count before any table is asked', async () => {
   const full = new ReadBudget({ series: 10, sources: 10, samples: samples - 1 });
   // Nothing is known of the series of a read that was combined with others.
   const other = new ReadBudget({ series: 10, sources: 10, samples: 0 });
-  const days = planDays({ fromMs: 0, toMs: DAY }, [HOUR]);
+  const days = planDays({ fromMs: 0, toMs: DAY }, [HOUR], () => ({ tenantId: 't', partition: 0 }));
   const readWith = (...expected: ExpectedSamples[]) => {
     // The context has no tables, so a request fails with another error.
     const read = { homeId: 'home', asked: { wanted, expected } } as unknown as ReadContext;
