@@ -91,10 +91,15 @@ export async function readHot(
       if (windowStart < range.toMs && windowStart > range.fromMs - longestWindowMs)
         windows.push({ ...asked[i]!, windowStart, frames: frames[likely.indexOf(windowStart)] });
   });
-  const decode = (frames: WindowFrames, { ref, group }: FoundWindow) => {
-    const findLayout = async (id: Id) => (await hot.reader.layout(ref, id)) ?? layoutOf(group, id);
-    return frames.decoded(() => pickWanted(frames, picks, selection, findLayout));
-  };
+  const decode = (frames: WindowFrames, { ref, group }: FoundWindow) =>
+    frames.decoded(() =>
+      pickWanted(
+        frames,
+        picks,
+        selection,
+        async (id) => (await hot.reader.layout(ref, id)) ?? layoutOf(group, id),
+      ),
+    );
   const found = await mapLimited(windows, PARALLEL, (window) => {
     const { ref, group, windowStart, frames } = window;
     if (frames !== undefined) return decode(frames, window);

@@ -93,7 +93,7 @@ export class ReadBudget {
  * of a source may have the same samples, so the number is that of the home with the most.
  */
 export class ExpectedSamples {
-  private readonly byHome = new Map<Id, number>();
+  private byHome: Map<Id, number> | undefined;
 
   /** @param wanted the series of the read */
   constructor(
@@ -110,6 +110,7 @@ export class ExpectedSamples {
    */
   expect(home: Id, least: (wanted: Layout) => number): boolean {
     const before = this.most();
+    this.byHome ??= new Map();
     this.byHome.set(home, least(this.wanted));
     this.budget.expectSamples(this.most() - before, this.matchers);
     return !this.budget.signal.aborted;
@@ -120,11 +121,11 @@ export class ExpectedSamples {
     let count = sampleCount(block);
     for (const { timestamps } of points?.series ?? []) count += timestamps.length;
     this.budget.expectSamples(-this.most(), this.matchers);
-    this.byHome.clear();
+    this.byHome = undefined;
     this.budget.takeSamples(count, this.matchers);
   }
 
   private most(): number {
-    return Math.max(0, ...this.byHome.values());
+    return Math.max(0, ...(this.byHome?.values() ?? []));
   }
 }

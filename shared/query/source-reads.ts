@@ -108,6 +108,9 @@ export class SourceReads {
    * fail the other lists.
    */
   private readLists(lists: readonly (readonly SourceRead[])[], allowsMissing: boolean): Promise<Reading>[][] {
+    const [only, ...others] = lists as [readonly SourceRead[]];
+    // A list has each source once.
+    if (others.length === 0) return [only.map((each) => this.readOne(each, allowsMissing))];
     const readings = new Map<SourceRead, Promise<Reading>>();
     // Combine only reads that know the same deletions of the source.
     for (const own of Map.groupBy(lists.flat(), ({ sourceId }) => sourceId).values())
