@@ -104,9 +104,8 @@ async function judge(
   view: TenantView,
   query: QueryOptions,
 ): Promise<JudgedMonitor | { readonly error: string }> {
-  const openKeys = (state?.tracks ?? []).map(({ key }) => key);
   try {
-    return await judgeMonitor(monitor, state?.memory ?? {}, openKeys, {
+    return await judgeMonitor(monitor, state?.memory ?? {}, state?.tracks ?? [], {
       store: view.store,
       hosts: view.names.hosts,
       hasPosted: (hostId) => stores.hasPosted(tenant, hostId),

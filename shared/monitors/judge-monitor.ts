@@ -26,6 +26,7 @@ import {
 import { DEFAULTS, type Monitor, type MonitorOf } from './monitor';
 import { percentMetricOf } from './percent-metrics';
 import { isInScope, isWatchedStatus, watches } from './scope';
+import type { Track } from './tracks';
 
 /** Data that the evaluation of a monitor reads. */
 export interface MonitorInputs {
@@ -62,21 +63,24 @@ export class MonitorError extends Error {
   override readonly name = 'MonitorError';
 }
 
+/** What a judgement needs of a subject's track. */
+export type OpenTrack = Pick<Track, 'key' | 'alert'>;
+
 /**
  * Judges everything that a monitor watches.
  *
- * @param openKeys keys of subjects that have tracks
+ * @param tracks the subjects that were abnormal
  * @throws {MonitorError | RuleError | IncompleteError} when the monitor cannot be judged; other errors come from the store
  */
 export async function judgeMonitor(
   monitor: Monitor,
   memory: MonitorMemory,
-  openKeys: readonly string[],
+  tracks: readonly OpenTrack[],
   inputs: MonitorInputs,
 ): Promise<JudgedMonitor> {
   switch (monitor.type) {
     case 'connectivity':
-      return judgeConnectivity(monitor, memory, openKeys, inputs);
+      return judgeConnectivity(monitor, memory, tracks, inputs);
     case 'host':
       return { judgements: await judgeHosts(monitor, inputs), memory };
     case 'service':
@@ -84,7 +88,7 @@ export async function judgeMonitor(
     case 'expression':
       return { judgements: new Map([['', await judgeExpression(monitor, inputs)]]), memory };
     case 'query':
-      return { judgements: await judgeQuery(monitor, openKeys, inputs), memory };
+      return { judgements: await judgeQuery(monitor, tracks, inputs), memory };
     // The evaluator skips the first type, which has no interval, and judges the second itself (judge-probe.ts).
     case 'anomalyDetection':
     case 'external':
@@ -257,14 +261,17 @@ async function judgeExpression(monitor: MonitorOf<'expression'>, inputs: Monitor
 
 async function judgeQuery(
   monitor: MonitorOf<'query'>,
-  openKeys: readonly string[],
+  tracks: readonly OpenTrack[],
   inputs: MonitorInputs,
 ): Promise<Map<string, Judgement>> {
   const minutes = monitor.evaluateBackwardMinutes ?? DEFAULTS.queryBackwardMinutes;
   const found = await resultOf(quotedNames(monitor.query), minutes, inputs);
   // The empty key stands for a query without any result.
   if (found.length === 0) return new Map([['', NO_VALUE]]);
-  const judgements = new Map<string, Judgement>(openKeys.map((key) => [key, NO_VALUE]));
+  // A series that ended keeps its alert. If somebody closed the alert, the series is forgotten.
+  const judgements = new Map<string, Judgement>(
+    tracks.map(({ key, alert }) => [key, alert === undefined ? { status: 'OK' } : NO_VALUE]),
+  );
   for (const { labels, value } of found)
     judgements.set(
       JSON.stringify(labels),
@@ -283,7 +290,7 @@ const MAX_WITNESSES = 20;
 async function judgeConnectivity(
   monitor: MonitorOf<'connectivity'>,
   memory: MonitorMemory,
-  openKeys: readonly string[],
+  tracks: readonly OpenTrack[],
   inputs: MonitorInputs,
 ): Promise<JudgedMonitor> {
   const { nowMs, hasPosted } = inputs;
@@ -304,7 +311,7 @@ async function judgeConnectivity(
       if (witnesses.size < MAX_WITNESSES) witnesses.add(witness!);
     }
   const judgements = new Map<string, Judgement>();
-  const open = new Set(openKeys);
+  const open = new Set(tracks.map(({ key }) => key));
   for (const { id } of hosts) if (seen.has(id)) judgements.set(id, { status: 'OK' });
   const status = monitor.alertStatusOnGone ?? DEFAULTS.alertStatusOnGone;
   for (const { id } of missing)

@@ -82,12 +82,16 @@ class Run {
     const { tenantId, view, hosts, query, downtimes, check } = this.options;
     check();
     this.aheadMs = toMs - tickMs;
-    const openKeys = this.tracks.map(({ key }) => key);
     let judgements: Awaited<ReturnType<typeof judgeMonitor>>['judgements'] = new Map();
     try {
       const { store } = this;
       const inputs = { store, hosts, query, nowMs: tickMs, hasPosted: (id: string) => this.hasPosted(id) };
-      ({ judgements, memory: this.memory } = await judgeMonitor(this.monitor, this.memory, openKeys, inputs));
+      ({ judgements, memory: this.memory } = await judgeMonitor(
+        this.monitor,
+        this.memory,
+        this.tracks,
+        inputs,
+      ));
     } catch (error) {
       check();
       const text = errorText(error);

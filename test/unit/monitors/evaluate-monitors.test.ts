@@ -1,4 +1,5 @@
 import type { Monitor } from '../../../shared/monitors/monitor';
+import { closedByHand } from '../../../shared/monitors/tracks';
 import { MonitorWorld, START_MS } from '../../support/monitor-world';
 
 const common = { id: 'm1', name: 'load' };
@@ -296,6 +297,22 @@ describe('a query monitor', () => {
     world.minute = 5;
     // The first series has ended; the second is there for a minute more.
     expect(await world.evaluate()).toEqual(['a changed UNKNOWN']);
+  });
+
+  test('does not open the alert of an ended series again that somebody closed', async () => {
+    for (const job of ['a', 'b']) world.post({ __name__: 'errors', job }, 9);
+    expect(await world.evaluate()).toEqual(['a opened CRITICAL', 'b opened CRITICAL']);
+    world.minute = 5;
+    world.post({ __name__: 'errors', job: 'b' }, 9);
+    expect(await world.evaluate()).toEqual(['a changed UNKNOWN']);
+    const tracks = world.state!.tracks.map((each) =>
+      each.key.includes('"a"') ? closedByHand(each, 'host a was retired').track! : each,
+    );
+    world.state = { ...world.state!, tracks };
+    expect(await world.next()).toEqual([]);
+    expect(world.state.tracks).toHaveLength(1);
+    world.post({ __name__: 'errors', job: 'a' }, 9);
+    expect(await world.next()).toEqual(['a opened CRITICAL']);
   });
 
   test('whose query has no result is UNKNOWN', async () => {
