@@ -184,7 +184,8 @@ export const rulesRoutes = [
     ...change,
     method: 'POST',
     path: `${RULER}/{namespace}`,
-    summary: 'Create or replace a rule group; an invalid group is refused as a whole',
+    summary:
+      'Create or replace a rule group of at most 700,000 bytes; an invalid group is refused as a whole',
     rawBody: 'application/yaml',
   },
   {
