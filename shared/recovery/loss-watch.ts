@@ -4,6 +4,7 @@ import type { PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import { type Era, judge } from './era';
 import { type Observation, PrimaryWatch, type PrimaryWatchDependencies } from './primary-watch';
+import { ARRIVAL_SLACK_MS } from './watermarks';
 
 export interface LossWatchDependencies extends PrimaryWatchDependencies {
   /** Number of flusher lanes, as deployed. */
@@ -12,11 +13,6 @@ export interface LossWatchDependencies extends PrimaryWatchDependencies {
 
 /** Partitions whose marks are read or written at the same time. */
 const PARALLEL = 32;
-/**
- * A replay begins this much earlier than the computed time, ms. Kinesis' arrival times are approximate, and
- * may be slightly out of order.
- */
-const ARRIVAL_SLACK_MS = 60_000;
 /**
  * How often a missing mark is looked up again. Another instance may have registered the partition, and be
  * about to mark it.

@@ -3,6 +3,7 @@ import { BUCKET_PREFIX } from '../platform/names';
 import type { DeliveredRecord } from '../stream/delivered';
 import type { S3RedriveStore } from './redrive-bucket';
 import type { TableRedriveLedger } from './redrive-ledger';
+import { ARRIVAL_SLACK_MS } from './watermarks';
 
 /** An object of the bucket that can be redriven. */
 export interface RedriveObject {
@@ -80,8 +81,9 @@ const MAX_ERRORS = 100;
  * the samples have left memory.
  *
  * They have left once the flushed-until time exceeds `entry.watermarkMs`, the highest watermark of a shard
- * just after the append. A flusher writes such a time only if it began after the append, and found no
- * sample in memory that arrived as early as those of the object.
+ * just after the append, by {@link ARRIVAL_SLACK_MS}: watermarks are arrival times, and may go back. A flusher
+ * writes such a time only if it began after the append, and found no sample in memory that arrived as early as
+ * those of the object.
  *
  * If a loss was noticed after the append, memory may have lost the samples, so the records are ingested
  * again.
@@ -93,7 +95,7 @@ export function planRedrive(
   { flushedUntilMs, notices }: Pick<RedriveProgress, 'flushedUntilMs' | 'notices'>,
 ): 'drive' | 'wait' | 'remove' {
   if (entry === undefined || entry.notices !== notices) return 'drive';
-  return flushedUntilMs > entry.watermarkMs ? 'remove' : 'wait';
+  return flushedUntilMs > entry.watermarkMs + ARRIVAL_SLACK_MS ? 'remove' : 'wait';
 }
 
 /**

@@ -2,6 +2,12 @@ import { isBehind, NOTE_EVERY_MS } from './consumer-lag';
 import type { RecoveryTable } from './recovery-table';
 
 /**
+ * How far arrival times of a stream, which are approximate, may be out of order, ms. A replay begins this much
+ * earlier than the computed time.
+ */
+export const ARRIVAL_SLACK_MS = 60_000;
+
+/**
  * Used by the ingester to write the watermark of each shard that it reads. Every record of the shard that
  * arrived before its watermark is in memory. It writes at most every ten seconds, since an older watermark
  * only makes a replay begin earlier. It writes at once when the ingester falls behind or has caught up.

@@ -186,7 +186,7 @@ describe('the stream', () => {
     // The stream no longer has the record, so the object stays until the samples have left memory.
     expect(await ops(stack.url, 'quarantine', 'redrive')).toMatchObject({ records: 0, removed: 0 });
     expect(await keys(`quarantine/${shardId}/14`)).toHaveLength(1);
-    await removeRedriven(functions, 1);
+    await removeRedriven(functions, stores, `quarantine/${shardId}/14`);
     expect(await keys(`quarantine/${shardId}/14`)).toEqual([]);
     await shows(host, { 0: 10, 1: 2 });
 
@@ -214,7 +214,7 @@ describe('the stream', () => {
       poison: 1,
     });
     await shows(host, { 0: 10, 1: 2, 2: 3, 3: 4 });
-    await removeRedriven(functions, 1);
+    await removeRedriven(functions, stores, key);
     expect(await keys('aws/lambda/')).toEqual([]);
     expect(await keys(`quarantine/${shardId}/2`)).toHaveLength(1);
 

@@ -1,18 +1,32 @@
+import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { drain } from '../../scripts/ops/drain';
 import type { Functions } from '../../scripts/ops/invoke';
+import type { StageDescription } from '../../shared/operations/stage-command';
+import { metaKeys } from '../../shared/platform/keys';
 import type { RedriveResult } from '../../shared/recovery/redrive';
+import { ARRIVAL_SLACK_MS } from '../../shared/recovery/watermarks';
+import type { Stores } from './stores';
 import { until } from './until';
 
 /**
- * Empties memory, then runs the schedule's steps now, until the objects that were redriven are removed.
+ * Empties memory, then runs the schedule's steps now, until an object that was redriven is removed.
  *
- * @param count number of objects to wait for
+ * @param key the object's key. Its entry is made a minute older, for which it would stay otherwise
  */
-export async function removeRedriven(functions: Functions, count: number): Promise<void> {
+export async function removeRedriven(functions: Functions, stores: Stores, key: string): Promise<void> {
   await drain(functions, () => {});
+  const { metaTable } = await functions.invoke<StageDescription>('operator', { command: 'stage' });
+  await stores.dynamodb.send(
+    new UpdateItemCommand({
+      TableName: metaTable,
+      Key: metaKeys.redriven(key),
+      UpdateExpression: 'SET watermarkMs = watermarkMs - :slack',
+      ExpressionAttributeValues: { ':slack': { N: String(ARRIVAL_SLACK_MS) } },
+    }),
+  );
   let removed = 0;
   await until(
-    `${count} redriven objects to be removed`,
+    `${key} to be removed`,
     async () => {
       // The recovery function's heartbeats move the shards' watermarks. The flushers move the flushed-until
       // time.
@@ -22,6 +36,6 @@ export async function removeRedriven(functions: Functions, count: number): Promi
       removed += (await functions.invoke<RedriveResult>('recovery', redrive)).removed;
       return removed;
     },
-    (seen) => seen >= count,
+    (seen) => seen > 0,
   );
 }
