@@ -1,6 +1,7 @@
 import type { ObjectDifference, VerifySlice } from '../../shared/operations/archive-commands';
 import type { TenantList } from '../../shared/operations/tenant-commands';
 import { type Functions, OperatorError } from './invoke';
+import { slicesOf } from './slices';
 import { table } from './table';
 
 export interface VerifyOptions {
@@ -33,17 +34,16 @@ export async function verifyArchive(
 ): Promise<VerifyResult> {
   const total = { objects: 0, samples: 0, bytes: 0 };
   const differences: VerifyResult['differences'][number][] = [];
-  for (const name of await tenantNames(functions, tenant))
-    for (let after: VerifySlice['next'] | undefined; after !== null; ) {
-      const event = { command: 'archive verify', tenant: name, from, to, after };
-      const slice: VerifySlice = await functions.invoke('operator', event);
+  for (const name of await tenantNames(functions, tenant)) {
+    const event = { command: 'archive verify', tenant: name, from, to };
+    for await (const slice of slicesOf<VerifySlice>(functions, 'operator', event)) {
       total.objects += slice.objects;
       total.samples += slice.samples;
       total.bytes += slice.bytes;
       differences.push(...slice.differences.map((difference) => ({ tenant: name, ...difference })));
-      after = slice.next;
-      if (after !== null) progress(`${total.objects} objects read, ${differences.length} differ`);
+      if (slice.next !== null) progress(`${total.objects} objects read, ${differences.length} differ`);
     }
+  }
   return { ...total, differences };
 }
 

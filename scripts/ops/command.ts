@@ -32,11 +32,19 @@ export async function run<T>(
 ): Promise<void> {
   const functions = new Functions(options.url, options.stack);
   try {
-    const result = await work(functions);
-    console.log(options.json ? JSON.stringify(result) : show(result));
+    print(options, await work(functions), show);
   } finally {
     functions.close();
   }
+}
+
+/** Prints a command's result, as JSON or formatted by `show`. */
+export function print<T>(
+  { json }: { readonly json?: boolean },
+  result: T,
+  show: (result: T) => string,
+): void {
+  console.log(json ? JSON.stringify(result) : show(result));
 }
 
 /** Runs a command that is a single call of the operator function. */

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { type ApiKeyOptions, apiKeyOf, withApi } from './api-key';
 import { apiUrlOf } from './api-url';
-import { type CommonOptions, command } from './command';
+import { type CommonOptions, command, print } from './command';
 import { OperatorError, stageOf } from './invoke';
 
 type ConnectOptions = CommonOptions & ApiKeyOptions;
@@ -62,10 +62,7 @@ export function connectCommand(): Command {
       ).choices(Object.keys(CLIENTS)),
     )
     .action((client: Client, options: ConnectOptions) => {
-      const configuration = configurationFor(client, options);
-      console.log(
-        options.json ? JSON.stringify(configuration) : `# ${configuration.place}\n${configuration.text}`,
-      );
+      print(options, configurationFor(client, options), ({ place, text }) => `# ${place}\n${text}`);
     });
 }
 

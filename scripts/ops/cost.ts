@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { print } from './command';
 import type { LoadOptions } from './cost-report';
 import { inSentences, withLoad } from './load-options';
 import { parseCount } from './option-values';
@@ -18,14 +19,10 @@ export function costCommand(): Command {
     .action(async (options: CostOptions) => {
       // Imported only here, because most commands do not need the CDK.
       const { costReport, costText, idleReport, idleText } = await import('./cost-report');
-      const [report, text] = inSentences(() => {
-        if (!options.idle) {
-          const found = costReport(options);
-          return [found, () => costText(found)];
-        }
-        const found = idleReport(options);
-        return [found, () => idleText(found)];
-      });
-      console.log(options.json ? JSON.stringify(report) : text());
+      inSentences(() =>
+        options.idle
+          ? print(options, idleReport(options), idleText)
+          : print(options, costReport(options), costText),
+      );
     });
 }

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { FUNCTIONS, functionName, stageName } from '../../shared/platform/names';
+import { print } from './command';
 import { inSentences, parseSetting } from './load-options';
 import { type Finding, preflightFindings } from './preflight-findings';
 import { table } from './table';
@@ -43,8 +44,7 @@ export function preflightCommand(): Command {
         functions: FUNCTIONS.map((name) => functionName(stage, name)),
       };
       const findings = preflightFindings(await lookAtAccount(names), settings, names);
-      const report = { deploy, dollars, findings };
-      console.log(json ? JSON.stringify(report) : preflightText(report));
+      print({ json }, { deploy, dollars, findings }, preflightText);
       if (findings.some(({ state }) => state === 'wrong')) process.exitCode = 1;
     });
 }

@@ -3,6 +3,7 @@ import type { QuarantinedRecord, QuarantineList } from '../../shared/operations/
 import type { RedriveObject, RedriveResult } from '../../shared/recovery/redrive';
 import { type CommonOptions, command, progress, run } from './command';
 import { type Functions, OperatorError } from './invoke';
+import { slicesOf } from './slices';
 
 /** `ops quarantine list | show | redrive`. */
 export function quarantineCommands(): Command {
@@ -17,7 +18,7 @@ export function quarantineCommands(): Command {
       command('show', 'show why a record could not be decoded, and its bytes')
         .argument('<key>', "the record's key, as shown by quarantine list")
         .action((key: string, options: CommonOptions) =>
-          run(options, (functions) => showQuarantined(functions, key), quarantinedText),
+          run(options, (functions) => functions.invoke('recovery', { action: 'show', key }), quarantinedText),
         ),
     )
     .addCommand(
@@ -40,12 +41,9 @@ export function quarantineCommands(): Command {
 /** Lists all quarantined records, page by page. */
 async function listQuarantine(functions: Functions): Promise<{ objects: RedriveObject[] }> {
   const objects: RedriveObject[] = [];
-  for (let after: string | undefined; ; ) {
-    const page: QuarantineList = await functions.invoke('recovery', { action: 'list', after });
+  for await (const page of slicesOf<QuarantineList>(functions, 'recovery', { action: 'list' }))
     objects.push(...page.objects);
-    after = page.next ?? undefined;
-    if (after === undefined) return { objects };
-  }
+  return { objects };
 }
 
 function quarantineText({ objects }: { readonly objects: readonly RedriveObject[] }): string {
@@ -53,10 +51,6 @@ function quarantineText({ objects }: { readonly objects: readonly RedriveObject[
   const line = ({ key, bytes, modifiedMs }: RedriveObject) =>
     `${key}  ${bytes} bytes, written ${new Date(modifiedMs).toISOString()}`;
   return [...objects.map(line), `${objects.length} records are in quarantine`].join('\n');
-}
-
-async function showQuarantined(functions: Functions, key: string): Promise<QuarantinedRecord> {
-  return functions.invoke('recovery', { action: 'show', key });
 }
 
 const SHOWN_BYTES = 512;
@@ -95,14 +89,11 @@ async function redriveAll(
 ): Promise<RedriveTotals> {
   const totals = { records: 0, poison: 0, waiting: 0, removed: 0 };
   let failed = 0;
-  for (let after: string | undefined; ; ) {
-    const slice: RedriveResult = await functions.invoke('recovery', { action: 'redrive', kind, after });
+  for await (const slice of slicesOf<RedriveResult>(functions, 'recovery', { action: 'redrive', kind })) {
     for (const name of ['records', 'poison', 'waiting', 'removed'] as const) totals[name] += slice[name];
     for (const error of slice.errors) progress(error);
     failed += slice.failed;
-    after = slice.next ?? undefined;
-    if (after === undefined) break;
-    progress(redriveText(totals));
+    if (slice.next !== undefined) progress(redriveText(totals));
   }
   if (failed > 0)
     throw new OperatorError(

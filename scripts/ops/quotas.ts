@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { print } from './command';
 import type { LoadOptions } from './cost-report';
 import { inSentences, withLoad } from './load-options';
 import { parseCount } from './option-values';
@@ -16,7 +17,6 @@ export function quotasCommand(): Command {
     .option('--json', 'print the result as JSON on stdout')
     .action(async (options: QuotasOptions) => {
       const { quotasReport, quotasText } = await import('./quotas-report');
-      const report = inSentences(() => quotasReport(options));
-      console.log(options.json ? JSON.stringify(report) : quotasText(report));
+      inSentences(() => print(options, quotasReport(options), quotasText));
     });
 }

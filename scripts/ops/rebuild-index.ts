@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { IndexSlice } from '../../shared/operations/index-commands';
 import { type CommonOptions, command, progress, run } from './command';
 import type { Functions } from './invoke';
+import { slicesOf } from './slices';
 
 /** `ops rebuild-index`. */
 export function rebuildIndexCommand(): Command {
@@ -18,11 +19,12 @@ export function rebuildIndexCommand(): Command {
 
 async function rebuild(functions: Functions, tenant: string): Promise<{ readonly sources: number }> {
   let sources = 0;
-  for (let after: string | null | undefined; after !== null; ) {
-    const slice: IndexSlice = await functions.invoke('operator', { command: 'index rebuild', tenant, after });
+  for await (const slice of slicesOf<IndexSlice>(functions, 'operator', {
+    command: 'index rebuild',
+    tenant,
+  })) {
     sources += slice.sources;
-    after = slice.next;
-    if (after !== null) progress(`indexed ${sources} sources`);
+    if (slice.next !== null) progress(`indexed ${sources} sources`);
   }
   return { sources };
 }

@@ -16,7 +16,8 @@ import type { StageCache } from './elasticache';
 import { sendImport } from './import';
 import { type Functions, OperatorError } from './invoke';
 import { replay } from './replay';
-import { SMOKE_METRIC, SMOKE_TENANT, type SmokeApi, type SmokeSample } from './smoke-api';
+import { SMOKE_METRIC, SMOKE_TENANT, type SmokeSample, untilRead } from './smoke-sample';
+import type { TenantApi } from './tenant-api';
 
 /** The steps of a deep smoke test, in their order. */
 export const DEEP_STEPS = [
@@ -77,7 +78,7 @@ const MAX_NAMED = 5;
 /** Runs the steps one after the other. A step that fails does not stop the others. */
 export async function deepSteps(
   functions: Functions,
-  api: SmokeApi,
+  api: TenantApi,
   options: DeepOptions,
   progress: (line: string) => void,
 ): Promise<DeepStep[]> {
@@ -92,13 +93,13 @@ export async function deepSteps(
         { from: startedMs - ARRIVAL_SLACK_MS, to: undefined },
         progress,
       );
-      await api.until(sample, Date.now() + patience);
+      await untilRead(api, sample, Date.now() + patience);
       return `${shards.length} shards were read again, and the sample is as it was`;
     },
     failover: async () => {
       if (account === undefined) return new Skip('the local stack has one memory server, without a replica');
       const repaired = await failOver(functions, account.cache, progress);
-      if (!(repaired instanceof Skip)) await api.until(sample, Date.now() + patience);
+      if (!(repaired instanceof Skip)) await untilRead(api, sample, Date.now() + patience);
       return repaired;
     },
     restore: async () => {
@@ -139,10 +140,10 @@ export async function deepSteps(
 }
 
 /** Calls the functions that no other step needs. */
-async function callFunctions(functions: Functions, api: SmokeApi): Promise<string> {
-  const { text } = await api.request('GET', '/', undefined);
+async function callFunctions(functions: Functions, api: TenantApi): Promise<string> {
+  const text = await api.text('GET', '/');
   if (!/<html/i.test(text)) throw new OperatorError(`GET / is no page: ${text.slice(0, 300)}`);
-  await api.request('GET', '/api/v0/services', undefined);
+  await api.text('GET', '/api/v0/services');
   await functions.invoke('evaluator', {});
   const url = new URL('/health', api.url).href;
   const [probe] = await functions.invoke<Probe[]>('prober', { requests: [{ url, method: 'GET' }] });
@@ -155,7 +156,7 @@ async function callFunctions(functions: Functions, api: SmokeApi): Promise<strin
 /** Imports a sample of yesterday, archives it, and looks for it in the bucket. */
 async function archiveSample(
   functions: Functions,
-  api: SmokeApi,
+  api: TenantApi,
   hostId: string,
   patience: number,
   progress: (line: string) => void,
@@ -172,7 +173,7 @@ async function archiveSample(
   const { samples } = await sendImport(functions, { tenant: SMOKE_TENANT, body });
   if (samples !== 1) throw new OperatorError('the importer did not accept the sample of yesterday');
   const sample = { hostId, name: ARCHIVED_METRIC, time: timestamp / 1000, value };
-  await api.until(sample, Date.now() + patience);
+  await untilRead(api, sample, Date.now() + patience);
   await drain(functions, progress, { tenant: SMOKE_TENANT, id: hostId });
   const { archived } = await archive(functions, { before: todayMs, purge: false }, progress);
   const { cold } = await functions.invoke<{ cold: TierPlaces }>('operator', {
@@ -181,7 +182,7 @@ async function archiveSample(
   });
   if (cold.samples === 0)
     throw new OperatorError('no archive object in the bucket has the sample of yesterday');
-  await api.until(sample, Date.now() + patience);
+  await untilRead(api, sample, Date.now() + patience);
   return `${archived} partition-days were archived, and ${cold.places[0]?.place} has the sample of yesterday`;
 }
 

@@ -7,9 +7,10 @@ import { withCommandKey } from './command-key';
 import { drain } from './drain';
 import { type Functions, OperatorError, stageOf } from './invoke';
 import { parseDurationOption } from './option-values';
-import { SMOKE_METRIC, SMOKE_TENANT, SmokeApi, type SmokeSample, type TierCounts } from './smoke-api';
 import { DEEP_STEPS, type DeepAccount, type DeepStep, type DeepStepName, deepSteps } from './smoke-deep';
+import { SMOKE_METRIC, SMOKE_TENANT, type SmokeSample, type TierCounts, untilRead } from './smoke-sample';
 import { table } from './table';
+import { TenantApi } from './tenant-api';
 
 export interface SmokeOptions {
   /** Address of the HTTP API. */
@@ -36,10 +37,7 @@ export interface SmokeResult {
   readonly steps?: readonly DeepStep[];
 }
 
-/**
- * Lifetime of a smoke test's key, in ms. The key is revoked at the end; the lifetime matters only if the test
- * is killed.
- */
+/** Lifetime of a smoke test's key, in ms. */
 const KEY_LIFETIME_MS = 15 * 60_000;
 const DEEP_KEY_LIFETIME_MS = 3 * 3_600_000;
 /** All smoke tests share one host, with this custom identifier. */
@@ -135,7 +133,7 @@ async function smoke(
   const lifetimeMs = options.deep ? DEEP_KEY_LIFETIME_MS : KEY_LIFETIME_MS;
   const own = { tenant: SMOKE_TENANT, rights: ['read', 'write'], lifetimeMs } as const;
   return withCommandKey(functions, own, async (key) => {
-    const api = new SmokeApi(options.apiUrl, key);
+    const api = new TenantApi(options.apiUrl, key);
     const { result, sample } = await pass(functions, api, options, progress);
     if (!options.deep) return result;
     const deep = { skips: options.skip, sample, startedMs, patience: options.patience };
@@ -172,7 +170,7 @@ async function withAccount<T>(
 
 async function pass(
   functions: Functions,
-  api: SmokeApi,
+  api: TenantApi,
   { patience }: SmokeOptions,
   progress: (line: string) => void,
 ): Promise<{ readonly result: SmokeResult; readonly sample: SmokeSample }> {
@@ -182,17 +180,17 @@ async function pass(
   const sample = { hostId, name: SMOKE_METRIC, time, value };
 
   const posting = Date.now();
-  await api.call('POST', '/api/v0/tsdb', [sample]);
+  await api.json('POST', '/api/v0/tsdb', [sample]);
   const posted = Date.now();
   progress(`posted ${value} to host ${hostId} of tenant ${SMOKE_TENANT} in ${posted - posting} ms`);
 
-  const before = await api.until(sample, posted + patience);
+  const before = await untilRead(api, sample, posted + patience);
   const readableMs = Date.now() - posted;
   progress(`read it back after ${readableMs} ms`);
 
   const { windows } = await drain(functions, progress, { tenant: SMOKE_TENANT, id: hostId });
   progress(`drained ${windows} group-windows`);
-  const after = await api.until(sample, Date.now() + patience);
+  const after = await untilRead(api, sample, Date.now() + patience);
   if (after.warm === 0)
     throw new OperatorError(`after the drain the sample is not in the warm tier: ${JSON.stringify(after)}`);
   const result = {
@@ -223,11 +221,11 @@ async function concurrencyOf(
   }
 }
 
-async function hostOf(api: SmokeApi): Promise<string> {
+async function hostOf(api: TenantApi): Promise<string> {
   const spec = { name: CUSTOM_IDENTIFIER, meta: {}, customIdentifier: CUSTOM_IDENTIFIER };
-  const { hosts } = await api.call<{ hosts: { id: string }[] }>(
+  const { hosts } = await api.json<{ hosts: { id: string }[] }>(
     'GET',
     `/api/v0/hosts?customIdentifier=${CUSTOM_IDENTIFIER}`,
   );
-  return hosts[0]?.id ?? (await api.call<{ id: string }>('POST', '/api/v0/hosts', spec)).id;
+  return hosts[0]?.id ?? (await api.json<{ id: string }>('POST', '/api/v0/hosts', spec)).id;
 }

@@ -2,15 +2,31 @@ import { type ApiKeyOptions, apiKeyOf } from './api-key';
 import { apiUrlOf } from './api-url';
 import { OperatorError } from './invoke';
 
+/** Timeout of a request in ms, longer than API Gateway's own limit. */
+const REQUEST_MS = 40_000;
+
 /** The HTTP API as a client with an API key calls it. */
 export class TenantApi {
-  private readonly url: string;
-  private readonly key: string;
+  constructor(
+    readonly url: string,
+    private readonly key: string,
+  ) {}
 
   /** @throws {OperatorError} naming the option that is missing or wrong */
-  constructor(options: ApiKeyOptions) {
-    this.url = apiUrlOf(options);
-    this.key = apiKeyOf(options);
+  static of(options: ApiKeyOptions): TenantApi {
+    return new TenantApi(apiUrlOf(options), apiKeyOf(options));
+  }
+
+  /** @throws {OperatorError} when nothing answers */
+  async fetch(path: string, { headers, ...init }: RequestInit = {}): Promise<Response> {
+    return fetch(new URL(path, this.url), {
+      ...init,
+      headers: { 'x-api-key': this.key, ...headers },
+      signal: AbortSignal.timeout(REQUEST_MS),
+    }).catch((cause: Error) => {
+      const { message } = (cause.cause as Error | undefined) ?? cause;
+      throw new OperatorError(`${this.url} cannot be reached: ${message}`, { cause });
+    });
   }
 
   /**
@@ -19,18 +35,17 @@ export class TenantApi {
    * @returns the body of the answer
    * @throws {OperatorError} with the API's message
    */
-  async call(method: string, path: string, body?: string, contentType = 'application/json'): Promise<string> {
-    const response = await fetch(new URL(path, this.url), {
-      method,
-      headers: { 'x-api-key': this.key, ...(body && { 'content-type': contentType }) },
-      body: body ?? null,
-    }).catch((error: Error) => {
-      const cause = (error.cause as Error | undefined)?.message ?? error.message;
-      throw new OperatorError(`${this.url} cannot be reached: ${cause}`);
-    });
+  async text(method: string, path: string, body?: string, contentType = 'application/json'): Promise<string> {
+    const headers = body === undefined ? {} : { 'content-type': contentType };
+    const response = await this.fetch(path, { method, headers, body: body ?? null });
     const text = await response.text();
     if (response.ok) return text;
-    throw new OperatorError(`${method} ${path}: ${response.status} ${errorOf(text)}`);
+    throw new OperatorError(`${method} ${path} answers ${response.status}: ${errorOf(text)}`);
+  }
+
+  /** Calls a path with a body of JSON, and parses the answer. */
+  async json<T>(method: string, path: string, body?: unknown): Promise<T> {
+    return JSON.parse(await this.text(method, path, body === undefined ? undefined : JSON.stringify(body)));
   }
 }
 

@@ -13,7 +13,7 @@ import { freePort } from '../../scripts/local/server-process';
 import { type Server, startHotServer } from '../../scripts/local/servers';
 import { bundlesIn } from '../../scripts/local/synth';
 import type { SmokeResult } from '../../scripts/ops/smoke';
-import { SMOKE_TENANT } from '../../scripts/ops/smoke-api';
+import { SMOKE_TENANT } from '../../scripts/ops/smoke-sample';
 import type { Tier } from '../../shared/model/tier';
 import { makeSigner } from '../../shared/platform/signature';
 import type { TierPlaces } from '../../shared/query/where';

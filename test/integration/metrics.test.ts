@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { DryRun } from '../../scripts/ops/delete';
 import { Functions } from '../../scripts/ops/invoke';
 import type { SmokeResult } from '../../scripts/ops/smoke';
-import { SMOKE_TENANT } from '../../scripts/ops/smoke-api';
+import { SMOKE_TENANT } from '../../scripts/ops/smoke-sample';
 import {
   METRIC_DIMENSION,
   METRIC_NAMESPACE,

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
-import type { Dashboard, DashboardSpec } from '../../../shared/registry/dashboard';
+import type { Dashboard } from '../../../shared/registry/dashboard';
 import {
   type ConvertedDashboard,
   convertGrafana,
@@ -8,9 +8,11 @@ import {
   MAX_FILE,
 } from '../../../shared/registry/grafana/dashboard';
 import { type ApiKeyOptions, withApi } from '../api-key';
-import { type CommonOptions, command } from '../command';
+import { type CommonOptions, command, print } from '../command';
 import { OperatorError } from '../invoke';
 import { TenantApi } from '../tenant-api';
+
+const PATH = '/api/v0/dashboards';
 
 type ImportOptions = CommonOptions &
   ApiKeyOptions & { readonly dryRun?: boolean; readonly replace?: boolean };
@@ -28,12 +30,12 @@ export function importDashboardsCommand(): Command {
     .option('--replace', 'replace the dashboard that has the same path, which is the uid of Grafana')
     .action(async (files: string[], options: ImportOptions) => {
       const plans = files.map((file) => ({ file, ...convertFile(file) }));
-      const api = new DashboardsApi(options);
-      const existing = await api.list();
+      const api = TenantApi.of(options);
+      const { dashboards } = await api.json<{ dashboards: readonly Dashboard[] }>('GET', PATH);
       const imported: Imported[] = [];
       for (const { file, dashboard, leftOut } of plans) {
         const old = options.replace
-          ? existing.find(({ urlPath }) => urlPath != null && urlPath === dashboard.urlPath)
+          ? dashboards.find(({ urlPath }) => urlPath != null && urlPath === dashboard.urlPath)
           : undefined;
         const { title } = dashboard;
         const found = { file, title, widgets: dashboard.widgets?.length ?? 0, leftOut } as const;
@@ -41,14 +43,12 @@ export function importDashboardsCommand(): Command {
         const stored = options.dryRun
           ? old
           : old === undefined
-            ? await api.create(dashboard)
-            : await api.replace(old.id, dashboard);
+            ? await api.json<Dashboard>('POST', PATH, dashboard)
+            : await api.json<Dashboard>('PUT', `${PATH}/${old.id}`, { variables: [], ...dashboard });
         imported.push({ ...found, action, ...(stored !== undefined && { id: stored.id }) });
       }
-      console.log(
-        options.json
-          ? JSON.stringify({ dryRun: options.dryRun === true, imported })
-          : imported.map((each) => textOf(each, options.dryRun === true)).join('\n'),
+      print(options, { dryRun: options.dryRun === true, imported }, ({ dryRun }) =>
+        imported.map((each) => textOf(each, dryRun)).join('\n'),
       );
     });
 }
@@ -81,33 +81,4 @@ function textOf({ file, title, widgets, action, id, leftOut }: Imported, isDryRu
     `${file}: ${done} ${JSON.stringify(title)}${id === undefined ? '' : `, id ${id}`}, ${widgets} widgets`,
     ...leftOut.map((each) => `  left out: ${each.title}: ${each.reason}`),
   ].join('\n');
-}
-
-const PATH = '/api/v0/dashboards';
-
-/** Client of the API of dashboards. */
-class DashboardsApi {
-  private readonly api: TenantApi;
-
-  /** @throws {OperatorError} naming the option that is missing or wrong */
-  constructor(options: ApiKeyOptions) {
-    this.api = new TenantApi(options);
-  }
-
-  async list(): Promise<readonly Dashboard[]> {
-    return (JSON.parse(await this.api.call('GET', PATH)) as { dashboards: Dashboard[] }).dashboards;
-  }
-
-  create(dashboard: DashboardSpec): Promise<Dashboard> {
-    return this.write('POST', PATH, dashboard);
-  }
-
-  /** Replaces a dashboard, its variables included. */
-  replace(id: string, dashboard: DashboardSpec): Promise<Dashboard> {
-    return this.write('PUT', `${PATH}/${encodeURIComponent(id)}`, { variables: [], ...dashboard });
-  }
-
-  private async write(method: string, path: string, body: DashboardSpec): Promise<Dashboard> {
-    return JSON.parse(await this.api.call(method, path, JSON.stringify(body))) as Dashboard;
-  }
 }

@@ -10,6 +10,7 @@ import { type CommonOptions, command, run } from '../command';
 import { withCommandKey } from '../command-key';
 import { parseRate, sendImport } from '../import';
 import { type Functions, OperatorError } from '../invoke';
+import { TenantApi } from '../tenant-api';
 import { evaluateHistory, failureLines, groupsOf, type HistoryOptions, historyCommand } from './history';
 import { RemoteReadStore } from './remote-read-store';
 
@@ -34,10 +35,7 @@ export interface BackfillAnswer {
   readonly failures: readonly FailedRule[];
 }
 
-/**
- * Lifetime of the key with which the command reads, in ms. The key is revoked at the end; the lifetime
- * matters only if the command is killed.
- */
+/** Lifetime of the key with which the command reads, in ms. */
 const KEY_LIFETIME_MS = 24 * 3_600_000;
 
 /** `ops rules backfill`. */
@@ -88,7 +86,7 @@ async function backfill(
       }
       await sleep(Math.max(0, beganMs + (1000 * count) / rate - performance.now()));
     };
-    const store = new RemoteReadStore(apiUrlOf(options), key);
+    const store = new RemoteReadStore(new TenantApi(apiUrlOf(options), key));
     const { ticks, failures } = await evaluateHistory(groups, options, store, (part) => send(part.recorded));
     if (failures.length > 0) process.exitCode = 1;
     return { dryRun, evaluations: ticks, series: series.size, samples, refused, failures };

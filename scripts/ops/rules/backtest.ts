@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import type { Backtest } from '../../../shared/alerting/backtest';
 import { formatFloat } from '../../../shared/alerting/template/format';
 import { METRIC_NAME } from '../../../shared/model/labels';
-import { type ApiKeyOptions, apiKeyOf, withApi } from '../api-key';
-import { apiUrlOf } from '../api-url';
-import { type CommonOptions, command } from '../command';
+import { type ApiKeyOptions, withApi } from '../api-key';
+import { type CommonOptions, command, print } from '../command';
 import { table } from '../table';
+import { TenantApi } from '../tenant-api';
 import {
   evaluateHistory,
   failureLines,
@@ -52,7 +52,7 @@ too, and rules after them read their results. Exits with 1 when a rule fails in 
     )
     .action(async (file: string, options: CommonOptions & ApiKeyOptions & HistoryOptions) => {
       const groups = groupsOf(file, options);
-      const store = new RemoteReadStore(apiUrlOf(options), apiKeyOf(options));
+      const store = new RemoteReadStore(TenantApi.of(options));
       const recorded: Record<string, number> = {};
       const result = await evaluateHistory(groups, options, store, async (part) => {
         for (const { labels, timestamps } of part.recorded) {
@@ -61,7 +61,7 @@ too, and rules after them read their results. Exits with 1 when a rule fails in 
         }
       });
       const answer = answerOf(result, recorded, options);
-      console.log(options.json ? JSON.stringify(answer) : textOf(answer));
+      print(options, answer, textOf);
       if (result.failures.length > 0) process.exitCode = 1;
     });
 }

@@ -5,7 +5,7 @@ import type { RuleGroup } from '../../../shared/alerting/rule-document';
 import { parseRuleFile } from '../../../shared/alerting/rule-file';
 import { mapLimited } from '../../../shared/platform/concurrency';
 import { type ApiKeyOptions, withApi } from '../api-key';
-import { type CommonOptions, command } from '../command';
+import { type CommonOptions, command, print } from '../command';
 import { OperatorError } from '../invoke';
 import { Ruler } from './ruler';
 
@@ -50,7 +50,7 @@ export function checkCommand(): Command {
           )
         : new Set<string>();
       const checked = parsed.map((each) => checkFile(each, absent));
-      console.log(options.json ? JSON.stringify({ files: checked }) : checked.map(shown).join('\n'));
+      print(options, { files: checked }, ({ files: all }) => all.map(shown).join('\n'));
       const isBad = ({ errors, warnings }: CheckedFile) =>
         errors.length > 0 || (options.strict === true && warnings.length > 0);
       if (checked.some(isBad)) process.exitCode = 1;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type ApiKeyOptions, withApi } from '../api-key';
-import { type CommonOptions, command } from '../command';
+import { type CommonOptions, command, print } from '../command';
 import { table } from '../table';
 import { Ruler } from './ruler';
 
@@ -25,7 +25,7 @@ export function listCommand(): Command {
   return withApi(command('list', 'list rules with their state, health and last evaluation')).action(
     async (options: CommonOptions & ApiKeyOptions) => {
       const answer = await new Ruler(options).read<{ groups: ListedGroup[] }>('rules?exclude_alerts=true');
-      console.log(options.json ? JSON.stringify(answer) : textOf(answer.groups));
+      print(options, answer, ({ groups }) => textOf(groups));
     },
   );
 }

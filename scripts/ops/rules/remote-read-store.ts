@@ -9,6 +9,7 @@ import type { SampleColumns, SampleStore, SelectedSamples } from '../../../share
 import { uncompressBlock } from '../../../shared/protocol/prometheus/snappy';
 import { WireReader, writeInt64, writeMessage } from '../../../shared/protocol/wire';
 import { OperatorError } from '../invoke';
+import type { TenantApi } from '../tenant-api';
 
 const OPERATORS = ['=', '!=', '=~', '!~'] as const;
 /** Statuses of a read whose answer would be too large. Reading a shorter range may succeed. */
@@ -21,11 +22,7 @@ const DELAY_MS = 500;
 
 /** Reads a stack's samples through Prometheus' remote read, bit for bit and with stale markers. */
 export class RemoteReadStore implements SampleStore {
-  /** @param url address of the HTTP API */
-  constructor(
-    private readonly url: string,
-    private readonly key: string,
-  ) {}
+  constructor(private readonly api: TenantApi) {}
 
   /**
    * @throws {OperatorError} with the server's message
@@ -50,18 +47,8 @@ export class RemoteReadStore implements SampleStore {
   }
 
   private post(body: Uint8Array): Promise<Response> {
-    return fetch(new URL('/prometheus/api/v1/read', this.url), {
-      method: 'POST',
-      headers: {
-        'x-api-key': this.key,
-        'content-type': 'application/x-protobuf',
-        'content-encoding': 'snappy',
-      },
-      body: snappyCompress(body),
-    }).catch((error: Error) => {
-      const cause = (error.cause as Error | undefined)?.message ?? error.message;
-      throw new OperatorError(`${this.url} cannot be reached: ${cause}`);
-    });
+    const headers = { 'content-type': 'application/x-protobuf', 'content-encoding': 'snappy' };
+    return this.api.fetch('/prometheus/api/v1/read', { method: 'POST', headers, body: snappyCompress(body) });
   }
 }
 

@@ -10,16 +10,16 @@ export class Ruler {
 
   /** @throws {OperatorError} naming the option that is missing or wrong */
   constructor(options: ApiKeyOptions) {
-    this.api = new TenantApi(options);
+    this.api = TenantApi.of(options);
   }
 
   /** Returns the groups of each namespace. */
   async groups(): Promise<Map<string, GroupDocument[]>> {
-    return new Map(Object.entries(parse(await this.api.call('GET', RULER)) ?? {}));
+    return new Map(Object.entries(parse(await this.api.text('GET', RULER)) ?? {}));
   }
 
   async put(namespace: string, group: GroupDocument): Promise<void> {
-    await this.api.call(
+    await this.api.text(
       'POST',
       `${RULER}/${encodeURIComponent(namespace)}`,
       rulesYaml(group),
@@ -28,7 +28,7 @@ export class Ruler {
   }
 
   async remove(namespace: string, group: string): Promise<void> {
-    await this.api.call('DELETE', `${RULER}/${encodeURIComponent(namespace)}/${encodeURIComponent(group)}`);
+    await this.api.text('DELETE', `${RULER}/${encodeURIComponent(namespace)}/${encodeURIComponent(group)}`);
   }
 
   /**
@@ -37,6 +37,6 @@ export class Ruler {
    * @throws {OperatorError} with the API's message
    */
   async read<T>(path: string): Promise<T> {
-    return (JSON.parse(await this.api.call('GET', `/prometheus/api/v1/${path}`)) as { data: T }).data;
+    return (await this.api.json<{ data: T }>('GET', `/prometheus/api/v1/${path}`)).data;
   }
 }

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { GroupDocument } from '../../../shared/alerting/rule-document';
 import { parseRuleFile } from '../../../shared/alerting/rule-file';
 import { type ApiKeyOptions, withApi } from '../api-key';
-import { type CommonOptions, command } from '../command';
+import { type CommonOptions, command, print } from '../command';
 import { OperatorError } from '../invoke';
 import { readRuleFile } from './check';
 import { Ruler } from './ruler';
@@ -24,7 +24,7 @@ export function syncCommand(): Command {
       const ruler = new Ruler(options);
       const changes = planSync(await ruler.groups(), wanted, options.prune === true);
       if (!options.dryRun) for (const change of changes) await apply(ruler, change);
-      console.log(options.json ? jsonOf(changes, options) : textOf(changes, options));
+      print(options, { dryRun: options.dryRun === true, changes }, textOf);
     });
 }
 
@@ -51,11 +51,7 @@ async function apply(ruler: Ruler, { namespace, name, group }: GroupChange): Pro
   else await ruler.put(namespace, group);
 }
 
-function jsonOf(changes: readonly GroupChange[], { dryRun = false }: SyncOptions): string {
-  return JSON.stringify({ dryRun, changes });
-}
-
-function textOf(changes: readonly GroupChange[], { dryRun }: SyncOptions): string {
+function textOf({ dryRun, changes }: { dryRun: boolean; changes: readonly GroupChange[] }): string {
   if (changes.length === 0) return 'nothing to change';
   const lines = changes.map(
     ({ action, namespace, name, group }) =>

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { RemoteReadStore } from '../../../scripts/ops/rules/remote-read-store';
+import { TenantApi } from '../../../scripts/ops/tenant-api';
 import { labelsOf } from '../../../shared/model/labels';
 import { equals } from '../../../shared/model/matcher';
 import { MemorySampleStore, STALE_BITS } from '../../../shared/promql/memory-store';
@@ -52,7 +53,7 @@ beforeEach(() => {
 });
 
 const read = (fromMinute: number, toMinute: number, value = 'load') =>
-  new RemoteReadStore(url, 'key').select([equals('__name__', value)], {
+  new RemoteReadStore(new TenantApi(url, 'key')).select([equals('__name__', value)], {
     fromMs: START_MS + fromMinute * MINUTE,
     toMs: START_MS + toMinute * MINUTE,
   });

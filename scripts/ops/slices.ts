@@ -1,0 +1,20 @@
+import type { FunctionName } from '../../shared/platform/names';
+import type { Functions } from './invoke';
+
+/** A part of a long command's work. `next` is where the next slice starts; null or absent in the last one. */
+interface Slice {
+  readonly next?: unknown;
+}
+
+/** Invokes a function again and again, until a command's work is done. Yields each slice of it. */
+export async function* slicesOf<S extends Slice>(
+  functions: Pick<Functions, 'invoke'>,
+  name: FunctionName,
+  event: object,
+): AsyncGenerator<S> {
+  for (let after: unknown; after !== null; ) {
+    const slice = await functions.invoke<S>(name, { ...event, after });
+    yield slice;
+    after = slice.next ?? null;
+  }
+}
