@@ -3,7 +3,6 @@ import { codec } from './codec';
 import { flush } from './flush';
 import type { Benchmark } from './frame/bench';
 import { ingest } from './ingest';
-import { monitors } from './monitors';
 import { promql } from './promql';
 import { history, query } from './reads';
 import { rules } from './rules';
@@ -18,7 +17,7 @@ import { units } from './units';
 export const BENCHMARKS: readonly Benchmark[] = [
   ...[codec, archive],
   ...[ingest, flush, query, history, promql],
-  ...[rules, monitors, units],
+  ...[rules, units],
   // Reproductions of published studies.
   ...[paper, kudu, elastic, tiers, layout],
 ];
