@@ -1,6 +1,5 @@
 import { cpus } from 'node:os';
 import { SHAPES, type Shape } from './data/agent-bodies';
-import { warmBytesOf } from './data/warm-bytes';
 import { bench } from './frame/bench';
 import type { Frame } from './frame/frame';
 import { startHotNodes } from './frame/hot-nodes';
@@ -84,8 +83,6 @@ export const ingest = bench({
       ratioToSeed: paper === undefined ? 0 : warm.pointsPerSecond / paper.warm.pointsPerSecond,
       cpuSecondsPerMillion: warm.cpu,
       hotBytesPerPoint: ours.hotBytesPerPoint,
-      /** Bytes per point in the chunks that a flush of the samples would write. */
-      warmBytesPerPoint: ours.warmBytesPerPoint,
       /** Rate of later minutes in which some series are new; 0 if there are none. */
       growingPointsPerSecond: Math.round(ours.growing?.pointsPerSecond ?? 0),
       redisCallsPerMillion: warm.redisCallsPerMillion,
@@ -179,7 +176,6 @@ export function measureIngest(
         store: mean('store'),
         busiestNode: mean('busiestNode'),
       },
-      warmBytesPerPoint: way === 'ours' ? await warmBytesOf(nodes.clients[0]!) : 0,
       hotBytesPerPoint: ((await ofNodes(usedMemory)) - emptyBytes) / points,
       peakRssBytes,
       storePeakBytes: await ofNodes(peakMemory),

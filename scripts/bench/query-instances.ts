@@ -11,9 +11,7 @@ import { Worker } from './frame/worker';
 import type { Keeping, Passed } from './workers/kept-answers';
 import type { Asked, Order, Spent } from './workers/query';
 
-/** Number of queries of a kind for which an instance counts as young. */
-const YOUNG = 10;
-/** Warm-up of an instance that is no longer young, in queries and in ms: it opens connections and compiles code. */
+/** Warm-up of an instance, in queries and in ms: it opens connections and compiles code. */
 const WARM_UP = 1800;
 const WARM_UP_MS = 20_000;
 /** Number of queries measured while repeated reads of stores are answered from a cache (kept-answers.ts). */
@@ -31,18 +29,12 @@ export interface Measured {
   readonly p99Ms: number;
   /** CPU of the instance: all threads including the kernel's time, and the HTTP server around the handler. */
   readonly cpuMs: number;
-  /** Part of `cpuMs` in the kernel, for HTTP and the heap. */
-  readonly kernelCpuMs: number;
-  /** Part of `cpuMs` in threads of the garbage collector, the compiler and libuv. */
-  readonly otherThreadsCpuMs: number;
   /**
    * CPU while repeated reads of DynamoDB and S3 are answered from a cache (kept-answers.ts). Without it, an
    * instance waits 20 ms and more while the stand-in for AWS uses the same cores, and the same work takes
    * more CPU.
    */
   readonly keptCpuMs: number;
-  /** CPU of an instance's first queries of a kind, before its code is compiled. */
-  readonly youngCpuMs: number;
   /** Number of consecutive waits for stores in a query. */
   readonly rounds: number;
   readonly requests: number;
@@ -139,7 +131,6 @@ export class QueryInstances {
       this.spent(async () =>
         (await Promise.all(instances.map((_, i) => this.repeat(i, pathOf, apiKey, restMs, goesOn)))).flat(),
       );
-    const young = await repeat(0, (done) => done < YOUNG);
     const warmMs = performance.now() + WARM_UP_MS;
     await this.keepAnswers(true);
     await repeat(0, (done) => done < WARM_UP && performance.now() < warmMs);
@@ -148,7 +139,7 @@ export class QueryInstances {
     const rounds = await this.rounds(pathOf, apiKey);
     await this.order(() => ({ holdMs, ...(profile !== undefined && { profile: 'begin' }) }));
     const beganMs = performance.now();
-    const { answers, ...spent } = await repeat(pauseMs, (done) => {
+    const { answers, cpuMs } = await repeat(pauseMs, (done) => {
       const elapsedMs = performance.now() - beganMs;
       return (
         elapsedMs < durationMs || (done * instances.length < LEAST_MEASURED && elapsedMs < MOST_MEASURED_MS)
@@ -163,11 +154,8 @@ export class QueryInstances {
     return {
       p50Ms: rounded(quantile(times, 0.5)),
       p99Ms: rounded(quantile(times, 0.99)),
-      cpuMs: rounded(spent.cpuMs),
-      kernelCpuMs: rounded(spent.kernelCpuMs),
-      otherThreadsCpuMs: rounded(spent.otherThreadsCpuMs),
+      cpuMs: rounded(cpuMs),
       keptCpuMs: rounded(kept.cpuMs),
-      youngCpuMs: rounded(young.cpuMs),
       rounds,
       requests: rounded(mean('requests')),
       bytes: Math.round(mean('bytes')),
@@ -178,17 +166,10 @@ export class QueryInstances {
   /** Returns the instances' CPU per answer during some work. */
   private async spent(
     work: () => Promise<readonly Answer[]>,
-  ): Promise<Spent & { readonly answers: readonly Answer[] }> {
-    const before = await this.spentSoFar();
+  ): Promise<{ readonly cpuMs: number; readonly answers: readonly Answer[] }> {
+    const beforeMs = await this.cpuMs();
     const answers = await work();
-    const after = await this.spentSoFar();
-    const each = (name: keyof Spent) => (after[name] - before[name]) / answers.length;
-    return {
-      answers,
-      cpuMs: each('cpuMs'),
-      kernelCpuMs: each('kernelCpuMs'),
-      otherThreadsCpuMs: each('otherThreadsCpuMs'),
-    };
+    return { answers, cpuMs: ((await this.cpuMs()) - beforeMs) / answers.length };
   }
 
   private async repeat(
@@ -248,14 +229,9 @@ export class QueryInstances {
     return Promise.all(this.instances.map((instance, i) => instance.ask<Spent>(orderOf(i))));
   }
 
-  private async spentSoFar(): Promise<Spent> {
-    const all = await this.order(() => ({}));
-    const of = (name: keyof Spent) => all.reduce((sum, spent) => sum + spent[name], 0);
-    return {
-      cpuMs: of('cpuMs'),
-      kernelCpuMs: of('kernelCpuMs'),
-      otherThreadsCpuMs: of('otherThreadsCpuMs'),
-    };
+  /** CPU of all instances so far. */
+  private async cpuMs(): Promise<number> {
+    return (await this.order(() => ({}))).reduce((sum, spent) => sum + spent.cpuMs, 0);
   }
 }
 

@@ -4,12 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { type Block, sampleCount } from '../../../shared/codec';
 import type { ByteRange, ListedChunk } from '../../../shared/cold/archive-format';
-import { openArchiveObject, readListed } from '../../../shared/cold/parquet-reader';
+import { readListed } from '../../../shared/cold/parquet-reader';
 import { ArchiveWriter } from '../../../shared/cold/parquet-writer';
 import { DAY_MS } from '../../../shared/model/duration';
 import { type Labels, labelsKey } from '../../../shared/model/labels';
 import { type Layout, layoutOf } from '../../../shared/model/layout';
-import { mergeLayoutBlocks } from '../../../shared/model/layout-block';
 import { mapLimited } from '../../../shared/platform/concurrency';
 import { makeAgentData } from '../data/agent-data';
 import { hashOf } from '../data/hash';
@@ -22,7 +21,6 @@ const ORDERS: readonly Order[] = ['range', 'hash', 'arrival'];
 /** Series of a source; also series of a group. */
 const SERIES = 1_000;
 const GROUP_SERIES = 250;
-const HOUR_MS = 3_600_000;
 const MINUTES = 1_440;
 const START_MS = Date.UTC(2026, 0, 5);
 const PARALLEL = 16;
@@ -36,7 +34,7 @@ export const layout = bench({
   notes:
     "Real: the archive's format, its writer and its reader, and an HTTP request for each range. Stubbed: S3 is an HTTP server in this\n" +
     'process, over loopback, so that a GET costs its CPU and no network; the directory is in memory, as if DynamoDB had\n' +
-    'answered. 10 % updated: late samples of a tenth of the sources; their chunks are read, merged and encoded again.',
+    'answered.',
   options: {
     sources: count('sources of 1,000 series each, one sample a minute', 20),
     rounds: count('reads of each kind; times are the least', 5),
@@ -50,9 +48,9 @@ export const layout = bench({
     const data = new DayOfSources(sources);
     for (const order of ORDERS) {
       const day = await writeDay(store, order, data);
-      for (const { query, run, isOnce } of queriesOf(data, day, store)) {
+      for (const { query, run } of queriesOf(data, day, store)) {
         const found = [];
-        for (let round = 0; round < (isOnce ? 1 : rounds); round++) found.push(await store.measure(run));
+        for (let round = 0; round < rounds; round++) found.push(await store.measure(run));
         const [least] = found.sort((a, b) => a.ms - b.ms);
         add({ layout: order, query, ...least! });
       }
@@ -172,8 +170,6 @@ interface WrittenDay {
 
 interface Query {
   readonly query: string;
-  /** Set for reads that take seconds, which are done once. */
-  readonly isOnce?: boolean;
   run(): Promise<void>;
 }
 
@@ -208,49 +204,7 @@ function queriesOf(data: DayOfSources, { chunks, layouts }: WrittenDay, store: R
       'one metric over all sources',
       data.series.map((own) => own[500]!),
     ),
-    { query: '10 % updated', isOnce: true, run: () => update(data, { layouts }, store) },
   ];
-}
-
-/** Rewrites the object with late samples of a tenth of the sources, like the archiver. */
-async function update(
-  data: DayOfSources,
-  { layouts }: Pick<WrittenDay, 'layouts'>,
-  store: RangeServer,
-): Promise<void> {
-  const object = {
-    key: 'day',
-    byteLength: store.content.length,
-    slice: (range: ByteRange) => store.slice(range),
-  };
-  const reader = await openArchiveObject(object);
-  const late = new Set(
-    data.series
-      .slice(0, Math.ceil(data.series.length / 10))
-      .flat()
-      .map(labelsKey),
-  );
-  const lateMs = START_MS + 12 * HOUR_MS + 30_000;
-  const writer = new ArchiveWriter(async () => {});
-  for (const [i, chunk] of reader.chunks.entries()) {
-    const stored = await reader.load(chunk);
-    const isAtTime = chunk.minTimestamp <= lateMs && chunk.maxTimestamp >= lateMs;
-    const series = isAtTime ? layouts[i]!.series.filter((labels) => late.has(labelsKey(labels))) : [];
-    if (series.length === 0) {
-      await writer.addGroup(chunk.group, [stored]);
-      continue;
-    }
-    const layout = layoutOf(series);
-    const block: Block = {
-      layout: layout.idBytes,
-      timestamps: Float64Array.of(lateMs),
-      versions: [{ arrivalMs: lateMs + DAY_MS, sequence: 1n << 40n }],
-      rowVersions: Uint32Array.of(0),
-      columns: series.map(() => ({ values: Float64Array.of(1) })),
-    };
-    await writer.addGroup(chunk.group, [mergeLayoutBlocks([stored.decode(), { block, layout }])]);
-  }
-  await writer.finish(new Map());
 }
 
 /** Serves S3's ranged GETs and counts them. */

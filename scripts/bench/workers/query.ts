@@ -28,14 +28,9 @@ export interface Asked {
   readonly rounds: number;
 }
 
-/** CPU of the process since its start, in ms. */
+/** CPU of the process since its start, in ms: of all threads, in user mode and in the kernel. */
 export interface Spent {
-  /** All threads, in user mode and in the kernel. */
   readonly cpuMs: number;
-  /** Part of `cpuMs` in the kernel. */
-  readonly kernelCpuMs: number;
-  /** Part of `cpuMs` in threads other than JavaScript's: of the garbage collector, the compiler and libuv. */
-  readonly otherThreadsCpuMs: number;
 }
 
 interface Asking {
@@ -155,12 +150,7 @@ async function obey(order: Order): Promise<Spent> {
   if (order.holdMs !== undefined) holdMs = order.holdMs;
   if (order.profile !== undefined) await profile(order.profile);
   const { user, system } = process.cpuUsage();
-  const thread = process.threadCpuUsage();
-  return {
-    cpuMs: (user + system) / 1000,
-    kernelCpuMs: system / 1000,
-    otherThreadsCpuMs: (user + system - thread.user - thread.system) / 1000,
-  };
+  return { cpuMs: (user + system) / 1000 };
 }
 
 server.listen(0, '127.0.0.1', () => serve(obey, { port: (server.address() as AddressInfo).port }));
