@@ -1,4 +1,4 @@
-import { itemBytes } from '../bench/frame/table-units';
+import { itemBytes } from '../../shared/platform/units';
 import { AwsError } from './aws-error';
 import { compareTexts, type Given, holds, type Item, projected, updated, type Value } from './expressions';
 import type { Meter } from './meter';

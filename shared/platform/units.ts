@@ -1,4 +1,4 @@
-import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { KinesisClient, PutRecordsInput } from '@aws-sdk/client-kinesis';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { Redis } from 'ioredis';
@@ -115,14 +115,24 @@ export function putUnitsOf(bytes: number): number {
   return Math.ceil(bytes / STREAM_UNIT_BYTES);
 }
 
-type Item = Readonly<Record<string, AttributeValue>>;
+/** A value of an item. Binary is bytes, as the SDK has it, or text in base64, as DynamoDB's JSON has it. */
+export interface SizedValue {
+  readonly B?: Uint8Array | string;
+  readonly S?: string;
+  readonly N?: string;
+  readonly SS?: readonly string[];
+  readonly NS?: readonly string[];
+  readonly L?: readonly SizedValue[];
+}
+
+type Item = Readonly<Record<string, SizedValue>>;
 
 /** The fields of a call's input from which its units follow. */
 interface TableInput {
   readonly Item?: Item;
   readonly Key?: Item;
   readonly ExpressionAttributeValues?: Item;
-  readonly Statements?: readonly { readonly Parameters?: readonly AttributeValue[] }[];
+  readonly Statements?: readonly { readonly Parameters?: readonly SizedValue[] }[];
   readonly ConsistentRead?: boolean;
   readonly RequestItems?: Readonly<Record<string, { readonly Keys?: readonly Item[] | undefined }>>;
 }
@@ -188,22 +198,24 @@ export function writeUnitsOf({ Item, Key, ExpressionAttributeValues, Statements 
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
  */
-function itemBytes(item: Item): number {
+export function itemBytes(item: Item): number {
   let bytes = 0;
   for (const [name, value] of Object.entries(item)) bytes += name.length + valueBytes(value);
   return bytes;
 }
 
-function valueBytes(value: AttributeValue): number {
+function valueBytes(value: SizedValue): number {
+  if (typeof value.B === 'string') return Buffer.byteLength(value.B, 'base64');
   if (value.B !== undefined) return value.B.length;
   if (value.S !== undefined) return Buffer.byteLength(value.S);
   if (value.N !== undefined) return numberBytes(value.N);
   if (value.SS !== undefined) return value.SS.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   if (value.NS !== undefined) return value.NS.reduce((sum, number) => sum + numberBytes(number), 0);
+  if (value.L !== undefined) return value.L.reduce((sum, each) => sum + 1 + valueBytes(each), 3);
   return 1;
 }
 
-/** Returns the size of a number in an item: a byte for two digits, plus one. */
-function numberBytes(digits: string): number {
-  return Math.ceil(digits.length / 2) + 1;
+/** Returns the size of a number in an item: a byte for two significant digits, plus one. */
+function numberBytes(text: string): number {
+  return Math.ceil(text.replace(/^-?0*|[-.]/g, '').length / 2) + 1;
 }

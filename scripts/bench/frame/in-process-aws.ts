@@ -5,7 +5,7 @@
  */
 
 import { type Given, holds, type Item, updated, type Value } from '../../simulate/expressions';
-import { writeUnitsOf } from './table-units';
+import { writeUnitsOfCall } from './write-units';
 
 interface Request {
   readonly headers: Readonly<Record<string, string>>;
@@ -162,7 +162,7 @@ export class NodeHttpHandler {
         string,
         unknown
       >;
-      if (operation !== 'PutRecords') spent.writeUnits += writeUnitsOf(operation, input);
+      spent.writeUnits += writeUnitsOfCall(operation, input);
       answer = run(input as never);
     } catch (error) {
       if (!(error instanceof Refusal)) abort(error);

@@ -7,7 +7,7 @@ import { type FlushResult, handler as flusher } from '../../../functions/flusher
 import { type AwsCall, watchAws } from '../frame/aws-meter';
 import { ownCpu } from '../frame/cpu';
 import { serve } from '../frame/serve';
-import { writeUnitsOf } from '../frame/table-units';
+import { writeUnitsOfCall } from '../frame/write-units';
 
 export interface FlushTask {
   readonly drain: true;
@@ -46,7 +46,7 @@ async function flush(task: FlushTask): Promise<Flushed> {
     const of = calls[operation];
     const text = typeof body === 'string' ? body : new TextDecoder().decode(body);
     of.calls++;
-    of.writeUnits += writeUnitsOf(operation, JSON.parse(text) as Record<string, unknown>);
+    of.writeUnits += writeUnitsOfCall(operation, JSON.parse(text));
   }
   return { windows, samples, bytes, startMs, endMs, cpuMs, calls };
 }

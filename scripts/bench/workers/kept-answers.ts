@@ -12,8 +12,8 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { type itemBytes, readUnitsOf } from '../../../shared/platform/units';
 import { serve } from '../frame/serve';
-import { readUnitsOf } from '../frame/table-units';
 
 /** Request from the benchmark. */
 export interface Keeping {
@@ -52,7 +52,7 @@ const server = createServer(async (request, response) => {
   const answer = keeps?.get(key) ?? (await ask(method!, url!, headers, body));
   if (answer.status < 300) {
     keeps?.set(key, answer);
-    if (READS.test(operation) && operation !== 'GET') readUnits += unitsOf(operation, body, answer.body);
+    if (READS.test(operation) && operation !== 'GET') readUnits += unitsOf(body, answer.body);
   }
   response.writeHead(answer.status, answer.headers);
   response.end(answer.body);
@@ -72,12 +72,20 @@ function ask(method: string, path: string, headers: IncomingHttpHeaders, body: B
   });
 }
 
-function unitsOf(operation: string, input: Buffer, output: Buffer): number {
+/** Returns the read units of an answer, all of which are consistent reads. */
+function unitsOf(input: Buffer, output: Buffer): number {
   const { RequestItems = {} } = JSON.parse(input.toString()) as {
     readonly RequestItems?: Readonly<Record<string, { readonly Keys: readonly unknown[] }>>;
   };
+  const { Responses, ...answer } = JSON.parse(output.toString()) as Parameters<typeof readUnitsOf>[1] & {
+    readonly Responses?: Readonly<Record<string, Parameters<typeof itemBytes>[0][]>>;
+  };
+  const units = (of: typeof answer) => readUnitsOf({ ConsistentRead: true }, of);
+  if (Responses === undefined) return units(answer);
+  const items = Object.values(Responses).flat();
   const keys = Object.values(RequestItems).reduce((sum, { Keys }) => sum + Keys.length, 0);
-  return readUnitsOf(operation.split('.')[1]!, JSON.parse(output.toString()), keys);
+  // A key without an item costs one unit, too.
+  return items.reduce((sum, Item) => sum + units({ Item }), keys - items.length);
 }
 
 const keep = ({ isKeeping }: Keeping): Passed => {

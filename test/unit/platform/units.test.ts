@@ -1,4 +1,4 @@
-import { putUnitsOf, readUnitsOf, writeUnitsOf } from '../../../shared/platform/units';
+import { itemBytes, putUnitsOf, readUnitsOf, writeUnitsOf } from '../../../shared/platform/units';
 
 const bytes = (length: number) => ({ B: new Uint8Array(length) });
 /** An item of `length` bytes: `pk` and `key` take 5, the name `chunk` takes 5, the chunk takes the rest. */
@@ -41,6 +41,28 @@ describe('units by size', () => {
     },
   ])('read: $name', ({ consistent, output, units }) => {
     expect(readUnitsOf({ ConsistentRead: consistent }, output)).toBe(units);
+  });
+
+  test.each<{ name: string; item: Parameters<typeof itemBytes>[0]; bytes: number }>([
+    { name: 'names and text, in UTF-8', item: { pk: { S: 'é' } }, bytes: 4 },
+    {
+      name: 'binary as bytes, also when it is in base64',
+      item: { c: { B: Buffer.alloc(100).toString('base64') } },
+      bytes: 101,
+    },
+    { name: 'a number by its significant digits', item: { n: { N: '-0012.345' } }, bytes: 1 + 4 },
+    {
+      name: 'sets by their members',
+      item: { n: { NS: ['12', '3'] }, s: { SS: ['ab', 'c'] } },
+      bytes: 1 + 4 + 1 + 3,
+    },
+    {
+      name: 'a list by its values, a byte for each, and three',
+      item: { l: { L: [{ S: 'ab' }] } },
+      bytes: 1 + 3 + 1 + 2,
+    },
+  ])('an item is $name', ({ item, bytes }) => {
+    expect(itemBytes(item)).toBe(bytes);
   });
 
   test('put into the stream: 25 KB each, begun ones whole', () => {
