@@ -1,32 +1,26 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { encodeFrame } from '../../../shared/codec';
-import { connectHot, type HotClient } from '../../../shared/hot/connection';
 import { movedFrames } from '../../../shared/hot/frame-mover';
 import { EVERY_FRAME } from '../../../shared/hot/frame-reader';
-import { HotTier } from '../../../shared/hot/hot-tier';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
-import { layoutOf } from '../../../shared/model/layout';
-import { packLayout } from '../../../shared/model/packed-layout';
-import { groupIdOf, type PartitionRef, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
+import { tenantIdOf } from '../../../shared/model/placement';
 import { mapLimited } from '../../../shared/platform/concurrency';
-import { ENV } from '../../../shared/platform/names';
-import { LossWatch } from '../../../shared/recovery/loss-watch';
-import { RecoveryTable } from '../../../shared/recovery/recovery-table';
 import { type LocalCluster, type SlotRange, startCluster } from '../../local/cluster';
+import { connectTiers, placeOf, type Tiers } from '../data/tenant-data';
 import { bench } from '../frame/bench';
 import type { Frame } from '../frame/frame';
 import { count, numbers } from '../frame/options';
-import { PATIENCE_MS } from '../frame/patient-call-time';
 import { quantile } from '../frame/quantile';
-import { type Stores, startStores } from '../frame/stores';
+import { startStores } from '../frame/stores';
 
 const HOUR_MS = 3_600_000;
 const FROM = 3;
 const MOST = 5;
 const SLOTS = 16_384;
 const PARTITIONS = 1_024;
+const TENANT = tenantIdOf('elastic');
+const SOURCE = sourceOf.host('host');
 /** Values of a frame; 8 bytes each. */
 const SERIES = 1_000;
 const FRAME_BYTES = 8 * SERIES;
@@ -99,7 +93,7 @@ async function measure(frame: Frame, { data, shares, delays, rounds }: Sweep): P
   const stores = await startStores(frame);
   const cluster = await startCluster(join(frame.dir, 'cluster'), { primaries: FROM, replicas: 0 });
   frame.atEnd(() => cluster.stop());
-  const memory = await Memory.start(frame, cluster, stores);
+  const memory = await Memory.start(cluster, connectTiers(frame, { ...stores, redisUrl: cluster.url }));
   const rows: Row[] = [];
   const add = frame.adder(rows);
   const base: Case = {
@@ -136,17 +130,12 @@ async function measure(frame: Frame, { data, shares, delays, rounds }: Sweep): P
 
 /** Samples of a host in as many partitions as an even cluster needs. */
 class Memory {
-  private readonly client: HotClient;
-  private readonly hot: HotTier;
-  private readonly losses: LossWatch;
-  private readonly tenantId = tenantIdOf('elastic');
-  private readonly refs: readonly PartitionRef[];
-  private readonly source = sourceOf.host('host');
-  private readonly group = groupIdOf(sourceIdOf(this.tenantId, this.source), 0, 0);
-  private readonly layout = layoutOf(
-    Array.from({ length: SERIES }, (_, m) => metricOf(this.source, `metric${m}`)),
+  private readonly place = placeOf(
+    TENANT,
+    SOURCE,
+    Array.from({ length: SERIES }, (_, m) => metricOf(SOURCE, `metric${m}`)),
   );
-  private readonly layouts = new Map([[this.layout.id, packLayout(this.layout.bytes)]]);
+  private readonly refs = Array.from({ length: PARTITIONS }, (_, partition) => ({ tenantId: TENANT, partition }));
   private readonly windowStart = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
   /** Number of frames in each partition that were appended but not drained. */
   private readonly held = new Array<number>(PARTITIONS).fill(0);
@@ -155,28 +144,15 @@ class Memory {
 
   private constructor(
     private readonly cluster: LocalCluster,
-    dynamodb: DynamoDBClient,
-    table: string,
-  ) {
-    this.client = connectHot(cluster.url, process.env, PATIENCE_MS);
-    this.hot = new HotTier(this.client, 72 * HOUR_MS);
-    const recovery = new RecoveryTable({ client: dynamodb, name: table });
-    this.losses = new LossWatch({ hot: this.hot, table: recovery, lanes: 1, now: Date.now });
-    this.refs = Array.from({ length: PARTITIONS }, (_, partition) => ({
-      tenantId: this.tenantId,
-      partition,
-    }));
-  }
+    private readonly tiers: Pick<Tiers, 'client' | 'hot' | 'losses'>,
+  ) {}
 
-  static async start(frame: Frame, cluster: LocalCluster, stores: Stores): Promise<Memory> {
-    const dynamodb = new DynamoDBClient(stores.address);
-    frame.atEnd(() => dynamodb.destroy());
-    const memory = new Memory(cluster, dynamodb, stores.environment[ENV.metaTable]!);
-    frame.atEnd(() => memory.hot.close());
+  static async start(cluster: LocalCluster, tiers: Tiers): Promise<Memory> {
+    const memory = new Memory(cluster, tiers);
     // Start empty nodes in advance, so that starting a process is not measured.
     for (let i = FROM; i < MOST; i++) await cluster.join();
-    await memory.losses.lookAndRecord();
-    await mapLimited(memory.refs, 32, (ref) => memory.losses.resolve(ref));
+    await tiers.losses.lookAndRecord();
+    await mapLimited(memory.refs, 32, (ref) => tiers.losses.resolve(ref));
     return memory;
   }
 
@@ -190,34 +166,37 @@ class Memory {
 
   /** Removes all frames, like a flusher that has moved them. Writing to the table is omitted. */
   private async drain(): Promise<void> {
-    const before = (await this.hot.nodes.now()) + 1;
+    const { losses, hot } = this.tiers;
+    const before = (await hot.nodes.now()) + 1;
     await mapLimited(this.refs, 16, async (ref, i) => {
-      await this.losses.resolve(ref);
+      await losses.resolve(ref);
       for (;;) {
-        const [lease] = await this.hot.mover.lease(ref, before, 1, 60_000);
+        const [lease] = await hot.mover.lease(ref, before, 1, 60_000);
         if (lease === undefined) return;
-        const { frames, isAll } = await this.hot.mover.frames(ref, lease.group, lease.windowStart);
-        await this.hot.mover.trim(ref, lease, movedFrames(frames, isAll));
+        const { frames, isAll } = await hot.mover.frames(ref, lease.group, lease.windowStart);
+        await hot.mover.trim(ref, lease, movedFrames(frames, isAll));
         this.held[i]! -= frames.length;
       }
     });
   }
 
   private async append(i: number, count: number): Promise<void> {
+    const { group, layout, packed } = this.place;
+    const { hot, losses } = this.tiers;
     const arrivalMs = Date.now();
     const frames = Array.from({ length: count }, () =>
       encodeFrame({
-        layout: this.layout.idBytes,
+        layout: layout.idBytes,
         timestamp: this.windowStart + Number(this.sequence % 3_600n) * 1_000,
         version: { arrivalMs, sequence: this.sequence++ },
         values: new Uint8Array(FRAME_BYTES).fill(Number(this.sequence % 251n)),
       }),
     );
-    const windows = [{ group: this.group, windowStart: this.windowStart, frames }];
-    const addition = { arrivalMs, layouts: this.layouts, windows };
-    await this.hot.appender.append(this.refs[i]!, addition).catch(async () => {
-      await this.losses.resolve(this.refs[i]!);
-      await this.hot.appender.append(this.refs[i]!, addition);
+    const windows = [{ group, windowStart: this.windowStart, frames }];
+    const addition = { arrivalMs, layouts: new Map([[layout.id, packed]]), windows };
+    await hot.appender.append(this.refs[i]!, addition).catch(async () => {
+      await losses.resolve(this.refs[i]!);
+      await hot.appender.append(this.refs[i]!, addition);
     });
     this.held[i]! += count;
   }
@@ -225,15 +204,15 @@ class Memory {
   /** Reads a series of a random partition. Data that may be incomplete counts as refused. */
   private async read(): Promise<void> {
     const ref = this.refs[Math.floor(Math.random() * PARTITIONS)]!;
-    const { partition } = await this.hot.reader.windows(ref, {
-      group: this.group,
+    const { partition } = await this.tiers.hot.reader.windows(ref, {
+      group: this.place.group,
       range: { fromMs: this.windowStart, toMs: this.windowStart + HOUR_MS },
       windows: [this.windowStart],
-      picks: [{ layout: this.layout.idBytes, columns: new Uint32Array([7]) }],
+      picks: [{ layout: this.place.layout.idBytes, columns: new Uint32Array([7]) }],
       picksKey: 'column 7',
       cachedFromMs: EVERY_FRAME,
     });
-    if ((await this.losses.missingSince(ref, partition.mark)) !== undefined) this.refused++;
+    if ((await this.tiers.losses.missingSince(ref, partition.mark)) !== undefined) this.refused++;
   }
 
   /** Reads or writes until stopped. */
@@ -296,7 +275,7 @@ class Memory {
     // Move the slots back for the next case.
     for (const all of moves)
       for (const { from, to: target, ranges } of all) await this.cluster.moveSlots(ranges, target, from);
-    await mapLimited(this.refs, 32, (ref) => this.losses.resolve(ref));
+    await mapLimited(this.refs, 32, (ref) => this.tiers.losses.resolve(ref));
     return {
       ...each,
       from: before.length,
@@ -312,7 +291,7 @@ class Memory {
 
   private async lost(): Promise<number> {
     const found = await mapLimited(this.refs, 32, (ref) =>
-      this.client.llen(this.hot.space.keyOf(ref, this.group, this.windowStart)),
+      this.tiers.client.llen(this.tiers.hot.space.keyOf(ref, this.place.group, this.windowStart)),
     );
     return found.reduce((sum, frames, i) => sum + Math.max(0, this.held[i]! - frames), 0);
   }
