@@ -1,14 +1,5 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { WholeRequest } from '../local/forward';
 import type { Call } from './call';
-
-/** A complete request to an AWS service. */
-export interface AwsRequest {
-  readonly method: string;
-  /** Path including the query string, percent-encoded. */
-  readonly path: string;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: Buffer;
-}
 
 /** Path prefix of Lambda's API, which another server answers. */
 export const LAMBDA_PATH = '/2015-03-31/';
@@ -16,7 +7,7 @@ export const LAMBDA_PATH = '/2015-03-31/';
 const DYNAMODB_CHANGES = /^(Put|Update|Delete|BatchWrite|TransactWrite)/;
 
 /** Returns the operation and object of a request. */
-export function awsCall(functionName: string, request: AwsRequest): Call {
+export function awsCall(functionName: string, request: WholeRequest): Call {
   const target = String(request.headers['x-amz-target'] ?? '');
   const operation = target.slice(target.indexOf('.') + 1);
   if (target.startsWith('DynamoDB_'))
@@ -68,54 +59,4 @@ function dynamodbSubject({ TableName, Item, Key, UpdateExpression }: DynamodbInp
 
 function jsonOf(body: Buffer): DynamodbInput & Record<string, unknown> {
   return body.length === 0 ? {} : JSON.parse(body.toString('utf8'));
-}
-
-export interface AwsAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
-/**
- * DynamoDB's answer to a call that comes too often.
- *
- * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
- */
-export const THROTTLED: AwsAnswer = {
-  status: 400,
-  headers: { 'content-type': 'application/x-amz-json-1.0' },
-  body: JSON.stringify({
-    __type: 'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException',
-    message: 'injected by the fault proxy',
-  }),
-};
-
-interface PutRecordsAnswer {
-  readonly FailedRecordCount?: number;
-  readonly Records: readonly Record<string, unknown>[];
-}
-
-/** Divides the records of a PutRecords call into accepted and refused ones. */
-export function divideRecords(body: Buffer, share: number, random: () => number) {
-  const input = jsonOf(body) as { Records?: unknown[] };
-  const isRefused = (input.Records ?? []).map(() => random() < share);
-  const kept = (input.Records ?? []).filter((_, i) => !isRefused[i]);
-  return {
-    isRefused,
-    /** A call with only the accepted records; undefined if there are none. */
-    body: kept.length === 0 ? undefined : Buffer.from(JSON.stringify({ ...input, Records: kept })),
-  };
-}
-
-/** Builds the answer to the whole call from the stream's answer for the accepted records. */
-export function refusedRecords(isRefused: readonly boolean[], answer: PutRecordsAnswer): PutRecordsAnswer {
-  const taken = [...answer.Records];
-  const refused = {
-    ErrorCode: 'ProvisionedThroughputExceededException',
-    ErrorMessage: 'Rate exceeded for shard shardId-000000000000 in stream; injected by the fault proxy',
-  };
-  return {
-    FailedRecordCount: (answer.FailedRecordCount ?? 0) + isRefused.filter(Boolean).length,
-    Records: isRefused.map((is) => (is ? refused : taken.shift()!)),
-  };
 }

@@ -1,37 +1,17 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  Agent,
-  createServer,
-  type IncomingMessage,
-  request,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import { Agent, createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  type AwsAnswer,
-  type AwsRequest,
-  awsCall,
-  divideRecords,
-  LAMBDA_PATH,
-  refusedRecords,
-  THROTTLED,
-} from './aws-call';
-import type { Call, Decide, Fault } from './call';
+import { forward, type WholeRequest, wholeRequest } from '../local/forward';
+import { awsCall, LAMBDA_PATH } from './aws-call';
+import type { Decide } from './call';
 
 export interface AwsTargets {
   /** Address of the stand-in for DynamoDB, Kinesis and S3. */
   readonly aws: URL;
   /** Address of Lambda's API. */
   readonly lambda: URL;
-}
-
-interface StoreAnswer {
-  readonly status: number;
-  readonly headers: IncomingMessage['headers'];
-  readonly body: Buffer;
 }
 
 /** A proxy between one function's process and AWS. It sees complete requests and answers. */
@@ -75,82 +55,24 @@ export class AwsProxy {
   }
 
   private async handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of incoming as AsyncIterable<Buffer>) chunks.push(chunk);
-    const asked: AwsRequest = {
-      method: incoming.method ?? 'GET',
-      path: incoming.url ?? '/',
-      headers: incoming.headers,
-      body: Buffer.concat(chunks),
-    };
+    const asked = await wholeRequest(incoming);
     const call = awsCall(this.functionName, asked);
     const fault = this.decide(call);
     if (fault?.kind === 'refuse') return void outgoing.destroy();
     if (fault?.kind === 'delay') await sleep(fault.ms);
     if (fault?.kind === 'interrupt' && fault.phase === 'before' && !(await fault.act(this.process())))
       return void outgoing.destroy();
-    if (fault?.kind === 'throttle')
-      return void outgoing.writeHead(THROTTLED.status, THROTTLED.headers).end(THROTTLED.body);
-    const answer = await this.answer(call, asked, fault);
+    const answer = await (fault?.kind === 'answer'
+      ? fault.answer(asked, (request) => this.forward(request))
+      : this.forward(asked));
     if (fault?.kind === 'lose-reply') return void outgoing.destroy();
     if (fault?.kind === 'interrupt' && fault.phase === 'after' && !(await fault.act(this.process())))
       return void outgoing.destroy();
     outgoing.writeHead(answer.status, answer.headers).end(answer.body);
   }
 
-  private async answer(
-    call: Call,
-    asked: AwsRequest,
-    fault: Fault | undefined,
-  ): Promise<StoreAnswer | AwsAnswer> {
-    if (fault?.kind === 'fail-records' && call.operation === 'PutRecords') {
-      const { isRefused, body } = divideRecords(asked.body, fault.share, fault.random);
-      const taken = body && (await this.forward({ ...asked, body }));
-      if (taken !== undefined && taken.status !== 200) return taken;
-      const records = taken === undefined ? { Records: [] } : JSON.parse(taken.body.toString('utf8'));
-      return {
-        status: 200,
-        headers: { 'content-type': 'application/x-amz-json-1.1' },
-        body: JSON.stringify(refusedRecords(isRefused, records)),
-      };
-    }
-    return this.forward(asked);
-  }
-
-  private forward({ method, path, headers, body }: AwsRequest): Promise<StoreAnswer> {
-    const target = path.startsWith(LAMBDA_PATH) ? this.targets.lambda : this.targets.aws;
-    // Drop the headers that concern the function's connection. The body has been received as a whole.
-    const { connection: _, expect: __, 'transfer-encoding': ___, ...kept } = headers;
-    return new Promise((resolve, reject) => {
-      const forwarded = request(
-        {
-          host: target.hostname,
-          port: target.port,
-          method,
-          path,
-          agent: this.agent,
-          headers: { ...kept, host: target.host, 'content-length': body.length },
-        },
-        (response) => {
-          const chunks: Buffer[] = [];
-          response.on('data', (chunk: Buffer) => chunks.push(chunk));
-          response.on('error', reject);
-          response.on('end', () => {
-            const {
-              connection: _,
-              'keep-alive': __,
-              'transfer-encoding': ___,
-              ...answered
-            } = response.headers;
-            const whole = Buffer.concat(chunks);
-            // The length in an answer to HEAD is that of the body that was not sent.
-            const length = method === 'HEAD' ? {} : { 'content-length': String(whole.length) };
-            resolve({ status: response.statusCode!, headers: { ...answered, ...length }, body: whole });
-          });
-        },
-      );
-      forwarded.on('error', reject);
-      forwarded.end(body);
-    });
+  private forward(asked: WholeRequest) {
+    const target = asked.path.startsWith(LAMBDA_PATH) ? this.targets.lambda : this.targets.aws;
+    return forward(asked, target, this.agent);
   }
 }

@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import type { WholeAnswer, WholeRequest } from '../local/forward';
 
 /** A function's call to a store, as seen by the proxy. */
 export interface Call {
@@ -24,10 +25,14 @@ export type Fault =
   /** Forwards the call, and cuts the connection instead of answering. */
   | { readonly kind: 'lose-reply' }
   | { readonly kind: 'delay'; readonly ms: number }
-  /** Answers a call to DynamoDB as if it came too often; the store never receives the call. */
-  | { readonly kind: 'throttle' }
-  /** PutRecords: refuses this share of the records and forwards the others. */
-  | { readonly kind: 'fail-records'; readonly share: number; readonly random: () => number }
+  /** Answers a call to AWS in place of the service, which may be asked with another request. */
+  | {
+      readonly kind: 'answer';
+      readonly answer: (
+        asked: WholeRequest,
+        ask: (request: WholeRequest) => Promise<WholeAnswer>,
+      ) => Promise<WholeAnswer>;
+    }
   /**
    * Runs `act` on the calling process while it waits. If `act` returns true, the call or its answer is then
    * forwarded.

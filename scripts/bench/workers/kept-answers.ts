@@ -3,16 +3,10 @@
  * answered from it, so that an instance completes thousands of queries in a few seconds; the stand-in takes
  * 20 ms and more for what DynamoDB answers in 5. Otherwise it forwards everything.
  */
-import {
-  Agent,
-  createServer,
-  request as httpRequest,
-  type IncomingHttpHeaders,
-  type OutgoingHttpHeaders,
-} from 'node:http';
+import { Agent, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
 import { type itemBytes, readUnitsOf } from '../../../shared/platform/units';
+import { forward, type WholeAnswer, wholeRequest } from '../../local/forward';
 import { serve } from '../frame/serve';
 
 /** Request from the benchmark. */
@@ -25,31 +19,23 @@ export interface Passed {
   readonly readUnits: number;
 }
 
-interface Answer {
-  readonly status: number;
-  readonly headers: OutgoingHttpHeaders;
-  readonly body: Buffer;
-}
-
 const target = new URL(process.argv[2]!);
 const agent = new Agent({ keepAlive: true });
 /** Cached answers by request; undefined while the cache is off. */
-let kept: Map<string, Answer> | undefined;
+let kept: Map<string, WholeAnswer> | undefined;
 
-/** Headers that concern a single connection, or chunked bodies. */
-const HOP_HEADERS = ['connection', 'keep-alive', 'transfer-encoding', 'content-length'];
 const READS = /^GET$|\.(Query|GetItem|BatchGetItem)$/;
 
 /** Read units of DynamoDB since the last report. */
 let readUnits = 0;
 
 const server = createServer(async (request, response) => {
-  const { method, url, headers } = request;
-  const body = await buffer(request);
+  const asked = await wholeRequest(request);
+  const { method, path, headers, body } = asked;
   const operation = String(headers['x-amz-target'] ?? method);
-  const key = `${operation} ${url} ${headers.range ?? ''} ${body.toString('latin1')}`;
+  const key = `${operation} ${path} ${headers.range ?? ''} ${body.toString('latin1')}`;
   const keeps = READS.test(operation) ? kept : undefined;
-  const answer = keeps?.get(key) ?? (await ask(method!, url!, headers, body));
+  const answer = keeps?.get(key) ?? (await forward(asked, target, agent));
   if (answer.status < 300) {
     keeps?.set(key, answer);
     if (READS.test(operation) && operation !== 'GET') readUnits += unitsOf(body, answer.body);
@@ -57,20 +43,6 @@ const server = createServer(async (request, response) => {
   response.writeHead(answer.status, answer.headers);
   response.end(answer.body);
 });
-
-function ask(method: string, path: string, headers: IncomingHttpHeaders, body: Buffer): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const { hostname, port } = target;
-    const asked = httpRequest({ hostname, port, method, path, headers, agent }, async (reply) => {
-      const bytes = await buffer(reply);
-      const others = Object.entries(reply.headers).filter(([name]) => !HOP_HEADERS.includes(name));
-      const all = Object.fromEntries([...others, ['content-length', String(bytes.length)]]);
-      resolve({ status: reply.statusCode!, headers: all, body: bytes });
-    });
-    asked.on('error', reject);
-    asked.end(body);
-  });
-}
 
 /** Returns the read units of an answer, all of which are consistent reads. */
 function unitsOf(input: Buffer, output: Buffer): number {

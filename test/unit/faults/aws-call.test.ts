@@ -1,7 +1,7 @@
-import fc from 'fast-check';
-import { type AwsRequest, awsCall, divideRecords, refusedRecords } from '../../../scripts/faults/aws-call';
+import { awsCall } from '../../../scripts/faults/aws-call';
+import type { WholeRequest } from '../../../scripts/local/forward';
 
-const request = (over: Partial<AwsRequest>): AwsRequest => ({
+const request = (over: Partial<WholeRequest>): WholeRequest => ({
   method: 'POST',
   path: '/',
   headers: {},
@@ -58,24 +58,4 @@ describe('a request is named by its operation and its object', () => {
   ])('$name', ({ asked, call }) => {
     expect(awsCall('flusher', asked)).toMatchObject({ functionName: 'flusher', ...call });
   });
-});
-
-test('divided records are each answered once, in their place, as refused or taken', () => {
-  fc.assert(
-    fc.property(fc.array(fc.boolean(), { minLength: 1, maxLength: 50 }), (refusals) => {
-      const Records = refusals.map((_, i) => ({ PartitionKey: String(i) }));
-      const draws = refusals.map((is) => (is ? 0 : 1));
-      const body = Buffer.from(JSON.stringify({ StreamName: 's', Records }));
-      const { isRefused, body: kept } = divideRecords(body, 0.5, () => draws.shift()!);
-      const taken =
-        kept === undefined ? [] : (JSON.parse(kept.toString()) as { Records: typeof Records }).Records;
-      const answer = refusedRecords(isRefused, {
-        Records: taken.map(({ PartitionKey }) => ({ SequenceNumber: PartitionKey })),
-      });
-      expect(answer.FailedRecordCount).toBe(refusals.filter(Boolean).length);
-      expect(answer.Records.map((record) => record.SequenceNumber)).toEqual(
-        refusals.map((is, i) => (is ? undefined : String(i))),
-      );
-    }),
-  );
 });

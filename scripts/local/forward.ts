@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import {
+  type Agent,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  request,
+} from 'node:http';
+import { buffer } from 'node:stream/consumers';
+
+/** A request that was received as a whole. */
+export interface WholeRequest {
+  readonly method: string;
+  /** Path including the query string, percent-encoded. */
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+export interface WholeAnswer {
+  readonly status: number;
+  readonly headers: OutgoingHttpHeaders;
+  readonly body: Buffer;
+}
+
+export async function wholeRequest(incoming: IncomingMessage): Promise<WholeRequest> {
+  const { method = 'GET', url: path = '/', headers } = incoming;
+  return { method, path, headers, body: await buffer(incoming) };
+}
+
+/** Sends a request to another server. Headers that concern a single connection are left out in both directions. */
+export async function forward(
+  { method, path, headers, body }: WholeRequest,
+  { hostname, host, port }: URL,
+  agent: Agent,
+): Promise<WholeAnswer> {
+  const { connection: _, expect: __, 'transfer-encoding': ___, ...kept } = headers;
+  const sent = request({
+    ...{ hostname, port, method, path, agent },
+    headers: { ...kept, host, 'content-length': body.length },
+  });
+  sent.end(body);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  const whole = await buffer(response);
+  const {
+    connection: ____,
+    'keep-alive': _____,
+    'transfer-encoding': ______,
+    ...answered
+  } = response.headers;
+  // The length in an answer to HEAD is that of the body that was not sent.
+  const length = method === 'HEAD' ? {} : { 'content-length': String(whole.length) };
+  return { status: response.statusCode!, headers: { ...answered, ...length }, body: whole };
+}
