@@ -58,7 +58,6 @@ export class AwsProxy {
     const asked = await wholeRequest(incoming);
     const call = awsCall(this.functionName, asked);
     const fault = this.decide(call);
-    if (fault?.kind === 'refuse') return void outgoing.destroy();
     if (fault?.kind === 'delay') await sleep(fault.ms);
     if (fault?.kind === 'interrupt' && fault.phase === 'before' && !(await fault.act(this.process())))
       return void outgoing.destroy();

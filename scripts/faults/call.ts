@@ -20,8 +20,6 @@ export type Phase = 'before' | 'after';
 
 /** A fault that replaces the normal handling of a call. */
 export type Fault =
-  /** Cuts the connection; the store never receives the call. */
-  | { readonly kind: 'refuse' }
   /** Forwards the call, and cuts the connection instead of answering. */
   | { readonly kind: 'lose-reply' }
   | { readonly kind: 'delay'; readonly ms: number }

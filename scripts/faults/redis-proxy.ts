@@ -118,7 +118,6 @@ export class RedisProxy {
     const awaited: (Fault | undefined)[] = [];
     forEachValue(client, async (command) => {
       const fault = this.decide(redisCall(this.functionName, command));
-      if (fault?.kind === 'refuse') return cut();
       if (fault?.kind === 'delay') await sleep(fault.ms);
       if (fault?.kind === 'interrupt' && fault.phase === 'before' && !(await fault.act(this.process())))
         return cut();
