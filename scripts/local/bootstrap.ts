@@ -8,6 +8,7 @@ import type { RuntimeSettings } from '../../shared/platform/settings';
 import { Services } from '../../shared/registry/services';
 import { ApiKeys } from '../../shared/tenancy/api-keys';
 import { type Tenant, Tenants } from '../../shared/tenancy/tenants';
+import type { AwsAddress } from './provision';
 
 /** In the data directory: the key as text, readable by its owner alone. */
 export const KEY_FILE = 'api-key';
@@ -15,8 +16,8 @@ export const KEY_FILE = 'api-key';
 export const LOCAL_TENANT = 'default';
 
 export interface BootstrapOptions {
-  /** Address of the stand-in for AWS. */
-  readonly endpoint: string;
+  /** The stand-in for AWS. */
+  readonly aws: AwsAddress;
   readonly metaTable: string;
   readonly dataDir: string;
   readonly settings: RuntimeSettings;
@@ -28,11 +29,7 @@ export interface BootstrapOptions {
  * directory keeps it as text, so that the next start can print it.
  */
 export async function bootstrap(options: BootstrapOptions): Promise<{ apiKey: string }> {
-  const client = new DynamoDBClient({
-    endpoint: options.endpoint,
-    region: 'us-east-1',
-    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-  });
+  const client = new DynamoDBClient(options.aws);
   try {
     const table = { client, name: options.metaTable };
     const tenant = await new Tenants(table).create(LOCAL_TENANT, options.settings.partitions);

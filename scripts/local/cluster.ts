@@ -142,15 +142,7 @@ class Servers implements LocalCluster {
 
   async slotsOf({ redis }: ClusterNode): Promise<SlotRange[]> {
     const lines = (await redis.call('CLUSTER', 'NODES')) as string;
-    const own = lines.split('\n').find((line) => line.includes('myself'))!;
-    const ranges = own
-      .split(' ')
-      .slice(8)
-      .filter((range) => !range.startsWith('['));
-    return ranges.map((range) => {
-      const [first, last = first] = range.split('-').map(Number);
-      return [first!, last!] as const;
-    });
+    return rangesIn(lines.split('\n').find((line) => line.includes('myself'))!);
   }
 
   async moveSlot(slot: number, from: ClusterNode, to: ClusterNode): Promise<void> {
@@ -193,7 +185,9 @@ class Servers implements LocalCluster {
       const owners = await Promise.all(
         this.nodes.map(async ({ redis }) => {
           const lines = (await redis.call('CLUSTER', 'NODES').catch(() => '')) as string;
-          return lines === '' || covers(lines, to.id, ranges[0]![0]);
+          const served = rangesIn(lines.split('\n').find((line) => line.startsWith(to.id)) ?? '');
+          const [slot] = ranges[0]!;
+          return lines === '' || served.some(([first, last]) => first <= slot && slot <= last);
         }),
       );
       return owners.every(Boolean);
@@ -287,15 +281,14 @@ function fieldOf(migration: readonly unknown[], name: string): unknown {
   return migration[migration.indexOf(name) + 1];
 }
 
-/** Returns whether a list of nodes shows that a node serves a slot. */
-function covers(lines: string, id: string, slot: number): boolean {
-  const line = lines.split('\n').find((each) => each.startsWith(id)) ?? '';
-  return line
-    .split(' ')
-    .slice(8)
-    .some((range) => {
+/** Parses the slots that a node serves from its line in `CLUSTER NODES`, without those on their way. */
+function rangesIn(line: string): SlotRange[] {
+  const ranges = line.split(' ').slice(8);
+  return ranges
+    .filter((range) => !range.startsWith('['))
+    .map((range) => {
       const [first, last = first] = range.split('-').map(Number);
-      return first! <= slot && slot <= last!;
+      return [first!, last!] as const;
     });
 }
 

@@ -144,13 +144,14 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
     // Stop both servers even if only one came up.
     const stores: Server[] = [];
     cleanups.push(() => Promise.all(stores.map((store) => store.stop())));
+    const kept = <S extends Server>(server: S): S => {
+      stores.push(server);
+      return server;
+    };
     const [hot, aws] = await Promise.all([
       freePort()
         .then((free) => startHotServer(dataDir, free, adopt, onHotLost))
-        .then((server) => {
-          stores.push(server);
-          return server;
-        }),
+        .then(kept),
       freePort()
         .then((free) =>
           startAws(
@@ -163,10 +164,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
             options.freedomsSeed,
           ),
         )
-        .then((server) => {
-          stores.push(server);
-          return server;
-        }),
+        .then(kept),
     ]);
     const address = localAws(aws.port);
     await provision(address, stack);
@@ -177,7 +175,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
     const redisUrl = `redis://127.0.0.1:${hot.port}`;
     const isNew = !existsSync(join(dataDir, KEY_FILE));
     const { apiKey } = await bootstrap({
-      endpoint: address.endpoint,
+      aws: address,
       metaTable: environment[ENV.metaTable]!,
       dataDir,
       settings,

@@ -267,34 +267,28 @@ export function costText({
   alternatives,
   otherLoads,
 }: CostReport): string {
-  const billion = (dollars: number) => ((dollars / samples) * 1e9).toFixed(2);
+  const row = ({ what, because, dollars }: Omit<CostLine, 'billed'>) => [
+    dollars.toFixed(2),
+    ((dollars / samples) * 1e9).toFixed(2),
+    what,
+    because,
+  ];
+  const bill = (lines: readonly CostLine[], dollars: number) =>
+    table(
+      ['dollars', 'per billion', 'what', 'because'],
+      [...lines, { what: 'total', because: '', dollars }].map(row),
+    );
   return [
     `${(samples / 1e9).toFixed(1)} billion samples a month; dollars a month (and per billion samples) of`,
     `  ${deploy}`,
     '',
     `in requests of ${batched.samplesPerRequest} samples`,
-    table(
-      ['dollars', 'per billion', 'what', 'because'],
-      [
-        ...batched.lines.map(({ what, because, dollars }) => [
-          dollars.toFixed(2),
-          billion(dollars),
-          what,
-          because,
-        ]),
-        [batched.dollars.toFixed(2), billion(batched.dollars), 'total', ''],
-      ],
-    ),
+    bill(batched.lines, batched.dollars),
     '',
     `if each host posts its ${byHost.samplesPerRequest} samples by itself; only lines that differ`,
-    table(
-      ['dollars', 'per billion', 'what', 'because'],
-      [
-        ...byHost.lines
-          .filter(({ dollars }, i) => dollars !== batched.lines[i]!.dollars)
-          .map(({ what, because, dollars }) => [dollars.toFixed(2), billion(dollars), what, because]),
-        [byHost.dollars.toFixed(2), billion(byHost.dollars), 'total', ''],
-      ],
+    bill(
+      byHost.lines.filter(({ dollars }, i) => dollars !== batched.lines[i]!.dollars),
+      byHost.dollars,
     ),
     '',
     `with another setting, in requests of ${batched.samplesPerRequest} samples, and if each host posts by itself`,
