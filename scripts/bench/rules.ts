@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunReport } from '../../shared/alerting/evaluation';
 import type { Units } from '../../shared/cost/measured-units';
-import { HttpClient } from '../local/http-client';
 import { createTenant } from '../ops/create-tenant';
+import { TenantApi } from '../ops/tenant-api';
 import { bench } from './frame/bench';
 import { cpuByKind } from './frame/cpu';
 import type { Frame } from './frame/frame';
@@ -82,7 +82,7 @@ class Run {
       const tenant = await this.addTenant(`tenant-${i}`);
       await this.write(tenant, HOSTS);
       const smallRules = Array.from({ length: perTenant }, (_, r) => smallRule(r));
-      await tenant.mustSend(RULER, groupOf('g', smallRules), 'application/yaml');
+      await tenant.text('POST', RULER, groupOf('g', smallRules), 'application/yaml');
       if ((i + 1) % 100 === 0) this.frame.log(`${i + 1} of ${tenants} tenants have rules`);
     }
   }
@@ -93,14 +93,14 @@ class Run {
     for (let from = 0; from < perTenant; from += GROUP_RULES) {
       const length = Math.min(GROUP_RULES, perTenant - from);
       const largeRules = Array.from({ length }, (_, r) => largeRule(from + r, sources));
-      await tenant.mustSend(RULER, groupOf(`g${from}`, largeRules), 'application/yaml');
+      await tenant.text('POST', RULER, groupOf(`g${from}`, largeRules), 'application/yaml');
     }
   }
 
-  private async addTenant(name: string): Promise<HttpClient> {
+  private async addTenant(name: string): Promise<TenantApi> {
     const { functions, stack } = this.bench;
     const { key } = await createTenant(functions, name);
-    return new HttpClient(stack.addresses.url, key);
+    return new TenantApi(stack.addresses.url, key);
   }
 
   /**
@@ -160,13 +160,13 @@ class Run {
   }
 
   /** Posts all samples of a tenant's hosts. */
-  private async write(tenant: HttpClient, hosts: number): Promise<void> {
+  private async write(tenant: TenantApi, hosts: number): Promise<void> {
     const times: number[] = [];
     for (let at = -BEFORE_S; at <= AFTER_S; at += INTERVAL_S) times.push(this.startS + at);
     const together = Math.max(1, Math.floor(BATCH / (hosts * METRICS)));
     for (let i = 0; i < times.length; i += together) {
       const lines = times.slice(i, i + together).map((timeS) => samplesOf(hosts, timeS));
-      await tenant.mustSend('/write?precision=s', lines.join('\n'), 'text/plain');
+      await tenant.text('POST', '/write?precision=s', lines.join('\n'), 'text/plain');
     }
   }
 }

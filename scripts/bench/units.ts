@@ -156,7 +156,7 @@ class Run {
   async post(): Promise<MeasuredUnits['posts']> {
     const { hosts, minutes, batch } = this.options;
     this.hostIds = await Promise.all(
-      Array.from({ length: hosts }, (_, i) => this.bench.client.createHost(`host${i}`)),
+      Array.from({ length: hosts }, (_, i) => this.bench.api.createHost(`host${i}`)),
     );
     // Post once before, so that instances and caches are warm.
     await this.postMinutes(0, 1, this.data.length);
@@ -203,7 +203,7 @@ class Run {
       for (let at = 0; at < this.hostIds.length; at += hostsPerRequest)
         bodies.push(this.bodyOf(this.hostIds.slice(at, at + hostsPerRequest), at, minute));
       // Post sequentially, so that no request waits for another.
-      for (const body of bodies) await this.bench.client.mustSend(this.path, body, this.type);
+      for (const body of bodies) await this.bench.api.text('POST', this.path, body, this.type);
       requests += bodies.length;
     }
     this.posted += minutes.length * this.hostIds.length * this.data.length;
@@ -343,7 +343,7 @@ class Run {
           : this.data[metric]!.labels.__name__!;
       const fromS = this.startMs / 1000;
       const query = `name=${name}&from=${fromS}&to=${fromS + DAY_MS / 1000 - 1}`;
-      await this.bench.client.mustSend(`/api/v0/hosts/${host}/metrics?${query}`);
+      await this.bench.api.text('GET', `/api/v0/hosts/${host}/metrics?${query}`);
     };
     // Warm up instances and connections.
     for (let i = 0; i < 4; i++) await read(i);

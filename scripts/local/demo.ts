@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { cpus, freemem, loadavg, totalmem } from 'node:os';
-import { HttpClient } from './http-client';
+import { TenantApi } from '../ops/tenant-api';
 
 /** This machine's metrics, with mackerel-agent's names (protocol/mackerel/README.md). */
 export type Metrics = Map<string, number>;
@@ -125,20 +125,16 @@ function readProc(path: string): string[] {
 
 /** Posts this machine's metrics through the public API, as host `localhost`, until stopped. */
 export async function startDemo(url: string, apiKey: string, report: (line: string) => void) {
-  const client = new HttpClient(url, apiKey);
-  const { hosts } = JSON.parse(await client.mustSend('/api/v0/hosts?name=localhost')) as {
-    hosts: { id: string }[];
-  };
-  const hostId = hosts[0]?.id ?? (await client.createHost('localhost'));
+  const api = new TenantApi(url, apiKey);
+  const { hosts } = await api.json<{ hosts: { id: string }[] }>('GET', '/api/v0/hosts?name=localhost');
+  const hostId = hosts[0]?.id ?? (await api.createHost('localhost'));
 
   const machine = new MachineMetrics();
   const post = async () => {
     const nowMs = Date.now();
     const time = Math.floor(nowMs / 1000);
     const points = [...machine.read(nowMs)].map(([name, value]) => ({ hostId, name, time, value }));
-    await client
-      .mustSend('/api/v0/tsdb', JSON.stringify(points))
-      .catch((error: Error) => report(`demo: ${error.message}`));
+    await api.json('POST', '/api/v0/tsdb', points).catch((error: Error) => report(`demo: ${error.message}`));
   };
   await post();
   const timer = setInterval(() => void post(), POST_MS);

@@ -222,10 +222,9 @@ async function concurrencyOf(
 }
 
 async function hostOf(api: TenantApi): Promise<string> {
-  const spec = { name: CUSTOM_IDENTIFIER, meta: {}, customIdentifier: CUSTOM_IDENTIFIER };
   const { hosts } = await api.json<{ hosts: { id: string }[] }>(
     'GET',
     `/api/v0/hosts?customIdentifier=${CUSTOM_IDENTIFIER}`,
   );
-  return hosts[0]?.id ?? (await api.json<{ id: string }>('POST', '/api/v0/hosts', spec)).id;
+  return hosts[0]?.id ?? (await api.createHost(CUSTOM_IDENTIFIER, { customIdentifier: CUSTOM_IDENTIFIER }));
 }

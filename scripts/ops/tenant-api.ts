@@ -43,6 +43,11 @@ export class TenantApi {
     throw new OperatorError(`${method} ${path} answers ${response.status}: ${errorOf(text)}`);
   }
 
+  /** Registers a host. @returns its id */
+  async createHost(name: string, others: object = {}): Promise<string> {
+    return (await this.json<{ id: string }>('POST', '/api/v0/hosts', { name, meta: {}, ...others })).id;
+  }
+
   /** Calls a path with a body of JSON, and parses the answer. */
   async json<T>(method: string, path: string, body?: unknown): Promise<T> {
     return JSON.parse(await this.text(method, path, body === undefined ? undefined : JSON.stringify(body)));

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Labels, labelValue, METRIC_NAME } from '../../shared/model/labels';
+import { TenantApi } from '../ops/tenant-api';
 import { ENCODINGS, type PostRequest } from './encodings';
 import type { Ledger, Outcome, Sample } from './ledger';
 
-/** Timeout of a request, longer than API Gateway's own limit. */
-const REQUEST_MS = 40_000;
 const RETRY_MS = 250;
 
 /** A sample as the API returns it. `time` is in seconds. */
@@ -16,18 +15,18 @@ interface Point {
 /** A client of the HTTP API, as agents and dashboards are. It records every post in a ledger. */
 export class ApiClient {
   private readonly hosts = new Set<string>();
+  private readonly api: TenantApi;
 
   constructor(
-    private readonly url: string,
-    private readonly apiKey: string,
+    url: string,
+    apiKey: string,
     private readonly ledger: Ledger,
-  ) {}
+  ) {
+    this.api = new TenantApi(url, apiKey);
+  }
 
   async createHost(name: string): Promise<string> {
-    const body = JSON.stringify({ name, meta: {} });
-    const response = await this.send('POST', '/api/v0/hosts', { 'content-type': 'application/json' }, body);
-    if (!response.ok) throw new Error(`cannot create the host ${name}: ${response.status}`);
-    const { id } = (await response.json()) as { id: string };
+    const id = await this.api.createHost(name);
     this.hosts.add(id);
     return id;
   }
@@ -45,7 +44,7 @@ export class ApiClient {
 
   private async outcomeOf({ path, headers, body, isWhole }: PostRequest): Promise<Outcome> {
     try {
-      const response = await this.send('POST', path, headers, body);
+      const response = await this.api.fetch(path, { method: 'POST', headers, body });
       const answer = Buffer.from(await response.arrayBuffer());
       if (response.status >= 500 || response.status === 429) return 'unknown';
       // The API must never refuse valid samples.
@@ -65,7 +64,7 @@ export class ApiClient {
    */
   async read(labels: Labels, from: number, to: number, isPatient: () => boolean): Promise<Point[]> {
     for (;;) {
-      const response = await this.send('GET', this.pathOf(labels, from, to)).catch(() => undefined);
+      const response = await this.api.fetch(this.pathOf(labels, from, to)).catch(() => undefined);
       const text = await response?.text().catch(() => undefined);
       if (response?.status === 200 && text !== undefined)
         return (JSON.parse(text) as { metrics: Point[] }).metrics;
@@ -88,20 +87,6 @@ export class ApiClient {
     for (const [label, value] of labels)
       if (label !== METRIC_NAME) query.append('label', `${label}=${value}`);
     return `/api/v1/series/metrics?${query}`;
-  }
-
-  private send(
-    method: string,
-    path: string,
-    headers: PostRequest['headers'] = {},
-    body?: PostRequest['body'],
-  ): Promise<Response> {
-    return fetch(new URL(path, this.url), {
-      method,
-      headers: { 'x-api-key': this.apiKey, ...headers },
-      body,
-      signal: AbortSignal.timeout(REQUEST_MS),
-    });
   }
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { HttpClient } from '../local/http-client';
 import { createTenant } from '../ops/create-tenant';
 import type { Functions } from '../ops/invoke';
+import { TenantApi } from '../ops/tenant-api';
 
 /** Result of comparing what rules wrote with the samples and a model of the alert. */
 export interface RuleCheck {
@@ -43,7 +43,7 @@ interface Matrix {
 /** A tenant whose samples are all stored before faults begin, so that the results of its rules are known. */
 export class RuledTenant {
   private constructor(
-    private readonly client: HttpClient,
+    private readonly api: TenantApi,
     private readonly functions: Functions,
   ) {}
 
@@ -54,18 +54,18 @@ export class RuledTenant {
    */
   static async start(url: string, functions: Functions, lengthMs: number): Promise<RuledTenant> {
     const { key } = await createTenant(functions, TENANT);
-    const client = new HttpClient(url, key);
+    const api = new TenantApi(url, key);
     const firstTick = Math.floor(Date.now() / TICK_MS) - 1;
     const ticks = Math.ceil((lengthMs + MARGIN_MS) / TICK_MS);
     const lines = Array.from({ length: ticks }, (_, i) => firstTick + i).flatMap((tick) =>
       SOURCES.map((source, s) => `soak,source=${source} load=${loadOf(s, tick)} ${timeOf(tick)}`),
     );
-    await client.mustSend('/write?precision=s', lines.join('\n'), 'text/plain');
-    while ((await seriesOf(client, 'soak_load')).length < SOURCES.length) await sleep(RETRY_MS);
-    await client.mustSend('/prometheus/config/v1/rules/soak', JSON.stringify(GROUP), 'application/yaml');
-    const tenant = new RuledTenant(client, functions);
+    await api.text('POST', '/write?precision=s', lines.join('\n'), 'text/plain');
+    while ((await seriesOf(api, 'soak_load')).length < SOURCES.length) await sleep(RETRY_MS);
+    await api.text('POST', '/prometheus/config/v1/rules/soak', JSON.stringify(GROUP), 'application/yaml');
+    const tenant = new RuledTenant(api, functions);
     // Wait for the first tick. From then on, every tick must be evaluated.
-    while ((await seriesOf(client, 'soak:load:sum')).length === 0) {
+    while ((await seriesOf(api, 'soak:load:sum')).length === 0) {
       await tenant.evaluateNow();
       await sleep(RETRY_MS);
     }
@@ -91,12 +91,12 @@ export class RuledTenant {
   async check(untilMs: number, isPatient: () => boolean): Promise<RuleCheck> {
     const untilS = timeOf(Math.floor(untilMs / TICK_MS));
     for (;;) {
-      const recorded = (await seriesOf(this.client, 'soak:load:sum'))[0]?.values ?? [];
+      const recorded = (await seriesOf(this.api, 'soak:load:sum'))[0]?.values ?? [];
       const lastS = recorded.at(-1)?.[0] ?? 0;
       const flaws = [
         ...(lastS >= untilS ? [] : [`no sample of the tick that reads ${untilS}; the last is of ${lastS}`]),
         ...flawsOfRecord(recorded),
-        ...flawsOfAlerts(await seriesOf(this.client, 'ALERTS'), recorded),
+        ...flawsOfAlerts(await seriesOf(this.api, 'ALERTS'), recorded),
       ];
       if (flaws.length === 0 || !isPatient()) return { ticks: recorded.length, flaws };
       await this.evaluateNow().catch(() => {});
@@ -120,11 +120,12 @@ function tickAt(timeS: number): number {
 }
 
 /** Reads the series of a metric over the last hours, without stale markers. */
-async function seriesOf(client: HttpClient, metric: string): Promise<readonly Matrix[]> {
+async function seriesOf(api: TenantApi, metric: string): Promise<readonly Matrix[]> {
   const query = new URLSearchParams({ query: `${metric}[12h]`, time: String(Date.now() / 1000 + 3600) });
   for (;;) {
-    const { status, text } = await client.send(`/prometheus/api/v1/query?${query}`);
-    const answer = status === 200 ? (JSON.parse(text) as { data: { result: Matrix[] } }) : undefined;
+    const answer = await api
+      .json<{ data: { result: Matrix[] } }>('GET', `/prometheus/api/v1/query?${query}`)
+      .catch(() => undefined);
     if (answer !== undefined && !('warnings' in answer)) return answer.data.result;
     await sleep(RETRY_MS);
   }

@@ -1,13 +1,13 @@
-import { HttpClient } from '../../local/http-client';
 import { type RunningStack, startStack } from '../../local/stack';
 import { Functions } from '../../ops/invoke';
+import { TenantApi } from '../../ops/tenant-api';
 import type { Frame } from './frame';
 
 /** The local stack, with clients for its functions and its first tenant. */
 export interface BenchStack {
   readonly stack: RunningStack;
   readonly functions: Functions;
-  readonly client: HttpClient;
+  readonly api: TenantApi;
 }
 
 /** Settings that lift the limits a benchmark would reach. */
@@ -34,5 +34,5 @@ export async function startBenchStack(
   const { url, apiKey } = stack.addresses;
   const functions = new Functions(url);
   frame.atEnd(() => functions.close());
-  return { stack, functions, client: new HttpClient(url, apiKey) };
+  return { stack, functions, api: new TenantApi(url, apiKey) };
 }

@@ -17,13 +17,10 @@ export interface StepSums {
 
 const NAMES = Array.from({ length: DEVICES_OF_HOST }, (_, device) => `d${String(device).padStart(2, '0')}`);
 
+/** Devices whose samples are computed from a hash, so that none needs to be kept until it is sent. */
 export class Devices {
   readonly count: number;
   private readonly sums = new Map<string, StepSums>();
-  /** Fields of the second generated last, by host, without late ones. */
-  private inTime: string[][] = [];
-  /** Fields that are sent late, by second and host. */
-  private readonly late = new Map<number, ReadonlyMap<number, readonly string[]>>();
 
   /**
    * @param hostIds ids of hosts with {@link DEVICES_OF_HOST} devices each
@@ -36,32 +33,18 @@ export class Devices {
     this.count = hostIds.length * DEVICES_OF_HOST;
   }
 
-  /**
-   * Generates and counts a second's samples.
-   *
-   * @param mayBeLate if false, all are sent in time
-   */
-  second(atMs: number, mayBeLate: boolean): void {
+  /** Counts a second's samples. */
+  add(atMs: number): void {
     const second = atMs / SECOND_MS;
-    const bound = mayBeLate ? this.lateShare * 2 ** 32 : 0;
     const steps = [MINUTE_MS, HOUR_MS, DAY_MS].map((stepMs) => this.sumsOf(atMs, stepMs));
-    const late = new Map<number, string[]>();
-    this.inTime = this.hostIds.map((_, host) => {
-      const fields: string[] = [];
-      for (let i = 0, device = host * DEVICES_OF_HOST; i < DEVICES_OF_HOST; i++, device++) {
-        const value = hashOf(device, second) % VALUES;
-        const isLate = bound > 0 && hashOf(second, device) < bound;
-        if (!isLate) fields.push(`${NAMES[i]}=${value}`);
-        else if (late.get(host)?.push(`${NAMES[i]}=${value}`) === undefined)
-          late.set(host, [`${NAMES[i]}=${value}`]);
-        for (const { least, most } of steps) {
-          most[device]! += value;
-          if (!isLate) least[device]! += value;
-        }
+    for (let device = 0; device < this.count; device++) {
+      const value = sampleOf(device, second);
+      const isLate = this.isLate(device, second);
+      for (const { least, most } of steps) {
+        most[device]! += value;
+        if (!isLate) least[device]! += value;
       }
-      return fields;
-    });
-    this.late.set(atMs, late);
+    }
   }
 
   /** Returns the sums of the step that contains a time. */
@@ -75,28 +58,23 @@ export class Devices {
     return sums;
   }
 
-  /**
-   * Encodes samples of some hosts as line protocol: those of the second generated last, except late ones, and
-   * the late ones of an earlier second.
-   *
-   * @param atMs time of the second generated last; undefined for late samples alone
-   * @param lateMs time of the earlier second, if there was one
-   */
-  body(fromHost: number, toHost: number, atMs: number | undefined, lateMs: number): string {
-    const lines: string[] = [];
-    const add = (host: number, fields: readonly string[] | undefined, ms: number) => {
-      if (fields?.length) lines.push(`device,host=${this.hostIds[host]} ${fields.join(',')} ${ms}000000`);
-    };
-    const late = this.late.get(lateMs);
+  /** Encodes some hosts' samples of a second as line protocol: either those in time, or the late ones. */
+  *lines(fromHost: number, toHost: number, atMs: number, areLate: boolean): Generator<string> {
+    const second = atMs / SECOND_MS;
     for (let host = fromHost; host < toHost; host++) {
-      if (atMs !== undefined) add(host, this.inTime[host], atMs);
-      add(host, late?.get(host), lateMs);
+      const fields = NAMES.flatMap((name, i) => {
+        const device = host * DEVICES_OF_HOST + i;
+        return this.isLate(device, second) === areLate ? [`${name}=${sampleOf(device, second)}`] : [];
+      });
+      if (fields.length > 0) yield `device,host=${this.hostIds[host]} ${fields.join(',')} ${atMs}000000`;
     }
-    return lines.join('\n');
   }
 
-  /** Forgets the late samples of a second after they were sent. */
-  forgetLate(lateMs: number): void {
-    this.late.delete(lateMs);
+  private isLate(device: number, second: number): boolean {
+    return hashOf(second, device) < this.lateShare * 2 ** 32;
   }
+}
+
+function sampleOf(device: number, second: number): number {
+  return hashOf(device, second) % VALUES;
 }

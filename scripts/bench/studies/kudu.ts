@@ -81,9 +81,9 @@ class KuduRun {
   }
 
   async run() {
-    const { client, stack } = this.bench;
+    const { api, stack } = this.bench;
     this.hostIds = await mapLimited(Array.from({ length: this.hosts }), CLIENTS, (_, host) =>
-      client.createHost(`host${host}`),
+      api.createHost(`host${host}`),
     );
     this.devices = new Devices(this.hostIds, this.options.late / 100);
     await this.postFirst();
@@ -160,9 +160,9 @@ class KuduRun {
    */
   private async postFirst(): Promise<void> {
     const atMs = Math.floor(Date.now() / SECOND_MS) * SECOND_MS;
-    this.devices.second(atMs, false);
+    this.devices.add(atMs);
     await mapLimited(this.shares(), CLIENTS, ([from, to]) =>
-      this.post(this.devices.body(from, to, atMs, Number.NaN)),
+      this.post([false, true].flatMap((areLate) => [...this.devices.lines(from, to, atMs, areLate)])),
     );
     await this.untilReadUp();
   }
@@ -185,18 +185,21 @@ class KuduRun {
     const inFlight = new Set<Promise<void>>();
     const shares = this.shares();
     for (let nowMs = fromMs; nowMs < toMs + LATE_MS; nowMs += SECOND_MS) {
-      if (nowMs < toMs) this.devices.second(nowMs, true);
+      if (nowMs < toMs) this.devices.add(nowMs);
+      const lateMs = nowMs - LATE_MS;
       for (const [client, [from, to]] of shares.entries()) {
         const dueMs = nowMs + (client * SECOND_MS) / shares.length;
         await sleep(Math.max(0, dueMs - Date.now()));
-        const body = this.devices.body(from, to, nowMs < toMs ? nowMs : undefined, nowMs - LATE_MS);
-        if (body.length === 0) continue;
+        const lines = [
+          ...(nowMs < toMs ? this.devices.lines(from, to, nowMs, false) : []),
+          ...(lateMs >= fromMs ? this.devices.lines(from, to, lateMs, true) : []),
+        ];
+        if (lines.length === 0) continue;
         while (inFlight.size >= CLIENTS) await Promise.race(inFlight);
         this.delaysMs.push(Math.max(0, Date.now() - dueMs));
-        const running: Promise<void> = this.post(body).finally(() => inFlight.delete(running));
+        const running: Promise<void> = this.post(lines).finally(() => inFlight.delete(running));
         inFlight.add(running);
       }
-      this.devices.forgetLate(nowMs - LATE_MS);
     }
     await Promise.all(inFlight);
   }
@@ -261,20 +264,16 @@ class KuduRun {
   private async sumsOf(host: number, fromMs: number, toMs: number, stepMs: number) {
     const asked = `from=${fromMs / 1000}&to=${toMs / 1000 - 1}&step=${stepMs / 1000}&aggregate=sum`;
     const path = `/api/v1/hosts/${this.hostIds[host]}/metrics?${NAMES.map((name) => `name=${name}`).join('&')}&${asked}`;
-    const { status, text } = await this.bench.client.send(path);
-    if (status !== 200) {
-      if (this.aggregateErrors++ === 0) this.frame.log(`a sum was answered ${status} ${text}`);
-      return undefined;
-    }
-    const { times, series } = JSON.parse(text) as {
-      times: number[];
-      series: { name: string; values: (number | null)[] }[];
-    };
-    return { times, sums: new Map(series.map(({ name, values }) => [name, values])) };
+    type Sums = { times: number[]; series: { name: string; values: (number | null)[] }[] };
+    const read = await this.bench.api.json<Sums>('GET', path).catch((error: Error) => {
+      if (this.aggregateErrors++ === 0) this.frame.log(`a sum failed: ${error.message}`);
+    });
+    return read && { ...read, sums: new Map(read.series.map(({ name, values }) => [name, values])) };
   }
 
-  private async post(body: string): Promise<void> {
-    const { status, text } = await this.bench.client.send('/write', body, 'text/plain');
-    if (status >= 300 && this.writeErrors++ === 0) this.frame.log(`a write was answered ${status} ${text}`);
+  private async post(lines: readonly string[]): Promise<void> {
+    await this.bench.api.text('POST', '/write', lines.join('\n'), 'text/plain').catch((error: Error) => {
+      if (this.writeErrors++ === 0) this.frame.log(`a write failed: ${error.message}`);
+    });
   }
 }
