@@ -23,26 +23,6 @@ const MOST_MEASURED_MS = 15_000;
 /** Delay of answers while rounds are counted, far longer than any other step. */
 export const HOLD_MS = 100;
 
-/** Measurements of one kind of query. Times exclude the emulator's; counts are means. */
-export interface Measured {
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  /** CPU of the instance: all threads including the kernel's time, and the HTTP server around the handler. */
-  readonly cpuMs: number;
-  /**
-   * CPU while repeated reads of DynamoDB and S3 are answered from a cache (kept-answers.ts). Without it, an
-   * instance waits 20 ms and more while the stand-in for AWS uses the same cores, and the same work takes
-   * more CPU.
-   */
-  readonly keptCpuMs: number;
-  /** Number of consecutive waits for stores in a query. */
-  readonly rounds: number;
-  readonly requests: number;
-  /** Bytes of the stores' requests and answers. */
-  readonly bytes: number;
-  readonly emulatorMs: number;
-}
-
 export interface Timing {
   readonly durationMs: number;
   /** Mean time between two queries of a client, in ms. */
@@ -124,7 +104,8 @@ export class QueryInstances {
     return this.keeper.ask<Passed>({ isKeeping: false } satisfies Keeping);
   }
 
-  async measure(pathOf: PathOf, apiKey: string, timing: Timing): Promise<Measured> {
+  /** Measures one kind of query. Times exclude the emulator's; counts are means. */
+  async measure(pathOf: PathOf, apiKey: string, timing: Timing) {
     const { durationMs, pauseMs, holdMs = 0, profile } = timing;
     const { instances } = this;
     const repeat = (restMs: number, goesOn: (done: number) => boolean) =>
@@ -154,10 +135,18 @@ export class QueryInstances {
     return {
       p50Ms: rounded(quantile(times, 0.5)),
       p99Ms: rounded(quantile(times, 0.99)),
+      /** CPU of the instance: all threads including the kernel's time, and the HTTP server around the handler. */
       cpuMs: rounded(cpuMs),
+      /**
+       * CPU while repeated reads of DynamoDB and S3 are answered from a cache (kept-answers.ts). Without it, an
+       * instance waits 20 ms and more while the stand-in for AWS uses the same cores, and the same work takes more
+       * CPU.
+       */
       keptCpuMs: rounded(kept.cpuMs),
+      /** Number of consecutive waits for stores in a query. */
       rounds,
       requests: rounded(mean('requests')),
+      /** Bytes of the stores' requests and answers. */
       bytes: Math.round(mean('bytes')),
       emulatorMs: rounded(mean('emulatorMs')),
     };

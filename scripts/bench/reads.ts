@@ -7,7 +7,7 @@ import { bench } from './frame/bench';
 import type { Frame } from './frame/frame';
 import { count, flag, number, text, texts } from './frame/options';
 import { startStores } from './frame/stores';
-import { HOLD_MS, type Measured, type PathOf, QueryInstances, type Timing } from './query-instances';
+import { HOLD_MS, type PathOf, QueryInstances, type Timing } from './query-instances';
 
 const MINUTE_MS = 60_000;
 const QUERIES = ['series', 'host'] as const;
@@ -148,7 +148,7 @@ async function reads(
   const kinds = kindsOf(data);
   const instances = await QueryInstances.start(frame, stores, options.clients);
   const { pause: pauseMs, hold: holdMs = 0, cpuProf } = options;
-  const rows: Measured[] = [];
+  const rows: object[] = [];
   const add = frame.adder(rows);
   for (const { kind, pathOf } of kinds) {
     const profile = cpuProf && join(cpuProf, Object.values(kind).join('-'));

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PRESETS, SIZES, type Size } from '../../infra/config';
+import { PRESETS, SIZES } from '../../infra/config';
 import { big, type CostLine, totalOf } from '../../shared/cost/cost-line';
 import { type Load, samplesOfMonth } from '../../shared/cost/demand';
 import { forecast } from '../../shared/cost/forecast';
@@ -20,38 +20,6 @@ import {
 } from './stage-template';
 import { table } from './table';
 
-/** A monthly cost report. */
-interface Bill {
-  readonly lines: readonly CostLine[];
-  readonly dollars: number;
-}
-
-interface LoadBill extends Bill {
-  readonly samplesPerRequest: number;
-  readonly dollarsPerBillion: number;
-}
-
-/** The output of `ops cost --json`. */
-export interface CostReport {
-  /** The command that deploys the stage that is priced. */
-  readonly deploy: string;
-  readonly samples: number;
-  readonly batched: LoadBill;
-  /** Costs if each host posts its own samples at every interval. */
-  readonly byHost: LoadBill;
-  readonly others: typeof OTHERS;
-  /** Costs with another setting. */
-  readonly alternatives: readonly Alternative[];
-  /** Costs of other loads, which come closer to $6 per billion samples. */
-  readonly otherLoads: readonly OtherLoad[];
-}
-
-interface OtherLoad {
-  readonly load: string;
-  readonly deploy: string;
-  readonly dollarsPerBillion: number;
-}
-
 /**
  * Factors of the other loads. Larger requests reduce per-request costs; more series share the fixed costs.
  */
@@ -61,35 +29,6 @@ const URL_REQUESTS_PER_CONCURRENCY = 10;
 const LEAST_POST_CONCURRENCY = 100;
 /** AWS's default quota of concurrent executions. */
 const ACCOUNT_CONCURRENCY = 1000;
-
-interface Alternative {
-  /** The changed setting, such as `window=4h`. */
-  readonly setting: string;
-  readonly deploy: string;
-  /** Monthly cost in dollars, for batched requests. */
-  readonly dollars: number;
-  readonly dollarsPerBillion: number;
-  /** If each host posts its own samples. */
-  readonly byHostPerBillion: number;
-}
-
-/** The output of `ops cost --idle --json`. */
-export interface IdleReport extends Bill {
-  /** The command that deploys the stage that is priced. */
-  readonly deploy: string;
-  /** The preset given by `-c size=`; undefined without one. */
-  readonly size: Size | undefined;
-  /** Costs of all sizes, with the same other settings; empty for a stage without sizes. */
-  readonly sizes: readonly SizeBill[];
-}
-
-interface SizeBill {
-  readonly size: Size;
-  readonly deploy: string;
-  /** Number of series, at one sample a minute, that this size can take. */
-  readonly series: number;
-  readonly dollars: number;
-}
 
 /** A stage, and the measurements to compute with. */
 export interface StageOptions {
@@ -130,16 +69,19 @@ export interface LoadOptions extends StageOptions {
 /**
  * Estimates the monthly cost of an idle stage.
  *
+ * @returns what `ops cost --idle --json` prints: `deploy` is the command that deploys the stage, `size` the preset given
+ *   by `-c size=`, and `sizes` has all presets with the same other settings (none for a stage without sizes)
  * @throws {OperatorError | InvalidSettingError | UnknownCostError}
  */
-export function idleReport({ stage, set, ...options }: StageOptions): IdleReport {
+export function idleReport({ stage, set, ...options }: StageOptions) {
   const measured = readUnits(options);
   const { size: configured, deploy, template } = deployedStage(stage, set);
   const lines = idleCost(measured, template);
-  const sizes = (configured === undefined ? [] : SIZES).map((size): SizeBill => {
+  const sizes = (configured === undefined ? [] : SIZES).map((size) => {
     const sized = deployedStage(stage, { ...set, size });
     return {
       size,
+      /** Number of series, at one sample a minute, that this size can take. */
       series: PRESETS[size].series,
       deploy: sized.deploy,
       dollars: totalOf(idleCost(measured, sized.template)),
@@ -151,21 +93,22 @@ export function idleReport({ stage, set, ...options }: StageOptions): IdleReport
 /**
  * Estimates the monthly cost of a load on a stage that is sized for it.
  *
+ * @returns what `ops cost --json` prints; `deploy` is the command that deploys the stage
  * @throws {OperatorError | InvalidSettingError | UnknownCostError}
  */
-export function costReport(options: LoadOptions): CostReport {
+export function costReport(options: LoadOptions) {
   const measured = readUnits(options);
   const ruleLine = rulesLine(readRules(), options.rules ?? 0);
   const load = loadOf(options);
   const stageWith = (set: ContextSettings, of = load): DeployedStage =>
     withRoom(measured, of, stageFor(of, options.stage, set), set);
-  const billOf = ({ template }: DeployedStage, of = load): LoadBill => {
+  const billOf = ({ template }: DeployedStage, of = load) => {
     const { samplesPerRequest } = of;
     const lines = [...forecast(measured, of, template), ruleLine];
     const dollars = totalOf(lines);
     return { samplesPerRequest, lines, dollars, dollarsPerBillion: (dollars / samplesOfMonth(of)) * 1e9 };
   };
-  const otherLoad = (text: string, requests: number, series: number): OtherLoad => {
+  const otherLoad = (text: string, requests: number, series: number) => {
     const other = {
       ...load,
       series: load.series * series,
@@ -191,13 +134,16 @@ export function costReport(options: LoadOptions): CostReport {
     deploy: deployed.deploy,
     samples: samplesOfMonth(load),
     batched: billOf(deployed),
+    /** Costs if each host posts its own samples at every interval. */
     byHost: billOf(deployed, byHost),
     others: OTHERS,
+    /** Costs of other loads, which come closer to $6 per billion samples. */
     otherLoads: [
       otherLoad(`requests of ${LARGER.requests * options.batch} samples`, LARGER.requests, 1),
       otherLoad(`${big(LARGER.series * options.series)} series`, 1, LARGER.series),
       otherLoad('both', LARGER.requests, LARGER.series),
     ],
+    /** Costs with another setting. */
     alternatives: others
       .filter((set) => !Object.keys(set).some((name) => name in options.set))
       .map((set) => {
@@ -266,7 +212,7 @@ export function costText({
   others,
   alternatives,
   otherLoads,
-}: CostReport): string {
+}: ReturnType<typeof costReport>): string {
   const row = ({ what, because, dollars }: Omit<CostLine, 'billed'>) => [
     dollars.toFixed(2),
     ((dollars / samples) * 1e9).toFixed(2),
@@ -313,7 +259,7 @@ export function costText({
   ].join('\n');
 }
 
-export function idleText({ deploy, lines, dollars, sizes }: IdleReport): string {
+export function idleText({ deploy, lines, dollars, sizes }: ReturnType<typeof idleReport>): string {
   return [
     'a month without posts and reads of',
     `  ${deploy}`,

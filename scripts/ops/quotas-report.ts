@@ -1,23 +1,15 @@
 import { big } from '../../shared/cost/cost-line';
 import { SECONDS_OF_MONTH, samplesOfMonth } from '../../shared/cost/demand';
-import { type QuotaLine, quotas } from '../../shared/cost/quotas';
+import { quotas } from '../../shared/cost/quotas';
 import { type LoadOptions, loadOf, readUnits } from './cost-report';
 import { stageFor } from './stage-template';
 import { table } from './table';
 
-/** The output of `ops quotas --json`. */
-export interface QuotasReport {
-  /** The command that deploys the stage whose limits are compared. */
-  readonly deploy: string;
-  readonly series: number;
-  readonly tenants: number;
-  readonly samplesPerSecond: number;
-  /** The line nearest to its limit comes first. */
-  readonly lines: readonly QuotaLine[];
-}
-
-/** @throws {OperatorError | InvalidSettingError | UnknownCostError} */
-export function quotasReport(options: LoadOptions & { readonly peak: number }): QuotasReport {
+/**
+ * @returns what `ops quotas --json` prints; `deploy` is the command that deploys the stage
+ * @throws {OperatorError | InvalidSettingError | UnknownCostError}
+ */
+export function quotasReport(options: LoadOptions & { readonly peak: number }) {
   const measured = readUnits(options);
   const load = loadOf(options);
   const { deploy, template } = stageFor(load, options.stage, options.set);
@@ -26,11 +18,18 @@ export function quotasReport(options: LoadOptions & { readonly peak: number }): 
     series: load.series,
     tenants: load.tenants,
     samplesPerSecond: samplesOfMonth(load) / SECONDS_OF_MONTH,
+    /** The line nearest to its limit comes first. */
     lines: quotas(measured, load, template, options.peak),
   };
 }
 
-export function quotasText({ deploy, series, tenants, samplesPerSecond, lines }: QuotasReport) {
+export function quotasText({
+  deploy,
+  series,
+  tenants,
+  samplesPerSecond,
+  lines,
+}: ReturnType<typeof quotasReport>) {
   const beyond = lines.filter(({ share }) => share > 1).length;
   return [
     `${big(series)} series of ${big(tenants)} ${tenants === 1 ? 'tenant' : 'tenants'}, ${big(samplesPerSecond)} samples a second, on`,

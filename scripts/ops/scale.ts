@@ -20,17 +20,6 @@ export interface Resharding {
   begin(shards: number): Promise<void>;
 }
 
-export interface ScaleResult {
-  readonly from: number;
-  readonly to: number;
-  /** Samples flushed before slots moved. */
-  readonly drainedSamples: number;
-  /** Duration of the whole change in ms. */
-  readonly ms: number;
-  /** Losses detected during the change. A replay repairs them. */
-  readonly losses: number;
-}
-
 export interface ScaleOptions {
   readonly shards: number;
   /** Whether memory is flushed first. */
@@ -90,7 +79,7 @@ export async function scale(
   { shards, drains, lookMs, beginMs }: ScaleOptions,
   report: (line: string) => void,
   now: () => number = Date.now,
-): Promise<ScaleResult> {
+) {
   const watch = (scalingForMs: number) =>
     functions.invoke<MemoryWatch>('operator', { command: 'watch memory', scalingForMs });
   const startedMs = now();
@@ -125,13 +114,16 @@ export async function scale(
   return {
     from: first.shards,
     to: shards,
+    /** Samples flushed before slots moved. */
     drainedSamples,
+    /** Duration of the whole change. */
     ms: now() - startedMs,
+    /** Losses detected during the change. A replay repairs them. */
     losses: after.notices - before.notices,
   };
 }
 
-function scaleText({ from, to, ms, losses }: ScaleResult): string {
+function scaleText({ from, to, ms, losses }: Awaited<ReturnType<typeof scale>>): string {
   if (from === to) return `the hot tier has ${to} shards`;
   const lost =
     losses === 0

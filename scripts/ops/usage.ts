@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import type { SeriesTally } from '../../shared/catalogue/series-tally';
-import type { CostLine } from '../../shared/cost/cost-line';
 import { bytesInMonth, estimateCost, shareOfMonth, type TierBytes } from '../../shared/cost/usage-cost';
 import type { BytesSlice, MonthUsage } from '../../shared/operations/usage-commands';
 import { COUNTERS, type Counter } from '../../shared/tenancy/counters';
@@ -8,22 +7,6 @@ import { type CommonOptions, command, progress, run } from './command';
 import type { Functions } from './invoke';
 import { InvalidValueError } from './option-values';
 import { table } from './table';
-
-/** The output of `ops usage --json`. */
-export interface UsageReport {
-  readonly tenant: string;
-  /** UTC month, such as `2026-11`. */
-  readonly month: string;
-  /** Totals of the month. */
-  readonly counts: Readonly<Record<Counter, number>>;
-  readonly series: SeriesTally;
-  /** Bytes stored now, regardless of the month. */
-  readonly bytes: TierBytes;
-  readonly cost: readonly CostLine[];
-  readonly dollars: number;
-  /** Dollars per billion samples; null if the month has none. */
-  readonly dollarsPerBillion: number | null;
-}
 
 /** `ops usage`. */
 export function usageCommand(): Command {
@@ -35,7 +18,10 @@ export function usageCommand(): Command {
     );
 }
 
-async function report(functions: Functions, tenant: string, month: string, now: Date): Promise<UsageReport> {
+/** The output of `ops usage --json`. */
+export type UsageReport = Awaited<ReturnType<typeof report>>;
+
+async function report(functions: Functions, tenant: string, month: string, now: Date) {
   const { days, series, firstDay, memoryCopies } = await functions.invoke<MonthUsage>('operator', {
     command: 'usage',
     tenant,
@@ -56,8 +42,10 @@ async function report(functions: Functions, tenant: string, month: string, now: 
   return {
     tenant,
     month,
+    /** Totals of the month. */
     counts,
     series,
+    /** Bytes stored now, regardless of the month. */
     bytes,
     cost,
     dollars,

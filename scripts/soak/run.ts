@@ -28,38 +28,6 @@ export interface SoakOptions {
   readonly report: (line: string) => void;
 }
 
-export interface SoakResult {
-  readonly seed: number;
-  readonly minutes: number;
-  /** Samples of acknowledged requests. */
-  readonly acked: number;
-  /** Number of faults that had an effect, including kills. */
-  readonly faults: number;
-  readonly lost: number;
-  readonly doubled: number;
-  readonly wrong: number;
-  /** Largest consumer lag of the ingester, in s. */
-  readonly maxLagSeconds: number;
-  /** Samples missing in a read although an earlier read had them; and the number of reads during the load. */
-  readonly gaps: number;
-  readonly reads: number;
-  /** Number of objects that differ from the manifest. */
-  readonly corrupt: number;
-  /** Number of evaluated ticks of rules, and of flaws in their results. */
-  readonly ruleTicks: number;
-  readonly ruleFlaws: number;
-  readonly kills: number;
-  /** Number of effective faults of each kind. */
-  readonly kinds: Readonly<Record<string, number>>;
-  /**
-   * Changes of state that were observed; sides of them (before, after) at which a function was killed; sides
-   * without a kill.
-   */
-  readonly killPoints: number;
-  readonly killPointsHit: number;
-  readonly killPointsMissed: readonly string[];
-}
-
 const SETTINGS = {
   window: '10s',
   flushDelay: '1s',
@@ -103,14 +71,10 @@ const LAGS_S: readonly number[] = [
   ...[2.3, 4.6, 7.9, 12.1, 17.4, 23.8].map((days) => Math.round((days * DAY_MS) / 1000)),
 ];
 
+export type SoakResult = Awaited<ReturnType<typeof soak>>;
+
 /** Runs the pipeline under load and faults, lets it recover, and reads everything back. */
-export async function soak({
-  seed,
-  minutes,
-  senders: count,
-  metrics,
-  report,
-}: SoakOptions): Promise<SoakResult> {
+export async function soak({ seed, minutes, senders: count, metrics, report }: SoakOptions) {
   const lengthMs = minutes * 60_000;
   const plan = planFaults(seed, lengthMs);
   const random = new Random(seed);
@@ -254,19 +218,27 @@ export async function soak({
     return {
       seed,
       minutes,
+      /** Samples of acknowledged requests. */
       acked: ledger.acknowledged,
+      /** Number of faults that had an effect, including kills. */
       faults: befallen + kills,
       lost: sum('lost'),
       doubled: sum('doubled'),
       wrong: sum('wrong'),
+      /** Largest consumer lag of the ingester, in s. */
       maxLagSeconds: Math.round(maxLagMs / 100) / 10,
+      /** Samples missing in a read although an earlier read had them; and the number of reads during the load. */
       gaps: gaps.length,
       reads,
+      /** Number of objects that differ from the manifest. */
       corrupt: corrupt.length,
+      /** Number of evaluated ticks of rules, and of flaws in their results. */
       ruleTicks: ruleCheck.ticks,
       ruleFlaws: ruleCheck.flaws.length,
       kills,
+      /** Number of effective faults of each kind. */
       kinds,
+      /** Observed changes of state; sides of them (before, after) at which a function was killed; sides without a kill. */
       killPoints: points.length,
       killPointsHit: points.reduce((hit, { killed }) => hit + killed.length, 0),
       killPointsMissed: missedOf(points),

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { FailedRule } from '../../../shared/alerting/backtest';
 import { bodiesOf } from '../../../shared/alerting/result-bodies';
 import type { RuleGroup } from '../../../shared/alerting/rule-document';
 import { labelsKey } from '../../../shared/model/labels';
@@ -22,18 +21,6 @@ type BackfillOptions = CommonOptions &
     /** Samples per second. */
     readonly rate: number;
   };
-
-/** What the command prints as JSON. */
-export interface BackfillAnswer {
-  readonly dryRun: boolean;
-  readonly evaluations: number;
-  readonly series: number;
-  /** Including stale markers. */
-  readonly samples: number;
-  /** Samples refused by the importer, by reason. */
-  readonly refused: Readonly<Record<string, number>>;
-  readonly failures: readonly FailedRule[];
-}
 
 /** Lifetime of the key with which the command reads, in ms. */
 const KEY_LIFETIME_MS = 24 * 3_600_000;
@@ -61,15 +48,16 @@ alerting rules are not stored. Exits with 1 if a rule fails in a tick; the resul
     });
 }
 
-async function backfill(
-  functions: Functions,
-  groups: readonly RuleGroup[],
-  options: BackfillOptions,
-): Promise<BackfillAnswer> {
+/** What the command prints as JSON. */
+export type BackfillAnswer = Awaited<ReturnType<typeof backfill>>;
+
+async function backfill(functions: Functions, groups: readonly RuleGroup[], options: BackfillOptions) {
   const { tenant, dryRun = false, rate } = options;
   return withCommandKey(functions, { tenant, rights: ['read'], lifetimeMs: KEY_LIFETIME_MS }, async (key) => {
     const series = new Set<string>();
+    /** Samples refused by the importer, by reason. */
     const refused: Record<string, number> = {};
+    /** Samples stored, stale markers included. */
     let samples = 0;
     const send = async (recorded: readonly SampleColumns[]) => {
       const beganMs = performance.now();

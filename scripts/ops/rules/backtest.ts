@@ -16,27 +16,6 @@ import {
 } from './history';
 import { RemoteReadStore } from './remote-read-store';
 
-/** JSON output of the command. Times are in ISO format. */
-export interface BacktestAnswer {
-  readonly from: string;
-  readonly to: string;
-  readonly evaluations: number;
-  readonly alerts: readonly {
-    readonly group: string;
-    readonly labels: Readonly<Record<string, string>>;
-    readonly annotations: Readonly<Record<string, string>>;
-    readonly value: string;
-    readonly activeAt: string;
-    readonly firedAt: string;
-    readonly resolvedAt?: string;
-  }[];
-  /** Number of alerts that became pending but never fired. */
-  readonly neverFired: number;
-  /** Samples recorded by each rule, by name, including stale markers. */
-  readonly recorded: Readonly<Record<string, number>>;
-  readonly failures: Backtest['failures'];
-}
-
 /** `ops rules backtest`. */
 export function backtestCommand(): Command {
   return withApi(
@@ -66,11 +45,14 @@ too, and rules after them read their results. Exits with 1 when a rule fails in 
     });
 }
 
+/** JSON output of the command. Times are in ISO format. */
+export type BacktestAnswer = ReturnType<typeof answerOf>;
+
 function answerOf(
   { ticks, alerts, neverFired, failures }: Backtest,
   recorded: Readonly<Record<string, number>>,
   { from, to }: HistoryOptions,
-): BacktestAnswer {
+) {
   return {
     from: isoOf(from),
     to: isoOf(to),
@@ -84,7 +66,9 @@ function answerOf(
       firedAt: isoOf(firedAtMs),
       ...(resolvedAtMs !== undefined && { resolvedAt: isoOf(resolvedAtMs) }),
     })),
+    /** Number of alerts that became pending but never fired. */
     neverFired,
+    /** Samples recorded by each rule, by name, including stale markers. */
     recorded,
     failures,
   };
