@@ -135,7 +135,10 @@ class Memory {
     SOURCE,
     Array.from({ length: SERIES }, (_, m) => metricOf(SOURCE, `metric${m}`)),
   );
-  private readonly refs = Array.from({ length: PARTITIONS }, (_, partition) => ({ tenantId: TENANT, partition }));
+  private readonly refs = Array.from({ length: PARTITIONS }, (_, partition) => ({
+    tenantId: TENANT,
+    partition,
+  }));
   private readonly windowStart = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
   /** Number of frames in each partition that were appended but not drained. */
   private readonly held = new Array<number>(PARTITIONS).fill(0);
