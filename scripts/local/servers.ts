@@ -40,12 +40,15 @@ export function hotServerBinary(): string {
  * Runs the hot tier's server with ElastiCache's behaviour: it evicts nothing and persists nothing, so a
  * killed server loses its data. An orderly stop saves the data for the next start. A server that dies is
  * replaced by an empty one.
+ *
+ * @param socket path of a Unix socket at which the server listens, too, of at most 107 characters
  */
 export async function startHotServer(
   dataDir: string,
   port: number,
   adopt: Adopt,
   onLost: () => void,
+  socket?: string,
 ): Promise<Server & { readonly isRestored: boolean }> {
   const dir = join(dataDir, 'valkey');
   const dump = join(dir, 'dump.rdb');
@@ -63,7 +66,7 @@ export async function startHotServer(
       [
         ...['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'no'],
         ...['--maxmemory-policy', 'noeviction', '--protected-mode', 'yes', '--daemonize', 'no'],
-        ...['--shutdown-on-sigterm', 'save'],
+        ...['--shutdown-on-sigterm', 'save', ...(socket === undefined ? [] : ['--unixsocket', socket])],
       ],
       // In its own process group, so that Ctrl-C reaches only the stack, which then stops the server
       // properly.

@@ -1,24 +1,22 @@
 import { Redis } from 'ioredis';
 import type { Scheduler } from './scheduler';
 
-/** The only key of the simulation itself: the virtual clock, and the primary's identity. */
-const STATE = 'simulated:state';
+/** What the server says about itself: the identity of the simulated primary. */
+const INFO = 'simulated:info';
 /** When keys expire, in virtual time. */
 const EXPIRY = 'simulated:expiry';
 
 /**
- * Lua that is inserted after the first line of each script. Its `redis` gives the script the virtual time, the
- * replication id of the simulated primary, and times to live in virtual time.
+ * Lua that is inserted after the first line of each script. Its `redis` gives the script the virtual time, which is
+ * in the last two arguments, the replication id of the simulated primary, and times to live in virtual time.
  */
 const PRELUDE = `
 local server = redis
-local function later(key, ms)
-  local time = server.call('HMGET', '${STATE}', 'seconds', 'micros')
-  server.call('ZADD', '${EXPIRY}', time[1] * 1000 + ms, key)
-end
+local micros, seconds = table.remove(ARGV), table.remove(ARGV)
+local function later(key, ms) server.call('ZADD', '${EXPIRY}', seconds * 1000 + ms, key) end
 local redis = { sha1hex = server.sha1hex, pcall = server.pcall, error_reply = server.error_reply, call = function(name, ...)
-  if name == 'TIME' then return server.call('HMGET', '${STATE}', 'seconds', 'micros') end
-  if name == 'INFO' then return server.call('HGET', '${STATE}', 'info') end
+  if name == 'TIME' then return { seconds, micros } end
+  if name == 'INFO' then return server.call('GET', '${INFO}') end
   local given = {...}
   if name == 'PEXPIRE' then
     if server.call('EXISTS', given[1]) == 0 then return 0 end
@@ -44,19 +42,23 @@ export interface Command {
  */
 export class Memory {
   private readonly redis: Redis;
-  private toldMs = -1;
+  private readonly scripts = new Set<string>();
   private primary: string;
   private previous = '0'.repeat(40);
   private isDown = false;
 
-  /** @param newId makes the replication id of a primary */
+  /**
+   * @param socket path of the server's socket
+   * @param newId makes the replication id of a primary
+   */
   constructor(
-    port: number,
+    socket: string,
     private readonly scheduler: Scheduler,
     private readonly newId: () => string,
   ) {
     this.primary = newId();
-    this.redis = new Redis({ host: '127.0.0.1', port });
+    this.redis = new Redis({ path: socket });
+    void this.redis.set(INFO, this.info);
   }
 
   /**
@@ -78,7 +80,7 @@ export class Memory {
           for (const [key, dump] of copy) await this.redis.restore(key, 0, dump);
           this.previous = lagMs === undefined ? '0'.repeat(40) : this.primary;
           this.primary = this.newId();
-          this.toldMs = -1;
+          await this.redis.set(INFO, this.info);
           this.isDown = false;
           resolve();
         });
@@ -95,6 +97,7 @@ export class Memory {
   /** Defines a script, as a client does. */
   define(name: string, lua: string): void {
     if (name in this.redis) return;
+    for (const each of [name, `${name}Buffer`]) this.scripts.add(each);
     const [first, ...rest] = lua.split('\n');
     this.redis.defineCommand(name, { lua: [first, PRELUDE, ...rest].join('\n') });
   }
@@ -106,17 +109,9 @@ export class Memory {
     const { nowMs } = this.scheduler;
     const [seconds, micros] = [Math.floor(nowMs / 1000), (nowMs % 1000) * 1000];
     if (name === 'time') return [String(seconds), String(micros)];
-    // The time and the command share one write to the socket, which costs more than most commands.
-    const pipeline = this.redis.pipeline();
-    if (nowMs !== this.toldMs) pipeline.hset(STATE, { seconds, micros, info: this.info });
-    this.toldMs = nowMs;
-    const method = (pipeline as unknown as Record<string, (...given: unknown[]) => unknown>)[name];
+    const method = (this.redis as unknown as Record<string, (...given: unknown[]) => unknown>)[name];
     if (method === undefined) throw new Error(`the memory tier has no command ${name}`);
-    method.apply(pipeline, [...args]);
-    const results = await pipeline.exec();
-    const [error, result] = results!.at(-1)!;
-    if (error !== null) throw error;
-    return result;
+    return method.apply(this.redis, this.scripts.has(name) ? [...args, seconds, micros] : [...args]);
   }
 
   /** Removes the keys whose time to live has passed. @returns their number */

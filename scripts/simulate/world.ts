@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import * as zlib from 'node:zlib';
 import { HOUR_MS, MINUTE_MS } from '../../shared/model/aggregates';
@@ -108,16 +109,18 @@ export async function startWorld(
   const stack = readAssembly(await synthesize(join(root, '.local', 'synth'), settings));
   const present = FUNCTIONS.filter((name) => !ABSENT.has(name));
   const files = await bundleFunctions(present, bug);
-  const dataDir = mkdtempSync(join(root, '.local', 'simulate-'));
+  // The checkout's path may be too long for a socket.
+  const dataDir = mkdtempSync(join(tmpdir(), 'simulate-'));
+  const socket = join(dataDir, 'socket');
   // Valkey has a process group of its own, so it does not end by itself when the simulation fails.
   const adopt = (child: ChildProcess) => void process.once('exit', () => child.kill());
-  const hot = await startHotServer(dataDir, await freePort(), adopt, () => report('Valkey died'));
+  const hot = await startHotServer(dataDir, await freePort(), adopt, () => report('Valkey died'), socket);
 
   const scheduler = new Scheduler(seed, startMs, onTrace);
   const { random } = scheduler;
   const faults = new Faults(random.fork());
   const now = () => scheduler.nowMs;
-  const memory = new Memory(hot.port, scheduler, () =>
+  const memory = new Memory(socket, scheduler, () =>
     Array.from({ length: 40 }, () => random.integer(0, 9)).join(''),
   );
   const mappings = new Map<string, Mapping>();
