@@ -132,11 +132,7 @@ export class Instance {
       AbortSignal: new Proxy(AbortSignal, {
         get: (target, key) =>
           key === 'timeout'
-            ? (ms: number) => {
-                const controller = new AbortController();
-                this.after(ms, () => controller.abort(new DOMException('timed out', 'TimeoutError')));
-                return controller.signal;
-              }
+            ? (ms: number) => new Deadline(this, scheduler, ms)
             : target[key as keyof typeof AbortSignal],
       }),
       crypto: { ...this.randomness(), subtle: crypto.webcrypto.subtle },
@@ -208,6 +204,36 @@ export class Instance {
       default:
         return requireReal(name);
     }
+  }
+}
+
+/**
+ * The signal of `AbortSignal.timeout`. It needs a task only while somebody listens: most calls are answered long
+ * before, and half of all tasks would be such ends.
+ */
+class Deadline {
+  private readonly atMs: number;
+  private readonly tasks = new Map<() => void, Task>();
+
+  constructor(
+    private readonly instance: Instance,
+    private readonly scheduler: Scheduler,
+    ms: number,
+  ) {
+    this.atMs = scheduler.nowMs + ms;
+  }
+
+  get aborted(): boolean {
+    return this.scheduler.nowMs >= this.atMs;
+  }
+
+  addEventListener(_: 'abort', listener: () => void): void {
+    this.tasks.set(listener, this.instance.after(this.atMs - this.scheduler.nowMs, listener));
+  }
+
+  removeEventListener(_: 'abort', listener: () => void): void {
+    const task = this.tasks.get(listener);
+    if (task !== undefined) task.isCancelled = true;
   }
 }
 

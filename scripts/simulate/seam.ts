@@ -85,9 +85,8 @@ export class Seam {
     const key = `${call.service} ${call.operation}`;
     this.calls.set(key, (this.calls.get(key) ?? 0) + 1);
     return new Promise((resolve, reject) => {
-      signal?.addEventListener('abort', () =>
-        reject(Object.assign(new Error('Request aborted'), { name: 'AbortError' })),
-      );
+      const abort = () => reject(Object.assign(new Error('Request aborted'), { name: 'AbortError' }));
+      signal?.addEventListener('abort', abort);
       // A request that was sent arrives even if its sender is killed meanwhile. Then nobody gets its answer.
       this.scheduler.after(this.faults.latencyMs(), async () => {
         const fault = this.faults.call(call.service, isConditional(call));
@@ -97,6 +96,7 @@ export class Seam {
         const answered = (response: SdkResponse | undefined) => {
           this.scheduler.trace(`${name} ${key} ${call.subject} ${response?.statusCode ?? 'no answer'}`);
           instance.run(() => {
+            signal?.removeEventListener('abort', abort);
             if (response !== undefined) resolve(response);
             else reject(hangUp());
           });
