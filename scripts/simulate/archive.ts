@@ -19,10 +19,12 @@ export function archiveObjects({ world }: Stage): Map<string, string> {
   return new Map(keys.map((key) => [PART_NAME.exec(key)?.[1] ?? key, key]));
 }
 
-/** Yields the items of the manifest, and the objects that each names. */
-export function* manifest({ world }: Stage): Generator<{ item: Item; parts: readonly string[] }> {
-  for (const item of world.models.dynamodb.items()) {
-    if (!String(item.pk?.S).startsWith('manifest#')) continue;
+/** Yields the items of the manifest, of all tenants or of one, and the objects that each names. */
+export function* manifest(
+  { world }: Stage,
+  tenantId = '',
+): Generator<{ item: Item; parts: readonly string[] }> {
+  for (const item of world.models.dynamodb.items(`manifest#${tenantId}`)) {
     const fields = String(item.archived?.S ?? '').split(' ');
     yield { item, parts: fields.filter((_, i) => i >= FIRST_PART && (i - FIRST_PART) % PART_FIELDS === 0) };
   }
@@ -67,8 +69,8 @@ async function compareDay(stage: Stage, tenant: Tenant, day: number): Promise<nu
 async function readDay(stage: Stage, { id }: Tenant, date: string): Promise<Map<string, Point[]>> {
   const objects = archiveObjects(stage);
   const found = new Map<string, Point[]>();
-  for (const { item, parts } of manifest(stage))
-    if (String(item.pk?.S).startsWith(`manifest#${id}#`) && item.sk?.S === date)
+  for (const { item, parts } of manifest(stage, id))
+    if (item.sk?.S === date)
       for (const part of parts)
         for (const { host, name, timestamp, value } of await readObject(stage, objects.get(part)!)) {
           const key = `${host} ${name}`;

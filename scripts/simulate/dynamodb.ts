@@ -18,6 +18,8 @@ const NONE: TableFreedoms = { pageItems: () => undefined, isUnprocessed: () => f
 interface Row {
   readonly sk: string;
   item: Item;
+  /** Bytes of the item; 0 once it is deleted. */
+  bytes: number;
   /** The item before its last change; undefined: there was none. */
   before: Item | undefined;
   changedMs: number;
@@ -37,6 +39,9 @@ const MAX_ITEM_BYTES = 400_000;
  */
 export class DynamoDbModel {
   private readonly tables = new Map<string, Map<string, Row[]>>();
+  /** Number and bytes of all items. */
+  count = 0;
+  bytes = 0;
 
   constructor(
     private readonly now: () => number,
@@ -50,31 +55,27 @@ export class DynamoDbModel {
 
   /** Deletes items some time after they have expired, as the service's TTL does. @returns their number */
   expire(isDue: (expiredForMs: number) => boolean): number {
-    let expired = 0;
+    const before = this.count;
     for (const partitions of this.tables.values())
       for (const [pk, rows] of partitions) {
-        const left = rows.filter(({ item, isDeleted }) => {
-          const atMs = Number(item.expiresAt?.N ?? Number.NaN) * 1000;
-          const isGone = isDeleted || (this.now() > atMs && isDue(this.now() - atMs));
-          if (isGone && !isDeleted) expired++;
+        const left = rows.filter((row) => {
+          if (row.isDeleted) return false;
+          const atMs = Number(row.item.expiresAt?.N ?? Number.NaN) * 1000;
+          const isGone = this.now() > atMs && isDue(this.now() - atMs);
+          if (isGone) this.set(row, undefined);
           return !isGone;
         });
         if (left.length === 0) partitions.delete(pk);
         else partitions.set(pk, left);
       }
-    return expired;
+    return before - this.count;
   }
 
-  *items(): Generator<Item> {
+  /** @param prefix of the items' partition keys. @default all items */
+  *items(prefix = ''): Generator<Item> {
     for (const partitions of this.tables.values())
-      for (const rows of partitions.values()) for (const row of rows) if (!row.isDeleted) yield row.item;
-  }
-
-  /** Bytes of all items. */
-  get bytes(): number {
-    let bytes = 0;
-    for (const item of this.items()) bytes += itemBytes(item);
-    return bytes;
+      for (const [pk, rows] of partitions)
+        if (pk.startsWith(prefix)) for (const { item, isDeleted } of rows) if (!isDeleted) yield item;
   }
 
   call(operation: string, input: Input): object {
@@ -113,8 +114,11 @@ export class DynamoDbModel {
   /** Returns the item that a read sees. It may be old unless the read is consistent. */
   private seen(input: Input, key: Item): Item | undefined {
     const row = this.find(input, key);
-    if (row === undefined) return undefined;
-    const isStale = input.ConsistentRead !== true && this.now() - row.changedMs < this.freedoms.staleMs();
+    return row && this.seenOf(row, input);
+  }
+
+  private seenOf(row: Row, { ConsistentRead }: Input): Item | undefined {
+    const isStale = ConsistentRead !== true && this.now() - row.changedMs < this.freedoms.staleMs();
     if (isStale) return row.before;
     return row.isDeleted ? undefined : row.item;
   }
@@ -202,9 +206,9 @@ export class DynamoDbModel {
       if (scanned >= most || bytes > PAGE_BYTES) break;
       scanned++;
       last = row.item;
-      const item = this.seen({ ...input, ConsistentRead: input.ConsistentRead ?? false }, row.item);
+      const item = this.seenOf(row, input);
       if (item === undefined) continue;
-      bytes += itemBytes(item);
+      bytes += item === row.item ? row.bytes : itemBytes(item);
       if (input.FilterExpression === undefined || holds(input.FilterExpression as string, item, input))
         found.push(projected(input.ProjectionExpression as string, item, input));
     }
@@ -293,7 +297,8 @@ export class DynamoDbModel {
   }
 
   private partitions(input: Input): Map<string, Row[]> {
-    const table = this.tables.get(String(input.TableName).split('/').at(-1)!);
+    const name = String(input.TableName);
+    const table = this.tables.get(name) ?? this.tables.get(name.split('/').at(-1)!);
     if (table === undefined)
       throw new AwsError(400, 'ResourceNotFoundException', `no table ${input.TableName}`);
     return table;
@@ -315,7 +320,8 @@ export class DynamoDbModel {
     const sk = key.sk?.S as string | undefined;
     if (pk === undefined || sk === undefined || pk === '' || sk === '')
       throw new AwsError(400, 'ValidationException', 'an item needs the keys pk and sk');
-    if (item !== undefined && itemBytes(item) > MAX_ITEM_BYTES)
+    const bytes = item === undefined ? 0 : itemBytes(item);
+    if (bytes > MAX_ITEM_BYTES)
       throw new AwsError(400, 'ValidationException', 'Item size has exceeded the maximum allowed size');
     const partitions = this.partitions(input);
     const rows = partitions.get(pk) ?? [];
@@ -325,13 +331,24 @@ export class DynamoDbModel {
     const changedMs = this.now();
     if (row?.sk === sk) {
       row.before = row.isDeleted ? undefined : row.item;
-      row.isDeleted = item === undefined;
-      row.item = item ?? row.item;
       row.changedMs = changedMs;
-    } else if (item !== undefined)
-      rows.splice(i, 0, { sk, item, before: undefined, changedMs, isDeleted: false });
+      this.set(row, item, bytes);
+    } else if (item !== undefined) {
+      const added = { sk, item, bytes: 0, before: undefined, changedMs, isDeleted: true };
+      rows.splice(i, 0, added);
+      this.set(added, item, bytes);
+    }
     if (item === undefined) sweep(rows, changedMs - GHOST_MS);
     if (rows.length === 0) partitions.delete(pk);
+  }
+
+  /** Gives a row another item, or none. */
+  private set(row: Row, item: Item | undefined, bytes = 0): void {
+    this.count += Number(item !== undefined) - Number(!row.isDeleted);
+    this.bytes += bytes - row.bytes;
+    row.isDeleted = item === undefined;
+    row.item = item ?? row.item;
+    row.bytes = bytes;
   }
 }
 

@@ -95,8 +95,8 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
         keys: (await world.memory.keys()).length,
         objects: world.models.s3.keys.length,
         objectBytes: world.models.s3.bytes,
-        items: [...world.models.dynamodb.items()].length,
-        itemBytes: Math.round(world.models.dynamodb.bytes),
+        items: world.models.dynamodb.count,
+        itemBytes: world.models.dynamodb.bytes,
       },
       secondsPerDay: Math.round((100 * run.cpuSeconds) / run.day) / 100,
     };
