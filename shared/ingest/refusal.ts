@@ -7,17 +7,20 @@ import { MalformedBytesError } from '../model/bytes';
  */
 const TOO_LARGE = /size|exceed|too (large|long)|maximum/i;
 
+/** V8's message when memory runs out, which it throws as a RangeError. The same record fits another time. */
+const OUT_OF_MEMORY = /allocation failed/i;
+
 /**
  * Tells whether an error means that a store, or the code before it, refuses records for their content.
  * Sending such records again would be useless.
  *
- * @returns the reason; undefined for errors that may pass, such as throttling, time-outs, denied access and
- *   outages
+ * @returns the reason; undefined for errors that may pass, such as throttling, time-outs, denied access,
+ *   outages and a lack of memory
  */
 export function contentRefusal(error: unknown): string | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const isContent =
-      cause instanceof RangeError ||
+      (cause instanceof RangeError && !OUT_OF_MEMORY.test(cause.message)) ||
       cause instanceof MalformedBytesError ||
       cause instanceof CorruptChunkError ||
       (cause.name === 'ValidationException' && TOO_LARGE.test(cause.message));

@@ -3,6 +3,15 @@ import { MalformedBytesError } from '../../../shared/model/bytes';
 
 const named = (name: string, message: string) => Object.assign(new Error(message), { name });
 
+/** The error that V8 throws for a buffer that memory has no room for. */
+function outOfMemory(): unknown {
+  try {
+    return new ArrayBuffer(2 ** 53 - 1);
+  } catch (error) {
+    return error;
+  }
+}
+
 describe('an error of a store', () => {
   test.each([
     named('ValidationException', 'Item size to update has exceeded the maximum allowed size'),
@@ -20,6 +29,7 @@ describe('an error of a store', () => {
     named('ValidationException', 'The provided key element does not match the schema'),
     named('TimeoutError', 'socket'),
     new Error('OOM command not allowed when used memory > maxmemory'),
+    outOfMemory(),
     'text',
   ])('passes: %s', (error) => {
     expect(contentRefusal(error)).toBeUndefined();
