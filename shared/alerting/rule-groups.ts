@@ -84,8 +84,7 @@ export class RuleGroups {
 
   /** Returns the tenant's groups, sorted by namespace and name. */
   async list(tenantId: Id): Promise<StoredGroup[]> {
-    const groups: StoredGroup[] = [];
-    for await (const { value } of this.groups.list(tenantId)) groups.push(value);
+    const groups = await this.groups.all(tenantId);
     return groups.sort(
       (a, b) => compareBytes(a.namespace, b.namespace) || compareBytes(a.document.name, b.document.name),
     );

@@ -8,7 +8,7 @@ import type { TimeRange } from '../model/selection';
 import { shapeOf } from '../model/shape';
 import { mapLimited } from '../platform/concurrency';
 import { INDEX_BUCKETS, metaKeys } from '../platform/keys';
-import { type Item, insertItems, putItem, queryAll, type Table } from '../platform/table';
+import { type Item, insertItems, putItem, queryItems, type Table } from '../platform/table';
 import type { ChangeList } from './change-list';
 
 /**
@@ -99,18 +99,14 @@ export class IndexTable {
 
   async read(tenantId: Id, period: Period): Promise<IndexedLayout[]> {
     const buckets = Array.from({ length: INDEX_BUCKETS }, (_, bucket) => bucket);
-    const found = await mapLimited(buckets, INDEX_BUCKETS, async (bucket) => {
-      const entries: IndexedLayout[] = [];
-      const items = queryAll(this.table, { pk: metaKeys.index(tenantId, period, bucket) });
-      for await (const { sk, common, shape } of items)
-        entries.push({
-          ...metaKeys.parseIndexedSort(sk!.S!),
-          common: JSON.parse(common!.S!) as Labels,
-          shapeId: shape!.S!,
-        });
-      return entries;
-    });
-    return found.flat();
+    const found = await mapLimited(buckets, INDEX_BUCKETS, (bucket) =>
+      queryItems(this.table, { pk: metaKeys.index(tenantId, period, bucket) }),
+    );
+    return found.flat().map(({ sk, common, shape }) => ({
+      ...metaKeys.parseIndexedSort(sk!.S!),
+      common: JSON.parse(common!.S!) as Labels,
+      shapeId: shape!.S!,
+    }));
   }
 }
 

@@ -93,8 +93,7 @@ export class CheckStore {
 
   /** Removes the checks of a retired host and closes their alerts. */
   async retireHost(tenant: Owner, hostId: string): Promise<AlertEvent[]> {
-    const all: CheckState[] = [];
-    for await (const { value } of this.checks.list(tenant.id, { prefix: hostId })) all.push(value);
+    const all = await this.checks.all(tenant.id, hostId);
     const events = await mapLimited(all, PARALLEL, async ({ id }) => {
       const closed: AlertEvent[] = [];
       // A report that was received before the host was retired may open another alert during this loop.

@@ -114,8 +114,10 @@ export function deleteItemIf(
 /** Updates an item, or creates it. Throws if it has a `ConditionExpression` that does not hold. */
 export function updateItem(
   { client, name }: Table,
-  input: Write<UpdateItemCommandInput>,
-  abortSignal?: AbortSignal,
+  {
+    abortSignal,
+    ...input
+  }: Write<UpdateItemCommandInput> & { readonly abortSignal?: AbortSignal | undefined },
 ): Promise<UpdateItemCommandOutput> {
   return client.send(new UpdateItemCommand({ ...input, TableName: name }), { abortSignal });
 }

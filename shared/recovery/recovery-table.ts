@@ -195,15 +195,12 @@ export class RecoveryTable {
 
   /** Records until when readers shall wait, ms since epoch: see {@link holds}. 0 ends the hold. */
   async putHold(reason: 'scaling' | 'pressed', untilMs: number, abortSignal?: AbortSignal): Promise<void> {
-    await updateItem(
-      this.table,
-      {
-        Key: metaKeys.scaling,
-        UpdateExpression: `SET ${reason}UntilMs = :until`,
-        ExpressionAttributeValues: { ':until': { N: String(untilMs) } },
-      },
+    await updateItem(this.table, {
+      Key: metaKeys.scaling,
+      UpdateExpression: `SET ${reason}UntilMs = :until`,
+      ExpressionAttributeValues: { ':until': { N: String(untilMs) } },
       abortSignal,
-    );
+    });
   }
 
   /** Reads how far a replay is, for each shard in which it has begun. */

@@ -11,7 +11,7 @@ import {
 import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
 import type { MetaKind } from '../platform/names';
-import { getItem, type Item, queryAll, succeeds, type Table, wins } from '../platform/table';
+import { getItem, type Item, queryAll, queryItems, succeeds, type Table, wins } from '../platform/table';
 
 /** Kinds of documents. Each kind is one item collection per tenant. */
 const DOCUMENT_KINDS = [
@@ -87,6 +87,12 @@ export class Documents<T> {
       },
     );
     for await (const item of items) yield { key: item.sk!.S!, value: documentOf<T>(item) };
+  }
+
+  /** Returns all documents whose keys start with `prefix`, sorted by key. */
+  async all(tenantId: Id, prefix = ''): Promise<T[]> {
+    const range = { pk: metaKeys.documents(this.kind, tenantId), prefix };
+    return (await queryItems(this.table, range)).map(documentOf<T>);
   }
 
   /**

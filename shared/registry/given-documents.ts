@@ -37,10 +37,8 @@ export class GivenDocuments<T extends { readonly id: string }> {
   }
 
   /** Returns all documents of a tenant, sorted by id. */
-  async list(tenantId: Id): Promise<T[]> {
-    const found: T[] = [];
-    for await (const { value } of this.documents.list(tenantId)) found.push(value);
-    return found;
+  list(tenantId: Id): Promise<T[]> {
+    return this.documents.all(tenantId);
   }
 
   /** @returns the changed document; undefined when the id is unknown */

@@ -30,9 +30,7 @@ export class GraphDefinitions {
 
   /** Returns all definitions, sorted by name. */
   async list(tenantId: Id): Promise<GraphDefinition[]> {
-    const definitions: GraphDefinition[] = [];
-    for await (const { value } of this.definitions.list(tenantId)) definitions.push(value);
-    return definitions.sort((a, b) => (a.name < b.name ? -1 : 1));
+    return (await this.definitions.all(tenantId)).sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   /** @returns the removed definition; undefined when there was none */

@@ -88,9 +88,7 @@ export class Hosts {
   /** Returns the active hosts with a custom identifier, sorted by id. */
   async withIdentifier(tenantId: Id, identifier: string, ignoreCase = false): Promise<Host[]> {
     const folded = (text: string) => (ignoreCase ? text.toLowerCase() : text);
-    const entries: { readonly hostId: string }[] = [];
-    for await (const { value } of this.byIdentifier.list(tenantId, { prefix: identifierKey(identifier) }))
-      entries.push(value);
+    const entries = await this.byIdentifier.all(tenantId, identifierKey(identifier));
     const found = await mapLimited(entries, PARALLEL, async ({ hostId }) => {
       const host = await this.hosts.get(tenantId, hostId);
       // The index entry is stale: the host was retired since, or an update wrote the entry after the

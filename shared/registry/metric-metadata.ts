@@ -100,9 +100,8 @@ export class MetricMetadataStore {
     const known = this.copies.get(tenantId);
     const readMs = performance.now();
     if (known !== undefined && readMs - known.readMs < maxAgeMs) return known;
-    const families = new Map<string, MetricDescription>();
-    for await (const { value } of this.documents.list(tenantId)) families.set(value.family, value);
-    const copy = { families, readMs };
+    const all = await this.documents.all(tenantId);
+    const copy = { families: new Map(all.map((each) => [each.family, each])), readMs };
     this.copies.set(tenantId, copy);
     return copy;
   }

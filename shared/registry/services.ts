@@ -49,9 +49,7 @@ export class Services {
 
   /** Returns all services, sorted by name. */
   async list(tenantId: Id): Promise<Service[]> {
-    const services: Service[] = [];
-    for await (const { value } of this.services.list(tenantId)) services.push(value);
-    return services.sort(byName);
+    return (await this.services.all(tenantId)).sort(byName);
   }
 
   /** @returns the removed service; undefined when there was none */

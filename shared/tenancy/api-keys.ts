@@ -1,11 +1,19 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { Cache } from '../model/cache';
 import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
 import { tenantIdOf } from '../model/placement';
 import { metaKeys } from '../platform/keys';
-import { getItem, type Item, putItemIf, queryAll, succeeds, type Table } from '../platform/table';
+import {
+  deleteItem,
+  deleteItemIf,
+  getItem,
+  type Item,
+  putItemIf,
+  queryItems,
+  type Table,
+} from '../platform/table';
 import type { Right } from './rights';
 
 /** The tenant and the rights that an API key grants. */
@@ -121,7 +129,7 @@ export class ApiKeys {
       });
       if (isTaken) return { key, publicId };
     }
-    await this.remove(metaKeys.apiKey(publicId));
+    await deleteItem(this.table, metaKeys.apiKey(publicId));
     throw new TooManyKeysError(
       `the tenant has ${most} keys ${isOfCommand ? 'of operator commands ' : ''}with the rights ${described.rights.SS.join(',')}, the most allowed; revoke one first`,
     );
@@ -129,15 +137,13 @@ export class ApiKeys {
 
   /** Lists a tenant's keys, oldest first. May include expired ones. */
   async list(tenantId: Id): Promise<KeyDescription[]> {
-    const keys: KeyDescription[] = [];
-    const items = queryAll(this.table, { pk: metaKeys.apiKeysOfTenant(tenantId) });
-    for await (const item of items)
-      keys.push({
-        ...grantOf(item),
-        publicId: item.publicId!.S!,
-        createdAt: Number(item.createdAt!.N),
-        expiresAt: expiryOf(item),
-      });
+    const items = await queryItems(this.table, { pk: metaKeys.apiKeysOfTenant(tenantId) });
+    const keys = items.map((item) => ({
+      ...grantOf(item),
+      publicId: item.publicId!.S!,
+      createdAt: Number(item.createdAt!.N),
+      expiresAt: expiryOf(item),
+    }));
     return keys.sort((a, b) => a.createdAt - b.createdAt);
   }
 
@@ -153,13 +159,12 @@ export class ApiKeys {
     // Remove the number before the key: an interrupted revocation can be repeated, because it still finds the
     // key.
     for (let number = 0; number < MAX_ACTIVE_KEYS + MAX_COMMAND_KEYS; number++)
-      await succeeds(
-        this.remove(numberedKey(grant, number), {
-          ConditionExpression: 'publicId = :id',
-          ExpressionAttributeValues: { ':id': { S: publicId } },
-        }),
-      );
-    await this.remove(metaKeys.apiKey(publicId));
+      await deleteItemIf(this.table, {
+        Key: numberedKey(grant, number),
+        ConditionExpression: 'publicId = :id',
+        ExpressionAttributeValues: { ':id': { S: publicId } },
+      });
+    await deleteItem(this.table, metaKeys.apiKey(publicId));
     this.copies.delete(publicId, 'found');
     return grant;
   }
@@ -200,13 +205,6 @@ export class ApiKeys {
 
   private read(publicId: string): Promise<Item | undefined> {
     return getItem(this.table, metaKeys.apiKey(publicId));
-  }
-
-  private async remove(
-    Key: Item,
-    condition: { ConditionExpression?: string; ExpressionAttributeValues?: Item } = {},
-  ): Promise<void> {
-    await this.table.client.send(new DeleteItemCommand({ TableName: this.table.name, Key, ...condition }));
   }
 }
 

@@ -7,7 +7,7 @@ import {
   getItem,
   type Item,
   putItemIf,
-  queryAll,
+  queryItems,
   succeeds,
   type Table,
   updateItem,
@@ -142,9 +142,7 @@ export class Tenants {
   }
 
   async list(): Promise<Tenant[]> {
-    const tenants: Tenant[] = [];
-    for await (const item of this.items('attribute_not_exists(deletedAt)')) tenants.push(tenantOf(item));
-    return tenants;
+    return (await this.items('attribute_not_exists(deletedAt)')).map(tenantOf);
   }
 
   async isDeleted(id: Id): Promise<boolean> {
@@ -153,9 +151,7 @@ export class Tenants {
   }
 
   async deleted(): Promise<DeletedTenant[]> {
-    const tenants: DeletedTenant[] = [];
-    for await (const item of this.items('attribute_exists(deletedAt)')) tenants.push(deletedTenantOf(item));
-    return tenants;
+    return (await this.items('attribute_exists(deletedAt)')).map(deletedTenantOf);
   }
 
   async setLimits(tenantId: Id, limits: LimitOverrides): Promise<void> {
@@ -234,8 +230,8 @@ export class Tenants {
     return marked && deletedTenantOf(marked);
   }
 
-  private items(filter: string): AsyncGenerator<Item> {
-    return queryAll(this.table, { pk: metaKeys.tenants }, { FilterExpression: filter });
+  private items(filter: string): Promise<Item[]> {
+    return queryItems(this.table, { pk: metaKeys.tenants }, { FilterExpression: filter });
   }
 }
 

@@ -44,18 +44,15 @@ export class UsageTable {
   async add(tenantId: Id, day: Day, counts: Counts, abortSignal?: AbortSignal): Promise<void> {
     const entries = Object.entries(counts).filter(([, amount]) => amount > 0);
     if (entries.length === 0) return;
-    await updateItem(
-      this.table,
-      {
-        Key: metaKeys.usage(tenantId, day),
-        UpdateExpression: `SET expiresAt = :expires ADD ${entries.map(([name]) => `${name} :${name}`).join(', ')}`,
-        ExpressionAttributeValues: {
-          ':expires': { N: this.seconds(DAYS_KEPT * DAY_MS) },
-          ...Object.fromEntries(entries.map(([name, amount]) => [`:${name}`, { N: String(amount) }])),
-        },
+    await updateItem(this.table, {
+      Key: metaKeys.usage(tenantId, day),
+      UpdateExpression: `SET expiresAt = :expires ADD ${entries.map(([name]) => `${name} :${name}`).join(', ')}`,
+      ExpressionAttributeValues: {
+        ':expires': { N: this.seconds(DAYS_KEPT * DAY_MS) },
+        ...Object.fromEntries(entries.map(([name, amount]) => [`:${name}`, { N: String(amount) }])),
       },
       abortSignal,
-    );
+    });
   }
 
   /** Returns the usage of each day in a month (`2026-11`). Days without usage are absent. */
@@ -85,19 +82,16 @@ export class UsageTable {
     amount: number,
     abortSignal: AbortSignal,
   ): Promise<number> {
-    const { Attributes } = await updateItem(
-      this.table,
-      {
-        Key: metaKeys.budget(tenantId, budget, minute),
-        UpdateExpression: 'SET expiresAt = :expires ADD used :amount',
-        ExpressionAttributeValues: {
-          ':expires': { N: this.seconds(MINUTES_KEPT_S * 1000) },
-          ':amount': { N: String(amount) },
-        },
-        ReturnValues: 'UPDATED_NEW',
+    const { Attributes } = await updateItem(this.table, {
+      Key: metaKeys.budget(tenantId, budget, minute),
+      UpdateExpression: 'SET expiresAt = :expires ADD used :amount',
+      ExpressionAttributeValues: {
+        ':expires': { N: this.seconds(MINUTES_KEPT_S * 1000) },
+        ':amount': { N: String(amount) },
       },
+      ReturnValues: 'UPDATED_NEW',
       abortSignal,
-    );
+    });
     return Number(Attributes!.used!.N);
   }
 
@@ -127,23 +121,20 @@ export class UsageTable {
     const Key = metaKeys.budget(tenantId, 'queries', minute);
     let used: string | undefined;
     const isAdmitted = await succeeds(
-      updateItem(
-        this.table,
-        {
-          Key,
-          UpdateExpression: 'SET expiresAt = :expires ADD running :one',
-          ConditionExpression:
-            '(attribute_not_exists(running) OR running < :atOnce) AND (attribute_not_exists(used) OR used < :limit)',
-          ExpressionAttributeValues: {
-            ':expires': { N: this.seconds(MINUTES_KEPT_S * 1000) },
-            ':one': { N: '1' },
-            ':atOnce': { N: String(atOnce) },
-            ':limit': { N: String(usedMs) },
-          },
-          ReturnValues: 'ALL_NEW',
+      updateItem(this.table, {
+        Key,
+        UpdateExpression: 'SET expiresAt = :expires ADD running :one',
+        ConditionExpression:
+          '(attribute_not_exists(running) OR running < :atOnce) AND (attribute_not_exists(used) OR used < :limit)',
+        ExpressionAttributeValues: {
+          ':expires': { N: this.seconds(MINUTES_KEPT_S * 1000) },
+          ':one': { N: '1' },
+          ':atOnce': { N: String(atOnce) },
+          ':limit': { N: String(usedMs) },
         },
+        ReturnValues: 'ALL_NEW',
         abortSignal,
-      ).then(({ Attributes }) => {
+      }).then(({ Attributes }) => {
         used = Attributes?.used?.N;
       }),
     );
@@ -170,20 +161,17 @@ export class UsageTable {
     tookMs: number,
     abortSignal: AbortSignal,
   ): Promise<number> {
-    const { Attributes } = await updateItem(
-      this.table,
-      {
-        Key: metaKeys.budget(tenantId, 'queries', minute),
-        UpdateExpression: 'SET expiresAt = :expires ADD running :ended, used :took',
-        ExpressionAttributeValues: {
-          ':expires': { N: this.seconds(MINUTES_KEPT_S * 1000) },
-          ':ended': { N: String(-ended) },
-          ':took': { N: String(tookMs) },
-        },
-        ReturnValues: 'UPDATED_NEW',
+    const { Attributes } = await updateItem(this.table, {
+      Key: metaKeys.budget(tenantId, 'queries', minute),
+      UpdateExpression: 'SET expiresAt = :expires ADD running :ended, used :took',
+      ExpressionAttributeValues: {
+        ':expires': { N: this.seconds(MINUTES_KEPT_S * 1000) },
+        ':ended': { N: String(-ended) },
+        ':took': { N: String(tookMs) },
       },
+      ReturnValues: 'UPDATED_NEW',
       abortSignal,
-    );
+    });
     return Number(Attributes!.used!.N);
   }
 
