@@ -30,8 +30,6 @@ export interface ArrivedRecord {
 export interface PartitionBatch {
   readonly tenant: string;
   readonly partition: number;
-  /** The indexes, in the batch, of the partition's records. They fail together. */
-  readonly records: readonly number[];
   /** The layouts of all frames, by id. */
   readonly layouts: ReadonlyMap<Id, PackedLayout>;
   /** The layouts of each group's frames, for the catalogue. */
@@ -111,7 +109,6 @@ export function reducePartition(records: readonly ArrivedRecord[], windowMs: num
   return {
     tenant,
     partition,
-    records: records.map(({ index }) => index),
     layouts,
     groupLayouts,
     windows,

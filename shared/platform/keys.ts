@@ -157,7 +157,7 @@ export const metaKeys = {
   document: (kind: string, tenantId: Id, key: string): ItemKey =>
     itemKey(metaKeys.documents(kind, tenantId), key),
 
-  source: (tenantId: Id, sourceId: Id): string => `${metaKeys.sourcesOf(tenantId)}${sourceId}`,
+  source: (tenantId: Id, sourceId: Id): string => `layouts#${tenantId}#${sourceId}`,
   pool: (tenantId: Id, sourceId: Id): ItemKey =>
     itemKey(metaKeys.source(tenantId, sourceId), metaKeys.poolSort),
   /** Sort key of the item with a source's pool. */
@@ -192,9 +192,6 @@ export const metaKeys = {
   indexChange: (tenantId: Id): ItemKey => itemKey(metaKeys.changes(tenantId), 'index'),
   /** Prefix of the sort keys of deletions. Those of layouts begin with a group id, which has no `#`. */
   deletionPrefix: DELETION,
-  /** Prefix of the `pk` of every source. */
-  sources: 'layouts#',
-  sourcesOf: (tenantId: Id): string => `${metaKeys.sources}${tenantId}#`,
 
   directoryOf: (tenantId: Id, sourceId: Id) => `directory#${tenantId}#${sourceId}`,
   directory: (tenantId: Id, sourceId: Id, day: Day): ItemKey =>

@@ -183,11 +183,12 @@ describe('reducing a batch', () => {
     ]);
   });
 
-  test('lists the records of each partition, which fail together', () => {
+  test('divides records by partition', () => {
     const records = batchOf([{ at: T, values: { a: 1 } }], [{ host: 'i', at: T, values: { a: 1 } }]);
-    expect(reduceBatch(records, HOUR).map((batch) => batch.records)).toEqual([[0, 1]]);
+    const indexes = (all: typeof records) => byPartition(all).map((own) => own.map(({ index }) => index));
+    expect(indexes(records)).toEqual([[0, 1]]);
     const elsewhere = { ...records[1]!, record: { ...records[1]!.record, partition: 1 } };
-    expect(reduceBatch([records[0]!, elsewhere], HOUR).map((batch) => batch.records)).toEqual([[0], [1]]);
+    expect(indexes([records[0]!, elsewhere])).toEqual([[0], [1]]);
   });
 
   test('gives each deletion the version of its record', () => {
@@ -198,7 +199,7 @@ describe('reducing a batch', () => {
     const deletion = { selector: { name: 'a', isPrefix: false }, fromMs: T, toMs: T + 1 };
     const deletions = [{ ...deletion, sourceId }];
     const [batch] = reduceBatch([{ record: { ...record, groups: [], deletions }, version, index }], HOUR);
-    expect(batch).toMatchObject({ windows: [], samples: 0, records: [0] });
+    expect(batch).toMatchObject({ windows: [], samples: 0 });
     expect(batch!.deletions).toEqual([{ ...deletion, sourceId, version }]);
   });
 

@@ -44,7 +44,12 @@ function reached({ tenant, kind, source, name }: Place) {
   const group = groupIdOf(sourceId, 0, 0);
   return {
     tenantId,
-    ofTenant: [hot.due, hot.leases, warmKeys.partition(ref, '2026-11-21'), metaKeys.sourcesOf(tenantId)],
+    ofTenant: [
+      hot.due,
+      hot.leases,
+      warmKeys.partition(ref, '2026-11-21'),
+      metaKeys.source(tenantId, sourceId),
+    ],
     ofSource: [hot.frames(group, 0), hot.windows(group), `${warmKeys.partition(ref, '2026-11-21')} ${group}`],
     layout: hot.layout(layoutOf([metricOf(labels, name)]).id),
   };
