@@ -3,13 +3,14 @@ import { MalformedBytesError } from '../../../shared/model/bytes';
 
 const named = (name: string, message: string) => Object.assign(new Error(message), { name });
 
-/** The error that V8 throws for a buffer that memory has no room for. */
-function outOfMemory(): unknown {
+/** The error that V8 throws for a buffer that memory has no room for, as an error of Jest's realm. */
+function outOfMemory(): RangeError {
   try {
-    return new ArrayBuffer(2 ** 53 - 1);
+    new ArrayBuffer(2 ** 53 - 1);
   } catch (error) {
-    return error;
+    return new RangeError((error as Error).message);
   }
+  throw new Error('a buffer of 8 PiB was allocated');
 }
 
 describe('an error of a store', () => {
