@@ -98,3 +98,31 @@ export class SharedCalls<Result> {
     });
   }
 }
+
+/**
+ * Runs one piece of work at a time for many callers. Callers that come during a run share the next run, since
+ * the present one may have looked before they came.
+ */
+export class SerialCalls<T> {
+  private running: Promise<T> | undefined;
+  private next: Promise<T> | undefined;
+
+  constructor(private readonly work: () => Promise<T>) {}
+
+  run(): Promise<T> {
+    if (this.running === undefined) {
+      const running = this.work().finally(() => {
+        this.running = undefined;
+      });
+      this.running = running;
+      return running;
+    }
+    this.next ??= this.running
+      .catch(() => {})
+      .then(() => {
+        this.next = undefined;
+        return this.run();
+      });
+    return this.next;
+  }
+}

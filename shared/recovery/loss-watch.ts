@@ -1,15 +1,34 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { HotTier } from '../hot/hot-tier';
 import type { PartitionState } from '../hot/partition-marks';
+import type { Topology } from '../hot/topology';
 import type { PartitionRef } from '../model/placement';
-import { mapLimited } from '../platform/concurrency';
-import { type Era, judge } from './era';
-import { type Observation, PrimaryWatch, type PrimaryWatchDependencies } from './primary-watch';
+import { mapLimited, SerialCalls } from '../platform/concurrency';
+import { type Era, judge, nextEra } from './era';
+import { holdReads } from './read-hold';
+import type { RecoveryTable } from './recovery-table';
 import { ARRIVAL_SLACK_MS } from './watermarks';
 
-export interface LossWatchDependencies extends PrimaryWatchDependencies {
+export interface LossWatchDependencies {
+  readonly hot: HotTier;
+  readonly table: RecoveryTable;
   /** Number of flusher lanes, as deployed. */
   readonly lanes: number;
+  readonly now: () => number;
 }
+
+/** What a look at the primaries of memory has found. */
+export interface Look {
+  readonly topology: Topology;
+  /**
+   * The era after the look. Undefined if a primary did not answer, since it is then unknown what moved, and if
+   * every partition counts as lost (`EraStep.isLoss`) but nobody has recorded that yet.
+   */
+  readonly era: Era | undefined;
+}
+
+/** A look that finds hash slots moving between primaries holds reads again if less than this is left, ms. */
+const HOLD_LEFT_MS = 60_000;
 
 /** Partitions whose marks are read or written at the same time. */
 const PARALLEL = 32;
@@ -45,18 +64,37 @@ const LOOK_AGAIN_MS = 100;
 export class LossWatch {
   /** Ids of losses that a replay has repaired, so that reads need not ask the table about them again. */
   private readonly closed = new Set<string>();
-  private readonly primaries: PrimaryWatch;
+  private readonly recordedLooks = new SerialCalls(() => this.step(true));
+  private readonly looks = new SerialCalls(() => this.step(false));
 
-  constructor(private readonly dependencies: LossWatchDependencies) {
-    this.primaries = new PrimaryWatch(dependencies, (era) => this.noticeAll(era));
-  }
+  constructor(private readonly dependencies: LossWatchDependencies) {}
 
   /**
    * Looks at the primaries, and records a change of the era. If a primary failed while hash slots were
    * moving, records a loss of every partition, and marks all of them.
    */
-  lookAndRecord(): Promise<Observation> {
-    return this.primaries.lookAndRecord();
+  lookAndRecord(): Promise<Look> {
+    return this.recordedLooks.run();
+  }
+
+  private async step(isRecorded: boolean): Promise<Look> {
+    const { hot, table, now } = this.dependencies;
+    for (;;) {
+      // Read the recorded era before looking at the primaries. If another instance records a later look in
+      // between, the compare-and-set below refuses this one.
+      const [recorded, holds] = await Promise.all([table.era(), table.holds()]);
+      const topology = await hot.nodes.topology();
+      if (topology.primaries === undefined) return { topology, era: undefined };
+      const isScaling = holds.scalingUntilMs > now();
+      const { era, isLoss, areMoving } = nextEra(recorded, topology.primaries, isScaling, now());
+      if (!isRecorded) return { topology, era: isLoss ? undefined : era };
+      // Record the loss before the era, so that a crash in between cannot hide it.
+      if (isLoss) await this.noticeAll(era.number);
+      if (era !== recorded && !(await table.putEra(era, recorded))) continue;
+      if (areMoving && !isScaling && holds.pressedUntilMs < now() + HOLD_LEFT_MS)
+        await holdReads(table, now());
+      return { topology, era };
+    }
   }
 
   /**
@@ -137,7 +175,7 @@ export class LossWatch {
       const state = await hot.marks.read(ref);
       if (state.loss !== loss) return false;
       if (state.isMarkedHere) return true;
-      const verdict = judge(state, (await this.primaries.look()).era);
+      const verdict = judge(state, (await this.looks.run()).era);
       if (verdict !== 'unsure') return verdict === 'moved';
       if (now() > untilMs) return false;
       await sleep(LOOK_AGAIN_MS);
