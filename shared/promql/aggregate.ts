@@ -208,7 +208,7 @@ function rowsByGroup(groups: Uint32Array, count: number): (group: number) => Uin
  * Keeps the k highest or lowest values of each group at each step. NaN ranks last.
  *
  * @returns rows in the order of their groups; for an instant query, sorted by value
- * @throws {PromqlError} when a k is not a number or does not fit 64 bits
+ * @throws {PromqlError} when `k` is not a number or does not fit in 64 bits at some step
  */
 export function selectTop(
   { op, ...by }: Grouped & { readonly op: 'topk' | 'bottomk' },
@@ -255,7 +255,7 @@ export function selectTop(
   };
 }
 
-/** Counts the elements with each value. The value becomes a label. */
+/** Implements `count_values`: counts the elements that have the same value. The value becomes the label `label`. */
 export function countValues(label: string, by: Grouped, input: Vectors, budget: Budget): Vectors {
   const { steps, values, present } = input;
   const grouped = by.without ? by : { ...by, labels: [...by.labels, label] };
@@ -302,7 +302,7 @@ function bestOf(
   scoreOf: (row: number) => number,
   isBetter: (a: number, b: number) => boolean,
 ): number[] {
-  // To keep many rows in order costs more than to sort all once.
+  // If k is large, sorting all rows once is cheaper than keeping the best k in order.
   if (4 * k > rows.length) {
     const rank = (a: number, b: number) => (isBetter(a, b) ? -1 : isBetter(b, a) ? 1 : 0);
     return rows.sort((a, b) => rank(scoreOf(a), scoreOf(b))).slice(0, k);

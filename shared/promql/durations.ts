@@ -12,8 +12,8 @@ export interface QueryTimes {
  * Computes a duration.
  *
  * @returns whole ms
- * @throws {PromqlError} `bad_data` when the duration is not finite, too long, or not positive although it
- *   must be
+ * @throws {PromqlError} `bad_data` when the duration is not finite, is too long, or must be positive and is
+ *   not
  */
 export function durationMs(duration: Duration, times: QueryTimes, mayBeNegative = false): number {
   const seconds = secondsOf(duration, times);

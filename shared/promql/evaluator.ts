@@ -61,13 +61,13 @@ export interface SampleCounts {
 /** Range functions that keep the metric's name. */
 const KEEPS_NAME: ReadonlySet<string> = new Set(['first_over_time', 'last_over_time']);
 
-/** Evaluates expressions on samples that were read before. */
+/** Evaluates expressions over samples that have already been read. */
 export class Evaluator {
   readonly counts: SampleCounts = { queryable: 0, read: 0 };
 
   constructor(
     private readonly fetched: ReadonlyMap<Selector, readonly SampleColumns[]>,
-    /** The length of grains, in ms, to which a selector's windows are widened. Other selectors are absent. */
+    /** The selectors whose windows are widened to whole grains, with the length of the grains in ms. */
     private readonly widened: ReadonlyMap<Selector, number>,
     private readonly context: QueryContext,
     private readonly budget: Budget,
@@ -107,7 +107,7 @@ export class Evaluator {
     throw new TypeError(`${expr.kind} is no scalar`);
   }
 
-  /** Implements `scalar()`: the value of a vector's only element, else NaN. */
+  /** Implements `scalar()`: the value of a vector's only element, or NaN if the vector has none or several. */
   private onlyValues(expr: Expr, { count, ...rest }: Steps): Float64Array {
     const { labels, values, present } = this.vectors(expr, { count, ...rest });
     const found = new Uint32Array(count);
@@ -348,7 +348,7 @@ export class Evaluator {
     return this.each(this.vectors(expr, steps), (_, step) => times[step]! / 1000);
   }
 
-  /** Returns 1 at the steps without any element, with the labels of the selector's `=` matchers. */
+  /** Implements `absent`: 1 at every step without an element, with the labels of the selector's `=` matchers. */
   private absent(input: Vectors, of: Expr, { count }: Steps): Vectors {
     const isPresent = new Uint8Array(count);
     for (let at = 0, step = 0; at < input.present.length; at++) {
@@ -416,7 +416,7 @@ export class Evaluator {
     const windowAt = windowsOf(referenceOf(shift, this.context), steps, rangeMs, grainMs);
     const { queryable } = this.counts;
     const series = this.rangeSeries(range, steps);
-    // Samples of a subquery are counted when its windows are evaluated, not while it is computed.
+    // Computing a subquery must not count its samples: the windows below count them.
     this.counts.queryable = queryable;
     const rows = new Rows(this.budget, series.length, steps.count);
     const window = { evalMs: 0, startMs: 0, endMs: 0, param: 0 };
@@ -444,7 +444,7 @@ export class Evaluator {
         window.endMs = windowAt.endsMs[step]!;
         window.param = params?.[step] ?? 0;
         values[offset + step] = compute(from, to, window);
-        // The change in a widened window is scaled to the length that was asked for.
+        // Scale the change from the length of the widened window to that of the requested one.
         if (isScaled) values[offset + step]! *= rangeMs / (window.endMs - window.startMs);
         present[offset + step] = 1;
         isEmpty = false;
@@ -544,7 +544,10 @@ class Cuts implements SampleCounts {
     this.to = new Uint32Array(windows.endsMs.length);
   }
 
-  /** Cuts a series. Series of a source mostly follow each other and share their times. */
+  /**
+   * Cuts a series into windows. Does nothing if the previous series had the same array of times: series of one source
+   * usually follow each other and share it.
+   */
   cut(timestamps: Float64Array): void {
     if (timestamps === this.timestamps) return;
     const { startsMs, endsMs } = this.windows;
@@ -564,7 +567,7 @@ class Cuts implements SampleCounts {
   }
 }
 
-/** Samples in windows between checks of the time limit. */
+/** The time limit is checked each time that windows have used this many samples. */
 const SAMPLES_PER_CHECK = 100_000;
 
 export function timesOf({ startMs, stepMs, count }: Steps): Float64Array {
@@ -585,8 +588,8 @@ function textOf(expr: Expr): string {
 }
 
 /**
- * Returns the labels set by a selector's `=` matchers, unless a label has several. Other expressions give
- * none.
+ * Returns the labels set by a selector's `=` matchers, except labels with several matchers. Returns no labels
+ * if the expression is not a selector.
  */
 function labelsOfAbsent(of: Expr): Labels {
   const selector = of.kind === 'range' ? of.selector : of;

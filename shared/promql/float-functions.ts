@@ -73,7 +73,7 @@ function firstDayOf(year: number): number {
 }
 
 /**
- * Returns the Gregorian date of a day in any year, whereas a `Date` ends in the year 275760.
+ * Returns the Gregorian date of a day, in any year. JavaScript's `Date` ends in the year 275760.
  *
  * @see https://howardhinnant.github.io/date_algorithms.html#civil_from_days
  */

@@ -1,6 +1,7 @@
 /**
- * Range functions over points, which stand for samples: see {@link RollupUse}. Each function returns what it
- * returns for the samples. Only the last digits of a sum may differ, because it is added up in another order.
+ * Range functions over points, which stand for samples: see {@link RollupUse}. A function gives the same result
+ * over points as over the samples. Only the last digits of a sum may differ, because its terms are added in
+ * another order.
  */
 import { CompensatedSum } from '../model/compensated-sum';
 import type { RollupUse } from './store';
@@ -26,7 +27,7 @@ export const ROLLUP_USES: Readonly<Record<string, RollupUse>> = {
 export const SELECTOR_USE: RollupUse = 'last';
 
 /**
- * The parts of a sum cancel each other out, so that few digits of the sum are right. The query must be evaluated
+ * The parts of a sum nearly cancel each other out, so few digits of the sum are right. The query must be evaluated
  * over samples.
  */
 export class UnprovenSumError extends Error {
@@ -36,8 +37,8 @@ export class UnprovenSumError extends Error {
 /**
  * Prepares a function's computation for a series of points.
  *
- * @param isExact whether the answer must equal that of samples
- * @returns undefined if the function over samples is right for points too
+ * @param isExact whether the answer must be the same as over samples
+ * @returns undefined if the function for samples gives the right answer for points too
  */
 export function overPoints(
   name: string,

@@ -18,8 +18,8 @@ export interface BucketRemarks {
 const NO_LE = new Map([['le', '']]);
 
 /**
- * Groups the series of classic histograms by their labels without `le`, and computes a value of each
- * histogram at every step.
+ * Groups the series of classic histograms by their labels without `le`, and computes one value for each
+ * histogram and step.
  *
  * @param valueAt receives the buckets, which it may modify
  */
@@ -115,8 +115,8 @@ function makeMonotonic(counts: number[]): boolean {
 }
 
 /**
- * Returns the q-quantile of a histogram, interpolated linearly within a bucket. In the highest bucket it
- * returns the bound below.
+ * Returns the q-quantile of a histogram, interpolated linearly within a bucket. If the quantile is in the
+ * highest bucket, returns that bucket's lower bound.
  *
  * @see https://prometheus.io/docs/prometheus/latest/querying/functions/#histogram_quantile
  */

@@ -18,7 +18,7 @@ const BAD_NUMBER = /[A-Za-z0-9_.]+/y;
 const SYMBOL = /==|!=|=~|!~|<=|>=|[-+*/%^=<>(){}[\],@:]/y;
 const QUOTED = /"(?:[^"\\\n]|\\[^\n])*"|'(?:[^'\\\n]|\\[^\n])*'|`[^`]*`/y;
 
-/** Splits an expression into tokens, of which the last is `end`. */
+/** Splits an expression into tokens. The last token has type `end`. */
 export function tokensOf(text: string): Token[] {
   const tokens: Token[] = [];
   const match = (pattern: RegExp, at: number) => {
@@ -82,8 +82,8 @@ const ESCAPES: Readonly<Record<string, string>> = {
 const ESCAPE = /\\(?:x([0-9A-Fa-f]{2})|([0-7]{3})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))|\\/gsu;
 
 /**
- * Returns the value of a string literal with Go's escapes; escaped bytes are decoded as UTF-8. Undefined if
- * an escape is invalid.
+ * Returns the value of a string literal with Go's escapes; escaped bytes are decoded as UTF-8. Returns
+ * undefined if an escape is invalid.
  */
 export function unquote(literal: string): string | undefined {
   const quote = literal[0]!;

@@ -49,7 +49,7 @@ export function durationText(ms: number): string {
  * Parses a number literal: decimal, hexadecimal, or octal with a leading 0 (`017` is 15, `08` is 8), with
  * underscores between digits.
  *
- * @returns undefined when the number exceeds float64
+ * @returns undefined when the number is too large for a float64
  */
 export function parseNumber(text: string): number | undefined {
   if (/^inf$/i.test(text)) return Number.POSITIVE_INFINITY;

@@ -58,7 +58,7 @@ export function withScalar(
   return mergeSameLabels(output);
 }
 
-/** Numbers the match groups of both sides. Rows with equal numbers match. */
+/** Returns the number of each row's match group, for each side. Rows with equal numbers match. */
 function signaturesOf(matching: Matching, ...sides: readonly Vectors[]): Uint32Array[] {
   const numbers = new Map<string, number>();
   const ignored = new Set([METRIC_NAME, ...matching.labels]);
@@ -127,7 +127,7 @@ function labelsText(labels: Labels): string {
   return `{${labels.map(([label, value]) => `${label}=${JSON.stringify(value)}`).join(', ')}}`;
 }
 
-/** Rows of both sides that match at some steps and form a row of the result. */
+/** Two rows, one from each side, that match at some steps. Together they form one row of the result. */
 interface Pair {
   readonly many: number;
   readonly one: number;
@@ -216,7 +216,8 @@ function requireUnique(
 }
 
 /**
- * @throws {PromqlError} when, at one step, two elements match one or give the same labels
+ * @throws {PromqlError} when, at one step, two elements match the same element or give results with the same
+ *   labels
  */
 function requireSingleMatches(
   matching: Matching,

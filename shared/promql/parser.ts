@@ -20,9 +20,9 @@ import {
   type Subquery,
 } from './syntax';
 
-/** Most characters of an expression. */
+/** Maximum length of an expression, in characters. */
 const MAX_LENGTH = 256 * 1024;
-/** Deepest nesting of expressions, because parser and evaluator recurse. */
+/** Maximum nesting of expressions. It is bounded because parser and evaluator recurse. */
 const MAX_DEPTH = 200;
 
 /** Precedence of operators; higher binds tighter. A unary sign binds like `*`. */
@@ -331,7 +331,7 @@ class Parser {
     return type === 'number' || type === 'duration' || this.keyword() === 'inf' || this.keyword() === 'nan';
   }
 
-  /** Parses a number. A duration counts as its seconds. */
+  /** Parses a number. A duration is converted to seconds. */
   private numberValue(): number {
     const { type, text, at } = this.next();
     if (type === 'duration') {
@@ -354,8 +354,8 @@ class Parser {
   }
 
   /**
-   * Parses an offset. Operators after it belong to it only in parentheses: `x offset 5m * 2` multiplies x by
-   * 2.
+   * Parses an offset. An operator is part of the offset only inside parentheses: `x offset 5m * 2` multiplies x
+   * by 2.
    */
   private offsetDuration(): Duration {
     const sign = this.isNext('-') ? '-' : this.isNext('+') ? '+' : undefined;

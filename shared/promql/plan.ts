@@ -19,14 +19,14 @@ export interface QueryContext extends QueryTimes {
 
 /** Which rollups a query may read instead of samples. */
 export interface AllowedRollups {
-  /** Lengths of the grains that may replace samples where the answer stays the same, in ms. Empty: none may. */
+  /** Lengths, in ms, of the grains that may replace samples where the answer stays the same. May be empty. */
   readonly grainsMs: readonly number[];
   /**
    * Length of the grains to which windows may be widened, in ms. Widening changes the answer. Undefined unless the
    * caller allowed it with `max_source_resolution`.
    */
   readonly widenedMs?: number | undefined;
-  /** A shorter range is read from samples, in ms. */
+  /** Minimum length, in ms, of a range that is read from rollups. A shorter range is read from samples. */
   readonly leastRangeMs: number;
 }
 
@@ -92,12 +92,12 @@ export function planSelects(expr: Expr, steps: Steps, context: QueryContext, fun
   return childrenOf(expr).flatMap((child) => planSelects(child, inner, context, own));
 }
 
-/** Uses whose exact points are often unknown, so that samples would have to be read. */
+/** Uses for which rollups often lack exact points. Such a query would have to read samples after all. */
 const OFTEN_UNKNOWN: ReadonlySet<RollupUse> = new Set(['first', 'difference', 'increase']);
 
 /**
  * Decides whether a selector reads rollups. If every window begins and ends where a grain does, rollups give the
- * same answer as samples. All other windows can only be widened to whole grains.
+ * same answer as samples. Otherwise rollups can be used only by widening the windows to whole grains.
  *
  * @param windowMs length of a range selector's windows; undefined for a plain selector
  * @param use undefined if only samples can be used
@@ -141,13 +141,13 @@ function planned(
   };
 }
 
-/** Returns the longest grain of which all of these times are multiples, ms. */
+/** Returns the length in ms of the longest grain that divides all of these times; undefined if none does. */
 function wholeGrain(grainsMs: readonly number[], ...timesMs: readonly number[]): number | undefined {
   const whole = grainsMs.filter((grainMs) => timesMs.every((ms) => ms % grainMs === 0));
   return whole.length === 0 ? undefined : Math.max(...whole);
 }
 
-/** Returns the time between the windows of a selector, ms; 0 if there is only one window. */
+/** Returns the time from one window of a selector to the next, in ms; 0 if there is only one window. */
 function stepOf(selector: Selector, { stepMs, count }: Steps, context: QueryContext): number {
   return count === 1 || referenceOf(selector, context).isFixed ? 0 : stepMs;
 }

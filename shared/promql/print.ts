@@ -32,7 +32,7 @@ export function printPromql(expr: Expr): string {
   }
 }
 
-/** Most characters of a line. */
+/** Maximum length of a line, in characters. */
 const MAX_LINE = 100;
 
 /** Formats an expression, breaking lines that would be too long, as `format_query` does. */

@@ -11,11 +11,11 @@ import { Budget, type Steps, sortByLabels, type Vectors } from './vectors';
 import type { LiveSamples } from './window-functions';
 
 export interface QueryLimits {
-  /** Most series of all selectors together. */
+  /** Maximum number of series that all selectors together may match. */
   readonly maxSeries: number;
-  /** Most samples of all selectors together. */
+  /** Maximum number of samples that all selectors together may read. */
   readonly maxSamples: number;
-  /** Most values in intermediate vectors at one time. */
+  /** Maximum number of values in intermediate vectors at one time. */
   readonly maxPoints: number;
 }
 
@@ -162,7 +162,7 @@ async function evaluateWith(
   };
 }
 
-/** Returns the length of the grains to which each selector's windows are widened, ms. */
+/** Returns the selectors whose windows are widened to whole grains, with the length of the grains in ms. */
 function widenedIn(planned: readonly PlannedSelect[]): Map<Selector, number> {
   return new Map(
     planned.flatMap(({ selector, grains }) =>
@@ -269,7 +269,7 @@ async function fetchAll(
   return { of, warnings, samples };
 }
 
-/** Returns the error of a query whose selectors find more than a limit allows. */
+/** Returns the error for a query whose selectors match more than a limit allows. */
 function tooMany(count: number, what: 'series' | 'samples', most: number): PromqlError {
   const limit = what === 'series' ? 'querySeries' : 'querySamples';
   return new PromqlError(
@@ -287,7 +287,7 @@ interface Read {
 
 function mergeReads(planned: readonly PlannedSelect[]): Read[] {
   const reads: (Read & { key: string })[] = [];
-  // Plan reads of samples first: where they are needed anyway, no rollups of the same series are read.
+  // Plan reads of samples first: a selector whose samples are read anyway can use them instead of rollups.
   const ordered = [...planned].sort(
     (a, b) => Number(a.grains !== undefined) - Number(b.grains !== undefined),
   );

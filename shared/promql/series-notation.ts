@@ -18,7 +18,7 @@ const ITEM = new RegExp(`^([+-]?${NUMBER})(?:([+-]${NUMBER})?x(\\d+))?$`, 'i');
 const LABEL =
   /\s*(?:([A-Za-z_]\w*)|("(?:[^"\\]|\\.)*"))\s*(?:=\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`))?\s*,?\s*/y;
 
-/** Most values of one series. A short item such as `1x1000000` expands to many. */
+/** Maximum number of values of one series. A short item such as `1x1000000` expands to many. */
 const MAX_VALUES = 1_000_000;
 
 /**

@@ -5,8 +5,8 @@ export interface PromqlFunction {
   readonly name: string;
   readonly args: readonly ValueType[];
   /**
-   * How often the last argument may be omitted or repeated: 0 for exactly once, 1 for at most once, -1 for
-   * any number of times.
+   * How often the last argument may occur: 0 means exactly once, 1 at most once, -1 any number of times,
+   * including none.
    */
   readonly variadic: number;
   readonly returns: ValueType;

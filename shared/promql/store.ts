@@ -12,8 +12,8 @@ export interface SampleColumns {
    */
   readonly values: Float64Array;
   /**
-   * Set if points stand for samples: the number of samples that each point stands for. See {@link RollupUse} for
-   * what `values` are then.
+   * The number of samples that each point stands for. Set only if the columns hold points instead of samples. Then
+   * {@link RollupUse} says what `values` are.
    */
   readonly counts?: Float64Array;
   /**
@@ -25,9 +25,9 @@ export interface SampleColumns {
 
 /**
  * What a function computes from the samples of a window. If the store has rollups, it may return _points_ instead
- * of samples. A point has the time of a sample. It stands for this sample and for all samples since the point
- * before. Windows of whole grains, `(start, end]` with `start` and `end` at the edges of grains, never cut the
- * samples of a point in two.
+ * of samples. A point has the time of a sample. It stands for this sample and for all samples since the previous
+ * point. A window of whole grains, `(start, end]` with `start` and `end` at the edges of grains, never splits the
+ * samples of a point.
  *
  * - `first`, `last`: each point is a sample. The first or last sample of every window is among the points.
  * - `count`, `sum`, `min`, `max`: a point's value is this aggregate of its samples.
@@ -46,8 +46,8 @@ export interface AskedGrains {
    * - `exact`: those of PromQL's windows, `(start, end]`.
    * - `widened`: `[start, end)`. The caller allowed it with `max_source_resolution`. Rollups always have the points of
    *   such windows.
-   * - `steps`: `[start, end)`, of a graph in steps. Stale markers and other NaNs count, and a sum has the digits that
-   *   the rollup has. Each point has the time of its grain's start.
+   * - `steps`: `[start, end)`, for a graph in steps. Stale markers and other NaNs count as samples, and a sum is only
+   *   as precise as the rollup. Each point has the time at which its grain starts.
    */
   readonly windows: 'exact' | 'widened' | 'steps';
 }

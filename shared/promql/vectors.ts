@@ -61,7 +61,7 @@ export class Budget {
   }
 
   /**
-   * Runs a part of the evaluation. All values that it made, except its result, count as freed afterwards.
+   * Runs a part of the evaluation. Afterwards all values that this part made, except its result, count as freed.
    */
   scope<T>(run: () => T, pointsOf: (result: T) => number): T {
     this.checkTime();
@@ -156,7 +156,7 @@ export function mergeSameLabels(vectors: Vectors): Vectors {
   return pickRows(vectors, (row) => target[row] === row);
 }
 
-/** Returns whether all series have the same name of the metric, so that their labels differ without the name. */
+/** Returns whether all series have the same metric name. If so, their labels still differ without it. */
 export function stayDistinct(series: readonly { readonly labels: Labels }[]): boolean {
   const name = series.length === 0 ? undefined : labelValue(series[0]!.labels, METRIC_NAME);
   return series.every(
@@ -173,7 +173,7 @@ export function requireDistinctLabels(vectors: Vectors): Vectors {
   return vectors;
 }
 
-/** Removes the rows that are not to be kept, in place. */
+/** Keeps only the rows for which `isKept` returns true, in place. */
 function pickRows({ steps, labels, values, present }: Vectors, isKept: (row: number) => boolean): Vectors {
   const kept: Labels[] = [];
   for (const [row, each] of labels.entries()) {
@@ -187,7 +187,7 @@ function pickRows({ steps, labels, values, present }: Vectors, isKept: (row: num
   return { steps, labels: kept, values: values.subarray(0, points), present: present.subarray(0, points) };
 }
 
-/** Sorts series by {@link compareLabels}, mostly by comparing one text of each. */
+/** Sorts series in the order of {@link compareLabels}. For most series, one string comparison suffices. */
 export function sortByLabels<T extends { readonly labels: Labels }>(series: readonly T[]): T[] {
   const keyed = series.map((each) => ({ each, key: sortKey(each.labels) }));
   keyed.sort((a, b) => {
@@ -197,10 +197,10 @@ export function sortByLabels<T extends { readonly labels: Labels }>(series: read
   return keyed.map(({ each }) => each);
 }
 
-/** The character before all others, and those whose order in UTF-16 is not that in UTF-8. */
+/** The separator of sort keys, and the characters that UTF-16 and UTF-8 may order differently. */
 const UNORDERED = /[\0\ud800-\uffff]/;
 
-/** Returns a text by which labels sort; undefined if there is none. */
+/** Returns a string that sorts as its labels do; undefined if a label has a character of {@link UNORDERED}. */
 function sortKey(labels: Labels): string | undefined {
   let key = '';
   for (const [name, value] of labels) {
@@ -220,8 +220,8 @@ export function compareLabels(a: Labels, b: Labels): number {
 }
 
 /**
- * Compares texts in byte order of UTF-8. It differs from UTF-16's only between surrogates and the last
- * characters of the basic plane.
+ * Compares texts in byte order of UTF-8. This order differs from that of UTF-16 only between surrogates and
+ * the last characters of the basic plane.
  */
 export function compareBytes(a: string, b: string): number {
   if (a === b) return 0;

@@ -24,7 +24,7 @@ export interface Window {
 export type WindowValue = (from: number, to: number, window: Window) => number;
 
 export interface WindowFunction {
-  /** Fewest samples that a window needs to have a value. */
+  /** Minimum number of samples that a window needs to have a value. */
   readonly least: 1 | 2;
   /** Prepares the computation for a series. */
   readonly of: (samples: LiveSamples) => WindowValue;
@@ -156,7 +156,7 @@ function extrapolated(samples: LiveSamples, isCounter: boolean, isRate: boolean)
  * near. For a counter, the extrapolation stops at zero.
  *
  * @param count number of samples in the window
- * @param change the difference, for a counter with its resets
+ * @param change the difference between the last and the first value; for a counter, with its resets added
  * @param isRate whether to divide by the window's seconds
  */
 export function extrapolate(
