@@ -37,7 +37,7 @@ export interface DecodeTable {
   readonly steps: Uint16Array;
 }
 
-/** The only decoder's table. It is filled again for each sequence, which saves allocations. */
+/** The table of the only decoder. Filling it again for each sequence saves allocations. */
 export const decodeTable: DecodeTable = {
   symbols: symbolOfState,
   steps: new Uint16Array(1 << MAX_TABLE_LOG),
@@ -65,8 +65,8 @@ const firstState = new Int32Array(256);
 const countOffset = new Int32Array(256);
 
 /**
- * Encodes `symbols[0, count)`. Goes from the last symbol to the first, because a tANS decoder yields symbols
- * in the opposite order, and readers want to go forward.
+ * Encodes `symbols[0, count)`. A tANS decoder yields symbols in the opposite order. So the encoder goes from the
+ * last symbol to the first, and readers go forward.
  *
  * @param weights the weight of each symbol, at least 1; their sum is 2^tableLog
  * @param steps receives `bits << 4 | count` for each symbol: the bits that the decoder reads after it

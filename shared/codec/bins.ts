@@ -3,14 +3,14 @@
  * the symbol of its bin, followed by its offset in the bin. Bins are narrow where values are dense and wide
  * where they are sparse. A frequent value has a bin of its own, and needs no offset.
  *
- * The codec takes from pcodec (M. Loncaric, https://arxiv.org/abs/2502.06112) to choose bins by dynamic
- * programming, and to code their symbols with tANS (ans.ts).
+ * As in pcodec (M. Loncaric, https://arxiv.org/abs/2502.06112), bins are chosen by dynamic programming, and their
+ * symbols are coded with tANS (ans.ts).
  */
 import { bitLength } from './bits';
 
 /**
- * Upper bound of `resolution`: the number of groups, with about equally many values, that values are put into
- * before bins are chosen. A bin is one such group, or several neighbouring ones.
+ * Upper bound of `resolution`. Before bins are chosen, values are put into this many groups of about equal size.
+ * A bin is one such group, or several neighbouring ones.
  */
 export const MAX_RESOLUTION = 64;
 /**
@@ -19,7 +19,7 @@ export const MAX_RESOLUTION = 64;
  */
 export const MAX_BINS = 2 * MAX_RESOLUTION + 1;
 
-/** A list of `count` bins, in ascending order. The arrays have an element for each. */
+/** A list of `count` bins, in ascending order. The arrays have one element for each bin. */
 export interface Bins {
   count: number;
   /** The smallest value of each bin. */
@@ -52,8 +52,8 @@ const bestCost = new Float64Array(MAX_BINS + 1);
 const bestStart = new Uint16Array(MAX_BINS + 1);
 
 /**
- * Chooses the bins that make the ascending integers `sorted[0, count)` smallest, by estimate. First puts
- * neighbouring integers into about `resolution` groups; an integer that is frequent enough to fill a group
+ * Chooses the bins with which the ascending integers `sorted[0, count)` take the fewest bits, by estimate. First
+ * puts neighbouring integers into about `resolution` groups; an integer that is frequent enough to fill a group
  * gets one of its own. Then finds the best way to join neighbouring groups into bins.
  *
  * @param resolution at most {@link MAX_RESOLUTION}

@@ -119,8 +119,8 @@ export class BitWriter {
 /** Reads the bits of `bytes` from a byte up to, but not including, `endByte`. Reading beyond it throws. */
 export class BitReader {
   /**
-   * A view of all `bytes`, for loops that read faster than by {@link read}. They must move `position`, and
-   * call {@link checkEnd} afterwards.
+   * A view of all `bytes`, for loops that must be faster than calls of {@link read}. Such a loop must move
+   * `position` itself, and call {@link checkEnd} afterwards.
    */
   readonly view: DataView;
   /** Index of the next bit in `bytes`. */
@@ -145,7 +145,7 @@ export class BitReader {
    * Reads an unsigned integer of `count` bits.
    *
    * @param count 0 to 24
-   * @throws {CorruptChunkError} when the bits end before
+   * @throws {CorruptChunkError} when fewer than `count` bits are left
    */
   read(count: number): number {
     const at = this.position;
@@ -197,7 +197,7 @@ export class BitReader {
   /**
    * Reads what {@link BitWriter.writeVarint} writes.
    *
-   * @throws {CorruptChunkError} when the bytes end before, the integer exceeds `max`, or it has needless
+   * @throws {CorruptChunkError} when the bytes end inside the integer, or it exceeds `max` or has needless
    *   bytes
    */
   readVarint(max: number): number {

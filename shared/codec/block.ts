@@ -1,14 +1,14 @@
 /**
- * Operations on blocks: making one of frames, merging, slicing, and moving columns to another layout. All
+ * Operations on blocks: making a block from frames, merging, slicing, and moving columns to another layout. All
  * blocks, given or returned, are in the canonical form (canonical.ts). Blocks are immutable, so a result may
- * share arrays with its arguments.
+ * share arrays with the arguments.
  */
 import { bitsOf, type Cells, canonicalBlock } from './canonical';
 import { distinctVersions, lazyVersions, mergeVersions, versionsByRow } from './lazy-versions';
 import { type Block, type Column, CorruptChunkError, type Frame, type Version } from './model';
 import { isPresenceOf, presentSeries } from './presence';
 
-/** A frame with the columns of its values in a block. */
+/** A frame, and the columns of a block in which its values belong. */
 export interface PositionedFrame {
   readonly frame: Frame;
   /** The block's column for each series of the frame's layout; undefined if the block has the same layout. */
@@ -27,8 +27,8 @@ export function sampleCount(block: Pick<Block, 'columns'>): number {
 
 /**
  * Gathers frames into a block. Frames may come in any order, and several may have the same timestamp. For
- * each series and timestamp, the value with the highest version wins; among equal versions, the value whose
- * bits form the higher unsigned integer.
+ * each series and timestamp, the value with the highest version wins. Among values of the same version, the one
+ * whose bits form the highest unsigned integer wins.
  *
  * @param layout id of the block's layout
  * @param seriesCount number of series of this layout, and of columns of the block
@@ -121,7 +121,8 @@ export function blockFromFrames(
 /**
  * Returns the block's column for each value of a frame.
  *
- * @param positions the block's column for each series of the frame's layout; undefined if they are the same
+ * @param positions the block's column for each series of the frame's layout; undefined if the block has the same
+ *   layout
  * @returns undefined if the frame has a value for every column of the block, in order
  */
 function presentPositions(
@@ -250,8 +251,8 @@ export function mergeBlocks(a: Block, b: Block): Block {
 }
 
 /**
- * Joins blocks of one layout that follow one another in time. The result is that of {@link mergeBlocks}, in
- * time proportional to the number of samples, however many blocks there are.
+ * Joins blocks of one layout that follow one another in time. Gives the same result as merging them all with
+ * {@link mergeBlocks}, but the time depends only on the number of samples, not on that of blocks.
  *
  * @param blocks at least one, in ascending order of time
  * @returns undefined if two blocks overlap in time, or one is empty
@@ -315,7 +316,7 @@ function hasVersionsByRow({ columns }: Block): boolean {
   return columns.every(({ versions }) => versions === undefined);
 }
 
-/** Does {@link joinBlocks} for blocks whose values all have the version of their row. Decodes no version. */
+/** Implements {@link joinBlocks} for blocks whose values all have the version of their row. Decodes no versions. */
 function joinRows(blocks: readonly Block[], rowCount: number): Block {
   const [{ layout, columns: first }] = blocks as [Block];
   const timestamps = new Float64Array(rowCount);
@@ -431,7 +432,7 @@ export function sliceBlock(block: Block, fromMs: number, toMs: number): Block {
   });
 }
 
-/** Cuts a block into the samples before `atMs` and the others. Merging the two gives the block again. */
+/** Cuts a block into the samples before `atMs` and those from `atMs` on. Merging the two gives the block again. */
 export function cutBlock(block: Block, atMs: number): [Block, Block] {
   return [
     sliceBlock(block, Number.NEGATIVE_INFINITY, atMs),
@@ -440,7 +441,7 @@ export function cutBlock(block: Block, atMs: number): [Block, Block] {
 }
 
 /**
- * Returns the cells of a column in the half-open range of rows `[firstRow, endRow)`, with rows counted anew.
+ * Returns the cells of a column in the half-open range of rows `[firstRow, endRow)`. Row `firstRow` becomes row 0.
  */
 function cutColumn({ rows, values, versions }: Cells, firstRow: number, endRow: number): Cells {
   if (rows === undefined) {

@@ -5,7 +5,7 @@
  * - Every row has a value in some column.
  * - A row's version is the version that most of its values have; if several are equally frequent, the lowest.
  * - `Column.rows` is present only if the column lacks a row.
- * - `Column.versions` is present only if some value of the column has another version than its row.
+ * - `Column.versions` is present only if some value of the column has a different version from its row.
  * - Every listed version is the version of some row or value.
  */
 import type { Block, Column, Version } from './model';
@@ -70,7 +70,8 @@ function withoutEmptyRows(draft: Draft): Draft {
 }
 
 /**
- * Gives each row the version that most of its values have. Columns keep versions only if one differs from it.
+ * Gives each row the version that most of its values have. A column keeps its versions only if one of them differs
+ * from that of its row.
  */
 function withRowVersions(draft: Draft): Draft {
   if (draft.cells.every((column) => column.versions === undefined)) return draft;
@@ -93,8 +94,8 @@ function cellVersions(column: Cells, rowVersions: Uint32Array): Uint32Array {
 }
 
 /**
- * Finds the most frequent version of each row. First lays the cells out row by row. Then it counts one row
- * after the other, so it needs one counter for each version and not one for each version of each row.
+ * Finds the most frequent version of each row. First lays the cells out row by row, then counts one row at a time.
+ * So it needs only one counter for each version, instead of one for each version in each row.
  */
 function frequentVersions(draft: Draft): Uint32Array {
   const rowCount = draft.timestamps.length;

@@ -3,7 +3,7 @@
  *
  *     magic, form | layout id | numbers of series and rows | head | columns | tail | CRC-32
  *
- * The head has the timestamps, the rows that each series has values of, and the position of each column. The
+ * The head has the timestamps, the rows in which each series has values, and the position of each column. The
  * tail has the versions, which only merging and deleting need.
  */
 import { BitReader, BitWriter } from './bits';
@@ -37,7 +37,7 @@ const LAYOUT_BYTES = 16;
 const COUNTS_START = LAYOUT_START + LAYOUT_BYTES;
 const CRC_BYTES = 4;
 
-/** Most values that a chunk may have, a limit of the format. */
+/** Maximum number of values in a chunk, a limit of the format. */
 const MAX_VALUES = 2 ** 24;
 /**
  * Bounds the memory that a reader may have to allocate for a small chunk. A value weighs 1, a series or
@@ -52,7 +52,7 @@ const OBJECT_WEIGHT = 16;
  */
 const SOLID_LEVEL = 3;
 
-/** An open chunk. Its checksum and head are verified. It decodes columns when they are asked for. */
+/** An open chunk. Its checksum and head have been verified. It decodes a column only when a caller asks for it. */
 export interface ChunkReader {
   /** The 16 bytes of the layout's id, as a view of the chunk. */
   readonly layout: Uint8Array;
@@ -63,8 +63,8 @@ export interface ChunkReader {
   /** Timestamp of the last sample, in ms, inclusive; 0 if the chunk has none. */
   readonly maxTimestamp: number;
   /**
-   * Decodes only one series, as a block with a single column. The result equals that of `relayout` of the
-   * whole block to this series.
+   * Decodes only one series, as a block with a single column. The result is what `relayout` returns for the
+   * whole block and only this series.
    *
    * @throws {RangeError} when `index` is not below `seriesCount`
    * @throws {CorruptChunkError}
@@ -181,10 +181,10 @@ export function openChunk(bytes: Uint8Array): ChunkReader {
   return new OpenChunk(bytes.subarray(LAYOUT_START, COUNTS_START), body, reader, maxWeight);
 }
 
-/** What readers of both forms return: rows and columns. After they have read it, the tail comes next. */
+/** The rows and columns of a chunk of either form. Its reader stops where the tail begins. */
 interface Body {
   readonly timestamps: Float64Array;
-  /** The rows that each series has values of; undefined if it has a value in every row. */
+  /** The rows in which each series has values; undefined if it has a value in every row. */
   readonly rowsOf: readonly (Uint32Array | undefined)[];
   readonly valueCounts: readonly number[];
   readonly sampleCount: number;
@@ -272,8 +272,8 @@ interface Tail {
   readonly rowVersions: Uint32Array;
   readonly overrides: ReadonlyMap<number, Overrides>;
   /**
-   * Whether sorting changed the order of the versions. A block of the chunk's columns may then not be
-   * canonical, because the lowest of equally frequent versions may be another one.
+   * Whether sorting changed the order of the versions. If so, a block made of the chunk's columns may not be
+   * canonical, because another version may be the lowest of equally frequent ones.
    */
   readonly isReordered: boolean;
 }

@@ -1,9 +1,9 @@
 /**
  * Finds the integers behind decimals. Most values of metrics are a quotient m / d of an integer m, the
  * mantissa, and a common denominator d. For example, 12.5 is 125 / 10. A sequence of mantissas compresses far
- * better than one of float64. The value may also be the floating-point product m * (1 / d), and it may differ
- * from either by a few units in the last place (ulps). The denominator is a power of ten, possibly times 3, 9
- * or 7, since agents divide by 60 seconds and by jiffies.
+ * better than one of float64. Instead of the quotient, a value may be the floating-point product m * (1 / d). It may
+ * differ from the quotient or product by a few units in the last place (ulps). The denominator is a power of ten,
+ * possibly times 3, 9 or 7, since agents divide by 60 seconds and by jiffies.
  *
  * ALP (A. Afroozeh, L. Kuffo, P. Boncz, SIGMOD 2024) observed that metrics are mostly decimals, and found the
  * exponent by trying a sample and then verifying every value. ALP multiplies by 10^e and 10^-f, and stores
@@ -27,13 +27,14 @@ export const FACTORS = [1, 3, 9, 7] as const;
 export const MAX_FACTORED_EXPONENT = 18;
 
 /**
- * Returns a denominator. A float64 represents each exactly, so 1 / d is the float64 nearest to its inverse.
+ * Returns a denominator. A float64 represents every denominator exactly, so 1 / d is the float64 nearest to its
+ * inverse.
  */
 export function denominator(factor: number, exponent: number): number {
   return factor * POWERS[exponent]!;
 }
 
-/** Mantissas must be smaller: adding {@link ROUND} to a larger number does not round it to an integer. */
+/** Mantissas must be below this: adding {@link ROUND} to a larger number does not round it to an integer. */
 const MAX_MANTISSA = 2 ** 51;
 /** 1.5 * 2^52. Adding it to a number and subtracting it again rounds the number to an integer. */
 const ROUND = 6755399441055744;
@@ -184,13 +185,13 @@ function tryFactor(values: Float64Array, bits: Int32Array, factor: number): Deci
   return scratch;
 }
 
-/** Most searches for a higher exponent in one segment. More would cost more time than they save bytes. */
+/** Maximum number of searches for a higher exponent in one segment. More are not worth their time. */
 const MAX_SEARCHES = 64;
 
 /**
  * Chooses the exponent to begin with, and the limit of mantissas, from a sample of values. A value with an
- * error of a few ulps is often also a decimal with 15 or 16 digits, which must not decide the exponent of all
- * values. So mantissas of that length are allowed only if more than a quarter of the sample needs them.
+ * error of a few ulps often happens to be a decimal with 15 or 16 digits. Such a value must not decide the exponent
+ * of all values. So mantissas of that length are allowed only if more than a quarter of the sample needs them.
  */
 function sampleExponents(values: Float64Array, factor: number): { exponent: number; limit: number } {
   const sampled = Math.min(values.length, SAMPLED);

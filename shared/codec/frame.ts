@@ -1,5 +1,5 @@
 /**
- * Frames: single rows of a group, as the memory tier stores them. Each can be decoded without others.
+ * Frames: single rows of a group, as the memory tier stores them. A frame can be decoded without any other frame.
  * FORMAT.md describes the bytes.
  */
 import { CorruptChunkError, type Frame, type Version } from './model';
@@ -14,16 +14,16 @@ const VERSION_1 = 0x10;
 const PACKED = 1;
 /** Flag: a presence map (presence.ts) tells which series of the layout have values. */
 const PARTIAL = 2;
-/** Packed values come in pairs. This takes the place of the second length if the last pair has one value. */
+/** Packed values come in pairs. If the last pair has only one value, this stands for the length of the second. */
 const NO_VALUE = 15;
 
 const LAYOUT_BYTES = 16;
 /** Bytes of the first byte, the layout id and the timestamp. The version follows. */
 const HEAD_BYTES = 1 + LAYOUT_BYTES + 8;
-/** Most bytes of a presence map, whose length is stored in two bytes. */
+/** Maximum size of a presence map, in bytes. Its length is stored in two bytes. */
 const MAX_PRESENCE_BYTES = 0xffff;
 const MAX_ARRIVAL_MS = 2 ** 48 - 1;
-/** Most bytes of a sequence number: 448 bits. Kinesis documents at most 129 decimal digits. */
+/** Maximum size of a sequence number, in bytes: 448 bits. Kinesis documents at most 129 decimal digits. */
 const MAX_SEQUENCE_BYTES = 56;
 
 /**

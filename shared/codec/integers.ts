@@ -2,8 +2,8 @@
  * Encodes sequences of integers. Chunks store values, times, rows and versions as such sequences. The encoder
  * takes the distance of each integer from the first one, and divides all distances by their greatest common
  * divisor. It writes these quotients as they are (order 0), their differences (order 1), or the differences
- * of those (order 2), whichever is smallest. The numbers that are written are called latents. They are put in
- * bins (bins.ts), whose symbols are coded with tANS (ans.ts).
+ * of the differences (order 2), whichever is smallest. The numbers that it writes are called latents. They are put
+ * in bins (bins.ts), whose symbols are coded with tANS (ans.ts).
  */
 import { type Bins, chooseBins, MAX_RESOLUTION, newBins } from './bins';
 import type { BitReader, BitWriter } from './bits';
@@ -15,7 +15,7 @@ export const MAX_INTEGER = 2 ** 51;
 
 /** If quotients are further apart than this, their differences could need more than 53 bits. */
 const MAX_DELTA_RANGE = 2 ** 50;
-/** Takes the place of the order (0, 1 or 2) if all integers equal the first. */
+/** Stored instead of the order (0, 1 or 2) if all integers equal the first. */
 const ALL_EQUAL = 3;
 /** For sequences longer than this, the encoder chooses the order by a sample. */
 const SAMPLE_ABOVE = 384;
@@ -165,9 +165,9 @@ function chooseOrder(count: number): 0 | 1 | 2 {
 const ORDERS = [0, 1, 2] as const;
 
 /**
- * Tells which orders are worth trying. Differences of noise are larger than the noise itself, but those of a
- * random walk or a counter are smaller. So it compares three sums: how far quotients are from their mean,
- * from the quotient before, and their differences from the difference before.
+ * Tells which orders are worth trying. The differences of noise are larger than the noise itself, but those of a
+ * random walk or a counter are smaller than its values. So it compares three sums: the distances of quotients from
+ * their mean, the distances from the previous quotient, and the distances of differences from the previous one.
  */
 function promisingOrders(count: number): { tries0: boolean; tries1: boolean; tries2: boolean } {
   let low = 0;

@@ -57,8 +57,8 @@ function writeBins(writer: BitWriter, bins: Bins, latentCount: number): number {
 }
 
 /**
- * Returns the lowest bound that a bin can have, so that only the distance from it is written. It follows from
- * the bin before: a bin with offsets of `n` bits is wider than 2^(n-1), since it would else need fewer bits.
+ * Returns the lowest bound that a bin can have; only the distance from it is written. It follows from the previous
+ * bin: a bin with offsets of `n` bits is wider than 2^(n-1), since otherwise fewer bits would suffice.
  */
 function leastLower(lower: Float64Array, offsetBits: Uint8Array, bin: number): number {
   const bits = offsetBits[bin - 1]!;
@@ -72,7 +72,7 @@ function chooseTableLog(binCount: number, latentCount: number): number {
 }
 
 /**
- * Fills `weights` with the number of states of each bin, at least one, in proportion to the number of its
+ * Fills `weights` with the number of states of each bin: at least one, and proportional to the bin's number of
  * latents. The weights add up to 2^tableLog.
  */
 function shareStates(bins: Bins, latentCount: number, tableLog: number): void {
@@ -86,7 +86,7 @@ function shareStates(bins: Bins, latentCount: number, tableLog: number): void {
     left -= weight;
     if (weight > weights[largest]!) largest = bin;
   }
-  // The largest weights take the rounding errors, which matter least there.
+  // Take the rounding errors from the largest weights, where they matter least.
   while (left < 0) {
     let heaviest = 0;
     for (let bin = 1; bin < count; bin++) if (weights[bin]! > weights[heaviest]!) heaviest = bin;
@@ -158,8 +158,8 @@ function findSymbols(latents: Float64Array, count: number, lower: Float64Array, 
     for (let i = 0; i < count; i++) symbols[i] = findBin(lower, binCount, latents[i]!);
     return;
   }
-  // An index by the leading bits of a latent's distance from the lowest bin gives the first bin that can have
-  // it. From there, the loop below moves on to the right bin.
+  // Build an index: for the leading bits of a latent's distance from the lowest bin, the first bin that the latent
+  // can be in. From there, the loop below moves on to the right bin.
   const shift = Math.max(0, bitLength(range) - INDEX_BITS);
   let slot = 0;
   for (let bin = 0; bin < binCount; bin++) {

@@ -47,7 +47,7 @@ class LazyBlock implements Block {
   }
 }
 
-/** Returns the distinct versions of a list, ascending, and for each element of the list its index in them. */
+/** Returns the distinct versions of a list, ascending, and the index among them of each element of the list. */
 export function distinctVersions(all: readonly Version[]): { versions: Version[]; indexes: Uint32Array } {
   const indexes = new Uint32Array(all.length);
   const order = Uint32Array.from(all.keys());

@@ -1,4 +1,4 @@
-/** Encodes the overrides of a chunk: the versions of values that have another version than their row. */
+/** Encodes the overrides of a chunk: the versions of values whose version differs from their row's. */
 import type { BitReader, BitWriter } from './bits';
 import { readIntegers, writeIntegers } from './integers';
 import { type Block, CorruptChunkError } from './model';
@@ -32,7 +32,7 @@ function writeOverridden(
       version !== rowVersions[rows === undefined ? cell : rows[cell]!];
     const cells = Uint32Array.from(versions!.keys()).filter((cell) => isOverride(versions![cell]!, cell));
     const own = cells.map((cell) => versions![cell]!);
-    // In a pool's group, series of one source often have equal overrides. Refer to the earlier ones then.
+    // In a pool's group, series of one source often have equal overrides. Then refer to the earlier series.
     const key = `${cells};${own}`;
     const twin = known.get(key);
     writer.write(twin === undefined ? 0 : 1, 1);

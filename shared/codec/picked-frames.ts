@@ -1,7 +1,7 @@
 /**
- * Decodes the replies of the memory tier to readers. A reader mostly wants only some columns of each frame.
- * So it sends picks, and the tier returns the picked columns of each frame whose layout has a pick, and other
- * frames whole. FORMAT.md describes the bytes.
+ * Decodes the replies of the memory tier to readers. A reader usually wants only some columns of each frame. So it
+ * sends picks. If the layout of a frame has a pick, the tier returns only the picked columns of the frame; otherwise
+ * it returns the whole frame. FORMAT.md describes the bytes.
  */
 import type { PositionedFrame } from './block';
 import { decodeVersion } from './frame';
@@ -10,7 +10,7 @@ import { type Block, type Column, CorruptChunkError } from './model';
 
 /** First byte of a frame that is returned whole. Any other frame begins with the number of its pick. */
 const WHOLE = 255;
-/** Added to the number of the pick if the frame is outside the wanted range of time. Nothing follows then. */
+/** Added to the number of the pick if the frame is outside the requested time range. Nothing follows this byte. */
 const OUTSIDE = 128;
 /** Bytes of the timestamp, the arrival time, and the length of the sequence number. */
 const HEAD_BYTES = 8 + 6 + 1;
@@ -19,13 +19,13 @@ const HEAD_BYTES = 8 + 6 + 1;
 export interface PickedColumns {
   /** The 16 bytes of the layout's id. */
   readonly layout: Uint8Array;
-  /** For each picked column, its column in the block that the reader builds. They are distinct. */
+  /** For each picked column, its column in the block that the reader builds. No column occurs twice. */
   readonly positions: Uint32Array;
 }
 
 /**
- * Encodes whole frames as the read script's reply has them. Before each frame stand a byte that marks it as
- * whole, and its length.
+ * Encodes whole frames as in a reply of the read script: before each frame, a byte that marks it as whole, and the
+ * frame's length.
  */
 export function markedWhole(frames: readonly Uint8Array[]): Buffer {
   return Buffer.concat(
@@ -37,7 +37,7 @@ export function markedWhole(frames: readonly Uint8Array[]): Buffer {
   );
 }
 
-/** Returns the frames of a reply that are whole. */
+/** Returns the whole frames of a reply. */
 export function wholeFrames(bytes: Uint8Array, picks: readonly PickedColumns[]): Uint8Array[] {
   const frames: Uint8Array[] = [];
   for (const { pick, from, to } of recordsOf(bytes, picks))
@@ -47,7 +47,7 @@ export function wholeFrames(bytes: Uint8Array, picks: readonly PickedColumns[]):
 
 /**
  * Returns the frames of a reply that have only picked columns, as arguments of {@link blockFromFrames}. Also
- * returns how many frames of each pick memory has, including those outside the wanted range.
+ * returns how many frames of each pick memory has, including those outside the requested time range.
  */
 export function pickedFrames(
   bytes: Uint8Array,
@@ -74,8 +74,8 @@ export function pickedFrames(
 }
 
 /**
- * Makes a block of a reply, like {@link blockFromFrames} but in a fraction of the time. It handles only
- * replies without whole frames whose timestamps ascend strictly, which most are.
+ * Makes a block from a reply, like {@link blockFromFrames} but in a fraction of the time. The reply must have no
+ * whole frames, and its timestamps must ascend strictly. Most replies are like this.
  *
  * @param layout id of the block's layout
  * @param seriesCount number of series of this layout
@@ -90,7 +90,7 @@ export function blockFromPicked(
   picks: readonly PickedColumns[],
 ): { readonly block: Block; readonly counts: Uint32Array } | undefined {
   const view = viewOf(bytes);
-  // Count, for each pick, all its frames, and those of them in the wanted range, which become rows.
+  // For each pick, count all frames, and the frames in the requested time range, which become rows.
   const counts = new Uint32Array(picks.length);
   const rowCounts = new Uint32Array(picks.length);
   let rowCount = 0;
@@ -149,7 +149,7 @@ interface GrowingColumn {
 }
 
 /**
- * Makes a block's columns without values. Each has room for the rows whose pick includes the column.
+ * Makes a block's columns without values. Each column has room for the rows whose pick includes it.
  *
  * @param rowCounts number of rows of each pick
  * @param rowCount number of rows of all picks

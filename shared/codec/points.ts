@@ -1,7 +1,7 @@
 /**
  * The values of a block as points of 16 bytes each: an int64 timestamp and a float64 value, little-endian,
  * series after series. The solid form of a chunk stores points compressed by zstd, so a chunk is never much
- * larger than they are.
+ * larger than its compressed points.
  */
 import { bitsOf, type Cells } from './canonical';
 import { type Block, CorruptChunkError } from './model';
@@ -79,7 +79,7 @@ export function readPoints(
   return { timestamps, cells };
 }
 
-/** Returns the different times, ascending. */
+/** Returns the distinct times, ascending. */
 function distinct(times: Float64Array): Float64Array {
   const sorted = times.slice().sort();
   let count = 0;
@@ -90,11 +90,11 @@ function distinct(times: Float64Array): Float64Array {
 }
 
 /**
- * Whether a columnar chunk of `length` bytes is certainly smaller than the bound of the format, so that the
- * solid form need not be tried. The bound is the size of the points compressed by zstd, plus a constant. This
- * function estimates that size from below: half a byte for each timestamp, one more byte if several of its
- * bytes differ from those of the row before, and one byte for each distinct value. The least measured were
- * 0.85 and 1.88 bytes for a timestamp, and 2 for a value.
+ * Whether a columnar chunk of `length` bytes is certainly smaller than the bound of the format. If so, the solid form
+ * need not be tried. The bound is the size of the points compressed by zstd, plus a constant. This function
+ * estimates that size from below: half a byte for each timestamp, one more byte if several of its bytes differ from
+ * those of the previous row, and one byte for each distinct value. The smallest sizes measured were 0.85 and 1.88
+ * bytes for a timestamp, and 2 bytes for a value.
  */
 export function isWithinBound(length: number, { columns, timestamps }: Block): boolean {
   let floor = BOUND_BYTES + BOUND_BYTES_PER_SERIES * columns.length + timestamps.length / 2;

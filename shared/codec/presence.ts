@@ -1,6 +1,6 @@
 /**
- * Presence maps. Such a map tells which series of its layout a frame has values of: bit `i mod 8` of byte
- * `i / 8` is 1 if it has a value of series `i`. The bits after the last series are 0.
+ * Presence maps. A frame's presence map tells for which series of the layout the frame has a value: bit `i mod 8` of
+ * byte `i / 8` is 1 if it has a value for series `i`. The bits after the last series are 0.
  */
 
 /** Returns the size of a presence map for `seriesCount` series, in bytes. */

@@ -1,6 +1,6 @@
 /**
- * Encodes which rows of a chunk each series has values of. Series often lack the same rows. So a set of rows
- * is written once, and each series refers to its set.
+ * Encodes in which rows of a chunk each series has values. Many series lack the same rows. So each distinct set of
+ * rows is written once, and a series refers to its set.
  */
 import type { BitReader, BitWriter } from './bits';
 import { readIntegers, writeIntegers } from './integers';
@@ -47,9 +47,9 @@ function complement(rows: Uint32Array, rowCount: number): Uint32Array {
 }
 
 /**
- * Reads the rows that each series has values of.
+ * Reads the rows in which each series has values.
  *
- * @param maxValues most values that all series may have together; checked before allocating
+ * @param maxValues maximum number of values of all series together; checked before allocating
  * @returns the rows of each series; undefined if it has all. Series with the same set share an array
  * @throws {CorruptChunkError}
  */

@@ -60,8 +60,9 @@ function disjointRanges(ranges: readonly TombstoneRange[]): TombstoneRange[] {
 }
 
 /**
- * Does {@link disjointRanges} for one series. The bounds of all ranges cut time into stretches. Range by
- * range, highest version first, it paints the range's stretches with the version, and skips painted ones.
+ * Implements {@link disjointRanges} for one series. The bounds of all ranges cut time into stretches. The function
+ * takes the ranges by descending version, and paints the stretches of each range that are not painted yet with the
+ * range's version.
  *
  * @param result receives the disjoint ranges
  */

@@ -1,8 +1,7 @@
 /**
  * Encodes the values of a column. The kind of data can change within a column, so the values are divided into
  * segments, and each segment has a form of its own: a constant, decimals (decimals.ts), a dictionary of
- * distinct values, or halves, which are the upper and the lower 32 bits of each value as two sequences of
- * integers.
+ * distinct values, or halves. Halves are two sequences of integers: the upper and the lower 32 bits of each value.
  */
 import { type BitReader, type BitWriter, bitLength } from './bits';
 import { bitsOf } from './canonical';
@@ -39,7 +38,7 @@ export function writeValues(writer: BitWriter, values: Float64Array): void {
   }
 }
 
-/** Returns the half-open range of values that a segment has. */
+/** Returns the half-open range of a segment's values in the column. */
 function segmentBounds(count: number, segments: number, segment: number): [start: number, end: number] {
   return [Math.floor((count * segment) / segments), Math.floor((count * (segment + 1)) / segments)];
 }
@@ -122,9 +121,9 @@ function writeDecimals(writer: BitWriter, decimals: Decimals, bits: Uint32Array,
 }
 
 const EXPONENT_BITS = 5;
-/** Takes the place of an exponent if a factor other than 1 and its exponent follow: see {@link FACTORS}. */
+/** Stored instead of an exponent if a factor other than 1 and its exponent follow: see {@link FACTORS}. */
 const FACTORED = 31;
-/** Bits of the number of exceptions. Little more than a sixteenth of a segment's values may be exceptions. */
+/** Bits of the number of exceptions. At most about a sixteenth of a segment's values may be exceptions. */
 const EXCEPTION_COUNT_BITS = 7;
 
 function writeHalves(writer: BitWriter, bits: Uint32Array): void {
@@ -137,7 +136,7 @@ function writeHalves(writer: BitWriter, bits: Uint32Array): void {
   writeIntegers(writer, lows, count);
 }
 
-/** The distinct values of a segment, and which of them each value is. */
+/** The distinct values of a segment, and for each value the one that it equals. */
 interface Dictionary {
   /** The bits of the distinct values as halves, in the order of their first appearance. */
   readonly entries: Uint32Array;

@@ -1,7 +1,7 @@
 /**
  * Encodes the versions of a chunk. An arrival time is stored as its delay after the time of its row, since
- * delays vary little. A sequence number is divided into parts, each stored as a sequence of its own: some
- * digits are a clock, some a counter, and some never change.
+ * delays vary little. A sequence number is divided into parts, and each part is stored as a sequence of its own:
+ * some digits are a clock, some are a counter, and some never change.
  */
 import { type BitReader, type BitWriter, bitLength } from './bits';
 import { readIntegers, writeIntegers } from './integers';
@@ -29,7 +29,7 @@ const KINESIS_PARTS = bitsEach(36, 36, 8, 48);
 const CLOCK_PART = 1;
 /** A sequence number is taken for Kinesis' if its seconds are closer than this to the arrival time. */
 const MAX_CLOCK_DISTANCE = 1e6;
-/** Most parts of a sequence number: 448 bits as {@link KINESIS_PARTS}. */
+/** Maximum number of parts of a sequence number: 448 bits, divided like {@link KINESIS_PARTS}. */
 const MAX_PARTS = 11;
 
 /**
@@ -41,7 +41,7 @@ function compareStored(a: Version, b: Version): number {
   return a.arrivalMs - b.arrivalMs || compareVersions(a, b);
 }
 
-/** A list of versions and the rows' indexes in it: a block has them, and so has a chunk's tail. */
+/** A list of versions, and the index in it of each row's version. Blocks and the tails of chunks have both. */
 export interface VersionIndexes {
   readonly versions: readonly Version[];
   /** The version of each row, an index in `versions`. */
@@ -59,8 +59,8 @@ export function inStoredOrder<T extends VersionIndexes>(part: T) {
 }
 
 /**
- * Sorts versions by {@link compareVersions}, which decides between values. Returns what {@link inStoredOrder}
- * does.
+ * Sorts versions by {@link compareVersions}, which decides between values. Returns the same as
+ * {@link inStoredOrder}.
  */
 export function inDecidingOrder<T extends VersionIndexes>(part: T) {
   return inOrder(part, compareVersions);
@@ -101,8 +101,7 @@ export function writeVersions(writer: BitWriter, block: Block): void {
   const arrivals = Float64Array.from(versions, ({ arrivalMs }) => arrivalMs);
   const rowTimes = rowTimesOfVersions(timestamps, rowVersions, count);
   const delays = arrivals.map((arrivalMs, i) => arrivalMs - rowTimes[i]!);
-  // Store arrival times as they are if delays vary more, as they do in a backfill, or are beyond 2^53 and so
-  // not exact.
+  // Store arrival times as they are if delays vary more (as in a backfill), or exceed 2^53 and so are not exact.
   const isDelayed = delays.every(Number.isSafeInteger) && spread(delays) < spread(arrivals);
   writer.write(isDelayed ? 1 : 0, 1);
   writeWideIntegers(writer, isDelayed ? delays : arrivals, count);
@@ -110,8 +109,8 @@ export function writeVersions(writer: BitWriter, block: Block): void {
 }
 
 /**
- * Returns the row time of each version, which its delay is counted from: the time of the first row that has
- * the version. If no row has it, the row time is that of the version before, or 0.
+ * Returns the row time of each version, from which its delay is counted: the time of the first row that has the
+ * version. If no row has the version, its row time is that of the previous version, or 0.
  */
 function rowTimesOfVersions(timestamps: Float64Array, rowVersions: Uint32Array, count: number): Float64Array {
   const times = new Float64Array(count).fill(Number.NaN);
@@ -166,7 +165,7 @@ function writeSequences(writer: BitWriter, versions: readonly Version[]): void {
   writeBigint(writer, rest[0]!);
 }
 
-/** Whether the part of a sequence number that is Kinesis' clock shows about its arrival time. */
+/** Whether a sequence number has, where Kinesis puts its clock, a time that is close to the arrival time. */
 function hasClock({ arrivalMs, sequence }: Version): boolean {
   const seconds = Number((sequence / KINESIS_PARTS[0]!) % KINESIS_PARTS[CLOCK_PART]!);
   return Math.abs(seconds - clockAt(arrivalMs)) < MAX_CLOCK_DISTANCE;

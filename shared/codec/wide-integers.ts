@@ -1,8 +1,8 @@
-/** Encodes wide integers, of up to 54 bits: times and delays, which may exceed the 51 bits of integers.ts. */
+/** Encodes integers of up to 54 bits: times and delays, which may exceed the 51 bits that integers.ts allows. */
 import type { BitReader, BitWriter } from './bits';
 import { MAX_INTEGER, readIntegers, writeIntegers } from './integers';
 
-/** A wide integer is written as its quotient and its remainder by this number. */
+/** If any integer is too large for integers.ts, every integer is written as its quotient and remainder by this. */
 const HALF = 2 ** 32;
 
 /**
