@@ -12,8 +12,8 @@ export interface StoredRule extends RuleState {
   /** {@link ruleIdentity} */
   readonly identity: string;
   /**
-   * Expression of an alerting rule. The notification that its alerts ended needs it after the rule was
-   * removed.
+   * Expression of an alerting rule. The notification that the alerts have ended needs the expression even after the
+   * rule was removed.
    */
   readonly expr: string;
   /** What receivers were last told of the rule's alerts. */
@@ -62,8 +62,8 @@ export function carryOver(group: RuleGroup, state: GroupState | undefined): Carr
 }
 
 /**
- * Numbers that JSON cannot represent, as text. A text that reads like one, such as of a label `value`, gets a
- * backslash in front.
+ * Numbers that JSON cannot represent, as text. A text that looks like such a number, for example in a label named
+ * `value`, gets a backslash in front.
  */
 const NOT_FINITE = /^\\*(NaN|-?Infinity)$/;
 

@@ -3,7 +3,7 @@ import type { BudgetName } from '../tenancy/tenant-meter';
 import type { UsageTable } from '../tenancy/usage-table';
 import type { EvaluatorStore } from './evaluator-store';
 
-/** A span in which tenants posted almost nothing, so that absent series mean nothing. */
+/** A span in which tenants posted almost nothing, so absent series mean nothing. */
 export interface QuietSpan {
   readonly fromMs: number;
   /** End of the span; undefined while it lasts. */

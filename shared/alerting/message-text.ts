@@ -9,7 +9,7 @@ const MAX_SUBJECT = 100;
 /** An SNS message. Each subscriber gets the text for its protocol. */
 export interface TopicMessage {
   readonly subject: string;
-  /** JSON of texts by protocol: plain text for mail and SMS, a webhook's body for the others. */
+  /** JSON of texts by protocol: plain text for mail and SMS, a webhook's body for all other protocols. */
   readonly message: string;
   /** Addresses that the message is for: the attribute `emails`, by which subscriptions filter. @default no attribute */
   readonly emails?: readonly string[];

@@ -11,7 +11,7 @@ import {
 } from 'yaml';
 import { parseDurationMs } from '../promql/numbers';
 
-/** How often a reader may read each character of a text, and characters that it may read of any text. */
+/** How often a reader may read each character of a text, and how many characters it may read of even a short text. */
 const READS = 4;
 const LEAST_READ = 1_000_000;
 const ENDED = Number.NEGATIVE_INFINITY;
@@ -82,7 +82,7 @@ export class YamlReader {
   }
 
   fault(node: Node | null | undefined, message: string): undefined {
-    // What was not read is no other fault.
+    // The limit was exceeded, and that fault is reported already. Parts that were not read are not further faults.
     if (this.left < 0) return undefined;
     const { line, col } = this.lines.linePos(node?.range?.[0] ?? 0);
     this.faults.push(new YamlFault(line, col, message));

@@ -63,7 +63,7 @@ export class MonitorError extends Error {
   override readonly name = 'MonitorError';
 }
 
-/** What a judgement needs of a subject's track. */
+/** The part of a subject's track that a judgement needs. */
 export type OpenTrack = Pick<Track, 'key' | 'alert'>;
 
 /**

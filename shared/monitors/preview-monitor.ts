@@ -32,10 +32,10 @@ const MAX_ALERTS = 1_000;
 
 /**
  * Judges a monitor over a past range, as if it had been created at the start with nothing wrong before. It
- * judges each tick by the evaluator's code. Hosts and their roles and statuses are those of now.
+ * judges each tick by the evaluator's code. It uses the present hosts with their present roles and statuses.
  *
- * @throws {RefusedError} for a type that cannot be judged from samples, and beyond a bound; and what `check`
- *   throws
+ * @throws {RefusedError} for a type that cannot be judged from samples, or if a bound is exceeded; also any error that
+ *   `check` throws
  */
 export async function previewMonitor(monitor: Monitor, options: PreviewOptions): Promise<MonitorPreview> {
   const intervalMs = intervalOf(monitor);

@@ -24,7 +24,7 @@ export function isInScope(roles: HostRoles, scopes: readonly string[]): boolean 
   });
 }
 
-/** Returns whether something is in one of the included scopes, or there are none, and in no excluded one. */
+/** Returns whether something is in an included scope, if there are any, and in no excluded scope. */
 function fits(
   included: readonly string[] | null | undefined,
   excluded: readonly string[] | null | undefined,

@@ -100,8 +100,8 @@ async function postEach(requests: readonly OutsideRequest[], post: TargetStores[
 }
 
 /**
- * Returns the ids of the channels that receive an event. Groups that are children of others apply only
- * through their parents.
+ * Returns the ids of the channels that receive an event. A group that is a child of other groups applies only through
+ * its parents.
  */
 export function channelsFor(event: AlertEvent, groups: readonly NotificationGroup[]): Set<string> {
   const { monitorId, services } = event.subject;

@@ -56,7 +56,7 @@ export interface Asks {
 }
 
 /**
- * The answers from which rounds are planned: those of the last round, and earlier ones that it did not
+ * The answers from which the next round is planned: the last round's answers, and earlier answers that it did not
  * replace.
  */
 export interface Answers {
@@ -93,14 +93,14 @@ function mayHaveLeft({ windowsFromMs, windowsToMs }: DayPlan, { beforeMs, starts
 /**
  * Plans a read's first round.
  *
- * If the days are recent, it asks the manifest and the warm table in parallel. That is correct because everything
- * that a purge removes before the warm table answers has been in the manifest since before this read began. For
- * the same reason, a day's object and its warm items may be read in any order. If an older day is among them, it
- * asks the manifest along with the directory that the read probably needs.
+ * If the days are recent, it asks the manifest and the warm table in parallel. That is correct: if a purge removes
+ * items before the warm table answers, the manifest named their object before this read began. For
+ * the same reason, a day's object and its warm items may be read in any order. If one of the days is older, the first
+ * round asks the manifest and the directory, which the read probably needs.
  *
- * The second round asks the warm table for the other open days. A day that is not open needs no warm items: every
- * flush that trimmed memory before the read had announced itself, so the day's object contains what memory no
- * longer had.
+ * The second round asks the warm table for the other open days. A day that is not open needs no warm items. A flush
+ * announces the day as open before it trims memory, so the object of a day that is not open has everything that has
+ * left memory.
  */
 export function planRounds(facts: BeyondFacts): Round {
   const { days, nowMs, isSeen } = facts;
@@ -174,7 +174,7 @@ function readOf(days: readonly ColdDay[], directory: NonNullable<Answers['direct
   return { samples: { days, directory } };
 }
 
-/** Returns those of a day's parts that may have the wanted series. */
+/** Returns the parts of a day that may have the wanted series. */
 function partsToRead(facts: BeyondFacts, entry: ManifestDay, isInWarm: boolean): ColdDay[] {
   const { day, archived } = entry;
   if (archived === undefined) return [];

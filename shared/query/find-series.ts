@@ -69,7 +69,7 @@ export const DEFAULT_LIMITS: SelectLimits = { series: 100_000, sources: 10_000, 
 export interface SourceSeries {
   readonly source: Labels;
   readonly series: readonly Labels[];
-  /** The index's matches. Each has those of the series that one layout names. */
+  /** The index's matches, one for each layout that names some of the series. */
   readonly matches: readonly LayoutMatch[];
 }
 

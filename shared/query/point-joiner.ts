@@ -4,9 +4,9 @@ import type { Points } from './rolled-points';
 import type { SourceBlock } from './select';
 
 /**
- * Returns the samples of each of a source's series, with the points that stand for the samples of some days.
+ * Returns the samples of each series of a source. For some days, points from rollups replace the samples.
  *
- * @param grains the grains whose points may be among them
+ * @param grains the grains that the points were made from
  */
 export function seriesOf(
   { block, layout, joined, points }: SourceBlock,

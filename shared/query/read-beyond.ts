@@ -31,7 +31,7 @@ export interface Fetched extends Partial<Answers> {
 
 /** Most requests in progress. */
 const PARALLEL = 16;
-/** How far the clocks of a purge and of the archiver before it may be apart, ms. */
+/** Largest difference between the clocks of a purge and of the archiver that ran before it, ms. */
 const CLOCK_SKEW_MS = 30_000;
 
 /**
@@ -55,10 +55,10 @@ export async function readBeyond(
 }
 
 /**
- * Tells the budgets of all queries that share the read how many samples it will have at least. A query without room
- * stops; the others continue.
+ * Tells the budget of each query that shares the read the least number of samples that the read will have. A query
+ * whose budget has no room stops; the other queries continue.
  *
- * @throws {SelectLimitError} when none has room
+ * @throws {SelectLimitError} when no budget has room
  */
 function expectSamples(
   { homeId, asked: { expected } }: ReadContext,

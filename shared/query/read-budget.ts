@@ -105,7 +105,7 @@ export class ExpectedSamples {
   /**
    * Sets the least number of samples that one home is known to have. A later call for the home replaces it.
    *
-   * @param least returns how many samples of some series the home has at least
+   * @param least returns the least number of samples that the home has of some series
    * @returns false when the budget stopped
    */
   expect(home: Id, least: (wanted: Layout) => number): boolean {

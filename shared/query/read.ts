@@ -141,7 +141,7 @@ async function missingSince(
   const since = await mapLimited(doubtful, PARALLEL, ({ ref, ...mark }) => losses.missingSince(ref, mark));
   const all = since.filter((ms) => ms !== undefined);
   if (all.length === 0) return undefined;
-  // Read only if memory lacks samples. Matters because imported samples may be of any age.
+  // Read this only if memory lacks samples. An import matters because imported samples may be of any age.
   const importedMs = await imports.untilMs(tenant.id);
   const missing = all.filter((ms) => importedMs >= ms || range.toMs > ms - maxSampleAgeMs);
   return missing.length === 0 ? undefined : Math.min(...missing);
@@ -189,8 +189,8 @@ export function earliestMissing(readings: readonly Pick<Reading, 'missingSinceMs
 }
 
 /**
- * Joins what readings tell besides their samples. Reads at the same time do their rounds together, and a tier's
- * duration is that of the slowest reading.
+ * Joins the reports of readings, without their samples. Concurrent reads run their rounds at the same time, and a
+ * tier's duration is that of the slowest reading.
  */
 export function joinReports(readings: readonly Reading[]): Omit<Reading, 'block' | 'points'> {
   const join = (tier: Tier): TierReading => {

@@ -11,7 +11,7 @@ import { type AskedGrains, firstFrom, type RollupUse, type SampleColumns } from 
 /** Points of a series, ascending. Series with grains of the same times share `timestamps` and `counts`. */
 export type Points = Omit<SampleColumns, 'labels'>;
 
-/** The columns that a use always needs, and those that it needs if a sample is at the very start of a grain. */
+/** The columns that a use always needs, and the columns that it needs if a sample is at the very start of a grain. */
 const COLUMNS: Readonly<Record<RollupUse, readonly [always: RolledColumn[], atStart: RolledColumn[]]>> = {
   count: [[], []],
   sum: [['sum'], ['first']],
@@ -33,7 +33,7 @@ export function columnsFor({ use, windows }: AskedGrains): (times: GrainTimes) =
   return ({ firsts }) => (windows === 'exact' && firsts.includes(0) ? all : always);
 }
 
-/** Points of several series, and the days of which no points can be made. */
+/** Points of several series, and the days for which no points can be made. */
 export interface RolledPoints {
   /** By position of the series. */
   readonly series: readonly Points[];
@@ -43,8 +43,8 @@ export interface RolledPoints {
 }
 
 /**
- * Makes the points of all series. A day of which a point is unknown has no points in any series, because the
- * samples of all series are then read together.
+ * Makes the points of all series. If one point of a day is unknown, no series has points on this day: the samples of
+ * all series are then read together.
  *
  * @param seriesCount number of series that are read
  */
@@ -116,8 +116,8 @@ function unprovenDays(objects: readonly RolledObject[], { use, windows, grainMs 
 }
 
 /**
- * The sample whose time a point has. If a grain has a sample at its very start, that sample has a point of its own,
- * and the others are the grain's rest. If not, the rest is the whole grain.
+ * Kinds of points, named for the sample whose time the point has. If a grain has a sample at its very start, that
+ * sample has a point of its own, and the grain's other samples are its rest. If not, the rest is the whole grain.
  */
 const START = 0;
 const FIRST = 1;
@@ -125,7 +125,7 @@ const SECOND = 2;
 const LAST = 3;
 const LAST_AFTER_START = 4;
 
-/** The points that grains make, without their values. It is the same for all series with grains of these times. */
+/** The points to make from grains, without their values. All series whose grains have the same times share a plan. */
 interface PointPlan {
   readonly timestamps: Float64Array;
   readonly counts: Float64Array;
@@ -222,7 +222,7 @@ function joinParts(parts: readonly Part[], use: RollupUse, shared: SharedTimes):
   return mapPoints(points, (column) => Float64Array.from(order, (i) => column[i]!));
 }
 
-/** Whether points are samples, which stand for others without a count of them. */
+/** Whether the points of a use are samples themselves, so that they need no count of the samples they replace. */
 function areSamples(use: RollupUse): boolean {
   return use === 'first' || use === 'last';
 }

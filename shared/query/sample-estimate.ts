@@ -45,7 +45,7 @@ function columnsOf(id: Id, { wanted, layouts, picks }: Selection): Iterable<numb
 }
 
 /**
- * Returns how many samples blocks have at least when they are merged. Blocks of the same times may have the same
+ * Returns the least number of samples that blocks have after a merge. Blocks with the same times may have the same
  * samples.
  */
 export function leastSamples(blocks: readonly Block[]): number {

@@ -104,7 +104,7 @@ export class SourceReads {
   }
 
   /**
-   * Reads several lists of sources over one range. Returns a promise for each source, so that one that fails does not
+   * Reads several lists of sources over one range. Returns a promise for each source, so a source that fails does not
    * fail the other lists.
    */
   private readLists(lists: readonly (readonly SourceRead[])[], allowsMissing: boolean): Promise<Reading>[][] {
@@ -122,7 +122,7 @@ export class SourceReads {
     return lists.map((list) => list.map((each) => readings.get(each)!));
   }
 
-  /** Reads the series of several reads of a source by one. */
+  /** Combines several reads of a source into one read of all their series. */
   private readCombined(same: readonly SourceRead[], allowsMissing: boolean): Promise<Reading>[] {
     const wanted = mergeLayouts(same.map((each) => each.wanted));
     const reading = readSource(
