@@ -120,7 +120,7 @@ async function sweepDay(
 /** Sort keys and revisions of warm items, ordered by sort key. */
 type RevisionList = readonly (readonly [sortKey: string, revision: string])[];
 
-/** What a range of groups is written from. */
+/** The data from which a range of groups is written. */
 interface RangeInput {
   readonly works: Iterable<GroupWork> | AsyncIterable<GroupWork>;
   readonly deletionsOf: DeletionsOf;

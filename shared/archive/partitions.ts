@@ -20,8 +20,8 @@ export interface ArchiveCount {
   /** Partition-days that are still open. */
   readonly remaining: number;
   /**
-   * Partition-days of which warm items remain after the purge: the archive does not hold them, or has held
-   * them for too short a time. 0 if nothing was to be purged.
+   * Partition-days that still have warm items after the purge: the archive does not hold the items, or has held them
+   * for too short a time. 0 if nothing was to be purged.
    */
   readonly unpurged: number;
   /** Partition-days removed because their retention has ended. */
@@ -59,7 +59,7 @@ export interface ArchiveTask {
    * archived within {@link ACTIVE_MS}. May be called several times for a partition.
    */
   readonly onActive?: (ref: PartitionRef) => void;
-  /** Called for every day of which data was removed because its retention has ended. */
+  /** Called for every day from which data was removed because the day's retention has ended. */
   readonly onExpired?: (ref: PartitionRef, day: Day, count: ExpiredCount) => void;
   /** Called for every day that failed. The run goes on with the other days. */
   readonly onFailure: (ref: PartitionRef, day: Day, error: Error) => void;

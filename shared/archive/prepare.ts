@@ -12,7 +12,7 @@ import type { ChunkFacts, GroupCompaction } from './plan';
 
 /** Number of groups, or sources, whose data is fetched at the same time. */
 const PARALLEL = 32;
-/** A batch of groups that are prepared together ends at so many groups, or at so many bytes of warm items. */
+/** A batch of groups that are prepared together ends at this number of groups, or at this many bytes of warm items. */
 const BATCH_GROUPS = 64;
 const BATCH_BYTES = 8 * 1024 * 1024;
 
@@ -153,7 +153,7 @@ async function* ahead<T>(source: AsyncGenerator<T>): AsyncGenerator<T> {
       yield value;
     }
   } finally {
-    // If the caller stops early, nobody awaits the pending request, so a failure of it must not go unhandled.
+    // If the caller stops early, nobody awaits the pending request, so its failure must be handled here.
     next.catch(() => {});
   }
 }

@@ -14,7 +14,7 @@ export function isExpired(day: Day, nowMs: number, retentionMs: number): boolean
   return dayStartMs(day) + DAY_MS + GRACE_MS <= nowMs - retentionMs;
 }
 
-/** What was removed of an expired partition-day. */
+/** What was removed from an expired partition-day. */
 export interface ExpiredCount {
   readonly objects: number;
   /** Warm items removed. There are some only if the day was not archived, or not purged. */

@@ -34,8 +34,8 @@ export interface SpanRemoval extends Omit<SpanPlan, 'closed' | 'open'> {
 }
 
 /**
- * Plans which spans of a partition must be rolled up again, and which removed. A span must be rolled up if an
- * archived day of it has another state than the one that its rollup was made from.
+ * Plans which spans of a partition must be rolled up again, and which removed. A span must be rolled up if one of its
+ * archived days has changed since the span's rollup was made from it.
  *
  * @param days all days in the partition's manifest
  * @param states the stored states of the partition's spans, as texts, by sort key

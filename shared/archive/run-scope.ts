@@ -45,8 +45,8 @@ export function hourlyScope(
 }
 
 /**
- * Selects the partitions whose rollups a run should check. These are the active partitions, and those of which
- * the run checked every day: rollups may have been switched on after the days were archived.
+ * Selects the partitions whose rollups a run should check. These are the active partitions, and the partitions whose
+ * every day the run checked: rollups may have been switched on after the days were archived.
  *
  * @param active partitions with a day that was archived or removed recently
  */

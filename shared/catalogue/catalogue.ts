@@ -34,7 +34,7 @@ export interface SourceCatalogue {
    * sources. Undefined if all series belong to the source.
    */
   readonly isOwn?: (labels: Labels) => boolean;
-  /** Lengths of the windows that the source's samples lie in, in ms, ascending; several if it was changed. */
+  /** Lengths of the windows that the source's samples lie in, in ms, ascending; several if the length was changed. */
   readonly windowLengthsMs: readonly number[];
   /** Lower bound of the timestamps of the source's samples, in ms; Infinity if it has never posted. */
   readonly firstMs: number;

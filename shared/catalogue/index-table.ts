@@ -23,7 +23,7 @@ export interface IndexedLayout {
   readonly layoutId: Id;
   /** Labels that all series of the layout have, with the same values. */
   readonly common: Labels;
-  /** Id of the layout's shape: what remains of it without the common labels. See {@link shapeOf}. */
+  /** Id of the layout's shape: the layout without the common labels. See {@link shapeOf}. */
   readonly shapeId: Id;
   /** Length of the windows that the samples were written in, in ms. */
   readonly windowMs: number;
@@ -91,8 +91,8 @@ export class IndexTable {
 
   private async insert(items: readonly Item[]): Promise<void> {
     const outcomes = await insertItems(this.table, items);
-    // Leave entries that exist as they are. Put the others that DynamoDB refused one by one; an error of such
-    // a put reaches the caller.
+    // Leave entries that exist as they are. Put the other refused entries one by one; the caller gets the error of such
+    // a put.
     const refused = items.filter((_, i) => outcomes[i] === 'refused');
     for (const item of refused) await putItem(this.table, item);
   }

@@ -22,7 +22,7 @@ export function lastPutOf(day: number, firstMs: number): LastPut {
   return day * MAX_SECONDS + Math.min(MAX_SECONDS - 1, Math.max(0, Math.ceil(firstMs / 1000)));
 }
 
-/** Whether a layout was put on `day`, for samples from `firstMs` or earlier on. */
+/** Whether a layout was put on `day`, with a lower bound of `firstMs` or earlier. */
 export function isPutOn(day: number, firstMs: number, last: LastPut): boolean {
   return Math.floor(last / MAX_SECONDS) === day && (last % MAX_SECONDS) * 1000 <= firstMs;
 }

@@ -20,7 +20,7 @@ export function renewalPeriodOf(sourceId: Id, nowMs: number): number {
 }
 
 /**
- * Returns when an item expires that readers need as long as they can read samples of the time `ms`.
+ * Returns the expiry time of an item that readers need for as long as they can read samples with the timestamp `ms`.
  *
  * @param ms timestamp of the latest such samples, in ms
  * @returns seconds since epoch, as DynamoDB's TTL wants them

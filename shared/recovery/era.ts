@@ -36,7 +36,7 @@ export interface EraStep {
 /**
  * Computes the era after a look at the primaries: the same one, or the next one if a primary has failed.
  *
- * These changes are no failure. A primary may join that has no hash slots and never was a replica. A primary
+ * These changes do not count as a failure. A primary may join that has no hash slots and never was a replica. A primary
  * may leave that once served slots and was last seen without any. A primary may also leave if no node counted
  * a failure and no primary joined. Any other change counts as a failure, since a replica that lacks samples
  * may have taken over.
@@ -107,7 +107,7 @@ export type FoundMark = Pick<PartitionState, 'isMarkedHere' | 'markedBy' | 'isEx
  * What a mark says of its partition's samples:
  *
  * - `whole`: memory has all that were appended and have not left.
- * - `moved`: so it has, and a planned move has brought them to another primary, which must take over the mark.
+ * - `moved`: memory has them, but a planned move has brought them to another primary, which must take over the mark.
  * - `lost`: memory may lack some.
  * - `unsure`: it is not known which primaries there are, so look again.
  */

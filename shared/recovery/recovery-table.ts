@@ -19,7 +19,7 @@ export interface Loss {
   readonly id: string;
   /** The lost samples arrived in the stream at this time or later, ms; 0 if the time is unknown. */
   readonly fromMs: number;
-  /** How many notices of losses there have been. A replay begun before the last may have missed samples. */
+  /** How many notices of losses there have been. A replay that began before the last notice may have missed samples. */
   readonly notices: number;
   readonly isOpen: boolean;
   /** Time of the last notice by the clock of the instance that noticed, ms since epoch. */
@@ -34,7 +34,8 @@ export interface Replay {
   /** Arrival time of the first records that it reads, ms; 0 means the oldest record in the stream. */
   readonly fromMs: number;
   /**
-   * It ends before records that arrived at this time, ms. Infinity: before those that came after it began.
+   * The replay ends before records that arrived at this time or later, ms. Infinity: before records that arrived after
+   * the replay began.
    */
   readonly toMs: number;
   readonly state: 'running' | 'done' | 'stopped';
@@ -193,7 +194,7 @@ export class RecoveryTable {
     };
   }
 
-  /** Records until when readers shall wait, ms since epoch: see {@link holds}. 0 ends the hold. */
+  /** Records until when readers must wait, ms since epoch: see {@link holds}. 0 ends the hold. */
   async putHold(reason: 'scaling' | 'pressed', untilMs: number, abortSignal?: AbortSignal): Promise<void> {
     await updateItem(this.table, {
       Key: metaKeys.scaling,
