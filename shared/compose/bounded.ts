@@ -2,7 +2,7 @@ import type { HttpHandlerOptions } from '@smithy/core/protocols';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import type { CallTimes } from '../platform/call-time';
 
-/** Makes what sends the requests of an SDK client, by HTTP/1.1, with a time limit for each attempt. */
+/** Makes the handler that sends an SDK client's requests by HTTP/1.1, with a time limit for each attempt. */
 export function requestHandler({ connectMs, attemptMs, totalMs }: CallTimes): NodeHttpHandler {
   return new NodeHttpHandler({
     connectionTimeout: connectMs,

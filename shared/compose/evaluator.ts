@@ -116,8 +116,8 @@ export function evaluatorDependencies(): EvaluatorDependencies {
 }
 
 /**
- * Returns a function that sends messages to SNS. Most stages send none, so it loads the client with the
- * first.
+ * Returns a function that sends messages to SNS. Most stages send no messages, so the function loads the client only
+ * for the first message.
  */
 function publisher(): SendDependencies['publish'] {
   let client: Promise<SNSClient> | undefined;

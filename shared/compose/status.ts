@@ -6,7 +6,7 @@ import type { ReadDependencies } from '../query/read-context';
 import { RecoveryTable } from '../recovery/recovery-table';
 import type { UsageTable } from '../tenancy/usage-table';
 
-/** Makes what reads the status of tenants, from the stores of a function that reads the tiers. */
+/** Makes the reader of tenants' status, from the stores of a function that reads the tiers. */
 export function tenantStatus({ hot, manifest }: ReadDependencies, usage: UsageTable, meta: Table): Status {
   const stage = settings();
   return new Status({

@@ -51,7 +51,7 @@ export interface SweepResult {
 }
 
 /**
- * @throws {InvalidEventError} if there is no tenant of the name
+ * @throws {InvalidEventError} if no tenant has the name
  */
 export async function requireTenant(tenants: Tenants, name: string): Promise<Tenant> {
   const tenant = await tenants.read(name);
@@ -149,7 +149,7 @@ export async function sweep(
     log.info('the expiry of items was extended because the retention was raised', { items: putOff });
   const times = { retentionMs: await lifetimes.retentionMs(), nowMs: now() };
   const all = await tenants.list();
-  // Begin anywhere, so that the same tenants are not left out each hour if the time does not suffice for all.
+  // Begin with any tenant. If there is not enough time for all tenants, the same ones are not left out every hour.
   const first = times.nowMs % Math.max(1, all.length);
   let uncounted = 0;
   await mapLimited([...all.slice(first), ...all.slice(0, first)], PARALLEL, async ({ id }) => {

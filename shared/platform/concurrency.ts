@@ -12,7 +12,7 @@ export function mapLimited<T, R>(
   most: number,
   work: (item: T, index: number) => Promise<R>,
 ): Promise<R[]> {
-  // If all may start at once, do so without a queue, which would take longer than short work itself.
+  // If all items may start at once, start them without a queue. For short work, a queue takes longer than the work.
   if (items.length <= most) return Promise.all(items.map(work));
   return pMap(items, work, { concurrency: most });
 }
@@ -27,7 +27,7 @@ export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 export const limiter: (most: number) => Limiter = pLimit;
 
 /**
- * Makes a limiter of several others, such as the budgets of callers who share the work. It tries one after
+ * Makes a limiter of several others, such as the budgets of callers who share the work. It tries the limiters one after
  * the other until one starts the work. A limiter refuses by throwing. If all refuse, it throws the last
  * refusal.
  */
@@ -49,8 +49,8 @@ export function anyLimiter(bounds: readonly Limiter[]): Limiter {
 }
 
 /**
- * Gathers concurrent calls with the same key, so that one request serves all of them. It starts after they
- * came.
+ * Gathers concurrent calls with the same key, so one request serves all of them. The request starts after all of these
+ * calls.
  */
 export class Batches<Item, Result> {
   private readonly waiting = new Map<
@@ -81,7 +81,8 @@ export class Batches<Item, Result> {
 }
 
 /**
- * Lets concurrent calls with the same key share one request and its result. It starts after all of them came.
+ * Lets concurrent calls with the same key share one request and its result. The request starts after all of these
+ * calls.
  */
 export class SharedCalls<Result> {
   private readonly batches = new Batches<undefined, Result>();
@@ -100,8 +101,8 @@ export class SharedCalls<Result> {
 }
 
 /**
- * Runs one piece of work at a time for many callers. Callers that come during a run share the next run, since
- * the present one may have looked before they came.
+ * Runs one piece of work at a time for many callers. Callers that arrive during a run share the next run, because the
+ * present run may have looked before they arrived.
  */
 export class SerialCalls<T> {
   private running: Promise<T> | undefined;

@@ -6,7 +6,7 @@ import { type DirectAnswer, DirectRequests, errorNameOf } from './direct-request
 /** The commands that a client calls directly: their constructors, by the name of the operation. */
 export type DirectCommands = Readonly<Record<string, new (input: never) => object>>;
 
-/** What differs between the two services. */
+/** The differences between the two services. */
 interface Service {
   /** Name of the service in signatures. */
   readonly signedAs: string;
@@ -40,12 +40,12 @@ const SERVICES = {
 } as const satisfies Record<string, Service>;
 
 /**
- * Makes the most frequent calls of an SDK client faster, by calling the service directly ({@link DirectRequests}):
- * this module serializes and parses them.
+ * Makes the most frequent calls of an SDK client faster. This module serializes them, sends them to the service
+ * directly ({@link DirectRequests}), and parses the answers.
  *
  * If the reply is not 200, the SDK makes the call again. So only commands that may be repeated should be
  * called directly. A write whose condition does not hold is not repeated, because that is an answer of the
- * table. The SDK also makes calls with other options than an abort signal.
+ * table. The SDK also makes the calls that have options other than an abort signal.
  *
  * A PutRecords takes 134 us of CPU time by the SDK, 97 us with its cached middleware, and about 20 us
  * directly. The difference is as much as everything else in a post of a hundred samples (`npm run bench --
@@ -87,7 +87,10 @@ export function callDirectly<C extends DynamoDBClient | KinesisClient>(
   return client;
 }
 
-/** Decodes the output of a call, or that the condition of a write does not hold; undefined if the call has failed. */
+/**
+ * Decodes the output of a call, or the error that a write's condition does not hold. Returns undefined if the call has
+ * failed.
+ */
 function outputOf({ status, body }: DirectAnswer): object | undefined {
   if (status === 200)
     return fromWire(

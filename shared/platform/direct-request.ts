@@ -8,7 +8,7 @@ import { CALLS_REPEATED } from './names';
 import { makeSigner, type Signer } from './signature';
 import { use } from './units';
 
-/** Longest wait after a direct call that was throttled, ms. Retries of the SDK wait as long at most. */
+/** Longest wait after a direct call that was throttled, ms. The SDK's retries wait no longer than this either. */
 const MAX_WAIT_MS = 1_000;
 
 /** Where requests go. */
@@ -62,8 +62,8 @@ export class DirectRequests {
    * Sends a request.
    *
    * @param read decodes the answer; returns undefined if the call has failed
-   * @returns what `read` has returned. Undefined if the call has failed. It is counted then, and if the service was
-   *   throttling, this has waited for a random time: the SDK does not know of the call, and would make its first
+   * @returns the result of `read`; undefined if the call has failed. A failed call is counted. If the service throttled
+   *   it, this method has also waited for a random time: the SDK does not know of the call, and would make its first
    *   attempt at once
    */
   async send<Output>(
@@ -93,7 +93,7 @@ export class DirectRequests {
       const output = read(answer);
       if (output !== undefined) return output;
     } catch {
-      // Ignore the error. The SDK makes the call again, and reports what is wrong, if it still is.
+      // Ignore the error. The SDK makes the call again, and reports the error if it persists.
       answer = undefined;
     }
     use(CALLS_REPEATED, 1);

@@ -34,7 +34,7 @@ export function count<F extends MeteredFunction>(
 /**
  * Wraps a function's handler, so that it publishes the function's metrics, and the units that AWS bills for
  * the invocation. It writes them as a log line in CloudWatch's embedded metric format, which needs no call.
- * Units that are no metrics of the function are additional fields of the line.
+ * Units that are not metrics of the function become additional fields of the line.
  *
  * @param everyMs 0 writes a line for each invocation. Otherwise a line has all invocations within this many
  *   ms, at most a hundred, each with values of its own. An instance that ends loses what it has not written

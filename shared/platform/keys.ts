@@ -85,7 +85,8 @@ export const warmKeys = {
   /** Returns the prefix of the sort keys of a group-window's items. */
   windowPrefix: (group: GroupId, windowStart: number) => `${group}#${timeText(windowStart)}#`,
   /**
-   * Returns a bound for sort keys: after all windows of the group that begin before `ms`, before the others.
+   * Returns a bound for sort keys. It sorts after the group's windows that begin before `ms`, and before its other
+   * windows.
    */
   groupFrom: (group: GroupId, ms: number) => `${group}#${timeText(ms)}`,
   item: (ref: PartitionRef, day: Day, key: WarmItemKey) =>
@@ -261,7 +262,7 @@ export const metaKeys = {
     return { tenantId: tenantId!, partition: Number(partition) };
   },
 
-  /** A part of every `pk` with items of a tenant, except of API keys that are found by their id. */
+  /** A part of every `pk` with items of a tenant, except the `pk` by which an API key is found by its id. */
   ofTenant: (tenantId: Id) => `#${tenantId}`,
   /**
    * Splits a `pk` into the kind of its items and its second part, which for most kinds is the tenant's id.

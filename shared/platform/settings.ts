@@ -128,8 +128,8 @@ export const settingsSchema = z
      */
     purgeAfter: duration('15m'),
     /**
-     * Time to live of a warm item. The flusher extends it while the item's day is not archived, which mostly
-     * takes only `archiveAfter`. So it only cleans up.
+     * Time to live of a warm item. The flusher extends it while the item's day is not archived. Archiving mostly takes
+     * only `archiveAfter`, so the time to live only cleans up.
      */
     warmTtl: duration('35d'),
     /** Greatest age of posted samples. Post drops older ones. */

@@ -164,7 +164,7 @@ const MAX_STATEMENTS = 25;
 /** Batches of statements that are sent at the same time. */
 const INSERT_PARALLEL = 32;
 
-/** What became of an item. If DynamoDB has `refused` it, putting it alone tells the reason. */
+/** The outcome of inserting an item. If DynamoDB has `refused` the item, a put of the item alone returns the reason. */
 export type Insertion = 'inserted' | 'exists' | 'refused';
 
 /**
@@ -195,7 +195,7 @@ export async function insertItems(table: Table, items: readonly Item[]): Promise
   return outcomes.flat();
 }
 
-/** Items that are deleted between two questions for time. */
+/** Number of items that are deleted between two calls of `hasTime`. */
 const DELETE_BATCH = 500;
 /** Deletions that are sent at the same time. */
 const DELETE_PARALLEL = 32;

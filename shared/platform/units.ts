@@ -24,8 +24,7 @@ export function use(unit: StoreUnit, amount: number): void {
 }
 
 /**
- * Begins to count units. Returns a function that returns those used since then. Does not change what
- * takeUnits does.
+ * Begins to count units. Returns a function that returns the units used since then. {@link takeUnits} is not affected.
  */
 export function countUnits(): () => ReadonlyMap<StoreUnit, number> {
   const before = new Map(used);
