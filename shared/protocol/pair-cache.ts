@@ -5,7 +5,7 @@ type Decode<T> = (bytes: Uint8Array, start: number, end: number) => T;
 const SLOTS = 4_096;
 /** Number of positions in a series for which the last pair is cached; a power of two. */
 const POSITIONS = 32;
-/** Most bytes of a cached pair. Longer ones are decoded each time. */
+/** Maximum size of a cached pair, in bytes. Longer pairs are decoded each time. */
 const MAX_BYTES = 128;
 
 /**
@@ -24,8 +24,8 @@ export class PairCache<T extends object> {
   /**
    * Returns the decoded pair.
    *
-   * @param position the pair's position in its series. The previous series usually has the same pair there,
-   *   which is found without hashing.
+   * @param position the pair's position in its series. The previous series usually had the same pair there. Such a
+   *   pair is found without hashing.
    * @returns usually the same object for the same bytes
    */
   of(bytes: Uint8Array, start: number, end: number, position = 0): T {

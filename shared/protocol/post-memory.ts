@@ -12,15 +12,15 @@ export const MAX_SERIES_SETS = 10_000;
 export const MAX_LABEL_BYTES = 32 * 1024 * 1024;
 
 /**
- * All that bounds the memory of post, in bytes. An instance has one request at a time. The test
+ * The parts of post's memory, in bytes. An instance has one request at a time. The test
  * `infra/function-memory` adds the parts up, and compares the sum with the memory of the function.
  */
 export const POST_MEMORY = {
   /** Memory of the function, in MiB. */
   functionMb: 1024,
-  /** What the function takes after its first request: the SDK, V8 and the runtime. */
+  /** Memory of the function after its first request: the SDK, V8 and the runtime. */
   atRest: 120 * MB,
-  /** The caches when they are full. The largest has the series of all tenants, and drops those of the largest one. */
+  /** The caches when they are full. The largest has the series of all tenants. It drops those of the largest tenant. */
   caches: [
     CACHES.apiKeys,
     CACHES.tenants,
@@ -34,12 +34,12 @@ export const POST_MEMORY = {
   ],
   /** Small caches with a bound in their own modules: orders of series 8, labels of new series 4, pairs 4. */
   smallCaches: 16 * MB,
-  /** What the worst of 42 bodies adds that were built to be expensive (decisions/2026-11-22-bounds-of-a-body.md). */
+  /** Memory added by the worst of 42 bodies built to be expensive (decisions/2026-11-22-bounds-of-a-body.md). */
   worstBody: 290 * MB,
   /**
    * Options of Node.js. By default, V8 lets its young generation grow to three times 32 MB while a large body is
-   * decoded, although most of that is garbage. With three times 16 MB, the worst bodies take 100 MB less memory and
-   * no more CPU.
+   * decoded, although most of it is garbage. A limit of three times 16 MB saves 100 MB on the worst bodies, and costs
+   * no CPU time.
    */
   nodeOptions: '--max-semi-space-size=16',
 } as const;

@@ -6,8 +6,8 @@ import { MAX_AHEAD_MS } from '../model/placement';
 /**
  * A write protocol: converts a request's body into rows of the tenant's series.
  *
- * A protocol is pure: it knows no store and no clock. It never refuses a body as a whole, because senders
- * would resend it again and again. It leaves out what cannot be stored and reports it.
+ * A protocol is pure: it uses no store and no clock. It never refuses a body as a whole, because senders would
+ * resend the body again and again. It leaves out the samples that cannot be stored, and reports them.
  */
 export interface Protocol<Body, Options, Dropped> {
   parse(
@@ -47,10 +47,10 @@ function spanText(ms: number): string {
   return ms === DAY_MS ? '24 h' : durationText(ms).replace(/[a-z]+$/, ' $&');
 }
 
-/** Most labels of a series. */
+/** Maximum number of labels of a series. */
 export const MAX_LABELS = 256;
 
-/** A request exceeds a bound of post-memory.ts. The message names the bound and what was exceeded. */
+/** A request exceeds a bound of post-memory.ts. The message names the bound. */
 export class RequestTooLargeError extends Error {
   override readonly name = 'RequestTooLargeError';
 }

@@ -3,8 +3,8 @@ import type { SeriesSource, SourceRow, SourceRows } from '../dictionary/series-s
 import { MAX_LABEL_BYTES, MAX_SAMPLES, MAX_SERIES_SETS, MAX_SOURCES } from './post-memory';
 
 /**
- * Bytes that a label counts in addition to its name and value. They cover the memory and time of layouts with
- * that label.
+ * Bytes added for each label to those of its name and value. They account for the memory and time of the layouts
+ * that have the label.
  */
 const LABEL_OVERHEAD = 56;
 
@@ -12,7 +12,7 @@ const TOO_MANY_SOURCES = `more than ${MAX_SOURCES} sources`;
 export const TOO_MANY_SETS = `more than ${MAX_SERIES_SETS} rows of different series`;
 const TOO_MANY_LABELS = `more than ${MAX_LABEL_BYTES} bytes of series names and labels`;
 
-/** Most rows of one request. */
+/** Maximum number of rows of one request. */
 const MAX_ROWS = 32_768;
 
 /** The samples of one source and timestamp. */
@@ -55,7 +55,7 @@ export class RequestRows {
   /** Values of all samples. `bits` and `halves` are views of the same bytes. */
   numbers = new Float64Array(2048);
   private bits = new BigUint64Array(this.numbers.buffer);
-  /** Two int32 for each value, because writing a 64-bit integer would allocate a BigInt for every sample. */
+  /** Each value as two int32. Writing a 64-bit integer instead would allocate a BigInt for every sample. */
   private halves = new Int32Array(this.numbers.buffer);
   private count = 0;
   private readonly request: number;
@@ -83,7 +83,7 @@ export class RequestRows {
   }
 
   /**
-   * Whether the request has reached a bound of labels or sources. The parser then skips unknown series
+   * Whether the request has reached the bound of labels or of sources. If so, the parser skips unknown series
    * without decoding them.
    */
   get isFull(): boolean {
@@ -109,7 +109,7 @@ export class RequestRows {
     }
     const source = dictionary.sourceOfSeries(series);
     let row = this.lastRow;
-    // Samples usually come scrape by scrape, so a sample's row is nearly always that of the previous sample.
+    // Samples usually come scrape by scrape, so a sample nearly always belongs to the same row as the previous one.
     if (source !== this.lastSource || timestamp !== row.timestamp) {
       const found = this.rowOf(source, timestamp, MAX_ROWS);
       if (typeof found === 'string') {
@@ -193,9 +193,9 @@ export class RequestRows {
 
   /**
    * Completes the request; {@link beyond} is final afterwards. Bounds the number of rows with different
-   * series, because post may create a layout for each.
+   * series, because post may create a layout for each such row.
    *
-   * @param maxSetBytes most bytes of labels that such rows may have
+   * @param maxSetBytes maximum number of bytes of labels that such rows may have together
    * @param onLeftOut called with each row that exceeds a bound
    */
   finish(

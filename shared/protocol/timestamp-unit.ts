@@ -6,7 +6,7 @@ const UNITS = [
   { name: 'nanoseconds', precision: 'ns', ms: 1e-6 },
 ] as const;
 
-/** The years 2001 and 2128. Between them, a number is a plausible time in one unit only. */
+/** Bounds of a plausible time, in the years 2001 and 2128. A number lies between them in only one unit. */
 const FIRST_MS = 1e12;
 const LAST_MS = 5e12;
 

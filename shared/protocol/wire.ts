@@ -7,8 +7,8 @@ export const BYTES = 2;
 const FIXED32 = 5;
 
 /**
- * Reads one protobuf message in place, without copying or allocating. A generic decoder, which builds an
- * object for each label, took 2 to 10 times as long.
+ * Reads one protobuf message in place, without copying or allocating. A generic decoder builds an object for
+ * each label, and took 2 to 10 times as long.
  *
  * Every length is checked against the end of the enclosing message before it is used.
  *
@@ -44,7 +44,7 @@ export class WireReader {
     return outerEnd;
   }
 
-  /** Returns to the outer message of the one that {@link enter} entered. */
+  /** Leaves the message that {@link enter} entered, and returns to the outer one. */
   leave(outerEnd: number): void {
     this.at = this.end;
     this.end = outerEnd;
@@ -111,7 +111,7 @@ export class WireReader {
   }
 
   /**
-   * Reads an int64 varint; negative ones take ten bytes.
+   * Reads an int64 varint. A negative integer takes ten bytes.
    *
    * @returns the integer, rounded where it exceeds 53 bits
    */
@@ -209,7 +209,7 @@ export function writeMessage(out: ByteWriter, field: number, write: (inner: Byte
     .bytes(inner.finish());
 }
 
-/** Writes an int64 varint; a negative one takes ten bytes. */
+/** Writes an int64 varint. A negative integer takes ten bytes. */
 export function writeInt64(out: ByteWriter, value: number): void {
   if (value >= 0) {
     out.uvarint(value);
@@ -224,8 +224,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** @returns undefined when the bytes are not UTF-8 */
 export function decodeUtf8(bytes: Buffer, start: number, end: number): string | undefined {
-  // `toString` is several times as fast as TextDecoder, but also replaces invalid bytes. Only a text with
-  // U+FFFD needs the slow check.
+  // `toString` is several times as fast as TextDecoder, but replaces invalid bytes with U+FFFD instead of failing.
+  // Only a text with U+FFFD needs the slow check.
   const text = bytes.toString('utf8', start, end);
   if (!text.includes('\ufffd')) return text;
   try {

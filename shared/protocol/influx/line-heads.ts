@@ -5,17 +5,17 @@ import { labelsOf, METRIC_NAME } from '../../model/labels';
 import { type ExpectedKeys, type HeadLookup, type LineReader, parseHead, unescapeName } from './line-reader';
 
 /**
- * Most fields of a head (a measurement with its tags), unless a single line has more. Look-ups compare the
- * keys one by one, and adding a field copies all of them.
+ * Maximum number of fields of a head (a measurement with its tags), unless a single line has more. Look-ups
+ * compare the keys one by one, and adding a field copies all keys.
  */
 const MAX_FIELDS = 256;
-/** Approximate memory of a head, and of its fields besides their bytes. */
+/** Approximate memory of a head, and of its fields without the bytes of their keys. */
 const HEAD_BYTES = 130;
 const FIELDS_BYTES = 400;
 
 /**
- * Field keys of a head, in the order in which its lines have them, and the names of their series. Heads with
- * equal fields share one object.
+ * Field keys of a head, in the order of its lines, and the names of the fields' series. Heads with equal fields
+ * share one object.
  */
 interface Fields {
   readonly measurement: string;
@@ -33,7 +33,7 @@ interface Fields {
 /** A key of a line that its head does not have yet. */
 interface AddedKey {
   readonly key: Buffer;
-  /** Index of the last key before this one in the line that the head already has; -1 for none. */
+  /** Index of the nearest preceding key of the line that the head already has; -1 if there is none. */
   readonly after: number;
 }
 
@@ -95,8 +95,8 @@ export class LineHead implements ExpectedKeys {
   }
 
   /**
-   * @returns -1 when the key is unknown. Also -1 after a line with more than {@link MAX_FIELDS} fields, whose
-   *   fields the next line replaces.
+   * @returns -1 when the key is unknown. Also -1 after a line with more than {@link MAX_FIELDS} fields: the next
+   *   line replaces all of them.
    */
   indexOf(key: Buffer): number {
     const { keys, keyEnds } = this;
@@ -211,8 +211,8 @@ export class LineHeads implements HeadLookup<LineHead> {
    * Creates a new list of the head's fields that includes the `added` ones. Each added field is placed after
    * the known field that precedes it in its line.
    *
-   * @param areFirst whether `added` has all fields of a line, in the line's order. Then other heads may share
-   *   the result.
+   * @param areFirst whether `added` has all fields of a line, in the line's order. If so, other heads may share the
+   *   result.
    */
   private fieldsWith(head: LineHead, added: readonly AddedKey[], areFirst: boolean): Fields {
     const { measurement, names: known, longestKey } = head.fields;
@@ -233,7 +233,7 @@ export class LineHeads implements HeadLookup<LineHead> {
     return {
       measurement,
       keyEnds: Int32Array.from(keys, ({ length }) => (end += length)),
-      // Copy, because small buffers are views of a larger one.
+      // Copy, because a small buffer is a view of a larger one and would keep it alive.
       keys: Uint8Array.from(Buffer.concat(keys)),
       names: Int32Array.from(names),
       longestKey: added.reduce((most, { key }) => Math.max(most, key.length), longestKey),

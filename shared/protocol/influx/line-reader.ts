@@ -72,10 +72,10 @@ const BOOLEANS: ReadonlyMap<string, number> = new Map([
 class BadLine extends Error {}
 const UNBALANCED = 'unbalanced quotes';
 
-/** Most expected keys that a field's key is compared with before the parser searches for its end. */
+/** A field's key is compared with at most this many expected keys before the parser searches for its end. */
 const MAX_COMPARED = 16;
 
-/** Field keys that a line is expected to use, as they are written in it: joined, with the end of each. */
+/** Field keys that a line is expected to use, joined as they are written in the line, and the end of each key. */
 export interface ExpectedKeys {
   /**
    * @returns the index of a key; -1 when it is not expected
@@ -262,7 +262,7 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
       if (index === -1) {
         for (at = start; ; at++) {
           const byte = buffer[at]!;
-          // Skips letters, which are most bytes of a key.
+          // Skip letters first: most bytes of a key are letters.
           if (byte > BACKSLASH) continue;
           if (byte === EQUALS) break;
           if (byte === BACKSLASH) {
@@ -297,8 +297,8 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
   }
 
   /**
-   * Looks for the key at `start` among the next few expected keys. Lines usually have the fields of the line
-   * before in the same order, with some left out. If few keys are expected, any order is found.
+   * Looks for the key at `start` among the next few expected keys. A line usually has the fields of the previous
+   * line in the same order, perhaps without some of them. If few keys are expected, all of them are tried.
    *
    * @returns the key's index, with its end in {@link keyEnd}; -1 when it is not among the keys tried
    */

@@ -6,9 +6,9 @@ import { likelyUnit } from '../timestamp-unit';
 import { type LineHead, LineHeads } from './line-heads';
 import { LineReader, MS_OF_PRECISION, type Precision } from './line-reader';
 
-/** Most lines of one request. The number is bounded because each line repeats its tags for every field. */
+/** Maximum number of lines of one request. It is bounded because every field of a line repeats the line's tags. */
 const MAX_LINES = 65_536;
-/** Most invalid lines named in an answer. */
+/** Maximum number of invalid lines named in an answer. */
 const MAX_PROBLEMS = 20;
 
 /** A line that was refused, and why. */

@@ -27,7 +27,7 @@ export interface MackerelOptions {
   readonly resolutionMs: number;
 }
 
-/** Most hosts in one request. Each may cost a look-up in the registry. */
+/** Maximum number of hosts in one request. Each host may cost a look-up in the registry. */
 const MAX_HOSTS = 2_000;
 /** Form of the ids that the registry generates. */
 const HOST_ID_PATTERN = /^[A-Za-z0-9]{1,64}$/;
@@ -36,8 +36,8 @@ const HOST_ID_PATTERN = /^[A-Za-z0-9]{1,64}$/;
 type SamplesByTime = Map<number, Map<string, number>>;
 
 /**
- * Reads a post of Mackerel's JSON that was parsed already: an array of `{hostId, name, time, value}`, or
- * null, which mkr posts when it has no samples.
+ * Reads a post of Mackerel's JSON, already parsed: an array of `{hostId, name, time, value}`, or null, which mkr
+ * posts when it has no samples.
  *
  * An invalid element is dropped and counted, and the others are stored, because mackerel-agent resends a
  * refused batch for an hour.
@@ -130,7 +130,7 @@ interface Sample {
   readonly value: number;
 }
 
-/** Builds rows of samples whose series differ in their metric name only. The names must be ASCII. */
+/** Builds rows from samples whose series differ only in their metric name. The names must be ASCII. */
 export function rowsOf(
   dictionary: SeriesDictionary,
   labels: Labels,
@@ -141,8 +141,8 @@ export function rowsOf(
   const rows = Array.from(byTime, ([timestamp, byName]) => {
     const series = new Int32Array(byName.size);
     let i = 0;
-    // Put all names into one buffer, in which a name is found by its range of bytes: comparing a name there
-    // is cheaper than copying it.
+    // Put all names into one buffer, and look each name up by its range of bytes. Comparing bytes is cheaper than
+    // copying them.
     const names = Buffer.from([...byName.keys()].join(''), 'latin1');
     let end = 0;
     for (const name of byName.keys()) {

@@ -136,7 +136,7 @@ function attributesOf(json: Json): Encoded {
   try {
     return encoded(attributes.length === 0 ? '' : JSON.stringify(attributes));
   } catch (cause) {
-    // Writing JSON recurses; a value that was parsed may still be too deep for the stack.
+    // Writing JSON recurses, so even a value that was parsed may be too deep for the stack.
     throw new InvalidMetricsJsonError('attributes: nested too deep', { cause });
   }
 }

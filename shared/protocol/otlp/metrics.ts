@@ -3,7 +3,7 @@ import { MAX_LABELS, RequestTooLargeError } from '../protocol';
 
 /**
  * The metrics of an OTLP request, independent of its encoding. A reader calls the sink for one data point
- * after another, because building an object for each point and metric took most of the time of a known
+ * after another. If it built an object for each point and metric, that would take most of the time spent on known
  * series.
  *
  * @see
@@ -58,15 +58,15 @@ export interface Encoded {
 /** @throws {InvalidSeriesError} when attributes are not valid, too many, or nested too deep */
 export type DecodeAttributes = (bytes: Uint8Array, start: number, end: number) => readonly Attribute[];
 
-/** Most attributes of a point or a resource. */
+/** Maximum number of attributes of a point or a resource. */
 export const MAX_ATTRIBUTES = MAX_LABELS;
-/** Deepest nesting of attribute values. */
+/** Maximum nesting of attribute values. */
 export const MAX_DEPTH = 16;
-/** Most buckets of a histogram, or quantiles of a summary. */
+/** Maximum number of buckets of a histogram, or of quantiles of a summary. */
 export const MAX_BUCKETS = 1_024;
 /**
- * Most resources, metrics and points of a request together. A typical point with its attributes takes 200
- * bytes of the 4 MB.
+ * Maximum number of resources, metrics and points of a request together. A typical point with its attributes
+ * takes 200 bytes of the 4 MB.
  */
 export const MAX_OBJECTS = 65_536;
 
@@ -86,7 +86,7 @@ export class ObjectCount {
 export interface Attribute {
   readonly name: string;
   readonly value: AttributeValue;
-  /** The label that the attribute becomes; undefined if it becomes none. */
+  /** The label made from the attribute; undefined if the attribute makes no label. */
   readonly label: Labels[number] | undefined;
 }
 

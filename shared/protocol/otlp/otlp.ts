@@ -42,16 +42,16 @@ export interface OtlpMetadata {
 /** Bits of the value 1, and of Prometheus' stale marker. */
 const ONE = { low: 0, high: 0x3ff00000 };
 const STALE = { low: 2, high: 0x7ff00000 };
-/** Interval of `target_info` samples in ms, so that a look-back of five minutes finds one. */
+/** Interval of `target_info` samples in ms. It is short enough for a look-back of five minutes to find a sample. */
 const TARGET_INFO_MS = 150_000;
-/** Most samples of `target_info` in a request, however long the range of its points. */
+/** Maximum number of `target_info` samples in a request, however long the time range of its points. */
 const MAX_TARGET_INFO = 100;
 /** Resource attributes that become the labels `job` and `instance`. */
 const IDENTIFYING = ['service.namespace', 'service.name', 'service.instance.id'];
 const scratch = new DataView(new ArrayBuffer(8));
 const NOTHING: Encoded = { bytes: Buffer.alloc(0), start: 0, end: 0 };
 const MAX_REASONS = 5;
-/** Most bytes of a point's attributes. A series' labels are shorter than this. */
+/** Maximum size of a point's attributes, in bytes. A series' labels are shorter than this. */
 const MAX_ATTRIBUTE_BYTES = 16_384;
 
 type Pairs = readonly (readonly [string, string])[];
@@ -233,8 +233,8 @@ function isDescribedBy(
 }
 
 /**
- * Builds a series' labels. On equal names, the series' own label wins over the resource's, and that over the
- * attributes'.
+ * Builds a series' labels. If several have the same name, the series' own label wins over that of the resource,
+ * and that of the resource over those of the attributes.
  */
 function labelsOf(target: Target, scope: Scope, bytes: Buffer, start: number, end: number): Labels {
   const attributes = scope === TARGET_INFO ? [] : target.decode(bytes, start, end);
@@ -261,7 +261,7 @@ function labelsOf(target: Target, scope: Scope, bytes: Buffer, start: number, en
 let orderBefore: readonly number[] = [];
 
 /**
- * @returns the labels in the previous series' order; undefined unless that sorts them and all names differ
+ * @returns the labels in the previous series' order; undefined unless this order sorts them and all names differ
  */
 function inOrderBefore(labels: Labels): Labels | undefined {
   const { length } = labels;
@@ -399,8 +399,8 @@ class Translation implements MetricsSink {
       if (refusal === undefined) this.metadata.set(current.family, current.metadata);
       else this.note(`${JSON.stringify(current.name.slice(0, 100))}: ${refusal}`);
     }
-    // Once the request is full, reject whole points: finding which of their series are known would take as
-    // long as storing them.
+    // Once the request is full, reject whole points. Finding out which of their series are known would take as
+    // long as storing the points.
     if (refusal === undefined && !this.rows.isFull) return true;
     this.rejected++;
     this.droppedSamples++;
@@ -410,8 +410,8 @@ class Translation implements MetricsSink {
   finish() {
     this.endResource();
     const { sources, samples } = this.rows.finish();
-    // At the end it is not known which points the dropped rows came from, so each of their samples counts as
-    // a point.
+    // By now it is unknown which points the dropped rows came from. So each sample of a dropped row counts as a
+    // point.
     const late = this.rows.beyond - this.beyond;
     if (this.rows.exceeded !== undefined) this.note(this.rows.exceeded);
     if (this.exemplarCount > 0)
@@ -533,8 +533,8 @@ class Translation implements MetricsSink {
 }
 
 /**
- * Builds labels from attributes. Values of attributes whose names become equal are joined by `;`, in the
- * order of the names.
+ * Builds labels from attributes. If several attributes become the same label, their values are joined by `;`, in
+ * the order of the attributes' names.
  */
 function attributeLabels(attributes: readonly Attribute[]): [string, string][] {
   const labels = new Map<string, string>();

@@ -266,7 +266,7 @@ class MetricsReader {
 }
 
 /**
- * Range of repeated fields in a body, including their tags. They normally lie together; scattered ones are
+ * Range of repeated fields in a body, including their tags. The fields normally lie together; scattered fields are
  * joined by copying.
  */
 class FieldRange implements Encoded {

@@ -116,7 +116,7 @@ export function labelValue(value: AttributeValue): string {
 }
 
 /**
- * Formats a float64 like Go's `%v`: exponents (from 1e21) have a sign, as in JavaScript, and at least two
+ * Formats a float64 like Go's `%v`: exponents (from 1e21 on) have a sign, as in JavaScript, and at least two
  * digits.
  */
 function goNumber(value: number): string {

@@ -20,7 +20,7 @@ export interface ReadRequest {
   readonly acceptsChunks: boolean;
 }
 
-/** Most queries of a request, and matchers of a query. Prometheus sends one query per selector. */
+/** Maximum number of queries in a request, and of matchers in a query. Prometheus sends one query per selector. */
 const MAX_QUERIES = 64;
 const MAX_MATCHERS = 256;
 
@@ -55,7 +55,7 @@ export function decodeReadRequest(bytes: Uint8Array): ReadRequest {
         while (packed.at < packed.end) accepted.push(packed.uvarint());
       });
   }
-  // Readers list the answer types they prefer first; take the first one that is known.
+  // Readers list answer types in order of preference. Take the first known one.
   const acceptsChunks = accepted.find((type) => type <= STREAMED_XOR_CHUNKS) === STREAMED_XOR_CHUNKS;
   return { queries, acceptsChunks };
 }
@@ -109,7 +109,7 @@ export function encodeSamples(results: readonly (readonly TimeSeries[])[]): Uint
 }
 
 /**
- * Encodes the answer as a stream of `prometheus.ChunkedReadResponse`, a series in each frame.
+ * Encodes the answer as a stream of `prometheus.ChunkedReadResponse`, with one series in each message.
  *
  *     frame                uvarint length   CRC-32C of the message, big-endian   message
  *     ChunkedReadResponse  1 chunked_series*   2 query_index

@@ -34,11 +34,11 @@ export interface DroppedWrite extends OutOfTime {
   readonly metadata: readonly MetricMetadata[];
 }
 
-/** Most reasons in an answer. Senders log 1,024 bytes of it. */
+/** Maximum number of reasons in an answer. Senders log 1,024 bytes of an answer. */
 const MAX_REASONS = 5;
-/** Bytes of unknown series' labels decoded for one request. */
+/** Maximum number of bytes of unknown series' labels that are decoded for one request. */
 const MAX_DECODED_BYTES = 2 * MAX_LABEL_BYTES;
-/** Number of bytes by which an invalid series counts towards {@link MAX_DECODED_BYTES}. */
+/** Number of bytes for which an invalid series counts towards {@link MAX_DECODED_BYTES}. */
 const INVALID_BYTES = 16_384;
 
 /**
@@ -120,7 +120,7 @@ export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite>
  */
 type Recognized = number | 'beyond' | undefined;
 
-/** Finds the series of a request among the tenant's known ones, and creates new ones. */
+/** Finds the series of a request among the tenant's known series, and creates those that are new. */
 class Recognizer {
   private readonly buffer: Buffer;
   private readonly messages: MessageSeries;
@@ -192,8 +192,8 @@ class Recognizer {
   }
 
   /**
-   * Returns the metadata of version 2 by family. It is sent per series, whose name may add a suffix to the
-   * family's.
+   * Returns the metadata of version 2 by family. Senders send metadata for each series, and a series' name may be the
+   * family's with a suffix.
    */
   metadata(): MetricMetadata[] {
     const byName = new Map<number, SeriesMetadata>();

@@ -14,8 +14,8 @@ import type { WriteRequest } from './write-request';
 type Pairs = Labels[number][];
 
 /**
- * Most bytes read of a help text or unit. The registry stores 1,000 characters (registry/metric-metadata.ts)
- * of up to four bytes.
+ * Maximum number of bytes that are read of a help text or unit. The registry stores 1,000 characters
+ * (registry/metric-metadata.ts) of up to four bytes.
  */
 const MAX_TEXT_BYTES = 4_000;
 
@@ -52,7 +52,7 @@ function isValid(pairs: Pairs): boolean {
 }
 
 const labelCache = new PairCache(decodeLabel);
-/** Array that is reused for the labels of each series, because a growing array takes twice the time. */
+/** Array that is reused for the labels of every series, because growing a new array takes twice as long. */
 const scratch: Pairs = [];
 
 /**
@@ -102,7 +102,7 @@ export class MessageSeries extends EncodedSeries {
 
 /**
  * Known series of version 2. Their symbols get ids that are the same in all requests, because a request's own
- * symbol numbers mean nothing in the next one.
+ * symbol numbers mean nothing in the next request.
  */
 export class SymbolSeries extends EncodedSeries {
   private readonly ids = new Map<string, number>();

@@ -2,7 +2,7 @@ import { snappyUncompressor } from 'hysnappy';
 import { ByteReader, MalformedBytesError } from '../../model/bytes';
 import { RequestTooLargeError } from '../protocol';
 
-/** Most bytes that a block may announce. Senders limit requests to 2,000 samples, about 500 KB. */
+/** Maximum number of bytes that a block may announce. Senders limit requests to 2,000 samples, about 500 KB. */
 export const MAX_UNCOMPRESSED_BYTES = 32 * 1024 * 1024;
 
 let uncompress: ReturnType<typeof snappyUncompressor> | undefined;
@@ -11,7 +11,7 @@ let uncompress: ReturnType<typeof snappyUncompressor> | undefined;
  * Uncompresses a snappy block (not the framed format).
  *
  * The announced length is checked before anything is allocated. A block that yields fewer bytes than
- * announced is refused, because the rest of the buffer would hold bytes of an earlier request; one that
+ * announced is refused, because the rest of the buffer would hold bytes of an earlier request. A block that
  * yields more is refused, too.
  *
  * @throws {RequestTooLargeError} when the block announces more than {@link MAX_UNCOMPRESSED_BYTES}

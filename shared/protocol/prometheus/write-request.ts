@@ -3,7 +3,7 @@ import { RequestTooLargeError } from '../protocol';
 import { BYTES, VARINT, WireReader } from '../wire';
 import { type TimeSeries, writeSeries } from './time-series';
 
-/** Version of remote write. Its messages differ; the content type tells which one a body is. */
+/** Version of remote write. The two versions have different messages. The content type tells the version of a body. */
 export type RemoteWriteVersion = 1 | 2;
 
 /**
@@ -79,7 +79,7 @@ export type MetricType = (typeof METRIC_TYPES)[number];
 export const MAX_SERIES = 65_536;
 export const MAX_SAMPLES = 131_072;
 const MAX_SYMBOLS = 524_288;
-/** Most metadata entries read. The rest is ignored, because senders repeat their metadata. */
+/** Maximum number of metadata entries that are read. The rest are ignored, because senders repeat their metadata. */
 const MAX_METADATA = 20_000;
 
 /** A request's columns while it is decoded. The arrays grow by doubling. */
@@ -143,8 +143,8 @@ function grown<T extends Int32Array | Float64Array>(old: T, type: new (length: n
 /**
  * Decodes a remote-write message.
  *
- * Fields may come in any order; unknown ones are skipped. An empty sample or symbol takes 2 bytes of the body
- * but 8 or 16 here, so their number is bounded.
+ * Fields may come in any order; unknown fields are skipped. An empty sample or symbol takes 2 bytes of the body but
+ * 8 or 16 bytes in the decoded request, so their numbers are bounded.
  *
  * @throws {MalformedBytesError} when bytes are missing or have wrong wire types, or when no field belongs to
  *   this version
@@ -214,7 +214,7 @@ const SERIES_FIELDS = {
   2: { samples: 2, exemplars: 4, histograms: 3, metadata: 5 },
 } as const;
 
-/** Tag of a Label message (version 1), and of packed references (version 2). */
+/** Tag of a Label message (version 1) or of packed references (version 2). */
 const LABELS_TAG = 8 + BYTES;
 
 function decodeSeries(reader: WireReader, version: RemoteWriteVersion, columns: Columns): void {
@@ -292,7 +292,7 @@ function decodeMetadata(reader: WireReader): MetricMetadata {
 }
 
 /**
- * @returns undefined when no field is set, as with senders that have no metadata
+ * @returns undefined when no field is set; senders without metadata set none
  */
 function decodeSeriesMetadata(reader: WireReader, series: number): SeriesMetadata | undefined {
   let type: MetricType = 'unknown';
@@ -309,14 +309,14 @@ function decodeSeriesMetadata(reader: WireReader, series: number): SeriesMetadat
     : { series, type, helpRef, unitRef };
 }
 
-/** Reads a metric's type. Types of later versions are `unknown`. */
+/** Reads a metric's type. A type that only later versions define becomes `unknown`. */
 function typeOf(reader: WireReader): MetricType {
   reader.expect(VARINT);
   return METRIC_TYPES[reader.uvarint()] ?? 'unknown';
 }
 
 /**
- * Reads a text of metadata. Invalid UTF-8 becomes replacement characters, since no decision depends on it.
+ * Reads a text of metadata. Invalid UTF-8 becomes replacement characters, since no decision depends on the text.
  */
 function textOf(reader: WireReader): string {
   const start = reader.skipBytes();

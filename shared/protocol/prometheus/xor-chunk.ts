@@ -1,4 +1,4 @@
-/** Most samples of a chunk; the same number as in Prometheus' own chunks. */
+/** Maximum number of samples in a chunk, the same as in Prometheus' own chunks. */
 export const MAX_CHUNK_SAMPLES = 120;
 
 /**
@@ -6,7 +6,7 @@ export const MAX_CHUNK_SAMPLES = 120;
  * leading zeros.
  */
 const NO_WINDOW = 64;
-/** Most leading zeros that five bits can express. */
+/** Maximum number of leading zeros that five bits can express. */
 const MAX_LEADING = 31;
 
 /**
@@ -52,7 +52,7 @@ export function encodeXorChunk(
       const significant = 64 - leading - trailing;
       bits.write(0b11, 2);
       bits.write(leading, 5);
-      // 64 does not fit in six bits and is written as 0, which does not occur otherwise.
+      // 64 does not fit in six bits, so it is written as 0. A real 0 never occurs.
       bits.write(significant & 63, 6);
     }
     writeMiddle(bits, xorHigh, xorLow, leading, trailing);
