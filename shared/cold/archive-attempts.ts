@@ -9,8 +9,8 @@ export interface Attempt {
   /** `ManifestDay.committed` when the attempt began. The attempt is void once another one commits. */
   readonly base: string | undefined;
   /**
-   * `ManifestDay.announcements` before the attempt read any of the day's data. The name is the one that
-   * stored attempts have.
+   * `ManifestDay.announcements` before the attempt read any of the day's data. It is called `changes` because
+   * stored attempts have this name.
    */
   readonly changes: number;
   /** The parts written so far, in order. Some may be unchanged parts of `base`. */
@@ -19,15 +19,15 @@ export interface Attempt {
   readonly nextGroup: GroupId;
 }
 
-/** An attempt as stored. `stored` identifies its state in {@link ArchiveAttempts.save}. */
+/** An attempt, and its stored text, by which {@link ArchiveAttempts.save} recognizes it. */
 export interface StoredAttempt {
   readonly attempt: Attempt;
   readonly stored: string;
 }
 
 /**
- * An attempt that is not continued for this long expires and is started again. The next commit removes its
- * objects.
+ * If an attempt is not continued for this long, it expires, and the archiver starts again. The next commit removes
+ * the attempt's objects.
  */
 const ATTEMPT_KEPT_MS = 30 * DAY_MS;
 

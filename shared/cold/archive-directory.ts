@@ -14,14 +14,14 @@ export interface ListedSource {
 }
 
 /**
- * Entries that would be larger are not stored; reads then use the object's index. The bound matters because a
- * read of 460 days fetches 460 entries.
+ * A larger entry is not stored; then reads use the object's index. The bound matters because reading 460 days
+ * fetches 460 entries.
  */
 const MAX_ENTRY_BYTES = 16 * 1024;
 const PARALLEL = 32;
 /**
- * Reads of at least MIN_SOURCES sources and at most MAX_DAYS days get entries by key. Other reads use
- * queries, since a key costs a read unit even if its entry does not exist.
+ * A read of at least MIN_SOURCES sources and at most MAX_DAYS days gets entries by key. Any other read uses queries,
+ * because getting an entry by key costs a read unit even if there is no such entry.
  */
 const MIN_SOURCES = 8;
 const MAX_DAYS = 3;
@@ -42,7 +42,7 @@ export class ArchiveDirectory {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** Writes the entries of an object. @param object with all its chunks, ordered by group */
+  /** Writes the entries of an object. @param object the object, with all its chunks, ordered by group */
   async put(
     tenantId: Id,
     day: Day,

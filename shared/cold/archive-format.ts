@@ -22,7 +22,7 @@ export interface ObjectBytes {
   slice(range: ByteRange): Promise<Uint8Array>;
 }
 
-/** A chunk's entry in the index. Its own range is that of its value pages: one for each series, in the layout's order. */
+/** A chunk's entry in the index. Its own range has the value pages: one for each series, in the layout's order. */
 export interface ArchivedChunk extends ByteRange {
   readonly group: GroupId;
   readonly layout: Id;
@@ -34,7 +34,7 @@ export interface ArchivedChunk extends ByteRange {
   readonly skeleton: ByteRange;
 }
 
-/** Whether a chunk may have selected samples. */
+/** Whether a chunk may have samples of the selection. */
 export function isAsked(
   { group, minTimestamp, maxTimestamp }: Pick<ArchivedChunk, 'group' | 'minTimestamp' | 'maxTimestamp'>,
   { groups, range }: Selection,

@@ -4,8 +4,8 @@ import { bucketKeys } from '../platform/keys';
 import { CorruptArchiveError } from './archive-format';
 
 /**
- * One object of an archived day, with a range of the day's groups. It can be read without the others. Its key
- * is never reused.
+ * One object of an archived day, with a range of the day's groups. It can be read without the day's other objects.
+ * Its key is never reused.
  */
 export interface ArchivedPart {
   readonly key: string;
@@ -32,7 +32,7 @@ export interface DayCommit {
 /** A partition-day's committed objects. */
 export interface ArchivedDay extends DayCommit {
   /**
-   * Identifies this state of the day: it changes whenever one of the objects does. Eight bytes, in
+   * Identifies this state of the day: the identity changes whenever one of the objects does. Eight bytes, in
    * hexadecimal digits.
    */
   readonly identity: string;
@@ -44,8 +44,8 @@ const FIELDS_OF_DAY = 4;
 const FIELDS_OF_PART = 5;
 
 /**
- * Encodes a day's entry of the manifest: fields separated by spaces, five for each part. A read of 460 days
- * fetches 460 entries, so nothing is repeated here that follows from the item's key.
+ * Encodes a day's entry in the manifest: fields separated by spaces, five for each part. Reading 460 days fetches
+ * 460 entries, so an entry omits whatever follows from the item's key.
  *
  *     1 identity announcements atMs   name etag bytes samples firstGroup   ...
  *

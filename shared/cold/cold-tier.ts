@@ -34,11 +34,11 @@ interface LimitedRange extends ByteRange {
 }
 
 /**
- * How many of the last bytes of an object the first read fetches. They hold the index of some thousand
+ * Number of bytes that the first read of an object fetches from its end. They can hold the index of a few thousand
  * groups.
  */
 const TAIL_BYTES = 64 * 1024;
-/** Object versions removed at the same time. */
+/** Number of object versions that are removed at the same time. */
 const PARALLEL = 32;
 
 /** One version of a partition-day's object. Every read is of this version (DESIGN.md, rule 5). */
@@ -76,7 +76,7 @@ export class ColdTier {
   /**
    * Opens an object. One range read fetches its index; a large index takes a second one.
    *
-   * @param isSequential whether to read ahead, for callers that read the whole object in order
+   * @param isSequential whether to read ahead, for a caller that reads the whole object in order
    * @returns undefined when there is no such object
    * @throws {CorruptArchiveError}
    */
@@ -98,7 +98,7 @@ export class ColdTier {
     return { key, etag, bytes: objectBytes, reader };
   }
 
-  /** Opens an object like {@link open}. Concurrent callers share it. */
+  /** Opens an object like {@link open}. Concurrent callers share the opened object. */
   openTogether(key: string, limit: Limiter): Promise<OpenArchive | undefined> {
     return this.opened.add(key, limit, async (limits) => {
       const object = await anyLimiter(limits)(() => this.open(key));
@@ -110,8 +110,8 @@ export class ColdTier {
    * Reads series of an object according to its directory entry. Concurrent reads of nearby bytes share a
    * request.
    *
-   * @param isContested whether the read has, or may have, other samples within these times, ms, both
-   *   inclusive
+   * @param isContested returns whether other samples that the read has, or may get, lie within these times, in ms,
+   *   both inclusive
    * @param limit bounds the requests of several reads
    * @throws {ObjectGoneError}
    */

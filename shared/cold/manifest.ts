@@ -21,7 +21,7 @@ import {
 
 export interface ManifestDay {
   readonly day: Day;
-  /** Counts the announcements of flushes to the day. The table's attribute is called `changes`. */
+  /** Number of times that a flush to the day was announced. The table's attribute is called `changes`. */
   readonly announcements: number;
   readonly archived: ArchivedDay | undefined;
   /** The text of `archived` in the table, which {@link Manifest.commit} compares. */
@@ -30,7 +30,7 @@ export interface ManifestDay {
   readonly isUnswept?: boolean;
 }
 
-/** Returns the parts that may have samples of the groups. */
+/** Returns the day's parts that may have samples of the groups. */
 export function partsOf({ parts }: Pick<ArchivedDay, 'parts'>, groups: readonly GroupId[]): ArchivedPart[] {
   const asked = new Set(
     groups.map((group) =>
@@ -121,8 +121,8 @@ export class Manifest {
     const isDone = await updateItemIf(this.table, {
       Key: metaKeys.manifest(ref, day),
       UpdateExpression: 'SET archived = :new, unswept = :true',
-      // Accept an equal value too: it must be this very commit, before a retry, since no other commit has
-      // the same keys.
+      // Accept an equal value too: this very request must have written it, before a retry, since no other commit
+      // has the same keys.
       ConditionExpression: `${previous === undefined ? 'attribute_not_exists(archived)' : 'archived = :old'} OR archived = :new`,
       ExpressionAttributeValues: {
         ':new': { S: committed },
@@ -134,14 +134,14 @@ export class Manifest {
   }
 
   /**
-   * Removes the entry of a day of which nothing is left.
+   * Removes the entry of a day that has no data left.
    *
-   * @returns false when the day was announced again since `announcements` were counted; nothing was changed
+   * @returns false when the day was announced again after `announcements` was read; then nothing was changed
    */
   async remove(ref: PartitionRef, day: Day, announcements: number): Promise<boolean> {
     return deleteItemIf(this.table, {
       Key: metaKeys.manifest(ref, day),
-      // A retry after a lost answer finds no entry.
+      // If the answer was lost, the retry finds no entry.
       ConditionExpression: 'attribute_not_exists(pk) OR changes = :changes',
       ExpressionAttributeValues: { ':changes': { N: String(announcements) } },
     });

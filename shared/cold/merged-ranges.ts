@@ -1,11 +1,11 @@
 import type { ByteRange } from './archive-format';
 
 /**
- * Gaps up to this size are fetched together with the ranges around them: that costs less CPU than a separate
+ * A gap of at most this size is fetched together with the ranges around it, which costs less CPU than a second
  * request.
  */
 const MAX_HOLE_BYTES = 64 * 1024;
-/** Ranges are not merged beyond this size; larger amounts are fetched by parallel requests. */
+/** Maximum size of a merged range. Parallel requests fetch more bytes than this. */
 const MAX_MERGED_BYTES = 1024 * 1024;
 
 /**
@@ -38,7 +38,7 @@ export function mergeRanges(ranges: readonly ByteRange[]): {
 }
 
 /**
- * Fetches ranges of one object, nearby ones with one request.
+ * Fetches ranges of one object. Nearby ranges share a request.
  *
  * @returns the bytes of each range
  */

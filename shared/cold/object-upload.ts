@@ -21,7 +21,7 @@ export interface WrittenObject {
   readonly chunks: readonly ListedChunk[];
 }
 
-/** Headers of every object of the archive. The metadata name the release that wrote the object. */
+/** Headers of every object in the archive. The metadata name the release that wrote the object. */
 export const OBJECT_HEADERS = {
   ContentType: 'application/octet-stream',
   Metadata: { release: RELEASE },
@@ -32,7 +32,7 @@ export const OBJECT_HEADERS = {
  * parts of 5 MB to 5 GB, and 10,000 parts.
  */
 const UPLOAD_PART_BYTES = 8 * 1024 * 1024;
-/** Parts that may be in transit while the next one is made. */
+/** Number of parts that may be in transit while the next part is made. */
 const PARALLEL = 2;
 
 /**
@@ -138,7 +138,7 @@ export class ObjectUpload {
       );
       return ETag!;
     } catch (error) {
-      // The reply to the first attempt was lost; the client's retry found the upload already completed.
+      // If the reply to the first attempt was lost, the client's retry finds the upload already completed.
       if (!(error instanceof S3ServiceException) || error.name !== 'NoSuchUpload') throw error;
       const { ETag, ContentLength } = await this.client.send(new HeadObjectCommand(this.target));
       if (ContentLength !== this.written) throw error;

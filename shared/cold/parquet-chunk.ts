@@ -16,11 +16,11 @@ export interface ParquetIndex {
   /** Ordered by group, then time. */
   readonly chunks: readonly ArchivedChunk[];
   readonly layouts: readonly (ByteRange & { readonly id: Id })[];
-  /** The section of each row group. It has the layouts, skeletons and directories of the row group's chunks. */
+  /** One section for each row group. It has the layouts, skeletons and directories of the row group's chunks. */
   readonly sections: readonly Section[];
 }
 
-/** For each series of a chunk, where its page of values is, and at which times it has values. */
+/** Where the page of values of each series of a chunk is, and at which times the series has values. */
 export interface PageDirectory {
   /** Size of each series' page, in bytes; 0 if the series has no values. */
   readonly pageBytes: readonly number[];
@@ -75,7 +75,7 @@ export function decodeDirectory(bytes: Uint8Array): PageDirectory {
   return { pageBytes, rowSets: decodeRowSets(reader.bytes(reader.left)) };
 }
 
-/** A chunk as it is stored. A writer can copy its bytes. */
+/** A chunk in its stored form, so a writer can copy its bytes. */
 export class StoredBlock implements EncodedBlock {
   readonly minTimestamp: number;
   readonly maxTimestamp: number;

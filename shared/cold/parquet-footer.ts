@@ -33,13 +33,13 @@ const LABEL_COLUMNS = [
 ] as const;
 
 /**
- * The schema has one row for each sample. Its columns are fixed. Columns named after labels would differ
- * between objects, would be unknown until a day's last group, and could collide with these columns, or with
- * each other in readers that ignore case.
+ * The schema of samples: one row for each sample, in fixed columns. Columns named after labels would differ
+ * between objects, and would be unknown until a day's last group. They could also collide with these columns, or
+ * with each other in readers that ignore case.
  */
 export const SAMPLE_COLUMNS = [...LABEL_COLUMNS, { name: 'value', type: DOUBLE }] as const;
 
-/** One row for each grain (hour or day) of a series. */
+/** The schema of rollups: one row for each grain (hour or day) of a series. */
 export const ROLLUP_COLUMNS = [
   ...LABEL_COLUMNS,
   { name: 'count', type: INT64 },
@@ -54,14 +54,14 @@ export const ROLLUP_COLUMNS = [
 export interface WrittenColumn extends ByteRange {
   readonly encodings: readonly number[];
   readonly uncompressedBytes: number;
-  /** Size of the dictionary page with which the column begins, in bytes; undefined without one. */
+  /** Size in bytes of the dictionary page with which the column begins; undefined if it has none. */
   readonly dictionaryBytes?: number;
   /** The least and greatest value, in PLAIN encoding. */
   readonly bounds?: readonly [min: Uint8Array, max: Uint8Array];
   readonly offsetIndex?: ByteRange;
 }
 
-/** Statistics with longer texts than this are omitted. */
+/** Maximum size of a text in a column's statistics, in bytes. Statistics with longer texts are omitted. */
 const MAX_BOUND_BYTES = 64;
 
 export function encodeRowGroup<Name extends string>(
@@ -165,7 +165,7 @@ function encoded(bytes: Uint8Array): ThriftValue {
   return { type, write: (writer: ByteWriter) => writer.bytes(bytes) };
 }
 
-/** Makes the metadata of a column of one page, or of a dictionary page and a data page, at `offset`. */
+/** Makes the metadata of a column at `offset` that has one page, or a dictionary page and a data page. */
 export function columnOf(offset: number, pages: readonly Page[]): WrittenColumn {
   return {
     offset,

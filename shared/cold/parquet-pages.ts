@@ -27,7 +27,7 @@ const LEVEL = 6;
 
 function compress(bytes: Uint8Array): Buffer {
   return zstdCompressSync(bytes, {
-    // zlib allocates this much at once, even if the result is small.
+    // zlib allocates a buffer of this size even if the result is small.
     chunkSize: Math.min(64 * 1024, Math.max(1024, bytes.length)),
     params: { [zlib.ZSTD_c_compressionLevel]: LEVEL },
     pledgedSrcSize: bytes.length,
@@ -36,12 +36,12 @@ function compress(bytes: Uint8Array): Buffer {
 
 /**
  * Encodes one series' values as PLAIN or BYTE_STREAM_SPLIT, whichever compresses better. Both preserve every
- * bit. A dictionary of numbers may not: it may lose -0 and NaN payloads.
+ * bit. A dictionary of numbers might lose -0 and NaN payloads.
  */
 export function encodeValues(values: Float64Array): Page {
   const plain = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
   const packed = compress(plain);
-  // The streams of one value are its bytes.
+  // With a single value, splitting changes nothing.
   const split = values.length === 1 ? packed : compress(splitStreams(plain));
   return split.length < packed.length
     ? dataPage(split, plain.length, values.length, ENCODING.byteStreamSplit)
@@ -54,7 +54,7 @@ export interface ValuePage {
   readonly count: number;
 }
 
-/** Most bytes of values that are decompressed with one call. */
+/** Maximum number of bytes of values that are decompressed with one call. */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 /** The minimum of zlib's option `chunkSize`. */
 const LEAST_CHUNK_BYTES = 64;
@@ -137,9 +137,9 @@ function openPage(page: Uint8Array) {
 }
 
 /**
- * Decompresses consecutive bodies, which each have `bytes` bytes uncompressed, with one call. Making a zstd
- * context takes as long as decompressing a day's page. zlib moves on to the next frame when its output of
- * `chunkSize` bytes is full.
+ * Decompresses consecutive bodies with one call. Each body has `bytes` bytes uncompressed. One call saves time,
+ * because making a zstd context takes as long as decompressing a day's page. zlib moves on to the next frame when
+ * its output buffer of `chunkSize` bytes is full.
  *
  * @throws {CorruptArchiveError}
  */
@@ -165,13 +165,13 @@ function decompressAll(bodies: readonly Uint8Array[], bytes: number): Uint8Array
 const DELTA_BLOCK = 128;
 const MINIBLOCKS = 4;
 const MINIBLOCK = DELTA_BLOCK / MINIBLOCKS;
-/** Differences of timestamps up to this magnitude are exact. */
+/** Differences between timestamps up to this magnitude are exact. */
 const MAX_EXACT = 2 ** 51;
 
 /**
- * Encodes timestamps, ms. Uses DELTA_BINARY_PACKED, where regular intervals cost nothing. Uses PLAIN where it
- * is smaller because many series repeat the same irregular times, which zstd then finds, and where
- * differences are not exact.
+ * Encodes timestamps, in ms. Uses DELTA_BINARY_PACKED, with which regular intervals cost nothing, except in two
+ * cases. PLAIN is smaller if many series repeat the same irregular times, because zstd finds the repetition. And only
+ * PLAIN is right if differences are not exact.
  *
  * @see https://parquet.apache.org/docs/file-format/data-pages/encodings/
  */
@@ -246,7 +246,7 @@ function packBits(integers: Float64Array, width: number, writer: ByteWriter): vo
   }
 }
 
-/** A column of texts with many repetitions: its distinct values, and runs of their indexes. */
+/** A column of texts with many repetitions, stored as its distinct values and runs of their indexes. */
 export class TextColumn {
   private readonly indexes = new Map<string, number>();
   private readonly runs: { readonly index: number; count: number }[] = [];
@@ -296,8 +296,8 @@ export class TextColumn {
   }
 
   /**
-   * Encodes the indexes of the values: the bit width, then runs of a length and an index, which takes as few
-   * bytes as hold the width.
+   * Encodes the indexes of the values: the bit width, then the runs. A run is a length and an index. The index takes
+   * as many bytes as the width needs.
    */
   private indexPage(): Page {
     const width = Math.max(1, 32 - Math.clz32(this.indexes.size - 1));

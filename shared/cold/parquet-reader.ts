@@ -58,7 +58,7 @@ export class ArchiveReader {
   }
 
   /**
-   * Reads the selected series of a chunk: first the chunk's directory, and its layout unless it is known, then the
+   * Reads the selected series of a chunk: first the chunk's directory and, unless it is known, its layout; then the
    * values.
    *
    * @throws {CorruptArchiveError}
@@ -81,7 +81,7 @@ export class ArchiveReader {
     return layout;
   }
 
-  /** Loads a whole chunk, for a writer to copy. */
+  /** Loads a whole chunk, for a writer that copies it. */
   async load(chunk: ArchivedChunk): Promise<StoredBlock> {
     return loadFrom(this.object, chunk, await this.layout(chunk.layout));
   }
@@ -137,8 +137,8 @@ async function loadFrom(
 /**
  * Reads series of a chunk that the directory table lists, nearly always with one request.
  *
- * @param withVersions false gives all samples the lowest version; correct if the caller has no other samples
- *   of these times
+ * @param withVersions if false, all samples get the lowest version. That is correct if the caller has no other
+ *   samples of these times
  */
 export async function readListed(
   object: Pick<ObjectBytes, 'key' | 'slice'>,
@@ -151,7 +151,7 @@ export async function readListed(
   return readSeries(object, chunk, decodeDirectory(directory!), layout, wanted, withVersions);
 }
 
-/** Counts the samples of some columns of a listed chunk in a range, without a request. */
+/** Counts the samples that some columns of a listed chunk have in a time range, without a request. */
 export function countListed(
   { directory }: ListedChunk,
   columns: Iterable<number>,

@@ -4,13 +4,13 @@ import { type ByteRange, CorruptArchiveError, type ObjectBytes } from './archive
 export const PARQUET_MAGIC = Buffer.from('PAR1');
 const TRAILER_MAGIC = Buffer.from('HTSDPQT1');
 const TRAILER_BYTES = 40;
-/** Four bytes of the footer's length, then the magic. */
+/** Size of the end of a file: four bytes for the footer's length, then the magic. */
 export const END_BYTES = 8;
 const MAX_INDEX_BYTES = 256 * 1024 * 1024;
 
 /**
- * The trailer stands before Parquet's footer and locates our own sections, so that our readers need not
- * decode the footer.
+ * The trailer stands before Parquet's footer and locates our own sections. So our readers need not decode the
+ * footer.
  *
  *     'HTSDPQT1'   8 bytes
  *     uint64       offset of the index, which is zstd of JSON; the warm revisions, also zstd of JSON, follow it

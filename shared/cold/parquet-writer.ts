@@ -29,12 +29,12 @@ import { END_BYTES, encodeTrailer, PARQUET_MAGIC, pack } from './parquet-trailer
 import type { RowSets } from './skeleton';
 
 /**
- * A row group ends after the group of series with which it reaches this number of rows, or of bytes of
- * labels.
+ * The writer ends a row group once it has at least this number of rows, or of bytes of labels. It never divides a
+ * group of series.
  */
 const ROW_GROUP_ROWS = 128 * 1024;
 const ROW_GROUP_LABEL_BYTES = 1024 * 1024;
-/** Larger chunk directories are not put into the directory table; they are read from the object. */
+/** A chunk's directory that is larger is not copied into the directory table. Readers get it from the object. */
 const MAX_LISTED_BYTES = 8 * 1024;
 
 /** A chunk of the row group that is being written. */
@@ -56,7 +56,7 @@ export class ArchiveWriter {
   private rowGroup = new RowGroup();
   private readonly rowGroups: Uint8Array[] = [];
   private readonly sections: Section[] = [];
-  /** CRC-32 of the present section, so far. */
+  /** CRC-32 of what has been written of the current section. */
   private crc = 0;
   private readonly chunks: ArchivedChunk[] = [];
   private readonly listed: ListedChunk[] = [];
@@ -216,16 +216,16 @@ class RowGroup {
 }
 
 /**
- * Estimates the size of page headers: an uncompressed size is only a hint to readers, and the headers of
- * copied pages are not parsed.
+ * Estimates the size of page headers. The headers of copied pages are not parsed, so their size is unknown. An
+ * estimate suffices, because a column's uncompressed size is only a hint to readers.
  */
 export function headerBytes(pages: readonly PageLocation[]): number {
   return 24 * pages.length;
 }
 
 /**
- * Encodes the labels without a column of their own as a JSON object. Builds text instead of an object,
- * because `__proto__` is a possible label.
+ * Encodes the labels that have no column of their own as a JSON object. Builds the text without an object, because
+ * `__proto__` is a possible label.
  */
 export function otherLabels(series: Labels): string {
   const pairs = series

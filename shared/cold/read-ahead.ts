@@ -2,7 +2,8 @@ import type { ByteRange } from './archive-format';
 
 const BLOCK_BYTES = 4 * 1024 * 1024;
 /**
- * Blocks kept at a time: enough for the values of a row group and for its other columns, which follow them.
+ * Number of blocks that are kept: enough for the values of a row group and its other columns, which follow the
+ * values.
  */
 const BLOCKS = 4;
 

@@ -5,7 +5,7 @@ import type { ListedSource } from './archive-directory';
 import { isAsked } from './archive-format';
 import { type ColdTier, ObjectGoneError } from './cold-tier';
 
-/** Most requests in progress, for objects and again for the ranges of each object. */
+/** Maximum number of requests in progress for objects, and also for the ranges of one object. */
 const PARALLEL = 32;
 
 /** A day's object, as named by the manifest. */
@@ -17,8 +17,8 @@ export interface ColdDay {
 }
 
 /**
- * Reads a source's series from the archive. If the directory lists the day, one request fetches them;
- * otherwise the object's index tells where they are. Concurrent reads of several sources share requests.
+ * Reads a source's series from the archive. If the directory lists a day, one request fetches the day's series.
+ * Otherwise the object's index tells where they are. Concurrent reads of several sources share requests.
  *
  * @param listed the source's directory entries, by day
  * @param limit bounds the requests of several reads

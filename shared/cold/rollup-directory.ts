@@ -23,14 +23,14 @@ export interface RolledSource {
   readonly key: string;
   readonly etag: string;
   /**
-   * The archived state of each day that the rollup was made from. The rollup is exact for a day while its
+   * The archived state of each day that the rollup was made from. The rollup is exact for a day as long as the day's
    * state has the same identity.
    */
   readonly days: RolledDays;
   /** See {@link deletionsKey}. */
   readonly deletions: string;
   readonly groups: readonly ListedRollup[];
-  /** Groups that may have samples but have no grains in the object: those of {@link SpanState.excluded}. */
+  /** Groups that may have samples, but have no grains in the object: see {@link SpanState.excluded}. */
   readonly omitted: readonly GroupId[];
 }
 
@@ -43,7 +43,7 @@ export interface SpanState {
   /** Ordered by group. */
   readonly parts: readonly { readonly key: string; readonly firstGroup: GroupId }[];
   /**
-   * Groups that cannot be rolled up: those with too many series in the span, and those without a day whose
+   * Groups that cannot be rolled up, because they have too many series in the span, or because there is no day whose
    * sums can be stored.
    */
   readonly excluded: readonly GroupId[];
@@ -51,10 +51,11 @@ export interface SpanState {
 
 export const NO_STATE: SpanState = { revision: 0, days: {}, parts: [], excluded: [] };
 
-/** Entries that would be larger are stored empty; reads then use samples. */
+/** A larger entry is stored empty; then reads use samples. */
 const MAX_ENTRY_BYTES = 64 * 1024;
 /**
- * How long a removed span keeps its revision: longer than any archiver that began before the removal can run.
+ * How long the table keeps the revision of a removed span: longer than an archiver that began before the removal can
+ * run.
  */
 const REMOVED_MS = DAY_MS;
 const PARALLEL = 32;
@@ -78,7 +79,8 @@ export class RollupDirectory {
   ) {}
 
   /**
-   * Lists an object's groups, in order, each with the days and deletions from which it was made.
+   * Writes the entries for an object's groups. The groups are in order, each with the days and deletions from which it
+   * was made.
    *
    * @param omitted groups that have samples in the span but no grains in any object
    */
@@ -107,7 +109,7 @@ export class RollupDirectory {
         key: { S: key },
         etag: { S: etag },
         deletions: { S: deletions },
-        // Without days, the entry is valid for none.
+        // An entry without days is valid for no day.
         days: { B: isListed ? days : new RolledDays(span).bytes },
         groups: { S: isListed ? entries : '[]' },
         omitted: { S: isListed ? withoutGrains : '[]' },
@@ -121,7 +123,7 @@ export class RollupDirectory {
   /**
    * Removes the entries of sources that no longer have grains in a span.
    *
-   * @param keys for each source, the key of the object that is removed. An entry with another key belongs to
+   * @param keys for each source, the key of the object that is being removed. An entry with another key belongs to
    *   another partition and is kept
    */
   async remove(tenantId: Id, span: RollupSpan, keys: readonly (readonly [Id, string])[]): Promise<void> {
@@ -135,7 +137,7 @@ export class RollupDirectory {
     );
   }
 
-  /** Reads a source's entries for a grain length, for the spans from that of `fromDay` to that of `toDay`. */
+  /** Reads a source's entries for a grain length and the spans from the one with `fromDay` to the one with `toDay`. */
   async of(
     tenantId: Id,
     sourceId: Id,
@@ -163,7 +165,7 @@ export class RollupDirectory {
   }
 
   /**
-   * Commits the rewriting of a span.
+   * Commits the new state of a rewritten span.
    *
    * @param previous the state that {@link states} returned
    * @returns false when another archiver committed first; nothing was changed
@@ -202,7 +204,7 @@ export class RollupDirectory {
   }
 }
 
-/** Whether a span has been removed: it has neither days nor objects. */
+/** Whether a span has been removed, and so has neither days nor objects. */
 export function isRemoved({ days, parts }: SpanState): boolean {
   return parts.length === 0 && Object.keys(days).length === 0;
 }

@@ -25,7 +25,7 @@ export interface ListedRollup {
   readonly layoutRange: ByteRange;
   /**
    * Where the pages of each column begin. A column has a page for each series with grains, in the layout's order.
-   * An extra column has pages only for the series that store a value of it.
+   * An extra column has pages only for the series that have a stored value in it.
    */
   readonly offsets: Readonly<Record<RolledColumn, number>>;
   /** The times of each series' grains, and the sizes of its pages: see {@link encodeDirectory}. */
@@ -36,14 +36,14 @@ export interface ListedRollup {
   readonly deletions: string;
 }
 
-/** A rolled-up group, with the days and deletions from which it was made. */
+/** A rolled-up group, and the days and deletions from which it was made. */
 export interface MadeGroup extends RolledGroup {
   readonly days: Buffer;
   readonly deletions: string;
 }
 
 /**
- * Some columns of a series' grains. A column without any stored value is absent. Concurrent readers share the arrays.
+ * Some columns of a series' grains. A column without a stored value is absent. Concurrent readers share the arrays.
  */
 export interface ReadGrains {
   readonly times: GrainTimes;
@@ -56,7 +56,7 @@ export const ROLLUP_TRAILER_BYTES = 24;
 export interface GroupDirectory {
   /** The times of each series' grains. Series with equal times share one object. */
   readonly timelines: readonly GrainTimes[];
-  /** Sizes of the pages of each series, in bytes; 0 without a page. */
+  /** Sizes of the pages of each series, in bytes; 0 if there is no page. */
   readonly pageBytes: readonly Readonly<Record<RolledColumn, number>>[];
 }
 
@@ -67,9 +67,9 @@ export function eachColumn<T>(of: (name: RolledColumn) => T): Record<RolledColum
 }
 
 /**
- * A directory that would exceed this size is written without the times of first and last samples, because it is
- * copied to an item of DynamoDB (`MAX_ENTRY_BYTES` in rollup-directory.ts). That happens only if many series of a
- * group were sampled at different and irregular times.
+ * A directory that would exceed this size is written without the times of first and last samples. The size is bounded
+ * because the directory is copied into an item of DynamoDB (`MAX_ENTRY_BYTES` in rollup-directory.ts). Only a group
+ * with many series that were sampled at different and irregular times exceeds it.
  */
 const MAX_TIMES_BYTES = 32 * 1024;
 
@@ -175,7 +175,7 @@ export function decodeDirectory(bytes: Uint8Array): GroupDirectory {
   return { timelines: ofSeries, pageBytes };
 }
 
-/** Most grains of a series in a span: a year has 8,784 hours. */
+/** Maximum number of grains of a series in a span. A year has 8,784 hours. */
 const MAX_GRAINS = 10_000;
 
 function decodeTimeline(reader: ByteReader, grainMs: number, hasTimes: boolean): GrainTimes {

@@ -10,16 +10,16 @@ export const ROLLED_VALUES = ['sum', 'min', 'max', 'first', 'last'] as const;
 export type RolledValue = (typeof ROLLED_VALUES)[number];
 
 /**
- * Values that PromQL needs in addition, because its windows exclude their start and include their end. The
- * _rest_ of a grain is its samples without one at the very start of the grain. Each value is stored only where
- * a reader cannot derive it; {@link UNSTORED} stands elsewhere.
+ * Further values that PromQL needs, because its windows exclude their start and include their end. The _rest_ of a
+ * grain is all of its samples except one at the very start of the grain. A value is stored only where a reader cannot
+ * derive it. Elsewhere the column has the value of {@link UNSTORED}.
  *
  * - `restMin`: stored where it differs from {@link derivedRestMin}.
  * - `restMax`: stored where it differs from the grain's `max`.
- * - `resets`: the sum of the values before each fall of a counter, 0 without a fall. NaN if the values fall too
- *   often to be a counter's ({@link fallsRarely}).
- * - `toRest`: the difference from the grain's `first` to the first value of its rest, where a sample is at the
- *   grain's start. NaN if it is unknown. It is also unknown, and not stored, where `resets` is NaN.
+ * - `resets`: the sum of the values before each fall of a counter; 0 if there is no fall. NaN if the values fall too
+ *   often to be those of a counter ({@link fallsRarely}).
+ * - `toRest`: if a sample is at the grain's start, the difference from the grain's `first` to the first value of its
+ *   rest. NaN if the difference is unknown. Where `resets` is NaN, it is also unknown, but not stored.
  */
 export const EXTRA_VALUES = ['restMin', 'restMax', 'resets', 'toRest'] as const;
 export type ExtraValue = (typeof EXTRA_VALUES)[number];
@@ -33,7 +33,7 @@ export const UNSTORED: Readonly<Record<ExtraValue, number>> = {
 export type RolledColumn = RolledValue | ExtraValue;
 export const ROLLED_COLUMNS: readonly RolledColumn[] = [...ROLLED_VALUES, ...EXTRA_VALUES];
 
-/** Times and counts of a series' grains. Series that were sampled at the same times have equal ones. */
+/** Times and counts of a series' grains. Series that were sampled at the same times have equal times and counts. */
 export interface GrainTimes {
   /** Starts of the grains that have samples, ms since epoch, ascending. */
   readonly starts: Float64Array;
@@ -44,18 +44,18 @@ export interface GrainTimes {
   /** From the grain's last sample to its end, ms; at least 1. */
   readonly lasts: Float64Array;
   /**
-   * From the grain's start to the first sample after the start, ms. 0 unless the grain has a sample at its very
-   * start: `firsts` is the time then.
+   * From the grain's start to the first sample after the start, ms. Set only if the grain has a sample at its very
+   * start. Otherwise it is 0, and `firsts` has the time.
    */
   readonly restFirsts: Float64Array;
-  /** 1 at each grain that {@link isInexact}, else 0. PromQL reads the samples of inexact grains. */
+  /** 1 at each inexact grain ({@link isInexact}), else 0. PromQL reads the samples of inexact grains. */
   readonly inexact: Float64Array;
 }
 
 /** The grains of a series that have samples, ascending. */
 export interface RolledSeries extends GrainTimes {
   readonly values: Readonly<Record<RolledValue, Float64Array>>;
-  /** A column without any stored value is absent. */
+  /** A column without a stored value is absent. */
   readonly extras: Readonly<Partial<Record<ExtraValue, Float64Array>>>;
 }
 
@@ -186,28 +186,28 @@ function extrasOf(
 }
 
 /**
- * Returns what a reader takes for the minimum of a grain's rest if none is stored. It is the rest's first value if
- * the values never fall, as those of a counter, else the minimum of the whole grain.
+ * Returns the minimum of a grain's rest that a reader assumes if none is stored. If the values never fall, like those
+ * of a counter, it is the rest's first value. Otherwise it is the minimum of the whole grain.
  */
 export function derivedRestMin(min: number, first: number, resets: number, toRest: number): number {
   return resets === 0 ? first + toRest : min;
 }
 
 /**
- * Returns whether a grain's values may be those of a counter: at most one sample in ten is lower than the one
- * before. Values that fall more often have no use for `resets`; it and `toRest` would take as many bytes
- * as the other values.
+ * Returns whether a grain's values may be those of a counter: at most one sample in ten is lower than the previous
+ * one. For values that fall more often, `resets` is useless, and `resets` and `toRest` would take as many bytes as the
+ * other values.
  */
 function fallsRarely(falls: number, count: number): boolean {
   return 10 * falls <= count;
 }
 
-/** Greatest relative error of a grain's sum. Sums of values of one sign stay far below. */
+/** Maximum relative error of a grain's sum. If all values have the same sign, the error is far smaller. */
 const SUM_ERROR = 1e-12;
 
 /**
- * Returns whether a sum is too far from the right one, or a value of the grain is not finite. A stale marker is
- * a NaN.
+ * Returns whether a sum is too far from the right one, or is not finite because a value of the grain is not. A stale
+ * marker is a NaN.
  */
 function isInexact(sum: number, right: number): boolean {
   return !(Math.abs(sum - right) <= SUM_ERROR * Math.abs(right));
@@ -264,7 +264,7 @@ function mapRolled(
   };
 }
 
-/** Returns the extra columns that store any value. */
+/** Returns the extra columns that have a stored value. */
 export function storedExtras(
   of: (name: ExtraValue) => Float64Array | undefined,
 ): Partial<Record<ExtraValue, Float64Array>> {

@@ -27,7 +27,7 @@ import {
   storedExtras,
 } from './rollup-grains';
 
-/** The decoded part of a group. It grows with each read. */
+/** What has been decoded of a group. It grows with each read. */
 interface DecodedGroup {
   readonly directory: GroupDirectory;
   /** Decoded columns, by series. */
@@ -44,11 +44,12 @@ const decodedGroups = new Cache<DecodedGroup>(CACHES.rollups, ({ bytes }, key) =
 const COLUMN_BYTES = 200;
 
 /**
- * Reads columns of some series of a group, with as few requests as possible. An instance fetches each page
- * once, as long as it is cached.
+ * Reads columns of some series of a group, with as few requests as possible. An instance does not fetch a page again
+ * while the page is cached.
  *
  * @param object its `name` must be unique, such as its key and ETag
- * @param columnsOf returns the columns to read of series with these times; without any, only the directory is used
+ * @param columnsOf returns the columns to read of series with these times. If it returns none, only the directory is
+ *   used
  * @param wanted position in the result, by labels key
  * @returns the grains of each wanted series that the group has, by position
  * @throws {CorruptArchiveError}
@@ -87,7 +88,7 @@ export async function readRollup(
     );
     for (const [i, column] of columns.entries()) {
       const { series, name } = missing[i]!;
-      // Copy the column if it shares its buffer, so that the cache counts what it keeps alive.
+      // Copy a column that is a view of a larger buffer, or the cache would keep alive more bytes than it counts.
       const own = column.byteLength < column.buffer.byteLength ? column.slice() : column;
       decoded.columns[name].set(series, own);
       decoded.bytes += column.byteLength + COLUMN_BYTES;
@@ -149,7 +150,7 @@ async function readLayout(
   return layout;
 }
 
-/** An object in memory, from which the next one copies unchanged days. */
+/** An object in memory. Its successor copies the unchanged days from it. */
 export class OpenRollup {
   private readonly groups: ReadonlyMap<GroupId, ListedRollup>;
 

@@ -13,7 +13,7 @@ export interface AskedRollup {
   readonly ranges: readonly TimeRange[];
 }
 
-/** What was read from an object. */
+/** The object that was read, and how much was read from it. */
 export interface ReadPlace {
   readonly place: string;
   readonly bytes: number;
@@ -22,12 +22,12 @@ export interface ReadPlace {
   readonly span: { readonly firstMs: number; readonly lastMs: number } | undefined;
 }
 
-/** Most objects that a read requests at the same time. */
+/** Maximum number of objects that a read requests at the same time. */
 const PARALLEL = 32;
 
 export interface RolledObject {
   readonly asked: AskedRollup;
-  /** The grains of series, by position. A series that changed its group occurs twice. */
+  /** The grains of series, with their positions. A series that changed its group occurs twice. */
   readonly grains: readonly (readonly [position: number, grains: ReadGrains])[];
   readonly place: string;
   readonly bytes: number;

@@ -65,8 +65,8 @@ function daysOf({ fromMs, toMs }: RollupSpan): number {
 }
 
 /**
- * Returns an id of a source's deletions that affect a span; '' without any. A rollup stores the key of the
- * deletions that it applied.
+ * Returns an id of a source's deletions that affect a span; '' if there are none. A rollup stores the id of the
+ * deletions that were applied to it.
  */
 export function deletionsKey(deletions: readonly VersionedDeletion[], { fromMs, toMs }: RollupSpan): Id | '' {
   const touching = deletions.filter((deletion) => deletion.fromMs < toMs && deletion.toMs > fromMs);

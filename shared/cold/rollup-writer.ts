@@ -28,7 +28,7 @@ import {
 } from './rollup-format';
 import { EXTRA_VALUES, eachValue, type RolledColumn, type RolledValue } from './rollup-grains';
 
-/** The writer adds whole groups to a row group, and ends it when it has at least this number of rows. */
+/** The writer adds whole groups to a row group, and ends the row group once it has at least this number of rows. */
 const ROW_GROUP_ROWS = 128 * 1024;
 
 interface AddedGroup extends MadeGroup {
@@ -151,8 +151,8 @@ export class RollupWriter {
         deletions,
       });
     }
-    // Copy the pages into one buffer: each page keeps alive the buffer in which it was allocated, seven times
-    // its size.
+    // Copy the pages into one buffer. Each page keeps alive the buffer in which it was allocated, which is seven
+    // times as large.
     this.parts.push(Buffer.concat(this.parts.splice(firstPart)));
   }
 

@@ -3,8 +3,8 @@ import { ByteReader, ByteWriter } from '../model/bytes';
 
 /**
  * A skeleton is a block without its values. Archive objects store each series' values in a page that any
- * Parquet reader understands. The rest, which only we need, is stored as a chunk whose values are all 0:
- * which series has a value at which time, and the versions.
+ * Parquet reader understands. Only we need the rest: the versions, and which series has a value at which time. It
+ * is stored as a chunk whose values are all 0.
  */
 
 /**
@@ -12,7 +12,7 @@ import { ByteReader, ByteWriter } from '../model/bytes';
  *
  *     uvarint  number of series
  *     uvarint  number of row sets; columns with values in the same rows share one
- *     uvarint  for each series its row set; absent if there is only one
+ *     uvarint  for each series its row set; absent if there is only one row set
  *     chunk    one column for each row set, with one version
  */
 export interface RowSets {
@@ -48,7 +48,7 @@ export function decodeRowSets(bytes: Uint8Array): RowSets {
   return { seriesCount, rowSetOf, block };
 }
 
-/** Encodes everything of a block except its values. */
+/** Encodes everything in a block except its values. */
 export function encodeSkeleton(block: Block): Uint8Array {
   const columns = hasOwnVersions(block) ? block.columns.map(withZeros) : rowSetsOf(block).columns;
   const { layout, timestamps, versions, rowVersions } = block;

@@ -1,7 +1,7 @@
 import { type ByteReader, ByteWriter, MalformedBytesError } from '../model/bytes';
 
 /**
- * Thrift's compact protocol, as far as Parquet needs it.
+ * The part of Thrift's compact protocol that Parquet needs.
  *
  * @see https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md
  */

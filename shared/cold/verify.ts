@@ -4,12 +4,12 @@ import { CorruptArchiveError } from './archive-format';
 import type { ArchivedPart } from './archived-day';
 import { type ColdTier, ObjectGoneError } from './cold-tier';
 
-/** Errors which mean that bytes are not what was written. */
+/** Errors that mean that the bytes read are not those that were written. */
 const CORRUPT = [CorruptArchiveError, CorruptChunkError, MalformedBytesError, RangeError];
 
 /**
- * Reads back an object completely, and compares it with the manifest's entry (ETag, size, number of samples)
- * and with the checksums and counts of its own index.
+ * Reads a whole object back, and compares it with the manifest's entry (ETag, size, number of samples) and with
+ * the checksums and counts in its own index.
  *
  * @returns the difference; undefined when there is none
  */
