@@ -1,13 +1,13 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 
 /**
- * Returns a request's API key, undefined if it has none. Clients send it in different places:
+ * Returns a request's API key; undefined if it has none. Clients send the key in different places:
  *
  *     X-Api-Key: key                        mackerel-agent, mkr
  *     Authorization: Bearer key             Prometheus, OpenTelemetry
  *     Authorization: Token key              InfluxDB 2
  *     Authorization: Basic user:key         the password is the key; any user name
- *     ?u=user&p=key                         InfluxDB 1; only on its own paths, because URLs end up in logs
+ *     ?u=user&p=key                         InfluxDB 1; only on InfluxDB's own paths, because URLs end up in logs
  */
 export function keyOf({ headers, rawPath, rawQueryString }: KeyedRequest): string | undefined {
   const sent = headers['x-api-key'];

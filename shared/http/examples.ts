@@ -15,7 +15,7 @@ export interface CallExample {
   readonly body?: unknown;
 }
 
-/** Example values of path parameters, by name. A reader replaces the ids by those that the API returned. */
+/** Example values of path parameters, by name. A reader replaces the ids with ids that the API returned. */
 export const PATH_EXAMPLES: Readonly<Record<string, string>> = {
   hostId: '2u4PP3TJqbu',
   customIdentifier: 'web1.example.com',

@@ -9,14 +9,14 @@ export interface ExposedSample {
 }
 
 /**
- * How to write names with characters outside `[A-Za-z0-9_:]`, which Prometheus accepts since version 3:
- * quoted, or with `_` in place of those characters.
+ * How to write names with characters outside `[A-Za-z0-9_:]`: quoted, which Prometheus accepts since version 3, or
+ * with `_` instead of these characters.
  */
 export type NameEscaping = 'allow-utf-8' | 'underscores';
 
 /**
- * Writes samples in Prometheus' text format. Samples of one metric follow each other, below a `TYPE` line
- * with the type `untyped`.
+ * Writes samples in Prometheus' text format. All samples of a metric stand together, below a `TYPE` line with
+ * the type `untyped`.
  *
  * @see https://prometheus.io/docs/instrumenting/exposition_formats/
  */

@@ -32,12 +32,12 @@ export function failureOf(error: unknown, requestId: string): HttpError {
   return new HttpError(500, `internal error; the request id is ${requestId}`, { 'x-request-id': requestId });
 }
 
-/** Most nested causes that are inspected. */
+/** Maximum number of nested causes that are inspected. */
 const MAX_DEPTH = 5;
 
 /**
- * Returns whether a store failed, timed out or throttled. A store that rejects a malformed request does not
- * count: that is a bug here.
+ * Returns whether a store failed, timed out or throttled. A store that rejects a malformed request has not failed:
+ * the request is a bug of this project.
  */
 export function isStoreFailure(error: unknown, depth = 0): boolean {
   if (!(error instanceof Error) || depth > MAX_DEPTH) return false;

@@ -6,12 +6,12 @@ import { pathMatches } from './unrouted';
 
 type Answer = (event: APIGatewayProxyEventV2) => Promise<APIGatewayProxyStructuredResultV2>;
 
-/** Route key of every request at a function URL. API Gateway sends a function only the routes that it has. */
+/** Route key of every request at a function URL. From API Gateway, a function gets only requests for its routes. */
 const NO_ROUTE = '$default';
 
 /**
- * Wraps a function's HTTP handler so that it also answers at the function's own URL. There AWS does not match
- * requests to routes, so the wrapper does. It redirects a request for a route of another function to the API.
+ * Wraps a function's HTTP handler so that it also answers at the function's own URL. AWS does not match requests at
+ * this URL to routes, so the wrapper does. It redirects a request for another function's route to the API.
  *
  * @param apiUrl base URL of the API; undefined if the function has no URL
  * @see https://docs.aws.amazon.com/lambda/latest/dg/urls-invocation.html

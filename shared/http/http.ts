@@ -18,7 +18,7 @@ export class HttpError extends Error {
 /** Largest body in bytes, before and after decompression. API Gateway and Lambda accept about 4.5 MB. */
 export const MAX_BODY_BYTES = 4_000_000;
 
-/** Answers with a JSON body. mackerel-agent and mkr treat a 2xx without one as a failure. */
+/** Answers with a JSON body. mackerel-agent and mkr treat a 2xx without a JSON body as a failure. */
 export function reply(
   status: number,
   body: unknown,
@@ -71,15 +71,15 @@ export function replyBytes(
 }
 
 /**
- * Most characters of an uncompressed answer. Lambda's limit of 6 MB includes the surrounding JSON and the
- * body's escapes.
+ * Maximum length of an uncompressed answer, in characters. Lambda's limit of 6 MB includes the surrounding JSON and
+ * the body's escapes.
  */
 const MAX_PLAIN_ANSWER = 4_000_000;
-/** Most characters of a base64 body, which needs no escapes. */
+/** Maximum length of a base64 body, in characters. It needs no escapes. */
 const MAX_COMPRESSED_ANSWER = 5_500_000;
-/** Fewest characters worth compressing. */
+/** Minimum length of an answer that is worth compressing, in characters. */
 const MIN_COMPRESSED = 64_000;
-/** Most characters before compression. A function of 512 MB holds them easily. */
+/** Maximum length of an answer before compression, in characters. A function of 512 MB easily holds it. */
 export const MAX_ANSWER = 32_000_000;
 
 /**
@@ -148,15 +148,15 @@ const DECOMPRESSORS: ReadonlyMap<string, typeof gunzipSync> = new Map([
 ]);
 
 /**
- * Called with the size of a body before the body is used; with the largest size allowed if it was refused as
- * too large.
+ * Called with the size of a body before the body is used. If the body is refused as too large, called with the
+ * maximum size.
  */
 export type OnBytes = (bytes: number) => void;
 
 /**
  * Returns a request's body, decompressed.
  *
- * @param maxBytes most bytes before and after decompression
+ * @param maxBytes maximum size before and after decompression
  * @throws {HttpError} 413 when the body exceeds `maxBytes`, 415 for an encoding other than gzip and deflate,
  *   400 when it cannot be decompressed
  */
@@ -256,16 +256,16 @@ export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // V8's message quotes the text around the error; a body must not reach logs or answers.
+    // Leave out V8's message: it quotes the text around the error, and a body must not reach logs or answers.
     throw new HttpError(400, `the body is not JSON${positionIn(error)}`);
   }
 }
 
-/** Length up to which the structure is not counted: a shorter body cannot hold enough of it to matter. */
+/** A body of at most this length is not checked: it has too few commas and brackets to matter. */
 const MAX_UNCOUNTED = 256 * 1024;
 /**
- * Most commas and opening brackets in a body. 4 MB of `{},` or `[[[` would take 120 to 160 MB once parsed.
- * Posted samples have at most 4 in 41 bytes and stay below.
+ * Maximum number of commas and opening brackets in a body. 4 MB of `{},` or `[[[` would take 120 to 160 MB once
+ * parsed. Posted samples have at most 4 in 41 bytes and stay below the maximum.
  */
 const MAX_STRUCTURE = 400_000;
 
@@ -292,14 +292,14 @@ function tooLarge(maxBytes: number): HttpError {
   return new HttpError(413, `the body exceeds ${maxBytes} bytes`);
 }
 
-/** Returns the query string with repeated names kept apart; API Gateway's own map joins their values. */
+/** Returns the parameters of the query string. API Gateway's own map joins the values of repeated parameters. */
 export function queryOf(event: APIGatewayProxyEventV2): URLSearchParams {
   return new URLSearchParams(event.rawQueryString);
 }
 
 /**
- * Returns the parameters of a form body, followed by those of the query string. Where only one value counts,
- * the body's takes precedence.
+ * Returns the parameters of a form body, followed by those of the query string. So if only the first value of a
+ * parameter counts, it is the body's.
  *
  * @throws {HttpError} as {@link bodyText}
  */

@@ -8,7 +8,7 @@ import { ROUTES, type Route, type RouteKey } from './routes';
 
 type Json = Record<string, unknown>;
 
-/** Error statuses: what each means, and which routes may answer it. */
+/** The meaning of each error status, and the routes that may answer it. */
 const ERRORS: Record<number, { readonly description: string; readonly isOf: (route: Route) => boolean }> = {
   400: {
     description: 'Malformed: the message names the field and its value.',

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { HttpError } from './http';
 
-/** Most flaws that one error names. */
+/** Maximum number of flaws that one error names. */
 const MAX_NAMED = 5;
-/** Most characters of a value that an error shows. */
+/** Maximum number of characters that an error shows of a value. */
 const MAX_SHOWN = 100;
 
 /**
@@ -17,7 +17,7 @@ export function parse<T extends z.ZodType>(schema: T, value: unknown): z.output<
   throw new HttpError(400, result.error.issues.slice(0, MAX_NAMED).map(sentenceOf).join('; '));
 }
 
-/** Validates a query string. If a parameter that may not repeat does, its first value counts. */
+/** Validates a query string. If a parameter is repeated although it may not be, its first value counts. */
 export function parseQuery<T extends z.ZodObject>(schema: T, query: URLSearchParams): z.output<T> {
   return parse(schema, fieldsOf(schema, query));
 }

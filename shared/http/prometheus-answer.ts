@@ -4,7 +4,7 @@ import { valueText } from '../promql/numbers';
 import type { QueryResult, QueryValue, ResultSeries } from '../promql/query';
 import { replyText } from './http';
 
-/** Most warnings, and most infos, of one answer. */
+/** Maximum number of warnings, and of infos, in one answer. */
 const MAX_REMARKS = 10;
 
 export interface AnswerRemarks {
@@ -52,7 +52,7 @@ export interface QueryDurations {
 /**
  * Builds the answer to a query.
  *
- * @param atMs evaluation time of an instant query; answered together with a scalar or string
+ * @param atMs evaluation time of an instant query; the answer to a scalar or string query has it
  * @param times durations for the field `stats`; undefined if the client did not ask for it
  * @param explanation the field `explain`; undefined if the client did not ask for it
  */
@@ -113,7 +113,7 @@ function resultJson(value: QueryValue, atMs: number): string {
   }
 }
 
-/** Texts of times in seconds. Series of a matrix mostly have the same times, so each is formatted once. */
+/** Times in seconds, as text. Series of a matrix mostly have the same times, so each time is formatted only once. */
 class TimeTexts {
   private times: Float64Array = new Float64Array(0);
   private texts: string[] = [];
@@ -140,7 +140,7 @@ function pair(ms: number, value: number): string {
 }
 
 /**
- * Returns labels as a JSON object. Assignment takes half of the time of `Object.fromEntries`, but loses `__proto__`.
+ * Returns labels as a JSON object. Assigning them takes half as long as `Object.fromEntries`, but loses `__proto__`.
  */
 export function metricJson(labels: Labels): string {
   const metric: Record<string, string> = {};

@@ -27,8 +27,8 @@ export function statusOfPromql({ kind }: PromqlError): number {
 }
 
 /**
- * Answers a failure in Prometheus' format. 413 becomes 422, because Prometheus' clients show the message of
- * 400, 422 and 503 only.
+ * Answers a failure in Prometheus' format. 413 becomes 422, because Prometheus' clients show the message only for
+ * 400, 422 and 503.
  */
 export function replyPrometheusError(failure: HttpError, cause: unknown): APIGatewayProxyStructuredResultV2 {
   const status = failure.status === 413 ? 422 : failure.status;

@@ -3,7 +3,7 @@ import { HttpError } from './http';
 import { fieldsOf } from './parse';
 
 /**
- * Validates parameters as Prometheus does: a required one that is absent counts as empty, and the error names
+ * Validates parameters as Prometheus does: a required parameter that is absent counts as empty, and the error names
  * only the first flaw.
  *
  * @throws {HttpError} 400 such as `invalid parameter "time": cannot parse "noon" to a valid timestamp`

@@ -22,8 +22,8 @@ import { siteRoutes } from './contract/site';
 export type { Route } from './contract/route';
 
 /**
- * The HTTP API as data. Synthesis creates API Gateway's routes from this table, functions dispatch, authorize
- * and validate by it, and the OpenAPI document is generated from it. The paths under /api/v0 are Mackerel's.
+ * The HTTP API as data. Synthesis creates API Gateway's routes from this table. Functions use it to dispatch,
+ * authorize and validate requests. The OpenAPI document is generated from it. The paths under /api/v0 are Mackerel's.
  *
  * @see shared/protocol/mackerel/README.md
  */

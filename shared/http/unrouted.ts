@@ -10,7 +10,7 @@ const READABLE_HEADERS = {
   'access-control-expose-headers': 'Date, Server-Timing',
 };
 
-/** Response headers to a CORS preflight: which requests pages of other origins may send. */
+/** Response headers to a CORS preflight. They tell which requests pages of other origins may send. */
 const PREFLIGHT_HEADERS = {
   ...READABLE_HEADERS,
   'access-control-allow-headers': 'Accept, Authorization, Content-Type, Origin, X-Api-Key',
@@ -19,9 +19,9 @@ const PREFLIGHT_HEADERS = {
 };
 
 /**
- * Answers a request that no route matches. A path with extra slashes is redirected, a CORS preflight
- * answered; the rest get 405 if the path has routes for other methods, else 404. Errors below Prometheus'
- * root have Prometheus' shape.
+ * Answers a request that no route matches. Redirects a path with extra slashes, and answers a CORS preflight. Any
+ * other request gets 405 if the path has routes for other methods, else 404. Errors below Prometheus' root have
+ * Prometheus' shape.
  */
 export function answerUnrouted(event: APIGatewayProxyEventV2): APIGatewayProxyStructuredResultV2 {
   const { rawPath } = event;
@@ -61,8 +61,8 @@ export function pathMatches(pattern: string, path: string): boolean {
 }
 
 /**
- * Redirects with 301 for GET and HEAD, which every client follows, else with 308, which keeps the method and
- * the body.
+ * Redirects GET and HEAD with 301, which every client follows, and other methods with 308, which keeps the method
+ * and the body.
  */
 function redirect({ rawQueryString, requestContext }: APIGatewayProxyEventV2, path: string) {
   const { method } = requestContext.http;

@@ -28,7 +28,7 @@ const roleFullname = z
 const roleFullnames = z.array(roleFullname).max(1000);
 
 /**
- * Agents post only lists of addresses, but mkr prints `ipAddress`: it defaults to the first of
+ * Agents post only lists of addresses, but mkr prints `ipAddress`. So `ipAddress` defaults to the first of
  * `ipv4Addresses`.
  */
 const hostInterface = anyObject.transform((entry) => {

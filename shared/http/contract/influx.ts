@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { PRECISIONS } from '../../protocol/influx/line-reader';
 import type { Route } from './route';
 
-/** Query of a write to InfluxDB 1 or 2. Their other parameters, such as `bucket` and `org`, are ignored. */
+/** Query of a write to InfluxDB 1 or 2. InfluxDB's other parameters, such as `bucket` and `org`, are ignored. */
 const writeQuery = z.object({
   precision: z.enum(PRECISIONS).default('ns').meta({ description: 'Unit of the timestamps.' }),
 });
@@ -15,7 +15,7 @@ const PRECISIONS_3: ReadonlyMap<string, (typeof PRECISIONS)[number]> = new Map([
   ['second', 's'],
 ]);
 
-/** Query of a write to InfluxDB 3. Its other parameters, such as `db` and `accept_partial`, are ignored. */
+/** Query of a write to InfluxDB 3. InfluxDB's other parameters, such as `db` and `accept_partial`, are ignored. */
 const writeQuery3 = z.object({
   precision: z
     .enum(['auto', ...PRECISIONS, ...PRECISIONS_3.keys()])
@@ -42,7 +42,7 @@ const refused3 = z
   })
   .meta({ id: 'InfluxRefused3' });
 
-/** Query of a statement. A POST may send the statement in a form body instead. */
+/** Query string with a statement. A POST may send the statement in a form body instead. */
 const statementQuery = z.object({ q: z.string().optional() });
 const statementResults = z
   .object({ results: z.array(z.object({ statement_id: z.int() })) })

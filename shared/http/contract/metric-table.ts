@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { metricsQuery } from './metrics';
 import type { Route } from './route';
 
-/** Most metrics that one request may name. */
+/** Maximum number of metrics that one request may name. */
 const MAX_NAMES = 100;
 
 export const metricTableQuery = metricsQuery.extend({

@@ -67,7 +67,7 @@ export const metricsQuery = z.object({
   }),
 });
 
-/** A sample as it is answered. Infinities and NaN are null, because JSON has no number for them. */
+/** A sample in an answer. Infinities and NaN are null, because JSON has no number for them. */
 const sample = z.object({ time: epochSeconds, value: z.number().nullable() }).meta({ id: 'Sample' });
 
 export const metrics = z

@@ -33,7 +33,7 @@ const notificationGroup = z
   .meta({ id: 'NotificationGroup' });
 const alertGroupSetting = z.object({ id, ...alertGroupSettingSpec.shape }).meta({ id: 'AlertGroupSetting' });
 
-/** Body that creates a channel, which may also add it to the default notification group. */
+/** Body that creates a channel. It may also add the channel to the default notification group. */
 const newChannel = z.intersection(
   channelSpec,
   z.object({ addToDefaultNotificationGroup: z.boolean().nullish() }),

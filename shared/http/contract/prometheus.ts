@@ -1,6 +1,6 @@
 import type { Route } from './route';
 
-/** Root of Prometheus' API. It has a prefix, as Mimir's and Cortex' APIs have. */
+/** Root of Prometheus' API. Like the APIs of Mimir and Cortex, it has a prefix. */
 export const PROMETHEUS_ROOT = '/prometheus';
 export const PROMETHEUS = `${PROMETHEUS_ROOT}/api/v1` as const;
 

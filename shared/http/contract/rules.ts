@@ -110,7 +110,7 @@ const channel = {
       description: 'How often the receiver is told again of an alert that keeps firing. Default: 4h.',
     }),
 };
-/** Most receivers of one kind. */
+/** Maximum number of receivers of one kind. */
 const MAX_RECEIVERS = 10;
 const receivers = z.object({
   alertmanagers: z.array(receiver).max(MAX_RECEIVERS).default([]),

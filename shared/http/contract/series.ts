@@ -26,7 +26,7 @@ const labels = z
   })
   .meta({ description: 'name=value; every label of the series but its name, in any order.' });
 
-/** Most series on one page. */
+/** Maximum number of series on one page. */
 export const MAX_SERIES = 10_000;
 
 const seriesCount = integerParameter.pipe(z.int().min(1).max(MAX_SERIES)).optional();

@@ -7,8 +7,8 @@ import { booleanParameter } from './values';
 const ALERTMANAGER = '/alertmanager/api/v2';
 
 /**
- * Most matchers of a silence. Silencing one alert takes a matcher for each of its labels, which may be
- * dozens.
+ * Maximum number of matchers of a silence. Silencing one alert takes a matcher for each of the alert's labels, and
+ * an alert may have dozens.
  */
 const MAX_MATCHERS = 100;
 const MAX_TEXT = 1_000;

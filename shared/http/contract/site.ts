@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { status } from '../../operations/status-answer';
 import type { Route } from './route';
 
-/** InfluxDB's health answer; its clients parse these fields. */
+/** The health answer of InfluxDB, whose clients parse these fields. */
 const health = z
   .object({ name: z.string(), message: z.string(), status: z.literal('pass'), checks: z.array(z.never()) })
   .meta({ id: 'Health' });
@@ -10,7 +10,7 @@ const ready = z
   .object({ status: z.literal('ready'), started: z.string(), up: z.string() })
   .meta({ id: 'Ready' });
 
-/** Longest name or id in a link. */
+/** Maximum length of a name or id in a link. */
 const MAX_LINKED = 255;
 const linked = z.string().max(MAX_LINKED).optional();
 
