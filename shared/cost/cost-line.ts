@@ -12,7 +12,7 @@ export interface CostLine {
   readonly dollars: number;
 }
 
-/** @param unlisted dollars of items that the table of prices does not list, such as nodes of the cache */
+/** @param unlisted cost, in dollars, of items that the table of prices does not list, such as nodes of the cache */
 export function line(what: string, because: string, billed: Billed, unlisted = 0): CostLine {
   return { what, because, billed, dollars: dollarsOf(billed) + unlisted };
 }
@@ -21,7 +21,7 @@ export function dollarsOf(billed: Billed): number {
   return Object.entries(billed).reduce((sum, [price, units]) => sum + units * PRICE[price as Price], 0);
 }
 
-/** Adds billed units up, by the name of their price. */
+/** Adds up billed units with the same price. */
 export function billedOf(all: readonly Billed[]): Billed {
   const sums: Partial<Record<Price, number>> = {};
   for (const billed of all)

@@ -13,12 +13,12 @@ export interface Load {
   readonly intervalMs: number;
   readonly retentionMs: number;
   readonly samplesPerRequest: number;
-  /** Graphs drawn per month, each one day of one series. */
+  /** Graphs drawn per month. Each graph shows one day of one series. */
   readonly reads: number;
-  /** Number of tenants; all have the same load. */
+  /** Number of tenants. All tenants have the same load. */
   readonly tenants: number;
   /**
-   * Time since the first post, ms. Until it reaches the retention, less is stored.
+   * Time since the first post, ms. Less is stored as long as this time is shorter than the retention.
    *
    * @default every tier is full
    */
@@ -40,11 +40,11 @@ export interface Demand {
   readonly records: number;
   readonly streamBytes: number;
   readonly putUnits: number;
-  /** Stream shards needed if planned half full. */
+  /** Stream shards needed if each is planned to be half full. */
   readonly streamShards: number;
   readonly post: Work;
   readonly ingester: Work;
-  /** Flusher and archiver run by schedule, so their number of invocations does not depend on the load. */
+  /** Flusher and archiver run on a schedule, so their numbers of invocations do not depend on the load. */
   readonly flusher: Work;
   readonly archiver: Work;
   readonly sweep: Work & { readonly layouts: number; readonly readUnits: number };
@@ -65,7 +65,7 @@ export interface Demand {
   /** Bytes in the table that say where archived samples lie. */
   readonly directoryBytes: number;
   readonly coldBytes: number;
-  /** Time that archived bytes are stored: the retention, plus the time the bucket keeps deleted versions. */
+  /** How long archived bytes are stored: the retention, plus the time for which the bucket keeps deleted versions. */
   readonly coldMs: number;
   /** Archive objects, and the requests that write them. */
   readonly objects: number;
@@ -73,7 +73,7 @@ export interface Demand {
   readonly rollups: RollupDemand;
 }
 
-/** Work and storage of a month's rollups, each made once. */
+/** Work and storage of a month's rollups, if each rollup is made once. */
 export interface RollupDemand extends Work {
   readonly seriesDays: number;
   readonly writeUnits: number;
@@ -88,7 +88,7 @@ export interface RollupDemand extends Work {
 export const SECONDS_OF_MONTH = HOURS_OF_MONTH * 3600;
 const DAYS_OF_MONTH = HOURS_OF_MONTH / 24;
 /**
- * Share of a node's memory planned for data. ElastiCache reserves a quarter; half of the rest stays free for
+ * Share of a node's memory that is planned for data. ElastiCache reserves a quarter. Half of the rest stays free for
  * times when flushing fails.
  */
 const USABLE_MEMORY = 0.75 * 0.5;
@@ -96,29 +96,29 @@ const USABLE_MEMORY = 0.75 * 0.5;
 const SHARD_FILL = 0.5;
 /** The flusher runs once a minute. */
 const FLUSH_TICK_MS = 60_000;
-/** Bytes of an item besides its chunk, by which DynamoDB bills a write: keys and attributes. */
+/** Bytes of a warm item besides its chunk, for its keys and attributes. DynamoDB bills writes by an item's size. */
 const ITEM_BYTES = 230;
 /** Bytes that DynamoDB adds to each stored item. */
 const STORED_ITEM_BYTES = 100;
 const WRITE_UNIT_BYTES = 1024;
-/** Read units of a host's look-up, which an instance of post makes each hour (functions/post/registered-sources.ts). */
+/** Read units of looking a host up. An instance of post does so each hour (functions/post/registered-sources.ts). */
 const LOOK_UP_UNITS = 1;
-/** Read units of a query that is not consistent, and finds little. */
+/** Read units of an eventually consistent query that finds little. */
 const QUERY_UNITS = 0.5;
 /**
- * Bytes that the table stores for a source of 100 series and an archived day: 830 of the archive's directory, the others
- * of the rollups'. Measured by `npm run simulate -- --load`.
+ * Bytes that the table stores for a source of 100 series and an archived day: 830 in the directory of the archive, and
+ * the rest in that of the rollups. Measured by `npm run simulate -- --load`.
  */
 const DIRECTORY_BYTES = 940;
 /** Average time until DynamoDB deletes an expired item. It may take two days. */
 const EXPIRY_DELAY_MS = DAY_MS;
 /** Days for which the bucket keeps a replaced or deleted object version. */
 export const REPLACED_DAYS = 30;
-/** Bytes of an archive object, and of one upload request. */
+/** Size of an archive object, and of one upload request, in bytes. */
 const UPLOAD_BYTES = 8 * 1024 * 1024;
-/** Average numbers of days that a month's and a year's rollup object already has when a day is added. */
+/** Average numbers of days that the rollup objects of a month and of a year already have when a day is added. */
 const [DAYS_IN_MONTH, DAYS_IN_YEAR] = [15, 182];
-/** Number of rollups of a series and day. Those of hours go to the month's object, that of the day to the year's. */
+/** Rollups of a series and day: those of its hours, in the month's object, and that of the day, in the year's. */
 const [HOUR_ROLLUPS, DAY_ROLLUPS] = [24, 1];
 
 /**
@@ -167,8 +167,8 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
     flusher: { invocations: 0, mbMs: scaled(tiers.flusher.units, 'FunctionMbMs') },
     archiver: { invocations: 0, mbMs: scaled(tiers.archiver.units, 'FunctionMbMs') },
     sweep: { invocations: 0, mbMs: sweepMbMs, layouts, readUnits: QUERY_UNITS * sweepQueries },
-    // What a pass writes for a partition, such as its manifest, does not grow with the number of windows. An item of
-    // any size is rounded up to half a unit on average.
+    // The items that a pass writes for a partition, such as its manifest, do not grow with the number of windows.
+    // Rounding an item up to whole units adds half a unit on average.
     writeUnits:
       post('WriteUnits') +
       windows * ((bytesPerWindow + ITEM_BYTES) / WRITE_UNIT_BYTES + 0.5) +
@@ -208,8 +208,8 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
 }
 
 /**
- * Returns the work and storage of rollups. They depend on the numbers of series and days, not on the number
- * of samples.
+ * Returns the work and storage of rollups. Both depend on the numbers of series and days, not on the number of
+ * samples.
  */
 function rollupsOf(measured: MeasuredUnits, load: Load, settings: Settings): RollupDemand {
   const { series, retentionMs, tenants } = load;
@@ -221,7 +221,7 @@ function rollupsOf(measured: MeasuredUnits, load: Load, settings: Settings): Rol
   const daysBefore = daysBeforeAt(ageMs / DAY_MS);
   const each = (unit: Unit) => ((first[unit] ?? 0) + daysBefore * (perDay[unit] ?? 0)) / (hosts * metrics);
   const bytesOfDay = bytes / (hosts * metrics);
-  // For each partition, the archiver rewrites each day the object of the month and that of the year.
+  // Each day, the archiver rewrites two objects for each partition: that of the month and that of the year.
   const objects = isOn ? 2 * DAYS_OF_MONTH * tenants * settings.partitions : 0;
   const parts = (daysOfBytes: number) => (seriesDays * bytesOfDay * daysOfBytes) / UPLOAD_BYTES;
   return {
@@ -231,7 +231,7 @@ function rollupsOf(measured: MeasuredUnits, load: Load, settings: Settings): Rol
     writeUnits: seriesDays * each('WriteUnits'),
     readUnits: seriesDays * each('ReadUnits'),
     puts: objects + parts(daysBefore + 1),
-    // The measured run reads the end of a day's object for each object of rollups that it writes.
+    // In the measured run, the archiver reads the end of a day's object for each rollup object that it writes.
     gets: objects + parts(daysBefore) + seriesDays * (each('ObjectGets') - each('ObjectPuts')),
     bytes: isOn ? (series * bytesOfDay * Math.min(ageMs, retentionMs)) / DAY_MS : 0,
     replacedBytes: isOn ? series * bytesOfDay * daysBefore * Math.min(ageMs / DAY_MS, REPLACED_DAYS) : 0,
@@ -239,7 +239,7 @@ function rollupsOf(measured: MeasuredUnits, load: Load, settings: Settings): Rol
 }
 
 /**
- * Returns the shards that a load needs, planned half full.
+ * Returns the numbers of shards that a load needs if each shard is planned to be half full.
  *
  * @throws {UnknownCostError}
  */
@@ -257,15 +257,15 @@ export function samplesOfMonth({ series, intervalMs }: Pick<Load, 'series' | 'in
   return (series * SECONDS_OF_MONTH * 1000) / intervalMs;
 }
 
-/** Returns how long a stage has archived days, ms: a day is archived some time after its end. */
+/** Returns for how long a stage has archived days, ms. A day is archived some time after its end. */
 function archivedFor({ ageMs = Infinity }: Load, { archiveAfter }: Settings): number {
   return Math.max(0, ageMs - archiveAfter - DAY_MS / 2);
 }
 
 /**
- * Returns the average number of days that are already in the objects of rollups to which a day is added.
+ * Returns the average number of days that a rollup object already has when a day is added to it.
  *
- * @param days days archived so far. The first month and year of a stage have fewer days
+ * @param days number of days archived so far. In a stage's first month and year, the objects have fewer days
  */
 function daysBeforeAt(days: number): number {
   const inMonth = Math.min(DAYS_IN_MONTH, days / 2);
@@ -274,8 +274,8 @@ function daysBeforeAt(days: number): number {
 }
 
 /**
- * Returns the average number of stream records of a request: post makes one for each partition that the hosts of
- * the request lie in.
+ * Returns the average number of stream records of a request. Post makes one record for each partition in which a host
+ * of the request lies.
  *
  * @param metrics number of series of a host
  */
@@ -301,8 +301,8 @@ function perRequest(
 function cacheOf(measured: MeasuredUnits, { series, intervalMs }: Load, settings: Settings) {
   const { tiers } = tiersOf(measured, settings.window);
   const hotBytesPerSample = tiers.hotBytes / tiers.samples;
-  // Windows that began together are flushed one by one while the next ones grow, so memory peaks when the
-  // first ones leave.
+  // Windows that began together are flushed one by one while the next windows grow. So memory peaks when the first
+  // of them leave.
   const residencyMs = settings.window + FLUSH_TICK_MS;
   const hotBytes = series * Math.ceil(residencyMs / intervalMs) * hotBytesPerSample;
   const cacheShards = Math.ceil(hotBytes / (nodeOf(settings).memoryGb * GB * USABLE_MEMORY));

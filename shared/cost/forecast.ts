@@ -17,13 +17,13 @@ import {
 
 /** Bytes that a request adds to post's log line of metrics; a hundred requests share a line. */
 const METRICS_PER_POST_BYTES = 25;
-/** Bytes of headers and body of the answer to a post, and to a read of a graph. */
+/** Bytes, with headers, of the answer to a post, and of the answer to a request for a graph. */
 const POST_ANSWER_BYTES = 300;
 const READ_ANSWER_BYTES = 40_000;
 
 /**
- * Forecasts a load's monthly cost on a stage, assuming the archive is full and the stage has the shards of
- * {@link needsOf}.
+ * Forecasts a load's monthly cost on a stage. Assumes that the archive is full and that the stage has the shards
+ * that {@link needsOf} returns.
  *
  * @throws {UnknownCostError}
  */
@@ -177,8 +177,8 @@ function readsLine({ reads }: MeasuredUnits, count: number): CostLine {
 }
 
 /**
- * Returns the X-Ray traces of invocations spread evenly over a month. X-Ray samples the first of each second
- * and 5 % of the rest.
+ * Returns the number of X-Ray traces of invocations spread evenly over a month. X-Ray traces the first invocation of
+ * each second and 5 % of the rest.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/services-xray.html
  */

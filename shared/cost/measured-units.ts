@@ -6,7 +6,7 @@ const count = z.number().int().min(1);
 /** Billed units by name. A unit that was not used is absent. */
 export const unitsSchema = z.partialRecord(z.enum(UNITS), amount);
 
-/** Functions that run without any posts, by schedule or heartbeat. */
+/** Functions that run even if nothing is posted, on a schedule or for a heartbeat. */
 export const IDLE_FUNCTIONS = [
   'ingester',
   'flusher',
@@ -18,8 +18,8 @@ export const IDLE_FUNCTIONS = [
 ] as const;
 
 /**
- * Units that a run of the real pipeline used, as printed by `npm run bench -- units`. The forecast scales
- * them to a load. All are totals of the run.
+ * Units that a run of the real pipeline used, as printed by `npm run bench -- units`. All figures are totals of the
+ * run. The forecast scales them to a load.
  */
 export const measuredUnitsSchema = z.object({
   load: z.object({
@@ -49,7 +49,7 @@ export const measuredUnitsSchema = z.object({
     z.string(),
     z.object({
       samples: count,
-      /** Redis memory with all samples minus that without any. */
+      /** Redis memory with all samples, minus Redis memory without any. */
       hotBytes: amount,
       ingester: z.object({ invocations: count, units: unitsSchema }),
       flusher: z.object({ windows: count, units: unitsSchema }),

@@ -29,8 +29,8 @@ const STREAM_BYTES_PER_SECOND = 1_000_000 / 8;
 /** Planned bytes of an archive object. The archiver holds several in memory. */
 const OBJECT_BYTES = 64 * 1024 * 1024;
 /**
- * A tenant should shrink when it has this many times the partitions that it needs. Fewer partitions save
- * records, because a request puts a record into each partition that its sources are in.
+ * A tenant should shrink when it has this many times as many partitions as it needs. Fewer partitions save
+ * records, because a request puts a record into each partition that has one of its sources.
  */
 const TOO_MANY = 8;
 

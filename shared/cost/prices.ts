@@ -29,7 +29,7 @@ export const PRICE = {
   coldGbMonth: 0.023,
   objectPut: 5 / 1e6,
   objectGet: 0.4 / 1e6,
-  /** Price of a cache.m7g.large, of whose 6.38 GB three quarters are usable. */
+  /** From the price of a cache.m7g.large. Three quarters of its 6.38 GB are usable. */
   memoryGbHour: 0.1264 / (6.38 * 0.75),
   /** One custom metric published in every hour of a month. */
   metricMonth: 0.3,

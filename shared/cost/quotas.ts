@@ -3,7 +3,7 @@ import type { MeasuredUnits } from './measured-units';
 import { SHARD_BYTES_PER_SECOND, SHARD_RECORDS_PER_SECOND } from './prices';
 import { isOnDemand, type StageTemplate } from './stage-cost';
 
-/** What a load needs of a limited resource. */
+/** The amount of a limited resource that a load needs. */
 export interface QuotaLine {
   readonly what: string;
   /** Amount needed; for a rate, in the busiest second. */
@@ -40,7 +40,7 @@ const LIMIT = {
   keyWriteUnitsPerSecond: 1000,
   cacheNodes: 90,
   objectPutsPerSecond: 3500,
-  /** Most lanes that the settings' schema allows. */
+  /** Maximum number of lanes that the settings' schema allows. */
   flusherLanes: 32,
 } as const;
 
@@ -224,7 +224,7 @@ export function quotas(
   return lines.sort((a, b) => b.share - a.share);
 }
 
-/** Returns the function instances running in the busiest second: post, ingester, flusher and archiver. */
+/** Returns the number of instances of post, ingester, flusher and archiver that run in the busiest second. */
 function concurrency(
   { post, ingester, flusher, archiver }: Demand,
   template: StageTemplate,
@@ -239,7 +239,7 @@ function concurrency(
   );
 }
 
-/** Returns a function's total run time per second, which equals its concurrent instances. */
+/** Returns a function's total run time per second, which equals its number of concurrent instances. */
 function busySeconds({ mbMs }: Work, memoryMb: number, peak: number): number {
   return (peak * mbMs) / memoryMb / 1000 / SECONDS_OF_MONTH;
 }

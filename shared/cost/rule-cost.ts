@@ -17,8 +17,8 @@ export type MeasuredRules = z.output<typeof measuredRulesSchema>;
 
 const MINUTES_OF_MONTH = HOURS_OF_MONTH * 60;
 /**
- * Rules in a full invocation of the query function: MAX_RULES in alerting/evaluator.ts. An invocation for a
- * tenant with more rules has up to 500.
+ * Number of rules in a full invocation of the query function: MAX_RULES in alerting/evaluator.ts. An invocation for
+ * a tenant with more rules has up to 500.
  */
 const RULES_OF_INVOCATION = 100;
 const EXPLAINED_RULES = 1000;

@@ -30,7 +30,7 @@ const MINUTES_OF_MONTH = HOURS_OF_MONTH * 60;
  */
 export const METRICS_LINE_BYTES = 650;
 export const ACCESS_LINE_BYTES = 340;
-/** Reads of the canary per month: one each minute, another every ten minutes and another every hour. */
+/** Number of reads of the canary per month: one each minute, another every ten minutes, and another every hour. */
 const CANARY_READS = MINUTES_OF_MONTH * (1 + 1 / 10 + 1 / 60);
 
 /** Returns a stage's monthly cost without posts and reads. */
@@ -101,7 +101,7 @@ export function onDemandStreamLine({ settings }: StageTemplate, bytes = 0, readB
   );
 }
 
-/** Returns the cost of scheduled invocations and the work they cause, of metrics, alarms and dashboards. */
+/** Returns the cost of scheduled invocations and the work that they cause, and of metrics, alarms and dashboards. */
 export function upkeep({ idle, reads }: MeasuredUnits, template: StageTemplate): CostLine[] {
   const runs = [
     ...template.ticks,
@@ -128,7 +128,7 @@ export function upkeep({ idle, reads }: MeasuredUnits, template: StageTemplate):
     ].filter(({ name }) => template.isTraced(name)),
     ({ perMonth }) => perMonth,
   );
-  // Metrics that are rarely published do not count: the replayer's, and those of repeated calls.
+  // Leave out the metrics that are rarely published: the replayer's, and those of repeated calls.
   const metrics = sum(
     Object.entries(METRICS).filter(([name]) => name !== 'replayer'),
     ([, names]) =>

@@ -17,7 +17,7 @@ export interface UsageOfMonth {
   readonly bytes: TierBytes;
   /** Share of the month that has passed; 1 when the month is over. */
   readonly share: number;
-  /** Number of nodes that hold a copy of memory: a primary and its replicas. */
+  /** Number of nodes that hold a copy of each shard's data: a primary and its replicas. */
   readonly memoryCopies: number;
 }
 
@@ -63,8 +63,8 @@ export function estimateCost({ counts, bytes, share, memoryCopies }: UsageOfMont
 }
 
 /**
- * Estimates the bytes stored in a month from today's. Months without samples had none in memory, because
- * samples leave memory within hours; months before the first sample had none at all.
+ * Estimates the bytes stored in a month from those stored today. A month without samples had no bytes in memory,
+ * because samples leave memory within hours. A month before the first sample had no bytes at all.
  *
  * @param firstDay first day with samples; undefined when there is none
  */

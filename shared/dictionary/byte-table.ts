@@ -1,13 +1,13 @@
 import { randomInt } from 'node:crypto';
 
-/** How many slots of the hash table, from the one that its hash gives, an entry may be away. */
+/** An entry lies within this many slots of the hash table, counted from the slot that its hash gives. */
 const MAX_PROBES = 64;
 /**
- * Most entries with equal hashes that the table finds again. A tenant could make many, and a look-up compares
- * all of them.
+ * Maximum number of entries with equal hashes that the table finds again. A tenant could make many such entries, and
+ * a look-up compares all of them.
  */
 const MAX_EQUAL = 8;
-/** Slots of an empty table. */
+/** Number of slots of an empty table. */
 const FIRST_SLOTS = 64;
 
 /**
@@ -17,20 +17,20 @@ const FIRST_SLOTS = 64;
 const CHUNK_BITS = 16;
 const CHUNK_WORDS = 2 ** CHUNK_BITS;
 const CHUNK_MASK = CHUNK_WORDS - 1;
-/** 32-bit words of the first chunk. Each further chunk has twice as many, up to {@link CHUNK_WORDS}. */
+/** 32-bit words of the first chunk. Each further chunk has twice as many as the last, up to {@link CHUNK_WORDS}. */
 const FIRST_WORDS = 1_024;
 
 // Indexes of the words with which an entry begins. The bytes of the key follow them.
 /** Number of bytes of the key. */
 const LENGTH = 0;
-/** The entry that was looked up after this one the last time; 0 if there is none. */
+/** The entry that was looked up next, the last time that this one was looked up; 0 if there is none. */
 const SUCCESSOR = 1;
 const SCOPE = 2;
 const PART = 3;
 const VALUE = 4;
 const HEADER_WORDS = 5;
 
-/** From this length on, a native comparison is faster than a loop. */
+/** From this length on, in bytes, a native comparison is faster than a loop. */
 const LONG_BYTES = 64;
 
 /**
@@ -38,9 +38,9 @@ const LONG_BYTES = 64;
  * outside of the JavaScript heap: with an object for each of a million series, garbage collection took a
  * third of post's CPU time.
  *
- * Senders send the same series every minute in the same order. So a look-up first tries the entry that
- * followed the previous one the last time, which is nearly always right. It always compares bytes, because a
- * tenant could make two byte strings with equal hashes.
+ * Senders send the same series every minute in the same order. So a look-up first tries the entry that last followed
+ * the previous entry, which is nearly always right. A look-up always compares bytes, because a tenant could make two
+ * byte strings with equal hashes.
  */
 export class ByteTable {
   private readonly words: Int32Array[] = [];
@@ -52,7 +52,7 @@ export class ByteTable {
   private count = 0;
   /** The entry that was last found or added. */
   private last = 0;
-  /** Hash of the last key that {@link find} did not find in its first guess. */
+  /** Hash of the last key that {@link find} did not find with its first guess. */
   private missed = 0;
 
   /** @param use called with each increase of the table's memory, in bytes */
@@ -63,7 +63,7 @@ export class ByteTable {
   /**
    * Guesses the next entry, without knowing where its bytes end.
    *
-   * @returns the entry that followed the previous one the last time, if `bytes` has its bytes at `at`; else 0
+   * @returns the entry that last followed the previous one, if `bytes` has the entry's bytes at `at`; else 0
    */
   guess(bytes: Buffer, at: number): number {
     const expected = this.expected();
@@ -103,8 +103,8 @@ export class ByteTable {
   }
 
   /**
-   * Adds the key that the preceding {@link find} did not find. If all slots near the key's own are taken,
-   * later look-ups do not find the entry, and callers add the key again.
+   * Adds the key that the preceding {@link find} did not find. If all slots near the key's own slot are taken, later
+   * look-ups do not find the entry, and callers add the key again.
    *
    * @returns the entry
    */
@@ -201,7 +201,7 @@ export class ByteTable {
     return i < 0;
   }
 
-  /** Returns the entry that followed the last one when that was looked up before; 0 if there is none. */
+  /** Returns the entry that followed the last one at its previous look-up; 0 if there is none. */
   private expected(): number {
     return this.last === 0 ? 0 : this.field(this.last, SUCCESSOR);
   }
@@ -245,7 +245,7 @@ function freeSlot(slots: Int32Array, hash: number): number | undefined {
 }
 
 /**
- * Returns twice as many slots with the same entries. Drops entries for which there is no slot within reach.
+ * Returns a table with twice as many slots and the same entries. Drops entries that have no free slot within reach.
  */
 function twiceAsMany(old: Int32Array): Int32Array<ArrayBuffer> {
   const slots = new Int32Array(2 * old.length);
@@ -260,7 +260,7 @@ function twiceAsMany(old: Int32Array): Int32Array<ArrayBuffer> {
 }
 
 /**
- * An odd factor of hashes, random for each process, so that senders cannot choose bytes whose hashes collide.
+ * An odd factor of hashes. It is random for each process, so senders cannot choose bytes whose hashes collide.
  */
 export const MULTIPLIER = randomInt(2 ** 32) | 1;
 

@@ -3,8 +3,8 @@ import type { Id } from '../model/id';
 import { SeriesDictionary } from './series-dictionary';
 
 /**
- * The dictionaries of an instance of post, one for each tenant, within one budget of memory. To make room, it
- * drops the largest one, so that tenants with few series keep theirs.
+ * The dictionaries of an instance of post, one for each tenant, within one budget of memory. To make room, the
+ * largest dictionary is dropped, so tenants with few series keep theirs.
  */
 export class SeriesDictionaries {
   private readonly byTenant = new Map<Id, SeriesDictionary>();
@@ -18,8 +18,8 @@ export class SeriesDictionaries {
   }
 
   /**
-   * Returns the dictionary for a request of a tenant. Drops dictionaries first, if all together exceed the
-   * budget.
+   * Returns the dictionary for a request of a tenant. If all dictionaries together exceed the budget, first drops
+   * some of them.
    */
   of(tenantId: Id): SeriesDictionary {
     while (this.usedBytes > this.budget.bytes) this.forgetLargest();

@@ -1,14 +1,14 @@
 import type { Labels } from '../model/labels';
 
 /**
- * Once `recent` has labels of this many bytes, they become `older`, and the labels before are dropped. So at
- * least this many bytes of the latest labels stay in the cache.
+ * Once the labels in `recent` have this many bytes, they replace those in `older`. So at least this many bytes of
+ * the latest labels stay in the cache.
  */
 const MAX_BYTES = 2_000_000;
 
 /**
- * Caches the labels of the series that were added to a dictionary last. They are needed again soon, to make
- * the layouts of these series.
+ * Caches the labels of the series that were added to a dictionary last. Post soon needs them again, to make the
+ * layouts of these series.
  */
 export class FreshLabels {
   private owner: object | undefined;

@@ -16,8 +16,8 @@ export interface GroupRow {
 }
 
 /**
- * The position of a series is `group * COLUMNS + column + 1`, with the group's number in the home and the
- * series' column in the group's layout. It is 0 if the series is in no union.
+ * The position of a series is `group * COLUMNS + column + 1`: `group` is the group's number in the home, `column`
+ * the series' column in the group's layout. The position is 0 if the series is in no union.
  */
 const COLUMN_BITS = 12;
 const COLUMNS = 2 ** COLUMN_BITS;
@@ -29,32 +29,32 @@ const HOME_BYTES = 250;
 const GROUP_BYTES = 800;
 
 /**
- * Most series that a union may grow to. A union has more only if its first row had. Records contain the layouts
- * of their rows, so rows of larger unions take more of the stream.
+ * Maximum number of series to which a union may grow. A union has more only if its first row had more. Records
+ * contain the layouts of their rows, so rows of larger unions take more of the stream.
  */
 const MAX_UNION_SERIES = 4_096;
-/** How often a union may grow. Each time, its series get new layouts, which the catalogue keeps. */
+/** How often a union may grow. Each time, the union's series get new layouts, which the catalogue keeps. */
 const MAX_GROWTHS = 64;
-/** Most unions of a home, so that the positions of series fit into 31 bits. */
+/** Maximum number of unions of a home. With more, the positions of series would not fit into 31 bits. */
 const MAX_UNIONS = 2_048;
 /**
- * How much sample time may pass until a home drops all unions and starts again, ms. Series that are no longer
- * sent then disappear from the unions. Starting again costs a new layout for each source.
+ * How much sample time may pass before a home drops all unions and starts again, ms. Series that are no longer sent
+ * disappear from the unions in this way. Starting again costs a new layout for each source.
  */
 export const UNION_MS = 6 * 3_600_000;
 /**
- * Groups of a home have on average at most this many times the series that `splitBitsFor` allows in a group. Many
- * queues of one target would else put ten thousand series into a group, and the archive does not roll such a
- * group up.
+ * On average, groups of a home have at most this many times as many series as `splitBitsFor` allows in a group.
+ * Otherwise many queues of one target would put ten thousand series into a group, and the archive does not roll up
+ * such a group.
  */
 const CROWDED = 8;
 /** A row with less than this share of its unions' series is small: see {@link Allowance}. */
 const SMALL_SHARE = 1 / 4;
 
 /**
- * What one request may still cause. Small rows use up the bytes of the packed layouts that a record must have for
- * them. A union that grows uses up those of the layouts that it replaces. Without this bound, a few samples could
- * cause megabytes of records, and 900 lines of 16 hosts with 300 new fields each took 30 s.
+ * The bytes of layouts that one request may still cause. A small row uses up the bytes of the packed layouts that its
+ * record must have. A union that grows uses up the bytes of the layouts that it replaces. Without this bound, a few
+ * samples could cause megabytes of records, and 900 lines of 16 hosts with 300 new fields each took 30 s.
  */
 export interface Allowance {
   layoutBytes: number;
@@ -65,7 +65,7 @@ export function allowanceOfRequest(): Allowance {
   return { layoutBytes: 1_000_000 };
 }
 
-/** A group of the home, with the layout that one union has in it. */
+/** A group of the home, and the layout that one union has in it. */
 interface Group extends SeriesLayout {
   readonly union: Union;
 }
@@ -85,8 +85,8 @@ interface Union {
  * so chooses the layouts in which rows are written. A union is a set of series that come in the same rows.
  *
  * Senders may cut their requests anywhere, and a layout for each cut would cost more than the samples. So
- * a row is written in the layouts of its union, with a presence map unless it has all of their series. If a
- * row has series of two unions, they become one. If a Prometheus distributes the series of a scrape over
+ * a row is written in the layouts of its union. If the row lacks some of their series, it gets a presence map. If a
+ * row has series of two unions, the two become one. If a Prometheus server distributes the series of a scrape over
  * queues, each queue gets a union, because its rows share no series with other queues. If any row may have
  * any series, as in Telegraf's batches, all series are in one union after a few requests.
  *
@@ -100,7 +100,7 @@ export class Home {
   private readonly unions = new Set<Union>();
   /** Number of series in all unions. */
   private seriesCount = 0;
-  /** Most series that the home ever had in its unions. */
+  /** The largest number of series that the home ever had in its unions. */
   private mostSeries = 0;
   /** Timestamp of the first row since the home last started again, ms. */
   private beganMs: number | undefined;
@@ -114,7 +114,8 @@ export class Home {
   }
 
   /**
-   * Divides a row into the groups of its series' unions or, if the allowance is used up, into groups of its own.
+   * Divides a row into the groups of its series' unions. If the allowance is used up, divides it into groups with
+   * layouts of its own.
    */
   split({ timestamp, series, values }: SourceRow, allowance: Allowance): GroupRow[] {
     this.beganMs ??= timestamp;
@@ -148,8 +149,8 @@ export class Home {
   }
 
   /**
-   * Merges the unions of a row's series, and adds the new series of the row. Leaves unions as they are that
-   * have grown too often, or would become too large.
+   * Merges the unions of a row's series, and adds the row's new series. Does not change unions that have grown too
+   * often, or would become too large.
    *
    * @returns false if the allowance is used up
    */
@@ -180,7 +181,7 @@ export class Home {
   }
 
   /**
-   * Makes one union of several unions and of `added`, series that are in no union.
+   * Makes one union from several unions and from `added`, the series that are in no union.
    *
    * @returns false if the allowance is used up
    */
@@ -248,7 +249,7 @@ export class Home {
     }
   }
 
-  /** Divides a row's values by the number of their series' group. Each series must be in a union. */
+  /** Returns a row's values for each group of their series, by the group's number. Each series must be in a union. */
   private gather(series: Int32Array, values: BigUint64Array): Map<number, PartialRow> {
     const { positions } = this.dictionary;
     const rows = new Map<number, PartialRow>();
@@ -295,5 +296,5 @@ function sumOf<T>(all: Iterable<T>, of: (each: T) => number): number {
   return sum;
 }
 
-/** Reused buffer for a row's new series. New arrays would be as much garbage as the values of rows. */
+/** Reused buffer for a row's new series. Allocating arrays would produce as much garbage as the rows' values. */
 let addedScratch = new Int32Array(1024);

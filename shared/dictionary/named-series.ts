@@ -12,12 +12,12 @@ export interface LabelSet {
   /** Number of the set in {@link NamedSeries}, from 0. */
   readonly number: number;
   readonly source: SeriesSource;
-  /** The summand of these labels in the hash of a series (`LabelsHash`). */
+  /** What these labels add to the hash of a series (`LabelsHash`). */
   readonly hash: number;
-  /** The bytes of these labels in the key of a series (`LabelsHash`). */
+  /** Number of bytes of these labels in the key of a series (`LabelsHash`). */
   readonly keyBytes: number;
   readonly labelCount: number;
-  /** Its entry in the table of label sets. */
+  /** The set's entry in the table of label sets. */
   readonly entry: number;
 }
 
@@ -25,9 +25,9 @@ export interface LabelSet {
 interface Name {
   /** The label `__name__` with this name. */
   readonly pair: Labels[number];
-  /** The name's summand in the hash of a series (`LabelsHash`). */
+  /** What the name adds to the hash of a series (`LabelsHash`). */
   readonly hash: number;
-  /** The name's bytes in the key of a series (`LabelsHash`). */
+  /** Number of bytes of the name in the key of a series (`LabelsHash`). */
   readonly keyBytes: number;
 }
 
@@ -52,7 +52,7 @@ const NAME_PAIR_BYTES = 14;
 
 /**
  * Series that a sender names by a label set and a metric name. Each set and each name is stored once. The
- * hosts of a fleet have the same names, so the encoding of these names is shared by their layouts.
+ * hosts of a fleet have the same metric names, so their layouts share the encoding of these names.
  */
 export class NamedSeries implements SeriesNamer {
   private readonly namer: number;
@@ -60,7 +60,7 @@ export class NamedSeries implements SeriesNamer {
   private readonly sets: LabelSet[] = [];
   private readonly nameTable: ByteTable;
   private readonly names: Name[] = [];
-  /** The names of each layout. The key is the bytes of the numbers of these names, in the order of a row. */
+  /** The names of each layout. The key is the bytes of the names' numbers, in the order of a row. */
   private readonly layouts = new Map<string, NamesOfLayout>();
   /** The series that was looked up last. */
   private lastSeries = 0;
@@ -75,7 +75,7 @@ export class NamedSeries implements SeriesNamer {
   }
 
   /**
-   * Returns the label set with these labels, which the first call adds.
+   * Returns the label set with these labels. The first call adds it.
    *
    * @param labels sorted, without `__name__`
    */
@@ -94,8 +94,7 @@ export class NamedSeries implements SeriesNamer {
   }
 
   /**
-   * Returns the number of a metric name, which the first call adds. The bytes from `start` to `end` are
-   * UTF-8.
+   * Returns the number of a metric name: the bytes from `start` to `end`, in UTF-8. The first call adds the name.
    */
   nameOf(bytes: Buffer, start: number, end: number): number {
     const known = this.nameTable.find(bytes, start, end);
@@ -109,13 +108,13 @@ export class NamedSeries implements SeriesNamer {
   }
 
   /**
-   * Returns the number of a series in the dictionary, which the first call adds.
+   * Returns the number of a series in the dictionary. The first call adds the series.
    *
    * @param name result of {@link nameOf}
    */
   seriesOf(set: LabelSet, name: number): number {
-    // Try the next number first: senders repeat the order of their first request, in which series were
-    // numbered.
+    // Try the next number first: series were numbered in the order of a sender's first request, and senders repeat
+    // this order.
     const next = this.lastSeries + 1;
     if (this.dictionary.isNamedBy(next, this.namer, set.number, name)) {
       this.lastSeries = next;
@@ -135,7 +134,7 @@ export class NamedSeries implements SeriesNamer {
   }
 
   /**
-   * Replaces each number of a name by the number of its series, like {@link seriesOf}.
+   * Replaces each name's number with the number of its series, like {@link seriesOf}.
    *
    * @param names numbers of names of one label set
    */
@@ -160,8 +159,8 @@ export class NamedSeries implements SeriesNamer {
   }
 
   /**
-   * Makes the layout of series, if they all have one label set, in which case the encoding of names can be
-   * shared.
+   * Makes the layout of series if they all have the same label set, because then layouts can share the encoding of
+   * names.
    *
    * @param series numbers of distinct series
    * @returns the layout, and the series in the order of its columns; undefined if there are fewer than two

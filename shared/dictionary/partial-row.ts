@@ -5,7 +5,7 @@ import type { GroupRow } from './home';
 export class PartialRow {
   private readonly presence: Uint8Array;
   /**
-   * Values by column. Columns that are not present have values of earlier rows, since the buffer is reused.
+   * Values by column. A column that is not present has the value of an earlier row, since the buffer is reused.
    */
   private readonly bits: BigUint64Array;
   /** Number of columns that are present. */
@@ -13,7 +13,7 @@ export class PartialRow {
 
   /**
    * @param columns number of series in the group's layout
-   * @param nth index among the partial rows that are in use at the same time; each index has a buffer
+   * @param nth index among the partial rows that are in use at the same time. Each index has a buffer of its own
    */
   constructor(
     private readonly columns: number,
@@ -47,7 +47,7 @@ export class PartialRow {
 }
 
 /**
- * Reused buffers for the values of a row by column, one for each of its groups. A row with few values may
+ * Reused buffers for the values of a row by column, one for each group of the row. A row with few values may
  * have large layouts, so new buffers for all rows would take megabytes.
  */
 const scratch: BigUint64Array[] = [];

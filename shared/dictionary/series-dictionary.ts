@@ -11,24 +11,24 @@ export class InvalidSeriesError extends Error {
 }
 
 /**
- * Most bytes of the label names and values of a series. With this and `splitBitsFor`, each layout fits into
- * an item of the catalogue.
+ * Maximum number of bytes of the label names and values of a series. Together with `splitBitsFor`, this bound makes
+ * each layout fit into an item of the catalogue.
  */
 export const MAX_SERIES_BYTES = 4_096;
 
 /**
- * A namer: adds series to a dictionary, and finds their labels again by two numbers that it has chosen for
- * each. So the dictionary need not keep the labels.
+ * A namer adds series to a dictionary, and chooses two numbers for each, by which it finds the series' labels again.
+ * So the dictionary need not keep the labels.
  */
 export interface SeriesNamer {
   labelsOf(first: number, second: number): Labels;
 }
 
-/** Number of series for which a new dictionary has room. */
+/** A new dictionary has room for this many series. */
 const FIRST_SERIES = 256;
 /**
- * Most series with equal hashes that a look-up compares one by one. A tenant can construct many such series.
- * Further ones are in `crowded`, by their label key.
+ * Maximum number of series with equal hashes that a look-up compares one by one. A tenant can construct many such
+ * series. Further series with the same hash are in `crowded`, by their label key.
  */
 const MAX_EQUAL = 8;
 /** Approximate memory of a source, or of an entry of a map, in addition to its text, in bytes. */
@@ -37,12 +37,12 @@ const OBJECT_BYTES = 150;
 const freshLabels = new FreshLabels();
 
 /**
- * The series of a tenant that an instance of post knows, numbered from 1 on. Equal labels have one number,
- * whatever protocol they come by and however they are encoded. Each protocol keeps tables in the dictionary
- * ({@link tables}), which map its encoding of a series to the number.
+ * The series of a tenant that an instance of post knows, numbered from 1 on. Equal labels have the same number, in
+ * whatever protocol and encoding they arrive. Each protocol keeps tables in the dictionary ({@link tables}), which
+ * map the protocol's encoding of a series to the number.
  *
- * A dictionary only grows. If it becomes too large, the instance drops it as a whole, and requests in
- * progress go on with it.
+ * A dictionary only grows. If it becomes too large, the instance drops it as a whole. Requests in progress may still
+ * use a dropped dictionary.
  */
 export class SeriesDictionary {
   /** For each series, its position in its home (home.ts); 0 if it is in no union. */
@@ -67,7 +67,7 @@ export class SeriesDictionary {
   private hashes = new Int32Array(FIRST_SERIES);
   /** Hash table of series, by the hash of their labels; 0 marks a free slot. At most half are taken. */
   private slots = new Int32Array(2 * FIRST_SERIES);
-  /** Series for which there was no slot, because {@link MAX_EQUAL} others have their hash, by labels' key. */
+  /** Series without a slot, by their labels' key: {@link MAX_EQUAL} other series have the same hash. */
   private readonly crowded = new Map<string, number>();
   private readonly namers: SeriesNamer[] = [];
   /** Homes by their id: that of a pool or a source. */
@@ -80,7 +80,7 @@ export class SeriesDictionary {
   private readonly sourceTable: ByteTable;
   /** The entry in {@link sourceTable} of each source, by its number less 1. */
   private readonly sourceEntries: number[] = [];
-  /** The source that was looked up last. Most series have the same source as the series before. */
+  /** The source that was looked up last. Most series have the same source as the previous series. */
   private lastSource: readonly [labels: Labels, source: SeriesSource] | undefined;
 
   /** Called with each change of the dictionary's memory, in bytes; negative if it shrinks. */
@@ -96,7 +96,7 @@ export class SeriesDictionary {
     return this.usedBytes;
   }
 
-  /** Counts memory of an object that belongs to the dictionary; a negative number if it was freed. */
+  /** Counts the memory of an object that belongs to the dictionary. The number is negative if the memory was freed. */
   use(bytes: number): void {
     this.usedBytes += bytes;
     this.onUse?.(bytes);
@@ -107,7 +107,7 @@ export class SeriesDictionary {
     return this.count;
   }
 
-  /** Returns the tables of a protocol, which the first call creates. */
+  /** Returns the tables of a protocol. The first call creates them. */
   tables<Tables>(Kind: new (dictionary: SeriesDictionary) => Tables): Tables {
     let tables = this.ofProtocols.get(Kind) as Tables | undefined;
     if (tables === undefined) {
@@ -135,11 +135,11 @@ export class SeriesDictionary {
   }
 
   /**
-   * Returns the number of a series, which the first call adds.
+   * Returns the number of a series. The first call adds the series.
    *
    * @param hash hash of the labels; see `LabelsHash`, also for `keyBytes`
    * @param namer index of the namer that finds the labels by the numbers `first` and `second`
-   * @param labels the labels, if the caller has them. Else the dictionary asks the namer, but only if it must
+   * @param labels the labels, if the caller has them. Otherwise the dictionary asks the namer, but only if it must
    *   compare labels.
    */
   numberOf(
@@ -195,13 +195,13 @@ export class SeriesDictionary {
   }
 
   /**
-   * Returns the first of the numbers by which `namer` finds the labels of a series; -1 if another namer does.
+   * Returns the first of the two numbers by which `namer` finds the labels of a series; -1 if another namer finds them.
    */
   firstOf(series: number, namer: number): number {
     return this.namersOfSeries[series] === namer ? this.firsts[series]! : -1;
   }
 
-  /** Returns the second of the numbers by which a namer finds the labels of a series. */
+  /** Returns the second of the two numbers by which a namer finds the labels of a series. */
   secondOf(series: number): number {
     return this.seconds[series]!;
   }
@@ -237,7 +237,7 @@ export class SeriesDictionary {
     return source;
   }
 
-  /** Returns the home with the id of a pool or source. The first call makes it. */
+  /** Returns the home with this id, which is that of a pool or a source. The first call makes the home. */
   homeOf(id: Id): Home {
     let home = this.homes.get(id);
     if (home === undefined) {

@@ -15,7 +15,8 @@ export interface SeriesLayout {
 }
 
 /**
- * Makes layouts of series: one for each group of the split, or several if they exceed the bounds of a layout.
+ * Makes layouts of series: one for each group of the split, or several if the group's series exceed the bounds of a
+ * layout.
  *
  * @param series numbers of distinct series, in any order
  * @param splitBits the series are split by hash into `2 ** splitBits` groups
@@ -54,12 +55,12 @@ function labelledOf(dictionary: SeriesDictionary, series: number): LabelledSerie
 
 /**
  * For each number of series, the permutation that sorted the last list of this length. Targets of a fleet
- * mostly send their series in the same order, so it often sorts the next list too.
+ * mostly send their series in the same order, so the same permutation often sorts the next list too.
  */
 const orders = new Map<number, Uint16Array>();
-/** Most permutations that are remembered. With {@link MAX_ORDERED}, they take at most 8 MB. */
+/** Maximum number of permutations that are kept. With {@link MAX_ORDERED}, they take at most 8 MB. */
 const MAX_ORDERS = 1_024;
-/** Most series of a list whose permutation is remembered. */
+/** Maximum number of series in a list whose permutation is kept. */
 const MAX_ORDERED = 4_096;
 
 /** Sorts series by {@link compareLabels}. First tries the permutation of the last list of the same length. */
@@ -67,8 +68,8 @@ function inOrder(all: readonly LabelledSeries[]): LabelledSeries[] {
   const order = orders.get(all.length);
   const guessed = order === undefined ? [] : Array.from(order, (at) => all[at]!);
   if (guessed.length > 0 && isOrdered(guessed)) return guessed;
-  // Sort a plain array. Unlike the sort of a typed array, its sort is fast if the list has ordered runs, as
-  // lists of old unions have.
+  // Sort a plain array. Unlike the sort of a typed array, its sort is fast if the list has ordered runs. Lists of
+  // old unions have such runs.
   const at = Array.from(all, (_, i) => i).sort((a, b) => compareLabels(all[a]!.labels, all[b]!.labels));
   if (orders.size === MAX_ORDERS) orders.clear();
   if (at.length <= MAX_ORDERED) orders.set(at.length, Uint16Array.from(at));

@@ -7,8 +7,8 @@ import type { SeriesDictionary } from './series-dictionary';
 /** A source in a tenant's dictionary. There is one object for each source. */
 export class SeriesSource {
   /**
-   * The home of the source's series: groups of its own, or those of a pool. Undefined until it is known; it
-   * never changes afterwards.
+   * The home of the source's series: groups of its own, or those of a pool. Undefined until the home is known. After
+   * that it never changes.
    */
   home: Home | undefined;
 
@@ -18,12 +18,12 @@ export class SeriesSource {
     readonly number: number,
   ) {}
 
-  /** The labels that name the source. They are decoded at each access. */
+  /** The labels that name the source. Each access decodes them again. */
   get labels(): Labels {
     return this.dictionary.labelsOfSource(this.number);
   }
 
-  /** Returns the source's home. If it has none, gives it the groups of a pool, or else of its own. */
+  /** Returns the source's home. A source without one gets that of the pool or, without a pool, a home of its own. */
   assignHome(pool?: Id): Home {
     this.home ??= this.dictionary.homeOf(pool ?? sourceIdOf(this.dictionary.tenantId, this.labels));
     return this.home;
