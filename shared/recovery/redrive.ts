@@ -80,8 +80,8 @@ const MAX_ERRORS = 100;
  * the records. If memory loses the samples, only the object can bring them back. So the object stays until
  * the samples have left memory.
  *
- * They have left once the flushed-until time exceeds `entry.watermarkMs`, the highest watermark of a shard
- * just after the append, by {@link ARRIVAL_SLACK_MS}: watermarks are arrival times, and may go back. A flusher
+ * The samples have left memory once the flushed-until time exceeds `entry.watermarkMs`, the highest watermark of a
+ * shard just after the append, by {@link ARRIVAL_SLACK_MS}: watermarks are arrival times, and may go back. A flusher
  * writes such a time only if it began after the append, and found no sample in memory that arrived as early as
  * those of the object.
  *

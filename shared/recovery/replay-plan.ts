@@ -7,7 +7,7 @@ export interface Shard {
   readonly parents: readonly string[];
   /** Whether the shard takes new records. */
   readonly isOpen: boolean;
-  /** The first hash key in the shard's range. A record with it as explicit hash key goes into the shard. */
+  /** The first hash key in the shard's range. A record that has it as its explicit hash key goes into the shard. */
   readonly hashKey: string;
 }
 

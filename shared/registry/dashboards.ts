@@ -47,8 +47,8 @@ export class ChangedMeanwhileError extends Error {
  * Stores tenants' dashboards: one document each, and one list that keeps URL paths unique and counts the
  * total bytes.
  *
- * A dashboard is created, replaced and removed in one transaction with its entry in the list, so that a crash
- * leaves no path taken without a dashboard, and changes come one after another.
+ * A dashboard is created, replaced and removed in one transaction with its entry in the list, so a crash never leaves a
+ * path taken without a dashboard, and changes come one after another.
  *
  *     key id   and `list`
  */

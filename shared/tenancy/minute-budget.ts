@@ -1,8 +1,8 @@
 const MINUTE_MS = 60_000;
 
 /**
- * Time between exchanges of an instance's use with the table, in ms: while much of the budget is left, and
- * once little is.
+ * Times between exchanges of an instance's use with the table, in ms: while much of the budget is left, and when little
+ * is left.
  */
 const RELAXED_MS = 15_000;
 const CLOSE_MS = 2_000;

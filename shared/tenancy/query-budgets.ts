@@ -113,8 +113,8 @@ export class QueryBudgets {
   }
 
   /**
-   * Counts time that a tenant's rules or monitors took. They are never refused, so that no dashboard silences an alert; queries
-   * have less time left instead. Never fails.
+   * Counts the time that a tenant's rules or monitors took. Rules and monitors are never refused, so no dashboard can
+   * silence an alert. Instead, they leave less time for queries. Never fails.
    */
   async charge(tenant: Tenant, tookMs: number): Promise<void> {
     this.meter.count(tenant, { queryMs: tookMs });
