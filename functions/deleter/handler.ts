@@ -17,7 +17,7 @@ const { tenants, catalogue, kinesis, stream } = deleterDependencies();
 const MAX_DELETIONS = 1_000;
 /** Most names in a result. */
 const MAX_NAMES = 1_000;
-/** Time between two looks whether the deletion has arrived, ms. */
+/** Time between two checks whether the deletion has arrived, ms. */
 const POLL_MS = 100;
 /** How long to wait until the ingester has put the deletion into the catalogue, ms. */
 const MAX_WAIT_MS = 60_000;

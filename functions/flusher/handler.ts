@@ -58,8 +58,8 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
     onFailure: ({ partition }: PartitionRef, error: Error) =>
       log.error('part of a partition stays due', { partition, error }),
   };
-  // Read the watermarks before the partitions. What is appended in between arrived in the stream later than
-  // them.
+  // Read the watermarks before the partitions. A record that is appended in between arrived in the stream after these
+  // watermarks.
   const watermarks = await recovery.watermarks();
   const watermarkMs = watermarks.size === 0 ? 0 : Math.min(...watermarks.values());
   const { oldestMs, lowestArrivalMs, partitions, ...moved } =

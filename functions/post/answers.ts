@@ -35,7 +35,7 @@ export type LineError = (refused: { readonly message: string } & Pick<DroppedLin
 
 /**
  * Counts the samples of a post in line protocol, and answers it: 204, or 400 with the reasons if samples were
- * dropped. String fields, which are never stored, are no reason for 400.
+ * dropped. String fields are never stored, but do not cause a 400.
  */
 export function answerLines(
   samples: number,

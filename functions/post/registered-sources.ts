@@ -11,13 +11,13 @@ import type { Services } from '../../shared/registry/services';
 const PARALLEL = 16;
 /**
  * How long a host or service that was found stays in the cache, ms. Each of ten instances gets one post of an
- * agent in ten minutes on average. With a time as short as that, nearly every post would look its host up.
+ * agent in ten minutes on average. If entries stayed for only ten minutes, nearly every post would look its host up.
  */
 const FOUND_MS = 3_600_000;
 
 /**
- * Tells which hosts and services the registry has. It caches those that it has found for an hour. It
- * never caches that one is missing, since another instance may create it at any moment. A look-up is one
+ * Tells which hosts and services the registry has. It caches each host or service that it has found for an hour. It
+ * never caches that one is missing, because another instance may create it at any moment. A look-up is one
  * consistent read. Tenants share the cache fairly.
  */
 export class RegisteredSources {

@@ -13,7 +13,7 @@ const VERSION_1 = 'prometheus.WriteRequest';
 const VERSION_2 = 'io.prometheus.write.v2.Request';
 
 /**
- * Takes a remote-write request. Writes what is valid, and then reports what is not.
+ * Takes a remote-write request. Writes the valid data, and then reports the invalid data.
  *
  * @see https://prometheus.io/docs/specs/prw/remote_write_spec_2_0/
  */

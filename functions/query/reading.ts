@@ -117,7 +117,7 @@ export interface ShownSlice<Shown> extends ReadPart, Pick<Selected, 'missingSinc
  * Reads series of one source, in slices of the range that memory can hold.
  *
  * @param known the source's catalogue
- * @param show makes the answer's form of a slice. It gets the samples of each series, or points in place of samples
+ * @param show makes the answer's form of a slice. It gets the samples of each series, or the points that replace them
  */
 export function readShown<Shown>(
   tenant: Tenant,

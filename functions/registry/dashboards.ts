@@ -33,7 +33,7 @@ function replyVersion(dashboard: Dashboard) {
 /**
  * Returns the version in a header `If-Match`; undefined if any version may be replaced.
  *
- * @throws {HttpError} 400 if the header is no version of a dashboard
+ * @throws {HttpError} 400 if the header is not a version of a dashboard
  */
 function expectedVersion(ifMatch: string | undefined): number | undefined {
   if (ifMatch === undefined || ifMatch.trim() === '*') return undefined;

@@ -34,7 +34,7 @@ const STEPS: Readonly<Record<string, readonly [columns: number, rows: number]>> 
 
 /**
  * Widgets that are moved and resized by pointer or by arrow keys. On a narrow screen with a single column,
- * widgets cannot be dragged; a widget's form then has its place.
+ * widgets cannot be dragged; their forms can change their places.
  */
 export function EditedGrid({ widgets, isWide, render, onArrange, onChange, onRemove }: EditedGridProps) {
   const list = useRef<HTMLUListElement>(null);

@@ -53,7 +53,7 @@ export function textOf({ kind }: Field, value: unknown): string {
   return String(value);
 }
 
-/** Parses the text of an input. A text that is no number stays a text, which the server refuses with a reason. */
+/** Parses the text of an input. A text that is not a number stays a text, which the server refuses with a reason. */
 export function parseText({ kind }: Field, text: string): unknown {
   const trimmed = text.trim();
   if (kind === 'headers')
@@ -80,8 +80,8 @@ export interface Problems {
 export const NO_PROBLEMS: Problems = { byField: new Map(), other: undefined };
 
 /**
- * Splits the message of a refused request, such as `name: expected ..., got ""; duration is missing`, into
- * those of the form's fields.
+ * Splits the message of a refused request, such as `name: expected ..., got ""; duration is missing`, into the reasons
+ * for each of the form's fields.
  */
 export function problemsOf(message: string, fields: readonly Field[]): Problems {
   const names = new Set(fields.map(({ name }) => name));

@@ -4,7 +4,7 @@ import { type OnAnswer, usePolling } from './polling';
 
 /**
  * Returns the number of alerts: firing ones of rules that are not silenced, and open ones of monitors and
- * checks. At most 100 of the latter are counted.
+ * checks. At most 100 alerts of monitors and checks are counted.
  *
  * @param change a different number causes another read
  */
