@@ -16,7 +16,9 @@ const QUERIES: readonly FirstQuery[] = [
   { read: '3 hours, warm', tier: 'warm', stepS: 60 },
   { read: 'a day, cold', tier: 'cold', stepS: 300 },
 ];
-/** New instances whose first query is measured. Rounds are counted on one more, whose answers are delayed. */
+/**
+ * Number of new instances whose first query is measured. Rounds are counted on another one, whose answers are delayed.
+ */
 const INSTANCES = 3;
 /** Delay of answers in ms, longer than an instance works between two answers of a round. */
 const HOLD_MS = 1_000;

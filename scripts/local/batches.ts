@@ -24,7 +24,8 @@ export function batchLength(records: readonly ShardRecord[], batchSize: number):
 /**
  * Counts the first records of a batch that the function's result reports as done.
  *
- * The lowest sequence number reported as failed is the checkpoint: it and all after it are delivered again. An empty
+ * The lowest sequence number reported as failed is the checkpoint: its record and all later records are delivered
+ * again. An empty
  * or missing list is success; a malformed list, or one that names a record of another batch, is total failure.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/services-kinesis-batchfailurereporting.html

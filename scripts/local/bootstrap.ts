@@ -43,8 +43,8 @@ export async function bootstrap(options: BootstrapOptions): Promise<{ apiKey: st
 }
 
 /**
- * Marks restored memory as whole. An orderly stop saved all of it, but another server process holds it now; without new
- * marks that would look like a loss, and be replayed. A killed server leaves nothing to mark.
+ * Marks restored memory as whole. An orderly stop saved all of memory, but another server process holds it now. Without
+ * new marks, the change of process would look like a loss and cause a replay. A killed server leaves nothing to mark.
  */
 async function vouchForMemory(redisUrl: string, tenants: readonly Tenant[]): Promise<void> {
   const hot = new HotTier(connectHot(redisUrl), 0);

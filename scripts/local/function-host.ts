@@ -133,11 +133,11 @@ export class FunctionHost {
       this.clients.push({ destroy: () => redis.disconnect() });
     }
     // Run the schedules once now, in the template's order: after a kill, flushers detect the loss and recovery
-    // then handles it. A new stack has nothing for those that are due each hour or quarter.
+    // then handles it. A new stack has no work for schedules that are due each hour or quarter of an hour.
     const due = isNew ? stack.schedules.filter(({ periodMs }) => periodMs <= MINUTE_MS) : stack.schedules;
     void (async () => {
       for (const schedule of due) await tick(schedule);
-      // A stack that stops during these ticks refuses the ticks that are left.
+      // A stack that stops during these ticks refuses the remaining ticks.
     })().catch(() => {});
   }
 
@@ -187,8 +187,8 @@ export class FunctionHost {
   }
 
   /**
-   * Number of samples appended to memory since the start; of the template's mappings the largest consumer lag in
-   * ms, and the bytes that they have read from the stream.
+   * Number of samples appended to memory since the start; the largest consumer lag of the template's mappings, in ms;
+   * the bytes that these mappings have read from the stream.
    */
   get progress(): { samples: number; lagMs: number; streamBytes: number } {
     const mappings = [...this.mappings.values()].filter(({ isTemporary }) => !isTemporary);

@@ -52,7 +52,7 @@ export class CloudWatch {
     }
   }
 
-  /** Returns those of the metrics that have no value since a time, in ms. */
+  /** Returns the metrics that have had no value since a time, in ms. */
   async withoutValues(metrics: readonly WatchedMetric[], sinceMs: number): Promise<WatchedMetric[]> {
     const hasValue = new Set<string>();
     for (let first = 0; first < metrics.length; first += MAX_QUERIES) {

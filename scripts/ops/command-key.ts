@@ -36,7 +36,7 @@ export async function withCommandKey<T>(
       .catch((error: Error) => progress(error.message))
       .then(() => process.exit(SIGNALS[signal]));
   };
-  // From now on, because the signal may come before the answer that has the key.
+  // Handle signals from now on, because one may come before the answer that has the key.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
   try {
     return await work((await creating).key);

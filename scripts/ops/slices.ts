@@ -6,7 +6,7 @@ interface Slice {
   readonly next?: unknown;
 }
 
-/** Invokes a function again and again, until a command's work is done. Yields each slice of it. */
+/** Invokes a function again and again until a command's work is done. Yields each slice of the work. */
 export async function* slicesOf<S extends Slice>(
   functions: Pick<Functions, 'invoke'>,
   name: FunctionName,

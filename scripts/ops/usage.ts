@@ -53,7 +53,7 @@ async function report(functions: Functions, tenant: string, month: string, now: 
   };
 }
 
-/** Sums a tenant's bytes in each tier up, partition by partition. */
+/** Adds up a tenant's bytes in each tier, partition by partition. */
 export async function tierBytes(functions: Functions, tenant: string): Promise<TierBytes> {
   const bytes = { hot: 0, warm: 0, cold: 0 };
   for (let partition: number | null = 0; partition !== null; ) {

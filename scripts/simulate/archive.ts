@@ -31,8 +31,8 @@ export function* manifest(
 }
 
 /**
- * Reads some archived days of each tenant with a reader of Parquet that is not ours, and compares them with the
- * model. The pipeline must be at rest.
+ * Reads some archived days of each tenant with an independent reader of Parquet, and compares them with the model. The
+ * pipeline must be at rest.
  *
  * @returns the number of samples that the objects had
  */

@@ -56,7 +56,7 @@ export function linesOf({ months }: Bill): LineOfBill[] {
 }
 
 /**
- * Returns the kinds of items that became more in the last month, although every day brought the same load.
+ * Returns the kinds of items whose number grew in the last month, although every day brought the same load.
  *
  * @returns undefined when there are too few months to tell
  */

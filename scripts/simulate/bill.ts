@@ -26,7 +26,7 @@ export interface BillOptions {
   readonly sample: number;
   /** Samples of a request. */
   readonly batch: number;
-  /** Graphs of a day of a series that are read in a month, at the full load. */
+  /** Number of graphs, each a day of one series, that are read in a month at the full load. */
   readonly reads: number;
   /** Minutes between two runs of the functions that run each minute. */
   readonly tick: number;
@@ -52,10 +52,10 @@ interface Sizes {
 export interface MonthOfBill {
   readonly month: string;
   readonly days: number;
-  /** What the simulation counted, and what the forecast says about the same. */
+  /** The units that the simulation counted, and the forecast of the same units. */
   readonly counted: Billed;
   readonly forecast: Billed;
-  /** Dollars for what the simulation cannot count: the forecast's. */
+  /** The forecast's dollars for everything that the simulation cannot count. */
   readonly assumed: number;
   readonly sizes: Sizes;
 }
@@ -224,7 +224,7 @@ class Run {
     );
   }
 
-  /** Posts what all hosts have measured in a minute. */
+  /** Posts the samples of all hosts for a minute. */
   private async postMinute({ key, hosts }: Tenant, timeMs: number): Promise<void> {
     const { stage, world, data } = this;
     await stage.sleep(timeMs + this.random.integer(0, 20_000) - stage.nowMs);
@@ -297,7 +297,7 @@ function valueAt(values: readonly number[], minute: number, host: number): numbe
 
 /** A day of the forecast. */
 interface Day {
-  /** What the simulation counts, too. */
+  /** Units that the simulation counts, too. */
   readonly billed: Billed;
   readonly assumed: number;
   /** Invocations of the ingester. They depend on the full load's shards, so the simulation cannot count them. */

@@ -213,7 +213,7 @@ export class DynamoDbModel {
         found.push(projected(input.ProjectionExpression as string, item, input));
     }
     this.meter?.readItems(pk, bytes, input.ConsistentRead === true);
-    // A page without items goes on after the key of the request. Without such a key it cannot go on.
+    // The page after an empty one continues after the key of the request. Without such a key it cannot continue.
     const start = last ?? (input.ExclusiveStartKey as Item | undefined);
     const more = scanned < rows.length && start !== undefined;
     return {

@@ -106,7 +106,7 @@ export class Functions {
     readonly onLog: (name: string, line: string) => void,
     /** Called with an error of the simulation itself. */
     readonly fail: (error: unknown) => void,
-    /** What the functions have in place of zstd. */
+    /** Replaces zstd in the functions. */
     readonly zstd: Zstd,
     private readonly meter?: Meter,
   ) {}

@@ -18,7 +18,7 @@ export interface SdkRequest {
 export interface SdkResponse {
   readonly statusCode: number;
   readonly headers: Record<string, string>;
-  /** A stream only for what the SDK reads as one: objects. */
+  /** A stream only for objects, which the SDK reads as streams. */
   readonly body: Readable | Uint8Array;
 }
 

@@ -209,7 +209,7 @@ export class Instance {
 
 /**
  * The signal of `AbortSignal.timeout`. It needs a task only while somebody listens: most calls are answered long
- * before, and a third of all tasks would be such ends.
+ * before, and otherwise a third of all tasks would be deadlines.
  */
 class Deadline {
   private readonly atMs: number;

@@ -62,9 +62,9 @@ export class Memory {
   }
 
   /**
-   * The primary ends, and after a while another one serves.
+   * Ends the primary. After a while another primary serves.
    *
-   * @param lagMs what the replica lacks; undefined: there is no replica, and everything is gone
+   * @param lagMs how far the replica lags; undefined: there is no replica, and everything is gone
    */
   failover(lagMs: number | undefined, downMs: number): Promise<void> {
     const { scheduler } = this;

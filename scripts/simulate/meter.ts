@@ -30,9 +30,9 @@ interface MeterOptions {
 }
 
 /**
- * Counts what AWS would bill for the full load while a sample of it is simulated. What grows with the number of
- * series counts 1 / sample times. What depends on tenants, partitions and time alone counts once, and what a
- * function does at each tick of its schedule as often as the deployed function is invoked.
+ * Counts what AWS would bill for the full load while a sample of it is simulated. A unit that grows with the number of
+ * series counts 1 / sample times. A unit that depends only on tenants, partitions and time counts once. A unit that a
+ * function uses at each tick of its schedule counts as often as the deployed function is invoked.
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/capacity-mode.html
  */
@@ -41,7 +41,7 @@ export class Meter {
   caller: FunctionName | undefined;
   /**
    * Records of a request of the full load for each record of the sample's requests. A sample has so few hosts that
-   * chance decides in how many partitions those of a request lie.
+   * chance decides in how many partitions the hosts of a request lie.
    */
   recordsShare = 1;
   private counted: Partial<Record<Price, number>> = {};
@@ -116,7 +116,7 @@ export class Meter {
     this.replaced.push({ goneMs: this.now() + REPLACED_DAYS * DAY_MS, bytes });
   }
 
-  /** What is stored for a share of a month. */
+  /** Counts what is stored for a share of a month. */
   store(share: number, items: Iterable<readonly [pk: string, bytes: number]>, objectBytes: number): void {
     let bytes = 0;
     for (const [pk, itemBytes] of items)

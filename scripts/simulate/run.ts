@@ -22,7 +22,7 @@ export interface SimulationOptions {
   readonly series: number;
   /** Minutes between two posts of an agent. */
   readonly every: number;
-  /** How much more often than usual actors act. */
+  /** Factor by which actors act more often than usual. */
   readonly pace: number;
   /** Minutes between two runs of the functions that run each minute. */
   readonly tick: number;
@@ -64,7 +64,7 @@ const REST_MS = 8 * HOUR_MS;
 /** The archiver has archived a day this long after its end, ms: `archiveAfter` is six hours. */
 const ARCHIVED_AFTER_MS = 7 * HOUR_MS;
 
-/** Time between two looks at the invariants, ms. */
+/** Time between two checks of the invariants, ms. */
 const LOOK_MS = HOUR_MS;
 
 /** Everybody who acts, by name, in the order of the help. */

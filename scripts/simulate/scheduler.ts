@@ -55,7 +55,7 @@ export class Scheduler {
     this.onTrace?.(line);
   }
 
-  /** Ends the trace. Two runs did the same if their digests are equal. */
+  /** Ends the trace. Two runs with equal digests did the same. */
   digest(): string {
     this.hashLines();
     return this.hash.digest('hex');

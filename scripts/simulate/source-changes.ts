@@ -16,7 +16,7 @@ export interface SourceChange {
 /**
  * Changes source files while they are bundled.
  *
- * @throws when a file does not have a text exactly once: the change is to be written anew
+ * @throws when a file does not have a text exactly once: the change must be adapted to the file
  */
 export function changing(changes: readonly SourceChange[]): Plugin {
   const texts = new Map<string, string>();

@@ -11,7 +11,7 @@ export interface Host {
   state: 'posting' | 'silent' | 'retired';
   /** Time of the last posted row, in seconds. */
   postedS: number;
-  /** Time of the last late or corrected sample, in seconds. Others follow in the same window. */
+  /** Time of the last late or corrected sample, in seconds. Other samples follow in the same window. */
   correctedS: number;
 }
 
@@ -120,7 +120,10 @@ export class Stage {
     return tenant;
   }
 
-  /** @param kept the key in use. When the tenant has too many keys, because answers were lost, others are revoked */
+  /**
+   * @param kept the key in use. When the tenant has too many keys, because answers were lost, its other keys are
+   * revoked
+   */
   async createKey(tenant: string, kept = ''): Promise<string> {
     for (;;) {
       const created = await this.operate({ command: 'keys create', tenant, rights: ['read', 'write'] });

@@ -90,7 +90,7 @@ export interface WorldOptions {
   /** @default {@link SETTINGS} */
   readonly settings?: Readonly<Record<string, string>>;
   /**
-   * The simulated share of a load whose bill is counted. Then zstd is real, as the bytes of objects matter.
+   * The simulated share of a load whose bill is counted. With it, zstd is real, because the bytes of objects matter.
    *
    * @default no bill is counted
    */

@@ -8,7 +8,7 @@ export interface Metered {
   readonly units: Units;
 }
 
-/** Reads the functions' own metering from the log lines of which CloudWatch makes metrics. */
+/** Reads the functions' own metering from the log lines that CloudWatch turns into metrics. */
 export class MeterLog {
   private readonly file: number;
   private rest = '';

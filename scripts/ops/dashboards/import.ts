@@ -61,7 +61,7 @@ interface Imported extends Pick<ConvertedDashboard, 'leftOut'> {
   readonly id?: string;
 }
 
-/** @throws {OperatorError} for a file that is no dashboard of Grafana */
+/** @throws {OperatorError} for a file that is not a Grafana dashboard */
 function convertFile(file: string): ConvertedDashboard {
   try {
     const { size } = statSync(file);

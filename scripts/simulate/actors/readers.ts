@@ -16,8 +16,8 @@ const MOST_SPAN_S = 20 * 3600;
 const minuteS = (ms: number) => Math.floor(ms / MINUTE_MS) * 60;
 
 /**
- * Draws a span of a tenant's samples that can be compared. It begins an hour inside of the retention, since
- * samples disappear at some moment around its end.
+ * Draws a span of a tenant's samples that can be compared. It begins an hour inside the retention, because samples
+ * disappear at some moment around the end of their retention.
  */
 function spanOf(stage: Stage, tenant: Tenant, random: Random): [number, number] | undefined {
   const first = Math.max(stage.startS, tenant.goneBeforeS, minuteS(stage.nowMs - tenant.retentionMs) + 3600);

@@ -22,8 +22,8 @@ const wipe: Actor = {
 };
 
 /**
- * A flusher stands still after it has read frames. Another one moves them meanwhile, and a late sample begins
- * the window anew. The first one must not remove that sample when it goes on.
+ * A flusher stalls after it has read frames. Meanwhile another flusher moves these frames, and a late sample begins the
+ * window anew. When the first flusher continues, it must not remove that sample.
  */
 const stallFlusher: Actor = {
   name: 'late samples come while a flusher stands still',

@@ -3,7 +3,7 @@ import { DAY_MS } from '../../../shared/model/duration';
 import { LEAST_RETENTION_MS, RETENTION_MS, type Stage, type Tenant } from '../stage';
 import type { Actor } from './actor';
 
-/** A revoked key, or that of a deleted tenant, is refused after this time, ms (tenancy/deleted-tenants.ts). */
+/** A revoked key, or the key of a deleted tenant, is refused after this time, ms (tenancy/deleted-tenants.ts). */
 const REVOKED_WITHIN_MS = 5 * MINUTE_MS;
 
 /** Checks that a revoked key is refused. Several requests meet instances that have the key in their caches. */
