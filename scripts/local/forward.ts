@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import {
   type Agent,
   type IncomingHttpHeaders,
@@ -39,8 +38,10 @@ export async function forward(
     ...{ hostname, port, method, path, agent },
     headers: { ...kept, host, 'content-length': body.length },
   });
-  sent.end(body);
-  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    // The listener stays: a connection that breaks within the answer reports to the request, too.
+    sent.on('error', reject).on('response', resolve).end(body);
+  });
   const whole = await buffer(response);
   const {
     connection: ____,
