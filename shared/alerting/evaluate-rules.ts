@@ -2,7 +2,6 @@ import { slicesOf } from '../model/slices';
 import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
 import type { RuntimeSettings } from '../platform/settings';
-import type { SharedReads } from '../promql/shared-reads';
 import { limitsOf } from '../tenancy/limits';
 import type { Tenant, Tenants } from '../tenancy/tenants';
 import { type AdvanceOptions, advanceGroup, endGroup, expectReads, planGroup } from './advance-group';
@@ -36,22 +35,13 @@ export async function evaluateRules(
   request: EvaluationRequest,
 ): Promise<EvaluationAnswer> {
   const invocation = new Invocation(inputs);
-  const shared: Shared = {
-    readsOf: perTenant((tenant) => invocation.readsOf(tenant)),
-    tellingOf: perTenant((tenant) => readTelling(inputs, tenant, request.nowMs)),
-  };
+  const tellingOf = perTenant((tenant) => readTelling(inputs, tenant, request.nowMs));
   const loaded = new Map<GroupRef, FoundGroup>();
   await mapLimited(request.groups, PARALLEL, async (ref) => {
-    const found = load(inputs, invocation, shared, ref, request);
+    const found = load(inputs, invocation, tellingOf, ref, request);
     loaded.set(ref, await found.catch((error: unknown) => ({ evaluate: () => Promise.reject(error) })));
   });
   return invocation.evaluate(request.groups, async (ref) => loaded.get(ref)!);
-}
-
-/** Reads and notification settings that a tenant's groups share. */
-interface Shared {
-  readonly readsOf: (tenant: Tenant) => SharedReads;
-  readonly tellingOf: (tenant: Tenant) => Promise<Telling>;
 }
 
 async function readTelling(
@@ -71,7 +61,7 @@ async function readTelling(
 async function load(
   inputs: RuleInputs,
   invocation: Invocation,
-  { readsOf, tellingOf }: Shared,
+  tellingOf: (tenant: Tenant) => Promise<Telling>,
   ref: GroupRef,
   request: EvaluationRequest,
 ): Promise<FoundGroup> {
@@ -91,7 +81,7 @@ async function load(
   const group = groupOf(stored.document);
   const plan = planGroup(group, state, request, stage.ruleQueryOffset);
   if (plan.ticks.length === 0) return { evaluate: async () => ({ outcome: 'idle' }) };
-  const reads = readsOf(tenant);
+  const reads = invocation.readsOf(tenant);
   expectReads(reads, group, plan);
   const options: AdvanceOptions = {
     ...{ id, reads, query: invocation.queryOf(tenant), hasTime: invocation.hasTime },

@@ -47,6 +47,8 @@ export interface FoundGroup {
 /** One invocation of the query function that evaluates rule groups or monitors. Its time begins with it. */
 export class Invocation {
   private readonly startedMs = performance.now();
+  /** Shared reads by the tenant's name. */
+  private readonly reads = new Map<string, SharedReads>();
 
   constructor(private readonly inputs: SampleInputs) {}
 
@@ -56,11 +58,16 @@ export class Invocation {
 
   readonly hasTime = () => this.elapsedMs() < BEGIN_MS;
 
-  /** Returns a store whose reads the groups of a tenant share. */
+  /** Returns the store whose reads the groups of a tenant share. Its samples are freed after the last group. */
   readsOf(tenant: Tenant): SharedReads {
-    const samples = this.inputs.samplesOf(tenant);
-    // Each read has its own time budget.
-    return new SharedReads(() => samples(Math.max(0, QUERY_MS - this.elapsedMs())));
+    let reads = this.reads.get(tenant.name);
+    if (reads === undefined) {
+      const samples = this.inputs.samplesOf(tenant);
+      // Each read has its own time budget.
+      reads = new SharedReads(() => samples(Math.max(0, QUERY_MS - this.elapsedMs())));
+      this.reads.set(tenant.name, reads);
+    }
+    return reads;
   }
 
   queryOf(tenant: Tenant): QueryOptions {
@@ -77,6 +84,12 @@ export class Invocation {
   ): Promise<EvaluationAnswer> {
     const answer: GroupEvaluation[] = [];
     const took = new Map<Id, { readonly tenant: Tenant; readonly ms: number }>();
+    const left = new Map(
+      Array.from(
+        Map.groupBy(groups, ({ tenant }) => tenant),
+        ([name, of]) => [name, of.length],
+      ),
+    );
     let size = 0;
     await mapLimited(groups, PARALLEL, async (ref) => {
       if (!this.hasTime() || size > MAX_ANSWER) return;
@@ -91,6 +104,8 @@ export class Invocation {
         result = failed(ref, error);
       }
       answer.push({ ...ref, ...result });
+      left.set(ref.tenant, left.get(ref.tenant)! - 1);
+      if (left.get(ref.tenant) === 0) this.reads.get(ref.tenant)?.clear();
       if (result.outcome === 'evaluated') size += sizeOf(result);
       if (tenant === undefined) return;
       const ms = (took.get(tenant.id)?.ms ?? 0) + this.elapsedMs() - beganMs;

@@ -75,6 +75,11 @@ export class SharedReads implements SampleStore {
     return { series: parts.filter(({ timestamps }) => timestamps.length > 0), warnings };
   }
 
+  /** Frees all samples. What is selected afterwards is read again. */
+  clear(): void {
+    this.spans.clear();
+  }
+
   private readAll(): void {
     for (const span of [...this.spans.values()].flat()) {
       span.read ??= this.store().select(span.matchers, span.range);

@@ -1,0 +1,37 @@
+import type { GroupRef } from '../../../shared/alerting/evaluation';
+import { Invocation } from '../../../shared/alerting/invocation';
+import { tenantIdOf } from '../../../shared/model/placement';
+import { MemorySampleStore } from '../../../shared/promql/memory-store';
+import type { SampleStore } from '../../../shared/promql/store';
+import type { Tenant } from '../../../shared/tenancy/tenants';
+
+test("the groups of a tenant share a read, whose samples are freed after the tenant's last group", async () => {
+  const tenant: Tenant = {
+    ...{ id: tenantIdOf('a'), name: 'a' },
+    placement: { epochs: [{ fromDay: '1970-01-01', partitions: 1 }] },
+  };
+  const stored = new MemorySampleStore();
+  let reads = 0;
+  const select: SampleStore['select'] = async (matchers, range) => {
+    reads++;
+    return stored.select(matchers, range);
+  };
+  const invocation = new Invocation({
+    samplesOf: () => () => ({ select }),
+    queryLimitsOf: () => ({ maxSeries: 10, maxSamples: 10, maxPoints: 10 }),
+    charge: async () => {},
+  });
+  const readOnce = () => invocation.readsOf(tenant).select([], { fromMs: 0, toMs: 1 });
+  const readsAfter: number[] = [];
+  const groups: GroupRef[] = ['1', '2', '3'].map((group) => ({ tenant: 'a', group }));
+  await invocation.evaluate(groups, async () => ({
+    evaluate: async () => {
+      await readOnce();
+      readsAfter.push(reads);
+      return { outcome: 'idle' };
+    },
+  }));
+  expect(readsAfter).toEqual([1, 1, 1]);
+  await readOnce();
+  expect(reads).toBe(2);
+});
