@@ -1239,11 +1239,17 @@ class Door {
   }
 }
 
-/** The position of an element. Waits while the element is being drawn. */
+/** Returns where an element is, once two looks find it in the same place. A graph moves while its page is laid out. */
 async function boxOf(element: Locator) {
-  return (await until(
-    'a box',
+  let before = '';
+  const box = await until(
+    'an element that stays where it is',
     () => element.boundingBox(),
-    (box) => box !== null,
-  ))!;
+    (seen) => {
+      const isSame = seen !== null && JSON.stringify(seen) === before;
+      before = JSON.stringify(seen);
+      return isSame;
+    },
+  );
+  return box!;
 }
