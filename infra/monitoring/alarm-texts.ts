@@ -150,7 +150,7 @@ export const ALARM_TEXTS = {
     wake: 'Do not wake anyone. If the error is not listed here, tell the maintainers of the code in the morning.',
   },
   'table-throttled': {
-    meaning: 'DynamoDB throttles SUBJECT. Functions retry them, so reads or flushes are slow.',
+    meaning: 'DynamoDB throttles requests to SUBJECT. Functions retry them, so reads or flushes are slow.',
     action:
       'Wait for 10 minutes: DynamoDB splits a hot partition by itself. If the alarm stays on, run `aws service-quotas list-service-quotas --service-code dynamodb` and ask AWS for a larger quota of the table or the account.',
     wake: 'Wake someone if `api-errors` also goes off and stays on for half an hour.',

@@ -1,7 +1,7 @@
 """Behaves in ways that AWS's documents permit. ../faults/freedoms.json lists these freedoms, and where they are used.
 
-FREEDOMS_SEED is the seed; without it, no freedom is used. Only calls of functions meet freedoms, since tests look with clients of
-their own.
+FREEDOMS_SEED is the seed; without it, no freedom is used. Freedoms are used only in calls of functions, not in those of the
+tests themselves.
 """
 
 import asyncio

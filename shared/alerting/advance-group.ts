@@ -47,8 +47,8 @@ export interface AdvanceOptions {
 }
 
 /**
- * Age of a tick, in ms, from which it is completed even if its reads fail. Its rules then record their
- * errors, and the group's other rules proceed.
+ * A tick older than this, in ms, is completed even if its reads fail. Its rules then record their errors, and
+ * the group's other rules proceed.
  */
 const MAX_PUT_OFF_MS = 15 * 60_000;
 /** Most samples that one tick of a group may write. */

@@ -14,7 +14,7 @@ const PARALLEL = 16;
 
 /**
  * Stores the pool of each source as an item of its catalogue. Small sources share the groups of a pool. The
- * first write decides a source's pool for ever. The source's own id stands for no pool.
+ * first write decides a source's pool for ever. A source whose pool is its own id is in no pool.
  */
 export class PoolTable {
   constructor(

@@ -231,7 +231,8 @@ export function readLatents(reader: BitReader, into: Float64Array, start: number
   const gapField = bitLength(mostGapBits);
   for (let bin = 1; bin < binCount; bin++) {
     const gapBits = reader.read(gapField);
-    if (gapBits > mostGapBits) throw new CorruptChunkError(`bin ${bin} stands apart by ${gapBits} bits`);
+    if (gapBits > mostGapBits)
+      throw new CorruptChunkError(`the gap before bin ${bin} has ${gapBits} bits, more than ${mostGapBits}`);
     const gap = gapBits <= 1 ? gapBits : 2 ** (gapBits - 1) + reader.readLong(gapBits - 1);
     readLower[bin] = leastLower(readLower, readOffsetBits, bin) + gap;
   }

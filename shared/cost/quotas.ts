@@ -129,7 +129,7 @@ export function quotas(
           ),
         ]),
     limited(
-      "ingester's seconds in a second of a shard",
+      "ingester's seconds for each second of a shard",
       busySeconds(demand.ingester, memoryMb.ingester, peak) /
         (isOnDemand(template) ? demand.streamShards : Math.max(demand.streamShards, settings.streamShards)),
       1,
@@ -197,7 +197,7 @@ export function quotas(
       24 * busySeconds(demand.archiver, memoryMb.archiver, 1),
       24,
       'nobody',
-      'a stage more',
+      'deploy another stage',
     ),
     limited(
       'archive objects put a second, within an hour of a day',

@@ -48,11 +48,7 @@ export function isOnDemand({ settings }: StageTemplate): boolean {
   return settings.streamMode === 'on-demand';
 }
 
-export function cacheLine(
-  { settings }: StageTemplate,
-  cacheShards: number,
-  why = 'as the stage has it',
-): CostLine {
+export function cacheLine({ settings }: StageTemplate, cacheShards: number, why = 'as configured'): CostLine {
   const { hour } = nodeOf(settings);
   const nodes = cacheShards * (settings.cacheReplicas + 1);
   return line(
@@ -66,7 +62,7 @@ export function cacheLine(
 export function streamShardsLine(
   { settings }: StageTemplate,
   shards: number,
-  why = 'as the stage has it',
+  why = 'as configured',
 ): CostLine {
   const isExtended = settings.streamRetention > DAY_MS;
   const shardHour = PRICE.shardHour + (isExtended ? PRICE.shardHourExtended : 0);
@@ -141,7 +137,7 @@ export function upkeep({ idle, reads }: MeasuredUnits, template: StageTemplate):
   const logBytes = invocations * METRICS_LINE_BYTES + requests * (ACCESS_LINE_BYTES + METRICS_LINE_BYTES);
   return [
     line(
-      'functions by the clock',
+      'scheduled functions',
       `${big(invocations)} invocations (${[...new Set(runs.map(({ name }) => name))].join(', ')}) at $0.20 a million, ${big(gbSeconds(mbMs))} GB-s`,
       { invocation: invocations, functionGbSecond: gbSeconds(mbMs) },
     ),
@@ -151,12 +147,12 @@ export function upkeep({ idle, reads }: MeasuredUnits, template: StageTemplate):
       { httpRequest: requests, invocation: requests, functionGbSecond: gbSeconds(requestMbMs) },
     ),
     line(
-      'tables by the clock',
+      'scheduled table units',
       `${big(unitsOf('ReadUnits'))} read and ${big(unitsOf('WriteUnits'))} write units`,
       { warmReadUnit: unitsOf('ReadUnits'), warmWriteUnit: unitsOf('WriteUnits') },
     ),
-    line('traces by the clock', `${big(traced)} at $5 a million`, { trace: traced }),
-    line('logs by the clock', `${gb(logBytes)} at $0.50`, { logGb: logBytes / GB }),
+    line('scheduled traces', `${big(traced)} at $5 a million`, { trace: traced }),
+    line('scheduled logs', `${gb(logBytes)} at $0.50`, { logGb: logBytes / GB }),
     line('metrics', `${metrics} of our own at $0.30`, { metricMonth: metrics }),
     line('alarms', `${template.alarmMetrics} metrics that alarms look at, at $0.10`, {
       alarmMetricMonth: template.alarmMetrics,

@@ -29,7 +29,7 @@ const HOME_BYTES = 250;
 const GROUP_BYTES = 800;
 
 /**
- * Maximum number of series to which a union may grow. A union has more only if its first row had more. Records
+ * Maximum number of series to which a union may grow. Only a union whose first row was larger has more. Records
  * contain the layouts of their rows, so rows of larger unions take more of the stream.
  */
 const MAX_UNION_SERIES = 4_096;

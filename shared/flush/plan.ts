@@ -36,8 +36,8 @@ export type TakePlan =
 
 /**
  * Decides how many frames of a window move together. Their series go into one layout, so it takes frames
- * until the next one would exceed the bounds of a layout. It always takes the frames before the
- * second layout.
+ * until the next one would exceed the bounds of a layout. It always takes the leading
+ * frames of the first layout.
  *
  * @param frames the layout id of each frame, in the order of the list in memory
  * @param known layouts read so far, by id

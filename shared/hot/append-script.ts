@@ -5,7 +5,7 @@ import { HAS_GOOD_MARK } from './mark-script';
  * Appends frames to the group-windows of one partition.
  *
  * KEYS     mark; due; arrived; one key for each layout; then for each window: its frames, its group's windows
- *          (platform/keys.ts has the form of each key)
+ *          (hot-keys.ts has the form of each key)
  * ARGV     1  time to live of keys, ms
  *          2  lowest stream arrival time of the frames, ms
  *          3  1 for a replay, else 0

@@ -47,8 +47,7 @@ export interface PartitionSurvey {
   /** When its oldest group-window was first written, ms by memory's clock; undefined if it has none. */
   readonly oldestMs: number | undefined;
   /**
-   * The lowest sum, over its group-windows, of first write and delay, or a lower bound of it, ms by memory's
-   * clock. The next group-window becomes due a residency later. Undefined if it has none.
+   * A lower bound of first write plus delay over all of its group-windows, ms by memory's clock. The next group-window becomes due a residency later. Undefined if it has none.
    */
   readonly dueMs: number | undefined;
   /** The lowest arrival time, in the stream, of its frames, ms; undefined if it has none. */

@@ -18,7 +18,7 @@ export interface Selection {
   readonly range: TimeRange;
   /** Layouts of the groups that the reader knows already, by id. The tier reads others itself. */
   readonly layouts: ReadonlyMap<Id, Layout>;
-  /** The columns to pick of each layout, by its id. A reader that does not know them leaves them out. */
+  /** The columns to pick of each layout, by its id. Undefined if unknown; the tier then finds them itself. */
   readonly picks?: ReadonlyMap<Id, LayoutPick> | undefined;
 }
 

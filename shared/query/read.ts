@@ -141,7 +141,7 @@ async function missingSince(
   const since = await mapLimited(doubtful, PARALLEL, ({ ref, ...mark }) => losses.missingSince(ref, mark));
   const all = since.filter((ms) => ms !== undefined);
   if (all.length === 0) return undefined;
-  // Read this only if memory lacks samples. An import matters because imported samples may be of any age.
+  // Look this up only if memory lacks samples. Imported samples may be of any age, so `maxSampleAge` does not hold for them.
   const importedMs = await imports.untilMs(tenant.id);
   const missing = all.filter((ms) => importedMs >= ms || range.toMs > ms - maxSampleAgeMs);
   return missing.length === 0 ? undefined : Math.min(...missing);

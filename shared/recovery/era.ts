@@ -25,8 +25,8 @@ export interface EraStep {
   readonly era: Era;
   /**
    * Whether a primary failed while hash slots were moving. A partition may then have been on two primaries,
-   * and the one with its mark may have survived alone. So a good mark proves nothing, and every partition
-   * counts as lost.
+   * and the surviving one may have a good mark but only some of the keys. So a good mark proves nothing, and
+   * every partition counts as lost.
    */
   readonly isLoss: boolean;
   /** Whether hash slots are moving between primaries, or have moved since the last look. */

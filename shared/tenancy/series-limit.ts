@@ -22,8 +22,8 @@ const CACHE_MS = 300_000;
 const SERIES_BYTES = 150;
 /**
  * Most sources that an instance looks up for a tenant in one {@link LOOKUP_PERIOD_MS}. A sender repeats a
- * refused request, and each time more of its sources are cached. The request with the most sources needs 100
- * periods. By then its first entries have not expired, so it passes. Short periods keep one request from
+ * refused request, and each time more of its sources are cached. The largest request, of
+ * 10,000 sources, is through after 100 periods, before its first entries expire. Short periods keep one request from
  * occupying the table for long.
  */
 const MAX_LOOKUPS = 100;

@@ -8,8 +8,8 @@ import type { WarmItem } from './warm-tier';
 /** The warm items of a group's day that a reader has cached. */
 interface CachedItems {
   /**
-   * How often flushes had announced the day, counted before the table was read. Undefined when not counted: then there
-   * are no items, and the entry only tells that the day was read.
+   * How often flushes had announced the day, counted before the table was read. Undefined if unknown: then the
+   * entry has no items, and only records that the day was read.
    */
   readonly announcements: number | undefined;
   /** Windows that begin in `[fromMs, toMs)`. */

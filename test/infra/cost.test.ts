@@ -71,7 +71,7 @@ test('an idle stage is itemised as it is configured: at most $25 in dev, $150 in
   const line = (what: string) => dev.lines.find((each) => each.what === what)!.because;
   expect(line('cache nodes')).toMatch(/^1 cache\.t4g\.micro \(1 shard, 1 copy\)/);
   expect(line('stream shards')).toMatch(/^1 at \$0\.015 an hour, remembering 1 d/);
-  expect(line('functions by the clock')).toContain(
+  expect(line('scheduled functions')).toContain(
     'flusher, recovery, archiver, operator, evaluator, canary, ingester',
   );
   expect(line('alarms')).toMatch(/^11 metrics/);

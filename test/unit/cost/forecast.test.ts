@@ -226,10 +226,10 @@ describe('the cost of an idle stage', () => {
     ['cache nodes', 6 * 0.1264 * 730],
     ['stream shards', 2 * 0.035 * 730],
     // Invocations: 43,800, 730 and the heartbeats of two shards, 43,800 each. Each takes 100 ms with 1 GB.
-    ['functions by the clock', 0.13213 * 0.2 + 13_213 * 0.0000133334],
+    ['scheduled functions', 0.13213 * 0.2 + 13_213 * 0.0000133334],
     ['canary', 0],
-    ['tables by the clock', 0.0876 * 0.125 + 0.0438 * 0.625],
-    ['traces by the clock', 0.0438 * 5],
+    ['scheduled table units', 0.0876 * 0.125 + 0.0438 * 0.625],
+    ['scheduled traces', 0.0438 * 5],
     ['alarms', 5],
     ['dashboards', 3],
   ])('%s', (what, dollars) => {
