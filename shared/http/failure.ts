@@ -23,7 +23,7 @@ export function failureOf(error: unknown, requestId: string): HttpError {
     return overLimit('series', error.limit, Math.ceil(error.retryAfterMs / 1000));
   if (error instanceof RefusedError) return new HttpError(error.isTooLarge ? 413 : 400, error.message);
   if (error instanceof IncompleteReadError)
-    return new HttpError(503, `${error.message}; partial=true reads the rest`, { 'retry-after': '10' });
+    return new HttpError(503, `${error.message}; add partial=true to read the rest`, { 'retry-after': '10' });
   if (isStoreFailure(error)) {
     const isStream = error instanceof Error && error.name === 'StreamUnavailableError';
     const message = isStream ? `${error.message}; try again` : 'a store did not answer; try again';

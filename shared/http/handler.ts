@@ -154,7 +154,7 @@ async function authorize({ keys, tenants }: Gatekeeper, event: APIGatewayProxyEv
         : INVALID_KEY,
     );
   if (!grant.rights.includes(right))
-    throw new HttpError(403, `the API key may not ${right}; use one that has the ${right} right`);
+    throw new HttpError(403, `the API key lacks the ${right} right; use a key that has it`);
   const tenant = await tenants.get(grant.tenant);
   if (tenant === undefined) throw new HttpError(401, INVALID_KEY);
   return tenant;

@@ -97,7 +97,7 @@ export function fitAnswer(
   const tooMuch = () =>
     new HttpError(
       413,
-      `the answer has ${length} characters, too many; ask for a shorter range or fewer names`,
+      `the answer of ${length} characters is too long; ask for a shorter range or fewer names`,
     );
   if (length > (answer.isBase64Encoded ? MAX_COMPRESSED_ANSWER : MAX_ANSWER)) throw tooMuch();
   // A binary answer is compressed by its own protocol already.

@@ -106,9 +106,9 @@ function admit(meter: TenantMeter, tenant: Tenant, routeKey: RouteKey, bodyBytes
 
 /** Remedies for limits that waiting does not lift. */
 const REMEDIES: Partial<Record<LimitName, string>> = {
-  hosts: 'retire hosts that are gone, or have an operator raise the limit',
+  hosts: 'retire hosts that are gone, or ask an operator to raise the limit',
   series:
-    'post fewer different series (one that gets no samples for a day stops counting), or have an operator raise the limit',
+    'post fewer different series (one that gets no samples for a day stops counting), or ask an operator to raise the limit',
 };
 
 /**
@@ -117,7 +117,8 @@ const REMEDIES: Partial<Record<LimitName, string>> = {
  * @param retryAfterSeconds set when waiting may help
  */
 export function overLimit(name: LimitName, limit: number, retryAfterSeconds?: number): HttpError {
-  const remedy = REMEDIES[name] ?? `try again in ${retryAfterSeconds} s, or have an operator raise the limit`;
+  const remedy =
+    REMEDIES[name] ?? `try again in ${retryAfterSeconds} s, or ask an operator to raise the limit`;
   const headers = retryAfterSeconds === undefined ? undefined : { 'retry-after': String(retryAfterSeconds) };
   return new HttpError(429, `the limit ${name} of ${limit} is reached: ${remedy}`, headers);
 }

@@ -21,7 +21,7 @@ const ERRORS: Record<number, { readonly description: string; readonly isOf: (rou
   403: { description: 'The key lacks the right.', isOf: needsKey },
   404: { description: 'The path, or what it names, does not exist.', isOf: needsKey },
   409: {
-    description: 'Another dashboard has the URL path.',
+    description: 'Another dashboard already has this URL path.',
     isOf: ({ path, method }) => path.startsWith(DASHBOARDS) && (method === 'POST' || method === 'PUT'),
   },
   422: {
@@ -34,7 +34,10 @@ const ERRORS: Record<number, { readonly description: string; readonly isOf: (rou
     isOf: ({ body, rawBody, isForm }) => (body ?? rawBody ?? isForm) !== undefined,
   },
   429: { description: 'A limit is reached: the message names it. See Retry-After.', isOf: needsKey },
-  500: { description: 'A bug: the message and X-Request-Id have the id to report.', isOf: () => true },
+  500: {
+    description: 'An internal error: report it with the request id in the message and in X-Request-Id.',
+    isOf: () => true,
+  },
   503: { description: 'A store did not answer; see Retry-After.', isOf: needsKey },
 };
 
@@ -82,7 +85,7 @@ export function openApiDocument(): Json {
       title: 'HeteroTSDB',
       version: RELEASE,
       description:
-        "Mackerel's API as mackerel-agent and mkr use it, and the calls of InfluxDB, Prometheus and OpenTelemetry. HEAD is answered wherever GET is. Bodies may be gzip or deflate, at most 4 MB when expanded. API Gateway's own refusals (throttling, payloads over its limits) have the body {message}.",
+        "Mackerel's API as mackerel-agent and mkr use it, and the APIs of InfluxDB, Prometheus and OpenTelemetry. HEAD is answered wherever GET is. Bodies may be gzip or deflate, at most 4 MB when expanded. API Gateway's own refusals (throttling, payloads over its limits) have the body {message}.",
     },
     paths,
     components: {

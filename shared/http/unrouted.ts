@@ -36,7 +36,7 @@ export function answerUnrouted(event: APIGatewayProxyEventV2): APIGatewayProxySt
     return { statusCode: 204, headers: PREFLIGHT_HEADERS };
   const methods = routes.flatMap((route) => (route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]));
   const allow = [...new Set(methods)].join(', ');
-  const failure = new HttpError(405, `${method} is not allowed here; ${allow} is`, { allow });
+  const failure = new HttpError(405, `${method} is not allowed here; use ${allow}`, { allow });
   const answer = replyFailure(rawPath, failure);
   return routes.some(({ crossOrigin }) => crossOrigin) ? withReadable(answer) : answer;
 }

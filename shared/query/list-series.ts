@@ -13,7 +13,7 @@ export interface SeriesFilter {
   readonly labels: Labels;
   /** Prefix of the series' names. */
   readonly prefix: string;
-  /** Most series of each source; 1 lists the sources. */
+  /** Maximum number of series per source; 1 lists the sources. */
   readonly perSource: number;
 }
 

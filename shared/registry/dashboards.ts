@@ -25,7 +25,7 @@ interface Entry {
   readonly updatedAt: number;
 }
 
-/** Another dashboard has the URL path. */
+/** Another dashboard already has this URL path. */
 export class TakenPathError extends Error {
   override readonly name = 'TakenPathError';
 

@@ -357,7 +357,7 @@ describe('limits', () => {
     // Report query time, as other instances do.
     for (const minute of minutes()) await usage.endQueries(spent.id, minute, 0, 10_000, signal);
     const message =
-      /^the limit querySecondsPerMinute of 10 is reached: try again in \d+ s, or have an operator raise the limit$/;
+      /^the limit querySecondsPerMinute of 10 is reached: try again in \d+ s, or ask an operator to raise the limit$/;
     const [mackerel, ...prometheus] = await ask(spent.client);
     expect(mackerel).toMatchObject({
       status: 429,
@@ -407,7 +407,7 @@ describe('limits', () => {
     expect([response.status, response.headers.get('retry-after')]).toEqual([429, null]);
     expect(await said(response)).toEqual({
       message:
-        'the limit hosts of 2 is reached: retire hosts that are gone, or have an operator raise the limit',
+        'the limit hosts of 2 is reached: retire hosts that are gone, or ask an operator to raise the limit',
     });
     const { hosts } = await client.json<{ hosts: { id: string }[] }>('GET', '/api/v0/hosts');
     // Retire a host twice, which makes room once.

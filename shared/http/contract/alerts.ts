@@ -66,7 +66,7 @@ export const alertRoutes = [
   {
     ...reading,
     path: '/api/v0/alerts',
-    summary: 'List the alerts of monitors and checks, the newest opening first',
+    summary: 'List the alerts of monitors and checks, most recently opened first',
     query: z.object({
       ...page,
       withClosed: booleanParameter(false).meta({
@@ -98,7 +98,7 @@ export const alertRoutes = [
   {
     ...reading,
     path: `${ALERT}/logs`,
-    summary: 'List the log of an alert, newest first',
+    summary: 'List the log of an alert, newest entry first',
     query: z.object(page),
     answer: z.object({ logs: z.array(log), nextId: z.string().optional() }),
   },
@@ -114,7 +114,7 @@ export const alertRoutes = [
   {
     ...reading,
     path: '/api/v0/monitoring/checks',
-    summary: 'List the checks reported by agents; `nextId` is the first check of the next page',
+    summary: 'List the checks that agents reported; `nextId` is the first check of the next page',
     query: z.object(page),
     answer: z.object({ checks: z.array(check), nextId: z.string().optional() }),
   },

@@ -132,7 +132,7 @@ export const graphRoutes = [
     path: '/api/v0/graph-defs',
     right: 'write',
     function: 'registry',
-    summary: 'Delete the definition of a graph',
+    summary: 'Delete a graph definition',
     body: graphDefinitionName,
     answer: success,
   },
@@ -141,7 +141,7 @@ export const graphRoutes = [
     path: `${SERVICE}/graph-defs/{graphName}`,
     right: 'write',
     function: 'registry',
-    summary: "Delete the definition of a graph of a service's metrics: there are none",
+    summary: 'Delete a graph definition of service metrics; accepted, although services have none',
     answer: success,
   },
   {

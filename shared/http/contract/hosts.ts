@@ -53,11 +53,9 @@ export const hostBody = z
     meta: anyObject.nullish(),
     interfaces: z.array(hostInterface).max(1000).nullish(),
     roleFullnames: roleFullnames.nullish(),
-    checks: z
-      .array(anyObject)
-      .max(1000)
-      .nullish()
-      .meta({ description: 'All checks of the host: objects with `name` and `memo`. Others are ignored.' }),
+    checks: z.array(anyObject).max(1000).nullish().meta({
+      description: 'All checks of the host, as objects with `name` and `memo`. Other elements are ignored.',
+    }),
   })
   .transform(({ roleFullnames: roles, checks, ...spec }) => ({
     spec: {
@@ -82,9 +80,7 @@ const host = z
     size: z.literal('standard'),
     status: hostStatus,
     memo: z.string(),
-    roles: z
-      .record(z.string(), z.array(z.string()))
-      .meta({ description: 'Names of roles, by name of service.' }),
+    roles: z.record(z.string(), z.array(z.string())).meta({ description: 'Role names, by service name.' }),
     isRetired: z.boolean(),
     retiredAt: epochSeconds.optional(),
     createdAt: epochSeconds,
@@ -110,7 +106,11 @@ export const hostQuery = z.object({
   limit: integerParameter
     .refine((value) => value >= 1 && value <= 10_000, { error: '1 to 10000' })
     .optional()
-    .meta({ minimum: 1, maximum: 10_000, description: 'Most hosts on a page. Pages are sorted by id.' }),
+    .meta({
+      minimum: 1,
+      maximum: 10_000,
+      description: 'Maximum number of hosts per page. Pages are sorted by id.',
+    }),
   nextId: z
     .string()
     .regex(/^[A-Za-z0-9]{1,64}$/)
@@ -119,7 +119,9 @@ export const hostQuery = z.object({
 });
 
 const hostList = z.object({
-  hosts: z.array(host).meta({ description: 'Sorted by name, or by id in pages; without retired hosts.' }),
+  hosts: z
+    .array(host)
+    .meta({ description: 'Sorted by name, or by id when paged. Retired hosts are left out.' }),
   nextId: z.string().optional().meta({ description: 'Present unless this is the last page.' }),
 });
 

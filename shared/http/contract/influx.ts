@@ -22,8 +22,7 @@ const writeQuery3 = z.object({
     .default('auto')
     .transform((name) => PRECISIONS_3.get(name) ?? (name as (typeof PRECISIONS)[number] | 'auto'))
     .meta({
-      description:
-        "Unit of the timestamps; `auto` is the unit that the first line's timestamp seems to have.",
+      description: 'Unit of the timestamps. `auto` derives it from the timestamp of the first line.',
     }),
 });
 
@@ -87,7 +86,7 @@ export const influxRoutes = [
     path: '/query',
     right: 'write',
     function: 'registry',
-    summary: 'Answer CREATE DATABASE as InfluxDB 1 does; nothing else is supported',
+    summary: 'Accept CREATE DATABASE, as InfluxDB 1 does; no other statement is supported',
     query: statementQuery,
     answer: statementResults,
     refusal: refused1,
@@ -97,7 +96,7 @@ export const influxRoutes = [
     path: '/query',
     right: 'write',
     function: 'registry',
-    summary: 'Answer CREATE DATABASE as InfluxDB 1 does; nothing else is supported',
+    summary: 'Accept CREATE DATABASE, as InfluxDB 1 does; no other statement is supported',
     query: statementQuery,
     rawBody: 'application/x-www-form-urlencoded',
     answer: statementResults,

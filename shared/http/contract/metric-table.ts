@@ -8,7 +8,7 @@ const MAX_NAMES = 100;
 export const metricTableQuery = metricsQuery.extend({
   name: z.array(z.string().min(1)).min(1).max(MAX_NAMES),
   step: metricsQuery.shape.step.meta({
-    description: 'One sample for each step, in seconds. Default: samples as they are stored.',
+    description: 'Step in seconds; the answer has one sample per step. Default: samples as stored.',
   }),
 });
 
@@ -16,14 +16,16 @@ const epochMs = z.int().meta({ description: 'ms since epoch.' });
 
 const metricTable = z
   .object({
-    times: z.array(epochMs).meta({ description: 'Ascending; every time at which any series has a sample.' }),
+    times: z
+      .array(epochMs)
+      .meta({ description: 'Every time at which any series has a sample, in ascending order.' }),
     series: z.array(z.object({ name: z.string(), values: z.array(z.number().nullable()) })).meta({
       description: 'The metrics that exist, in the order of the request; a value or null for each time.',
     }),
     missing: z
       .object({ arrivedSinceMs: epochMs })
       .optional()
-      .meta({ description: 'With partial: samples that arrived since then may be missing.' }),
+      .meta({ description: 'With `partial=true`: samples that arrived since this time may be missing.' }),
   })
   .meta({ id: 'Series' });
 

@@ -32,7 +32,7 @@ const samplesOf = (sample: object) =>
       error: 'expected array',
     })
     .meta({
-      description: 'Bad samples among good ones are dropped and counted in the answer.',
+      description: 'Bad samples are dropped and counted in the answer; the others are stored.',
       type: ['array', 'null'],
       items: { anyOf: [sample, {}] },
     });
@@ -43,25 +43,22 @@ const posted = z
     dropped: z
       .record(z.string(), z.int().min(1))
       .optional()
-      .meta({ description: 'Number of samples dropped, by reason; absent when none was.' }),
-    hint: z
-      .string()
-      .optional()
-      .meta({ description: 'What was expected of the samples that were dropped, by reason.' }),
+      .meta({ description: 'Number of samples dropped, by reason. Absent if none were dropped.' }),
+    hint: z.string().optional().meta({ description: 'The rule that the dropped samples broke, by reason.' }),
   })
   .meta({ id: 'Posted' });
 
 export const metricsQuery = z.object({
   name: z.string().min(1),
-  from: integerParameter.meta({ description: 'Seconds since epoch, included.' }),
-  to: integerParameter.meta({ description: 'Seconds since epoch, included.' }),
-  step: durationParameter
-    .optional()
-    .meta({ description: 'One sample for each step, in seconds. Default: follows from the range.' }),
+  from: integerParameter.meta({ description: 'Seconds since epoch, inclusive.' }),
+  to: integerParameter.meta({ description: 'Seconds since epoch, inclusive.' }),
+  step: durationParameter.optional().meta({
+    description: 'Step in seconds; the answer has one sample per step. Default: depends on the range.',
+  }),
   aggregate: z
     .enum(AGGREGATES)
     .optional()
-    .meta({ description: 'How the samples of a step become one. Default: their mean.' }),
+    .meta({ description: 'How to aggregate the samples of a step. Default: avg.' }),
   partial: z.enum(['true', 'false']).optional().meta({
     description: 'Return the readable samples while lost memory is being replayed, instead of a 503.',
   }),
@@ -76,7 +73,7 @@ export const metrics = z
     missing: z
       .object({ arrivedSince: epochSeconds })
       .optional()
-      .meta({ description: 'With partial: samples that arrived since then may be missing.' }),
+      .meta({ description: 'With `partial=true`: samples that arrived since this time may be missing.' }),
   })
   .meta({ id: 'Metrics' });
 
@@ -86,7 +83,7 @@ const latest = z
   .object({
     tsdbLatest: z
       .record(z.string(), z.record(z.string(), sample))
-      .meta({ description: 'By host, by name; without the names that have no sample in the last day.' }),
+      .meta({ description: 'By host, then by name. Names without a sample in the last day are left out.' }),
   })
   .meta({ id: 'Latest' });
 

@@ -48,9 +48,9 @@ const preview = z
     from: z.number().meta({ description: 'The first tick, in seconds since epoch.' }),
     step: z.number().meta({ description: 'Seconds between ticks.' }),
     ticks: z.int(),
-    lines: z
-      .array(z.object({ ...subject, values: z.array(z.number().nullable()) }))
-      .meta({ description: 'The values compared with the thresholds at each tick, of at most 10 subjects.' }),
+    lines: z.array(z.object({ ...subject, values: z.array(z.number().nullable()) })).meta({
+      description: 'The values compared with the thresholds at each tick, for at most 10 hosts or series.',
+    }),
     subjects: z.int().meta({ description: 'Number of hosts or series that had a value.' }),
     alerts: z
       .array(
@@ -68,7 +68,7 @@ const preview = z
     failed: z
       .object({ ticks: z.int(), firstAt: z.number(), error: z.string() })
       .optional()
-      .meta({ description: 'Ticks in which the monitor could not be judged.' }),
+      .meta({ description: 'Ticks at which the monitor could not be evaluated.' }),
   })
   .meta({ id: 'MonitorPreview' });
 
@@ -100,11 +100,13 @@ export const monitorRoutes = [
     path: '/api/v1/monitors/preview',
     right: 'read',
     function: 'query',
-    summary:
-      'Judge a monitor over a past range, as the evaluator would have: which alerts it would have opened',
+    summary: 'Preview a monitor: list the alerts that it would have opened in a past range',
     body: z.object({
       monitor: monitorSpec,
-      id: givenId.optional().meta({ description: 'Id of the monitor if it is stored, for downtimes.' }),
+      id: givenId.optional().meta({
+        description:
+          'Id of the monitor, if it is stored. Downtimes with this monitor in their scope then apply.',
+      }),
       from: epochSeconds.optional().meta({ description: 'Default: a day before `to`.' }),
       to: epochSeconds.optional().meta({ description: 'Default: now.' }),
     }),

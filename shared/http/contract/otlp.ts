@@ -16,7 +16,7 @@ export const otlpRoutes = [
     path: '/v1/metrics',
     right: 'write',
     function: 'post',
-    summary: 'OpenTelemetry metrics, OTLP/HTTP: an ExportMetricsServiceRequest as protobuf or JSON',
+    summary: 'Post OpenTelemetry metrics (OTLP/HTTP): an ExportMetricsServiceRequest as protobuf or JSON',
     rawBody: 'application/x-protobuf',
     answer: partialSuccess,
   },

@@ -10,7 +10,7 @@ export const prometheusRoutes = [
     path: `${PROMETHEUS}/write`,
     right: 'write',
     function: 'post',
-    summary: 'Prometheus remote write 1.0 and 2.0: a protobuf message in a snappy block',
+    summary: 'Post Prometheus remote write 1.0 or 2.0: a protobuf message in a snappy block',
     rawBody: 'application/x-protobuf',
     status: 204,
   },
@@ -28,7 +28,7 @@ export const prometheusRoutes = [
     isText: true,
     right: 'none',
     function: 'registry',
-    summary: 'Answer as a healthy Prometheus does; asks no store',
+    summary: 'Report healthy, as Prometheus does; reads no store',
   },
   {
     method: 'GET',
@@ -36,6 +36,6 @@ export const prometheusRoutes = [
     isText: true,
     right: 'none',
     function: 'registry',
-    summary: 'Answer as a Prometheus that is ready does; asks no store',
+    summary: 'Report ready, as Prometheus does; reads no store',
   },
 ] as const satisfies readonly Route[];

@@ -57,12 +57,12 @@ const limit = z
   .regex(/^\d{0,15}$/, 'limit must be non-negative, and an integer')
   .transform(Number)
   .optional()
-  .meta({ description: 'Most entries of the answer; 0 returns all.' });
+  .meta({ description: 'Maximum number of entries in the answer; 0 returns all.' });
 
 const selectors = z
   .array(z.string())
   .optional()
-  .meta({ description: 'Series selectors; a series counts if any of them selects it.' });
+  .meta({ description: 'Series selectors. A series matches if any of them selects it.' });
 
 const resolution = z
   .string()
@@ -82,9 +82,9 @@ const resolution = z
   .meta({
     examples: ['auto', '1h', '300'],
     description:
-      'The longest rollup (hour, day) to which a query of more than three days may widen its windows: 0 (default) for none, a duration, ' +
-      'or auto, which is a fifth of the step, as in Thanos, and an hour from steps of an hour on. The answer says so in infos. Windows of ' +
-      'whole hours or days come from rollups without this parameter, with the answer that samples give.',
+      'The longest rollup (hour or day) to which a query over more than three days may widen its windows: 0 (default) for none, a ' +
+      +'duration, or auto: a fifth of the step, as in Thanos, and at least an hour if the step is an hour or more. If windows were ' +
+      'widened, infos says so. Windows of whole hours or days always use rollups, whose answer is then the same as from samples.',
   });
 
 const evaluation = {
@@ -97,15 +97,15 @@ const evaluation = {
   stats: z
     .string()
     .optional()
-    .meta({ description: 'Any text adds timing and sample statistics to the answer.' }),
+    .meta({ description: 'Any value adds timing and sample statistics to the answer.' }),
   max_source_resolution: resolution.optional(),
   explain: z
     .string()
     .optional()
     .meta({
       description:
-        'Any text adds what the query read. Each selector has its series and rounds, samples or rollups and why, samples, places and bytes ' +
-        'by tier, and at most what it cost. The whole query has its calls of memory and DynamoDB, read units, requests of S3 and dollars.',
+        'Any value adds what the query read. For each selector: its series and rounds, whether it read samples or rollups and why, samples, ' +
+        'places and bytes by tier, and an upper bound of its cost. For the whole query: calls to memory and DynamoDB, read units, S3 requests and dollars.',
     }),
 };
 
@@ -124,7 +124,7 @@ const exemplars = z.object({
 const formatted = z.object({ query: z.string() });
 export const metadataQuery = z.object({
   limit,
-  limit_per_metric: limit.meta({ description: 'A metric has one entry, so this changes nothing.' }),
+  limit_per_metric: limit.meta({ description: 'Ignored: each metric has one entry.' }),
   metric: z.string().optional().meta({ description: 'Only this metric family.' }),
 });
 const cardinality = z.object({ limit });
@@ -154,7 +154,7 @@ const summaries = {
   range: 'Evaluate PromQL at every step of a range',
   series: 'List series by selectors',
   labels: 'List names of labels',
-  exemplars: 'List exemplars: there are none',
+  exemplars: 'List exemplars: always empty',
   format: 'Format PromQL',
   parse: 'Parse PromQL',
 };
@@ -187,18 +187,18 @@ export const promqlRoutes = [
   { ...posted, path: `${PROMETHEUS}/format_query`, summary: summaries.format, query: formatted },
   { ...got, path: `${PROMETHEUS}/parse_query`, summary: summaries.parse, query: formatted },
   { ...posted, path: `${PROMETHEUS}/parse_query`, summary: summaries.parse, query: formatted },
-  { ...got, path: `${PROMETHEUS}/targets`, summary: 'List scrape targets: there are none' },
+  { ...got, path: `${PROMETHEUS}/targets`, summary: 'List scrape targets: always empty' },
   { ...got, path: `${PROMETHEUS}/features`, summary: 'List the supported features of Prometheus' },
   {
     ...got,
     path: `${PROMETHEUS}/status/runtimeinfo`,
     summary: 'Read the time of the server and how long it keeps samples',
   },
-  { ...got, path: `${PROMETHEUS}/status/config`, summary: 'Read the configuration: it is empty' },
+  { ...got, path: `${PROMETHEUS}/status/config`, summary: 'Read the configuration: always empty' },
   {
     ...got,
     path: `${PROMETHEUS}/status/buildinfo`,
-    summary: 'Read the version of Prometheus that is spoken',
+    summary: 'Read the version of Prometheus whose API this is',
   },
   {
     ...got,
@@ -221,7 +221,7 @@ export const promqlRoutes = [
     isText: true,
     right: 'read',
     function: 'query',
-    summary: 'Read the newest sample of each selected series, as a Prometheus server scrapes another',
+    summary: 'Read the latest sample of each selected series, for another Prometheus server to scrape',
     query: z.object({ 'match[]': selectors }),
     errors: 'prometheus',
   },

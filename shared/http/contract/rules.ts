@@ -51,7 +51,7 @@ export const rulesQuery = z.object({
     .regex(/^[1-9]\d{0,8}$/, 'must be greater than 0')
     .transform(Number)
     .optional()
-    .meta({ description: 'Most groups on a page.' }),
+    .meta({ description: 'Maximum number of groups per page.' }),
   group_next_token: z.string().optional().meta({ description: '`groupNextToken` of the previous page.' }),
   state: z.enum(['firing', 'pending', 'inactive', 'unknown']).optional(),
   health: z.enum(['ok', 'err', 'unknown']).optional(),
@@ -107,7 +107,8 @@ const channel = {
     }, 'expected a duration such as 4h, 30s to 30d')
     .optional()
     .meta({
-      description: 'How often the receiver is told again of an alert that keeps firing. Default: 4h.',
+      description:
+        'Interval at which the receiver is notified again of an alert that keeps firing. Default: 4h.',
     }),
 };
 /** Maximum number of receivers of one kind. */
@@ -124,7 +125,7 @@ const receivers = z.object({
     .default([])
     .meta({
       description:
-        "Webhooks that take Slack's messages. Answers show the end of the URL as `***`; sending that keeps the stored one.",
+        "Incoming webhooks for Slack's messages. Answers show the end of the URL as `***`; sending `***` keeps the stored URL.",
     }),
   topics: z
     .array(z.object({ topicArn: z.string().max(400), ...channel }))
@@ -140,7 +141,7 @@ const undelivered = z.object({
       evaluatedAt: z.string(),
       attempts: z.int(),
       reasons: z.array(z.string()).meta({
-        description: 'Why receivers did not take the batch, such as "hooks.example.com answered 404".',
+        description: 'Why receivers did not accept the batch, such as "hooks.example.com answered 404".',
       }),
       alerts: z.array(
         z.object({
@@ -174,7 +175,7 @@ export const rulesRoutes = [
   {
     ...listing,
     path: `${PROMETHEUS}/alertmanagers`,
-    summary: 'List the Alertmanagers that are told of alerts',
+    summary: 'List the Alertmanagers that are notified of alerts',
   },
   { ...listing, path: `${PROMETHEUS}/alerts`, summary: 'List pending and firing alerts' },
   { ...yaml, path: RULER, summary: 'Read the rule groups of all namespaces, as YAML' },
@@ -205,7 +206,7 @@ export const rulesRoutes = [
     path: RECEIVERS,
     right: 'read',
     function: 'registry',
-    summary: 'Read the receivers of alerts',
+    summary: 'Read the alert receivers',
     answer: receivers,
   },
   {
@@ -222,7 +223,7 @@ export const rulesRoutes = [
     right: 'write',
     function: 'registry',
     summary:
-      "Set the receivers of alerts: Alertmanagers (API v2), webhooks in their format (version 4) and in Slack's, topics of SNS",
+      "Set the alert receivers: Alertmanagers (API v2), webhooks in Alertmanager's format (version 4) or Slack's, and SNS topics",
     body: receivers,
     answer: receivers,
   },

@@ -24,7 +24,7 @@ const labels = z
     });
     return z.NEVER;
   })
-  .meta({ description: 'name=value; every label of the series but its name, in any order.' });
+  .meta({ description: 'name=value; every label of the series except __name__, in any order.' });
 
 /** Maximum number of series on one page. */
 export const MAX_SERIES = 10_000;
@@ -37,14 +37,14 @@ const seriesCount = integerParameter.pipe(z.int().min(1).max(MAX_SERIES)).option
  */
 const cursor = z
   .string()
-  .regex(/^[A-Za-z0-9_-]{22}\.\d{1,7}$/, 'expected the next of an answer')
+  .regex(/^[A-Za-z0-9_-]{22}\.\d{1,7}$/, 'expected the value of next in an answer')
   .transform((text) => ({ sourceId: text.slice(0, 22), listed: Number(text.slice(23)) }));
 
 const listQuery = z.object({
   label: labels.optional().meta({ description: 'name=value; only series that have each of these labels.' }),
   prefix: z.string().optional().meta({ description: 'Only series whose names begin with this prefix.' }),
-  perSource: seriesCount.meta({ description: 'Most series of each source; 1 lists the sources.' }),
-  limit: seriesCount.meta({ description: `Most series on a page. Default: ${MAX_SERIES}.` }),
+  perSource: seriesCount.meta({ description: 'Maximum number of series per source; 1 lists the sources.' }),
+  limit: seriesCount.meta({ description: `Maximum number of series per page. Default: ${MAX_SERIES}.` }),
   next: cursor.optional().meta({ description: 'The `next` of the previous page.' }),
 });
 const metricsByLabelsQuery = metricsQuery.extend({ label: labels });
@@ -53,10 +53,10 @@ const seriesList = z
   .object({
     series: z
       .array(z.record(z.string(), z.string()))
-      .meta({ description: 'Labels of each series, __name__ included; together by source.' }),
+      .meta({ description: 'Labels of each series, including __name__, grouped by source.' }),
     next: z.string().optional().meta({
       description:
-        'Asks for the next page; absent from the last one. A page may have fewer series than the limit.',
+        'Pass it as `next` to read the next page; absent on the last page. A page may have fewer series than the limit.',
     }),
   })
   .meta({ id: 'SeriesList' });
@@ -66,7 +66,7 @@ const seriesMetrics = metrics
     metrics: z
       .array(
         z.object({
-          time: z.number().meta({ description: 'Seconds since epoch, to the ms.' }),
+          time: z.number().meta({ description: 'Seconds since epoch, with ms as decimals.' }),
           value: z.number().nullable(),
         }),
       )

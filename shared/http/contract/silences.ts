@@ -54,8 +54,8 @@ const silencesQuery = z.object({
 });
 export const alertsQuery = z.object({
   filter: filter.meta({ description: 'Matchers of labels: only alerts that satisfy all.' }),
-  active: booleanParameter(true).meta({ description: 'Whether to list alerts that no silence holds back.' }),
-  silenced: booleanParameter(true).meta({ description: 'Whether to list alerts that a silence holds back.' }),
+  active: booleanParameter(true).meta({ description: 'Whether to list alerts that are not silenced.' }),
+  silenced: booleanParameter(true).meta({ description: 'Whether to list alerts that are silenced.' }),
 });
 
 const labels = z.record(z.string(), z.string());
@@ -84,7 +84,7 @@ export const silenceRoutes = [
   {
     ...reading,
     path: `${ALERTMANAGER}/status`,
-    summary: 'Answer as an Alertmanager without a cluster does',
+    summary: 'Read the status, as an Alertmanager without a cluster reports it',
     answer: z.object({
       cluster: z.object({ status: z.literal('disabled'), peers: z.array(z.unknown()) }),
       versionInfo: labels,
@@ -95,14 +95,14 @@ export const silenceRoutes = [
   {
     ...reading,
     path: `${ALERTMANAGER}/alerts`,
-    summary: 'List the alerts that fire, with the silences that hold them back',
+    summary: 'List firing alerts, with the silences that apply to them',
     query: alertsQuery,
     answer: z.array(alert),
   },
   {
     ...reading,
     path: `${ALERTMANAGER}/silences`,
-    summary: 'List silences; expired ones for five days',
+    summary: 'List silences; expired ones remain listed for five days',
     query: silencesQuery,
     answer: z.array(silence),
   },

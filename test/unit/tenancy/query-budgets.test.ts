@@ -105,7 +105,7 @@ test('a tenant with few queries costs few calls to the table', async () => {
   expect(made.counted.queries).toBeGreaterThan(2_390);
 });
 
-test('a refusal says which limit was met and for how long, and the instance then asks no store', async () => {
+test('a refusal says which limit was met and for how long, and the instance then reads no store', async () => {
   const { clock, table, budgets } = fleet(3, { queriesAtOnce: 1, querySecondsPerMinute: 10 });
   const [a, b, c] = budgets as [QueryBudgets, QueryBudgets, QueryBudgets];
   clock.nowMs += 5_000;
