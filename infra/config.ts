@@ -133,7 +133,7 @@ export function readConfig(context: Readonly<Record<string, unknown>>): Config {
   for (const [key] of single) {
     if (!(key in settingsSchema.shape)) {
       throw new InvalidSettingError(
-        `${key}: no such setting; known are ${Object.keys(settingsSchema.shape).join(', ')}`,
+        `${key}: no such setting; the settings are ${Object.keys(settingsSchema.shape).join(', ')}`,
       );
     }
   }
@@ -160,12 +160,12 @@ function defaultsOf(stage: Stage, size: Size | undefined): SettingsInput {
 function readSize(value: unknown, stage: Stage): Size | undefined {
   if (value === undefined) return DEFAULT_SIZE[stage];
   if ((SIZES as readonly unknown[]).includes(value)) return value as Size;
-  throw new InvalidSettingError(`size: ${JSON.stringify(value)} is none of ${SIZES.join(', ')}`);
+  throw new InvalidSettingError(`size: ${JSON.stringify(value)} is not one of ${SIZES.join(', ')}`);
 }
 
 function readStage(value: unknown): Stage {
   if ((STAGES as readonly unknown[]).includes(value)) return value as Stage;
-  throw new InvalidSettingError(`stage: ${JSON.stringify(value)} is none of ${STAGES.join(', ')}`);
+  throw new InvalidSettingError(`stage: ${JSON.stringify(value)} is not one of ${STAGES.join(', ')}`);
 }
 
 /** Returns whether a context key is a setting. CDK's own keys all contain `:`, `/`, `@` or `-`. */

@@ -53,7 +53,7 @@ export function answerLines(
   const outOfTime = tooOld + tooNew;
   if (badLines === 0 && outOfTime === 0 && beyond === 0) return { statusCode: 204 };
   const reasons = problems.map(({ line, reason }) => `unable to parse line ${line}: ${reason}`);
-  if (badLines > problems.length) reasons.push(`and ${badLines - problems.length} lines more`);
+  if (badLines > problems.length) reasons.push(`and ${badLines - problems.length} more lines`);
   if (tooOld > 0) reasons.push(`${tooOld} points ${timeBoundText('tooOld', maxAgeMs)} dropped`);
   if (tooNew > 0) reasons.push(`${tooNew} points ${timeBoundText('tooNew', maxAgeMs)} dropped`);
   if (hint !== undefined) reasons.push(hint);

@@ -96,7 +96,7 @@ function answer(
     [invalid, 'samples of invalid series'],
     [tooOld, `samples ${timeBoundText('tooOld', maxAgeMs)}`],
     [tooNew, `samples ${timeBoundText('tooNew', maxAgeMs)}`],
-    [beyond, 'samples beyond what one request may have'],
+    [beyond, 'samples beyond the limit of one request'],
     [newSeries, "samples of new series beyond the tenant's limit"],
     [empty, 'series without a sample'],
     // Version 1 does not say how to answer histograms and exemplars. A 400 would make senders log an error
@@ -116,6 +116,6 @@ function answer(
   return {
     statusCode: 400,
     headers: { ...headers, 'content-type': 'text/plain; charset=utf-8' },
-    body: `left out: ${named.join(', ')}${reasons.length > 0 ? `. ${reasons.join('; ')}` : ''}`,
+    body: `dropped: ${named.join(', ')}${reasons.length > 0 ? `. ${reasons.join('; ')}` : ''}`,
   };
 }

@@ -15,7 +15,10 @@ export const latestHandlers: RouteHandlers = {
     const hostIds = [...new Set(query.hostId)];
     const names = [...new Set(query.name)];
     if (hostIds.length * names.length > MAX_PAIRS)
-      throw new HttpError(400, `hostId times name: ${hostIds.length} x ${names.length} exceeds ${MAX_PAIRS}`);
+      throw new HttpError(
+        400,
+        `hostId, name: ${hostIds.length} hosts x ${names.length} names exceed ${MAX_PAIRS} pairs; ask for fewer`,
+      );
     const found = await mapLimited(hostIds, PARALLEL, async (hostId) => {
       if ((await hosts.get(tenant.id, hostId)) === undefined) return [hostId, {}] as const;
       const latest = await readLatest(dependencies, tenant, sourceOf.host(hostId), names, Date.now());

@@ -72,7 +72,7 @@ export const previewHandlers: RouteHandlers = {
         if (budget.isLate())
           throw new HttpError(
             400,
-            `from: judging this range takes more than ${querySeconds} s (the tenant's limit maxQuerySeconds); a shorter one, or fewer hosts or series, takes less`,
+            `from: evaluating this range takes more than ${querySeconds} s (the tenant's limit maxQuerySeconds); use a shorter range, or fewer hosts or series`,
           );
         const { signal } = budget;
         if (!signal.aborted) return;

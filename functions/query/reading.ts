@@ -47,7 +47,7 @@ export function requireFewSteps(
   if (steps > MAX_VALUES)
     throw new HttpError(
       400,
-      `step: ${Math.ceil(steps)} steps of ${stepMs / 1000} s are more than ${MAX_VALUES}; ask for longer ones`,
+      `step: ${Math.ceil(steps)} steps of ${stepMs / 1000} s are more than ${MAX_VALUES}; use a longer step`,
     );
 }
 
@@ -63,7 +63,7 @@ export function requireFewSamples(series: number, { fromMs, toMs }: TimeRange, f
     throw new HttpError(
       400,
       `name: ${series} metrics over ${Math.ceil(minutes / 1440)} days are ${Math.ceil(series * minutes)} samples at one a minute, ` +
-        `and at most ${MAX_SAMPLES} are sent as stored; ask with step=3600, for fewer names or for a shorter range`,
+        `and at most ${MAX_SAMPLES} can be read as stored; set step=3600, or ask for fewer names or a shorter range`,
     );
 }
 
@@ -72,7 +72,7 @@ export function requireSendable(samples: number): void {
   if (samples > MAX_SAMPLES)
     throw new HttpError(
       400,
-      `from, to: the metric has ${samples} samples in this range, and at most ${MAX_SAMPLES} are sent; ask with a step or for a shorter range`,
+      `from, to: the metric has ${samples} samples in this range, and at most ${MAX_SAMPLES} can be read as stored; set step, or ask for a shorter range`,
     );
 }
 

@@ -59,7 +59,7 @@ async function putReceivers(tenant: Tenant, asked: Receivers) {
     if (!alertTopics.includes(topicArn))
       throw new HttpError(
         400,
-        `topics.${i}.topicArn: ${JSON.stringify(topicArn)} is none of the topics that the operator allows`,
+        `topics.${i}.topicArn: ${JSON.stringify(topicArn)} is not one of the topics that the operator allows`,
       );
   await receivers.put(tenant.id, changed);
   return masked(changed);
@@ -100,7 +100,7 @@ function eventView({ monitorId, events }: EventBatch) {
  */
 function checkUrl(field: string, text: string): void {
   if (text.includes(MASK))
-    throw new HttpError(400, `${field}: no stored URL is ${JSON.stringify(text)}; give the whole URL`);
+    throw new HttpError(400, `${field}: no stored URL matches ${JSON.stringify(text)}; give the whole URL`);
   if (!allowsPrivateReceivers && new URL(text).protocol !== 'https:')
     throw new HttpError(400, `${field}: ${JSON.stringify(text)} must begin with https://`);
   requirePublicUrl(field, text);

@@ -68,7 +68,7 @@ async function exchange(
 ): Promise<OutsideAnswer> {
   if (!allowsPrivate) {
     requirePublicHost(url);
-    if (url.protocol !== 'https:') throw new Error('https is needed');
+    if (url.protocol !== 'https:') throw new Error('the URL must begin with https://');
   }
   return exchangeOutside({
     ...{ url, method: 'POST', body: Buffer.from(json), allowsPrivate, maxBytes: MAX_ANSWER_BYTES },

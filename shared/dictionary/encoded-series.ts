@@ -49,7 +49,7 @@ export class EncodedSeries implements SeriesNamer {
     const { number: hash, keyBytes } = labelsHash.of(labels);
     const textBytes = textBytesOf(keyBytes, labels);
     if (textBytes > MAX_SERIES_BYTES)
-      throw new InvalidSeriesError(`labels of ${textBytes} bytes, ${MAX_SERIES_BYTES} are allowed`);
+      throw new InvalidSeriesError(`labels of ${textBytes} bytes; at most ${MAX_SERIES_BYTES} are allowed`);
     const source = dictionary.sourceOf(labels);
     const entry = table.add(bytes, start, end, 0, scope, part);
     const series = dictionary.numberOf(source, hash, keyBytes, labels.length, namer, entry, 0, labels);

@@ -150,7 +150,7 @@ async function authorize({ keys, tenants }: Gatekeeper, event: APIGatewayProxyEv
     throw new HttpError(
       401,
       key === undefined
-        ? 'the API key is missing: send it as X-Api-Key, as Authorization: Bearer, or as the password of Basic'
+        ? 'the API key is missing: send it as X-Api-Key, as Authorization: Bearer, or as the password of Basic authentication'
         : INVALID_KEY,
     );
   if (!grant.rights.includes(right))

@@ -39,7 +39,7 @@ const emailChannel = z.object({
   emails: z.array(z.email('expected an email address').max(254)).max(MAX_EMAILS).nullish(),
   userIds: z
     .array(z.string())
-    .max(0, 'expected none: keys belong to organizations here, which have no users')
+    .max(0, 'expected none: API keys belong to organizations, and this server has no users')
     .nullish(),
   events,
 });

@@ -94,7 +94,7 @@ function tokensOf(text: string): Token[] {
   for (TOKEN.lastIndex = 0; TOKEN.lastIndex < end; ) {
     const from = TOKEN.lastIndex;
     const found = TOKEN.exec(text);
-    if (found === null) throw new ExpressionError(`character ${from + 1}: a quoted text has no end`);
+    if (found === null) throw new ExpressionError(`character ${from + 1}: a quoted text is not closed`);
     const [whole, symbol, single, double, word] = found;
     const at = from + whole.length - whole.trimStart().length;
     const quoted = single ?? double;
@@ -116,7 +116,7 @@ class Parser {
   call(depth: number): Expression {
     const name = this.take('word', 'a function');
     if (!Object.hasOwn(FUNCTIONS, name.text))
-      throw failure(name, `there is no function ${JSON.stringify(name.text.slice(0, 50))}`);
+      throw failure(name, `unknown function ${JSON.stringify(name.text.slice(0, 50))}`);
     if (depth >= MAX_DEPTH) throw failure(name, `calls are nested more than ${MAX_DEPTH} deep`);
     if (++this.calls > MAX_CALLS) throw failure(name, `the expression has more than ${MAX_CALLS} calls`);
     const func = name.text as FunctionName;
@@ -125,7 +125,7 @@ class Parser {
     const values: (string | number)[] = [];
     this.take('(', `"(" after ${func}`);
     for (let i = 0; i < kinds.length || (func === 'group' && this.peek().kind === ','); i++) {
-      if (i > 0) this.take(',', `"," and a further argument of ${func}, which takes ${kinds.length}`);
+      if (i > 0) this.take(',', `"," and another argument of ${func}, which takes ${kinds.length}`);
       const kind = kinds[i] ?? 'metrics';
       if (kind === 'metrics') metrics.push(this.call(depth + 1));
       else values.push(this.value(func, kind));
@@ -163,7 +163,7 @@ class Parser {
         token,
         token.kind === 'end'
           ? `${wanted} is missing`
-          : `${wanted} is expected instead of ${JSON.stringify(token.text.slice(0, 50))}`,
+          : `expected ${wanted}, got ${JSON.stringify(token.text.slice(0, 50))}`,
       );
     this.next++;
     return token;

@@ -81,7 +81,7 @@ function certificateJudgement(
   const status = statusOf(days, { operator: '<', warning: warning ?? null, critical: critical ?? null });
   return status === 'OK'
     ? []
-    : [{ status, message: `the certificate ends ${new Date(certificateEndsMs).toISOString()}` }];
+    : [{ status, message: `the certificate expires at ${new Date(certificateEndsMs).toISOString()}` }];
 }
 
 /** Returns the response time as a metric of the monitor's service, with Mackerel's name. */

@@ -116,7 +116,7 @@ const serviceMonitor = z
     if (warning != null || critical != null) {
       for (const field of ['operator', 'duration'] as const)
         if (monitor[field] == null)
-          flaw(context, field, 'expected a value beside a threshold', monitor[field]);
+          flaw(context, field, 'expected a value, because a threshold is set', monitor[field]);
     } else if (missingDurationWarning == null && missingDurationCritical == null) {
       requireThreshold(monitor, context);
     }
@@ -167,12 +167,17 @@ const externalMonitor = z
     if (service == null || service === '')
       flaw(context, 'service', 'expected a service; response times are stored as a metric of it', service);
     if (responseTimeDuration == null)
-      flaw(context, 'responseTimeDuration', 'expected a value beside a response time', responseTimeDuration);
+      flaw(
+        context,
+        'responseTimeDuration',
+        'expected a value, because a response time is set',
+        responseTimeDuration,
+      );
     if (!judges)
       flaw(
         context,
         'responseTimeDuration',
-        'expected responseTimeWarning or responseTimeCritical beside it',
+        'expected responseTimeWarning or responseTimeCritical to be set too',
         responseTimeDuration,
       );
   });

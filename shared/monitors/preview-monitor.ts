@@ -41,14 +41,14 @@ export async function previewMonitor(monitor: Monitor, options: PreviewOptions):
   const intervalMs = intervalOf(monitor);
   if (intervalMs === undefined || monitor.type === 'external')
     throw new RefusedError(
-      `monitor.type: monitors of type ${monitor.type} cannot be judged from samples of the past`,
+      `monitor.type: monitors of type ${monitor.type} cannot be previewed: they do not use stored samples`,
     );
   const { range } = options;
   const firstMs = Math.ceil(range.fromMs / intervalMs) * intervalMs;
   const ticks = Math.max(0, Math.ceil((range.toMs - firstMs) / intervalMs));
   if (ticks > MAX_TICKS)
     throw new RefusedError(
-      `from: the range has ${ticks} ticks of ${intervalMs / 60_000} min; at most ${MAX_TICKS} are judged`,
+      `from: the range has ${ticks} ticks of ${intervalMs / 60_000} min; at most ${MAX_TICKS} are evaluated`,
     );
   const run = new Run(monitor, options, ticks);
   for (let tick = 0; tick < ticks; tick++) await run.judge(tick, firstMs + tick * intervalMs, range.toMs);
@@ -118,7 +118,7 @@ class Run {
     if (row === undefined) {
       if (this.values.size === MAX_SUBJECTS)
         throw new RefusedError(
-          `monitor: it judges more than ${MAX_SUBJECTS} hosts or series; fewer can be previewed`,
+          `monitor: it covers more than ${MAX_SUBJECTS} hosts or series; a preview covers at most ${MAX_SUBJECTS}`,
         );
       row = new Float64Array(this.ticks).fill(Number.NaN);
       this.values.set(key, row);

@@ -277,7 +277,7 @@ export const settingsSchema = z
     if (s.ingesterTimeout < LEAST_INGESTER_MS || s.ingesterTimeout > 15 * 60_000)
       complain(
         'ingesterTimeout',
-        `${durationText(s.ingesterTimeout)} is not between ${durationText(LEAST_INGESTER_MS)}, of which ${durationText(INGEST_MARGIN_MS)} are kept for calls that a store does not answer, and Lambda's 15m`,
+        `${durationText(s.ingesterTimeout)} is not between ${durationText(LEAST_INGESTER_MS)}, of which ${durationText(INGEST_MARGIN_MS)} are reserved for calls that a store does not answer, and Lambda's 15m`,
       );
     if (s.cacheDurability !== 'disabled') {
       if (s.engine !== 'valkey')
@@ -295,7 +295,7 @@ export const settingsSchema = z
     if (s.requestBurst < s.requestsPerSecond)
       complain(
         'requestBurst',
-        `${s.requestBurst} is below requestsPerSecond (${s.requestsPerSecond}), a second's requests that come at once are refused`,
+        `${s.requestBurst} is below requestsPerSecond (${s.requestsPerSecond}), so a second's requests would be refused if they came at once`,
       );
     if (s.flusherConcurrency > 0 && s.flusherConcurrency <= s.flusherLanes)
       complain(
@@ -321,17 +321,14 @@ export const settingsSchema = z
       s.certificateArn !== '' &&
       !/^arn:aws[a-z-]*:acm:[a-z0-9-]+:\d{12}:certificate\/[\w-]+$/.test(s.certificateArn)
     )
-      complain(
-        'certificateArn',
-        `${JSON.stringify(s.certificateArn)} is not the ARN of a certificate of ACM`,
-      );
+      complain('certificateArn', `${JSON.stringify(s.certificateArn)} is not the ARN of an ACM certificate`);
     if (s.alarmEmail !== '' && !/^[^@\s]+@[^@\s]+\.[^@\s]+$/.test(s.alarmEmail))
       complain('alarmEmail', `${JSON.stringify(s.alarmEmail)} is not an e-mail address`);
     for (const arn of s.alertTopics)
       if (!TOPIC_ARN.test(arn))
-        complain('alertTopics', `${JSON.stringify(arn)} is not the ARN of a topic of SNS`);
+        complain('alertTopics', `${JSON.stringify(arn)} is not the ARN of an SNS topic`);
     if (s.mailTopic !== '' && !TOPIC_ARN.test(s.mailTopic))
-      complain('mailTopic', `${JSON.stringify(s.mailTopic)} is not the ARN of a topic of SNS`);
+      complain('mailTopic', `${JSON.stringify(s.mailTopic)} is not the ARN of an SNS topic`);
     if (s.retention < s.warmTtl)
       complain(
         'retention',

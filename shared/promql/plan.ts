@@ -121,13 +121,14 @@ function planned(
   if (grainMs !== undefined && (widenedMs === undefined || !OFTEN_UNKNOWN.has(use))) {
     // The newest sample is the last one of a grain. Read that grain from its start, even if the lookback is shorter.
     const fromMs = windowMs === undefined ? grainStartMs(range.fromMs - 1, grainMs) + 1 : range.fromMs;
-    const why = 'all windows begin and end at multiples of the grain, so the answer is that of samples';
+    const why =
+      'all windows begin and end at multiples of the grain, so rollups give the same answer as samples';
     return { selector, range: { ...range, fromMs }, grains: { grainMs, use, windows: 'exact' }, why };
   }
   if (widenedMs === undefined)
     return samples(
       grainsMs.length === 0
-        ? 'the sums of rollups would lose digits'
+        ? 'sums of rollups would lose precision'
         : 'the start, the step or the windows are not multiples of an hour',
     );
   return {

@@ -70,9 +70,8 @@ function explained({
  * @param rounds number of rounds of requests beyond memory; 0 when memory had everything
  */
 function whyTier(tier: Tier, hasPlaces: boolean, rounds: number): string {
-  if (tier === 'hot')
-    return hasPlaces ? 'memory is always asked first' : 'memory has no samples of the range';
-  if (rounds === 0) return 'not asked: nothing of the range has left memory';
+  if (tier === 'hot') return hasPlaces ? 'memory is always read first' : 'memory has no samples of the range';
+  if (rounds === 0) return 'not read: nothing of the range has left memory';
   if (tier === 'warm') return hasPlaces ? 'windows have left memory' : 'no window is in the warm table';
   return hasPlaces ? 'days are archived' : 'no day of the series is archived';
 }

@@ -31,7 +31,7 @@ export function tooMany(
   const remedy = limit === 'samples' ? 'narrow it by labels, or shorten the range' : 'narrow it by labels';
   return new SelectLimitError(
     limit,
-    `${matchersText(matchers)} ${isAlone ? 'selects' : 'and the selectors beside it select'} more than ${most} ${limit}; ${remedy}`,
+    `${matchersText(matchers)} ${isAlone ? 'selects' : 'and the other selectors of the query select'} more than ${most} ${limit}; ${remedy}`,
   );
 }
 
@@ -49,7 +49,7 @@ export function tooManyExpected(
 ): SelectLimitError {
   return new SelectLimitError(
     'samples',
-    `${matchersText(matchers)} ${isAlone ? 'selects' : 'and the selectors beside it select'} an estimated ${estimate} samples or more, ` +
+    `${matchersText(matchers)} ${isAlone ? 'selects' : 'and the other selectors of the query select'} an estimated ${estimate} samples or more, ` +
       `and at most ${most} may be read; narrow it by labels, or shorten the range`,
   );
 }

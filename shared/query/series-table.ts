@@ -37,7 +37,7 @@ export function seriesTable(
   if (size > MAX_SAMPLES)
     throw new SelectLimitError(
       'samples',
-      `name: ${series.length} metrics have samples at ${times.length} different times, a table of ${size} values, and at most ${MAX_SAMPLES} are sent; ask with a step, for fewer names or for a shorter range`,
+      `name: ${series.length} metrics have samples at ${times.length} different times, a table of ${size} values; at most ${MAX_SAMPLES} are allowed: set step, or ask for fewer names or a shorter range`,
     );
   return {
     times,

@@ -109,7 +109,7 @@ export class TenantIndexes {
       if (known !== undefined) return this.of(tenantId, range, changes);
       throw new SelectLimitError(
         'memory',
-        `the index of the range takes more than ${MAX_BYTES / 1e6} MB of memory; ask for a shorter range`,
+        `the series index of the range takes more than ${MAX_BYTES / 1e6} MB of memory; ask for a shorter range`,
       );
     }
     // Set it again, because its size may have changed.

@@ -81,7 +81,7 @@ const range = z.discriminatedUnion(
 );
 
 const referenceLine = z.looseObject({
-  label: text(1, 32).refine((label) => label.trim() !== '', { error: 'expected more than spaces' }),
+  label: text(1, 32).refine((label) => label.trim() !== '', { error: 'expected text other than spaces' }),
   value: z.number().min(0),
 });
 
@@ -133,7 +133,7 @@ const widget = z.discriminatedUnion(
  * variables; they are an addition for PromQL, as in Grafana.
  */
 const variable = z.looseObject({
-  name: text(1, 64).regex(VARIABLE_NAME, 'expected letters, digits and _, beginning with no digit'),
+  name: text(1, 64).regex(VARIABLE_NAME, 'expected letters, digits and _, not beginning with a digit'),
   label: text(0, MAX_NAME).nullish(),
   /** Values to choose from. Without values and `query`, the reader types a value. */
   values: z.array(text(0, MAX_NAME)).max(MAX_VALUES).nullish(),
@@ -169,7 +169,7 @@ export const dashboardSpec = z.object({
       error: 'expected different names',
     })
     .nullish()
-    .meta({ description: 'Absent from the body of a PUT: the variables stay.' }),
+    .meta({ description: 'If the body of a PUT omits them, the variables stay as they are.' }),
 });
 
 export type DashboardSpec = z.output<typeof dashboardSpec>;

@@ -39,7 +39,9 @@ export class ChangedMeanwhileError extends Error {
   override readonly name = 'ChangedMeanwhileError';
 
   constructor(id: string, expected: number, updatedAt: number) {
-    super(`the dashboard ${id} was changed meanwhile: expected updatedAt ${expected}, found ${updatedAt}`);
+    super(
+      `the dashboard ${id} has changed in the meantime: expected updatedAt ${expected}, found ${updatedAt}`,
+    );
   }
 }
 

@@ -67,7 +67,7 @@ export async function listHosts(
     characters += json.length;
     if (characters > maxCharacters)
       throw new RefusedError(
-        `the hosts have more than ${maxCharacters} characters; ask for pages by limit=`,
+        `the hosts have more than ${maxCharacters} characters; read them in pages with limit=`,
         true,
       );
     listed.push({ id: host.id, name: host.name, json });

@@ -72,7 +72,7 @@ describe('the configuration', () => {
 
 describe('a wrong configuration is one sentence that names the field', () => {
   test.each([
-    { context: { stage: 'prod' }, says: /^stage: "prod" is none of local, dev, staging, production$/ },
+    { context: { stage: 'prod' }, says: /^stage: "prod" is not one of local, dev, staging, production$/ },
     { context: { settings: '{' }, says: /^settings: "\{" is not a JSON object/ },
     { context: { settings: '[]' }, says: /^settings: "\[\]" is not a JSON object/ },
     { context: { settings: '{"windw":"20s"}' }, says: /^settings: .*windw/ },

@@ -176,8 +176,8 @@ test('ops quotas says what breaks first, and what to do about it', () => {
 });
 
 test.each<{ wrong: Partial<LoadOptions>; says: RegExp }>([
-  { wrong: { stage: 'prod' }, says: /^stage: "prod" is none of local, dev, staging, production/ },
-  { wrong: { set: { size: 'huge' } }, says: /^size: "huge" is none of small, medium, large/ },
+  { wrong: { stage: 'prod' }, says: /^stage: "prod" is not one of local, dev, staging, production/ },
+  { wrong: { set: { size: 'huge' } }, says: /^size: "huge" is not one of small, medium, large/ },
   { wrong: { set: { windows: '4h' } }, says: /^windows: no such setting/ },
   { wrong: { set: { window: '7m' } }, says: /^window: 7m does not divide a day/ },
   { wrong: { set: { window: '12h' } }, says: /^window: 12h was not measured, only 1h/ },

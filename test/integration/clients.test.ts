@@ -380,7 +380,7 @@ describe('clients of other projects', () => {
       );
       expect([answer.status, await answer.text()]).toEqual([
         400,
-        'left out: 1 series without a sample. series 1: it has no sample',
+        'dropped: 1 series without a sample. series 1: it has no sample',
       ]);
       expect(answer.headers.get('x-prometheus-remote-write-samples-written')).toBe('1');
     });

@@ -470,7 +470,7 @@ describe('editing of dashboards', () => {
     await dialog.getByLabel('Or its JSON').fill('');
     await dialog.getByLabel('File of a dashboard').setInputFiles(file);
     await dialog.getByText('From Grafana: 4 widgets and 2 variables will be imported.').waitFor();
-    await dialog.getByText('Heat: panels of type heatmap have no widget').waitFor();
+    await dialog.getByText('Heat: no widget shows panels of type heatmap').waitFor();
     await dialog.getByText('variable filters: variables of type adhoc are not supported').waitFor();
     expect(await violations(page)).toEqual([]);
     await page.screenshot({ path: join(SCREENSHOTS, 'dashboard-import.png') });
@@ -537,7 +537,7 @@ describe('editing of dashboards', () => {
     expect((await stored(id)).title).toBe('By ops again');
     writeFileSync(file, '[]');
     await expect(run('--dry-run')).rejects.toThrow(
-      'the file has no panels, so it is no dashboard of Grafana',
+      'the file has no panels, so it is not a Grafana dashboard',
     );
   });
 

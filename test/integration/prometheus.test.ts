@@ -94,7 +94,7 @@ describe('remote write and OTLP', () => {
     );
     expect(answer.status).toBe(400);
     expect(await answer.text()).toBe(
-      'left out: 1 samples of invalid series, 1 samples older than 24 h. ' +
+      'dropped: 1 samples of invalid series, 1 samples older than 24 h. ' +
         `series 1: __name__ is missing or empty; series "kept_old": timestamp ${nowMs - 40 * 86_400_000} ms is older than 24 h`,
     );
     expect(answer.headers.get('x-prometheus-remote-write-samples-written')).toBe('2');
@@ -154,7 +154,7 @@ describe('remote write and OTLP', () => {
         '0',
         '0',
       ]);
-      expect(await answer.text()).toMatch(status === 204 ? /^$/ : /^left out: /);
+      expect(await answer.text()).toMatch(status === 204 ? /^$/ : /^dropped: /);
     });
 
     test.each([
@@ -168,10 +168,10 @@ describe('remote write and OTLP', () => {
       ]);
     });
 
-    test('tells why histograms and exemplars were left out', async () => {
+    test('tells why histograms and exemplars were dropped', async () => {
       const body = encodeV2([{ ...one(target('told')), histograms: 2, exemplars: 3 }]);
       expect(await (await write(body, { 'content-type': V2 })).text()).toBe(
-        'left out: 2 native histograms, which are not stored, 3 exemplars, which are not stored',
+        'dropped: 2 native histograms, which are not stored, 3 exemplars, which are not stored',
       );
     });
 

@@ -450,7 +450,7 @@ describe("Prometheus' API", () => {
         status: 'error',
         errorType: 'execution',
         error:
-          '{code="200"} and the selectors beside it select more than 84 samples; narrow it by labels, or shorten the range (the tenant\'s limit querySamples)',
+          '{code="200"} and the other selectors of the query select more than 84 samples; narrow it by labels, or shorten the range (the tenant\'s limit querySamples)',
       },
     ]);
   });

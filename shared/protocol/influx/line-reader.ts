@@ -417,17 +417,18 @@ function isValueEnd(byte: number | undefined): boolean {
 function slowValue(text: string): number {
   if (/^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(text)) {
     const value = Number(text);
-    if (!Number.isFinite(value)) throw new BadLine('number beyond float64');
+    if (!Number.isFinite(value)) throw new BadLine('number out of the range of float64');
     return value;
   }
   if (/^[-+]?\d{1,20}i$/.test(text)) {
     const value = BigInt(text.slice(text.startsWith('+') ? 1 : 0, -1));
-    if (value > MAX_INT64 || value < -MAX_INT64 - 1n) throw new BadLine('integer beyond 64 bits');
+    if (value > MAX_INT64 || value < -MAX_INT64 - 1n)
+      throw new BadLine('integer out of the range of 64 bits');
     return Number(value);
   }
   if (/^\d{1,20}u$/.test(text)) {
     const value = BigInt(text.slice(0, -1));
-    if (value > MAX_UINT64) throw new BadLine('integer beyond 64 bits');
+    if (value > MAX_UINT64) throw new BadLine('integer out of the range of 64 bits');
     return Number(value);
   }
   const value = BOOLEANS.get(text);

@@ -78,7 +78,7 @@ export class ObjectCount {
   add(): void {
     if (++this.count > MAX_OBJECTS)
       throw new RequestTooLargeError(
-        `the request has more than ${MAX_OBJECTS} resources, metrics and data points: lower the size of batches`,
+        `the request has more than ${MAX_OBJECTS} resources, metrics and data points: lower the batch size`,
       );
   }
 }

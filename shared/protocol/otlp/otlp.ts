@@ -210,7 +210,9 @@ class PointSeries {
     mayAdd: boolean,
   ): number | undefined {
     if (end - start > MAX_ATTRIBUTE_BYTES)
-      throw new InvalidSeriesError(`attributes of ${end - start} bytes, ${MAX_ATTRIBUTE_BYTES} are allowed`);
+      throw new InvalidSeriesError(
+        `attributes of ${end - start} bytes; at most ${MAX_ATTRIBUTE_BYTES} are allowed`,
+      );
     const { table } = this;
     const found = table.find(bytes, start, end, target.id, scope.id);
     if (found !== 0) return found;
@@ -415,7 +417,7 @@ class Translation implements MetricsSink {
     const late = this.rows.beyond - this.beyond;
     if (this.rows.exceeded !== undefined) this.note(this.rows.exceeded);
     if (this.exemplarCount > 0)
-      this.note(`${this.exemplarCount} exemplars were left out, which are not stored`);
+      this.note(`${this.exemplarCount} exemplars were dropped: exemplars are not stored`);
     const dropped: DroppedPoints = {
       rejected: this.rejected + late,
       samples: this.droppedSamples + late,
@@ -449,7 +451,7 @@ class Translation implements MetricsSink {
   private hasTooMany(name: string, count: number, what: string): boolean {
     if (count <= MAX_BUCKETS) return false;
     this.droppedSamples++;
-    this.note(`${name}: ${count} ${what}, ${MAX_BUCKETS} are allowed`);
+    this.note(`${name}: ${count} ${what}; at most ${MAX_BUCKETS} are allowed`);
     return true;
   }
 

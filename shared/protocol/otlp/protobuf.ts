@@ -425,7 +425,7 @@ function readFixed64s(reader: WireReader, take: (bits: bigint) => void): void {
   }
   const start = reader.skipBytes();
   if ((reader.at - start) % 8 !== 0)
-    throw new MalformedBytesError(`${reader.at - start} bytes are not whole fixed64s`);
+    throw new MalformedBytesError(`${reader.at - start} bytes of fixed64 values are not a multiple of 8`);
   for (let at = start; at < reader.at; at += 8) take(reader.buffer.readBigUInt64LE(at));
 }
 

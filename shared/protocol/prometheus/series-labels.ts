@@ -31,7 +31,7 @@ function validLabels(pairs: Pairs): Labels {
   pairs.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   for (let i = 1; i < pairs.length; i++)
     if (pairs[i]![0] === pairs[i - 1]![0])
-      throw new InvalidSeriesError(`label ${JSON.stringify(pairs[i]![0].slice(0, 100))} is there twice`);
+      throw new InvalidSeriesError(`label ${JSON.stringify(pairs[i]![0].slice(0, 100))} occurs twice`);
   if (pairs[0]?.[0] === '') throw new InvalidSeriesError('a label name is empty');
   const labels = pairs.filter(([, value]) => value !== '');
   if (!labels.some(([name]) => name === METRIC_NAME))
@@ -121,7 +121,9 @@ export class SymbolSeries extends EncodedSeries {
    */
   idOf(bytes: Buffer, start: number, end: number, mayAdd: boolean): number | undefined {
     if (end - start > MAX_SERIES_BYTES)
-      throw new InvalidSeriesError(`a label of ${end - start} bytes, ${MAX_SERIES_BYTES} are allowed`);
+      throw new InvalidSeriesError(
+        `a label of ${end - start} bytes; at most ${MAX_SERIES_BYTES} are allowed`,
+      );
     const key = bytes.toString('latin1', start, end);
     let id = this.ids.get(key);
     if (id === undefined && mayAdd) {
@@ -232,7 +234,9 @@ export class References {
     const { bytes, symbols } = this.request;
     const known = this.known[reference];
     if (known === undefined)
-      throw new InvalidSeriesError(`symbol ${reference} is referred to, of ${this.known.length}`);
+      throw new InvalidSeriesError(
+        `a label refers to symbol ${reference}, but the request has ${this.known.length} symbols`,
+      );
     if (known !== NOT_ASKED) return known;
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     const [start, end] = [symbols[2 * reference]!, symbols[2 * reference + 1]!];

@@ -23,7 +23,7 @@ export function uncompressBlock(block: Uint8Array): Uint8Array {
   const bytes = reader.uvarint();
   if (bytes > MAX_UNCOMPRESSED_BYTES)
     throw new RequestTooLargeError(
-      `the snappy block announces ${bytes} bytes, ${MAX_UNCOMPRESSED_BYTES} are allowed`,
+      `the snappy block declares ${bytes} bytes; at most ${MAX_UNCOMPRESSED_BYTES} are allowed`,
     );
   if (bytes === 0) {
     if (reader.left > 0) throw new MalformedBytesError(`snappy: ${reader.left} bytes after an empty block`);

@@ -130,7 +130,7 @@ class Columns {
 
 function tooMany(allowed: number, what: string): RequestTooLargeError {
   return new RequestTooLargeError(
-    `the request has more than ${allowed} ${what}: lower max_samples_per_send, or what batches requests`,
+    `the request has more than ${allowed} ${what}: lower max_samples_per_send or the batch size`,
   );
 }
 

@@ -85,8 +85,8 @@ function parsed(text: string): Fields {
       : fieldsOf(found.dashboard ?? found.spec);
   if (Array.isArray(dashboard.panels) || Array.isArray(dashboard.rows)) return dashboard;
   if (fieldsOf(dashboard.elements) === dashboard.elements)
-    throw new GrafanaError('the file has the second version of the schema; export it as the classic model');
-  throw new GrafanaError('the file has no panels, so it is no dashboard of Grafana');
+    throw new GrafanaError('the file has version 2 of the schema; export the dashboard as the classic model');
+  throw new GrafanaError('the file has no panels, so it is not a Grafana dashboard');
 }
 
 /**

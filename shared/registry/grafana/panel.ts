@@ -19,8 +19,8 @@ export function convertPanel(panel: Fields, layout: Layout, sources: DataSources
   if (!CONVERTED.has(type)) {
     const isLibrary = fieldsOf(panel.libraryPanel).uid !== undefined;
     const reason = isLibrary
-      ? 'a library panel is not part of the file'
-      : `panels of type ${type.slice(0, 50) || '?'} have no widget`;
+      ? 'the file does not contain library panels'
+      : `no widget shows panels of type ${type.slice(0, 50) || '?'}`;
     return { widgets: NONE, reasons: [reason] };
   }
   const { queries, reasons } = queriesOf(panel, sources);
@@ -49,7 +49,7 @@ function partsLeftOut(panel: Fields): string[] {
     ...(listOf(panel.transformations).length > 0 ? ['its transformations are not applied'] : []),
     ...(repeat === ''
       ? []
-      : [`it is not repeated for each $${repeat.slice(0, 64)}: it shows all that are chosen`]),
+      : [`it is not repeated for each $${repeat.slice(0, 64)}: one widget shows all chosen values`]),
   ];
 }
 
@@ -57,7 +57,10 @@ function markdownOf(panel: Fields, title: string, layout: Layout): ConvertedPane
   const options = fieldsOf(panel.options);
   const mode = textOf(options.mode) || textOf(panel.mode) || 'markdown';
   if (mode !== 'markdown')
-    return { widgets: NONE, reasons: [`a text of mode ${mode.slice(0, 20)} is not shown, only Markdown`] };
+    return {
+      widgets: NONE,
+      reasons: [`text panels of mode ${mode.slice(0, 20)} are not imported, only Markdown`],
+    };
   const markdown = shortened(textOf(options.content) || textOf(panel.content), MAX_MARKDOWN);
   return { widgets: [{ type: 'markdown', title, markdown, layout }], reasons: [] };
 }

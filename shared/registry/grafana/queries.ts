@@ -40,7 +40,8 @@ export function queriesOf(panel: Fields, sources: DataSources): PanelQueries {
     if (target.hide === true) continue;
     const reason = refusalOf(target, panel, sources);
     if (reason !== undefined) reasons.add(reason);
-    else if (queries.length === MAX_QUERIES) reasons.add(`only its first ${MAX_QUERIES} queries are taken`);
+    else if (queries.length === MAX_QUERIES)
+      reasons.add(`only its first ${MAX_QUERIES} queries are imported`);
     else queries.push({ query: textOf(target.expr).trim(), legend: legendOf(target) });
   }
   if (queries.length === 0 && reasons.size === 0) reasons.add('it has no query');
@@ -49,7 +50,7 @@ export function queriesOf(panel: Fields, sources: DataSources): PanelQueries {
 
 function refusalOf(target: Fields, panel: Fields, sources: DataSources): string | undefined {
   const type = typeOf(target.datasource ?? panel.datasource, sources);
-  if (type === '__expr__') return "an expression of Grafana's server is not PromQL";
+  if (type === '__expr__') return "an expression that Grafana's server evaluates is not PromQL";
   if (type !== undefined && !type.includes('prometheus'))
     return `its data source is ${shownType(type)}, not Prometheus`;
   const query = textOf(target.expr).trim();

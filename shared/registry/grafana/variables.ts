@@ -23,9 +23,9 @@ export function convertVariables(dashboard: Fields): ConvertedVariables {
     const title = `variable ${textOf(each.label) || textOf(each.name)}`.slice(0, 100);
     const converted =
       variables.length === MAX_VARIABLES
-        ? { reason: `only the first ${MAX_VARIABLES} variables are taken` }
+        ? { reason: `only the first ${MAX_VARIABLES} variables are imported` }
         : variables.some(({ name }) => name === each.name)
-          ? { reason: 'another variable has its name' }
+          ? { reason: 'another variable has the same name' }
           : convertVariable(each);
     if (converted.variable !== undefined) variables.push(converted.variable);
     if (converted.reason !== undefined) leftOut.push({ title, reason: converted.reason });
@@ -42,7 +42,7 @@ interface Converted {
 function convertVariable(fields: Fields): Converted {
   const name = textOf(fields.name);
   if (!VARIABLE_NAME.test(name))
-    return { reason: 'its name has other characters than letters, digits and _' };
+    return { reason: 'its name has characters other than letters, digits and _' };
   const label = shortened(textOf(fields.label), MAX_NAME);
   const current = chosenOf(fields);
   const common: Variable = {
@@ -59,7 +59,7 @@ function convertVariable(fields: Fields): Converted {
     case 'query': {
       const query = labelQueryOf(fields);
       if (query === undefined)
-        return { reason: 'its query is other than label_values(label) and label_values(selector, label)' };
+        return { reason: 'its query is neither label_values(label) nor label_values(selector, label)' };
       const variable = { ...common, ...all, query };
       return textOf(fields.regex) === '' ? { variable } : { variable, reason: 'its regex is not applied' };
     }

@@ -89,7 +89,7 @@ describe('a receiver', () => {
     const failing = postOutside({ url: `https://localhost:${port}/`, json: '{}' }, false);
     await expect(failing).rejects.toThrow('not at an address of the public internet');
     await expect(postOutside({ url: 'http://example.com/', json: '{}' }, false)).rejects.toThrow(
-      'https is needed',
+      'the URL must begin with https://',
     );
     expect(requests).toEqual([]);
   });

@@ -143,7 +143,7 @@ test('a certificate is judged by the days until its end', async () => {
   world.monitors = [monitorOf({ certificationExpirationWarning: 30, certificationExpirationCritical: 7 })];
   const until = (days: number) => ({ ...ok, certificateEndsMs: world.nowMs + MINUTE_MS + days * DAY_MS });
   const message = (days: number) =>
-    `the certificate ends ${new Date(world.nowMs + days * DAY_MS).toISOString()}`;
+    `the certificate expires at ${new Date(world.nowMs + days * DAY_MS).toISOString()}`;
   expect(await world.next(until(30))).toEqual([]);
   expect(await world.next(until(29))).toEqual([`WARNING opened - ${message(29)}`]);
   expect(await world.next(until(6))).toEqual([`CRITICAL changed - ${message(6)}`]);

@@ -141,8 +141,14 @@ describe('a monitor is refused', () => {
     [{ ...MINIMAL.service, missingDurationCritical: 10090 }, 'missingDurationCritical: '],
     [{ ...MINIMAL.service, missingDurationWarning: 0 }, 'missingDurationWarning: '],
     [{ ...MINIMAL.service, missingDurationWarning: null }, 'warning: expected a number here or in critical'],
-    [{ ...MINIMAL.service, warning: 1, duration: 1 }, 'operator: expected a value beside a threshold'],
-    [{ ...MINIMAL.service, warning: 1, operator: '>' }, 'duration: expected a value beside a threshold'],
+    [
+      { ...MINIMAL.service, warning: 1, duration: 1 },
+      'operator: expected a value, because a threshold is set',
+    ],
+    [
+      { ...MINIMAL.service, warning: 1, operator: '>' },
+      'duration: expected a value, because a threshold is set',
+    ],
     [{ ...MINIMAL.service, duration: 11 }, 'duration: '],
     [{ ...MINIMAL.service, maxCheckAttempts: 11 }, 'maxCheckAttempts: '],
     [{ ...MINIMAL.external, url: 'ftp://example.com' }, 'url: expected a URL with http or https'],
@@ -159,7 +165,7 @@ describe('a monitor is refused', () => {
     ],
     [
       { ...MINIMAL.external, responseTimeDuration: 1, service: 'shop' },
-      'responseTimeDuration: expected responseTimeWarning or responseTimeCritical beside it, got 1',
+      'responseTimeDuration: expected responseTimeWarning or responseTimeCritical to be set too, got 1',
     ],
     [{ ...FULL.external, responseTimeDuration: 11 }, 'responseTimeDuration: '],
     [{ ...MINIMAL.external, headers: [{ name: 'a b', value: '' }] }, 'headers.0.name: '],

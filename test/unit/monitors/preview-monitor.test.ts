@@ -135,23 +135,23 @@ describe(`a preview (PREVIEW_SEED=${SEED})`, () => {
     {
       name: 'anomaly detection',
       monitor: { id: 'm1', type: 'anomalyDetection', name: 'a', scopes: ['shop: db'] } as Monitor,
-      says: 'monitors of type anomalyDetection cannot be judged from samples of the past',
+      says: 'monitors of type anomalyDetection cannot be previewed: they do not use stored samples',
     },
     {
       name: 'an external monitor',
       monitor: { id: 'm1', type: 'external', name: 'a', url: 'https://example.com' } as Monitor,
-      says: 'monitors of type external cannot be judged from samples of the past',
+      says: 'monitors of type external cannot be previewed: they do not use stored samples',
     },
     {
       name: 'more than a day of minutes',
       monitor: host,
       changes: { range: { fromMs: START_MS, toMs: START_MS + 1_441 * MINUTE_MS } },
-      says: 'the range has 1441 ticks of 1 min; at most 1440 are judged',
+      says: 'the range has 1441 ticks of 1 min; at most 1440 are evaluated',
     },
     {
       name: 'more than 2,000 series',
       monitor: { ...common, type: 'query', query: 'load' } as Monitor,
-      says: 'it judges more than 2000 hosts or series',
+      says: 'it covers more than 2000 hosts or series',
     },
   ])('refuses $name', async ({ monitor, changes, says }) => {
     const world = new MonitorWorld();

@@ -59,7 +59,7 @@ test('the explanation has what each selector read from each tier, and what the q
 test('tiers beyond memory are not asked when nothing has left it', () => {
   const tiers = { ...reading.tiers, warm: nothing, cold: nothing };
   const [read] = explain([{ ...reading, tiers, rounds: 0 }], new Map()).reads;
-  const why = 'not asked: nothing of the range has left memory';
+  const why = 'not read: nothing of the range has left memory';
   expect(read!.tiers).toMatchObject({ warm: { why }, cold: { why } });
   expect(read).toMatchObject({ readUnits: 0, objectGets: 0, dollars: 0 });
 });

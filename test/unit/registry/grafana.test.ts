@@ -153,15 +153,15 @@ describe('a panel of Grafana', () => {
       'of HTML',
       one('text', { options: { mode: 'html', content: '<b>' } }),
       [],
-      ['a text of mode html is not shown, only Markdown'],
+      ['text panels of mode html are not imported, only Markdown'],
     ],
-    ['heatmap', one('heatmap'), [], ['panels of type heatmap have no widget']],
-    ['without a type', one(7 as never), [], ['panels of type ? have no widget']],
+    ['heatmap', one('heatmap'), [], ['no widget shows panels of type heatmap']],
+    ['without a type', one(7 as never), [], ['no widget shows panels of type ?']],
     [
       'of a library',
       one('', { libraryPanel: { uid: 'a' } }),
       [],
-      ['a library panel is not part of the file'],
+      ['the file does not contain library panels'],
     ],
     ['without queries', one('stat', { targets: [] }), [], ['it has no query']],
     ['with an empty query', one('stat', { targets: [{ expr: ' ' }] }), [], ['a query has no PromQL']],
@@ -182,7 +182,10 @@ describe('a panel of Grafana', () => {
         ],
       }),
       graph('up'),
-      ['its data source is influxdb, not Prometheus', "an expression of Grafana's server is not PromQL"],
+      [
+        'its data source is influxdb, not Prometheus',
+        "an expression that Grafana's server evaluates is not PromQL",
+      ],
     ],
     [
       'that is repeated and transformed',
@@ -190,7 +193,7 @@ describe('a panel of Grafana', () => {
       graph('up'),
       [
         'its transformations are not applied',
-        'it is not repeated for each $job: it shows all that are chosen',
+        'it is not repeated for each $job: one widget shows all chosen values',
       ],
     ],
   ])('%s', (_, found, widgets, reasons) => {
@@ -355,14 +358,14 @@ describe('variables', () => {
       'another query',
       { type: 'query', name: 'q', query: 'query_result(up)' },
       undefined,
-      'its query is other than label_values(label) and label_values(selector, label)',
+      'its query is neither label_values(label) nor label_values(selector, label)',
     ],
     ['a filter', { type: 'adhoc', name: 'f' }, undefined, 'variables of type adhoc are not supported'],
     [
       'a bad name',
       { type: 'custom', name: 'a b', query: 'a' },
       undefined,
-      'its name has other characters than letters, digits and _',
+      'its name has characters other than letters, digits and _',
     ],
   ])('%s', (_, given, variable, reason) => {
     const { dashboard, leftOut } = convert({ panels: [], templating: { list: [given] } });
@@ -378,7 +381,7 @@ describe('variables', () => {
     ];
     const { dashboard, leftOut } = convert({ panels: [], templating: { list } });
     expect(dashboard.variables).toEqual([{ name: 'a', values: ['x'] }]);
-    expect(leftOut).toEqual([{ title: 'variable a', reason: 'another variable has its name' }]);
+    expect(leftOut).toEqual([{ title: 'variable a', reason: 'another variable has the same name' }]);
   });
 });
 
@@ -407,7 +410,7 @@ describe('a file', () => {
     ['no JSON', '{', 'the file is not JSON: '],
     ['a list', '[]', 'the file has no panels'],
     ['null', 'null', 'the file has no panels'],
-    ['schema 2', '{"spec":{"elements":{}}}', 'the second version of the schema'],
+    ['schema 2', '{"spec":{"elements":{}}}', 'the file has version 2 of the schema'],
     ['too long', `"${'a'.repeat(4_000_000)}"`, 'the file has 4000002 characters'],
     ['nested too deep', `{"panels":${'['.repeat(2_000_000)}`, 'nested more than 60 levels'],
   ])('%s is refused', (_, text, message) => {

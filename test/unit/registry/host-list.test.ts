@@ -83,6 +83,8 @@ describe('a list of hosts', () => {
   });
 
   test('that would be too long is refused', async () => {
-    await expect(listHosts(hosts, services, {}, undefined, 300)).rejects.toThrow('ask for pages by limit=');
+    await expect(listHosts(hosts, services, {}, undefined, 300)).rejects.toThrow(
+      'read them in pages with limit=',
+    );
   });
 });

@@ -86,7 +86,7 @@ test('exemplars are left out and counted, and their points kept', () => {
   expect(samplesOf(request(metrics))).toEqual({
     samples: [`a{${TARGET}} 1`, `b_bucket{${TARGET},le=+Inf} 1`, `b_count{${TARGET}} 1`],
     rejected: 0,
-    reasons: ['4 exemplars were left out, which are not stored'],
+    reasons: ['4 exemplars were dropped: exemplars are not stored'],
   });
 });
 

@@ -174,7 +174,7 @@ describe.each(VERSIONS)('a remote-write %i.0 request', (version) => {
         ['x', '1'],
         ['x', '2'],
       ],
-      message: 'label "x" is there twice',
+      message: 'label "x" occurs twice',
     },
     {
       name: 'with too many labels',
@@ -270,7 +270,9 @@ test('version 2 refuses references beyond its symbols, and an odd number of them
       ).finish(),
       2,
     );
-  expect(() => labelsOfSeries(request([1, 7]), 0)).toThrow('symbol 7 is referred to, of 2');
+  expect(() => labelsOfSeries(request([1, 7]), 0)).toThrow(
+    'a label refers to symbol 7, but the request has 2 symbols',
+  );
   expect(() => labelsOfSeries(request([1, 1, 1]), 0)).toThrow('odd number of references');
 });
 
