@@ -1,7 +1,7 @@
 import type { ObjectDifference, VerifySlice } from '../../shared/operations/archive-commands';
 import type { TenantList } from '../../shared/operations/tenant-commands';
 import { type Functions, OperatorError } from './invoke';
-import { slicesOf } from './slices';
+import { invokeInSlices } from './invoke-in-slices';
 import { table } from './table';
 
 export interface VerifyOptions {
@@ -36,7 +36,7 @@ export async function verifyArchive(
   const differences: VerifyResult['differences'][number][] = [];
   for (const name of await tenantNames(functions, tenant)) {
     const event = { command: 'archive verify', tenant: name, from, to };
-    for await (const slice of slicesOf<VerifySlice>(functions, 'operator', event)) {
+    for await (const slice of invokeInSlices<VerifySlice>(functions, 'operator', event)) {
       total.objects += slice.objects;
       total.samples += slice.samples;
       total.bytes += slice.bytes;

@@ -3,7 +3,7 @@ import type { QuarantinedRecord, QuarantineList } from '../../shared/operations/
 import type { RedriveObject, RedriveResult } from '../../shared/recovery/redrive';
 import { type CommonOptions, command, progress, run } from './command';
 import { type Functions, OperatorError } from './invoke';
-import { slicesOf } from './slices';
+import { invokeInSlices } from './invoke-in-slices';
 
 /** `ops quarantine list | show | redrive`. */
 export function quarantineCommands(): Command {
@@ -41,7 +41,7 @@ export function quarantineCommands(): Command {
 /** Lists all quarantined records, page by page. */
 async function listQuarantine(functions: Functions): Promise<{ objects: RedriveObject[] }> {
   const objects: RedriveObject[] = [];
-  for await (const page of slicesOf<QuarantineList>(functions, 'recovery', { action: 'list' }))
+  for await (const page of invokeInSlices<QuarantineList>(functions, 'recovery', { action: 'list' }))
     objects.push(...page.objects);
   return { objects };
 }
@@ -89,7 +89,10 @@ async function redriveAll(
 ): Promise<RedriveTotals> {
   const totals = { records: 0, poison: 0, waiting: 0, removed: 0 };
   let failed = 0;
-  for await (const slice of slicesOf<RedriveResult>(functions, 'recovery', { action: 'redrive', kind })) {
+  for await (const slice of invokeInSlices<RedriveResult>(functions, 'recovery', {
+    action: 'redrive',
+    kind,
+  })) {
     for (const name of ['records', 'poison', 'waiting', 'removed'] as const) totals[name] += slice[name];
     for (const error of slice.errors) progress(error);
     failed += slice.failed;

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { IndexSlice } from '../../shared/operations/index-commands';
 import { type CommonOptions, command, progress, run } from './command';
 import type { Functions } from './invoke';
-import { slicesOf } from './slices';
+import { invokeInSlices } from './invoke-in-slices';
 
 /** `ops rebuild-index`. */
 export function rebuildIndexCommand(): Command {
@@ -19,7 +19,7 @@ export function rebuildIndexCommand(): Command {
 
 async function rebuild(functions: Functions, tenant: string): Promise<{ readonly sources: number }> {
   let sources = 0;
-  for await (const slice of slicesOf<IndexSlice>(functions, 'operator', {
+  for await (const slice of invokeInSlices<IndexSlice>(functions, 'operator', {
     command: 'index rebuild',
     tenant,
   })) {

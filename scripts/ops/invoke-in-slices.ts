@@ -7,7 +7,7 @@ interface Slice {
 }
 
 /** Invokes a function again and again until a command's work is done. Yields each slice of the work. */
-export async function* slicesOf<S extends Slice>(
+export async function* invokeInSlices<S extends Slice>(
   functions: Pick<Functions, 'invoke'>,
   name: FunctionName,
   event: object,
