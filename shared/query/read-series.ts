@@ -1,8 +1,8 @@
 import type { SourceCatalogue } from '../catalogue/catalogue';
 import type { Id } from '../model/id';
-import { type Labels, labelsKey } from '../model/labels';
+import { type Labels, labelsKey, labelValue, METRIC_NAME } from '../model/labels';
 import { layoutOf } from '../model/layout';
-import { equals } from '../model/matcher';
+import { equals, isIn } from '../model/matcher';
 import { sourceIdOf } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import type { Tenant } from '../tenancy/tenants';
@@ -34,7 +34,9 @@ export async function readSeries(
   { budget = new ReadBudget(UNLIMITED), ...options }: Partial<Omit<ReadOptions, 'matchers'>> = {},
 ): Promise<ReadSeries> {
   const found = foundIn(known, sourceIdOf(tenant.id, source), series);
-  const matchers = source.map(([label, value]) => equals(label, value));
+  const names = new Set(series.map((labels) => labelValue(labels, METRIC_NAME)!));
+  const matchers = [...source.map(([label, value]) => equals(label, value)), isIn(METRIC_NAME, [...names])];
+  budget.takeSeries(series.length, matchers);
   const reads = new SourceReads(dependencies, tenant);
   const [reading] = await reads.read([found], range, { budget, matchers, ...options });
   const { block, points, ...rest } = reading!;

@@ -138,7 +138,11 @@ export class SourceReads {
       allowsMissing,
     );
     return same.map(async (each, i) => {
-      const { block, tiers, ...whole } = await reading;
+      const { block, tiers, ...whole } = await reading.catch((error: unknown) => {
+        // If no query has room, the read fails with the error of one. Each gets its own.
+        each.expected[0]!.budget.check();
+        throw error;
+      });
       const picked = pickSeries({ block, layout: wanted }, each.wanted)!;
       const own = { ...whole, block: picked, tiers: i === 0 ? tiers : NOTHING_READ };
       each.expected[0]!.take(own);

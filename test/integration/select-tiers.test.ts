@@ -3,12 +3,13 @@ import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
 import { PoolTable } from '../../shared/catalogue/pool-table';
 import { Pools } from '../../shared/catalogue/pools';
+import { seriesOf as inCatalogue } from '../../shared/catalogue/source-series';
 import { sampleCount } from '../../shared/codec';
 import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
-import { type Labels, labelsKey, labelsOf, sourceOf } from '../../shared/model/labels';
-import { equals, type Matcher, seriesTest } from '../../shared/model/matcher';
+import { type Labels, labelsKey, labelsOf, labelValue, sourceOf } from '../../shared/model/labels';
+import { equals, isIn, type Matcher, matchersText, seriesTest } from '../../shared/model/matcher';
 import { sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { rebuildIndex } from '../../shared/operations/index-commands';
 import { Lifetimes } from '../../shared/operations/lifetimes';
@@ -16,6 +17,7 @@ import { parseSettings } from '../../shared/platform/settings';
 import { DEFAULT_LIMITS } from '../../shared/query/find-series';
 import { seriesOf } from '../../shared/query/point-joiner';
 import { ReadBudget } from '../../shared/query/read-budget';
+import { readSeries } from '../../shared/query/read-series';
 import { Querier } from '../../shared/query/select';
 import { TenantIndexes } from '../../shared/query/tenant-index';
 import { rowRecords } from '../../shared/stream/row-records';
@@ -252,12 +254,32 @@ describe('samples split over memory, warm table and archive', () => {
       { status: 'rejected', reason },
       { status: 'fulfilled', value: load },
     ]);
+    // Each of them names its own selector, even if none has room.
+    const none = ['cpu', 'load'].map((name) =>
+      samples(name, new ReadBudget({ ...DEFAULT_LIMITS, samples: 1 })),
+    );
+    expect(await Promise.allSettled(none)).toMatchObject(
+      ['cpu', 'load'].map((name) => ({
+        reason: { message: expect.stringContaining(`{__name__="${name}"} selects an estimated`) },
+      })),
+    );
     // Reads that begin now fail with the first error.
     await expect(samples('up', tooFew)).rejects.toBe(tooFew.signal.reason);
     const fewSeries = new ReadBudget({ ...DEFAULT_LIMITS, series: 2 * SOURCES.length - 1 });
     await expect(Promise.all([samples('cpu', fewSeries), samples('load', fewSeries)])).rejects.toMatchObject({
       limit: 'series',
     });
+  });
+
+  test('of known series are refused with the source and the names that were asked for', async () => {
+    const { source } = SOURCES[0]!;
+    const known = await tiers.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
+    const [series] = inCatalogue(known);
+    const budget = new ReadBudget({ ...DEFAULT_LIMITS, samples: 1 });
+    const reading = readSeries(tiers, tenant, source, [series!], RANGES['all of it'], known, { budget });
+    const name = isIn('__name__', [labelValue(series!, '__name__')!]);
+    const asked = matchersText([...source.map(([label, value]) => equals(label, value)), name]);
+    await expect(reading).rejects.toThrow(`${asked} selects an estimated`);
   });
 
   test('are read without asking for each source again, until one changes', async () => {
