@@ -8,7 +8,7 @@ import type { TimeRange } from '../model/selection';
 import { shapeOf } from '../model/shape';
 import { mapLimited } from '../platform/concurrency';
 import { INDEX_BUCKETS, metaKeys } from '../platform/keys';
-import { type Item, insertItems, putItem, queryItems, type Table } from '../platform/table';
+import { type Item, insertItems, putItem, queryAll, type Table } from '../platform/table';
 import type { ChangeList } from './change-list';
 
 /**
@@ -99,14 +99,20 @@ export class IndexTable {
 
   async read(tenantId: Id, period: Period): Promise<IndexedLayout[]> {
     const buckets = Array.from({ length: INDEX_BUCKETS }, (_, bucket) => bucket);
-    const found = await mapLimited(buckets, INDEX_BUCKETS, (bucket) =>
-      queryItems(this.table, { pk: metaKeys.index(tenantId, period, bucket) }),
-    );
-    return found.flat().map(({ sk, common, shape }) => ({
-      ...metaKeys.parseIndexedSort(sk!.S!),
-      common: JSON.parse(common!.S!) as Labels,
-      shapeId: shape!.S!,
-    }));
+    const found = await mapLimited(buckets, INDEX_BUCKETS, async (bucket) => {
+      const entries: IndexedLayout[] = [];
+      // Parse items as they come. Held together, they would take more memory than the entries.
+      for await (const { sk, common, shape } of queryAll(this.table, {
+        pk: metaKeys.index(tenantId, period, bucket),
+      }))
+        entries.push({
+          ...metaKeys.parseIndexedSort(sk!.S!),
+          common: JSON.parse(common!.S!) as Labels,
+          shapeId: shape!.S!,
+        });
+      return entries;
+    });
+    return found.flat();
   }
 }
 
