@@ -3,8 +3,8 @@ import { SharedTimes } from '../model/shared-times';
 import { SelectLimitError } from './find-series';
 
 /**
- * Most samples as stored in an answer, and most values of a table. A million are 30 MB of text, which
- * compress to 6 MB.
+ * Most samples as stored in an answer, and most values of a table. They bound the memory of an answer before its text
+ * is made, which http/http.ts bounds.
  */
 export const MAX_SAMPLES = 2_000_000;
 
