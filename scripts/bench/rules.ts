@@ -190,7 +190,7 @@ function smallRule(i: number): Rule {
     : { alert: `High${i}`, expr: `${metric} > ${80 + (i % 15)}`, for: '2m' };
 }
 
-/** Returns rules of which half concern one host, a quarter a role, and a quarter all hosts. */
+/** Returns rules: half of them concern one host, a quarter a role, and a quarter all hosts. */
 function largeRule(i: number, hosts: number): Rule {
   const metric = `cpu_m${i % METRICS}`;
   switch (i % 4) {

@@ -24,8 +24,8 @@ export interface RuleOptions {
 }
 
 /**
- * A call by which a function changes data: how often it was seen, and at which sides of it (before, after)
- * the function was killed.
+ * A call by which a function changes data: how often it was seen, and on which sides of the call (before, after) the
+ * function was killed.
  */
 export interface KillPoint {
   readonly point: string;

@@ -143,8 +143,8 @@ export function transitionsOf(
 }
 
 /**
- * Returns the intervals of which a multiple since the alert fired lies between two ticks (exclusive,
- * inclusive).
+ * Returns the intervals that are due: a multiple of the interval, counted from the tick in which the alert fired, lies
+ * between two ticks (exclusive, inclusive).
  */
 function dueRepeats(
   intervalsMs: readonly number[],

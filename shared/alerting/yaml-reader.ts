@@ -179,7 +179,10 @@ export class YamlReader {
     return 0;
   }
 
-  /** Counts what is read. Returns false, after a last fault, if it is far more than the text has. */
+  /**
+   * Counts characters and entries as they are read. Reports a last fault and returns false if far more are read than
+   * the text has.
+   */
   private mayRead(length: number, node: Node): boolean {
     if (length > this.left) {
       this.fault(node, 'its aliases expand to too much');

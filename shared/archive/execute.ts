@@ -41,7 +41,7 @@ export interface ArchiveLimits {
 
 const DEFAULT_LIMITS: ArchiveLimits = { partBytes: 256 * 1024 * 1024, mustStop: () => false };
 /**
- * Most warm items in one object. The writer holds their revisions in memory, some 100 MB for so many items.
+ * Most warm items in one object. The writer holds their revisions in memory, some 100 MB for this number of items.
  */
 const MAX_PART_ITEMS = 500_000;
 
@@ -71,8 +71,8 @@ export async function archiveDay(
     return true;
   }
   const found = await manifest.attempts.get(ref, day);
-  // A resumed attempt keeps the count of announcements that it began with. The parts that it wrote first lack
-  // what was flushed since then.
+  // A resumed attempt keeps the count of announcements that it began with. The parts that it wrote first lack samples
+  // that were flushed since then.
   const begun: Attempt =
     found !== undefined && found.attempt.base === base
       ? found.attempt

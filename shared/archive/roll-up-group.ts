@@ -55,7 +55,7 @@ export async function makeGroup(
       if (before !== undefined && !isDeletedFrom(day)) copy(day);
     } else if (known?.has(day, entry.archived.identity) && !isDeletedFrom(day)) copy(day);
     else if (before === undefined && state.days[day]?.[0] === entry.archived.identity)
-      // The old rollup was made from this state of the day and lacks the group: the day has no sample of it.
+      // The old rollup was made from this state of the day and lacks the group, so the day has no sample of the group.
       rolledDays.set(day, entry.archived.identity);
     else {
       const rolled = await rollUpDay(group, entry, span.grainMs, days, deletions);

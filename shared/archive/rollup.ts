@@ -41,7 +41,7 @@ export interface RollupTask {
   readonly onFailure: (ref: PartitionRef, subject: string, error: Error) => void;
 }
 
-/** What one run did. A run has limited time, and the next run does what is left. */
+/** What one run did. A run has limited time, and the next run does the remaining work. */
 export interface RollupCount {
   /** Spans of partitions whose rollups were written or removed. */
   readonly rolledUp: number;

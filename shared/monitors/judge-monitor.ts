@@ -282,7 +282,7 @@ async function judgeQuery(
 
 const NO_VALUE: Judgement = { status: 'UNKNOWN', message: 'the query yields no value' };
 
-/** Metrics of which nearly every agent posts at least one. */
+/** Nearly every agent posts at least one of these metrics. */
 const USUAL_METRICS = ['loadavg5', 'processor_queue_length'];
 const MAX_WITNESSES = 20;
 

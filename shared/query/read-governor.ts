@@ -10,7 +10,7 @@ const CHECK_MS = 2_000;
  * Delays reads of memory while slots move, or while a node is short of memory or CPU, so that appends,
  * flushes and the move go first. Otherwise reads are not delayed, and they are never refused.
  *
- * No read waits for the recovery table: an instance uses what it last read, while it reads the table again.
+ * No read waits for the recovery table: an instance uses the state that it read last, while it reads the table again.
  */
 export class ReadGovernor {
   /**
@@ -33,7 +33,7 @@ export class ReadGovernor {
     const nowMs = this.now();
     if (nowMs - this.checkedMs >= this.checkMs) {
       this.checkedMs = nowMs;
-      // Ignore failures: what was last read remains valid for a while.
+      // Ignore failures: the state that was read last remains valid for a while.
       this.check().catch(() => {});
     }
     if (nowMs >= this.untilMs) return;

@@ -61,8 +61,8 @@ const MAX_RESTARTS = 10;
 /**
  * Reads series of one source from all tiers.
  *
- * Samples move from hot to warm to cold, and the read follows: first memory, then the tiers beyond it, for
- * what has left memory (beyond-hot.ts). So samples that move during the read are seen at least once
+ * Samples move from hot to warm to cold, and the read follows: first memory, then the tiers beyond it, for the samples
+ * that have left memory (beyond-hot.ts). So samples that move during the read are seen at least once
  * (DESIGN.md, rule 5). For each timestamp, the highest version wins.
  *
  * @param allowsMissing whether to answer even though memory is known to have lost samples

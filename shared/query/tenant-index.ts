@@ -137,7 +137,7 @@ export class TenantIndexes {
     period: Period,
     asked: Promise<string | undefined> | undefined,
   ): Promise<void> {
-    // Ignore the token for a new period: what is read concurrently may be older than the token.
+    // Ignore the token for a new period: its entries are read at the same time, and may be older than the token.
     const changes = tenant.periods.has(period) ? await asked : undefined;
     const last = tenant.periods.get(period);
     const now = this.now();

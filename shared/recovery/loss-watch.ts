@@ -51,7 +51,7 @@ const LOOK_AGAIN_MS = 100;
  * Notices that memory has lost samples. There are three signs:
  *
  * - A registered partition has no mark: its node was wiped or replaced.
- * - The mark is that of another primary: a failover may have lost what was not replicated yet.
+ * - The mark is that of another primary: a failover may have lost samples that were not replicated yet.
  * - The mark says that samples expired before a flusher could move them.
  *
  * LossWatch first records the loss, with the arrival time from which the recovery function must replay the
@@ -194,7 +194,7 @@ export class LossWatch {
   }
 
   /**
-   * Records a loss of every partition, and marks all of them. Whatever had not left memory may be lost.
+   * Records a loss of every partition, and marks all of them. Every sample that had not left memory may be lost.
    *
    * @param era number of the new era
    */

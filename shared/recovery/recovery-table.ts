@@ -87,7 +87,8 @@ export class RecoveryTable {
   }
 
   /**
-   * Removes a partition from the register, so that its absence from memory is no loss. It may be repeated.
+   * Removes a partition from the register, so that its absence from memory does not count as a loss. It may be
+   * repeated.
    */
   async unregister(ref: PartitionRef): Promise<void> {
     await deleteItem(this.table, metaKeys.knownPartition(ref));

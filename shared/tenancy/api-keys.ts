@@ -24,7 +24,7 @@ export interface Grant {
 
 /** A key as lists show it, without its secret. */
 export interface KeyDescription extends Grant {
-  /** The 12 characters after `ht_`. They identify the key and are no secret. */
+  /** The 12 characters after `ht_`. They identify the key and are not secret. */
   readonly publicId: string;
   /** ms since epoch. */
   readonly createdAt: number;

@@ -10,7 +10,7 @@ export interface Token {
   readonly value?: TemplateValue;
 }
 
-/** Text outside actions, or an action as tokens of which the last is `end`. */
+/** Text outside actions, or the tokens of an action, the last of which is `end`. */
 export type Piece =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'action'; readonly tokens: readonly Token[]; readonly line: number };

@@ -191,7 +191,7 @@ function TextInput({ field, value, common, onValue }: InputProps) {
 }
 
 /**
- * A list of options of which any number can be checked. The list also shows chosen values that no longer
+ * A list of options. Any number of them can be checked. The list also shows chosen values that no longer
  * exist.
  */
 function Several({ field, value, common, onValue }: InputProps) {

@@ -3,7 +3,7 @@ import type { Api, Host } from '../api/api';
 import type { Result } from '../api/promql-answers';
 import { type OnAnswer, usePolling } from '../frame/polling';
 
-/** Metrics of which nearly every agent posts one. */
+/** Nearly every agent posts one of these metrics. */
 const USUAL_METRICS = 'loadavg5|processor_queue_length';
 /** How far back the page looks for posts, in seconds. Memory has the last hour, so the read is cheap. */
 export const LOOKBACK_S = 3600;

@@ -9,7 +9,7 @@ export interface ChoiceProps {
   readonly onChoose: (value: string) => void;
 }
 
-/** A labelled list of options, of which one is chosen. */
+/** A labelled list of options. One option is chosen. */
 export function Choice({ label, name, value, options, onChoose }: ChoiceProps) {
   const id = useId();
   return (
