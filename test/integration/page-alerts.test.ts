@@ -133,7 +133,7 @@ describe('the alerts view', () => {
     await alert(page, 'Gone')
       .getByText(/^Missing since .*: shop_orders{job="shop"}$/)
       .waitFor();
-    await alert(page, 'Slow').getByText('It fires once that holds for 1 h.').waitFor();
+    await alert(page, 'Slow').getByText('It fires once this has been true for 1 h.').waitFor();
 
     // Two alerts came at once; one of them is open.
     if (

@@ -105,7 +105,7 @@ describe('the views of hosts, monitors, downtimes and their alerts', () => {
     await page.getByText(/expected number, got "three"/).waitFor();
     expect(pages.errors.splice(0)).toEqual([expect.stringMatching(REQUEST_FAILED)]);
     await field(page, 'warning').fill('4');
-    await button(page, 'Judge the last day').click();
+    await button(page, 'Evaluate the last day').click();
     await page.getByText('2 alerts would have opened in the last day.').waitFor();
     const fired = page.getByRole('list', { name: 'Alerts that would have opened' }).getByRole('listitem');
     expect(await fired.first().textContent()).toMatch(/^CRITICAL web1 .* for 59 min, 8$/);
@@ -152,10 +152,10 @@ describe('the views of hosts, monitors, downtimes and their alerts', () => {
     await field(page, 'name').fill('twice');
     await field(page, 'query').fill('loadavg5 + on (service) loadavg5');
     await field(page, 'critical').fill('100');
-    await button(page, 'Judge the last day').click();
-    await page.getByText(/^In .* evaluations, first at .* the monitor could not be judged/).waitFor();
+    await button(page, 'Evaluate the last day').click();
+    await page.getByText(/^In .* evaluations, first at .* the monitor could not be evaluated/).waitFor();
     await field(page, 'query').fill('sum(');
-    await button(page, 'Judge the last day').click();
+    await button(page, 'Evaluate the last day').click();
     await page
       .getByRole('alert')
       .getByText(/^query: /)
@@ -165,7 +165,7 @@ describe('the views of hosts, monitors, downtimes and their alerts', () => {
 
   test('a key that may only read previews, and is told when it saves', async () => {
     const page = await opened('view=monitors&item=new:connectivity', { viewport: WIDE }, readKey);
-    await button(page, 'Judge the last day').click();
+    await button(page, 'Evaluate the last day').click();
     await page.getByText('No alert would have opened in the last day.').waitFor();
     await button(page, 'Save').click();
     await page.getByText('This key lacks the write right').waitFor();
@@ -346,7 +346,7 @@ describe('the views of hosts, monitors, downtimes and their alerts', () => {
       await page.getByText('2 in a row').waitFor();
       await look('monitors');
       await go(`view=monitors&item=${monitors[0]!.id}`);
-      await button(page, 'Judge the last day').click();
+      await button(page, 'Evaluate the last day').click();
       await page.getByText(/would have opened in the last day/).waitFor();
       await look('monitor');
       await go('view=downtimes');

@@ -426,7 +426,7 @@ describe('the page', () => {
   test('says what is wrong with a key, and takes another', async () => {
     const page = await open(stack.url);
     await signIn(page, 'ht_nobody');
-    await page.getByRole('alert').getByText('not known here').waitFor();
+    await page.getByRole('alert').getByText('does not know this key').waitFor();
     await signIn(page);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
@@ -987,7 +987,7 @@ describe('the page', () => {
     await line('page_hits_total', /600$/);
 
     await page.getByRole('button', { name: 'History', exact: true }).click();
-    const past = page.getByRole('list', { name: 'Queries that ran, the latest first' });
+    const past = page.getByRole('list', { name: 'Queries that ran, latest first' });
     expect(await past.getByRole('listitem').allTextContents()).toEqual(['page_hits_total']);
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('API key').waitFor();
@@ -1077,9 +1077,9 @@ describe('the page', () => {
     await card(page, 'Reads, by day')
       .getByRole('button', { name: isSameDay ? /^Reads, by day ?[1-9]/ : /^Reads, by day ?\d/ })
       .waitFor();
-    await card(page, 'Lag of the stream').getByRole('button', { name: /s$/ }).waitFor();
+    await card(page, 'Stream lag').getByRole('button', { name: /s$/ }).waitFor();
     await card(page, 'Reads').getByRole('button', { name: /\/s$/ }).waitFor();
-    await page.getByText('What the cost is made of').click();
+    await page.getByText('What makes up the cost').click();
     expect(await page.getByRole('row').count()).toBeGreaterThan(5);
     expect(await violations(page)).toEqual([]);
     await page.screenshot({ path: join(SCREENSHOTS, 'status.png') });

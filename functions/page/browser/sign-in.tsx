@@ -74,9 +74,9 @@ export function SignIn({ reason, onKey }: SignInProps) {
         </button>
         <p id="key-note" class="note">
           {isRemembered
-            ? 'This browser keeps the key until you sign out. Whoever uses this browser can do all that the key may do.'
-            : 'The key stays in this tab, which forgets it when it closes.'}{' '}
-          <code>npm start</code> prints a key; an operator makes others with <code>npm run ops</code>.
+            ? 'This browser keeps the key until you sign out. Anyone who uses this browser can do everything that the key allows.'
+            : 'This tab keeps the key until it is closed.'}{' '}
+          <code>npm start</code> prints a key; an operator creates more with <code>npm run ops</code>.
         </p>
         <p class="note">
           HeteroTSDB {version} · <a href="/assets/reference.html">API reference</a>

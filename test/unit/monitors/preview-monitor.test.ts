@@ -108,7 +108,7 @@ describe(`a preview (PREVIEW_SEED=${SEED})`, () => {
     expect({ subjects, ...rest }).toEqual({ subjects: 2, from: startS, step: 60, ticks: 5, alertCount: 1 });
   });
 
-  test('tells in how many ticks the monitor could not be judged, and why', async () => {
+  test('tells in how many ticks the monitor could not be evaluated, and why', async () => {
     const world = new MonitorWorld();
     world.minute = 9;
     const { failed } = await preview(world, { ...host, metric: 'gpu%' } as Monitor);

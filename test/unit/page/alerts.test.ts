@@ -92,7 +92,7 @@ test.each([
   {
     name: 'a pending alert',
     given: listed({ state: 'pending' }, { duration: 300 }),
-    says: ['32 is more than 10.', 'It fires once that holds for 5 min.'],
+    says: ['32 is more than 10.', 'It fires once this has been true for 5 min.'],
   },
   {
     name: 'series that are missing',

@@ -155,7 +155,7 @@ function Overview(props: OverviewProps) {
       ))}
       <Late groups={groups} nowS={nowS} utc={state.utc} />
       {listed.firing.length + listed.pending.length === 0 && (
-        <p class="card">No alert fires, and none is pending.</p>
+        <p class="card">No alerts are firing or pending.</p>
       )}
       {SECTIONS.map(
         ([name, title]) =>

@@ -14,7 +14,7 @@ export function CloseForm({ api, id, onClosed }: CloseFormProps) {
   return (
     <ReasonForm
       action="Close the alert"
-      placeholder="why it is closed; it opens again while its cause lasts"
+      placeholder="reason; the alert opens again if its cause persists"
       maxReason={2_000}
       onSubmit={async (reason) => {
         await closeAlert(api, id, reason);

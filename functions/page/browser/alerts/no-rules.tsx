@@ -14,8 +14,9 @@ export function NoRules() {
     <div class="empty-page">
       <h2>No rules yet</h2>
       <p>
-        Rules are evaluated each minute. Those that find something raise an alert, which is shown here and
-        sent to your receivers. Write them as for Prometheus, such as this as <code>rules.yaml</code>:
+        Rules are evaluated every minute. A rule whose expression has a result raises an alert, which is shown
+        here and sent to your receivers. Write rules in Prometheus' format, for example this{' '}
+        <code>rules.yaml</code>:
       </p>
       <pre>{FILE}</pre>
       <p>Store them, from a checkout:</p>

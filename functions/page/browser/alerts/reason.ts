@@ -16,7 +16,7 @@ export function reasonOf({ alert, rule }: ListedAlert, unit: Unit, utc: boolean)
   const at = (time: string) => formatTime(secondsOf(time), utc);
   const reasons = [causeOf({ alert, rule }, unit, utc)];
   if (alert.state === 'pending')
-    reasons.push(`It fires once that holds for ${formatDuration(rule.duration * 1000)}.`);
+    reasons.push(`It fires once this has been true for ${formatDuration(rule.duration * 1000)}.`);
   if (alert.keepFiringSince !== undefined)
     reasons.push(
       `No longer true since ${at(alert.keepFiringSince)}; the rule keeps it firing for ${formatDuration(rule.keepFiringFor * 1000)}.`,

@@ -20,10 +20,10 @@ export function SilenceForm({ api, labels, onSilenced }: SilenceFormProps) {
   return (
     <ReasonForm
       action="Silence"
-      placeholder="why nobody needs to be told"
+      placeholder="reason for the silence"
       maxReason={500}
       onSubmit={async (reason) => {
-        if (reason === '') throw new Error('Say why, for those who find the alert silenced.');
+        if (reason === '') throw new Error('Give a reason, for people who find the alert silenced.');
         await createSilence(api, newSilence(labels, scope, reason, lengthS, Date.now()));
         onSilenced();
       }}

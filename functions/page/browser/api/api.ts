@@ -384,7 +384,7 @@ async function errorOf(response: Response, right: 'read' | 'write'): Promise<Api
   if (status === 401)
     return new ApiError(
       'key',
-      'This key is not known here. It may have been mistyped, revoked or expired.',
+      'The server does not know this key. It may be mistyped, revoked or expired.',
       status,
     );
   if (status === 403)

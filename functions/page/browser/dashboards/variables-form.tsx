@@ -60,7 +60,7 @@ export function VariablesForm({ variables, onApply, onClose }: VariablesFormProp
               onInput={(text) => change(at, valuesOf(text))}
             />
             <CheckField
-              label="Several at once"
+              label="Several values at once"
               isChecked={variable.isMultiple === true}
               onCheck={(isMultiple) => change(at, { isMultiple })}
             />
@@ -101,7 +101,7 @@ function valuesOf(text: string): Pick<Variable, 'query' | 'values'> {
 
 function problemOf(variables: readonly Variable[]): string | undefined {
   for (const { name, query, values } of variables) {
-    if (!VARIABLE_NAME.test(name)) return `The name ${name} has other characters than letters, digits and _.`;
+    if (!VARIABLE_NAME.test(name)) return `The name ${name} has characters other than letters, digits and _.`;
     if (variables.filter((each) => each.name === name).length > 1)
       return `Two variables have the name ${name}.`;
     if (query != null && parseLabelValues(query) === undefined)

@@ -227,7 +227,7 @@ function GraphFields({ fields, change }: PartProps) {
       )}
       {fields.source === 'query' && (
         <CheckField
-          label="Show the present values as a table"
+          label="Show the latest values as a table"
           isChecked={fields.showsTable}
           onCheck={(showsTable) => change({ showsTable })}
         />

@@ -61,7 +61,7 @@ export function DowntimesView(props: ViewProps) {
           utc={state.utc}
           listHref={`#${encodeState({ ...state, item: undefined })}`}
           listTitle="All downtimes"
-          deleteQuestion="Delete the downtime? Alerts open again from now on."
+          deleteQuestion="Delete the downtime? Alerts can then open again."
           onDone={() => {
             setChanges((count) => count + 1);
             onChange({ item: undefined });
@@ -107,7 +107,7 @@ function DowntimeList({ state, downtimes, monitors }: DowntimeListProps) {
           New downtime
         </a>
         <span class="note">
-          During a downtime no alert opens for what it names, and open ones are not repeated.
+          During a downtime, no alert opens within its scope, and open alerts are not notified again.
         </span>
       </p>
       {downtimes.length === 0 && <p class="empty-page">No downtimes yet.</p>}
@@ -165,19 +165,19 @@ function downtimeFields(services: readonly ServiceRoles[], monitors: readonly Mo
     {
       name: 'recurrence.interval',
       kind: 'number',
-      hint: 'Hours, days, weeks ... from one to the next; 1 or more.',
+      hint: 'Hours, days, weeks ... from one start to the next; 1 or more.',
     },
     {
       name: 'recurrence.weekdays',
       kind: 'several',
       options: WEEKDAYS.map((day) => [day, day] as const),
-      hint: 'Only of weekly ones. None: the day of the start.',
+      hint: 'Weekly downtimes only. None: the weekday of the start.',
     },
-    { name: 'recurrence.until', kind: 'time', hint: 'None begins after this time. Empty: for ever.' },
+    { name: 'recurrence.until', kind: 'time', hint: 'No downtime begins after this time. Empty: no end.' },
     scopes(
       'serviceScopes',
       serviceOptions(services),
-      'No scopes at all: everything. Of each kind given, one must match.',
+      'No scopes: everything. Of each kind of scope that you give, one must match.',
     ),
     scopes('serviceExcludeScopes', serviceOptions(services)),
     scopes('roleScopes', roleOptions(services)),

@@ -8,7 +8,7 @@ export function AlertList({ alerts, utc }: { readonly alerts: readonly AlertSpan
   return (
     <details class="annotations alerts">
       <summary>
-        {counted(alerts.length, 'span')} in which alerts fired, the last: {alertText(last.labels)}
+        {counted(alerts.length, 'span')} in which alerts fired, most recently {alertText(last.labels)}
       </summary>
       <ul aria-label="Alerts that fired">
         {alerts.map(({ labels, from, to }) => (

@@ -48,7 +48,7 @@ function History({ onExplore }: Pick<ToolsProps, 'onExplore'>) {
   const past = pastQueries();
   if (past.length === 0) return <p class="note">Queries that you run are listed here until you sign out.</p>;
   return (
-    <ul class="history" aria-label="Queries that ran, the latest first">
+    <ul class="history" aria-label="Queries that ran, latest first">
       {past.map((query) => (
         <li key={query}>
           <button type="button" class="quiet" onClick={() => onExplore(query)}>

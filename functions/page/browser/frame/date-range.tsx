@@ -90,7 +90,7 @@ export function DateRange({ range, span, utc, onRange }: DateRangeProps) {
         <button type="submit" class="primary">
           Show
         </button>
-        <p class="note">Times are of {zone}.</p>
+        <p class="note">Times are in {zone}.</p>
       </form>
     </details>
   );

@@ -39,8 +39,8 @@ export function Frame({ api, onSignOut }: FrameProps) {
       <Header state={state} firing={firing} onSignOut={() => onSignOut()} />
       {goneSinceS !== undefined && (
         <p class="banner" role="alert">
-          The server does not answer since {timeParts(goneSinceS, state.utc).time}. The page asks again every{' '}
-          {RETRY_S} seconds.
+          The server has not answered since {timeParts(goneSinceS, state.utc).time}. The page tries again
+          every {RETRY_S} seconds.
         </p>
       )}
       {problem !== undefined && (

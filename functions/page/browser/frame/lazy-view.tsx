@@ -15,7 +15,7 @@ export function lazyView(
     useEffect(() => {
       fetchView().then(
         (fetched) => setView(() => fetched),
-        () => setProblem('This view could not be fetched. Reload the page.'),
+        () => setProblem('This view could not be loaded. Reload the page.'),
       );
     }, []);
     return (

@@ -6,7 +6,7 @@ export function NoHosts() {
   return (
     <div class="empty-page">
       <h2>No host has posted yet</h2>
-      <p>Point mackerel-agent here, in its configuration:</p>
+      <p>Point mackerel-agent here in its configuration:</p>
       <pre>
         apibase = "{location.origin}"{'\n'}apikey = "a key with the write right"
       </pre>
@@ -28,7 +28,7 @@ export function NoGraphs({ source }: { readonly source: ShownSource }) {
         <p>
           {ref.kind === 'role'
             ? 'No host has this role. It may have been removed, or the link mistyped.'
-            : `It was never here, or it was deleted; or the link was mistyped, or is of another tenant. Choose one of the list.`}
+            : `It may have been deleted, or the link may be mistyped or belong to another tenant. Choose one from the list.`}
         </p>
       </div>
     );
@@ -43,7 +43,7 @@ export function NoGraphs({ source }: { readonly source: ShownSource }) {
     return (
       <div class="empty-page">
         <h2>No series has the labels {name}</h2>
-        <p>They may be mistyped, or nothing with them has been posted.</p>
+        <p>They may be mistyped, or no such series has been posted.</p>
       </div>
     );
   return (
@@ -76,7 +76,7 @@ export function NoneShown({
 }) {
   return (
     <p class="empty-page">
-      {find === '' ? 'This source lacks the graphs of this link.' : `No graph has “${find}”.`}{' '}
+      {find === '' ? 'This source does not have the graphs in the link.' : `No graph has “${find}”.`}{' '}
       <button type="button" class="quiet" onClick={onShowAll}>
         Show all {count}
       </button>

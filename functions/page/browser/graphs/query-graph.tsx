@@ -97,7 +97,7 @@ export function QueryGraph(props: QueryGraphProps) {
                   <TierStrip tiers={reading.tiers} span={span} utc={utc} axis={axis} />
                 )}
                 <p class="note">
-                  {counted(reading.series.length, 'series', 'series')}, a value each{' '}
+                  {counted(reading.series.length, 'series', 'series')}, one value each{' '}
                   {formatDuration(reading.stepS * 1000)}, answered in {reading.durationMs.toFixed(0)} ms
                 </p>
               </>

@@ -25,7 +25,7 @@ export function AlertGroups({ state, settings, monitors }: AlertGroupsProps) {
     <section aria-labelledby="alert-groups">
       <h2 id="alert-groups">Alert groups</h2>
       <p class="note">
-        Kept for mkr and Terraform. Notifications are not combined by them.{' '}
+        Stored for mkr and Terraform. They do not combine notifications.{' '}
         <a href={`#${encodeState({ ...state, item: NEW_GROUP })}`}>New alert group</a>
       </p>
       <ul class="list">

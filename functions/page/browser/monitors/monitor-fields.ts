@@ -43,17 +43,17 @@ const THRESHOLDS: readonly Field[] = [
 const DURATION: Field = {
   name: 'duration',
   kind: 'number',
-  hint: 'Points whose average is judged, 1 to 10. Points, not minutes.',
+  hint: 'How many points to average, 1 to 10. Points, not minutes.',
 };
 const ATTEMPTS: Field = {
   name: 'maxCheckAttempts',
   kind: 'number',
-  hint: 'Abnormal points in a row that open an alert, 1 to 10; default 1.',
+  hint: 'Consecutive abnormal points that open an alert, 1 to 10; default 1.',
 };
 const backward = (from: number, byDefault: number): Field => ({
   name: 'evaluateBackwardMinutes',
   kind: 'number',
-  hint: `Age of the judged value in minutes, ${from} to 10; default ${byDefault}.`,
+  hint: `Age of the evaluated value in minutes, ${from} to 10; default ${byDefault}.`,
 });
 
 /** Returns the fields of a type, by the names that Mackerel's API gives them. */
@@ -69,7 +69,7 @@ export function monitorFields(type: MonitorType, services: readonly ServiceRoles
       name: 'excludeScopes',
       kind: 'several',
       options: scopeOptions(services),
-      hint: 'Services and roles whose hosts are not.',
+      hint: 'Services and roles whose hosts are not watched.',
     },
   ];
   const service: Field = {
@@ -120,9 +120,9 @@ export function monitorFields(type: MonitorType, services: readonly ServiceRoles
         {
           name: 'missingDurationWarning',
           kind: 'number',
-          hint: 'Minutes without a point that are a WARNING: 10, 20, ... 10080.',
+          hint: 'Minutes without a point until a WARNING: 10, 20, ... 10080.',
         },
-        { name: 'missingDurationCritical', kind: 'number', hint: 'The same of CRITICAL.' },
+        { name: 'missingDurationCritical', kind: 'number', hint: 'The same for CRITICAL.' },
         ...COMMON,
       ];
     case 'external':
@@ -130,29 +130,29 @@ export function monitorFields(type: MonitorType, services: readonly ServiceRoles
         NAME,
         { name: 'url', kind: 'text', hint: 'http or https.' },
         { name: 'method', kind: 'choice', options: pairs('GET', 'POST', 'PUT', 'DELETE') },
-        { ...service, hint: 'Service that response times are posted to.' },
+        { ...service, hint: 'Service to which response times are posted.' },
         ATTEMPTS,
         { name: 'responseTimeWarning', kind: 'number', hint: 'ms; needs service and responseTimeDuration.' },
         { name: 'responseTimeCritical', kind: 'number', hint: 'ms.' },
         {
           name: 'responseTimeDuration',
           kind: 'number',
-          hint: 'Response times whose average is judged, 1 to 10.',
+          hint: 'How many response times to average, 1 to 10.',
         },
         { name: 'expectedStatusCode', kind: 'number', hint: 'Empty: any from 200 to 399.' },
-        { name: 'containsString', kind: 'text', hint: 'A text that the body must contain.' },
+        { name: 'containsString', kind: 'text', hint: 'Text that the body must contain.' },
         {
           name: 'certificationExpirationWarning',
           kind: 'number',
-          hint: 'Days until the certificate expires that are a WARNING.',
+          hint: 'Days before the certificate expires, for a WARNING.',
         },
-        { name: 'certificationExpirationCritical', kind: 'number', hint: 'The same of CRITICAL.' },
+        { name: 'certificationExpirationCritical', kind: 'number', hint: 'The same for CRITICAL.' },
         { name: 'skipCertificateVerification', kind: 'flag' },
         { name: 'followRedirect', kind: 'flag' },
         {
           name: 'headers',
           kind: 'headers',
-          hint: 'One a line, as Name: value. Never set: Cache-Control: no-cache. Emptied: none.',
+          hint: 'One per line, as Name: value. If never set: Cache-Control: no-cache. If emptied: none.',
         },
         { name: 'requestBody', kind: 'code' },
         { name: 'dualstack', kind: 'choice', options: pairs('ipv4', 'ipv6', 'auto') },

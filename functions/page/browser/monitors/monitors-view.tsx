@@ -70,7 +70,7 @@ export function MonitorsView(props: ViewProps) {
             <>
               {edited.type === 'anomalyDetection' || edited.type === 'external' ? (
                 <p class="note">
-                  Monitors of type {edited.type} cannot be previewed: the past has nothing that they judge.
+                  Monitors of type {edited.type} cannot be previewed: they do not use stored samples.
                 </p>
               ) : (
                 <Preview

@@ -56,15 +56,15 @@ export function Preview(props: PreviewProps) {
   const isChanged = previewed !== undefined && previewed.monitor !== monitor;
   return (
     <section class="preview" aria-labelledby="preview" aria-busy={isReading}>
-      <h3 id="preview">Where would it have fired?</h3>
+      <h3 id="preview">When would it have fired?</h3>
       <p class="buttons">
         <button type="button" disabled={isReading} onClick={() => void read()}>
-          {isReading ? 'judging …' : 'Judge the last day'}
+          {isReading ? 'judging …' : 'Evaluate the last day'}
         </button>
         <span class="note">
           {isChanged
             ? 'The form has changed since.'
-            : 'Nothing is stored. Hosts, roles and statuses are those of now, and downtimes count.'}
+            : 'Nothing is stored. The preview uses the present hosts, roles and statuses, and applies downtimes.'}
         </span>
       </p>
       {problem !== undefined && (
@@ -125,7 +125,7 @@ function PreviewGraph({ previewed, hosts, utc }: PreviewProps & { readonly previ
         footer={() => (
           <p class="note">
             {preview.lines.length > 0 &&
-              `The values that are compared with the thresholds (dashed), ${preview.subjects > preview.lines.length ? `of ${preview.lines.length} of ${counted(preview.subjects, 'host or series', 'hosts or series')}` : 'one for each evaluation'}. `}
+              `The values compared with the thresholds (dashed), ${preview.subjects > preview.lines.length ? `of ${preview.lines.length} of ${counted(preview.subjects, 'host or series', 'hosts or series')}` : 'one for each evaluation'}. `}
             Shaded: an alert is open.
           </p>
         )}
@@ -133,7 +133,7 @@ function PreviewGraph({ previewed, hosts, utc }: PreviewProps & { readonly previ
       {preview.failed !== undefined && (
         <p class="problem" role="alert">
           In {counted(preview.failed.ticks, 'evaluation')}, first at {formatTime(preview.failed.firstAt, utc)}
-          , the monitor could not be judged: {preview.failed.error}
+          , the monitor could not be evaluated: {preview.failed.error}
         </p>
       )}
       <p role="status">

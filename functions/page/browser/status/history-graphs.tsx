@@ -35,7 +35,7 @@ export function HistoryGraphs({ history, days, utc }: HistoryGraphsProps) {
       </p>
       <div class="cards">
         <Figure {...live} title="Samples in" unit="iops" data={figureOverTime(history, 'samples')} />
-        <Figure {...live} title="Lag of the stream" unit="seconds" data={figureOverTime(history, 'lagS')} />
+        <Figure {...live} title="Stream lag" unit="seconds" data={figureOverTime(history, 'lagS')} />
         <Figure {...live} title="Reads" unit="iops" data={figureOverTime(history, 'reads')} />
         <Figure {...daily} title="Samples in, by day" unit="integer" data={byDay} />
         <Figure {...daily} title="Reads, by day" unit="integer" data={daysOverTime(days, 'reads')} />

@@ -20,7 +20,7 @@ export function StreamStage({ stream }: Pick<Status, 'stream'>) {
       place="Kinesis"
       isLate={(behindMs ?? 0) > STREAM_LATE_MS}
       figure={behindMs === null ? 'no reader yet' : formatDuration(behindMs)}
-      caption={behindMs === null ? 'nobody has read the stream' : 'behind the last acknowledged sample'}
+      caption={behindMs === null ? 'nothing has read the stream yet' : 'behind the last acknowledged sample'}
     >
       Acknowledged samples wait here until they are in memory.
     </Stage>
@@ -36,7 +36,7 @@ export function HotStage({ flush, usage }: Pick<Status, 'flush' | 'usage'>) {
       place="memory"
       isLate={behindMs > FLUSH_LATE_MS}
       figure={oldestMs === null ? 'empty' : formatDuration(oldestMs)}
-      caption={oldestMs === null ? 'nothing waits for a flush' : 'since the oldest unflushed sample came'}
+      caption={oldestMs === null ? 'nothing waits for a flush' : 'since the oldest unflushed sample arrived'}
     >
       {bytesText(usage.bytes.hot)} in {counted(flush.windows, 'group-window')}, flushed after{' '}
       {formatDuration(flush.residencyMs)}
@@ -48,9 +48,9 @@ export function HotStage({ flush, usage }: Pick<Status, 'flush' | 'usage'>) {
 export function WarmStage({ archive, usage }: Pick<Status, 'archive' | 'usage'>) {
   const waiting =
     archive === null
-      ? 'There are too many partitions to ask them all.'
+      ? 'There are too many partitions to query them all.'
       : archive.behindMs > 0
-        ? `The oldest is due since ${formatDuration(archive.behindMs)}.`
+        ? `The oldest has been overdue for ${formatDuration(archive.behindMs)}.`
         : 'None is overdue.';
   return (
     <Stage
@@ -82,7 +82,7 @@ export function ColdStage({ archive }: Pick<Status, 'archive'>) {
     >
       {archive !== null && archive.samples > 0
         ? `${(archive.bytes / archive.samples).toFixed(2)} bytes a sample, ${counted(archive.days - archive.openDays, 'partition-day')}.`
-        : 'Days are archived once they are over and late samples have settled.'}
+        : 'Days are archived once they have ended and late samples have arrived.'}
     </Stage>
   );
 }

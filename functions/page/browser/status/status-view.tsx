@@ -127,7 +127,7 @@ function Totals({
 function Bill({ cost }: Pick<Status['usage'], 'cost'>) {
   return (
     <details class="bill">
-      <summary>What the cost is made of</summary>
+      <summary>What makes up the cost</summary>
       <table>
         <thead>
           <tr>
