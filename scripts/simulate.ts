@@ -122,16 +122,16 @@ function requireFits(options: readonly Option[], isGiven: (name: string) => bool
     (option) => others.includes(option.attributeName()) && isGiven(option.attributeName()),
   );
   if (wrong !== undefined)
-    throw new Problem(`${wrong.long} does not go ${isBill ? 'with' : 'without'} --load`);
+    throw new Problem(`${wrong.long} cannot be given ${isBill ? 'with' : 'without'} --load`);
 }
 
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130));
 
 new Command('simulate')
   .description(
-    'Run all functions in one process, on a virtual clock, with models of the stores; a seed decides every order and fault.',
+    'Run all functions in one process, on a virtual clock, with models of the stores; a seed determines every order and fault.',
   )
-  .option('--seed <n>', 'decides the order of everything, and the faults', whole(0), 1)
+  .option('--seed <n>', 'determines the order of everything, and the faults', whole(0), 1)
   .option('--seeds <n>', 'run this many seeds, beginning with --seed, until one finds a flaw', whole(1), 1)
   .option('--days <n>', `virtual days (default: ${DAYS}, with --load ${DAYS_OF_BILL})`, whole(1))
   .option('--hosts <n>', 'hosts that post', whole(1), 4)
@@ -143,9 +143,9 @@ new Command('simulate')
     15,
   )
   .option('--tick <minutes>', 'minutes between two runs of the functions that run each minute', whole(1), 15)
-  .option('--pace <n>', 'how much more often than usual actors act', whole(1), 1)
+  .option('--pace <n>', 'how many times as often as usual actors act', whole(1), 1)
   .option('--no-faults', 'use none of the freedoms of AWS, and lose no memory')
-  .option('--without <actors...>', 'actors that take no part', [])
+  .option('--without <actors...>', 'actors to leave out', [])
   .option('--plant <bug>', `plant a bug: ${Object.keys(PLANTED).join(', ')}`)
   .option('--trace <file>', 'write the trace: virtual time, function, call, outcome')
   .option(
@@ -160,7 +160,7 @@ new Command('simulate')
   )
   .option('--batch <n>', 'with --load: samples of a request', whole(1), 500)
   .option('--reads <n>', 'with --load: graphs viewed per month', whole(0), 100_000)
-  .option('--no-shrink', 'do not search for a smaller run that fails, too')
+  .option('--no-shrink', 'do not search for a smaller run that also fails')
   .option('--json', 'print the result as one JSON object, the last line of stdout')
   .addHelpText(
     'after',

@@ -38,7 +38,7 @@ export const flush = bench({
     metrics: count('metrics of each host', 100),
     minutes: count('minutes in memory when the flush begins, one sample of each metric in each', 60),
     rate: count('samples per second posted during the flush; 0 for none', 300_000, 0),
-    cpuProf: text('<dir>', 'write a CPU profile of the flusher there'),
+    cpuProf: text('<dir>', 'write a CPU profile of the flusher to this folder'),
   },
   run: (options, frame) => flushOurs(frame, options),
 });

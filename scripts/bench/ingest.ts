@@ -48,7 +48,7 @@ export const ingest = bench({
     ),
     shape: choice(SHAPE_NAMES.map((name) => `${name}: ${SHAPES[name]}`).join('; '), SHAPE_NAMES, 'dense'),
     paper: flag("skip the paper's method", true),
-    cpuProf: text('<dir>', 'write a CPU profile of each process there'),
+    cpuProf: text('<dir>', 'write a CPU profile of each process to this folder'),
   },
   run: async (options, frame) => {
     const { minutes, shape } = options;
@@ -162,7 +162,7 @@ export function measureIngest(
     const [cold, ...later] = phases;
     const known = later.filter(({ newFraction }) => newFraction <= MAX_NEW);
     if (known.length === 0)
-      throw new Error(`some series are new in each of ${minutes} minutes: ask for more`);
+      throw new Error(`some series are new in each of the ${minutes} minutes: give more minutes`);
     const mean = (of: keyof Phase['cpu']) => sum(known, ({ cpu }) => cpu[of]) / known.length;
     return {
       cold: cold!,

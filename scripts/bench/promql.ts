@@ -40,10 +40,10 @@ export const promql = bench({
   options: {
     sources: count('sources, one x_total and ten y_total each', 1000),
     seconds: number('how long each query is measured', 5),
-    prometheus: text('<url>', 'run the same on an empty Prometheus that accepts remote write'),
+    prometheus: text('<url>', 'run the same queries on an empty Prometheus that accepts remote write'),
     only: text('<text>', 'measure only queries whose text (`hot sum by ...`) contains this', ''),
     first: flag('measure the first query of new instances instead: hot, warm and cold'),
-    cpuProf: text('<dir>', 'write a CPU profile of each query there, by its number'),
+    cpuProf: text('<dir>', 'write a CPU profile of each query to this folder, named by its number'),
   },
   run: async ({ sources, seconds, prometheus, only, first, cpuProf }, frame) => {
     const stores = await startStores(frame);

@@ -13,7 +13,7 @@ const MINUTE_MS = 60_000;
 const QUERIES = ['series', 'host'] as const;
 type Query = (typeof QUERIES)[number];
 
-const CPU_PROF = text('<dir>', 'write a CPU profile of each kind of query and instance there');
+const CPU_PROF = text('<dir>', 'write a CPU profile of each kind of query and instance to this folder');
 
 export const query = bench({
   name: 'query',
@@ -86,7 +86,10 @@ export const history = bench({
     counters: flag('the series are counters; measure PromQL over all of them, by the hour and by the day'),
     seconds: number('how long each kind of query is measured', 3),
     hold: number('delay of each answer of a store, ms', 0),
-    only: texts('<query-range,...>', 'some kinds of query, such as series-24h,series-30d; of the same data'),
+    only: texts(
+      '<query-range,...>',
+      'only these kinds of query, such as series-24h,series-30d; the data stays the same',
+    ),
     cpuProf: CPU_PROF,
   },
   run: (options, frame) => {

@@ -21,7 +21,7 @@ export function listen(http: Server, port: number): Promise<number> {
     http.once('error', (error: NodeJS.ErrnoException) =>
       reject(
         error.code === 'EADDRINUSE'
-          ? new Problem(`port ${port} is taken: stop its user, or give another --port`)
+          ? new Problem(`port ${port} is in use: stop the process that uses it, or give another --port`)
           : error,
       ),
     );

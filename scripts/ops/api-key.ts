@@ -34,7 +34,7 @@ export function apiKeyOf(options: ApiKeyOptions): string {
   throw new OperatorError(
     options.key === undefined
       ? `${KEY_FILE} of the data directory contains no API key; npm start writes a new one`
-      : '--key is no key: one begins with ht_ and has 59 characters',
+      : '--key is not an API key: a key begins with ht_ and has 59 characters',
   );
 }
 
@@ -47,7 +47,7 @@ function keyInFile({ stack, apiUrl, url, dataDir }: ApiKeyOptions): string {
   const folder = dataDir ?? dataDirOf(address);
   if (folder === undefined)
     throw new OperatorError(
-      `no local stack of this checkout is at ${address}: run npm start, or give the key as --key or its folder as --data-dir`,
+      `no local stack of this checkout runs at ${address}: run npm start, or give the key as --key or its folder as --data-dir`,
     );
   try {
     return readFileSync(join(folder, KEY_FILE), 'utf8').trim();

@@ -67,7 +67,7 @@ export function verifyText({ objects, samples, bytes, differences }: VerifyResul
 export function requireSame({ differences }: VerifyResult): void {
   if (differences.length > 0)
     throw new OperatorError(
-      `${differences.length} objects of the archive are not what the manifest says: restore the bucket's former versions of ` +
+      `${differences.length} objects of the archive differ from the manifest: restore the bucket's former versions of ` +
         'them (infra/README.md), or open their days while the warm tier still has them',
     );
 }

@@ -98,7 +98,7 @@ export class CloudWatch {
     };
     const refuse = (reason: string, cause?: unknown): never => {
       throw new OperatorError(
-        `no answer from CloudWatch; does the caller have the right cloudwatch:${operation}? (${reason})`,
+        `no answer from CloudWatch: do your credentials allow cloudwatch:${operation}? (${reason})`,
         {
           cause,
         },

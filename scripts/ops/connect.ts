@@ -72,7 +72,7 @@ export function configurationFor(client: Client, options: ConnectOptions): Confi
   const { origin, href } = new URL(apiUrlOf(options));
   // The agent appends its own paths to scheme, host and port.
   if (href !== `${origin}/`)
-    throw new OperatorError(`the address ${href} has more than a host and a port: give ${origin}`);
+    throw new OperatorError(`the address ${href} has more than scheme, host and port: give ${origin}`);
   const key = apiKeyOf(options);
   const { place, textFor } = CLIENTS[client];
   return { client, url: origin, key, place, text: textFor(origin, key) };

@@ -231,13 +231,13 @@ export function costText({
     `in requests of ${batched.samplesPerRequest} samples`,
     bill(batched.lines, batched.dollars),
     '',
-    `if each host posts its ${byHost.samplesPerRequest} samples by itself; only lines that differ`,
+    `if each host posts its ${byHost.samplesPerRequest} samples separately; only the lines that differ`,
     bill(
       byHost.lines.filter(({ dollars }, i) => dollars !== batched.lines[i]!.dollars),
       byHost.dollars,
     ),
     '',
-    `with another setting, in requests of ${batched.samplesPerRequest} samples, and if each host posts by itself`,
+    `with other settings, in requests of ${batched.samplesPerRequest} samples, and if each host posts separately`,
     table(
       ['dollars', 'per billion', 'by host', 'setting', 'deployed by'],
       alternatives.map(({ setting, deploy, dollars, dollarsPerBillion, byHostPerBillion }) => [
@@ -249,7 +249,7 @@ export function costText({
       ]),
     ),
     '',
-    'with another load: what would bring $6 a billion samples',
+    'with other loads: what would bring it to $6 per billion samples',
     table(
       ['per billion', 'load', 'deployed by'],
       otherLoads.map(({ load, deploy, dollarsPerBillion }) => [dollarsPerBillion.toFixed(2), load, deploy]),
@@ -261,7 +261,7 @@ export function costText({
 
 export function idleText({ deploy, lines, dollars, sizes }: ReturnType<typeof idleReport>): string {
   return [
-    'a month without posts and reads of',
+    'a month without posts or reads, for',
     `  ${deploy}`,
     '',
     table(

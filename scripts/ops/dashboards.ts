@@ -4,6 +4,6 @@ import { importDashboardsCommand } from './dashboards/import';
 /** The command `ops dashboards` with its subcommands. */
 export function dashboardsCommands(): Command {
   return new Command('dashboards')
-    .description('import dashboards of Grafana; mkr dashboards pulls and pushes those of Mackerel')
+    .description('import Grafana dashboards; mkr dashboards pulls and pushes those of Mackerel')
     .addCommand(importDashboardsCommand());
 }

@@ -41,7 +41,7 @@ export function sampleOfLine(at: string, line: string): ImportSample | undefined
   REST.lastIndex = end;
   const [, valueText, timeText] = REST.exec(line) ?? [];
   const value = valueText === undefined ? undefined : parseValue(valueText);
-  if (value === undefined) throw invalid(`value ${valueText ?? ''} is no number`);
+  if (value === undefined) throw invalid(`value ${valueText ?? ''} is not a number`);
   const timestamp = timeText === undefined ? undefined : epochMs(Number(timeText));
   if (timestamp === undefined) throw invalid('no timestamp');
   return { labels: Object.fromEntries(labels), timestamp, value };

@@ -125,7 +125,7 @@ export async function importFile(
   const accepted = await functions.invoke<ImportResult>('importer', { tenant });
   const of = identityOf(options);
   const kept = dryRun || options.restart ? undefined : readCheckpoint(file, of);
-  if (kept?.isDone) throw new OperatorError(`${file} is imported already; --restart imports it again`);
+  if (kept?.isDone) throw new OperatorError(`${file} has been imported already; --restart imports it again`);
   const total = new Totals(accepted, kept?.rows ?? 0, dryRun);
   let batch = new ImportBatch(options.batchSamples);
   let beganMs = performance.now();
@@ -167,7 +167,7 @@ export async function importFile(
     await send();
   } catch (error) {
     if (error instanceof OperatorError) throw error;
-    const resume = hasSent ? '; what was sent before is kept, repeat the command to go on' : '';
+    const resume = hasSent ? '; what was sent before is kept: repeat the command to continue' : '';
     throw new OperatorError(`${file}: ${(error as Error).message}${resume}`, { cause: error });
   }
   if (!dryRun) writeCheckpoint(file, { of, rows: total.rows, isDone: true });
@@ -264,7 +264,7 @@ function formatOf(file: string): Format {
       return 'openmetrics';
     default:
       throw new OperatorError(
-        `${file}: its extension is of no known format; give --format ${FORMATS.join(', ')}`,
+        `${file}: its extension does not name a format; give --format ${FORMATS.join(', ')}`,
       );
   }
 }
@@ -306,7 +306,7 @@ function readCheckpoint(file: string, of: string): Checkpoint | undefined {
   const checkpoint: Checkpoint = JSON.parse(readFileSync(path, 'utf8'));
   if (checkpoint.of === of) return checkpoint;
   throw new OperatorError(
-    `${path} is of an import with other options, or of a file that has changed since; --restart begins anew`,
+    `${path} belongs to an import with other options, or the file has changed since; --restart starts over`,
   );
 }
 

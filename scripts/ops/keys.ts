@@ -85,7 +85,7 @@ function parseRights(text: string): Right[] {
 /** @returns ms since epoch */
 function parseExpiry(text: string): number {
   const ms = /^\d{4}-/.test(text) ? parseTime(text) : Date.now() + parseDurationOption(text);
-  if (Number.isNaN(new Date(ms).getTime())) throw new InvalidValueError(`${text} is beyond the calendar.`);
+  if (Number.isNaN(new Date(ms).getTime())) throw new InvalidValueError(`${text} is out of range.`);
   if (ms > Date.now()) return ms;
   throw new InvalidValueError(`${new Date(ms).toISOString()} is in the past.`);
 }

@@ -42,7 +42,7 @@ export function parseTime(text: string): number {
 
 function yearText(seconds: number): string {
   const date = new Date(seconds * 1000);
-  return Number.isNaN(date.getTime()) ? 'beyond the calendar' : `in the year ${date.getUTCFullYear()}`;
+  return Number.isNaN(date.getTime()) ? 'out of range' : `in the year ${date.getUTCFullYear()}`;
 }
 
 /** Returns a hint if the number may be in ms. */

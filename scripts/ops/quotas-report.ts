@@ -49,7 +49,7 @@ export function quotasText({
     ),
     '',
     beyond === 0
-      ? `All fits. ${lines[0]!.what} would break first, at ${big(lines[0]!.breaksAtSeries)} series.`
+      ? `The load is within all limits. ${lines[0]!.what} would break first, at ${big(lines[0]!.breaksAtSeries)} series.`
       : `${beyond} of ${lines.length} limits are too low for this load.`,
   ].join('\n');
 }

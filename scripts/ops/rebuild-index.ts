@@ -6,7 +6,7 @@ import { invokeInSlices } from './invoke-in-slices';
 
 /** `ops rebuild-index`. */
 export function rebuildIndexCommand(): Command {
-  return command('rebuild-index', 'add entries that the series index lacks; removes nothing')
+  return command('rebuild-index', 'add missing entries to the series index; removes nothing')
     .requiredOption('--tenant <name>', 'the tenant')
     .action((options: CommonOptions & { tenant: string }) =>
       run(

@@ -98,14 +98,12 @@ export async function scale(
     const { primaries, isMoving } = await watch(SCALING_MS);
     if (!state.isChanging && now() - begunMs > beginMs) {
       if (begins === MAX_BEGINS)
-        throw new OperatorError(
-          `the cache stays at ${state.shards} shards, although ${shards} were asked for`,
-        );
+        throw new OperatorError(`the cache still has ${state.shards} shards, but ${shards} were requested`);
       await resharding.begin(shards);
       begins++;
       begunMs = now();
     }
-    const next = `${state.shards} of ${shards} shards, ${primaries ?? 'some'} primaries with slots${isMoving ? ', slots on their way' : ''}`;
+    const next = `${state.shards} of ${shards} shards, ${primaries ?? 'some'} primaries with slots${isMoving ? ', slots are moving' : ''}`;
     if (next !== line) report(next);
     line = next;
     await sleep(lookMs);

@@ -94,7 +94,7 @@ export async function deepSteps(
         progress,
       );
       await untilRead(api, sample, Date.now() + patience);
-      return `${shards.length} shards were read again, and the sample is as it was`;
+      return `${shards.length} shards were read again, and the sample is unchanged`;
     },
     failover: async () => {
       if (account === undefined) return new Skip('the local stack has one memory server, without a replica');
@@ -108,7 +108,7 @@ export async function deepSteps(
       const target = `${account.stack}-smoke-restored`;
       const seconds = await account.restore(metaTable, target);
       if (seconds === undefined) return new Skip(`${metaTable} has no point-in-time recovery`);
-      return `${metaTable} was restored in ${seconds} s as ${target}, which is deleted again`;
+      return `${metaTable} was restored in ${seconds} s as ${target}; the copy is being deleted`;
     },
     removal: () => removeSamples(functions, hostId, progress),
     alarms: async () => {
@@ -142,15 +142,15 @@ export async function deepSteps(
 /** Calls the functions that no other step needs. */
 async function callFunctions(functions: Functions, api: TenantApi): Promise<string> {
   const text = await api.text('GET', '/');
-  if (!/<html/i.test(text)) throw new OperatorError(`GET / is no page: ${text.slice(0, 300)}`);
+  if (!/<html/i.test(text)) throw new OperatorError(`GET / did not return a page: ${text.slice(0, 300)}`);
   await api.text('GET', '/api/v0/services');
   await functions.invoke('evaluator', {});
   const url = new URL('/health', api.url).href;
   const [probe] = await functions.invoke<Probe[]>('prober', { requests: [{ url, method: 'GET' }] });
-  if (probe === undefined) throw new OperatorError('the prober has returned no result of its request');
+  if (probe === undefined) throw new OperatorError('the prober returned no result for its request');
   await functions.invoke('canary', {});
   await functions.invoke('recovery', { action: 'redrive', kind: 'onFailure' });
-  return `page, registry, evaluator, canary and recovery answer; the prober's request of ${url}: ${probe.error ?? probe.status}`;
+  return `page, registry, evaluator, canary and recovery answer; the prober's request to ${url}: ${probe.error ?? probe.status}`;
 }
 
 /** Imports a sample of yesterday, archives it, and looks for it in the bucket. */
@@ -171,7 +171,7 @@ async function archiveSample(
   };
   const body = Buffer.from(encodeWriteRequest([imported])).toString('base64');
   const { samples } = await sendImport(functions, { tenant: SMOKE_TENANT, body });
-  if (samples !== 1) throw new OperatorError('the importer did not accept the sample of yesterday');
+  if (samples !== 1) throw new OperatorError('the importer did not accept a sample from yesterday');
   const sample = { hostId, name: ARCHIVED_METRIC, time: timestamp / 1000, value };
   await untilRead(api, sample, Date.now() + patience);
   await drain(functions, progress, { tenant: SMOKE_TENANT, id: hostId });
@@ -181,9 +181,9 @@ async function archiveSample(
     ...{ from: timestamp, to: timestamp + 60_000 },
   });
   if (cold.samples === 0)
-    throw new OperatorError('no archive object in the bucket has the sample of yesterday');
+    throw new OperatorError('no archive object in the bucket has a sample from yesterday');
   await untilRead(api, sample, Date.now() + patience);
-  return `${archived} partition-days were archived, and ${cold.places[0]?.place} has the sample of yesterday`;
+  return `${archived} partition-days were archived, and ${cold.places[0]?.place} has yesterday's sample`;
 }
 
 /** Deletes what the test has posted and imported, also from the archive. */
@@ -195,13 +195,13 @@ async function removeSamples(
   const deletion = { tenant: SMOKE_TENANT, host: hostId, name: `${SMOKE_METRIC}*`, yes: true };
   const deleted = await deleteSamples(functions, deletion, async () => {});
   if (!('isVisible' in deleted && deleted.isVisible))
-    throw new OperatorError('the deletion is in the stream, and did not arrive within a minute');
+    throw new OperatorError('the deletion is in the stream, but did not take effect within a minute');
   await archive(functions, { before: Math.floor(Date.now() / DAY_MS) * DAY_MS, purge: false }, progress);
   const scope = { tenant: SMOKE_TENANT, from: undefined, to: undefined };
   const { objects, differences } = await verifyArchive(functions, scope, progress);
   if (differences.length > 0)
     throw new OperatorError(`${differences[0]!.key} differs from the manifest: ${differences[0]!.problem}`);
-  return `${deleted.series} metrics were deleted; ${objects} objects of the tenant are as the manifest has them`;
+  return `${deleted.series} metrics were deleted; ${objects} objects of the tenant match the manifest`;
 }
 
 /**
@@ -266,7 +266,7 @@ export async function compareAlarms(
     const missing = without.filter(mustHave);
     if (missing.length === 0)
       return [
-        `${alarms.length} alarms watch ${metrics.length} metrics; all that must have values have some`,
+        `${alarms.length} alarms watch ${metrics.length} metrics; all that must have values have them`,
         ...(without.length > 0
           ? [`${named(without.map(metricText))} have none, as before a first error`]
           : []),

@@ -62,7 +62,7 @@ export function smokeCommand(): Command {
       `
 Steps of --deep. If a step fails, the others run all the same, and the exit code is 1.
   functions  calls the functions that no other step needs
-  archive    imports a sample of yesterday, archives it, and finds it in the bucket
+  archive    imports a sample from yesterday, archives it, and finds it in the bucket
   replay     reads the stream again from the test's start
   failover   makes a replica of the cache's first shard its primary, and waits until the loss is repaired; readers
              may get 503 meanwhile

@@ -37,7 +37,7 @@ export function statusText({ stream, rules, flush, archive, usage }: TenantStatu
         : [
             'rules',
             behind(rules.behindMs),
-            `${rules.groups} groups of all tenants, ${rules.failing} failing; alerts wait for receivers for ${seconds(rules.outboxMs)}, ${rules.dropped} were given up in the last run`,
+            `${rules.groups} groups of all tenants, ${rules.failing} failing; the oldest unsent notification has waited ${seconds(rules.outboxMs)}, ${rules.dropped} were given up in the last run`,
           ],
       [
         'this month',

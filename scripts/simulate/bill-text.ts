@@ -115,9 +115,9 @@ export function billText(bill: Bill, sample: number): string {
     ),
     '',
     growing === undefined
-      ? `What grows is not known before ${FULL_AFTER + 1} months.`
+      ? `What grows is known only after ${FULL_AFTER + 1} months.`
       : growing.length === 0
-        ? `Nothing grows but ${[...GROWS].join(', ')}, which the retention ends.`
+        ? `Nothing grows except ${[...GROWS].join(', ')}, which stop growing at the retention.`
         : `These kinds of items grow and should not: ${growing.join(', ')}.`,
   ].join('\n');
 }

@@ -27,7 +27,7 @@ export interface SimulationOptions {
   /** Minutes between two runs of the functions that run each minute. */
   readonly tick: number;
   readonly faults: boolean;
-  /** Names of actors that take no part. */
+  /** Names of actors to leave out. */
   readonly without: readonly string[];
   /** Name of a bug to plant (planted.ts). */
   readonly plant?: string;

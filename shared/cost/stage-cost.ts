@@ -153,7 +153,7 @@ export function upkeep({ idle, reads }: MeasuredUnits, template: StageTemplate):
     ),
     line('scheduled traces', `${big(traced)} at $5 a million`, { trace: traced }),
     line('scheduled logs', `${gb(logBytes)} at $0.50`, { logGb: logBytes / GB }),
-    line('metrics', `${metrics} of our own at $0.30`, { metricMonth: metrics }),
+    line('metrics', `${metrics} custom ones at $0.30`, { metricMonth: metrics }),
     line('alarms', `${template.alarmMetrics} metrics that alarms look at, at $0.10`, {
       alarmMetricMonth: template.alarmMetrics,
     }),
@@ -165,7 +165,7 @@ export function nodeOf({ cacheNodeType }: Settings): (typeof CACHE_NODES)[string
   const node = CACHE_NODES[cacheNodeType];
   if (node === undefined)
     throw new UnknownCostError(
-      `cacheNodeType: the price of ${cacheNodeType} is not known, only of ${Object.keys(CACHE_NODES).join(', ')}`,
+      `cacheNodeType: the price of ${cacheNodeType} is not known; known are ${Object.keys(CACHE_NODES).join(', ')}`,
     );
   return node;
 }

@@ -36,6 +36,6 @@ export interface MonitorPreview {
   /** At most {@link MAX_ALERTS}, the oldest first. */
   readonly alerts: readonly PreviewAlert[];
   readonly alertCount: number;
-  /** Ticks in which the monitor could not be judged; absent if there were none. */
+  /** Ticks in which the monitor could not be evaluated; absent if there were none. */
   readonly failed?: { readonly ticks: number; readonly firstAt: number; readonly error: string };
 }

@@ -83,7 +83,7 @@ test('an idle stage is itemised as it is configured: at most $25 in dev, $150 in
   expect(small.series).toBe(100_000);
   const production = idleText(report);
   expect(production).toMatch(
-    /^a month without posts and reads of\n {2}npx cdk deploy --all -c stage=production -c size=medium\n/,
+    /^a month without posts or reads, for\n {2}npx cdk deploy --all -c stage=production -c size=medium\n/,
   );
   expect(production).toMatch(
     /\n\d+\.\d\d +small +100 k series at a sample a minute +npx cdk deploy --all -c stage=production -c size=small\n/,
@@ -172,7 +172,7 @@ test('ops quotas says what breaks first, and what to do about it', () => {
   );
   expect(text).toMatch(/\d of \d+ limits are too low for this load\.$/);
   const small = quotasText(quotasReport({ ...million, series: 1000, peak: 2 }));
-  expect(small).toMatch(/All fits\. .+ would break first, at .+ series\.$/);
+  expect(small).toMatch(/The load is within all limits\. .+ would break first, at .+ series\.$/);
 });
 
 test.each<{ wrong: Partial<LoadOptions>; says: RegExp }>([

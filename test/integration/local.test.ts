@@ -202,7 +202,7 @@ describe('npm start', () => {
     {
       name: 'a port that is taken',
       args: () => ['--ephemeral', '--port', new URL(stack.url).port],
-      says: /^start: port \d+ is taken/,
+      says: /^start: port \d+ is in use/,
     },
   ])('refuses $name in one sentence', async ({ args, says }) => {
     const child = spawnScript('start', [...startArgs, ...(typeof args === 'function' ? args() : args)]);

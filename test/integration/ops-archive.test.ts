@@ -72,7 +72,7 @@ describe('ops archive', () => {
     );
     const altered = await opsText('archive', 'verify');
     expect(altered).toMatchObject({ code: 1, out: expect.stringContaining(Key!) });
-    expect(altered.err).toContain('1 objects of the archive are not what the manifest says');
+    expect(altered.err).toContain('1 objects of the archive differ from the manifest');
     await s3.send(new PutObjectCommand({ ...at, Body: bytes }));
     expect((await opsText('archive', 'verify')).code).toBe(0);
   });

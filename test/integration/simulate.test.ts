@@ -62,8 +62,8 @@ test.each([
     args: ['--load', '1000x60s', '--sample', '0.15'],
     says: '--sample 0.15: it has 150 of 1000 series, and a request has 500',
   },
-  { args: ['--load', '1000x60s', '--hosts', '3'], says: '--hosts does not go with --load' },
-  { args: ['--sample', '0.1'], says: '--sample does not go without --load' },
+  { args: ['--load', '1000x60s', '--hosts', '3'], says: '--hosts cannot be given with --load' },
+  { args: ['--sample', '0.1'], says: '--sample cannot be given without --load' },
 ])('refuses $args', async ({ args, says }) => {
   const { code, err } = await run(...args);
   expect(code).not.toBe(0);

@@ -15,7 +15,7 @@ const READERS = 4;
 const LATE_MS = 90_000;
 /** Time from the end of a minute to its summing, in ms. */
 const SUM_AFTER_MS = 60_000;
-/** Lag of the stream up to which it counts as fully read, in ms. */
+/** Stream lag up to which it counts as fully read, in ms. */
 const READ_UP_MS = 1_500;
 const NAMES = Array.from(
   { length: DEVICES_OF_HOST },

@@ -22,12 +22,12 @@ export function importDashboardsCommand(): Command {
   return withApi(
     command(
       'import',
-      'import dashboards of Grafana, exported as JSON. Panels of type timeseries, stat, gauge and table with PromQL, and of Markdown, become widgets; what is left out is listed',
+      'import Grafana dashboards that were exported as JSON. Timeseries, stat, gauge and table panels with PromQL become widgets, as do Markdown panels; the command lists what it leaves out',
     ),
   )
     .argument('<file...>', 'files, one dashboard each')
     .option('--dry-run', 'print what would be imported without storing it')
-    .option('--replace', 'replace the dashboard that has the same path, which is the uid of Grafana')
+    .option('--replace', 'replace the dashboard with the same path, which is the uid in Grafana')
     .action(async (files: string[], options: ImportOptions) => {
       const plans = files.map((file) => ({ file, ...convertFile(file) }));
       const api = TenantApi.of(options);

@@ -14,7 +14,10 @@ type SyncOptions = CommonOptions & ApiKeyOptions & { readonly dryRun?: boolean; 
 /** `ops rules sync`. */
 export function syncCommand(): Command {
   return withApi(
-    command('sync', 'make the stored rules equal to rule files; each file becomes the namespace of its name'),
+    command(
+      'sync',
+      'make the stored rules equal to rule files; each file becomes the namespace with its name',
+    ),
   )
     .argument('<file...>', 'rule files')
     .option('--dry-run', 'print the changes without applying them')

@@ -29,7 +29,7 @@ interface TestOptions {
 /** `ops rules test`. */
 export function testCommand(): Command {
   return new Command('test')
-    .description("run unit tests of rules, in promtool's format; exits with 1 when one fails")
+    .description("run unit tests of rules in promtool's format; exits with 1 if one fails")
     .argument('<file...>', 'test files')
     .option('--run <regex>', 'run only tests whose names match; repeatable', collect)
     .option('--diff', 'show only lines that differ between expected and actual results')

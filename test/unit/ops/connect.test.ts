@@ -61,7 +61,11 @@ describe('the key', () => {
       options: { url, dataDir: '/nowhere' },
       says: /api-key cannot be read: give/,
     },
-    { name: 'another text', options: { url, key: "x'; rm" }, says: /^--key is no key: one begins with ht_/ },
+    {
+      name: 'another text',
+      options: { url, key: "x'; rm" },
+      says: /^--key is not an API key: a key begins with ht_/,
+    },
     {
       name: 'a stack on AWS without a key',
       options: { ...aws, key: undefined },
@@ -80,7 +84,7 @@ describe('the key', () => {
     {
       name: 'an address with a path',
       options: { url: `${url}/api`, key },
-      says: /more than a host and a port: give http/,
+      says: /has more than scheme, host and port: give http/,
     },
     { name: 'no address', options: { url: 'nonsense', key }, says: /^--url nonsense is not an address/ },
   ])('is refused in one sentence: $name', ({ options, says }) => {

@@ -147,7 +147,7 @@ describe('a line of OpenMetrics', () => {
     ['a{b=c} 1 2', 'line 1: no label at character 3'],
     ['a{b="c" 1 2', 'line 1: no label at character 3'],
     ['{b="c"} 1 2', 'line 1: no name'],
-    ['a x 2', 'line 1: value x is no number'],
+    ['a x 2', 'line 1: value x is not a number'],
     ['a 1', 'line 1: no timestamp'],
   ])('%p is refused: %s', (line, message) => {
     expect(() => sampleOfLine('line 1', line)).toThrow(message);
@@ -209,8 +209,8 @@ describe('ops import', () => {
     const total = await load(file);
     expect(total).toMatchObject({ rows: 700, samples: 400, resumedAtRow: 300 });
     expect(sent.map(({ samples }) => samples)).toEqual([300, 300, 100]);
-    await expect(load(file)).rejects.toThrow('is imported already; --restart imports it again');
-    await expect(load(file, { tenant: 'other' })).rejects.toThrow('--restart begins anew');
+    await expect(load(file)).rejects.toThrow('has been imported already; --restart imports it again');
+    await expect(load(file, { tenant: 'other' })).rejects.toThrow('--restart starts over');
     expect((await load(file, { restart: true })).samples).toBe(700);
   });
 
@@ -295,7 +295,7 @@ describe('ops import', () => {
   test('names a file that is not there, or of no known format', async () => {
     await expect(load(join(folder, 'no.csv'))).rejects.toThrow(OperatorError);
     await expect(load(write('x.docx', 'x'))).rejects.toThrow(
-      'its extension is of no known format; give --format',
+      'its extension does not name a format; give --format',
     );
   });
 });

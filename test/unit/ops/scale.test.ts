@@ -93,7 +93,7 @@ describe('ops scale', () => {
 
   test('gives up when slots never begin to move', async () => {
     const { run, calls } = world(3, { ignores: true });
-    await expect(run(4)).rejects.toThrow('the cache stays at 3 shards, although 4 were asked for');
+    await expect(run(4)).rejects.toThrow('the cache still has 3 shards, but 4 were requested');
     expect(calls.filter((call) => call.startsWith('begin'))).toHaveLength(3);
   });
 });

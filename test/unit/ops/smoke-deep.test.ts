@@ -124,7 +124,7 @@ describe('the alarms of a deep smoke test', () => {
       ['5xx'],
     ]);
     await expect(done).resolves.toBe(
-      '3 alarms watch 3 metrics; all that must have values have some; AWS/ApiGateway 5xx have none, as before a first error; in alarm: heterotsdb-dev-canary-stale',
+      '3 alarms watch 3 metrics; all that must have values have them; AWS/ApiGateway 5xx have none, as before a first error; in alarm: heterotsdb-dev-canary-stale',
     );
     expect(prefixes).toEqual(['heterotsdb-dev-']);
   });

@@ -25,7 +25,7 @@ test('status names lag and holdings, a line a tier', () => {
       'memory      0s      12 group-windows, 1776 bytes, the oldest from 42s ago; each stays 70m',
       'warm        -       20 bytes',
       'archive     90s     500 samples, 700 bytes; 1 of 3 partition-days wait for the archiver',
-      'rules       61s     3 groups of all tenants, 1 failing; alerts wait for receivers for 30s, 0 were given up in the last run',
+      'rules       61s     3 groups of all tenants, 1 failing; the oldest unsent notification has waited 30s, 0 were given up in the last run',
       'this month  -       640 samples, 29 active of 30 series, $0.50',
     ].join('\n'),
   );

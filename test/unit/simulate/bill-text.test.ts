@@ -45,5 +45,5 @@ test('the text has a column for each month, and the difference to the forecast',
   const text = billText(bill(month('2027-03', { chunks: 5 }), month('2027-04', { chunks: 7 })), 0.001);
   expect(text).toMatch(/^table writes +1\.8[78] +1\.8[78] +3\.75 +2\.50 +\+50\.0 %$/m);
   expect(text).toMatch(/^items: chunks +5 +7$/m);
-  expect(text).toContain('What grows is not known before 3 months.');
+  expect(text).toContain('What grows is known only after 3 months.');
 });
