@@ -20,8 +20,8 @@ export interface Samples {
   readonly timestamps: ArrayLike<number>;
   readonly values: ArrayLike<number>;
   /**
-   * Set if each of the samples stands for several, such as those of a grain. Then `values` has the aggregate of these,
-   * for `avg` their sum, and `counts` their number.
+   * Number of samples for which each of these samples stands; set only if they stand for several, such as those of a
+   * grain. Then `values` has the aggregate of the several, or their sum for `avg`.
    */
   readonly counts?: ArrayLike<number> | undefined;
   /** Finite sums: see {@link scaledOf}. */
@@ -29,15 +29,15 @@ export interface Samples {
 }
 
 export const AGGREGATES = ['avg', 'min', 'max', 'sum', 'count', 'first', 'last'] as const;
-/** How the samples of a step become one value. */
+/** A way to make one value of the samples of a step. */
 export type Aggregate = (typeof AGGREGATES)[number];
 
 export const HOUR_MS = DAY_MS / 24;
 export const MINUTE_MS = HOUR_MS / 60;
 
 /**
- * Factor for values, so that their sum does not overflow. It is a power of two, so it changes no other bits
- * of a value, except of a denormal.
+ * Values are multiplied by this factor, so that their sum does not overflow. The factor is a power of two, so it
+ * changes only the exponent of a value, unless the value is a denormal.
  */
 const SCALE = 2 ** -64;
 
@@ -49,7 +49,7 @@ export function storedGrainMs(stepMs: number): number | undefined {
 /**
  * Aggregates the samples of each aligned step. Leaves out steps without samples.
  *
- * @param samples may have grains in place of samples, of length {@link storedGrainMs}, each at its start
+ * @param samples may be grains of length {@link storedGrainMs} instead of samples, each with the time of its start
  * @param shared cache for the series of one answer
  * @returns a sample at the start of each step
  */
@@ -76,8 +76,8 @@ export function grainsIn(
 }
 
 /**
- * Whether a rollup can store these grains. A rollup has no `scaled` sums, so it cannot if a sum of finite
- * values is infinite.
+ * Whether a rollup can store these grains. It cannot if a sum of finite values is infinite, because a rollup has no
+ * `scaled` sums.
  */
 export function isStorable({ values, scaled }: Samples): boolean {
   if (scaled === undefined) return true;
@@ -87,8 +87,8 @@ export function isStorable({ values, scaled }: Samples): boolean {
 }
 
 /**
- * Returns the sum of the samples for which sample `index` stands, times {@link SCALE}. It is finite even if the sum is
- * not. `scaled` is absent if all sums are finite.
+ * Returns the sum of the samples for which sample `index` stands, times {@link SCALE}. The product is finite even if
+ * the sum is not. `scaled` is absent if all sums are finite.
  */
 function scaledOf({ values, scaled }: Samples, index: number): number {
   return scaled === undefined ? values[index]! * SCALE : scaled[index]!;
@@ -108,7 +108,7 @@ function aggregated(samples: Samples, stepMs: number, aggregate: Aggregate, shar
   let areFinite = true;
   for (let step = 0, first = 0; step < own.length; first = ends[step++]!) {
     const end = ends[step]!;
-    // Most steps have a single stored grain. Adding 0 turns a sum of -0 into 0, as the loop of `of` does.
+    // Most steps have a single stored grain. Adding 0 turns a sum of -0 into 0, as `of` does.
     const value = end - first > 1 ? of(values, first, end) : isSum ? 0 + values[first]! : values[first]!;
     own[step] = value;
     if (isSum && !Number.isFinite(value)) areFinite = false;
@@ -132,7 +132,7 @@ function scaledSum(samples: Samples, { ends }: Cuts, step: number): number {
   return scaled;
 }
 
-/** How each aggregate is computed of the values with indexes in `[first, end)`, at least one. */
+/** Functions that compute each aggregate from the values with indexes in `[first, end)`, at least one. */
 const OF_VALUES: Readonly<
   Record<Exclude<Aggregate, 'count'>, (values: ArrayLike<number>, first: number, end: number) => number>
 > = {
@@ -166,7 +166,7 @@ function shownOf(samples: Samples, aggregate: Aggregate): Pick<Samples, 'timesta
   for (let i = 0; i < shown.length; i++) {
     const sum = values[i]!;
     if (aggregate === 'avg')
-      // If the sum of huge values overflows, use the scaled sum: their average need not overflow.
+      // If the sum of huge values overflows, use the scaled sum: the values' average need not overflow.
       shown[i] = Number.isFinite(sum) ? sum / counts![i]! : scaledOf(samples, i) / counts![i]! / SCALE;
     else {
       const finite = Number.isFinite(sum) ? sum : scaledOf(samples, i) / SCALE;

@@ -1,13 +1,13 @@
-/** Bytes end too early, or have an impossible length or number. */
+/** Bytes end too early, or contain an impossible length or number. */
 export class MalformedBytesError extends Error {
   override readonly name = 'MalformedBytesError';
 }
 
-/** Fewest bytes that are worth a call to free them. */
+/** Minimum number of bytes that are worth a call to free them. */
 const MIN_FREED = 32 * 1024;
 
 /**
- * Frees the memory of bytes at once. They are empty afterwards. Does nothing if they are a slice of a larger
+ * Frees the memory of bytes at once. Afterwards the array is empty. Does nothing if it is a slice of a larger
  * buffer, such as Node's pool. The caller must ensure that nothing else uses the buffer.
  *
  * Without this, V8 collects the whole heap for every 64 MB of buffers that are allocated.
@@ -18,7 +18,7 @@ export function freeBytes({ buffer, length }: Uint8Array): void {
 }
 
 /**
- * Longest text, in characters, that a loop writes faster than the buffer's own method. Its length fits one
+ * Maximum length of a text, in characters, that a loop writes faster than the buffer's own method. It fits into one
  * byte.
  */
 const SHORT_TEXT = 48;
@@ -114,7 +114,7 @@ export class ByteWriter {
     return this.buffer.subarray(0, this.end);
   }
 
-  /** Begins again in the same buffer, which overwrites the bytes that {@link finish} has returned. */
+  /** Begins again in the same buffer. That overwrites the bytes that {@link finish} has returned. */
   restart(): this {
     this.end = 0;
     return this;
@@ -166,7 +166,7 @@ export class ByteReader {
   }
 
   /**
-   * Reads how many items follow, each of at least `minBytes`. Throws if the remaining bytes cannot have so
+   * Reads the number of items that follow, each of at least `minBytes`. Throws if the remaining bytes cannot hold that
    * many. So corrupt bytes cannot make the caller allocate without bound.
    */
   count(minBytes: number): number {
@@ -191,7 +191,7 @@ export class ByteReader {
     this.at += length;
   }
 
-  /** Returns the bytes from `start` to {@link offset} as a text with a character for each byte. */
+  /** Returns the bytes from `start` to {@link offset} as a text with one character for each byte. */
   latin1(start: number): string {
     return this.buffer.toString('latin1', start, this.at);
   }

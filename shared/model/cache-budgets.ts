@@ -1,7 +1,7 @@
 /**
  * The memory budget of each cache and compact map, in estimated bytes of its entries. A Lambda function has
- * the caches of the modules that it includes. For each function, the test `infra/function-memory` adds their
- * budgets to the memory that its worst request needs, and compares the sum with the function's memory.
+ * the caches of the modules that it includes. For each function, the test `infra/function-memory` adds the budgets
+ * of its caches to the memory that its worst request needs, and compares the sum with the function's memory.
  *
  * Smaller caches, such as those of days and placements, have their bounds in their own modules.
  */

@@ -1,4 +1,4 @@
-/** The name of a cache, and the most bytes that its entries may take. All budgets are in cache-budgets.ts. */
+/** The name of a cache, and the maximum size of its entries. All budgets are in cache-budgets.ts. */
 export interface CacheBudget {
   readonly name: string;
   readonly bytes: number;
@@ -13,11 +13,11 @@ export interface CacheOptions {
  * A cache with texts as keys. It bounds the estimated bytes of its entries, and counts hits and misses. It is
  * written by hand because no library evicts like this:
  *
- * - It evicts entries at random. Hosts post and dashboards poll one after the other, once a minute. If there
- *   are a few more than fit, the least recently used entry is always the one that is needed next. So an LRU
+ * - It evicts entries at random. Hosts post and dashboards poll one after the other, once a minute. If slightly more
+ *   entries are needed than fit, the least recently used entry is always the one that is needed next. So an LRU
  *   cache would never hit.
  * - It is fair to several owners, such as tenants. It evicts an entry of an owner that has more than an equal
- *   share of the memory. An owner that has less never loses an entry to others.
+ *   share of the memory. An owner that has less never loses an entry to another owner.
  */
 export class Cache<Value> {
   hits = 0;
@@ -55,7 +55,7 @@ export class Cache<Value> {
   }
 
   /**
-   * Sets an entry. If its value has changed in size, set it again. Does not store an entry that is larger
+   * Sets an entry. If the size of its value changes, set the entry again. Does not store an entry that is larger
    * than the whole cache.
    *
    * @param ttlMs time to live of this entry, ms; by default that of the cache
@@ -85,15 +85,15 @@ export class Cache<Value> {
   }
 
   /**
-   * Evicts an entry other than the new one. Takes it from the new entry's owner, if that has more than an
-   * equal share; otherwise from the owner, among the others, that has most.
+   * Evicts an entry other than the new one. If the new entry's owner has more than an equal share, evicts one of its
+   * entries. Otherwise evicts an entry of the other owner that has the most bytes.
    */
   private makeRoom(owner: string, added: Entry<Value>): void {
     const share = this.budget.bytes / this.owners.size;
     const holdsMore = this.bytesOfOwner(owner) > share && this.owners.get(owner)!.drawn.length > 1;
     const from = holdsMore ? owner : this.largestBut(owner);
     const own = this.owners.get(from)!;
-    // Park and Miller's generator of random numbers, which are predictable. That does no harm here.
+    // Park and Miller's generator of random numbers. They are predictable, which does no harm here.
     this.draws = (this.draws * 48_271) % 2_147_483_647;
     const at = this.draws % own.drawn.length;
     const entry = own.drawn[at]!;
@@ -120,7 +120,7 @@ export class Cache<Value> {
   }
 }
 
-/** The owner of entries for which none was given. */
+/** The owner of entries that were set without an owner. */
 const NOBODY = '';
 /** Memory of an entry's object, and of its slots in the map and the array, in bytes. */
 const ENTRY_BYTES = 120;

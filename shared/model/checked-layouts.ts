@@ -11,16 +11,15 @@ interface CheckedLayout {
 }
 
 /**
- * Layouts whose bytes were checked, by id. Most records repeat the layouts of the minute before, so they need
- * not be checked again. The hashes are kept because each batch compares them if the rows of a group have
- * several layouts.
+ * Layouts whose bytes were checked, by id. Most records repeat the layouts of the previous minute, which need not be
+ * checked again. The hashes are kept because each batch compares them if the rows of a group have several layouts.
  */
 const checkedLayouts = new Cache<CheckedLayout>(
   CACHES.checkedLayouts,
   ({ layout, hashes }) => layout.packed.length + hashes.byteLength + 550,
 );
 
-/** Returns a layout if its bytes were checked before, and it is still in the cache. */
+/** Returns a layout whose bytes were checked before; undefined if it is not in the cache. */
 export function checkedLayout(id: Id): PackedLayout | undefined {
   return checkedLayouts.get(id)?.layout;
 }
@@ -34,7 +33,7 @@ export function noteChecked(layout: PackedLayout, hashes: Float64Array): void {
   checkedLayouts.set(layout.id, { layout: withoutBytes(layout), hashes });
 }
 
-/** Returns the {@link seriesHashes} of a layout that was checked, or that this instance has made. */
+/** Returns the {@link seriesHashes} of a layout that this instance has checked or made. */
 export function hashesOfChecked(layout: PackedLayout): Float64Array {
   const cached = checkedLayouts.get(layout.id);
   if (cached !== undefined) return cached.hashes;

@@ -3,10 +3,10 @@ import { TextHash } from './text-hash';
 
 /**
  * A map from texts to numbers that takes 32 bytes for each entry, however long the text is. It stores only a
- * 64-bit hash of the text. So for a text that was never set, it returns a number with the probability of its
+ * 64-bit hash of the text. So it may return a number for a text that was never set. The probability of that is the
  * number of entries divided by 2^64.
  *
- * Its capacity is fixed. Beyond it, a new entry replaces another one at random.
+ * Its capacity is fixed. When the map is full, a new entry replaces another one at random.
  */
 export class CompactMap {
   private hashes = new Uint32Array(2 * FIRST_SLOTS);
@@ -18,7 +18,7 @@ export class CompactMap {
   private low = 0;
   private high = 0;
 
-  /** Capacity: the number of entries up to which it forgets none. */
+  /** Capacity: up to this number of entries, the map forgets none. */
   private readonly entries: number;
 
   constructor({ bytes }: CacheBudget) {
@@ -55,7 +55,7 @@ export class CompactMap {
     let slot = 0;
     for (let i = 0; ; i++) {
       if (i === PROBES) {
-        // Park and Miller's generator of random numbers, which are predictable. That does no harm here.
+        // Park and Miller's generator of random numbers. They are predictable, which does no harm here.
         this.draws = (this.draws * 48_271) % 2_147_483_647;
         slot = (high + (this.draws % PROBES)) & mask;
         break;
@@ -89,10 +89,10 @@ export class CompactMap {
 
 /** Bytes of an entry at full capacity: two slots of the hash table, of 16 bytes each. */
 const ENTRY_BYTES = 32;
-/** Slots of an empty map; a power of two. */
+/** Number of slots of an empty map; a power of two. */
 const FIRST_SLOTS = 1_024;
 /**
- * Number of slots that a text may be in: the one that its hash gives, and those after it. If half of all
- * slots are taken, 1 text of 100,000 needs more.
+ * Number of slots that a text may be in: the slot that its hash gives, and those after it. If half of all
+ * slots are taken, 1 text in 100,000 needs more.
  */
 const PROBES = 32;

@@ -21,7 +21,7 @@ export interface Deletion {
   readonly toMs: number;
 }
 
-/** A deletion as a record has it. A record may have deletions of several sources. */
+/** A deletion in a record, with its source. A record may have deletions of several sources. */
 export interface SourceDeletion extends Deletion {
   readonly sourceId: Id;
 }
@@ -33,14 +33,14 @@ export interface VersionedDeletion extends Deletion {
 
 /**
  * Limits the range of a deletion to times for which its source is in the deletion's partition. From a later
- * epoch on, the source may be in another partition, and versions are comparable only within one (DESIGN.md,
- * "Versions").
+ * epoch on, the source may be in another partition, and versions are comparable only within one partition
+ * (DESIGN.md, "Versions").
  */
 export function withinKnownEpochs<D extends VersionedDeletion>(deletion: D): D {
   return { ...deletion, toMs: Math.min(deletion.toMs, endOfKnownEpochs(deletion.version.arrivalMs)) };
 }
 
-/** The range of a deletion without bounds. {@link withinKnownEpochs} limits its end after it has arrived. */
+/** The range of a deletion without bounds. {@link withinKnownEpochs} limits its end once the deletion has arrived. */
 export const ALL_TIME = { fromMs: Number.MIN_SAFE_INTEGER, toMs: Number.MAX_SAFE_INTEGER } as const;
 
 export const ALL_NAMES: NameSelector = { name: '', isPrefix: true };
@@ -57,7 +57,7 @@ export function selects({ name, isPrefix }: NameSelector, metricName: string): b
   return isPrefix ? metricName.startsWith(name) : metricName === name;
 }
 
-/** Returns deletions of a source as tombstones of columns, for a block with these series. */
+/** Converts deletions of a source to tombstones of columns, for a block with these series. */
 export function tombstonesOf(
   deletions: readonly VersionedDeletion[],
   series: readonly Labels[],

@@ -13,8 +13,8 @@ const OF_PROCESS: Multipliers = [randomInt(2 ** 32) | 1, randomInt(2 ** 32) | 1]
 
 /**
  * Returns the slot at which the search for a hash begins, among `2 ** (32 - shift)` slots. The method is
- * called multiply-shift. With random factors, two hashes collide hardly more often than random numbers do,
- * whatever bits they have in common.
+ * called multiply-shift. With random factors, two hashes hardly collide more often than two random numbers,
+ * whatever bits the hashes have in common.
  *
  * @see Dietzfelbinger et al., A Reliable Randomized Algorithm for the Closest-Pair Problem, J. Algorithms 25
  *   (1997)
@@ -24,7 +24,7 @@ export function firstSlot(hash: number, [low, high]: Multipliers, shift: number)
 }
 
 /**
- * A set of 53-bit hashes. It takes 16 to 32 bytes for each, and allocates no objects. It treats 0 and 1 as
+ * A set of 53-bit hashes. It takes 16 to 32 bytes for each hash, and allocates no objects. It treats 0 and 1 as
  * equal.
  */
 export class HashSet {

@@ -5,16 +5,16 @@ export type Id = string;
 
 export const ID_BYTES = 16;
 
-/** Bytes of the length before each part of the hash input. */
+/** Size of the length that stands before each part of the hash input, in bytes. */
 const LENGTH_BYTES = 4;
 /** Reused buffer for the hash input. V8 collects the whole heap for every 64 MB of new buffers. */
 const scratch = Buffer.allocUnsafeSlow(64 * 1024);
 
 /**
- * Returns the id of some content: the first 16 bytes of the SHA-256 of its parts, each with its length before
- * it. All writers derive the same id, so they cannot disagree (DESIGN.md, rules 7 and 11).
+ * Returns the id of some content: the first 16 bytes of the SHA-256 of its parts, each after its own length. All
+ * writers derive the same id, so they cannot disagree (DESIGN.md, rules 7 and 11).
  *
- * @param kind what the content is; equal parts of different kinds have different ids
+ * @param kind the kind of the content; equal parts of different kinds have different ids
  */
 export function idBytes(kind: string, ...parts: (string | Uint8Array)[]): Buffer {
   return hash('sha256', inputOf([kind, ...parts]), 'buffer').subarray(0, ID_BYTES);

@@ -1,21 +1,21 @@
 import type { Labels } from './labels';
 import { TextHash } from './text-hash';
 
-/** Most texts whose hashes are cached. Names and values of labels recur from series to series. */
+/** Maximum number of texts whose hashes are cached. Names and values of labels recur from series to series. */
 const MAX_TEXTS = 16_384;
-/** Longest text whose hash is cached, in characters. */
+/** Maximum length of a text whose hash is cached, in characters. */
 const MAX_LENGTH = 256;
-/** Most labels of a series that are compared with those of the previous series, which are mostly the same. */
+/** Maximum number of a series' labels that are compared with those of the previous series. Most are the same. */
 const MAX_POSITIONS = 32;
 /** Bytes that a {@link labelsKey} has around the texts of a label: `["",""],`. */
 const PAIR_BYTES = 8;
-/** Bytes that it has around all labels: two brackets, less the last comma. */
+/** Bytes that the key has around all labels: two brackets, less the last comma. */
 const KEY_BYTES = 1;
 
 /**
- * Computes the hash of labels. It is the sum of the hashes of each label, so their order does not matter, and
- * the hashes of two sets add up. The result is in the fields of this object, and each call of {@link of}
- * replaces it. So it allocates nothing. It hashes texts and labels that recur only once.
+ * Computes the hash of labels. The hash is the sum of the hashes of each label, so their order does not matter, and
+ * the hashes of two sets add up. The result is in the fields of this object, and each call of {@link of} replaces
+ * it, so a call allocates nothing. Texts and labels that recur are hashed only once.
  */
 export class LabelsHash {
   private readonly textHash = new TextHash();

@@ -1,17 +1,17 @@
 /**
  * The labels of a series, including its name `__name__`: pairs of name and value, sorted by name, without
- * duplicate names. They are an array and no object, so that a label may be named `__proto__`.
+ * duplicate names. The type is an array and not an object, so that a label may be named `__proto__`.
  */
 export type Labels = readonly (readonly [name: string, value: string])[];
 
 export const METRIC_NAME = '__name__';
 
-/** Makes labels of pairs in any order. Their names must differ. */
+/** Makes labels from pairs in any order. The names must differ. */
 export function labelsOf(...pairs: (readonly [string, string])[]): Labels {
   return pairs.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
 }
 
-/** Returns the key of labels: a text that is equal for two sets of labels exactly if the labels are equal. */
+/** Returns the key of labels: a text. Two sets of labels have equal keys exactly if the labels are equal. */
 export function labelsKey(labels: Labels): string {
   return JSON.stringify(labels);
 }
@@ -55,13 +55,13 @@ export function labelValue(labels: Labels, name: string): string | undefined {
   return labels.find(([label]) => label === name)?.[1];
 }
 
-/** Functions that return the labels which name a source. */
+/** Functions that return the labels that name a source. */
 export const sourceOf = {
   host: (hostId: string): Labels => [['host', hostId]],
   service: (service: string): Labels => [['service', service]],
   /**
-   * Returns the labels of a series that name its source: its `host`; without one, its `job` and `instance`;
-   * without these, all of its labels except its name.
+   * Returns the labels of a series that name its source: the label `host`; without it, `job` and `instance`;
+   * without these, all labels except the series' name.
    */
   labels: (labels: Labels): Labels => {
     const host = labelValue(labels, 'host');

@@ -3,13 +3,13 @@ import { inLayout } from './block-layout';
 import { type Layout, mergeLayouts } from './layout';
 import type { LayoutPick } from './selection';
 
-/** A block, and the layout that says which series its columns are. */
+/** A block, and the layout that names the series of its columns. */
 export interface LayoutBlock {
   readonly block: Block;
   readonly layout: Layout;
 }
 
-/** Up to this many wanted series, they are decoded one by one. For more, the whole chunk is decoded. */
+/** If at most this many series are wanted, each is decoded alone. Otherwise the whole chunk is decoded. */
 const MAX_SINGLE_SERIES = 4;
 
 /**
@@ -24,7 +24,7 @@ export function pickSeries({ block, layout }: LayoutBlock, wanted: Layout): Bloc
 }
 
 /**
- * Picks series from a chunk, like {@link pickSeries}. Decodes only the wanted series if they are few.
+ * Picks series from a chunk, like {@link pickSeries}. If few series are wanted, decodes only these.
  *
  * @param pick the wanted columns of the chunk's layout
  */
@@ -48,7 +48,7 @@ export function pickFromChunk(
   return relayout(chunk.block(), wanted.idBytes, seriesCount, positionOf);
 }
 
-/** Finds the wanted columns of `layout`, ascending, and each one's column in `wanted`. */
+/** Finds the columns of `layout` that are wanted, ascending, and for each the column in `wanted` of its series. */
 export function pickOf({ columns, series }: Layout, wanted: Layout): LayoutPick {
   const found: [column: number, position: number][] = [];
   for (const [key, position] of wanted.columns) {
@@ -63,15 +63,15 @@ export function pickOf({ columns, series }: Layout, wanted: Layout): LayoutPick 
   };
 }
 
-/** Returns the column in `wanted` of each column of `layout`; undefined if they have no series in common. */
+/** Returns the column in `wanted` for each column of `layout`; undefined if the two have no series in common. */
 function positionsOf(layout: Layout, wanted: Layout): Uint32Array | undefined {
   const positions = Uint32Array.from(layout.columns.keys(), (key) => wanted.columns.get(key) ?? LEFT_OUT);
   return positions.every((position) => position === LEFT_OUT) ? undefined : positions;
 }
 
 /**
- * Merges blocks of one layout. Merges those that overlap in time, which takes longer, and joins the results.
- * Returns undefined if there is no block.
+ * Merges blocks of one layout. Merging takes longer than joining, so merges only blocks that overlap in time, and
+ * joins the results. Returns undefined if there is no block.
  */
 export function mergeAll(blocks: readonly Block[]): Block | undefined {
   if (blocks.length <= 1) return blocks[0];
@@ -88,7 +88,7 @@ export function mergeAll(blocks: readonly Block[]): Block | undefined {
 }
 
 /**
- * Merges blocks, at least one, in pairs, so that a sample is copied log2(n) times for n blocks.
+ * Merges at least one block, in pairs. So a sample of n blocks is copied only log2(n) times.
  */
 function mergePairs(blocks: readonly Block[]): Block {
   if (blocks.length === 1) return blocks[0]!;
@@ -96,7 +96,7 @@ function mergePairs(blocks: readonly Block[]): Block {
   return mergeBlocks(mergePairs(blocks.slice(0, middle)), mergePairs(blocks.slice(middle)));
 }
 
-/** Merges blocks of any layouts, at least one, into a block of their merged layouts. */
+/** Merges at least one block, of any layouts, into a block of their merged layout. */
 export function mergeLayoutBlocks(blocks: readonly LayoutBlock[]): LayoutBlock {
   const layout = mergeLayouts(blocks.map((each) => each.layout));
   return { block: mergeAll(blocks.map((each) => inLayout(each.block, each.layout, layout)))!, layout };

@@ -9,7 +9,7 @@ import { type Labels, labelsOf, METRIC_NAME } from './labels';
  *     byte     format version, 1
  *     uvarint  number of series
  *     uvarint  number of pairs that every series has; each: text name, text value
- *     uvarint  number of label names the rest uses; each: text
+ *     uvarint  number of label names in the other pairs; each: text
  *     series   uvarint number of pairs; each: uvarint index of its name, text value
  *
  * Series are sorted by their {@link labelsKey}. So equal series always have equal bytes, and the hash of the
@@ -30,7 +30,7 @@ export function seriesCountOf(bytes: Uint8Array): number {
 }
 
 /**
- * Checks that bytes are a layout of distinct series. It takes a fifth of the time of decoding them.
+ * Checks that bytes are a layout of distinct series, in a fifth of the time of decoding them.
  *
  * @returns the {@link seriesHashes}
  * @throws {MalformedBytesError} when the bytes are not a layout, or the series are not distinct
@@ -59,7 +59,7 @@ export function encodeLayout(ordered: readonly { readonly labels: Labels }[]): B
   return encodeSeries(new ByteWriter(4096), ordered);
 }
 
-/** Does what {@link encodeLayout} does, with a given writer. */
+/** Implements {@link encodeLayout} with a given writer. */
 export function encodeSeries(writer: ByteWriter, ordered: readonly { readonly labels: Labels }[]): Buffer {
   const first = ordered[0];
   if (first === undefined) throw new RangeError('a layout has at least one series');
@@ -104,7 +104,7 @@ function varyingLabels(ordered: readonly { readonly labels: Labels }[]): number[
   return varying;
 }
 
-/** Does what {@link encodeLayout} does, faster, for series with the same label names, as of one exporter. */
+/** A faster {@link encodeLayout} for series with the same label names, such as those of one exporter. */
 function encodeAlike(
   writer: ByteWriter,
   ordered: readonly { readonly labels: Labels }[],
@@ -130,7 +130,7 @@ export interface EncodedNames {
   readonly bytes: Uint8Array;
 }
 
-/** Encodes the names of series that differ only in these: at least two, distinct, sorted as JSON. */
+/** Encodes the names of series that differ only in their names: at least two, distinct, sorted as JSON. */
 export function encodeNames(names: readonly string[]): EncodedNames {
   const writer = new ByteWriter(4096).uvarint(1).text(METRIC_NAME);
   for (const name of names) writer.uvarint(1).uvarint(0).text(name);
@@ -138,8 +138,8 @@ export function encodeNames(names: readonly string[]): EncodedNames {
 }
 
 /**
- * Does what {@link encodeLayout} does, faster, for series that share `labels` and differ only in their names,
- * as those of most sources do.
+ * A faster {@link encodeLayout} for series that share `labels` and differ only in their names, like those of most
+ * sources.
  */
 export function encodeLayoutOf(labels: Labels, { count, bytes }: EncodedNames): Buffer {
   const writer = new ByteWriter(bytes.length + 1024).byte(FORMAT).uvarint(count);
@@ -147,8 +147,8 @@ export function encodeLayoutOf(labels: Labels, { count, bytes }: EncodedNames): 
 }
 
 /**
- * Returns the labels that two sorted lists have in common, in one pass. Comparing each with each would take
- * 33 million comparisons for 1,000 series of 256 labels.
+ * Returns the labels that two sorted lists have in common, in one pass. Comparing every label with every other would
+ * take 33 million comparisons for 1,000 series of 256 labels.
  */
 function inBoth(a: Labels, b: Labels): Labels {
   if (hasAll(b, a)) return a;
@@ -201,7 +201,7 @@ export function labelsInLayout(bytes: Uint8Array): Labels[] {
   return series;
 }
 
-/** Merges two lists of labels by name. They should be sorted; if one is not, sorts the result. */
+/** Merges two lists of labels by name. The lists should be sorted; if one is not, sorts the result. */
 function merged(a: Labels, b: Labels): Labels {
   const pairs: Labels[number][] = [];
   let isOrdered = true;
@@ -216,7 +216,7 @@ function merged(a: Labels, b: Labels): Labels {
 
 /**
  * Finds the columns that the series of the layout `part` have in the layout `whole`. Compares the bytes of
- * both in one pass, without decoding them.
+ * the two layouts in one pass, without decoding them.
  *
  * @returns undefined if `whole` lacks one of the series; 'unlike' if the layouts have different shared labels
  *   or label names, so that equal series have different bytes
@@ -228,8 +228,7 @@ export function columnsOfPart(whole: Uint8Array, part: Uint8Array): Uint16Array 
   let column = 0;
   for (let i = 0; i < some.count; i++) {
     some.next();
-    // Both layouts are sorted by the key of labels, so `whole` has the series after the previous one, or not
-    // at all.
+    // Both layouts are sorted by labels' key. So if `whole` has the series, it comes after the previous one.
     for (; ; column++) {
       if (column === all.count) return undefined;
       all.next();
@@ -280,12 +279,12 @@ class SeriesBytes {
     return this;
   }
 
-  /** The bytes of the present series, as a text with a character for each byte. */
+  /** The bytes of the current series, as a text with one character for each byte. */
   get text(): string {
     return this.reader.latin1(this.start);
   }
 
-  /** Whether the present series of both have equal bytes. */
+  /** Whether the current series of the two layouts have equal bytes. */
   isAt(other: SeriesBytes): boolean {
     return isEqual(this.bytes, this.start, this.end, other.bytes, other.start, other.end);
   }
@@ -305,7 +304,7 @@ function isEqual(
 }
 
 /**
- * Computes a 53-bit hash of each series in the bytes of a layout, in a tenth of the time of decoding it. The
+ * Computes a 53-bit hash of each series in the bytes of a layout, in a tenth of the time of decoding the layout. The
  * hash is the sum of the hashes of the series' labels, so a series has the same hash in every layout.
  *
  * @throws {MalformedBytesError} when the bytes are not a layout

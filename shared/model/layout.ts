@@ -4,7 +4,7 @@ import { type Labels, labelsKey } from './labels';
 import { encodeLayout, labelsInLayout, layoutIdOf } from './layout-bytes';
 
 /**
- * A layout: the ordered list of series that a frame or chunk has columns for. Its id is the hash of its bytes
+ * A layout: the ordered list of series for which a frame or chunk has columns. Its id is the hash of its bytes
  * (layout-bytes.ts). Equal lists have equal bytes.
  */
 export interface Layout {
@@ -18,14 +18,14 @@ export interface Layout {
 }
 
 /**
- * Most bytes, uncompressed, of a layout that was merged from others. Even if it does not compress, it fits into
- * an item of the catalogue. Layouts of rows are much smaller.
+ * Maximum size, in bytes and uncompressed, of a layout that is merged from several. Such a layout fits into an item of
+ * the catalogue even if it does not compress. Layouts of rows are much smaller.
  */
 export const MAX_MERGED_BYTES = 256 * 1024;
 
-/** Most series of a row's layout. */
+/** Maximum number of series of a row's layout. */
 const MAX_ROW_SERIES = 1024;
-/** Most bytes of the {@link labelsKey}s of a row's layout. */
+/** Maximum number of bytes of the {@link labelsKey}s of a row's layout. */
 const MAX_ROW_KEY_BYTES = 192 * 1024;
 
 /** A series with its {@link labelsKey}, by which layouts are sorted. */
@@ -45,8 +45,8 @@ export function layoutOf(series: Iterable<Labels>): Layout {
 }
 
 /**
- * Makes a layout whose id is known. Its other properties are computed when they are first used. Most reads of
- * many sources need only the id.
+ * Makes a layout whose id is known. Its other properties are computed when they are first used, because most reads
+ * of many sources need only the id.
  *
  * @param seriesOf returns the series of the layout, in order
  */

@@ -21,7 +21,7 @@ export function isIn(label: string, values: readonly string[]): Matcher {
 }
 
 /**
- * Called before each test with its number of steps, to count the work. It may throw, to stop the matching.
+ * Counts the work. Called before each test with the test's number of steps. It may throw, to stop the matching.
  */
 export type Spend = (steps: number) => void;
 

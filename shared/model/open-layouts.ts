@@ -7,7 +7,7 @@ import { unpackLayout } from './packed-layout';
 /** Decoded layouts of all tenants, by id. An id is the hash of a layout's bytes, so any copy is valid. */
 const layouts = new Cache<Layout>(CACHES.layouts, decodedBytes);
 
-/** Returns a layout from the cache; undefined if it is not there. */
+/** Returns a layout from the cache; undefined if the cache lacks it. */
 export function cachedLayout(id: Id): Layout | undefined {
   return layouts.get(id);
 }

@@ -5,8 +5,7 @@ import type { Labels } from './labels';
 import { encodeSeries, layoutIdOf, seriesCountOf } from './layout-bytes';
 
 /**
- * A packed layout: its bytes compressed with zstd, as records and stores have it. It is packed when it is
- * made.
+ * A packed layout: its bytes compressed with zstd, as in records and stores. A layout is packed when it is made.
  */
 export interface PackedLayout {
   readonly id: Id;
@@ -16,17 +15,17 @@ export interface PackedLayout {
   /** The layout's bytes, compressed with zstd. */
   readonly packed: Uint8Array;
   /**
-   * The layout's bytes, unpacked; undefined unless it has just arrived in a record. Storing a new layout uses
-   * them twice, and unpacking takes longer than the rest. Caches do not keep them.
+   * The layout's bytes, unpacked; undefined unless the layout has just arrived in a record. Storing a new layout uses
+   * the bytes twice, and unpacking them takes longer than all other steps. Caches do not keep them.
    */
   readonly bytes?: Buffer;
 }
 
-/** Most bytes that a layout may unpack to. Layouts made by this release are much smaller. */
+/** Maximum size of an unpacked layout, in bytes. Layouts made by this release are much smaller. */
 const MAX_LAYOUT_BYTES = 4 * 1024 * 1024;
 
 /**
- * Options of zstd for layouts, which are a few KB. With its default buffers, allocating would take as long as
+ * Options of zstd for layouts, which are a few KB. With zstd's default buffers, allocating would take as long as
  * compressing.
  */
 const PACK = {
@@ -56,16 +55,16 @@ export function packLayout(bytes: Uint8Array): PackedLayout {
  */
 export function unpackLayout(packed: Uint8Array): Buffer {
   const bytes = zstdDecompressSync(packed, UNPACK);
-  // Copy a small layout, because zlib returns a view, which would keep a larger buffer alive.
+  // Copy a small layout, because zlib returns a view that would keep a larger buffer alive.
   return 2 * bytes.length < bytes.buffer.byteLength ? Buffer.from(bytes) : bytes;
 }
 
-/** Returns the bytes of a layout: its own, or else by unpacking them. */
+/** Returns the bytes of a layout. Unpacks them if the layout does not have them. */
 export function bytesOfPacked({ packed, bytes }: Pick<PackedLayout, 'packed' | 'bytes'>): Buffer {
   return bytes ?? unpackLayout(packed);
 }
 
-/** Returns a layout without its unpacked bytes, as caches keep it. */
+/** Returns a layout without its unpacked bytes, for caches. */
 export function withoutBytes({ bytes, ...layout }: PackedLayout): PackedLayout {
   return layout;
 }
@@ -77,7 +76,8 @@ const MAX_SCRATCH_BYTES = 1_000_000;
 let scratch = new ByteWriter(64 * 1024);
 
 /**
- * Does what {@link encodeLayout} and {@link packLayout} do, without allocating a buffer for the bytes.
+ * Encodes and packs a layout, like {@link encodeLayout} and {@link packLayout} but without allocating a buffer for the
+ * unpacked bytes.
  *
  * @param ordered distinct series, at least one, sorted by their key
  */

@@ -2,7 +2,7 @@ import { DAY_MS } from './duration';
 import type { Id } from './id';
 import { maxPartitions, type PartitionRef, type Placement, partitionOf } from './placement';
 
-/** What placement needs to know of a tenant. */
+/** The properties of a tenant that placement needs. */
 export interface PlacedTenant {
   readonly id: Id;
   readonly placement: Placement;
@@ -22,7 +22,7 @@ export function partitionsOfSource({ id, placement }: PlacedTenant, sourceId: Id
 }
 
 /**
- * Returns the flusher lane of a partition: one of several flushers that work in parallel. It follows from the
+ * Returns the lane of a partition. A lane is one of several flushers that work in parallel. The lane follows from the
  * partition alone. Consecutive partitions of a tenant are in different lanes.
  *
  * @param lanes number of lanes
@@ -33,7 +33,7 @@ export function laneOf({ tenantId, partition }: PartitionRef, lanes: number): nu
 
 /**
  * Whether it is a partition's turn for work that each partition needs once a day. The turns of a day are equally
- * long, and spread the partitions' work over the day.
+ * long, so they spread the partitions' work over the day.
  *
  * @param turns number of turns in a day
  */
@@ -42,8 +42,8 @@ export function hasTurn(ref: PartitionRef, nowMs: number, turns: number): boolea
 }
 
 /**
- * Rotates a list of partitions. Callers vary `at`, so that slow partitions do not always delay the same
- * others.
+ * Rotates a list of partitions. Callers vary `at`, so that a slow partition does not always delay the same
+ * partitions after it.
  *
  * @param at where to begin, as a fraction in [0, 1)
  */

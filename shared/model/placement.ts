@@ -3,7 +3,7 @@ import { type Id, idBytes, idHead, idOf, idText } from './id';
 import { type Labels, labelsKey } from './labels';
 
 /**
- * Placement says where a sample lies: in which window, group, partition and day. All of them follow from the
+ * Placement says where a sample lies: in which window, group, partition and day. All four follow from the
  * sample itself, so writers and readers agree without communicating (DESIGN.md, rule 11).
  */
 
@@ -19,11 +19,11 @@ export function dayOf(timestampMs: number): Day {
   return lastDay;
 }
 
-/** The last day of {@link dayOf}. Consecutive samples nearly always have the same one. */
+/** The last result of {@link dayOf}. Consecutive samples nearly always have the same day. */
 let lastNumber = 0;
 let lastDay: Day = '1970-01-01';
 
-/** Cached days, by number since 1970, and their start times, by day. Reads of long ranges need hundreds. */
+/** Cached days, by number since 1970, and their start times, by day. A read of a long range needs hundreds of days. */
 const knownDays = new Map<number, Day>();
 const knownStarts = new Map<Day, number>();
 const MAX_KNOWN_DAYS = 10_000;
@@ -76,16 +76,16 @@ export function sourceIdOf(tenantId: Id, source: Labels): Id {
   return idText(sourceIdBytesOf(tenantId, source));
 }
 
-/** Most series in a group, on average over the groups of a source. A larger source is split. */
+/** Maximum number of series in a group, on average over the groups of a source. A larger source is split. */
 export const MAX_GROUP_SERIES = 256;
-/** Most bytes of names and labels in a group, on average. 256 metrics of Mackerel have fewer. */
+/** Maximum number of bytes of names and labels in a group, on average. 256 metrics of Mackerel have fewer. */
 const MAX_GROUP_LABEL_BYTES = 128 * 1024;
 
 /**
  * Decides into how many groups series are split: the smallest power of two that keeps groups within {@link
- * MAX_GROUP_SERIES} and {@link MAX_GROUP_LABEL_BYTES} on average. It depends only on the arguments, so a
+ * MAX_GROUP_SERIES} and {@link MAX_GROUP_LABEL_BYTES} on average. The result depends only on the arguments, so a
  * source may have several splits over time. The catalogue remembers them, and readers look in the groups of
- * all.
+ * all splits.
  *
  * @param labelBytes bytes of all names and labels
  * @returns the split bits: the exponent of two, 0 to 15
@@ -133,19 +133,19 @@ export function splitBitsOfGroup(group: GroupId): number {
  */
 export const MAX_AHEAD_MS = DAY_MS;
 
-/** Greatest difference that is assumed between the clocks of writers, operators and the stream, ms. */
+/** Maximum difference that is assumed between the clocks of writers, operators and the stream, ms. */
 const MAX_CLOCK_GAP_MS = 3_600_000;
 
 /**
- * How long before its first day an epoch is published, ms, so that every writer knows it before anybody can
- * post a sample of that day. A sample may be {@link MAX_AHEAD_MS} ahead of a writer's clock. Three hours are
- * added: one for differences of clocks that concern samples, one for those that concern deletions ({@link
+ * How long before its first day an epoch is published, ms. Every writer must know the epoch before anybody can
+ * post a sample of that day. A sample may be {@link MAX_AHEAD_MS} ahead of a writer's clock. Three hours are added:
+ * one for differences between clocks that affect samples, one for those that affect deletions ({@link
  * endOfKnownEpochs}), and one because a request may use a copy of the placement that is a minute old.
  */
 export const EPOCH_LEAD_MS = MAX_AHEAD_MS + 3 * MAX_CLOCK_GAP_MS;
 
 /**
- * Returns a midnight that no sample posted before `arrivalMs` can reach. If a record arrived at `arrivalMs`,
+ * Returns a midnight that is later than any sample posted before `arrivalMs`. If a record arrived at `arrivalMs`,
  * all epochs that its writer did not know begin at this midnight or later: see {@link EPOCH_LEAD_MS}.
  *
  * @param arrivalMs arrival time of the record, by the stream's clock
@@ -154,7 +154,7 @@ export function endOfKnownEpochs(arrivalMs: number): number {
   return Math.ceil((arrivalMs + MAX_AHEAD_MS + MAX_CLOCK_GAP_MS) / DAY_MS) * DAY_MS;
 }
 
-/** An epoch: days with one number of partitions of a tenant. It ends where the next one begins. */
+/** An epoch: days for which a tenant has one number of partitions. It ends where the next epoch begins. */
 export interface PlacementEpoch {
   readonly fromDay: Day;
   readonly partitions: number;
@@ -168,7 +168,7 @@ export interface Placement {
 
 export function partitionsOn(placement: Placement, day: Day): number {
   const { epochs } = placement;
-  // A loop allocates nothing. A read of a long range calls this for each day.
+  // Use a loop, which allocates nothing: a read of a long range calls this function for each day.
   let i = epochs.length - 1;
   while (i > 0 && epochs[i]!.fromDay > day) i--;
   return epochs[i]!.partitions;
@@ -179,7 +179,7 @@ export function maxPartitions(placement: Placement): number {
   return Math.max(...placement.epochs.map((epoch) => epoch.partitions));
 }
 
-/** Greatest number of partitions of a tenant. */
+/** Maximum number of partitions of a tenant. */
 export const MAX_PARTITIONS = 4096;
 
 /**
@@ -194,10 +194,10 @@ export function partitionOf(sourceId: Id, partitions: number): number {
   return Math.floor((lastHead.head * partitions) / 2 ** 32);
 }
 
-/** The source of the last call of {@link partitionOf}. A read calls it once for each of its days. */
+/** The source of the last call of {@link partitionOf}. A read makes one call for each of its days. */
 let lastHead: { readonly sourceId: Id; readonly head: number } = { sourceId: '', head: 0 };
 
-/** A partition of a tenant. Keys in Redis, DynamoDB, S3 and Kinesis are made of it. */
+/** A partition of a tenant. Keys in Redis, DynamoDB, S3 and Kinesis are made from it. */
 export interface PartitionRef {
   readonly tenantId: Id;
   readonly partition: number;

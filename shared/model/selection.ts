@@ -9,14 +9,14 @@ export interface TimeRange {
   readonly toMs: number;
 }
 
-/** What a read asks a tier for: series of one source, in a range of time. */
+/** The series of one source, and the range of time, that a read asks a tier for. */
 export interface Selection {
-  /** The series, as a layout. The results have it. */
+  /** The series, as a layout. The results have this layout. */
   readonly wanted: Layout;
   /** Groups that may have samples of the series. */
   readonly groups: readonly GroupId[];
   readonly range: TimeRange;
-  /** Layouts of the groups that the reader knows already, by id. The tier reads others itself. */
+  /** Layouts of the groups that the reader already knows, by id. The tier reads the other layouts itself. */
   readonly layouts: ReadonlyMap<Id, Layout>;
   /** The columns to pick of each layout, by its id. Undefined if unknown; the tier then finds them itself. */
   readonly picks?: ReadonlyMap<Id, LayoutPick> | undefined;
@@ -26,7 +26,7 @@ export interface Selection {
 export interface LayoutPick {
   /** Indexes of these columns, ascending. */
   readonly columns: Uint32Array;
-  /** The column of each in {@link Selection.wanted}. */
+  /** For each of these columns, its column in {@link Selection.wanted}. */
   readonly positions: Uint32Array;
   /** Number of series of the layout. */
   readonly seriesCount: number;

@@ -4,9 +4,9 @@ import type { Labels } from './labels';
 import { checkFormat } from './layout-bytes';
 
 /**
- * A shape: what remains of a layout without the labels that all of its series share. Hosts with the same
- * agent have layouts of one shape. So the series of a fleet need only a few shapes and, for each source, its
- * shared labels and the ids of its shapes.
+ * A shape: a layout without the labels that all of its series share. Hosts with the same agent have layouts of
+ * one shape. So a few shapes suffice for the series of a fleet, together with the shared labels of each source and
+ * the ids of its shapes.
  */
 export interface Shape {
   readonly id: Id;
@@ -14,8 +14,8 @@ export interface Shape {
   /** Names of the labels in which series differ. */
   readonly names: readonly string[];
   /**
-   * Calls `visit` for each of these labels of each series: the series' column, the index in `names`, the
-   * value.
+   * Calls `visit` for each label with one of these names, of each series. Passes the series' column, the index in
+   * `names`, and the value.
    */
   readonly pairs: (visit: (column: number, name: number, value: string) => void) => void;
 }

@@ -2,7 +2,7 @@ import { concat } from './columns';
 
 type Column = ArrayLike<number>;
 
-/** Ascending times, divided by aligned grains: hours or days, or other steps. */
+/** Ascending times, divided into aligned grains: hours, days or other steps. */
 export interface Cuts {
   /** Starts of the grains that have times. */
   readonly starts: Float64Array;
@@ -13,8 +13,8 @@ export interface Cuts {
 }
 
 /**
- * Caches what depends only on timestamps. The series of a source mostly share one array of timestamps, so
- * this work is done once for all of them. Make one for each answer, block or read, and drop it afterwards.
+ * Caches results that depend only on timestamps. The series of a source mostly share one array of timestamps, so
+ * the work is done once for all of them. Make one object for each answer, block or read, and drop it afterwards.
  */
 export class SharedTimes {
   private readonly cuts = new Map<Column, { readonly grainMs: number; readonly cuts: Cuts }>();
@@ -24,7 +24,7 @@ export class SharedTimes {
     { readonly parts: readonly Column[]; readonly whole: Float64Array }
   >();
 
-  /** Divides times, at least one, by grains. */
+  /** Divides at least one time into grains. */
   cut(times: Column, grainMs: number): Cuts {
     const known = this.cuts.get(times);
     if (known?.grainMs === grainMs) return known.cuts;

@@ -1,18 +1,18 @@
 import { RE2JS } from 're2js';
 
-/** A regular expression cannot be used: its syntax is wrong, or it exceeds a limit. */
+/** A regular expression that cannot be used: its syntax is wrong, or it exceeds a limit. */
 export class InvalidPatternError extends Error {
   override readonly name = 'InvalidPatternError';
 }
 
-/** A prepared test of label values, such as a compiled regular expression, which they must match as a whole. */
+/** A prepared test of label values, such as a compiled regular expression. It must match a whole value. */
 export interface ValuePattern {
   /** Tests a value, in time linear in its length. */
   readonly test: (value: string) => boolean;
   /** Approximate upper bound of a test's steps for each character of the value. */
   readonly stepsPerCharacter: number;
   /**
-   * All values that match, in no order, if the pattern lists them, as `a|b` does. The empty value may be among them.
+   * All values that match, in any order, if the pattern lists them, as `a|b` does. The empty value may be among them.
    * Undefined if the pattern does not list its values.
    */
   readonly values: readonly string[] | undefined;
@@ -21,13 +21,13 @@ export interface ValuePattern {
 }
 
 /**
- * Most characters of an expression. There may be many, because dashboards join all values of a variable by
+ * Maximum length of an expression, in characters. It is large because dashboards join all values of a variable with
  * `|`.
  */
 const MAX_CHARACTERS = 128 * 1024;
 /**
- * Most instructions of a compiled expression, and so most steps that a test takes for each character. A test
- * of 2,000 characters then takes about 0.1 s.
+ * Maximum number of instructions of a compiled expression, and so of steps that a test takes for each character. A
+ * test of 2,000 characters takes about 0.1 s at this maximum.
  */
 const MAX_INSTRUCTIONS = 2000;
 
@@ -70,7 +70,7 @@ function automaton(expression: string): ValuePattern {
 }
 
 /**
- * Most characters of an expression that is compiled. A longer one would mostly exceed {@link
+ * Maximum length of an expression that is compiled, in characters. A longer expression would mostly exceed {@link
  * MAX_INSTRUCTIONS}, and finding that out by compiling it would take seconds.
  */
 const MAX_COMPILED_CHARACTERS = 10 * MAX_INSTRUCTIONS;
@@ -117,7 +117,7 @@ export function capturePattern(
 }
 
 /**
- * A glob: literals with gaps between them, such as `web-.*`. `gaps[i]` is the least number of characters
+ * A glob: literals with gaps between them, such as `web-.*`. `gaps[i]` is the minimum number of characters
  * between literals `i` and `i + 1`: 0 for `.*`, 1 for `.+`.
  */
 interface Glob {
@@ -129,8 +129,8 @@ interface Glob {
 const GLOB_TOKEN = /\.([*+])(?![*+?{])|\\([!-/:-@[-^`{-~])|([^\\.+*?()[\]{}|^$])(?![*+?{])/uy;
 
 /**
- * Parses an expression that is a list of globs, such as `a|b-.*`, maybe with parentheses around it. Returns
- * undefined for any other.
+ * Parses an expression that is a list of globs, such as `a|b-.*`, perhaps in parentheses. Returns undefined for any
+ * other expression.
  */
 function globs(expression: string): ValuePattern | undefined {
   const inner = /^\(\?:.*\)$/s.test(expression)
@@ -172,12 +172,12 @@ function globs(expression: string): ValuePattern | undefined {
   };
 }
 
-/** Most alternatives of a pattern that have wildcards (a glob's gaps). They are tried one by one. */
+/** Maximum number of a pattern's alternatives that have wildcards (a glob's gaps). They are tried one by one. */
 const MAX_GLOBS = 200;
 
 /**
  * Whether a value matches a glob. Takes each literal at its first possible position, since no later position
- * could leave more room for the next.
+ * could leave more room for the next literal.
  */
 function matchesGlob({ literals, gaps }: Glob, value: string): boolean {
   if (!value.startsWith(literals[0]!)) return false;

@@ -7,8 +7,8 @@ import { encodeRecord } from './record';
 
 /**
  * Encodes a deletion as records, one for each partition that has or had the source. The range of a record
- * covers only the days on which the source is in that partition. Deletions go through the stream, so that its
- * sequence numbers say which samples are older.
+ * covers only the days on which the source is in that partition. Deletions go through the stream, so that the
+ * stream's sequence numbers tell which samples are older.
  */
 export function deletionRecords(tenant: Tenant, source: Labels, deletion: Deletion): OutgoingRecord[] {
   const sourceId = sourceIdOf(tenant.id, source);
@@ -26,7 +26,7 @@ export function deletionRecords(tenant: Tenant, source: Labels, deletion: Deleti
   });
 }
 
-/** A partition that a source is in, and the half-open range of sample time for which it is. */
+/** A partition that a source is in, and the half-open range of sample time for which the source is there. */
 interface SourceDays {
   readonly partition: number;
   readonly startMs: number;
@@ -34,8 +34,8 @@ interface SourceDays {
 }
 
 /**
- * Lists the partitions that a source is in over time, ascending. The last one has no end here. A deletion
- * gets an end when it arrives (`withinKnownEpochs`), since the source may be in another partition later.
+ * Lists the partitions that a source is in over time, ascending. The range of the last partition has no end here.
+ * A deletion gets an end when it arrives (`withinKnownEpochs`), since the source may be in another partition later.
  */
 function sourceDaysOf(epochs: readonly PlacementEpoch[], sourceId: string): SourceDays[] {
   const found: SourceDays[] = [];

@@ -2,8 +2,8 @@ import { MalformedRecordError } from './record-decoder';
 
 /**
  * A heartbeat is a record without samples. The recovery function puts one into every shard each minute. So
- * readers advance in shards that nobody posts to, and their lag can be measured. A replay that meets a
- * heartbeat with its own id has read all records of the shard that existed when it began.
+ * readers advance even in shards that nobody posts to, and their lag can be measured. A replay that meets a
+ * heartbeat with its own id has read all records that were in the shard when the replay began.
  *
  *     'H' 'B'  magic
  *     byte     format version, 1
@@ -18,7 +18,7 @@ export function encodeHeartbeat(replay: string): Buffer {
 /**
  * Decodes a record, if it is a heartbeat.
  *
- * @returns the id of the running replay, '' if none is running; undefined if the record is no heartbeat
+ * @returns the id of the running replay, '' if none is running; undefined if the record is not a heartbeat
  * @throws {MalformedRecordError} when the heartbeat has a format version that this release does not read, or
  *   is too long
  */

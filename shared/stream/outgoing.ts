@@ -7,7 +7,7 @@ export interface OutgoingRecord {
 }
 
 /**
- * Returns the Kinesis partition key of a partition. One shard gets all of its records, and so orders them.
+ * Returns the Kinesis partition key of a partition. So one shard gets all records of the partition, and orders them.
  */
 export function partitionKeyOf({ tenantId, partition }: PartitionRef): string {
   return `${tenantId}:${partition}`;

@@ -10,21 +10,21 @@ export class StreamUnavailableError extends Error {
   override readonly name = 'StreamUnavailableError';
 }
 
-/** Most records in a call of PutRecords, a limit of Kinesis. */
+/** Maximum number of records in a call of PutRecords, a limit of Kinesis. */
 const MAX_CALL_RECORDS = 500;
-/** Most bytes in a call. Kinesis takes 10 MB; the margin is for partition keys. */
+/** Maximum number of bytes in a call. Kinesis takes 10 MB; the margin is for partition keys. */
 const MAX_CALL_BYTES = 9 * 1024 * 1024;
-/** How often a record is sent at most. */
+/** Maximum number of times that a record is sent. */
 const MAX_TRIES = 6;
 /** Shortest wait before the second try, ms. The wait before each further try is twice as long. */
 const FIRST_DELAY_MS = 50;
 
 /**
- * Puts every record into the stream. Sends only the refused ones again, after random, growing waits, for
- * about 3 s in total. Senders give up after 30 s.
+ * Puts every record into the stream. Sends only refused records again, after random, growing waits, for about 3 s
+ * in total. Senders give up after 30 s.
  *
  * @param random returns a number in [0, 1)
- * @throws {StreamUnavailableError} when the stream still refuses some (DESIGN.md, rule 1)
+ * @throws {StreamUnavailableError} when the stream still refuses some records (DESIGN.md, rule 1)
  */
 export async function putRecords(
   client: KinesisClient,

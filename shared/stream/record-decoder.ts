@@ -14,7 +14,7 @@ export class MalformedRecordError extends Error {
   override readonly name = 'MalformedRecordError';
 }
 
-/** Bytes of the smallest frame: a timestamp (8), a presence flag (1) and one value (8). */
+/** Size of the smallest frame, in bytes: a timestamp (8), a presence flag (1) and one value (8). */
 const MIN_FRAME_BYTES = 17;
 
 /**
@@ -40,7 +40,7 @@ export function decodeRecord(bytes: Uint8Array): StreamRecord {
   }
 }
 
-/** Returns a record's bytes after its CRC-32, which must match them. */
+/** Returns a record's bytes after the CRC-32. Throws if the CRC-32 does not match them. */
 function checkedBody(bytes: Uint8Array): Uint8Array {
   const reader = new ByteReader(bytes, HEADER_BYTES);
   const stored = reader.bytes(CRC_BYTES).readUInt32LE();
@@ -51,7 +51,7 @@ function checkedBody(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * Returns a layout in a record. Verifies its bytes, unless this instance has verified an equal layout before.
+ * Returns a layout of a record. Verifies its bytes, unless this instance has verified an equal layout before.
  */
 function packedLayout(idBytes: Uint8Array, packed: Buffer): PackedLayout {
   const id = idText(idBytes);
@@ -94,7 +94,7 @@ function decodeBody(reader: ByteReader): StreamRecord {
 }
 
 /**
- * Reads the presence map of a frame (codec/presence.ts). Returns undefined if it has values of all series.
+ * Reads the presence map of a frame (codec/presence.ts). Returns undefined if the frame has values for all series.
  */
 function decodePresence(reader: ByteReader, seriesCount: number): Uint8Array | undefined {
   const flag = reader.byte();

@@ -22,9 +22,9 @@ import type { PackedLayout } from '../model/packed-layout';
  *       16 bytes source id, byte 0 for one name or 1 for a prefix of names, text name or prefix
  *       int64 from, int64 to: ms, half-open
  *
- * Only layouts are compressed. An instance of post compresses a layout once in its life, and an instance of
- * the ingester checks it once. Compressing the values of one timestamp would not reduce the units of 25 KB
- * that Kinesis bills.
+ * Only layouts are compressed. An instance of post compresses a layout only once, and an instance of the ingester
+ * checks it only once. Compressing the values of one timestamp would not reduce the units of 25 KB that Kinesis
+ * bills.
  *
  * All groups of a record lie in its partition. No two frames have a value of the same series and timestamp.
  * The deletions of a record do not delete its own samples.
@@ -35,7 +35,7 @@ export type RecordFrame = Pick<Frame, 'timestamp' | 'presence' | 'values'>;
 export interface RecordGroup {
   /** The 16 bytes of the id of the source, or of its pool. */
   readonly sourceIdBytes: Uint8Array;
-  /** The source is split into `2 ** splitBits` groups, of which this is the one numbered `splitIndex`. */
+  /** The source is split into `2 ** splitBits` groups. This one has the number `splitIndex`. */
   readonly splitBits: number;
   readonly splitIndex: number;
   readonly layout: PackedLayout;
@@ -50,7 +50,7 @@ export interface StreamRecord {
   readonly deletions?: readonly SourceDeletion[];
 }
 
-/** Most bytes of the groups in a record. With everything around them it stays below 1 MiB, Kinesis' limit. */
+/** Maximum size of the groups in a record, in bytes. It keeps the whole record below 1 MiB, Kinesis' limit. */
 export const MAX_BODY_BYTES = 900_000;
 export const MAGIC = Buffer.from('HR');
 export const VERSION = 1;
@@ -60,8 +60,8 @@ export const CRC_BYTES = 4;
 /**
  * Encodes groups of one partition as one or more records, each below the stream's limit.
  *
- * @throws {RangeError} when a single frame with its layout exceeds a record, which the bounds of groups
- *   exclude
+ * @throws {RangeError} when a single frame with its layout does not fit into a record. The bounds of groups
+ *   prevent that
  */
 export function encodeRecords(tenant: string, partition: number, groups: readonly RecordGroup[]): Buffer[] {
   const records: Buffer[] = [];
@@ -123,7 +123,7 @@ export function encodeRecord(record: StreamRecord): Buffer {
 }
 
 /**
- * Estimates the size of a record, rather too high than too low, so that the writer need not grow its buffer.
+ * Estimates the size of a record. Errs on the high side, so that the writer need not grow its buffer.
  */
 function estimatedBytes({ groups }: StreamRecord): number {
   let bytes = 1024;

@@ -8,8 +8,8 @@ import { encodeRecords, type RecordFrame, type RecordGroup } from './record';
 /**
  * Encodes the rows of a request as records, each for one partition.
  *
- * @param sources the rows of each source. `Pools.assign` must have found their pools before. A source without
- *   a home gets groups of its own
+ * @param sources the rows of each source. `Pools.assign` must already have found the sources' pools. A source
+ *   without a home gets groups of its own
  */
 export function rowRecords(tenant: Tenant, sources: Iterable<SourceRows>): OutgoingRecord[] {
   const byPartition = new Map<number, RecordGroup[]>();
@@ -55,7 +55,7 @@ function rowsByHome(sources: Iterable<SourceRows>): Map<Home, (readonly SourceRo
 }
 
 /**
- * Joins the rows of several sources that have equal timestamps. It is a generator, because a request may have
+ * Joins rows of several sources if their timestamps are equal. Yields one row at a time, because a request may have
  * 65,536 rows.
  */
 function* joined(rowsOfSources: readonly (readonly SourceRow[])[]): Generator<SourceRow> {

@@ -17,10 +17,10 @@ export interface SampleWriterDependencies {
 }
 
 /**
- * Puts rows into the stream. A dictionary has numbered their series. A row with a new series takes these steps: it
- * must be within the tenant's limit ({@link SeriesLimit}), and its source gets a home ({@link Pools}). The home
- * chooses a layout that has the series ({@link rowRecords}), and the record has the layout's bytes. The ingester
- * stores the layout and counts the series (ingest/ingest.ts).
+ * Puts rows into the stream. A dictionary has already numbered their series. A row with a new series takes these
+ * steps. The series must be within the tenant's limit ({@link SeriesLimit}). The row's source gets a home ({@link
+ * Pools}). The home chooses a layout that has the series ({@link rowRecords}), and the record contains the layout's
+ * bytes. The ingester stores the layout and counts the series (ingest/ingest.ts).
  */
 export class SampleWriter {
   constructor(private readonly dependencies: SampleWriterDependencies) {}
@@ -47,8 +47,7 @@ export class SampleWriter {
   }
 
   /**
-   * Puts rows into the stream, and neither checks the tenant's limits nor counts usage. Operators' imports
-   * use it.
+   * Puts rows into the stream. Neither checks the tenant's limits nor counts usage. Used by operators' imports.
    *
    * @returns the bytes of each record
    * @throws {StreamUnavailableError} when the stream does not take all records
