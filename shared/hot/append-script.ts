@@ -21,11 +21,11 @@ import { HAS_GOOD_MARK } from './mark-script';
  * The call that appends the first frame of a window also enters the window in the due index, with the time of
  * memory's clock (due-score.ts). No flusher would find a window without an entry (DESIGN.md, rule 4).
  *
- * Layouts must outlive the frames that need them. Each append gives its layouts twice the time to live of
- * frames. A trim renews the frames that remain, but no layouts.
+ * Layouts must outlive the frames that need them. So each append gives its layouts twice the time to live of
+ * frames. A trim renews the time to live of the remaining frames, but not that of layouts.
  *
- * If a window has an entry in the due index but no frames, its frames have expired. The append goes on, and
- * sets `expired` in the mark, so that the loss is noticed.
+ * If a window has an entry in the due index but no frames, its frames have expired. Then the script sets `expired` in
+ * the mark, so that the loss is noticed, and appends all the same.
  */
 export const APPEND_SCRIPT = `#!lua
 if not (${HAS_GOOD_MARK}) then return {-1} end

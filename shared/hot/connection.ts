@@ -25,8 +25,8 @@ const RETRY_MS = 100;
 const SLOTS_REFRESH_MS = 2_000;
 
 /**
- * A cluster client whose command time-out starts when the caller gives the command. In ioredis, it starts
- * when the client knows a node to send the command to. So commands to a cluster that cannot be reached would
+ * A cluster client whose command time-out starts when the caller gives the command. In ioredis, the time-out starts
+ * only when the client knows a node to send the command to. So commands to a cluster that cannot be reached would
  * never time out.
  */
 class BoundedCluster extends Cluster {
@@ -86,7 +86,7 @@ export function connectHot(
       retryDelayOnFailover: RETRY_MS,
       retryDelayOnClusterDown: RETRY_MS,
       retryDelayOnTryAgain: RETRY_MS,
-      // So many that a command always times out before.
+      // High enough that a command always times out first.
       maxRedirections: commandMs / RETRY_MS,
       slotsRefreshTimeout: 1_000,
       slotsRefreshInterval: SLOTS_REFRESH_MS,
@@ -108,7 +108,7 @@ export function connectHot(
 
 /**
  * Turns the option `password` into a getter that makes a fresh IAM token for each new connection. A token is
- * valid for 15 minutes, and an instance lives longer. Never copy these options, because a copy has one token.
+ * valid for 15 minutes, and an instance lives longer. Never copy these options, because a copy keeps one token.
  */
 function passwordFrom(options: RedisOptions, token: () => string): void {
   Object.defineProperty(options, 'password', { enumerable: true, configurable: true, get: token });

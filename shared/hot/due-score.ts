@@ -4,11 +4,11 @@ import { createHash } from 'node:crypto';
 const STEP = 0.618034;
 
 /**
- * Returns the share of the longest delay that a new group-window waits for, so that not all become due
- * together.
+ * Returns the share of the longest delay for which a new group-window waits, so that not all group-windows become
+ * due together.
  *
  * All group-windows of an hour are first written in the same minute, and would become due in the same minute.
- * So each waits for an additional share of a longest delay, a setting. The shares of a partition's
+ * So each also waits for a share of the longest delay, which is a setting. The shares of a partition's
  * group-windows are multiples of the golden ratio, which are spread evenly. (Hashes of the group-windows
  * would give some minutes a fifth more work than others.) The hash of the partition shifts all of its shares,
  * so that partitions with only one group differ from each other.
@@ -18,14 +18,14 @@ const STEP = 0.618034;
  *
  * @param dueKey key of the partition's due index
  * @param others number of group-windows that the index already has
- * @returns a multiple of 0.001 from 0 to 0.999; a double of a present time has room for such a fraction
+ * @returns a multiple of 0.001 from 0 to 0.999; a double with the current time has room for such a fraction
  */
 export function delayShare(dueKey: string, others: number): number {
   const phase = createHash('sha1').update(dueKey).digest().readUInt32BE(0) / 2 ** 32;
   return Math.floor(((phase + others * STEP) % 1) * 1000) / 1000;
 }
 
-/** The same function as {@link delayShare}, in Lua. */
+/** Lua: the same function as {@link delayShare}. */
 export const DELAY_SHARE = `
 local function delayShare(dueKey, others)
   local phase = tonumber(string.sub(redis.sha1hex(dueKey), 1, 8), 16) / 4294967296
@@ -34,8 +34,8 @@ end
 `;
 
 /**
- * Lua: computes from a score when the group-window was first written plus its own delay, ms. It is due once
- * this is as long ago as the residency. `spread` is the longest delay, ms.
+ * Lua: computes from a score the time of the group-window's first write plus its own delay, ms. The group-window is due
+ * once this time is as long ago as the residency. `spread` is the longest delay, ms.
  */
 export const DUE_TIME = `
 local function dueTime(score, spread)

@@ -29,17 +29,17 @@ export class UnmarkedPartitionError extends Error {
   override readonly name = 'UnmarkedPartitionError';
 }
 
-/** Most bytes of frames and layouts in one script call. Lua copies them, and a call blocks its node. */
+/** Maximum bytes of frames and layouts in one script call. Lua copies them, and a call blocks its node. */
 const MAX_CALL_BYTES = 1024 * 1024;
 const MAX_CALL_FRAMES = 4_000;
-/** Most layouts that the frames of one script call may refer to. */
+/** Maximum number of layouts to which the frames of one script call may refer. */
 const MAX_CALL_LAYOUTS = 500;
 
 /**
  * Appends frames to memory, for the ingester.
  *
- * A script call appends all of its frames or none. Only after a time-out is it unknown which. Repeating an
- * append is always safe (DESIGN.md, rule 2). An append can fail like this:
+ * A script call appends all of its frames or none. Only after a time-out does the caller not know which. Repeating an
+ * append is always safe (DESIGN.md, rule 2). An append can fail in these ways:
  *
  *     layouts missing            `append` repeats the call with the layouts, at most twice
  *     UnmarkedPartitionError     memory may have lost samples: the ingester lets LossWatch record the loss, then appends again
@@ -57,10 +57,10 @@ export class FrameAppender {
   ) {}
 
   /**
-   * Appends frames to one partition, with as many script calls as the bounds require. May be repeated.
+   * Appends frames to one partition, with as many script calls as the bounds require. Callers may repeat it.
    *
    * @param isReplay whether the frames come from records that the stream has delivered before
-   * @throws {UnmarkedPartitionError} after which earlier script calls may have appended their frames
+   * @throws {UnmarkedPartitionError} script calls before the failed one may have appended their frames
    */
   async append(ref: PartitionRef, addition: PartitionAppend, isReplay = false): Promise<void> {
     for (const each of callsOf(addition))
@@ -69,7 +69,7 @@ export class FrameAppender {
 
   /**
    * @param sent ids of the layouts whose bytes the first script call sends. If the script reports that memory
-   *   lacks others, their ids are added for the next call
+   *   lacks further layouts, their ids are added for the next call
    */
   private async appendOnce(
     keys: HotKeys,

@@ -25,7 +25,7 @@ export function movedFrames(frames: readonly Uint8Array[], isAll: boolean): Move
   return { count: frames.length, sha1: digest.digest('hex'), isAll };
 }
 
-/** Most frames of a group-window that are moved together. The remaining frames stay due. */
+/** Maximum number of frames of a group-window that are moved together. The remaining frames stay due. */
 const MAX_READ_FRAMES = 2_000;
 
 /** Leases due group-windows to a flusher, and removes the frames that it has moved. */
@@ -42,7 +42,7 @@ export class FrameMover {
   /**
    * Counts the group-windows of a partition that were first written at `timeMs` or before.
    *
-   * @returns the number, and `oldestMs`, when the oldest group-window of the partition was first written, ms
+   * @returns the number, and `oldestMs`: when the oldest group-window of the partition was first written, ms
    */
   async due(ref: PartitionRef, timeMs: number): Promise<{ count: number; oldestMs: number | undefined }> {
     const key = new HotKeys(ref).due;
@@ -54,11 +54,11 @@ export class FrameMover {
   }
 
   /**
-   * Leases group-windows that are due, the oldest first. One is due if it was first written at `beforeMs` or
+   * Leases group-windows that are due, the oldest first. A group-window is due if it was first written at `beforeMs` or
    * before, and its own delay has passed too.
    *
-   * @param beforeMs by memory's clock ({@link HotNodes.now}), ms: the present less the residency
-   * @param most most group-windows to lease
+   * @param beforeMs the current time less the residency, ms by memory's clock ({@link HotNodes.now})
+   * @param most maximum number of group-windows to lease
    * @param leaseMs how long the lease lasts, ms; longer than a move takes
    * @param spreadMs the longest delay of a group-window, ms (due-score.ts)
    */
@@ -85,7 +85,7 @@ export class FrameMover {
     return members.map((member) => ({ ...parseWindowMember(member), token }));
   }
 
-  /** Reads the first frames of a group-window, at most as many as are moved together. */
+  /** Reads the first frames of a group-window: as many as can be moved together. */
   async frames(
     ref: PartitionRef,
     group: GroupId,
@@ -99,7 +99,7 @@ export class FrameMover {
   /**
    * Removes the frames that were moved, and the group-window if no frames remain.
    *
-   * @param moved the first frames of those that {@link frames} returned
+   * @param moved the frames that {@link frames} returned, or the first of them
    * @returns how many frames remain; undefined if nothing was removed, because the lease has ended or the
    *   group-window no longer begins with these frames
    */

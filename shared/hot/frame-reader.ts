@@ -33,18 +33,18 @@ export interface GroupQuery {
   readonly windows: readonly number[];
   /** The columns to return for each layout. Frames of layouts without a pick are returned whole. */
   readonly picks: readonly ColumnPick[];
-  /** A text that is equal for queries that share cached frames. All of them have the same picks. */
+  /** A text that is equal for queries that share cached frames. Queries with equal texts have the same picks. */
   readonly picksKey: string;
   /**
-   * Caches the frames with timestamps from this time on, ms, so that the next read need not fetch them again. If it is
-   * set, the end of `range` is ignored. Undefined to cache none; {@link EVERY_FRAME} for all.
+   * If set, frames with timestamps from this time on, ms, are cached, so that the next read need not fetch them again.
+   * Then the end of `range` is ignored. {@link EVERY_FRAME} caches all frames.
    */
   readonly cachedFromMs: number | undefined;
 }
 
 export const EVERY_FRAME = ANY_TIME.fromMs;
 
-/** The state of a partition's mark when it was read. */
+/** A partition, and the state of its mark when the mark was read. */
 export type PartitionMark = { readonly ref: PartitionRef } & Pick<PartitionState, 'isMarkedHere' | 'loss'>;
 
 /** A partition, and which of its windows may have left memory before it was read. */
@@ -52,7 +52,7 @@ export type PartitionLeft = { readonly ref: PartitionRef } & LeftWindows;
 
 /** The state of a partition when a call read frames of its groups. */
 export interface CalledPartition {
-  /** Its mark, which says whether memory still has every sample that was appended and has not left. */
+  /** The partition's mark. It tells whether memory still has every sample that was appended and has not left. */
   readonly mark: PartitionMark;
   readonly left: PartitionLeft;
 }
@@ -63,18 +63,18 @@ export interface GroupWindows {
   /** Starts of all windows that the group has in memory, ms. */
   readonly starts: readonly number[];
   /**
-   * The frames of each requested window; undefined for a window without frames, and if they would have exceeded
+   * The frames of each requested window. Undefined for a window that has no frames, or whose frames would have exceeded
    * {@link MAX_CALL_COST}.
    */
   readonly frames: readonly (WindowFrames | undefined)[];
 }
 
 /**
- * Most groups in one call; parallel calls read further groups. If each group has two windows of an hour and a
- * frame every 15 s, this number of groups just stays within {@link MAX_CALL_COST}.
+ * Maximum number of groups in one call; parallel calls read further groups. If each group has two windows of an hour
+ * and a frame every 15 s, this number of groups just stays within {@link MAX_CALL_COST}.
  */
 const MAX_CALL_GROUPS = 50;
-/** Frames that are cached from a time on are used for queries that begin less than this later, ms. */
+/** Frames cached from one time on are used for a query from a later time if the difference is less than this, ms. */
 const LATER_MS = 5 * 60_000;
 /** Estimated bytes of a cache entry besides its frames. Frames count twice, since they are decoded too. */
 const ENTRY_BYTES = 600;
@@ -88,7 +88,7 @@ interface AskedWindow extends AskedList {
 /** A group that a call asks for. */
 interface AskedWindows extends AskedGroup<AskedWindow>, Pick<GroupQuery, 'cachedFromMs'> {}
 
-/** Returns the mark's id when the first of the cached frames were read; '' if none are cached. */
+/** Returns the id that the mark had when the first of the cached frames were read; '' if none are cached. */
 function markIdOf(asked: readonly AskedWindows[]): string {
   for (const { lists } of asked) for (const { known } of lists) if (known !== undefined) return known.markId;
   return '';
@@ -97,7 +97,7 @@ function markIdOf(asked: readonly AskedWindows[]): string {
 /** Reads the frames of group-windows from memory, and caches them, for queries. */
 export class FrameReader {
   /**
-   * Gathers the queries of one partition that arrive together, by its hash tag, to answer them by one call.
+   * Gathers the queries of a partition that arrive together, by the partition's hash tag. One call answers them.
    */
   private readonly queries = new Batches<GroupQuery, GroupWindows>();
   /**
@@ -185,7 +185,7 @@ export class FrameReader {
     return known && known.fromMs <= fromMs && known.fromMs > fromMs - LATER_MS ? known : undefined;
   }
 
-  /** Returns the frames of a window: those of the reply, after those that are cached. */
+  /** Returns the frames of a window: the cached frames, then those of the reply. */
   private framesOf(
     { cachedFromMs }: AskedWindows,
     { start, name, cacheKey, known }: AskedWindow,

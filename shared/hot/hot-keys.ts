@@ -6,7 +6,7 @@ import { type GroupId, type PartitionRef, partitionText } from '../model/placeme
  * can use them:
  *
  *     {tenant:partition}:f:group:window   list of frames: a group's rows of one window, in order of arrival
- *     {tenant:partition}:w:group          set of the window starts a group has in memory
+ *     {tenant:partition}:w:group          set of the starts of the group's windows in memory
  *     {tenant:partition}:l:layout         zstd of a layout
  *     {tenant:partition}:due              sorted set: group:window by when it was first written, by memory's clock
  *     {tenant:partition}:leases           hash: group:window -> `token expiry takenAt`
@@ -52,7 +52,7 @@ export class HotKeys {
     return `${this.tag}:arrived`;
   }
 
-  /** Returns a pattern of SCAN for all keys of a tenant. Ids have no special characters of patterns. */
+  /** Returns a pattern for SCAN that matches all keys of a tenant. No character of an id is special in patterns. */
   static patternOf(tenantId: Id): string {
     return `{${tenantId}:*`;
   }

@@ -7,7 +7,7 @@ import { type HotLoad, loadOf, type NodeCounters } from './node-load';
 import type { ScriptedClient } from './scripts';
 import { type PrimaryAnswer, primariesOf, type Topology } from './topology';
 
-/** Primaries asked at the same time. */
+/** Number of primaries that are asked at the same time. */
 const NODES_AT_ONCE = 4;
 
 /** Asks the nodes of the memory tier for their clock, their load and their roles. */
@@ -17,7 +17,7 @@ export class HotNodes {
 
   constructor(private readonly redis: ScriptedClient) {}
 
-  /** Reads memory's clock, ms. It decides when group-windows are due. */
+  /** Reads memory's clock, ms. This clock decides when group-windows are due. */
   async now(): Promise<number> {
     const [seconds, micros] = await this.redis.time();
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
@@ -45,8 +45,7 @@ export class HotNodes {
       const info = await this.redis.info('replication', 'server').catch(() => '');
       return primariesOf([{ info, nodes: '' }]);
     }
-    // Ask every node for its counters of failures first. A node that fails after that is counted at the next
-    // call.
+    // First ask every node for its counters of failures. If a node fails after that, the next call counts it.
     const clusters = await mapLimited(primaries, NODES_AT_ONCE, (node) =>
       (node.cluster('INFO') as Promise<string>).catch(() => ''),
     );
@@ -83,8 +82,8 @@ export class HotNodes {
   }
 
   /**
-   * Returns a client of every primary. A cluster client knows no node until one has answered, so this waits
-   * for an answer first.
+   * Returns a client for each primary. A cluster client knows no node until a node has answered, so this method first
+   * waits for an answer.
    */
   async primaries(): Promise<Redis[]> {
     await this.now();

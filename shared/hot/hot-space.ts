@@ -4,7 +4,7 @@ import { HotKeys, parseWindowMember } from './hot-keys';
 import type { HotNodes } from './hot-nodes';
 import type { ScriptedClient } from './scripts';
 
-/** Keys that one step of a scan visits, approximately. */
+/** Approximate number of keys that one step of a scan visits. */
 const SCAN_COUNT = 1_000;
 
 /** Measures and frees the memory that keys take, for operator commands. */
@@ -17,7 +17,7 @@ export class HotSpace {
   /**
    * Estimates the memory that the frames of a partition take, in bytes, from a sample of its group-windows.
    *
-   * @param sampled most group-windows to measure
+   * @param sampled maximum number of group-windows to measure
    */
   async bytes(ref: PartitionRef, sampled = 32): Promise<number> {
     const keys = new HotKeys(ref);
@@ -42,8 +42,8 @@ export class HotSpace {
   }
 
   /**
-   * Removes every key of a tenant: their hash tags begin with the tenant's id (platform/keys.ts). Scans every
-   * primary in small steps. If time was up, a later call removes the keys that remain.
+   * Removes every key of a tenant. The hash tags of these keys begin with the tenant's id (platform/keys.ts). Scans
+   * every primary in small steps. If time runs out, a later call removes the keys that remain.
    *
    * @param hasTime asked before each step; false ends the call
    * @returns how many keys were removed, and whether every primary was scanned to the end

@@ -2,20 +2,19 @@ import { DUE_TIME } from './due-score';
 import { NOTE_LEFT, NOW } from './mark-script';
 
 /**
- * Leases group-windows that are due. Skips those that are leased, until their lease expires.
+ * Leases group-windows that are due. Skips group-windows whose lease has not expired.
  *
  * KEYS     due; leases; mark
  * ARGV     1  latest time of the first write of a window without a delay, ms by memory's clock
- *          2  most windows to lease
+ *          2  maximum number of windows to lease
  *          3  token
  *          4  length of the lease, ms
  *          5  longest delay of a window, ms (due-score.ts)
  * Returns  the leased members of the due index
  *
- * Notes in the mark that these windows may leave memory ({@link NOTE_LEFT}), so that reads ask the warm table
- * for them from now on. A note at the trim would come too late: a flusher may write a window and die, and its
- * frames may expire before another one comes. Runs even when memory is full (`allow-oom`), since flushing
- * frees memory.
+ * Notes in the mark that these windows may leave memory ({@link NOTE_LEFT}). So from now on, reads ask the warm table
+ * for them. A note at the trim would come too late: a flusher may write a window and die, and the window's frames may
+ * expire before another flusher comes. Runs even when memory is full (`allow-oom`), since flushing frees memory.
  */
 export const LEASE_SCRIPT = `#!lua flags=allow-oom
 ${NOW}

@@ -1,5 +1,5 @@
 /**
- * Lua: the replication id of the primary that runs the script. A replica gets a new one when it is promoted.
+ * Lua: the replication id of the primary that runs the script. A replica gets a new id when it is promoted.
  */
 export const THIS_NODE = `string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')`;
 
@@ -7,15 +7,14 @@ export const THIS_NODE = `string.match(redis.call('INFO', 'replication'), 'maste
 export const NO_NODE = '0'.repeat(40);
 
 /**
- * Lua: whether the mark of the partition is good. It then names the primary that runs the script, and lacks the
- * field `expired`, which says that frames expired before a flusher moved them. So the primary has every sample
- * that was appended to it.
+ * Lua: whether the mark of the partition is good. A good mark names the primary that runs the script, and lacks the
+ * field `expired`, which means that frames expired before a flusher moved them. If the mark is good, the primary has
+ * every sample that was appended to it.
  */
 export const HAS_GOOD_MARK = `redis.call('HGET', KEYS[1], 'node') == ${THIS_NODE} and redis.call('HEXISTS', KEYS[1], 'expired') == 0`;
 
 /**
- * No window with samples begins later than this after the present, ms: post accepts samples up to a day
- * ahead.
+ * No window with samples begins more than this after the current time, ms: post accepts samples up to a day ahead.
  */
 const AHEAD_MS = 2 * 86_400_000;
 
@@ -28,28 +27,28 @@ const MAKE_MARK = (era: string) => `redis.call('HSET', KEYS[1], 'made', time[1] 
 if ${era} ~= '' then redis.call('HSET', KEYS[1], 'era', ${era}) end`;
 
 /**
- * Lua: ends the script with 0 unless the mark and the primary are those that were found. An instance that stalled in
- * between changes nothing, neither the mark of another one nor an empty node that has replaced the primary. Sets
- * `here` to the replication id of the primary.
+ * Lua: ends the script with 0 unless the mark and the primary are still those that the caller found. So an instance
+ * that stalled in between changes neither a mark that another instance has written nor an empty node that has replaced
+ * the primary. Sets `here` to the replication id of the primary.
  *
- * ARGV     1  replication id in the mark that was found, and ' expired' if it had that field; '' if there was none
- *          2  replication id of the primary that it was found on
+ * ARGV     1  replication id in the mark that was found, and ' expired' if it had this field; '' if there was no mark
+ *          2  replication id of the primary on which the mark was found
  */
 const UNLESS_CHANGED = `local here = ${THIS_NODE}
 local found = redis.call('HMGET', KEYS[1], 'node', 'expired')
 if here ~= ARGV[2] or (found[1] or '') .. (found[2] and ' expired' or '') ~= ARGV[1] then return 0 end`;
 
 /**
- * Writes the mark of a partition after a loss. The mark then names the primary that runs the
- * script, so that appends go on.
+ * Writes the mark of a partition after a loss. After that the mark names the primary that runs the script, so appends
+ * go on.
  *
  * KEYS     mark
  * ARGV     1  and 2: see {@link UNLESS_CHANGED}
  *          3  id of the loss
  *          4  the era's number (recovery/era.ts), or '' to leave it as it is
- * Returns  1; 0 when the mark or the primary is another one, and nothing was changed
+ * Returns  1; 0 when the mark or the primary has changed: then the script changes nothing
  *
- * Any window may have left: `left` ({@link NOTE_LEFT}) covers all windows that may exist. Runs even when memory is
+ * Any window may have left, so `left` ({@link NOTE_LEFT}) covers all windows that may exist. Runs even when memory is
  * full (`allow-oom`), since nothing is appended without a mark.
  */
 export const MARK_SCRIPT = `#!lua flags=allow-oom
@@ -81,13 +80,13 @@ end
 return 1
 `;
 
-/** Most windows that `left` lists. If there are more, its bound is raised to cover the earliest ones. */
+/** Maximum number of windows that `left` lists. If there are more, its bound is raised past the earliest windows. */
 const MAX_LEFT = 64;
 
 /**
  * Lua: `noteLeft(mark, start)` notes in a mark that the window with this start may leave memory. The field
- * `left` is a bound and a list of window starts. Windows that begin before the bound may have left, and later
- * ones only if they are listed.
+ * `left` is a bound and a list of window starts. Windows that begin before the bound may have left. Later windows
+ * may have left only if they are listed.
  */
 export const NOTE_LEFT = `
 local function noteLeft(mark, start)
@@ -115,7 +114,7 @@ end
  * KEYS     mark; arrived
  * Returns  the mark's `loss` and `arrived`, and the lowest arrival time of the partition's frames;
  *          the mark's `node`, `era` and `expired`;
- *          the replication ids of this primary, and of the primary that it took over from.
+ *          the replication ids of this primary, and of the primary from which it took over.
  *          An absent value is false. A partition without a mark has no `loss`
  */
 export const READ_MARK_SCRIPT = `#!lua flags=no-writes

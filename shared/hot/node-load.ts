@@ -1,15 +1,15 @@
-/** The counters of a node at one time, from which the next call computes its load. */
+/** The counters of a node at one time. The next call computes the node's load from them. */
 export interface NodeCounters {
   readonly run: string;
-  /** CPU time of its main thread, which runs all commands, s; undefined if the node does not report it. */
+  /** CPU time of the node's main thread, which runs all commands, s; undefined if the node does not report it. */
   readonly cpuSeconds: number | undefined;
-  /** When they were read, ms by any clock that does not jump. */
+  /** When the counters were read, ms by any clock that does not jump. */
   readonly atMs: number;
 }
 
 /** How busy the busiest nodes are. */
 export interface HotLoad {
-  /** Used share of memory of the fullest node, 0 to 1. A node without a limit (`maxmemory`) counts as 0. */
+  /** Share of the fullest node's memory that is used, 0 to 1. A node without a limit (`maxmemory`) counts as 0. */
   readonly memory: number;
   /**
    * Share of a core that the busiest main thread has used since the last call, 0 to 1; 0 at the first call.

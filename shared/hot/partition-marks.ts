@@ -9,14 +9,14 @@ import { numberOf, type ScriptedClient } from './scripts';
 /** The state of a partition in memory, as its primary answers. */
 export interface PartitionState {
   /**
-   * Whether the mark names the primary that answers, and nothing has expired. If so, memory has every sample that
+   * Whether the mark names the primary that answers, and no frames have expired. If so, memory has every sample that
    * was appended to it and has not left.
    */
   readonly isMarkedHere: boolean;
   /** Id of the last loss that was noticed, '' if there was none; undefined without a mark. */
   readonly loss: string | undefined;
   /**
-   * Arrival time, in the stream, of the last append that the mark knows of, ms; undefined if unknown. What a
+   * Arrival time, in the stream, of the last append that the mark knows of, ms; undefined if unknown. Samples that a
    * failover may have lost arrived at this time or later.
    */
   readonly arrivedMs: number | undefined;
@@ -34,34 +34,34 @@ export interface PartitionState {
   /** Replication id of the primary that answers. */
   readonly here: string;
   /**
-   * Replication id of the primary that the present one took over from; undefined if it never was a replica.
+   * Replication id of the primary from which the current primary took over; undefined if it never was a replica.
    */
   readonly previous: string | undefined;
 }
 
-/** The mark of a partition, and the primary that it was read from. */
+/** The mark of a partition, and the primary from which it was read. */
 type FoundState = Pick<PartitionState, 'markedBy' | 'isExpired' | 'here'>;
 
-/** What {@link PartitionMarks.survey} finds in a partition whose mark names its primary. */
+/** The findings of {@link PartitionMarks.survey} in a partition whose mark names its primary. */
 export interface PartitionSurvey {
   /** When its oldest group-window was first written, ms by memory's clock; undefined if it has none. */
   readonly oldestMs: number | undefined;
   /**
-   * A lower bound of first write plus delay over all of its group-windows, ms by memory's clock. The next group-window becomes due a residency later. Undefined if it has none.
+   * A lower bound of first write plus delay over all of the partition's group-windows, ms by memory's clock. The next
+   * group-window becomes due a residency later. Undefined if the partition has none.
    */
   readonly dueMs: number | undefined;
   /** The lowest arrival time, in the stream, of its frames, ms; undefined if it has none. */
   readonly lowestArrivalMs: number | undefined;
 }
 
-/** Most partitions in one call of a survey. With so many, a call blocks its node for some 2 ms. */
+/** Maximum number of partitions in one call of a survey. With this number, a call blocks its node for some 2 ms. */
 const MAX_SURVEYED = 500;
 const SURVEYS_AT_ONCE = 4;
 
 /**
- * Reads and writes the marks of partitions. A mark names the primary that wrote it. If the primary that has
- * the mark now is another one, it may have taken over without all acknowledged samples
- * (recovery/loss-watch.ts).
+ * Reads and writes the marks of partitions. A mark names the primary that wrote it. If another primary has the mark
+ * now, this primary may have taken over without all acknowledged samples (recovery/loss-watch.ts).
  */
 export class PartitionMarks {
   constructor(
@@ -97,15 +97,15 @@ export class PartitionMarks {
    * @param spreadMs the longest delay of a group-window, ms (due-score.ts)
    * @param era number of the era to write into the marks that name their primary; undefined leaves them as
    *   they are
-   * @returns what was found in each partition; undefined if only {@link read} can tell. That is so if its
-   *   mark is missing or names another primary, its hash slot is moving, or its node did not answer
+   * @returns the findings for each partition. Undefined if only {@link read} can tell: the partition's mark is missing
+   *   or names another primary, its hash slot is moving, or its node did not answer
    */
   async survey(
     refs: readonly PartitionRef[],
     spreadMs = 0,
     era?: number,
   ): Promise<(PartitionSurvey | undefined)[]> {
-    // A cluster client knows no node until one has answered.
+    // A cluster client knows no node until a node has answered.
     await this.nodes.now();
     const indexed = refs.map((ref, index) => ({ index, keys: new HotKeys(ref) }));
     const calls = [...Map.groupBy(indexed, ({ keys }) => this.nodes.nodeOf(keys.tag)).values()].flatMap(
@@ -131,12 +131,13 @@ export class PartitionMarks {
   }
 
   /**
-   * Writes the mark of a partition after a loss. The mark then names its present primary, so that appends go on.
+   * Writes the mark of a partition after a loss. After that the mark names the partition's current primary, so appends
+   * go on.
    *
-   * @param state what {@link read} has found before the loss was recorded
+   * @param state result of {@link read}, from before the loss was recorded
    * @param loss id of the loss that was noticed and recorded
-   * @param era number of the present era (recovery/era.ts); undefined if it is unknown
-   * @returns false if the mark or the primary has changed since, and nothing was changed
+   * @param era number of the current era (recovery/era.ts); undefined if it is unknown
+   * @returns false if the mark or the primary has changed since then; nothing was written
    */
   async mark(ref: PartitionRef, state: FoundState, loss: string, era?: number): Promise<boolean> {
     const key = new HotKeys(ref).mark;
@@ -144,12 +145,12 @@ export class PartitionMarks {
   }
 
   /**
-   * Makes the mark of a partition name its present primary. Call it if nothing was lost: the partition is new, or
-   * a planned move has brought it to another primary.
+   * Makes the mark of a partition name the partition's current primary. Call it if nothing was lost: the partition is
+   * new, or a planned move has brought it to another primary.
    *
-   * @param state what {@link read} has found
-   * @param era number of the present era, for a new partition; undefined if it is unknown
-   * @returns false if the mark or the primary has changed since, and nothing was changed
+   * @param state result of {@link read}
+   * @param era number of the current era, for a new partition; undefined if it is unknown
+   * @returns false if the mark or the primary has changed since then; nothing was written
    */
   async takeOver(ref: PartitionRef, state: FoundState, era?: number): Promise<boolean> {
     const key = new HotKeys(ref).mark;

@@ -1,4 +1,4 @@
-/** A call of the read script (read-script.ts): its arguments, and what its reply says. */
+/** A call of the read script (read-script.ts): makes its arguments, and decodes its reply. */
 import type { TimeRange } from '../model/selection';
 import type { GroupsReply } from './scripts';
 
@@ -10,7 +10,7 @@ export interface LeftWindows {
   readonly starts: readonly number[];
 }
 
-/** Says that any window may have left memory. Used if the mark does not know which ones have. */
+/** Any window may have left memory. Used if the mark does not tell which windows have. */
 const ANY_LEFT: LeftWindows = { beforeMs: Infinity, starts: [] };
 
 /** The columns that a reader wants from frames of one layout. */
@@ -22,14 +22,14 @@ export interface ColumnPick {
 }
 
 /**
- * Greatest cost of one call. The cost is the sum over its frames: 1 for each, and 1 more for each {@link
- * COLUMNS_A_COST} columns that are wanted of it. A call of the greatest cost occupies its node for 12 to 24
- * ms.
+ * Maximum cost of one call. The cost of a call is the sum of the costs of its frames: 1 for a frame, and 1 more for
+ * each {@link COLUMNS_A_COST} columns that are wanted from the frame. A call with the maximum cost occupies its node
+ * for 12 to 24 ms.
  */
 const MAX_CALL_COST = 24_000;
-/** Greatest cost of one frame. A frame that is returned whole has this cost. */
+/** Maximum cost of one frame. A frame that is returned whole has this cost. */
 const MAX_FRAME_COST = 10;
-/** Number of wanted columns that adds 1 to the cost of a frame. */
+/** This number of wanted columns adds 1 to the cost of a frame. */
 const COLUMNS_A_COST = 8;
 export const ANY_TIME: TimeRange = { fromMs: -9e15, toMs: 9e15 };
 
@@ -51,12 +51,12 @@ export interface AskedGroup<List extends AskedList = AskedList> {
   readonly lists: readonly List[];
 }
 
-/** What a reply says of a list of frames. */
+/** The part of a reply about one list of frames. */
 export interface FoundList {
   readonly count: number;
-  /** Number of its first frames that are not in `picked`, because the reader has cached them. */
+  /** Number of the list's first frames that are not in `picked`, because the reader has cached them. */
   readonly leftOut: number;
-  /** Bytes of the frames after the first `leftOut`, in memory. */
+  /** Bytes that the frames after the first `leftOut` take in memory. */
   readonly bytes: number;
   /** The frames after the first `leftOut`; undefined if there are none, or if they exceed {@link MAX_CALL_COST}. */
   readonly picked: Buffer | undefined;
@@ -69,7 +69,7 @@ export interface ReadReply {
   readonly left: LeftWindows;
   /** Changes whenever the partition is marked; undefined if it is unknown what has left. */
   readonly markId: string | undefined;
-  /** The first groups of the call: as many as fit into it. */
+  /** The first groups of the call: as many as fit into one reply. */
   readonly groups: readonly { readonly starts: readonly number[]; readonly lists: readonly FoundList[] }[];
 }
 
@@ -80,7 +80,7 @@ export function argumentsOf(
   groups: readonly AskedGroup[],
 ): [names: string[], args: (string | number)[]] {
   const names = [mark];
-  // One argument for each group: the client takes long for many small ones, and five times as long for buffers.
+  // Make one argument for each group: the client is slow with many small arguments, and five times slower with buffers.
   const args: (string | number)[] = [MAX_CALL_COST, markId];
   for (const { name, range, picks, lists } of groups) {
     const { fromMs, toMs } = range ?? ANY_TIME;
@@ -112,7 +112,7 @@ export function replyOf(
       const picked = rest[at + 3];
       at += 4;
       if (Buffer.isBuffer(picked)) return { count, leftOut: known, bytes, picked };
-      // The script has -1 in place of frames for which it had no room.
+      // The script returns -1 instead of frames for which it had no room.
       return { count, leftOut: picked === null ? known : 0, bytes: 0, picked: undefined };
     });
     found.push({ starts, lists });

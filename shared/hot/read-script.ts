@@ -3,11 +3,11 @@ import { HAS_GOOD_MARK } from './mark-script';
 /**
  * Reads groups of one partition: their window starts, and the wanted columns of the frames of some windows.
  * It also reads the partition's mark, which says whether the windows are complete and what has left memory.
- * One script reads everything, so that nothing is lost or moved in between.
+ * One script reads everything, so nothing can be lost or moved in between.
  *
  * KEYS     mark
  *          for each group: its windows, then its lists of frames, one for each wanted window
- * ARGV     1  room: the highest cost of all frames of the call
+ * ARGV     1  room: the maximum cost of all frames of the call together
  *          2  markId under which the reader cached the frames that it knows, or ''
  *          for each group a string with these words, separated by spaces:
  *            first wanted timestamp, ms; the timestamp after the last one, ms

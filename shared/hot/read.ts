@@ -20,11 +20,11 @@ import type { HotTier } from './hot-tier';
 import type { ColumnPick } from './read-call';
 import type { WindowFrames } from './window-frames';
 
-/** What a read of memory has found. */
+/** The result of a read of memory. */
 export interface HotRead {
   readonly blocks: readonly LocatedBlock[];
   /**
-   * The mark of each partition when it was read. A partition that was read by several commands has several.
+   * The mark of each partition when the mark was read. A partition that was read by several commands has several marks.
    */
   readonly marks: readonly PartitionMark[];
   /**
@@ -34,10 +34,11 @@ export interface HotRead {
   readonly left: readonly PartitionLeft[];
 }
 
-/** Second commands of one read that are sent at the same time. */
+/** Number of second commands of one read that are sent at the same time. */
 const PARALLEL = 16;
 /**
- * Most windows of a group whose frames the first command requests. Each other window needs one of its own.
+ * Maximum number of a group's windows whose frames the first command requests. Every further window needs a command
+ * of its own.
  */
 const LIKELY_WINDOWS = 4;
 
@@ -47,7 +48,7 @@ const LIKELY_WINDOWS = 4;
  */
 const EARLY_MS = 5 * 60_000;
 
-/** Most layouts of which a read picks columns. Frames of other layouts are returned whole. */
+/** Maximum number of layouts from which a read picks columns. Frames of other layouts are returned whole. */
 const MAX_PICKS = 16;
 
 /** A window of a group that may have wanted samples. */
@@ -55,16 +56,16 @@ interface FoundWindow {
   readonly ref: PartitionRef;
   readonly group: GroupId;
   readonly windowStart: number;
-  /** Undefined if they need a second command. */
+  /** Undefined if reading the frames needs a second command. */
   readonly frames: WindowFrames | undefined;
 }
 
 /**
- * Reads series from memory. Mostly one command for each partition is enough: it returns the frames of the newest
+ * Reads series from memory. Usually one command for each partition is enough: it returns the frames of the newest
  * windows. Concurrent reads share commands.
  *
  * @param refs the partitions that may have samples of the selection
- * @param longestWindowMs the greatest length of a window, ms: how long before a sample its window may begin
+ * @param longestWindowMs the maximum length of a window, ms. A sample's window may begin this long before the sample
  * @param layoutOf finds a layout that memory lacks
  */
 export async function readHot(
@@ -115,8 +116,8 @@ export async function readHot(
 }
 
 /**
- * Frames that needed a second command may have been lost or moved between the two. Reads the marks of their
- * partitions again, and notes that their windows may have left.
+ * Reads the marks of some partitions again, and notes that windows may have left. Frames that needed a second command
+ * may have been lost or moved between the two commands.
  */
 async function readMarksAgain(
   hot: HotTier,
@@ -143,8 +144,8 @@ interface WantedColumns extends ColumnPick, PickedColumns {
 }
 
 /**
- * Chooses the columns to pick of each known layout. Frames of a layout of which more than half is wanted are
- * read whole.
+ * Chooses the columns to pick from each known layout. If more than half of a layout is wanted, its frames are read
+ * whole.
  */
 function picksOf({ layouts, picks: chosen, wanted }: Selection): WantedColumns[] {
   const picks: WantedColumns[] = [];
@@ -153,8 +154,8 @@ function picksOf({ layouts, picks: chosen, wanted }: Selection): WantedColumns[]
     if (columns.length === 0 || 2 * columns.length > seriesCount) continue;
     picks.push({ id: layout.id, layout: layout.idBytes, columns, positions, seriesCount });
   }
-  // If there are more layouts, it does not matter which of them are picked. Frames of the others are read
-  // whole.
+  // If there are more layouts, it does not matter from which of them columns are picked. Frames of the other layouts
+  // are read whole.
   return picks.length > MAX_PICKS ? picks.slice(-MAX_PICKS) : picks;
 }
 
@@ -201,9 +202,9 @@ function samplesOf(counts: Uint32Array, picks: readonly WantedColumns[]): number
 }
 
 /**
- * Decides which frames a read caches. Of frames with picked columns it caches all. Whole frames are large: it caches
- * those from the start of its range on, if the range goes to about the end of its windows or to now. Ranges of
- * different lengths, in steps of {@link EARLY_MS}, have frames of their own.
+ * Decides which frames a read caches. A read caches all frames with picked columns. Whole frames are large, so a read
+ * caches only whole frames from the start of its range on, and only if the range ends near now or near the end of the
+ * newest window. Ranges of different lengths, in steps of {@link EARLY_MS}, are cached separately.
  *
  * @param starts the windows of the range, newest first
  */

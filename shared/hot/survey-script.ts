@@ -1,14 +1,14 @@
 import { DUE_TIME } from './due-score';
 import { THIS_NODE } from './mark-script';
 
-/** Most group-windows of a partition that a survey reads, the oldest first. */
+/** Maximum number of a partition's group-windows that a survey reads, the oldest first. */
 const MAX_WINDOWS = 16;
 
 /**
- * Surveys many partitions of one node at once: whether the mark of each names this primary, when its oldest
- * group-window was first written, and the lowest arrival time of its frames.
+ * Surveys many partitions of one node at once. For each partition, tells whether the mark names this primary, when
+ * the oldest group-window was first written, and the lowest arrival time of the frames.
  *
- * KEYS     the mark of one of the partitions, which routes the call to their node
+ * KEYS     the mark of one of the partitions, which routes the call to the node that has them
  * ARGV     1  longest delay of a window, ms (due-score.ts)
  *          2  the era that the flusher writes to marks (recovery/era.ts), or '' to leave them as they are
  *          then the hash tag of each partition

@@ -1,13 +1,14 @@
 import { NO_NODE } from './mark-script';
 
-/** What a node has answered about itself and the cluster. */
+/** The answers of a node about itself and the cluster. */
 export interface PrimaryAnswer {
   /** Reply to `INFO`, with the sections `replication` and `server`; '' if the node did not answer. */
   readonly info: string;
   /** Reply to `CLUSTER NODES`; '' if the store is not a cluster. */
   readonly nodes: string;
   /**
-   * Reply to `CLUSTER INFO`; absent unless every node was asked for it before it was asked for the others.
+   * Reply to `CLUSTER INFO`. Absent unless every node was asked for this reply before any node was asked for the other
+   * two.
    */
   readonly cluster?: string;
 }
@@ -18,15 +19,15 @@ export interface PrimaryState {
   readonly id: string;
   /** Id of the process. Unlike the replication id, it does not change when the first replica attaches. */
   readonly run: string;
-  /** Replication id of the primary that this one took over from; undefined if it never was a replica. */
+  /** Replication id of the primary from which this one took over; undefined if it never was a replica. */
   readonly previous: string | undefined;
-  /** Ranges of the hash slots that it serves, separated by spaces; '' for none, 'all' without a cluster. */
+  /** Ranges of the hash slots that the primary serves, separated by spaces; '' for none, 'all' without a cluster. */
   readonly slots: string;
   /** Whether a hash slot is being moved to or from this primary. */
   readonly isOpen: boolean;
   /**
-   * How many messages about failed nodes and requests for votes its process has sent and received. Undefined
-   * if the store is not a cluster, or if {@link PrimaryAnswer.cluster} is absent.
+   * Number of messages about failed nodes, and of requests for votes, that the primary's process has sent and received.
+   * Undefined if the store is not a cluster, or if {@link PrimaryAnswer.cluster} is absent.
    */
   readonly failures?: number;
 }
@@ -34,7 +35,7 @@ export interface PrimaryState {
 /** The primaries of the memory tier at one time, and the hash slots that they serve. */
 export interface Topology {
   /**
-   * A text to compare. It changes if a primary with slots is wiped, restarted or replaced, or a slot moves.
+   * A text for comparisons. It changes if a primary with slots is wiped, restarted or replaced, or if a slot moves.
    */
   readonly text: string;
   /** Whether any hash slot is being moved to another primary. */
@@ -42,8 +43,8 @@ export interface Topology {
   /** The hash slots that are being moved. */
   readonly openSlots: ReadonlySet<number>;
   /**
-   * Every primary, including those without slots. Undefined if one did not answer, unless the cluster has
-   * marked it as failed.
+   * Every primary, including those without slots. Undefined if a primary did not answer, unless the cluster has
+   * marked this primary as failed.
    */
   readonly primaries: readonly PrimaryState[] | undefined;
 }
@@ -58,14 +59,14 @@ interface NodeLine {
   readonly node: string;
   readonly address: NodeAddress;
   readonly flags: readonly string[];
-  /** Words such as `0-5460`, `5462` and `[93->-id]`: ranges, single hash slots, and ones being moved. */
+  /** Words such as `0-5460`, `5462` and `[93->-id]`: ranges, single hash slots, and hash slots being moved. */
   readonly slots: readonly string[];
 }
 
 /**
  * Combines the answers of nodes into a topology.
  *
- * @returns the topology, and in `unasked` the addresses of primaries that answers mention but that gave none
+ * @returns the topology, and in `unasked` the addresses of primaries that other nodes mention but that gave no answer
  */
 export function primariesOf(
   answers: readonly PrimaryAnswer[],
@@ -121,7 +122,7 @@ function lineOf(line: string): NodeLine {
   const [endpoint = '', name] = address.split(',');
   const colon = endpoint.lastIndexOf(':');
   const port = Number(endpoint.slice(colon + 1).split('@')[0]);
-  // Prefer the node's name, if it has one, since TLS certificates are made for names.
+  // Prefer the node's name, if there is one, since TLS certificates are made for names.
   return {
     node: node!,
     address: { host: name || endpoint.slice(0, colon), port },

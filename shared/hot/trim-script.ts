@@ -11,13 +11,13 @@
  *          7  time to live of the frames that remain, ms
  * Returns  the number of frames that remain; -1 when nothing was removed, because the lease no longer has
  *          this token, or because the list does not begin with the frames that were moved. A failover to a
- *          lagging replica and a replay after it can fill a list with other frames, which a trim by count
- *          alone would remove
+ *          lagging replica and a replay after it can fill a list with other frames. A trim by count alone
+ *          would remove them
  *
- * If a window is due but has no frames, they have expired. The script then sets `expired` in the mark, so that the
- * loss is noticed. A window with remaining frames stays in the due index. If all frames that it had when it was leased
- * were moved, the time of the lease counts as its first write. Runs even when memory is full (`allow-oom`),
- * since a trim frees memory.
+ * If a window is due but has no frames, its frames have expired. Then the script sets `expired` in the mark, so that
+ * the loss is noticed. A window with remaining frames stays in the due index. If all frames were moved that the window
+ * had when it was leased, the time of the lease counts as its first write. Runs even when memory is full
+ * (`allow-oom`), since a trim frees memory.
  */
 export const TRIM_SCRIPT = `#!lua flags=allow-oom
 local lease = redis.call('HGET', KEYS[2], ARGV[1])

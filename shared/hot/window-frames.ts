@@ -1,4 +1,4 @@
-/** The frames of a group-window as they were read. They are decoded once for all readers. */
+/** The frames of a group-window, as read from memory. They are decoded once for all readers. */
 export class WindowFrames {
   private decoding: Promise<unknown> | undefined;
 
@@ -16,14 +16,14 @@ export class WindowFrames {
   /**
    * Decodes the frames at the first call. Later calls get the same result.
    *
-   * @param decode must do the same at each call
+   * @param decode must give the same result at each call
    */
   decoded<T>(decode: () => Promise<T>): Promise<T> {
     if (this.decoding !== undefined) return this.decoding as Promise<T>;
     const decoding = decode();
     this.decoding = decoding;
     decoding.catch(() => {
-      // Decode again at the next call: this failure may have been that of a read of a layout.
+      // Decode again at the next call, since the failure may have come from reading a layout.
       this.decoding = undefined;
     });
     return decoding;
@@ -33,8 +33,8 @@ export class WindowFrames {
 /** All frames of a group-window from a time on, which can be cached. */
 export class CachedFrames extends WindowFrames {
   /**
-   * @param markId id of the partition's mark when they were read, as the read script returns it
-   * @param count number of the window's frames, with those before `fromMs`
+   * @param markId id of the partition's mark when the frames were read, as the read script returns it
+   * @param count number of the window's frames, including those before `fromMs`
    * @param fromMs frames with timestamps before this time are left out, ms
    */
   constructor(

@@ -6,14 +6,15 @@ import { openLayout } from '../model/open-layouts';
 import { bytesOfPacked, type PackedLayout, withoutBytes } from '../model/packed-layout';
 import type { GroupId } from '../model/placement';
 
-/** What says which series a row has values of. */
+/** The parts of a row that tell for which series it has values. */
 interface RowSeries {
   readonly layout: PackedLayout;
   readonly presence?: Uint8Array;
 }
 
 /**
- * Most common layouts of a group. A group may need several: for example, one for each queue of a Prometheus.
+ * Maximum number of common layouts of a group. A group may need several: for example, one for each queue of a
+ * Prometheus server.
  */
 const MAX_COMMON = 16;
 
@@ -21,10 +22,10 @@ const MAX_COMMON = 16;
  * The common layouts of each group, in which the ingester writes rows of other layouts.
  *
  * A sender may cut its requests anywhere. Each instance of post then builds its own unions of the
- * source's series (`dictionary/home.ts`), and begins with small ones. Without common layouts, every new
- * instance would add layouts that all stores keep. All rows of a group come to one ingester at a time. It
- * writes them in one of the group's largest layouts so far that has all of their series. Groups whose rows
- * never had a presence map stay as they are.
+ * source's series (`dictionary/home.ts`), and begins with small unions. Without common layouts, every new
+ * instance would add layouts that all stores keep. All rows of a group come to one ingester at a time. The ingester
+ * writes a row in one of the group's largest layouts so far that has all of the row's series. Groups whose rows
+ * never had a presence map are not changed.
  */
 export class CommonLayouts {
   /** The common layouts of each group, the largest first. */
@@ -65,8 +66,8 @@ function widened({ presence }: RowSeries, layout: PackedLayout, columns: Uint16A
 }
 
 /**
- * Returns the column in `layout` of each series of a smaller layout. Returns undefined if one is missing, or in
- * another order: the values of a row keep theirs.
+ * Returns the column in `layout` of each series of a smaller layout. Returns undefined if a series is missing or the
+ * order differs, because the values of a row stay in their order.
  */
 function columnsIn(layout: PackedLayout, other: PackedLayout): Uint16Array | undefined {
   if (other.seriesCount >= layout.seriesCount) return undefined;

@@ -13,8 +13,8 @@ const LAST_DAY_MS = Date.parse('9999-12-31T00:00:00Z');
 
 /**
  * Puts the deletions of a batch into the catalogue. From then on, no read returns the deleted samples. Then
- * announces the archived days that may have such samples as open, so that the archiver removes them from its
- * objects. In the other order, the archiver could commit a day unchanged between the two steps. A deletion
+ * announces as open the archived days that may have such samples, so that the archiver removes the samples from its
+ * objects. In the opposite order, the archiver could commit a day unchanged between the two steps. A deletion
  * that is delivered again announces nothing if its days were announced before.
  */
 export async function putDeletions(

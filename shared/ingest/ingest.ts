@@ -40,16 +40,16 @@ export interface IngestResult {
   readonly quarantined: readonly string[];
 }
 
-/** Partitions that are ingested at the same time. */
+/** Number of partitions that are ingested at the same time. */
 const PARALLEL = 32;
-/** Most layouts of a group that a batch puts into the catalogue as they are. If there are more, they are merged. */
+/** If a batch has more layouts of a group than this, they are merged before they are put into the catalogue. */
 const MAX_LAYOUTS_EACH = 16;
 
 /**
  * Ingests a batch of the stream: appends its samples to memory.
  *
  * A record that cannot be decoded, or that a store refuses for its content, goes to quarantine, and the rest
- * of the batch goes on. If a store is down, the records of the affected partitions fail, and the stream
+ * of the batch is ingested. If a store is down, the records of the affected partitions fail, and the stream
  * delivers them again (DESIGN.md, rule 9). An append neither waits for a flush nor starts one (rule 4).
  *
  * @param hasTime asked before each partition. If false, its records fail, and the stream delivers them again
@@ -94,7 +94,7 @@ export async function ingestBatch(
 
   /**
    * Ingests the records of one partition together. If a store refuses them for their content, ingests them
-   * one by one, to find the record that is refused.
+   * one by one, to find the records that the store refuses.
    */
   const ingest = async (records: readonly ArrivedRecord[]): Promise<void> => {
     try {
@@ -177,8 +177,8 @@ async function catalogueLayouts(
   }
   const puts = [...batch.groupLayouts].flatMap(([group, ids]) => {
     const all = [...ids].map((id) => batch.layouts.get(id)!);
-    // If many new names arrive at once, a group may have many layouts. The catalogue then gets a few merged
-    // ones, which have the same series. Memory still gets the layouts of the frames.
+    // If many new names arrive at once, a group may have many layouts. Then the catalogue gets a few merged
+    // layouts, which have the same series. Memory still gets the layouts of the frames.
     const few =
       all.length <= MAX_LAYOUTS_EACH
         ? all

@@ -3,8 +3,8 @@ import { bucketKeys } from '../platform/keys';
 import type { DeliveredRecord } from '../stream/delivered';
 
 /**
- * Stores records that cannot be decoded, or that a store refuses for their content. An object has the bytes of a
- * record, and its key the shard and sequence number.
+ * Stores records that cannot be decoded, or that a store refuses for their content. Each record becomes an object with
+ * its bytes. The object's key has the record's shard and sequence number.
  */
 export class S3Quarantine {
   constructor(

@@ -26,7 +26,7 @@ export interface ArrivedRecord {
   readonly index: number;
 }
 
-/** What a batch brings for one partition. */
+/** The content of a batch for one partition. */
 export interface PartitionBatch {
   readonly tenant: string;
   readonly partition: number;
@@ -124,7 +124,7 @@ export function reducePartition(records: readonly ArrivedRecord[], windowMs: num
  * Keeps the value with the highest version of each series, in time linear in the number of values.
  *
  * @param rows rows of one group and timestamp
- * @returns rows of which no two have a series in common; rows of equal versions may be joined
+ * @returns rows, no two of which have a series in common; rows of the same version may have been joined
  */
 function distinctRows(rows: VersionedRow[]): VersionedRow[] {
   if (rows.length === 1) return rows;
@@ -140,7 +140,7 @@ function distinctRows(rows: VersionedRow[]): VersionedRow[] {
     const parts: VersionedRow[] = [];
     for (; at < rows.length && compareVersions(rows[at]!.version, version) === 0; at++) {
       const row = rows[at]!;
-      // Skip the row if a row of the same layout, at least as high in version, has values of all its series.
+      // Skip the row if another row of its layout has values for all series and a version at least as high.
       if (takenLayouts.has(row.layout.id)) continue;
       if (row.presence === undefined) takenLayouts.add(row.layout.id);
       const before = picked.length;
@@ -173,7 +173,7 @@ function areDisjoint(byLayout: ReadonlyMap<Id, readonly VersionedRow[]>): boolea
   return hashes.size === count;
 }
 
-/** Does {@link distinctRows} for rows of one layout that are sorted by version, the highest first. */
+/** Implements {@link distinctRows} for rows of one layout, sorted by version, the highest first. */
 function distinctRowsOfLayout(rows: readonly VersionedRow[]): readonly VersionedRow[] {
   if (rows.length === 1) return rows;
   const { layout } = rows[0]!;
@@ -215,7 +215,7 @@ function distinctRowsOfLayout(rows: readonly VersionedRow[]): readonly Versioned
   return distinct;
 }
 
-/** A value that {@link distinctRows} keeps: no row of a higher version has one of this series. */
+/** A value that {@link distinctRows} keeps: no row of a higher version has a value for its series. */
 interface PickedValue extends KeyedLabels {
   readonly row: VersionedRow;
   /** Index of the value among those of the row. */
@@ -239,7 +239,7 @@ function pickNew(row: VersionedRow, taken: Set<string>, picked: PickedValue[]): 
   }
 }
 
-/** Makes rows of picked values, in new layouts of their series. */
+/** Makes rows from picked values, in new layouts of the values' series. */
 function rowsOfPicked(version: Version, picked: PickedValue[]): VersionedRow[] {
   return cutSeries(picked.sort(byKey), ({ key }) => Buffer.byteLength(key)).map((part) => {
     const values = new Uint8Array(part.length * 8);

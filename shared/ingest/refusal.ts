@@ -7,12 +7,12 @@ import { MalformedBytesError } from '../model/bytes';
  */
 const TOO_LARGE = /size|exceed|too (large|long)|maximum/i;
 
-/** V8's message when memory runs out, which it throws as a RangeError. The same record fits another time. */
+/** Message of the RangeError that V8 throws when memory runs out. At another time, the same record may fit. */
 const OUT_OF_MEMORY = /allocation failed/i;
 
 /**
- * Tells whether an error means that a store, or the code before it, refuses records for their content.
- * Sending such records again would be useless.
+ * Tells whether an error means that a store, or code that runs before the store is called, refuses records for
+ * their content. Sending such records again would be useless.
  *
  * @returns the reason; undefined for errors that may pass, such as throttling, time-outs, denied access,
  *   outages and a lack of memory
