@@ -20,30 +20,30 @@ export interface FlushDependencies {
   readonly windowMs: number;
 }
 
-/** What a flush of one partition did. A group-window is the samples of one group in one window of time. */
+/** The result of a flush of one partition. A group-window is the samples of one group in one window of time. */
 export interface FlushCount {
-  /** Group-windows moved. */
+  /** Number of group-windows moved. */
   readonly windows: number;
   readonly samples: number;
   /** Bytes of the chunks written. */
   readonly bytes: number;
   /**
-   * Group-windows whose frames had expired in memory before a flusher could move them. Their samples are lost
-   * until a replay brings them back, which needs the records in the stream.
+   * Number of group-windows whose frames had expired in memory before a flusher could move them. Their samples are lost
+   * until a replay restores them, which needs the records in the stream.
    */
   readonly expired: number;
-  /** An error for each group-window that could not be moved. It stays due, so a later flush moves it. */
+  /** An error for each group-window that could not be moved. The group-window stays due, so a later flush moves it. */
   readonly failures: readonly Error[];
 }
 
 /** Duration of a lease, ms: longer than moving a batch takes, shorter than the longest invocation. */
 const LEASE_MS = 120_000;
-/** Most group-windows that are leased, announced and moved together. */
+/** Maximum number of group-windows that are leased, announced and moved together. */
 const BATCH = 128;
-/** Requests of one step that are sent at the same time. */
+/** Number of requests of one step that are sent at the same time. */
 const PARALLEL = 16;
 /**
- * Most group-windows that a flusher moves at the same time, over all partitions. The 2,000 frames of a
+ * Maximum number of group-windows that a flusher moves at the same time, over all partitions. The 2,000 frames of a
  * window, of at most 8 KB each, take some 48 MB with their block and their chunk. So 16 windows take less
  * than half of the flusher's 1,769 MB.
  */
@@ -54,13 +54,13 @@ const MAX_CONFLICTS = 10;
 /**
  * Moves the due group-windows of one partition from memory to the warm tier, batch by batch, until none is
  * left or time is up. Writes the warm items first, then trims from memory exactly the frames that it wrote
- * (DESIGN.md, rule 3). A crash at any step leaves some samples in both tiers, which a merge makes one, and
- * never loses any.
+ * (DESIGN.md, rule 3). A crash at any step never loses a sample. It may leave samples in both tiers, and a merge
+ * removes such duplicates.
  *
  * @param beforeMs see {@link FrameMover.lease}
  * @param hasTime asked before each batch; false ends the flush
- * @param limit limits the group-windows that are moved at the same time; partitions flushed in parallel share
- *   it
+ * @param limit limits the group-windows that are moved at the same time; partitions that are flushed in parallel
+ *   share one limit
  * @param spreadMs see {@link FrameMover.lease}
  */
 export async function flushPartition(
@@ -109,7 +109,7 @@ export async function flushPartition(
   return { windows: windows - expired, samples, bytes, expired, failures };
 }
 
-/** What was written for one group-window, and the frames to trim. */
+/** The frames to trim from one group-window, and how much was written for it. */
 interface Moved {
   readonly frames: MovedFrames;
   readonly samples: number;

@@ -17,7 +17,7 @@ export interface LaneDependencies extends PartitionsDependencies {
   readonly tenants: Pick<Tenants, 'isDeleted'>;
 }
 
-/** What one round of a lane should do. */
+/** The task of one round of a lane. */
 export interface LaneRound extends FlushTask {
   /** Number of the lane, from 0. */
   readonly lane: number;
@@ -34,20 +34,20 @@ export interface LaneRound extends FlushTask {
   readonly startAt: number;
 }
 
-/** What a round did. `oldestMs` and `lowestArrivalMs` concern all partitions of the lane, flushed or not. */
+/** The result of a round. `oldestMs` and `lowestArrivalMs` concern all partitions of the lane, flushed or not. */
 export interface LaneSum extends FlushSum {
   /** All partitions of the lane. */
   readonly partitions: readonly PartitionRef[];
 }
 
-/** Look-ups of tenants at the same time. */
+/** Number of tenants that are looked up at the same time. */
 const TENANTS_ASKED_AT_ONCE = 16;
 
 /**
- * Flushes what is due in the partitions of a lane. A lane is one of several flushers that work in parallel,
- * each on its own partitions; the schedule asks each for a round once a minute. A round surveys hundreds of
- * partitions with one call. It calls single partitions only if something is due in them, or if their mark is
- * not that of their primary.
+ * Flushes the due group-windows in the partitions of a lane. A lane is one of several flushers that work in parallel,
+ * each on its own partitions. The schedule asks each lane for a round once a minute. A round surveys hundreds of
+ * partitions with one call. It makes calls for a single partition only if something is due in the partition, or if the
+ * partition's mark does not name its primary.
  */
 export async function flushLane(
   dependencies: LaneDependencies,
@@ -87,8 +87,8 @@ export async function flushLane(
 }
 
 /**
- * Resolves the missing or wrong mark of one of these partitions. If that is a loss, it is recorded for all
- * partitions with such marks.
+ * Resolves the missing or wrong mark of one of these partitions. If memory was lost, the loss is recorded for all
+ * partitions with missing or wrong marks.
  */
 async function resolveOne(
   { losses, tenants }: LaneDependencies,

@@ -14,12 +14,12 @@ export interface PartitionsDependencies extends FlushDependencies {
   readonly now: () => number;
 }
 
-/** What flushes of one or more partitions did, and what is left in memory after them. */
+/** The result of flushing one or more partitions, and what is left in memory afterwards. */
 export interface FlushSum extends Omit<FlushCount, 'failures'> {
-  /** Group-windows that could not be moved. A partition that failed as a whole counts as one. */
+  /** Number of group-windows that could not be moved. A partition that failed as a whole counts as one. */
   readonly failed: number;
   /**
-   * Group-windows left in memory that are due even with the longest delay. A partition that failed, or for
+   * Number of group-windows left in memory that are due even with the longest delay. A partition that failed, or for
    * which no time was left, counts as one.
    */
   readonly remaining: number;
@@ -47,7 +47,7 @@ const EMPTY: FlushSum = {
   lowestArrivalMs: Infinity,
 };
 
-/** The sum of a partition that was not flushed, so that nothing is known about it. */
+/** The sum of a partition that was not flushed, so nothing is known about it. */
 const NOT_FLUSHED: FlushSum = { ...EMPTY, remaining: 1, lowestArrivalMs: 0 };
 
 /** Returns the sum of a partition in which a survey found nothing due. */
@@ -75,12 +75,12 @@ export function sumFlushes(flushes: readonly FlushSum[]): FlushSum {
 }
 
 /**
- * Partitions that are flushed at the same time. Most have few group-windows due, so a flush mostly waits for
- * round trips. {@link WINDOWS_AT_ONCE}, which all partitions share, bounds the memory.
+ * Number of partitions that are flushed at the same time. Most partitions have few due group-windows, so a flush mostly
+ * waits for round trips. {@link WINDOWS_AT_ONCE}, which all partitions share, bounds the memory.
  */
 const PARTITIONS_AT_ONCE = 8;
 
-/** What a flush should do. */
+/** The task of a flush. */
 export interface FlushTask {
   /** A group-window without a delay is due if its first write was at this time or earlier, ms by memory's clock. */
   readonly dueBeforeMs: number;
@@ -88,13 +88,13 @@ export interface FlushTask {
   readonly spreadMs: number;
   /** Asked before each partition, and before each batch of a partition. False ends the flush. */
   readonly hasTime: () => boolean;
-  /** Called for each partition, and for each group-window, that could not be moved. */
+  /** Called for each partition or group-window that could not be moved. */
   readonly onFailure: (ref: PartitionRef, error: Error) => void;
 }
 
 /**
- * Flushes partitions. Resolves wrong marks first, and counts what was written in the tenants' usage. A
- * partition that fails does not stop the others.
+ * Flushes partitions. Resolves wrong marks first, and adds the bytes written to the tenants' usage. If a partition
+ * fails, the other partitions are still flushed.
  *
  * @returns a sum for each partition, in order
  */

@@ -15,19 +15,19 @@ import { MAX_ITEM_CHUNK_BYTES, revisionOf, type WarmItem } from '../warm/warm-ti
  * layer. It has more if all its series together would exceed the bounds of a layout.
  */
 
-/** Most series in a chunk's layout. A row cannot be split by time, and one of this size fits into an item. */
+/** Maximum number of series in a chunk's layout. A row cannot be split by time, but one of this size fits an item. */
 export const MAX_CHUNK_SERIES = 8_192;
 
 /**
- * Returns the days to announce as open before the first put, and again after the last. An archiver that reads
- * the day in between may miss some puts. The second announcement opens the day again after its commit
+ * Returns the days to announce as open before the first put, and again after the last put. An archiver that reads
+ * the day in between may miss some puts. The second announcement opens the day again after the archiver's commit
  * (DESIGN.md, rule 12).
  */
 export function announcedDays(leases: readonly { readonly windowStart: number }[]): Day[] {
   return [...new Set(leases.map(({ windowStart }) => dayOf(windowStart)))];
 }
 
-/** What to do next with the frames of a window. */
+/** The next step for the frames of a window. */
 export type TakePlan =
   /** Read this layout, then plan again. */
   | { readonly act: 'read'; readonly layoutId: Id }
@@ -35,9 +35,8 @@ export type TakePlan =
   | { readonly act: 'take'; readonly count: number; readonly layouts: readonly Layout[] };
 
 /**
- * Decides how many frames of a window move together. Their series go into one layout, so it takes frames
- * until the next one would exceed the bounds of a layout. It always takes the leading
- * frames of the first layout.
+ * Decides how many frames of a window move together. Their series go into one layout. So it takes frames until the next
+ * frame would exceed the bounds of a layout. It always takes the leading frames of the first layout.
  *
  * @param frames the layout id of each frame, in the order of the list in memory
  * @param known layouts read so far, by id
@@ -59,7 +58,7 @@ export function planTake(frames: readonly Id[], known: ReadonlyMap<Id, Layout>):
   return { act: 'take', count: frames.length, layouts: [...taken.values()] };
 }
 
-/** A warm item of a window, with the layout of its chunk. */
+/** A warm item of a window, and the layout of its chunk. */
 export interface StoredItem extends Pick<WarmItem, 'layer' | 'startMs' | 'revision'> {
   readonly layout: Layout;
 }
@@ -75,8 +74,8 @@ export interface LayerPlan<Item> {
 }
 
 /**
- * Picks the layer for the frames of a window: the first one whose layout still fits the bounds after it is
- * joined with the layouts of the frames. If there is none, picks a new layer.
+ * Picks the layer for the frames of a window: the first layer whose layout still fits the bounds after it is
+ * merged with the layouts of the frames. If there is none, picks a new layer.
  *
  * @param layouts the layouts of the frames
  * @param items all existing items of the window
@@ -98,18 +97,18 @@ export interface ItemPut {
   readonly startMs: number;
   readonly chunk: Uint8Array;
   readonly revision: string;
-  /** Revision of the item that it replaces; undefined if there must be no item yet. */
+  /** Revision of the item that this one replaces; undefined if there must be no item yet. */
   readonly replaces: string | undefined;
 }
 
 /**
- * Divides the block of a layer into warm items. An item begins where an existing one begins, and where one
- * has grown too large. Leaves out the items that did not change.
+ * Divides the block of a layer into warm items. An item begins where an existing item begins. An item that has grown
+ * too large is divided further. Leaves out the items that did not change.
  *
  * @param block the whole layer: the frames merged with the existing items
  * @param existing the items that the layer has so far
- * @returns the items to put, the latest first. A put may shorten an existing item. The samples that it
- *   removes are then in a later item already, so neither a reader nor a crash between two puts can miss them
+ * @returns the items to put, the latest first. A put may shorten an existing item. The samples that it removes are
+ *   already in a later item by then, so a reader does not miss them, and a crash between two puts does not lose them
  */
 export function planItems(
   block: Block,
@@ -134,7 +133,7 @@ export function planItems(
 /**
  * Whether a window has several items after the puts.
  *
- * @param existing all items of the window before
+ * @param existing all items of the window before the puts
  */
 export function isInSeveral(
   existing: readonly unknown[],
@@ -144,8 +143,8 @@ export function isInSeveral(
 }
 
 /**
- * Returns the samples of a block from the `i`th start up to the next. The first item has all earlier ones
- * too.
+ * Returns the samples of a block from the `i`th start up to the next start. The first item also has all earlier
+ * samples.
  */
 function sliceOf(block: Block, starts: readonly number[], i: number): Block {
   if (starts.length === 1) return block;

@@ -1,11 +1,11 @@
 import type { HotLoad } from '../hot/node-load';
 import type { Settings } from '../platform/settings';
 
-/** Used share of a node's memory above which group-windows leave memory earlier. */
+/** If more than this share of a node's memory is used, group-windows leave memory earlier. */
 const HIGH_SHARE = 0.7;
-/** Used share of a node's memory above which group-windows leave memory at once. */
+/** If more than this share of a node's memory is used, group-windows leave memory at once. */
 const FULL_SHARE = 0.85;
-/** Share of time above which a node's busy main thread delays appends. */
+/** If a node's main thread is busy for more than this share of the time, it delays appends. */
 const BUSY_SHARE = 0.8;
 
 /**
@@ -20,14 +20,14 @@ export interface Residency {
   /** The shortest residency, ms. */
   readonly leastMs: number;
   /**
-   * The longest delay that is added to it, ms. Each group-window waits for a share of it (hot/due-score.ts).
+   * The longest delay in addition to `leastMs`, ms. Each group-window waits for a share of it (hot/due-score.ts).
    */
   readonly spreadMs: number;
 }
 
 /**
- * Decides the residency of group-windows. It is as configured up to 70 % of memory, and 0 from 85 % on. In
- * between it falls linearly.
+ * Decides the residency of group-windows. The configured residency holds up to 70 % of memory, and the residency is 0
+ * from 85 % on. In between it falls linearly.
  *
  * @param fullness used share of the fullest node's memory, 0 to 1
  */

@@ -10,18 +10,18 @@ export interface WantedWindows {
   readonly windowLengthsMs: readonly number[];
 }
 
-/** Fewer groups than this are read with one query each. */
+/** If a read has fewer groups than this, each group is read with a query. */
 const MIN_GROUPS = 8;
 /**
- * A group of which more windows than this are wanted is read with a query. An item that is read by its key costs at
- * least one read unit (4 KB). The items of a query share read units.
+ * If a read wants more windows than this of some group, each group is read with a query. An item that is read by its
+ * key costs at least one read unit (4 KB). The items of a query share read units.
  */
 const MAX_WINDOWS = 6;
 
 /**
  * Plans whether groups of a partition's day are read by key or with one query each.
  *
- * @param all one entry a group
+ * @param all one entry for each group
  * @returns for each group the starts of its windows, for reads by key with BatchGetItem; undefined when each
  *   group should be queried
  */

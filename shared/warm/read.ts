@@ -15,12 +15,12 @@ export interface WarmDay extends WantedWindows {
   readonly day: Day;
   /**
    * How often flushes had announced the day (DESIGN.md, rule 12), counted after memory was read. Undefined
-   * when not counted: then no cached items are used.
+   * if nobody counted the announcements: then no cached items are used.
    */
   readonly announcements: number | undefined;
 }
 
-/** Most requests that are waiting for their answers. */
+/** Maximum number of requests that wait for their answers. */
 const PARALLEL = 16;
 
 /**
@@ -45,7 +45,7 @@ export async function readWarm(
       block && { place: warm.placeOf(ref, day, item), bytes: item.chunk.length, samples, block };
     const keyOf = ({ revision }: WarmItem) => `${revision} ${wanted.id}`;
     const known = items.map((item) => warm.cache.picked.get(keyOf(item)));
-    // Return without `mapLimited`: its queue would take longer than looking up cached chunks does.
+    // Return without `mapLimited`, whose queue would take longer than looking up the cached chunks.
     if (known.every((picked) => picked !== undefined))
       return known.map((picked, i) => located(items[i]!, picked));
     return mapLimited([...items.entries()], PARALLEL, async ([i, item]) => {
@@ -71,8 +71,8 @@ async function itemsOf(
   if (known !== undefined) return known;
   const items = await warm.groupTogether(ref, day, { ...target, limit });
   // A later read can use the items again only if this read knows how many announcements of the day they include.
-  // It does not for a day that this instance never read. Keeping an empty list makes the next read ask for the
-  // number of announcements first.
+  // It does not know that for a day that this instance never read. Then cache an empty list, so that the next read
+  // asks for the number of announcements first.
   cache.put(ref, day, group, {
     announcements,
     fromMs,

@@ -54,11 +54,10 @@ export class WarmItemCache {
   );
 
   /**
-   * Returns the cached items of the windows that begin in `[fromMs, toMs)`, or undefined when the cache does
-   * not have all of them.
+   * Returns the cached items of the windows that begin in `[fromMs, toMs)`; undefined if the cache lacks some of them.
    *
-   * @param announcements how often flushes had announced the day, counted after memory was read; undefined
-   *   accepts cached items whatever the number was
+   * @param announcements how often flushes had announced the day, counted after memory was read. If undefined, the
+   *   number does not matter
    */
   items(
     ref: PartitionRef,

@@ -19,9 +19,9 @@ import { planKeys, type WantedWindows } from './plan';
 import { WarmItemCache } from './warm-item-cache';
 
 /**
- * One chunk in DynamoDB: the samples of a group's window, or of a range of its time when the whole exceeds
- * the size of an item. A layer is a set of items of one window whose chunks have the
- * same layout. A window has several layers if one layout cannot name all its series.
+ * One chunk in DynamoDB: the samples of a group's window, or of a part of the window's time if the whole window does
+ * not fit into an item. A layer is a set of items of one window whose chunks have the same layout. A window has
+ * several layers if one layout cannot name all of its series.
  */
 export interface WarmItem {
   readonly group: GroupId;
@@ -31,7 +31,7 @@ export interface WarmItem {
   /** Start of the item's range, ms; a window's first item starts with the window. */
   readonly startMs: number;
   /**
-   * Hash of the chunk. Conditional writes compare it, and so does the manifest's record of what was archived.
+   * Hash of the chunk. Conditional writes compare it. Archive objects list the revisions of the items that they hold.
    */
   readonly revision: string;
   readonly chunk: Uint8Array;
@@ -57,7 +57,7 @@ const EXTEND_PARALLEL = 32;
 
 const ALL_GROUPS: GroupRange = { from: '', to: undefined };
 
-/** Largest chunk of an item: DynamoDB's limit of 400 KB, less keys and attributes. */
+/** Maximum size of an item's chunk, in bytes: DynamoDB's limit of 400 KB, less keys and attributes. */
 export const MAX_ITEM_CHUNK_BYTES = 380 * 1024;
 
 export function revisionOf(chunk: Uint8Array): string {
@@ -74,12 +74,12 @@ export function revisionOf(chunk: Uint8Array): string {
  * items by key. They also get the marker `~divided`, which is written before any window of the day is divided
  * among several items. If the marker exists, such reads fall back to queries.
  *
- * A read may look for the marker just before it is written, and get an item just after its window was
- * divided. So an item that shrinks because its window is being divided has the attribute `divided`, which
- * such a read sees.
+ * A read may look for the marker just before it is written, and get an item just after the item's window was
+ * divided. So an item that shrinks because its window is being divided gets the attribute `divided`. Such a read
+ * sees this attribute.
  */
 export class WarmTier {
-  /** Cache of what this instance's readers have read. */
+  /** Caches the items that this instance's readers have read. */
   readonly cache = new WarmItemCache();
   /** Concurrent reads of a partition's day, which share requests. */
   private readonly asked = new Batches<GroupAsk, readonly WarmItem[]>();
@@ -121,8 +121,8 @@ export class WarmTier {
   }
 
   /**
-   * @returns the items of each ask, read by key; undefined for an ask that must be queried, since its windows may be
-   * divided
+   * @returns the items for each ask, read by key; undefined for an ask that needs a query, since its windows may be
+   *   divided
    */
   private async byKeys(
     ref: PartitionRef,
@@ -193,10 +193,10 @@ export class WarmTier {
   }
 
   /**
-   * Puts an item on condition that nobody else wrote it first.
+   * Puts an item, unless another writer was faster.
    *
    * @param previous the revision to replace, or undefined when there must be no item yet
-   * @returns false when another writer came first; nothing was changed
+   * @returns false when another writer was faster; then nothing was changed
    */
   async put(ref: PartitionRef, day: Day, item: WarmItem, previous: string | undefined): Promise<boolean> {
     return putItemIf(this.table, {
