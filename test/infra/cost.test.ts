@@ -75,7 +75,7 @@ test('an idle stage is itemised as it is configured: at most $25 in dev, $150 in
     'flusher, recovery, archiver, operator, evaluator, canary, ingester',
   );
   expect(line('alarms')).toMatch(/^11 metrics/);
-  expect(line('metrics')).toMatch(/^9 of our own/);
+  expect(line('metrics')).toMatch(/^9 custom ones at/);
   expect(dev.dollars).toBeLessThanOrEqual(25);
   const report = idleReport(million);
   const small = report.sizes.find(({ size }) => size === 'small')!;
