@@ -3,6 +3,7 @@
  * Kinesis sequence number would add 24 bytes per chunk. Sizes of live data, with one version per post and
  * 186-bit sequence numbers, are reported separately.
  */
+
 import {
   type Block,
   blockFromFrames,
@@ -11,12 +12,12 @@ import {
   openChunk,
   type Version,
 } from '../../shared/codec';
+import { HOUR_MS } from '../../shared/model/duration';
 import type { SeriesData } from './data/agent-data';
 import { dataSets, withLiveVersions } from './data/data-sets';
 import { bench } from './frame/bench';
 import { texts } from './frame/options';
 
-const HOUR_MS = 3_600_000;
 const BLOCKS: readonly { name: string; rows?: number; windowMs?: number }[] = [
   { name: '60', rows: 60 },
   { name: '1h', windowMs: HOUR_MS },

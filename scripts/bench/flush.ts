@@ -1,4 +1,5 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { HOUR_MS, MINUTE_MS } from '../../shared/model/duration';
 import { ENV } from '../../shared/platform/names';
 import { parseSettings } from '../../shared/platform/settings';
 import { RecoveryTable } from '../../shared/recovery/recovery-table';
@@ -15,8 +16,6 @@ import { makeMinute, offer, postMinute, startIngest } from './ingest-load';
 import type { Flushed, FlushTask } from './workers/flush';
 import type { Way } from './workers/ingest';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 /**
  * Time from the window of the first sample to now, in ms. Samples offered during the flush must not lie in
  * the future.

@@ -1,4 +1,5 @@
 import { cpus } from 'node:os';
+import { HOUR_MS, MINUTE_MS } from '../../shared/model/duration';
 import { SHAPES, type Shape } from './data/agent-bodies';
 import { bench } from './frame/bench';
 import type { Frame } from './frame/frame';
@@ -9,8 +10,6 @@ import { lineOf } from './frame/report';
 import { type Load, makeMinute, postMinute, startIngest } from './ingest-load';
 import type { Round, Way } from './workers/ingest';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
 /** Largest share of new series' samples for which a minute counts as having known series only. */
 const MAX_NEW = 1e-4;
 const WARM_UP_MINUTES = 3;

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { DAY_MS, parseDuration } from '../../shared/model/duration';
+import { DAY_MS, MINUTE_MS, parseDuration } from '../../shared/model/duration';
 import { parseDurationOption } from '../ops/option-values';
 import { type QueryData, type QueryDataShape, writeQueryData } from './data/query-data';
 import { connectTiers } from './data/tenant-data';
@@ -9,7 +9,6 @@ import { count, flag, number, text, texts } from './frame/options';
 import { startStores } from './frame/stores';
 import { HOLD_MS, type PathOf, QueryInstances, type Timing } from './query-instances';
 
-const MINUTE_MS = 60_000;
 const QUERIES = ['series', 'host'] as const;
 type Query = (typeof QUERIES)[number];
 

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunReport } from '../../shared/alerting/evaluation';
 import type { Units } from '../../shared/cost/measured-units';
+import { MINUTE_MS } from '../../shared/model/duration';
 import { createTenant } from '../ops/create-tenant';
 import { TenantApi } from '../ops/tenant-api';
 import { bench } from './frame/bench';
@@ -12,7 +13,6 @@ import { count } from './frame/options';
 import { quantile } from './frame/quantile';
 import { type BenchStack, startBenchStack, UNLIMITED } from './frame/stack';
 
-const MINUTE_MS = 60_000;
 /**
  * Time between the starts of two ticks in ms, so that what query caches for ten seconds is read again, as
  * with ticks a minute apart.

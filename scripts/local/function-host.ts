@@ -6,6 +6,7 @@ import { KinesisClient } from '@aws-sdk/client-kinesis';
 import { S3Client } from '@aws-sdk/client-s3';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { Redis } from 'ioredis';
+import { MINUTE_MS } from '../../shared/model/duration';
 import { type Limiter, limiter } from '../../shared/platform/concurrency';
 import type { Freedoms } from '../faults/freedoms';
 import { EventSourceMapping, type MappingStart } from './event-source-mapping';
@@ -47,7 +48,6 @@ export interface FunctionHostOptions {
   readonly freedoms?: Freedoms;
 }
 
-const MINUTE_MS = 60_000;
 /** Most concurrent instances of a function. Lambda would run a thousand; this machine has a few cores. */
 const MAX_INSTANCES: Readonly<Record<string, number>> = { post: 2, query: 3, ingester: 4, flusher: 2 };
 /** Most concurrent calls of a function by other functions, so that instances remain for users' requests. */

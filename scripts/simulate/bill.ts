@@ -2,7 +2,7 @@ import { type Billed, billedOf, type CostLine, dollarsOf } from '../../shared/co
 import { type Load, recordsOfRequest, samplesOfMonth } from '../../shared/cost/demand';
 import { forecast } from '../../shared/cost/forecast';
 import { HOURS_OF_MONTH, type Price } from '../../shared/cost/prices';
-import { DAY_MS, durationText } from '../../shared/model/duration';
+import { DAY_MS, durationText, MINUTE_MS } from '../../shared/model/duration';
 import { sourceOf } from '../../shared/model/labels';
 import { partitionOf, sourceIdOf } from '../../shared/model/placement';
 import { BUCKET_PREFIX, type FunctionName } from '../../shared/platform/names';
@@ -69,7 +69,6 @@ export interface Bill {
 
 /** Midnight, UTC, of the first of a month. */
 const START_MS = Date.UTC(2027, 2, 1);
-const MINUTE_MS = 60_000;
 const MINUTES_OF_DAY = 1440;
 const DAYS_OF_MONTH = HOURS_OF_MONTH / 24;
 

@@ -1,5 +1,4 @@
-import { HOUR_MS, MINUTE_MS } from '../../shared/model/aggregates';
-import { DAY_MS } from '../../shared/model/duration';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/model/duration';
 import { archiveObjects, manifest } from './archive';
 import { RETENTION_MS, type Stage } from './stage';
 

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { HOUR_MS, MINUTE_MS } from '../../shared/model/aggregates';
-import { DAY_MS } from '../../shared/model/duration';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/model/duration';
 import { Random } from '../faults/random';
 import type { Actor } from './actors/actor';
 import { agents, HOSTS } from './actors/agents';

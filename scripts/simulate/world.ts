@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import * as zlib from 'node:zlib';
-import { HOUR_MS, MINUTE_MS } from '../../shared/model/aggregates';
+import { HOUR_MS, MINUTE_MS } from '../../shared/model/duration';
 import { ENV, FUNCTIONS, type FunctionName } from '../../shared/platform/names';
 import { matchRoute, proxyEvent } from '../local/http-api';
 import { Problem } from '../local/problem';

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
+import { HOUR_MS } from '../../shared/model/duration';
 import type { Call, Fault } from '../faults/call';
 import type { Faults, Rule } from '../faults/faults';
 import { Random } from '../faults/random';
@@ -25,7 +26,6 @@ interface Started {
 
 type Start = (dependencies: ChaosDependencies, random: Random) => Started | Promise<Started>;
 
-const HOUR_MS = 3_600_000;
 const CUT_EVERY_MS = 50;
 const LOOK_MS = 50;
 

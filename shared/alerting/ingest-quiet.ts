@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import type { BudgetName } from '../tenancy/tenant-meter';
 import type { UsageTable } from '../tenancy/usage-table';
@@ -12,7 +13,6 @@ export interface QuietSpan {
   readonly usual: number;
 }
 
-const MINUTE_MS = 60_000;
 /** Share of the usual samples per minute below which a minute is quiet. */
 const QUIET_SHARE = 0.1;
 /** Consecutive quiet minutes that start a span. A single one may be jitter. */

@@ -1,5 +1,4 @@
-import { HOUR_MS } from '../model/aggregates';
-import { DAY_MS } from '../model/duration';
+import { DAY_MS, HOUR_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import { type Day, type GroupId, type PartitionRef, sourceIdOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';

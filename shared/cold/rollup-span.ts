@@ -1,6 +1,5 @@
-import { HOUR_MS } from '../model/aggregates';
 import type { VersionedDeletion } from '../model/deletion';
-import { DAY_MS } from '../model/duration';
+import { DAY_MS, HOUR_MS } from '../model/duration';
 import { type Id, idOf } from '../model/id';
 import { type Day, dayStartMs } from '../model/placement';
 import type { TimeRange } from '../model/selection';

@@ -1,4 +1,4 @@
-import { DAY_MS } from './duration';
+import { DAY_MS, HOUR_MS } from './duration';
 import { type Cuts, SharedTimes } from './shared-times';
 
 /**
@@ -31,9 +31,6 @@ export interface Samples {
 export const AGGREGATES = ['avg', 'min', 'max', 'sum', 'count', 'first', 'last'] as const;
 /** A way to make one value of the samples of a step. */
 export type Aggregate = (typeof AGGREGATES)[number];
-
-export const HOUR_MS = DAY_MS / 24;
-export const MINUTE_MS = HOUR_MS / 60;
 
 /**
  * Values are multiplied by this factor, so that their sum does not overflow. The factor is a power of two, so it

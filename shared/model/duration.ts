@@ -19,4 +19,6 @@ export function durationText(ms: number): string {
   return unit === undefined ? `${ms}ms` : `${ms / UNIT_MS[unit]}${unit}`;
 }
 
+export const MINUTE_MS = UNIT_MS.m;
+export const HOUR_MS = UNIT_MS.h;
 export const DAY_MS = UNIT_MS.d;

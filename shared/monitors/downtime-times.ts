@@ -1,8 +1,6 @@
+import { DAY_MS, MINUTE_MS } from '../model/duration';
 import type { Downtime } from './downtime';
 import { WEEKDAYS } from './weekdays';
-
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 
 type Times = Pick<Downtime, 'start' | 'duration' | 'recurrence'>;
 

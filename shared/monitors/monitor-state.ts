@@ -1,4 +1,5 @@
 import type { GroupKind } from '../alerting/evaluation';
+import { MINUTE_MS } from '../model/duration';
 import type { MonitorMemory } from './judge-monitor';
 import type { Monitor } from './monitor';
 import type { Track } from './tracks';
@@ -17,8 +18,6 @@ export interface MonitorState {
   /** Reason why the last evaluation failed; undefined if it succeeded. */
   readonly lastError?: string;
 }
-
-const MINUTE_MS = 60_000;
 
 /** Returns the interval of a monitor's evaluation in ms; undefined if it is not evaluated. */
 export function intervalOf({ type }: Pick<Monitor, 'type'>): number | undefined {

@@ -1,8 +1,5 @@
-import { DAY_MS } from '../model/duration';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../model/duration';
 import { dayOf, dayStartMs } from '../model/placement';
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
 
 /** A range of the canary's series to read back. */
 export interface ReadBack {

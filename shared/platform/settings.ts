@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { DAY_MS, durationText, parseDuration } from '../model/duration';
+import { DAY_MS, durationText, HOUR_MS, parseDuration } from '../model/duration';
 import { MAX_PARTITIONS } from '../model/placement';
 import { INGEST_MARGIN_MS, MAX_CALL_MS } from './call-time';
 import { shown } from './event';
@@ -37,8 +37,6 @@ const count = (fallback: number, min: number, max: number) =>
 const names = z
   .union([z.array(z.string()), z.string().transform((text) => text.split(',').filter((name) => name !== ''))])
   .default([]);
-
-const HOUR_MS = DAY_MS / 24;
 
 const text = () => z.string().default('');
 

@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../model/aggregates';
+import { HOUR_MS } from '../model/duration';
 
 /** Longest grain that may replace samples, in ms. With `auto`, the query's step decides. */
 export type SourceResolution = number | 'auto';

@@ -1,4 +1,4 @@
-const MINUTE_MS = 60_000;
+import { MINUTE_MS } from '../model/duration';
 
 /**
  * Times between exchanges of an instance's use with the table, in ms: while much of the budget is left, and when little

@@ -1,12 +1,12 @@
 import { Cache } from '../model/cache';
 import { CACHES } from '../model/cache-budgets';
+import { MINUTE_MS } from '../model/duration';
 import { log } from '../platform/log';
 import type { LimitName, Limits } from './limits';
 import type { TenantMeter } from './tenant-meter';
 import type { Tenant } from './tenants';
 import type { UsageTable } from './usage-table';
 
-const MINUTE_MS = 60_000;
 /** Time between reports of queries without a permit, in ms. */
 const REPORT_MS = 15_000;
 /** Share of a tenant's query seconds below which its queries begin without a permit. */

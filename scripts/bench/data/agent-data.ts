@@ -4,6 +4,7 @@
  * constants. The result is always the same.
  */
 
+import { MINUTE_MS } from '../../../shared/model/duration';
 import { Random } from '../../faults/random';
 
 export interface SeriesData {
@@ -14,7 +15,6 @@ export interface SeriesData {
 
 const SEED = 20260101;
 const START_MS = Date.UTC(2026, 0, 5);
-const MINUTE_MS = 60_000;
 
 export function makeAgentData(minutes = 7 * 1440): SeriesData[] {
   const random = new Random(SEED).next;

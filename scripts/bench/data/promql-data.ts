@@ -1,7 +1,7 @@
 import { snappyCompress } from 'hysnappy';
 import { HotKeys } from '../../../shared/hot/hot-keys';
 import { gather } from '../../../shared/model/block-layout';
-import { DAY_MS } from '../../../shared/model/duration';
+import { DAY_MS, HOUR_MS } from '../../../shared/model/duration';
 import { type Labels, labelsOf, sourceOf } from '../../../shared/model/labels';
 import { dayOf } from '../../../shared/model/placement';
 import type { TimeRange } from '../../../shared/model/selection';
@@ -29,7 +29,6 @@ export interface PromqlData {
 }
 
 const SCRAPE_MS = 15_000;
-const HOUR_MS = 3_600_000;
 const ARCHIVED_DAYS_AGO = 5;
 const MODES = ['user', 'system', 'idle', 'iowait'];
 /** Number of series `y_total` of each source, in addition to one `x_total`. */

@@ -1,6 +1,6 @@
 import type { Block } from '../../../shared/codec';
 import { gather } from '../../../shared/model/block-layout';
-import { DAY_MS } from '../../../shared/model/duration';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../shared/model/duration';
 import { labelsOf, labelValue, METRIC_NAME, metricOf, sourceOf } from '../../../shared/model/labels';
 import { dayOf } from '../../../shared/model/placement';
 import { parseSettings } from '../../../shared/platform/settings';
@@ -16,9 +16,6 @@ export interface QueryData {
     Record<'hot' | 'warm' | 'cold', { readonly fromMs: number; readonly toMs: number }>
   >;
 }
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 
 export interface QueryDataShape {
   readonly hosts: number;

@@ -18,6 +18,7 @@ import { connectHot } from '../../../shared/hot/connection';
 import { movedFrames } from '../../../shared/hot/frame-mover';
 import { HotTier } from '../../../shared/hot/hot-tier';
 import { gather } from '../../../shared/model/block-layout';
+import { HOUR_MS } from '../../../shared/model/duration';
 import type { Id } from '../../../shared/model/id';
 import type { Labels } from '../../../shared/model/labels';
 import { type Layout, layoutOf } from '../../../shared/model/layout';
@@ -44,7 +45,6 @@ import { PATIENCE_MS } from '../frame/patient-call-time';
 import type { Stores } from '../frame/stores';
 
 const SETTINGS = parseSettings({});
-const HOUR_MS = 3_600_000;
 /** A sequence number with the length of Kinesis'. */
 const FIRST_SEQUENCE = 49590338271490256608559692538361571095921575989136588898n;
 

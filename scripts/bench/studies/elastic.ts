@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { encodeFrame } from '../../../shared/codec';
 import { movedFrames } from '../../../shared/hot/frame-mover';
 import { EVERY_FRAME } from '../../../shared/hot/frame-reader';
+import { HOUR_MS } from '../../../shared/model/duration';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
 import { tenantIdOf } from '../../../shared/model/placement';
 import { mapLimited } from '../../../shared/platform/concurrency';
@@ -14,7 +15,6 @@ import { count, numbers } from '../frame/options';
 import { quantile } from '../frame/quantile';
 import { startStores } from '../frame/stores';
 
-const HOUR_MS = 3_600_000;
 const FROM = 3;
 const MOST = 5;
 const SLOTS = 16_384;

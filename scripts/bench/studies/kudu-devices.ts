@@ -1,10 +1,8 @@
 /** Line protocol of devices with a sample per second, and an independent count of their sums. */
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../shared/model/duration';
 import { hashOf } from '../data/hash';
 
 export const SECOND_MS = 1000;
-export const MINUTE_MS = 60_000;
-export const HOUR_MS = 3_600_000;
-export const DAY_MS = 86_400_000;
 export const DEVICES_OF_HOST = 100;
 /** Values are integers below this, so that sums are exact in any order. */
 const VALUES = 1000;

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../shared/model/duration';
 import { mapLimited } from '../../../shared/platform/concurrency';
 import { bench } from '../frame/bench';
 import { cpuByKind } from '../frame/cpu';
@@ -6,7 +7,7 @@ import type { Frame } from '../frame/frame';
 import { count, number, text } from '../frame/options';
 import { quantile } from '../frame/quantile';
 import { type BenchStack, startBenchStack, UNLIMITED } from '../frame/stack';
-import { DAY_MS, DEVICES_OF_HOST, Devices, HOUR_MS, MINUTE_MS, SECOND_MS } from './kudu-devices';
+import { DEVICES_OF_HOST, Devices, SECOND_MS } from './kudu-devices';
 
 /** Number of clients in the study. Each posts its share of the devices once a second. */
 const CLIENTS = 20;

@@ -17,7 +17,7 @@ import type { ColdTier } from '../../../shared/cold/cold-tier';
 import { EVERY_FRAME } from '../../../shared/hot/frame-reader';
 import type { HotTier } from '../../../shared/hot/hot-tier';
 import { gather } from '../../../shared/model/block-layout';
-import { DAY_MS } from '../../../shared/model/duration';
+import { DAY_MS, MINUTE_MS } from '../../../shared/model/duration';
 import { labelValue, METRIC_NAME, metricOf, sourceOf } from '../../../shared/model/labels';
 import { type Day, dayOf, tenantIdOf } from '../../../shared/model/placement';
 import type { TimeRange } from '../../../shared/model/selection';
@@ -66,7 +66,6 @@ interface Storage {
 }
 
 const SETTINGS = parseSettings({});
-const MINUTE_MS = 60_000;
 const WINDOW_MINUTES = SETTINGS.window / MINUTE_MS;
 /** Start of a past day, in ms since epoch. */
 const BEGIN_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS - 2 * DAY_MS;

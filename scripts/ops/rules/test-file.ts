@@ -1,5 +1,6 @@
 import type { Node } from 'yaml';
 import { type YamlMapping, YamlReader } from '../../../shared/alerting/yaml-reader';
+import { MINUTE_MS } from '../../../shared/model/duration';
 
 /**
  * A file of rule tests in promtool's format. Times are in ms since the start of the test.
@@ -63,8 +64,6 @@ const TEST_FIELDS = [
   'name',
   'start_timestamp',
 ];
-
-const MINUTE_MS = 60_000;
 
 export function parseRuleTestFile(text: string): { readonly file: RuleTestFile; readonly faults: string[] } {
   const reader = new TestFileReader(text);

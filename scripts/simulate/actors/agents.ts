@@ -1,5 +1,4 @@
-import { MINUTE_MS } from '../../../shared/model/aggregates';
-import { DAY_MS } from '../../../shared/model/duration';
+import { DAY_MS, MINUTE_MS } from '../../../shared/model/duration';
 import type { Host, Stage, Tenant } from '../stage';
 import type { Actor } from './actor';
 

@@ -1,7 +1,6 @@
+import { MINUTE_MS } from '../../../shared/model/duration';
 import type { Random } from '../../faults/random';
 import type { Stage } from '../stage';
-
-const MINUTE_MS = 60_000;
 
 /** A past minute of one host, and a post of all its series for that minute. */
 export interface LatePost extends NonNullable<ReturnType<Stage['anyHost']>> {

@@ -1,5 +1,4 @@
-import { HOUR_MS, MINUTE_MS } from '../../../shared/model/aggregates';
-import { DAY_MS } from '../../../shared/model/duration';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../shared/model/duration';
 import { METRIC_NAME } from '../../../shared/model/labels';
 import { writeRequestOf } from '../../soak/encodings';
 import type { Sample } from '../model';

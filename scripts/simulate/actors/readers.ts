@@ -1,5 +1,5 @@
-import { AGGREGATES, HOUR_MS, MINUTE_MS } from '../../../shared/model/aggregates';
-import { DAY_MS } from '../../../shared/model/duration';
+import { AGGREGATES } from '../../../shared/model/aggregates';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../shared/model/duration';
 import type { Random } from '../../faults/random';
 import type { Point, Series } from '../model';
 import type { Host, Stage, Tenant } from '../stage';

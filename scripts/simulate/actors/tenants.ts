@@ -1,5 +1,4 @@
-import { MINUTE_MS } from '../../../shared/model/aggregates';
-import { DAY_MS } from '../../../shared/model/duration';
+import { DAY_MS, MINUTE_MS } from '../../../shared/model/duration';
 import { LEAST_RETENTION_MS, RETENTION_MS, type Stage, type Tenant } from '../stage';
 import type { Actor } from './actor';
 
