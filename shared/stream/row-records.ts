@@ -56,7 +56,7 @@ function rowsByHome(sources: Iterable<SourceRows>): Map<Home, (readonly SourceRo
 
 /**
  * Joins rows of several sources if their timestamps are equal. Yields one row at a time, because a request may have
- * 65,536 rows.
+ * 32,768 rows.
  */
 function* joined(rowsOfSources: readonly (readonly SourceRow[])[]): Generator<SourceRow> {
   if (rowsOfSources.length === 1) {
