@@ -65,8 +65,8 @@ const firstState = new Int32Array(256);
 const countOffset = new Int32Array(256);
 
 /**
- * Encodes `symbols[0, count)`. A tANS decoder yields symbols in the opposite order. So the encoder goes from the
- * last symbol to the first, and readers go forward.
+ * Encodes `symbols[0, count)`. A tANS decoder yields symbols in the reverse of the encoding order. The encoder
+ * therefore starts with the last symbol, so that readers get the first symbol first.
  *
  * @param weights the weight of each symbol, at least 1; their sum is 2^tableLog
  * @param steps receives `bits << 4 | count` for each symbol: the bits that the decoder reads after it

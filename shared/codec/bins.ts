@@ -9,13 +9,13 @@
 import { bitLength } from './bits';
 
 /**
- * Upper bound of `resolution`. Before bins are chosen, values are put into this many groups of about equal size.
- * A bin is one such group, or several neighbouring ones.
+ * Maximum `resolution`: the number of groups of about equal size into which values are put before bins are chosen.
+ * A bin is one such group, or several neighbouring groups.
  */
 export const MAX_RESOLUTION = 64;
 /**
- * Upper bound of the number of bins: one for each of at most {@link MAX_RESOLUTION} frequent values, and one
- * for each gap before, between and after them.
+ * Maximum number of bins: one for each of up to {@link MAX_RESOLUTION} frequent values, and one for each gap
+ * before, between and after these values.
  */
 export const MAX_BINS = 2 * MAX_RESOLUTION + 1;
 
@@ -108,7 +108,7 @@ export function chooseBins(
   }
 }
 
-/** Estimated bits that a bin takes in the list of bins, apart from those that depend on the data. */
+/** Estimated size of a bin's entry in the list of bins, in bits, excluding the part that depends on the data. */
 const BIN_BITS = 11;
 
 /** Fills the arrays of groups. Returns the number of groups. See {@link chooseBins}. */

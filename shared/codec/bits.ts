@@ -1,6 +1,6 @@
 /**
- * Streams of bits, least significant bit first: bit `i` of a stream is bit `i % 8` of byte `i / 8`. So a
- * little-endian 32-bit load contains at least the next 25 bits.
+ * Streams of bits, least significant bit first: bit `i` of a stream is bit `i % 8` of byte `i / 8`. With this
+ * order, a little-endian 32-bit load contains at least the next 25 bits.
  */
 import { CorruptChunkError } from './model';
 
@@ -167,14 +167,14 @@ export class BitReader {
     return low + middle * 0x1000000 + this.read(count - 48) * 0x1000000000000;
   }
 
-  /** Reads what {@link BitWriter.writeUnsigned} writes. */
+  /** Reads an integer that {@link BitWriter.writeUnsigned} wrote. */
   readUnsigned(): number {
     const count = this.read(6);
     if (count > 53) throw new CorruptChunkError(`integer of ${count} bits at bit ${this.position}`);
     return count <= 1 ? count : 2 ** (count - 1) + this.readLong(count - 1);
   }
 
-  /** Reads what {@link BitWriter.writeSigned} writes. */
+  /** Reads an integer that {@link BitWriter.writeSigned} wrote. */
   readSigned(): number {
     const magnitude = this.readUnsigned();
     return magnitude !== 0 && this.read(1) === 1 ? -magnitude : magnitude;
@@ -195,7 +195,7 @@ export class BitReader {
   }
 
   /**
-   * Reads what {@link BitWriter.writeVarint} writes.
+   * Reads an integer that {@link BitWriter.writeVarint} wrote.
    *
    * @throws {CorruptChunkError} when the bytes end inside the integer, or it exceeds `max` or has needless
    *   bytes
@@ -224,7 +224,7 @@ export class BitReader {
   }
 }
 
-/** Returns how many bits a non-negative integer below 2^53 has; 0 for 0. */
+/** Returns the number of bits of a non-negative integer below 2^53; 0 for 0. */
 export function bitLength(value: number): number {
   if (value < 0x100000000) return 32 - Math.clz32(value);
   return 64 - Math.clz32(value / 0x100000000);

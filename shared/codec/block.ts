@@ -169,7 +169,7 @@ function alignedBits(values: Uint8Array): Uint32Array {
   return new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.length >> 2);
 }
 
-/** Whether the bits of a float64 form a higher unsigned integer than those of another. */
+/** Whether the bits of one float64, read as an unsigned integer, are higher than the bits of another. */
 function isHigher(low: number, high: number, otherLow: number, otherHigh: number): boolean {
   return high !== otherHigh ? high > otherHigh : low > otherLow;
 }
@@ -251,8 +251,8 @@ export function mergeBlocks(a: Block, b: Block): Block {
 }
 
 /**
- * Joins blocks of one layout that follow one another in time. Gives the same result as merging them all with
- * {@link mergeBlocks}, but the time depends only on the number of samples, not on that of blocks.
+ * Joins blocks of one layout that do not overlap in time. The result is the same as merging all blocks with
+ * {@link mergeBlocks}, but the running time depends only on the number of samples, not on the number of blocks.
  *
  * @param blocks at least one, in ascending order of time
  * @returns undefined if two blocks overlap in time, or one is empty
@@ -432,7 +432,7 @@ export function sliceBlock(block: Block, fromMs: number, toMs: number): Block {
   });
 }
 
-/** Cuts a block into the samples before `atMs` and those from `atMs` on. Merging the two gives the block again. */
+/** Splits a block into the samples before `atMs` and the samples from `atMs` on. Merging the two restores the block. */
 export function cutBlock(block: Block, atMs: number): [Block, Block] {
   return [
     sliceBlock(block, Number.NEGATIVE_INFINITY, atMs),

@@ -1,6 +1,6 @@
 /**
- * The canonical form of a block. In this form, two blocks with the same samples are equal field by field. So
- * the result of merging does not depend on the order of merges.
+ * The canonical form of a block. In this form, two blocks with the same samples are equal field by field.
+ * The result of merging therefore does not depend on the order of merges.
  *
  * - Every row has a value in some column.
  * - A row's version is the version that most of its values have; if several are equally frequent, the lowest.
@@ -70,8 +70,8 @@ function withoutEmptyRows(draft: Draft): Draft {
 }
 
 /**
- * Gives each row the version that most of its values have. A column keeps its versions only if one of them differs
- * from that of its row.
+ * Gives each row its most frequent version. A column keeps its versions only if the version of some value differs
+ * from the version of its row.
  */
 function withRowVersions(draft: Draft): Draft {
   if (draft.cells.every((column) => column.versions === undefined)) return draft;
@@ -95,7 +95,7 @@ function cellVersions(column: Cells, rowVersions: Uint32Array): Uint32Array {
 
 /**
  * Finds the most frequent version of each row. First lays the cells out row by row, then counts one row at a time.
- * So it needs only one counter for each version, instead of one for each version in each row.
+ * This order needs one counter for each version, instead of one for each version in each row.
  */
 function frequentVersions(draft: Draft): Uint32Array {
   const rowCount = draft.timestamps.length;

@@ -63,8 +63,8 @@ export interface ChunkReader {
   /** Timestamp of the last sample, in ms, inclusive; 0 if the chunk has none. */
   readonly maxTimestamp: number;
   /**
-   * Decodes only one series, as a block with a single column. The result is what `relayout` returns for the
-   * whole block and only this series.
+   * Decodes only one series, as a block with a single column. The result equals that of decoding the whole block
+   * and leaving out all other series with `relayout`.
    *
    * @throws {RangeError} when `index` is not below `seriesCount`
    * @throws {CorruptChunkError}
@@ -272,8 +272,8 @@ interface Tail {
   readonly rowVersions: Uint32Array;
   readonly overrides: ReadonlyMap<number, Overrides>;
   /**
-   * Whether sorting changed the order of the versions. If so, a block made of the chunk's columns may not be
-   * canonical, because another version may be the lowest of equally frequent ones.
+   * Whether sorting changed the order of the versions. If so, a block made from the chunk's columns may not be
+   * canonical: among equally frequent versions, a different one may now be the lowest.
    */
   readonly isReordered: boolean;
 }
@@ -309,8 +309,8 @@ class OpenChunk implements ChunkReader {
     const { overrides } = this.stored;
     const values = body.values(index, index + 1)[0]!;
     const { timestamps } = body;
-    // The series has all rows, and all values have the version of their row. So the block is canonical as it
-    // is.
+    // The block is already canonical: the series has a value in every row, and every value has the version of
+    // its row.
     if (body.rowsOf[index] === undefined && overrides.size === 0) {
       return lazyVersions({ layout, timestamps, columns: [{ values }] }, () => versionsByRow(this.tail));
     }

@@ -1,5 +1,6 @@
 /**
- * Encodes the columns of a chunk one by one, and a directory of their positions, so that one can be read alone.
+ * Encodes the columns of a chunk one by one, and a directory of their positions, so that a reader can decode a
+ * single column.
  */
 import { type BitReader, BitWriter } from './bits';
 import { readIntegers, writeIntegers } from './integers';
@@ -11,9 +12,9 @@ import { crc32 } from './zstd';
 const columnWriter = new BitWriter();
 
 /**
- * Writes the directory, then the bytes of the columns. The directory has a number for each column: the length
- * of its bytes. A column whose bytes equal those of an earlier one is not written again. Its number is then
- * negative: -3 means the column three before.
+ * Writes the directory, then the bytes of the columns. The directory has a number for each column: its size in
+ * bytes. A column with the same bytes as an earlier column is not written again. Its number is then negative: -3
+ * refers to the column three positions before it.
  */
 export function writeColumns(writer: BitWriter, { columns }: Block): void {
   columnWriter.reset();

@@ -1,8 +1,8 @@
 /**
- * Finds the integers behind decimals. Most values of metrics are a quotient m / d of an integer m, the
- * mantissa, and a common denominator d. For example, 12.5 is 125 / 10. A sequence of mantissas compresses far
- * better than one of float64. Instead of the quotient, a value may be the floating-point product m * (1 / d). It may
- * differ from the quotient or product by a few units in the last place (ulps). The denominator is a power of ten,
+ * Finds the integers behind decimals. Most metric values are a quotient m / d of an integer m, the mantissa, and a
+ * common denominator d. For example, 12.5 is 125 / 10. A sequence of mantissas compresses far better than a sequence
+ * of float64. Instead of the quotient, a value may be the floating-point product m * (1 / d). A value may differ
+ * from the quotient or product by a few units in the last place (ulps). The denominator is a power of ten,
  * possibly times 3, 9 or 7, since agents divide by 60 seconds and by jiffies.
  *
  * ALP (A. Afroozeh, L. Kuffo, P. Boncz, SIGMOD 2024) observed that metrics are mostly decimals, and found the
@@ -54,7 +54,7 @@ export interface Decimals {
   exponent: number;
   /** Whether values are m * (1 / d) instead of m / d. */
   isProduct: boolean;
-  /** The m of each value. An exception has that of the previous value, which costs few bits. */
+  /** The mantissa of each value. An exception repeats the previous value's mantissa, which costs few bits. */
   mantissas: Float64Array;
   /** Whether any of `ulps` is not 0. */
   hasUlps: boolean;
@@ -127,7 +127,7 @@ function fitsSample(values: Float64Array, factor: number): boolean {
   return fitting * 4 >= sampled * 3;
 }
 
-/** Number of values that {@link fitsSample} looks at. */
+/** Number of values that {@link fitsSample} examines. */
 const FACTOR_SAMPLED = 12;
 
 /** Finds the decimals of values for one factor. Returns undefined if too many values are not decimals. */
@@ -191,7 +191,7 @@ const MAX_SEARCHES = 64;
 /**
  * Chooses the exponent to begin with, and the limit of mantissas, from a sample of values. A value with an
  * error of a few ulps often happens to be a decimal with 15 or 16 digits. Such a value must not decide the exponent
- * of all values. So mantissas of that length are allowed only if more than a quarter of the sample needs them.
+ * of all values. Mantissas of that length are therefore allowed only if more than a quarter of the sample needs them.
  */
 function sampleExponents(values: Float64Array, factor: number): { exponent: number; limit: number } {
   const sampled = Math.min(values.length, SAMPLED);
@@ -217,7 +217,7 @@ function sampleExponents(values: Float64Array, factor: number): { exponent: numb
 
 /** Limit of mantissas if few values of a sample need longer ones: about 14 digits. */
 const SHORT_MANTISSA = 2 ** 47;
-/** Number of values that {@link sampleExponents} looks at. */
+/** Number of values that {@link sampleExponents} examines. */
 const SAMPLED = 24;
 
 /**
@@ -247,8 +247,8 @@ function isNear(value: number, decimal: number): boolean {
 }
 
 /**
- * Returns a value's bits minus those of `decimal`, both as integers: their distance in ulps. It is very large
- * if the signs differ.
+ * Returns the distance between a value and `decimal` in ulps: the value's bits minus the bits of `decimal`, both
+ * read as integers. If the signs differ, the distance is very large.
  *
  * @param low the lower half of the value's bits
  * @param high the upper half, signed

@@ -55,7 +55,7 @@ export function encodeVersion(version: Version): Uint8Array {
 }
 
 /**
- * Decodes what {@link encodeVersion} returns.
+ * Decodes a version that {@link encodeVersion} encoded.
  *
  * @throws {CorruptChunkError} when `bytes` is not one whole version
  */

@@ -165,9 +165,12 @@ function chooseOrder(count: number): 0 | 1 | 2 {
 const ORDERS = [0, 1, 2] as const;
 
 /**
- * Tells which orders are worth trying. The differences of noise are larger than the noise itself, but those of a
- * random walk or a counter are smaller than its values. So it compares three sums: the distances of quotients from
- * their mean, the distances from the previous quotient, and the distances of differences from the previous one.
+ * Tells which orders are worth trying. The differences of noise are larger than the noise itself, but the
+ * differences of a random walk or a counter are smaller than its values. The function compares three sums:
+ *
+ * - the distances of quotients from their mean
+ * - the distances of quotients from the previous quotient
+ * - the distances of differences from the previous difference
  */
 function promisingOrders(count: number): { tries0: boolean; tries1: boolean; tries2: boolean } {
   let low = 0;

@@ -57,8 +57,8 @@ function writeBins(writer: BitWriter, bins: Bins, latentCount: number): number {
 }
 
 /**
- * Returns the lowest bound that a bin can have; only the distance from it is written. It follows from the previous
- * bin: a bin with offsets of `n` bits is wider than 2^(n-1), since otherwise fewer bits would suffice.
+ * Returns the lowest lower bound that a bin can have. Writers store only the bin's distance from it. The previous
+ * bin determines it: a bin with offsets of `n` bits is wider than 2^(n-1), since otherwise fewer bits would suffice.
  */
 function leastLower(lower: Float64Array, offsetBits: Uint8Array, bin: number): number {
   const bits = offsetBits[bin - 1]!;

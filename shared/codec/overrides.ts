@@ -32,7 +32,7 @@ function writeOverridden(
       version !== rowVersions[rows === undefined ? cell : rows[cell]!];
     const cells = Uint32Array.from(versions!.keys()).filter((cell) => isOverride(versions![cell]!, cell));
     const own = cells.map((cell) => versions![cell]!);
-    // In a pool's group, series of one source often have equal overrides. Then refer to the earlier series.
+    // In a pool's group, series of one source often have equal overrides. A later series refers to the earlier one.
     const key = `${cells};${own}`;
     const twin = known.get(key);
     writer.write(twin === undefined ? 0 : 1, 1);

@@ -1,7 +1,7 @@
 /**
- * Decodes the replies of the memory tier to readers. A reader usually wants only some columns of each frame. So it
- * sends picks. If the layout of a frame has a pick, the tier returns only the picked columns of the frame; otherwise
- * it returns the whole frame. FORMAT.md describes the bytes.
+ * Decodes the replies of the memory tier to readers. A reader usually wants only some columns of each frame, and
+ * sends picks to select them. If a frame's layout has a pick, the tier returns only the picked columns of the frame;
+ * otherwise it returns the whole frame. FORMAT.md describes the bytes.
  */
 import type { PositionedFrame } from './block';
 import { decodeVersion } from './frame';
@@ -180,8 +180,8 @@ function endOf(bytes: Uint8Array, from: number, { positions }: PickedColumns): n
 }
 
 /**
- * Yields the frames of a reply: `pick` is undefined for whole ones, and the frame's bytes go from `from` to
- * `to`.
+ * Yields the frames of a reply. `pick` is undefined for a whole frame. The frame's bytes are the half-open range
+ * from `from` to `to`.
  */
 function* recordsOf(bytes: Uint8Array, picks: readonly PickedColumns[]) {
   const view = viewOf(bytes);

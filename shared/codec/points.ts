@@ -118,7 +118,7 @@ const MAX_SEEN_BITS = 16;
 /** Hash table of {@link leastDistinct}: 1 for each hash that a value has. */
 const seen = new Uint8Array(1 << MAX_SEEN_BITS);
 
-/** Returns a lower bound of the number of distinct values: the number of their distinct hashes. */
+/** Returns a lower bound for the number of distinct values: the number of distinct hashes. */
 function leastDistinct(columns: Block['columns']): number {
   let points = 0;
   for (const { values } of columns) points += values.length;

@@ -1,6 +1,6 @@
 /**
- * Encodes in which rows of a chunk each series has values. Many series lack the same rows. So each distinct set of
- * rows is written once, and a series refers to its set.
+ * Encodes the rows of a chunk in which each series has values. Because many series lack the same rows, each distinct
+ * set of rows is written once, and a series refers to its set.
  */
 import type { BitReader, BitWriter } from './bits';
 import { readIntegers, writeIntegers } from './integers';

@@ -40,7 +40,7 @@ export function applyTombstones(block: Block, all: readonly Tombstone[]): Block 
 /**
  * Turns ranges, which may overlap, into disjoint ranges. Where several overlap, the highest version wins.
  *
- * @returns ranges ascending by series and then time; neighbours of one version are joined
+ * @returns ranges, ascending by series and then time; adjacent ranges with the same version are joined
  */
 function disjointRanges(ranges: readonly TombstoneRange[]): TombstoneRange[] {
   const bySeries = new Map<number, TombstoneRange[]>();

@@ -17,7 +17,7 @@ import {
 import { readIntegers, writeIntegers } from './integers';
 import { CorruptChunkError } from './model';
 
-/** Most values of a segment. A column has as few segments as possible, of about equal length. */
+/** Maximum number of values in a segment. A column has as few segments as possible, of about equal length. */
 const MAX_SEGMENT = 768;
 
 // The forms of a segment, as stored.
@@ -123,7 +123,7 @@ function writeDecimals(writer: BitWriter, decimals: Decimals, bits: Uint32Array,
 const EXPONENT_BITS = 5;
 /** Stored instead of an exponent if a factor other than 1 and its exponent follow: see {@link FACTORS}. */
 const FACTORED = 31;
-/** Bits of the number of exceptions. At most about a sixteenth of a segment's values may be exceptions. */
+/** Size of the exception count, in bits. At most about a sixteenth of a segment's values may be exceptions. */
 const EXCEPTION_COUNT_BITS = 7;
 
 function writeHalves(writer: BitWriter, bits: Uint32Array): void {
@@ -136,7 +136,7 @@ function writeHalves(writer: BitWriter, bits: Uint32Array): void {
   writeIntegers(writer, lows, count);
 }
 
-/** The distinct values of a segment, and for each value the one that it equals. */
+/** The distinct values of a segment, and for each value of the segment the index of the distinct value it equals. */
 interface Dictionary {
   /** The bits of the distinct values as halves, in the order of their first appearance. */
   readonly entries: Uint32Array;
@@ -185,7 +185,7 @@ function writeDictionary(writer: BitWriter, { entries, indexes }: Dictionary, co
   writeIntegers(writer, indexes, count);
 }
 
-/** Bits of the number of entries. */
+/** Size of the entry count, in bits. */
 const DICTIONARY_SIZE_BITS = 9;
 
 /**

@@ -27,7 +27,7 @@ const ANY_PARTS = bitsEach(48);
 const KINESIS_PARTS = bitsEach(36, 36, 8, 48);
 /** The index of the part with the seconds. Only the difference from the arrival time is stored. */
 const CLOCK_PART = 1;
-/** A sequence number is taken for Kinesis' if its seconds are closer than this to the arrival time. */
+/** A sequence number is assumed to come from Kinesis if its seconds are closer than this to the arrival time. */
 const MAX_CLOCK_DISTANCE = 1e6;
 /** Maximum number of parts of a sequence number: 448 bits, divided like {@link KINESIS_PARTS}. */
 const MAX_PARTS = 11;
@@ -199,10 +199,10 @@ export interface StoredVersions {
 }
 
 /**
- * Reads what {@link writeVersions} writes.
+ * Reads versions that {@link writeVersions} wrote.
  *
  * @param timestamps the times of the rows
- * @param maxVersions most versions that the chunk may have; checked before allocating
+ * @param maxVersions maximum number of versions; checked before allocating
  * @throws {CorruptChunkError}
  */
 export function readVersions(

@@ -16,7 +16,7 @@ export function zstdCompress(bytes: Uint8Array, level: number): Uint8Array {
 /**
  * Decompresses a zstd frame.
  *
- * @param maxBytes most bytes of the result; never allocates more
+ * @param maxBytes maximum size of the result, in bytes; never allocates more
  * @throws an error of the platform when `bytes` is not a zstd frame or contains more than `maxBytes`
  */
 export function zstdDecompress(bytes: Uint8Array, maxBytes: number): Uint8Array {
