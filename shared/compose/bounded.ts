@@ -8,7 +8,7 @@ export function requestHandler({ connectMs, attemptMs, totalMs }: CallTimes): No
     connectionTimeout: connectMs,
     requestTimeout: attemptMs,
     throwOnRequestTimeout: true,
-    // A reply that stops arriving in the middle is given up.
+    // Abandon a reply that stops arriving in the middle.
     socketTimeout: totalMs,
   });
 }
@@ -18,7 +18,7 @@ interface Client {
 }
 
 /**
- * Bounds every call of a client: it fails after `totalMs`, including its retries. A caller that passes an
+ * Bounds every call of a client: the call, including its retries, fails after `totalMs`. A caller that passes an
  * abort signal sets its own bound.
  */
 export function bounded<C extends Client>(client: C, { totalMs }: CallTimes): C {

@@ -6,8 +6,8 @@ import { ENV } from '../platform/names';
 import { meterRedis } from '../platform/units';
 
 /**
- * Makes the client of the memory tier. A frame that no flusher moves lives there for as long as the stream
- * keeps records.
+ * Makes the client of the memory tier. A frame that no flusher moves stays in memory for as long as the stream keeps
+ * records.
  */
 export function hotTier({ commandMs }: CallTimes = WORKING, mayRead?: () => Promise<void>): HotTier {
   const client = connectHot(variable(ENV.redis), process.env, commandMs);

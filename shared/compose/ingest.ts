@@ -46,7 +46,7 @@ export function ingestDependencies(
   };
 }
 
-/** Converts a batch of an event source mapping. All of its records come from one shard. */
+/** Converts a batch from an event source mapping. All records of a batch come from one shard. */
 export function deliveredRecords(event: KinesisStreamEvent): DeliveredRecord[] {
   return event.Records.map(({ kinesis, eventID }) => ({
     sequenceNumber: kinesis.sequenceNumber,

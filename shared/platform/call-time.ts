@@ -15,18 +15,18 @@ export interface CallTimes {
 /** Limits of functions that answer requests. If a store hangs, a request fails within five seconds. */
 export const ANSWERING: CallTimes = { connectMs: 1_000, attemptMs: 1_500, totalMs: 2_500, commandMs: 4_000 };
 
-/** Limits of functions in the background. A later delivery, schedule or command repeats what has failed. */
+/** Limits of background functions. A later delivery, schedule or command retries failed work. */
 export const WORKING: CallTimes = { connectMs: 2_000, attemptMs: 5_000, totalMs: 15_000, commandMs: 5_000 };
 
 /**
- * Longest time of one call of the memory tier, ms. It may be two commands, since a script that a node does
- * not know yet is sent again. The shortest time-out of a function allows several such calls, one after the
- * other.
+ * Longest time of one call of the memory tier, ms. One call may send two commands, because a script is sent again
+ * in full if the node does not know it yet. The shortest time-out of a function allows several such calls in
+ * sequence.
  */
 export const MAX_CALL_MS = 2 * WORKING.commandMs;
 
 /**
- * An ingester begins no partition if its invocation has less than this time left, ms. So even if a store does
- * not answer a few calls, the ingester can still report which records have failed.
+ * An ingester does not start a partition if its invocation has less than this time left, ms. This margin lets the
+ * ingester report which records have failed, even if a store does not answer a few calls.
  */
 export const INGEST_MARGIN_MS = 6 * MAX_CALL_MS;

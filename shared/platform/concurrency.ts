@@ -27,9 +27,9 @@ export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 export const limiter: (most: number) => Limiter = pLimit;
 
 /**
- * Makes a limiter of several others, such as the budgets of callers who share the work. It tries the limiters one after
- * the other until one starts the work. A limiter refuses by throwing. If all refuse, it throws the last
- * refusal.
+ * Makes a limiter of several others, such as the budgets of callers who share the work. The new limiter tries the
+ * others one after the other until one starts the work. A limiter refuses work by throwing. If all refuse, the new
+ * limiter throws the last error.
  */
 export function anyLimiter(bounds: readonly Limiter[]): Limiter {
   return async (work) => {
@@ -49,8 +49,7 @@ export function anyLimiter(bounds: readonly Limiter[]): Limiter {
 }
 
 /**
- * Gathers concurrent calls with the same key, so one request serves all of them. The request starts after all of these
- * calls.
+ * Gathers concurrent calls with the same key into one request. The request starts after the last of these calls.
  */
 export class Batches<Item, Result> {
   private readonly waiting = new Map<
@@ -81,14 +80,14 @@ export class Batches<Item, Result> {
 }
 
 /**
- * Lets concurrent calls with the same key share one request and its result. The request starts after all of these
- * calls.
+ * Lets concurrent calls with the same key share one request and its result. The request starts after the last of
+ * these calls.
  */
 export class SharedCalls<Result> {
   private readonly batches = new Batches<undefined, Result>();
 
   /**
-   * Returns the result of the request of a key.
+   * Returns the result of the request for a key.
    *
    * @param run makes the request; called once for all concurrent calls
    */

@@ -19,7 +19,7 @@ interface Service {
   readonly asked: object;
 }
 
-/** Counts the units that AWS bills for a call. Called after each one that succeeds or whose condition does not hold. */
+/** Counts the units that AWS bills for a call: one that succeeded, or a write whose condition did not hold. */
 export type CountUnits = (commandName: string, input: object, output: object) => void;
 
 const SERVICES = {
@@ -43,12 +43,12 @@ const SERVICES = {
  * Makes the most frequent calls of an SDK client faster. This module serializes them, sends them to the service
  * directly ({@link DirectRequests}), and parses the answers.
  *
- * If the reply is not 200, the SDK makes the call again. So only commands that may be repeated should be
- * called directly. A write whose condition does not hold is not repeated, because that is an answer of the
- * table. The SDK also makes the calls that have options other than an abort signal.
+ * If the reply is not 200, the SDK makes the call again. Call only commands directly that are safe to retry. A write
+ * whose condition does not hold is not retried, because that is a valid answer from the table. Calls with options
+ * other than an abort signal always go through the SDK.
  *
- * A PutRecords takes 134 us of CPU time by the SDK, 97 us with its cached middleware, and about 20 us
- * directly. The difference is as much as everything else in a post of a hundred samples (`npm run bench --
+ * A PutRecords takes 134 us of CPU time through the SDK, 97 us with the SDK's cached middleware, and about 20 us
+ * directly. The difference equals the cost of everything else in a post of a hundred samples (`npm run bench --
  * ingest`).
  */
 export function callDirectly<C extends DynamoDBClient | KinesisClient>(

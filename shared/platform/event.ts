@@ -8,7 +8,7 @@ export class InvalidEventError extends Error {
 /**
  * Validates the event that a function was invoked with.
  *
- * @throws {InvalidEventError} with the name of each invalid field, what is wrong, and its value
+ * @throws {InvalidEventError} with the name, the error and the value of each invalid field
  */
 export function parseEvent<Schema extends z.ZodType>(schema: Schema, event: unknown): z.output<Schema> {
   const result = schema.safeParse(event);

@@ -37,7 +37,7 @@ export function count<F extends MeteredFunction>(
  * Units that are not metrics of the function become additional fields of the line.
  *
  * @param everyMs 0 writes a line for each invocation. Otherwise a line has all invocations within this many
- *   ms, at most a hundred, each with values of its own. An instance that ends loses what it has not written
+ *   ms, at most a hundred, each with values of its own. An instance that ends loses lines that it has not written
  */
 export function withMetrics<F extends MeteredFunction, Args extends unknown[], Result>(
   name: F,
@@ -61,8 +61,8 @@ export function withMetrics<F extends MeteredFunction, Args extends unknown[], R
 }
 
 /**
- * Adds a metric to the log line. CloudWatch charges for each metric. So if monitoring is `essential` and no
- * alarm needs the metric, adds a mere field.
+ * Adds a metric to the log line. Because CloudWatch charges for each metric, adds a plain field instead if monitoring
+ * is `essential` and no alarm needs the metric.
  */
 function add(metric: string, value: number): void {
   if (monitoring === 'essential' && !ESSENTIAL_METRICS.includes(metric)) note(metric, value);
@@ -79,8 +79,8 @@ let publishedMs = -Infinity;
 let timer: NodeJS.Timeout | undefined;
 
 /**
- * Publishes now, if the last time was at least `everyMs` ago, else later. So an instance that is invoked once
- * a minute delays nothing.
+ * Publishes now if the last publication was at least `everyMs` ago; otherwise later. An instance that is rarely
+ * invoked, such as once a minute, therefore publishes without delay.
  */
 function publishWithin(everyMs: number): void {
   const waitMs = publishedMs + everyMs - performance.now();

@@ -10,8 +10,8 @@ import {
 import { BUCKET_PREFIX } from './names';
 
 /**
- * Makes every key of the tables and the bucket; hot/hot-keys.ts makes those of memory. No key has bytes that a
- * user chose (DESIGN.md, rule 7). `tenant`, `source` and `layout` are ids of 22 characters, `group` is an id of
+ * Makes every key of the tables and the bucket; hot/hot-keys.ts makes the keys of memory. No key contains bytes that
+ * a user chose (DESIGN.md, rule 7). `tenant`, `source` and `layout` are ids of 22 characters, `group` is an id of
  * 27, `partition` has four digits, and times are ms since epoch.
  *
  * DynamoDB, the warm table. Times have 15 digits, layers 4, so that text sorts as numbers do:
@@ -114,7 +114,7 @@ function timeText(ms: number): string {
   return Math.max(0, ms).toString().padStart(15, '0');
 }
 
-/** Number of partition keys among which a tenant's index of sources is divided. */
+/** Number of partition keys per tenant of the source index. */
 export const SOURCE_BUCKETS = 16;
 
 /** Returns the bucket of a source, by the first bits of its id. */
@@ -128,9 +128,9 @@ function bucketOf(id: string, buckets: number): number {
 }
 
 /**
- * Number of partition keys among which a period of the index of series is divided. A first read sends
- * a request for each, which costs a read unit even if the key has no items. DynamoDB accepts at most a
- * thousand writes a second for each.
+ * Number of partition keys per period of the series index. A first read sends a request for each key, which costs a
+ * read unit even if the key has no items. On the other hand, DynamoDB accepts at most a thousand writes a second for
+ * each key.
  */
 export const INDEX_BUCKETS = 8;
 
@@ -191,7 +191,7 @@ export const metaKeys = {
   changedSource: (tenantId: Id, sourceId: Id): ItemKey => itemKey(metaKeys.changes(tenantId), sourceId),
   /** No source has the sort key `index`, because ids are longer. */
   indexChange: (tenantId: Id): ItemKey => itemKey(metaKeys.changes(tenantId), 'index'),
-  /** Prefix of the sort keys of deletions. Those of layouts begin with a group id, which has no `#`. */
+  /** Prefix of the sort keys of deletions. Sort keys of layouts begin with a group id, which contains no `#`. */
   deletionPrefix: DELETION,
 
   directoryOf: (tenantId: Id, sourceId: Id) => `directory#${tenantId}#${sourceId}`,

@@ -166,7 +166,7 @@ export const CALLS_REPEATED = 'CallsRepeated';
 /** Calls of DynamoDB, which AWS bills by units. No metric: a field of the log line, and of `explain=1`. */
 export const TABLE_CALLS = 'TableCalls';
 
-/** What a function counts of its calls of AWS. */
+/** A quantity that a function counts about its calls to AWS. */
 export type CountedUse = Unit | typeof CALLS_REPEATED | typeof TABLE_CALLS;
 
 /**

@@ -6,14 +6,14 @@ import {
 } from '@aws-sdk/client-s3';
 
 /**
- * Most requests for one object whose body is cut each time: as many as the SDK's own `maxAttempts`
- * (compose/object-store.ts).
+ * Maximum number of requests for one object if the connection breaks during the body each time: as many as the SDK's
+ * own `maxAttempts` (compose/object-store.ts).
  */
 const ATTEMPTS = 5;
 
 /**
- * Gets an object, or a range of it, with its whole body. Asks again if the connection is cut in the middle of
- * the body, because the SDK repeats a call only until its answer begins.
+ * Gets an object, or a range of it, with its whole body. Sends the request again if the connection breaks in the
+ * middle of the body, because the SDK retries a call only until the response begins.
  *
  * @see https://docs.aws.amazon.com/AmazonS3/latest/userguide/optimizing-performance-guidelines.html
  */

@@ -14,7 +14,7 @@ export interface OutsideExchange {
   readonly signal: AbortSignal;
   /** Whether the URL may have a private address, as it may for a stack on the user's own machine. */
   readonly allowsPrivate: boolean;
-  /** Most bytes of the answer's body to read. If the body is longer, the connection is closed. */
+  /** Maximum number of bytes to read of the answer's body. If the body is longer, the connection is closed. */
   readonly maxBytes: number;
   /** IP version of the connection: 4, 6, or 0 for either. @default 0 */
   readonly family?: 0 | 4 | 6;
@@ -35,7 +35,7 @@ export interface OutsideAnswer {
 
 /**
  * Sends a request, and returns its answer. Does not follow redirects. Unless private addresses are allowed,
- * it resolves the host name, checks the addresses, and connects to one that it has checked.
+ * resolves the host name, checks the addresses, and connects to a checked address.
  *
  * @throws {Error} if there is no answer, or the address is not public
  */

@@ -64,8 +64,8 @@ export function requirePublicHost({ hostname }: URL): void {
 }
 
 /**
- * Resolves a host name for a connection, and fails unless all of its addresses are public. The connection
- * uses an address that was checked. So a DNS record that changes in between does not get around the check.
+ * Resolves a host name for a connection, and fails unless all of its addresses are public. The connection uses a
+ * checked address, so a DNS record that changes after the check cannot bypass it.
  */
 export const publicLookup: LookupFunction = (hostname, options, callback) => {
   resolve(hostname, { ...options, all: true }, (error, addresses) => {

@@ -61,8 +61,8 @@ const deployment = {
    */
   cacheDurability: z.enum(['disabled', 'async', 'sync']).default('disabled'),
   /**
-   * Age up to which the event source mapping retries a record. With 0s, it is what {@link longestRecordAgeMs}
-   * allows, at most Lambda's 7d.
+   * Maximum age up to which the event source mapping retries a record. 0s selects the age that
+   * {@link longestRecordAgeMs} returns, at most Lambda's limit of 7d.
    */
   recordAge: duration('0s'),
   /**
@@ -119,7 +119,7 @@ export const settingsSchema = z
      * together.
      */
     flushDelay: duration('31m'),
-    /** How long after its end a UTC day is archived. */
+    /** Time between the end of a UTC day and its archiving. */
     archiveAfter: duration('2d'),
     /**
      * How long after a day was archived its warm items may be purged. Must be longer than the longest query.
@@ -146,7 +146,7 @@ export const settingsSchema = z
     streamRetention: duration('72h'),
     /** Number of shards of a provisioned stream. */
     streamShards: count(1, 1, 500),
-    /** Most records in a batch of the ingester. */
+    /** Maximum number of records in a batch of the ingester. */
     batchSize: count(500, 1, 10_000),
     /** How long the event source mapping waits to fill a batch. */
     batchWindow: duration('1s'),
@@ -181,42 +181,42 @@ export const settingsSchema = z
      * four fifths of it.
      */
     accountConcurrency: count(1000, 10, 1_000_000),
-    /** Steady rate of requests that the API accepts. It answers those beyond with 429. */
+    /** Steady rate of requests that the API accepts. It answers further requests with 429. */
     requestsPerSecond: count(1000, 1, 1_000_000),
     /** Number of requests that the API accepts at once, before the steady rate applies. */
     requestBurst: count(2000, 1, 1_000_000),
     /**
-     * Samples that a tenant may post in a minute of the clock. This and the next fourteen settings are
-     * defaults, which a tenant's own limits override.
+     * Maximum number of samples that a tenant may post in a minute of the clock. This and the next fourteen settings
+     * are defaults, which a tenant's own limits override.
      */
     maxSamplesPerMinute: count(5_000_000, 1, 1_000_000_000_000),
-    /** Series with samples in the last day that a tenant may have. Post drops further new series. */
+    /** Maximum number of a tenant's series with samples in the last day. Post drops further new series. */
     maxSeries: count(1_000_000, 1, 1_000_000_000),
-    /** Hosts that a tenant may have, not counting retired ones. */
+    /** Maximum number of hosts of a tenant, not counting retired hosts. */
     maxHosts: count(20_000, 1, 10_000_000),
     /** Largest request body, in bytes. API Gateway and Lambda would accept about 4.5 MB. */
     maxBodyBytes: count(4_000_000, 1000, 4_000_000),
-    /** Posts of service metrics that a tenant may send in a minute of the clock. */
+    /** Maximum number of posts of service metrics by a tenant in a minute of the clock. */
     maxServicePostsPerMinute: count(6_000, 1, 1_000_000_000),
-    /** Series that one PromQL query may select. */
+    /** Maximum number of series that one PromQL query may select. */
     maxQuerySeries: count(50_000, 1, 1_000_000),
-    /** Sources that one PromQL query may select. */
+    /** Maximum number of sources that one PromQL query may select. */
     maxQuerySources: count(10_000, 1, 100_000),
-    /** Samples that one PromQL query may select. Each takes some 20 bytes of the function's memory. */
+    /** Maximum number of samples that one PromQL query may select. A sample takes some 20 bytes of memory. */
     maxQuerySamples: count(10_000_000, 1, 40_000_000),
-    /** How long one query may take, in seconds. The API's own limit is 30. */
+    /** Maximum duration of one query, in seconds. The API's own limit is 30. */
     maxQuerySeconds: count(25, 1, 25),
-    /** Queries that a tenant may run at the same time, each on an instance of its own. */
+    /** Maximum number of concurrent queries of a tenant, each on an instance of its own. */
     maxQueriesAtOnce: count(50, 1, 10_000),
-    /** Seconds that a tenant's queries may run in a minute of the clock, all of them together. */
+    /** Maximum total run time of a tenant's queries in a minute of the clock, in seconds. */
     maxQuerySecondsPerMinute: count(600, 1, 1_000_000),
-    /** Recording and alerting rules that a tenant may have. */
+    /** Maximum number of recording and alerting rules of a tenant. */
     maxRules: count(2_000, 1, 1_000_000),
-    /** Groups of rules that a tenant may have. */
+    /** Maximum number of rule groups of a tenant. */
     maxRuleGroups: count(1_000, 1, 100_000),
-    /** Rules in one group, which are evaluated one after the other. */
+    /** Maximum number of rules in one group. Rules of a group are evaluated one after the other. */
     maxRulesPerGroup: count(100, 1, 1_000),
-    /** Pending and firing alerts of one rule. */
+    /** Maximum number of pending and firing alerts of one rule. */
     maxAlertsPerRule: count(1_000, 1, 10_000),
     /**
      * Default `query_offset` of groups: how long before its tick a rule reads, so that samples can arrive.
@@ -340,9 +340,9 @@ export type RuntimeSettings = Omit<Settings, keyof typeof deployment>;
 export type SettingsInput = z.input<typeof settingsSchema>;
 
 /**
- * Returns the greatest age at which the event source mapping may give up on a record, in ms. Recovery then
- * ingests the record within an hour. Its samples stay in memory for the window and the flush delay. The
- * stream must keep the record until then, because memory may be lost.
+ * Returns the maximum age at which the event source mapping may stop retrying a record, in ms. Recovery then ingests
+ * the record within an hour, and its samples stay in memory for the window and the flush delay. The stream must keep
+ * the record until the samples are flushed, because memory may be lost.
  */
 export function longestRecordAgeMs(
   settings: Pick<Settings, 'streamRetention' | 'window' | 'flushDelay'>,

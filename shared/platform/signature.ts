@@ -23,7 +23,7 @@ export interface SignedRequest {
   readonly body: Uint8Array;
 }
 
-/** Signs a request. Returns its headers and those that authenticate it, with lower-case names. */
+/** Signs a request. Returns its headers, including the headers that authenticate it, with lower-case names. */
 export type Signer = (
   request: SignedRequest,
   credentials: Credentials,

@@ -31,7 +31,7 @@ export interface Table {
 
 export type Item = Record<string, AttributeValue>;
 
-/** The keys of items with one partition key: all, those with a prefix, or a range of sort keys with both ends. */
+/** Selects items of one partition key: all, by a prefix of the sort key, or by an inclusive range of sort keys. */
 export type KeyRange =
   | { readonly pk: string; readonly prefix?: string | undefined }
   | { readonly pk: string; readonly from: string; readonly to: string };
@@ -70,8 +70,8 @@ export async function* queryAll(
 }
 
 /**
- * Does what {@link queryAll} does, but returns an array. That is faster, since a generator awaits for each
- * item.
+ * Returns every item of a query as an array. This is faster than {@link queryAll}, whose generator awaits each item,
+ * but holds all items in memory.
  */
 export async function queryItems(table: Table, range: KeyRange, options: QueryOptions = {}): Promise<Item[]> {
   const items: Item[] = [];
@@ -127,14 +127,13 @@ export function updateItemIf(table: Table, input: Write<UpdateItemCommandInput>)
   return succeeds(updateItem(table, input));
 }
 
-/** Most keys in a BatchGetItem, a limit of DynamoDB. */
+/** Maximum number of keys in a BatchGetItem, a limit of DynamoDB. */
 const MAX_KEYS = 100;
-/** BatchGetItems that are sent at the same time. */
+/** Maximum number of concurrent BatchGetItem calls. */
 const GET_PARALLEL = 16;
 
 /**
- * Reads items by their keys, with consistent reads. Returns them in any order, without those that do not
- * exist.
+ * Reads items by their keys, with consistent reads. Returns the items that exist, in any order.
  *
  * @param keys distinct keys
  * @param ProjectionExpression the attributes to read; undefined reads all
@@ -159,12 +158,12 @@ export async function getItems(
   return found.flat();
 }
 
-/** Most statements in a batch, a limit of DynamoDB. */
+/** Maximum number of statements in a batch, a limit of DynamoDB. */
 const MAX_STATEMENTS = 25;
-/** Batches of statements that are sent at the same time. */
+/** Maximum number of concurrent batches of statements. */
 const INSERT_PARALLEL = 32;
 
-/** The outcome of inserting an item. If DynamoDB has `refused` the item, a put of the item alone returns the reason. */
+/** The outcome of inserting an item. If DynamoDB `refused` the item, a separate put of the item returns the reason. */
 export type Insertion = 'inserted' | 'exists' | 'refused';
 
 /**
@@ -197,7 +196,7 @@ export async function insertItems(table: Table, items: readonly Item[]): Promise
 
 /** Number of items that are deleted between two calls of `hasTime`. */
 const DELETE_BATCH = 500;
-/** Deletions that are sent at the same time. */
+/** Maximum number of concurrent deletions. */
 const DELETE_PARALLEL = 32;
 
 /**

@@ -13,12 +13,12 @@ export const READ_UNIT_BYTES = 4096;
 export type StoreUnit = Exclude<CountedUse, 'FunctionMbMs'>;
 
 /**
- * Units that this process has used, and calls that it has repeated, since {@link takeUnits}. A single counter
- * is enough, because an instance handles one invocation at a time.
+ * Units that this process has used, and calls that it has retried, since the last {@link takeUnits}. One counter for
+ * the whole process is enough, because an instance handles one invocation at a time.
  */
 const used = new Map<StoreUnit, number>();
 
-/** Counts used units, or repeated calls. */
+/** Counts used units, or retried calls. */
 export function use(unit: StoreUnit, amount: number): void {
   used.set(unit, (used.get(unit) ?? 0) + amount);
 }
@@ -39,9 +39,9 @@ export function takeUnits(): ReadonlyMap<StoreUnit, number> {
 }
 
 /**
- * Makes a DynamoDB client count its read and write units. Each call counts the larger of two numbers: what
- * DynamoDB reports, and what follows from the sizes of items. Emulators report 1 whatever the size. Sizes do
- * not show what a deletion, a projection or a partial update touches.
+ * Makes a DynamoDB client count its read and write units. Each call counts the larger of two numbers: the units that
+ * DynamoDB reports, and the units computed from item sizes. Neither suffices alone: emulators report 1 whatever the
+ * size, and sizes do not show the data that a deletion, a projection or a partial update touches.
  */
 export function meterTables(client: DynamoDBClient): DynamoDBClient {
   client.middlewareStack.add(
@@ -65,7 +65,7 @@ export function meterTables(client: DynamoDBClient): DynamoDBClient {
   return client;
 }
 
-/** Makes a Kinesis client count its put units, including those of records that it sends again. */
+/** Makes a Kinesis client count its put units, including the units of records that it sends again. */
 export function meterStream(client: KinesisClient): KinesisClient {
   client.middlewareStack.add(
     (next, { commandName }) =>
@@ -109,12 +109,12 @@ export function meterRedis<C extends Pick<Redis, 'sendCommand'>>(client: C): C {
   return client;
 }
 
-/** Returns the put units of a record of this many bytes. */
+/** Returns the put units of a record, from its size in bytes. */
 export function putUnitsOf(bytes: number): number {
   return Math.ceil(bytes / STREAM_UNIT_BYTES);
 }
 
-/** A value of an item. Binary is bytes, as the SDK has it, or text in base64, as DynamoDB's JSON has it. */
+/** A DynamoDB attribute value. Binary is bytes, as in the SDK, or base64 text, as in DynamoDB's JSON. */
 export interface SizedValue {
   readonly B?: Uint8Array | string;
   readonly S?: string;
@@ -214,7 +214,7 @@ function valueBytes(value: SizedValue): number {
   return 1;
 }
 
-/** Returns the size of a number in an item: a byte for two significant digits, plus one. */
+/** Returns the size of a number attribute, in bytes: one for every two significant digits, plus one. */
 function numberBytes(text: string): number {
   return Math.ceil(text.replace(/^-?0*|[-.]/g, '').length / 2) + 1;
 }
