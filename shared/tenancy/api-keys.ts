@@ -26,9 +26,9 @@ export interface Grant {
 export interface KeyDescription extends Grant {
   /** The 12 characters after `ht_`. They identify the key and are not secret. */
   readonly publicId: string;
-  /** ms since epoch. */
+  /** Creation time, in ms since epoch. */
   readonly createdAt: number;
-  /** ms since epoch; undefined if the key never expires. */
+  /** Expiry time, in ms since epoch; undefined if the key never expires. */
   readonly expiresAt: number | undefined;
 }
 
@@ -46,18 +46,18 @@ export function isKey(text: string): boolean {
 }
 
 /**
- * Lifetime of a cached look-up, in ms. So a revoked key works, and a new key that was tried too early is
- * refused, for at most this long.
+ * Lifetime of a cached look-up, in ms. A revoked key works for at most this time. A key that a client tried before the
+ * key was created is rejected for at most this time.
  */
 const CACHE_MS = 30_000;
 /**
- * Most active keys of a tenant with the same rights. Two allow a rotation: create the second, then revoke the
- * first.
+ * Maximum number of a tenant's active keys with the same rights. Two keys allow a rotation: create the second, then
+ * revoke the first.
  */
 const MAX_ACTIVE_KEYS = 2;
 /**
- * Most active keys with the same rights that operator commands made for themselves. They are numbered after
- * the tenant's own, so that a command never takes one of these two.
+ * Maximum number of active keys with the same rights that operator commands created for themselves. Their numbers
+ * follow those of the tenant's own keys, so a command never uses up one of the tenant's two.
  */
 const MAX_COMMAND_KEYS = 4;
 
@@ -67,12 +67,13 @@ const MAX_COMMAND_KEYS = 4;
  *     pk key#public id       sk key               hash   tenant   rights   createdAt: ms   expiresAt: seconds
  *     pk keys#tenant id      sk rights#number     the same without the hash, and the public id
  *
- * Requests look up the first item. The second lists a tenant's keys; its number bounds how many there are.
+ * Requests look up the first item. The second lists a tenant's keys. The range of its number bounds how many keys a
+ * tenant has.
  */
 export class ApiKeys {
   /**
-   * Cache of look-ups. Entries belong to one of two owners, `found` and `unknown`. So ids that a sender
-   * invents can only evict each other, and never keys in use.
+   * Cache of look-ups. Each entry belongs to one of two owners, `found` or `unknown`. Ids that a sender invents can
+   * therefore only evict each other, never keys in use.
    */
   private readonly copies = new Cache<KeyCopy>(CACHES.apiKeys, () => 1_000);
 
@@ -100,12 +101,12 @@ export class ApiKeys {
       tenant: { S: grant.tenant },
       rights: { SS: [...new Set(grant.rights)].sort() },
       createdAt: { N: String(this.now()) },
-      // The table's TTL attribute is in seconds. `verify` refuses an expired key whether or not DynamoDB has
+      // The table's TTL attribute is in seconds. `verify` rejects an expired key whether or not DynamoDB has
       // removed it.
       ...(expiresAt === undefined ? {} : { expiresAt: { N: String(Math.floor(expiresAt / 1000)) } }),
     };
-    // Write the key before its number: a crash in between leaves a key nobody has seen, but no number is
-    // lost.
+    // Write the key before its number: a crash in between leaves a key that nobody has seen, but does not use up a
+    // number.
     await this.table.client.send(
       new PutItemCommand({
         TableName: this.table.name,
@@ -148,7 +149,7 @@ export class ApiKeys {
   }
 
   /**
-   * Revokes a key. Every instance refuses it within 30 s. Safe to repeat.
+   * Revokes a key. Every instance rejects it after at most 30 s. Safe to retry.
    *
    * @returns the key's grant; undefined when there is no such key
    */
@@ -156,8 +157,8 @@ export class ApiKeys {
     const Item = await this.read(publicId);
     if (Item === undefined) return undefined;
     const grant = grantOf(Item);
-    // Remove the number before the key: an interrupted revocation can be repeated, because it still finds the
-    // key.
+    // Remove the number before the key: an interrupted revocation can be retried, because it still finds
+    // the key.
     for (let number = 0; number < MAX_ACTIVE_KEYS + MAX_COMMAND_KEYS; number++)
       await deleteItemIf(this.table, {
         Key: numberedKey(grant, number),

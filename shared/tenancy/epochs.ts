@@ -2,7 +2,7 @@ import { DAY_MS } from '../model/duration';
 import { type Day, dayOf, dayStartMs, EPOCH_LEAD_MS, type Placement } from '../model/placement';
 
 /**
- * Most epochs of a tenant's placement. They are bounded because a deletion writes one record for each partition
+ * Maximum number of epochs in a tenant's placement. It exists because a deletion writes one record for each partition
  * that a source was ever in.
  */
 export const MAX_EPOCHS = 32;
@@ -13,8 +13,8 @@ export class EpochError extends Error {
 }
 
 /**
- * Returns the first day on which a new epoch may begin. It is so far ahead that no writer has placed samples
- * of that day yet, and every writer learns of an epoch that is published now before it does.
+ * Returns the first day on which a new epoch may begin. The day is so far ahead that no writer has placed its samples
+ * yet, and that every writer learns of an epoch published now before it places them.
  */
 export function firstFreeDay(nowMs: number): Day {
   return dayOf(Math.ceil((nowMs + EPOCH_LEAD_MS) / DAY_MS) * DAY_MS);

@@ -8,8 +8,8 @@ const RECOUNT_MS = 3_600_000;
 
 /**
  * Counts each tenant's active (not retired) hosts, to enforce the limit. The count is exact under concurrent
- * writers, because a host is counted before it is created. A crash in between, or a repeated write, makes the
- * count wrong by one. When a count would refuse a host, the hosts are recounted, at most once an hour.
+ * writers, because a host is counted before it is created. A crash in between, or a retried write, makes the
+ * count wrong by one. Before a host is rejected, the hosts are recounted, at most once an hour.
  *
  *     pk usage#tenant   sk hosts   active: number   countedAt: ms
  */

@@ -6,40 +6,40 @@ import type { RuntimeSettings } from '../platform/settings';
  */
 export interface Limits {
   /**
-   * Samples posted per clock minute, including dropped ones. Each post counts as at least one sample, and as
-   * at least one per kilobyte.
+   * Maximum number of samples posted per clock minute, including dropped ones. Each post counts as at least one sample,
+   * and as at least one per kilobyte.
    */
   readonly samplesPerMinute: number;
   /**
-   * Series with samples in the last day. Beyond it, samples of new series are dropped and those of existing
-   * series kept.
+   * Maximum number of series with samples in the last day. Beyond this number, samples of new series are dropped, and
+   * samples of existing series are kept.
    */
   readonly series: number;
-  /** Hosts that are not retired. */
+  /** Maximum number of hosts that are not retired. */
   readonly hosts: number;
-  /** Bytes of a request's body, before and after decompression. */
+  /** Maximum size of a request's body, before and after decompression, in bytes. */
   readonly bodyBytes: number;
-  /** Posts of service metrics accepted in a clock minute. */
+  /** Maximum number of posts of service metrics per clock minute. */
   readonly servicePostsPerMinute: number;
-  /** Series selected by all selectors of a query together. */
+  /** Maximum number of series that all selectors of a query select together. */
   readonly querySeries: number;
-  /** Sources selected by one selector of a query. */
+  /** Maximum number of sources that one selector of a query selects. */
   readonly querySources: number;
-  /** Samples that a query reads. */
+  /** Maximum number of samples that a query reads. */
   readonly querySamples: number;
-  /** Seconds that a query runs. */
+  /** Maximum run time of a query, in seconds. */
   readonly querySeconds: number;
-  /** Queries of any kind that run at the same time. */
+  /** Maximum number of concurrent queries of any kind. */
   readonly queriesAtOnce: number;
-  /** Seconds of the query function per clock minute. */
+  /** Maximum run time of the query function for the tenant per clock minute, in seconds. */
   readonly querySecondsPerMinute: number;
-  /** Recording and alerting rules of the tenant. */
+  /** Maximum number of the tenant's recording and alerting rules. */
   readonly rules: number;
-  /** Rule groups of the tenant. */
+  /** Maximum number of the tenant's rule groups. */
   readonly ruleGroups: number;
-  /** Rules in one group. */
+  /** Maximum number of rules in one group. */
   readonly rulesPerGroup: number;
-  /** Pending and firing alerts of one rule. */
+  /** Maximum number of pending and firing alerts of one rule. */
   readonly alertsPerRule: number;
 }
 
@@ -68,7 +68,7 @@ const SETTING = {
 export const LIMIT_NAMES = Object.keys(SETTING) as LimitName[];
 
 /**
- * A write was refused: every sample in it is of a new series beyond the limit, or its sources could not all
+ * A write was rejected. Either all its samples belong to new series beyond the limit, or some of its sources could not
  * be looked up.
  */
 export class SeriesLimitError extends Error {

@@ -1,12 +1,10 @@
 import { MINUTE_MS } from '../model/duration';
 
-/**
- * Times between exchanges of an instance's use with the table, in ms: while much of the budget is left, and when little
- * is left.
- */
+/** Minimum time between an instance's exchanges with the table while much of the budget is left, in ms. */
 const RELAXED_MS = 15_000;
+/** Minimum time between exchanges when little of the budget is left, in ms. */
 const CLOSE_MS = 2_000;
-/** Share of the limit above which instances exchange more often. */
+/** Share of the limit above which an instance exchanges its use with the table more often. */
 const CLOSE_SHARE = 0.5;
 
 /** The part of a budget's use that this instance has not yet added to the table. */
@@ -19,7 +17,7 @@ export interface UnsentUse {
 /**
  * One instance's view of a tenant's budget for the current clock minute: the use that all instances have
  * exchanged, plus its own since then. It admits a request while the sum is below the limit.
- * infra/README.md ("How exact are the limits?") says by how much all instances together may exceed it.
+ * infra/README.md ("How exact are the limits?") says by how much all instances together may exceed the limit.
  */
 export class MinuteBudget {
   private minute = 0;

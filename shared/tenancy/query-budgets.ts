@@ -12,11 +12,11 @@ const REPORT_MS = 15_000;
 /** Share of a tenant's query seconds below which its queries begin without a permit. */
 const LIGHT_SHARE = 0.25;
 /**
- * An instance adds up the time that a tenant's rules and monitors take, and reports it once it reaches this many ms. So
- * small tenants cause hardly any writes.
+ * An instance adds up the time that a tenant's rules and monitors take, and reports the sum once it
+ * reaches this many ms. Small tenants therefore cause hardly any writes.
  */
 const RULES_MS = 1_000;
-/** Wait suggested to a tenant that runs as many queries as it may, in ms. */
+/** Wait suggested to a tenant that has reached its limit of concurrent queries, in ms. */
 const BUSY_MS = 1_000;
 /** Timeout of a call to the table, in ms. If the call for a permit times out, the query is admitted without one. */
 const TIMEOUT_MS = 1_000;
@@ -58,8 +58,8 @@ interface TenantState {
  * minute.
  *
  * A query takes a permit from the table before it begins, unless the tenant is light: this instance learnt within
- * the last minute that the tenant used less than a quarter of its seconds. So a light tenant costs a write or
- * two a minute, and a heavy one cannot escape its bounds on an instance that has not seen it yet.
+ * the last minute that the tenant used less than a quarter of its seconds. A light tenant therefore costs one or
+ * two writes a minute, and a heavy one cannot escape its bounds on an instance that has not seen it yet.
  *
  * infra/README.md ("How exact are the limits?") says how a tenant can exceed the bounds.
  */
@@ -72,7 +72,7 @@ export class QueryBudgets {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** Admits or refuses a query. Pass an admitted query to {@link end} when it is done. */
+  /** Admits or rejects a query. Pass an admitted query to {@link end} when it is done. */
   async begin(tenant: Tenant): Promise<RunningQuery | RefusedQuery> {
     const startedMs = this.now();
     const limits = this.meter.limits(tenant);
@@ -92,7 +92,8 @@ export class QueryBudgets {
     const nowMs = this.now();
     const refused = spent(state, limits, nowMs) ?? { refusedBy: 'queriesAtOnce' as const, waitMs: BUSY_MS };
     state.refusal = { ...refused, untilMs: nowMs + refused.waitMs };
-    // A refused tenant is not light, however little time it used: its next query needs a permit.
+    // The tenant's next query needs a permit, however little query time the tenant used: after a rejection it is not
+    // light.
     state.heardAtMs = -Infinity;
     return refused;
   }
@@ -113,8 +114,8 @@ export class QueryBudgets {
   }
 
   /**
-   * Counts the time that a tenant's rules or monitors took. Rules and monitors are never refused, so no dashboard can
-   * silence an alert. Instead, they leave less time for queries. Never fails.
+   * Counts the time that a tenant's rules or monitors took. Rules and monitors are never rejected, so
+   * no dashboard can silence an alert. Instead, they leave less time for queries. Never fails.
    */
   async charge(tenant: Tenant, tookMs: number): Promise<void> {
     this.meter.count(tenant, { queryMs: tookMs });
@@ -190,7 +191,8 @@ export class QueryBudgets {
 }
 
 /**
- * Returns the refusal of a tenant that has no query seconds left in this minute, or may not run any query.
+ * Returns the rejection for a tenant that has no query seconds left in this minute, or whose limits allow no queries at
+ * all.
  */
 function spent({ minute, usedMs }: TenantState, limits: Limits, nowMs: number): RefusedQuery | undefined {
   const waitMs = (minute + 1) * MINUTE_MS - nowMs;

@@ -2,14 +2,14 @@ import type { TenantMeter } from './tenant-meter';
 import type { Tenant } from './tenants';
 
 /**
- * Bytes of a body that are charged as one sample. In every protocol a sample takes less, unless its labels
+ * Number of bytes of a body that are charged as one sample. In every protocol a sample is smaller, unless its labels
  * are unusually long.
  */
 const BYTES_A_SAMPLE = 1_000;
 
 /**
  * Charges one post to its tenant's budget of samples: the samples in its body, including dropped ones, but at
- * least one per kilobyte. So a body costs as much as the work it causes, whether or not any of it is stored.
+ * least one per kilobyte. The charge reflects the work that a body causes, even if nothing is stored.
  */
 export class SampleCharge {
   private charged = 0;

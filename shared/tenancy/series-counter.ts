@@ -27,7 +27,7 @@ const PARALLEL = 16;
 export class SeriesCounter {
   /**
    * 53-bit hashes of the series of sources that recently had new layouts. By chance, hashes collide in one of
-   * 10^10 sources of 1,000 series. The hourly count corrects collisions that somebody provokes.
+   * 10^10 sources of 1,000 series. The hourly count corrects deliberate collisions.
    */
   private readonly cache = new Cache<HashSet>(CACHES.countedSeries, (series) => 100 + series.bytes);
 
@@ -55,7 +55,7 @@ export class SeriesCounter {
   }
 
   private async countNew(tenantId: Id, sourceId: Id, fresh: readonly NewLayout[]): Promise<number> {
-    // A sender that spreads its series over queues creates the layouts of a source one soon after the other.
+    // A sender that spreads a source's series over queues creates several layouts of the source in quick succession.
     const isNew = fresh.some(({ isOfNewSource }) => isOfNewSource);
     const known =
       this.cache.get(sourceId, tenantId) ??

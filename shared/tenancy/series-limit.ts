@@ -14,24 +14,24 @@ import type { Tenant } from './tenants';
 
 const PARALLEL = 16;
 /**
- * Lifetime of a source's cached series, in ms. Until then, series that another instance admitted count as
- * new.
+ * Lifetime of a source's cached series, in ms. Series that another instance admits in the meantime count as new on this
+ * instance.
  */
 const CACHE_MS = 300_000;
 /** Approximate memory of one cached series, in bytes. */
 const SERIES_BYTES = 150;
 /**
- * Most sources that an instance looks up for a tenant in one {@link LOOKUP_PERIOD_MS}. A sender repeats a
- * refused request, and each time more of its sources are cached. The largest request, of
- * 10,000 sources, is through after 100 periods, before its first entries expire. Short periods keep one request from
+ * Maximum number of sources that an instance looks up for a tenant in one {@link LOOKUP_PERIOD_MS}. When a sender
+ * retries a rejected request, more of the request's sources are cached each time. The largest request, of 10,000
+ * sources, succeeds after 100 periods, before its first cache entries expire. Short periods keep one request from
  * occupying the table for long.
  */
 const MAX_LOOKUPS = 100;
 const LOOKUP_PERIOD_MS = 1_000;
 
 /**
- * How long a sender should wait if its tenant is at its limit of series, in ms. Once an hour, series without
- * samples for a day are removed from the count.
+ * Wait suggested to a sender whose tenant has reached its limit of series, in ms. The hourly recount leaves out series
+ * that had no samples for a day.
  */
 const RETRY_MS = 3_600_000;
 
@@ -39,9 +39,9 @@ const RETRY_MS = 3_600_000;
  * Enforces the limit of series. If a tenant has reached it, the samples of series that do not exist yet are
  * dropped. To tell which exist, it looks up the series of each source, and caches them.
  *
- * Look-ups are bounded for each tenant and period, because a tenant can name new sources without end. Once
- * they are used up, requests with uncached sources are refused until the next period; requests with cached
- * sources proceed.
+ * The number of look-ups per tenant and period is bounded, because a tenant can name any number of new sources. Once
+ * the look-ups are used up, requests with uncached sources are rejected until the next period. Requests whose sources
+ * are all cached proceed.
  */
 export class SeriesLimit {
   /** Label keys of a source's series, by source and tenant. */
@@ -90,8 +90,8 @@ export class SeriesLimit {
   }
 
   /**
-   * Returns the series of each source. Looks up as many as the period still allows before it throws, so that
-   * a repeated request gets further.
+   * Returns the series of each source. Before it throws, it looks up as many sources as the period still allows, so a
+   * retry needs fewer look-ups.
    */
   private async seriesOf(tenant: Tenant, sourceIds: readonly Id[]): Promise<ReadonlySet<string>[]> {
     const { id: tenantId } = tenant;

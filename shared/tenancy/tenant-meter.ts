@@ -9,7 +9,7 @@ import { MinuteBudget } from './minute-budget';
 import type { Tenant } from './tenants';
 import type { UsageTable } from './usage-table';
 
-/** The budgets of a minute: their limits, and the counter that counts towards each. */
+/** Minute budgets, each with its limit and the counter that counts towards it. */
 const BUDGETS = {
   samplesPerMinute: 'samplesCharged',
   servicePostsPerMinute: 'servicePosts',
@@ -24,8 +24,8 @@ const BUDGET_NAMES = Object.keys(BUDGETS) as BudgetName[];
 const COUNT_MS = 30_000;
 const SERIES_MS = 30_000;
 /**
- * Timeout of an exchange, for which a request waits, in ms. Counts that could not be added go with the next
- * exchange.
+ * Timeout of an exchange, in ms. A request waits for the exchange. Counts that could not be added are sent with the
+ * next exchange.
  */
 const TIMEOUT_MS = 1_000;
 const STATE_BYTES = 1_000;

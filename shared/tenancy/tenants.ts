@@ -22,21 +22,20 @@ export interface Tenant {
   /** Limits that override the stage's defaults. */
   readonly limits?: LimitOverrides;
   /**
-   * How long samples can be read, in ms; undefined for the stage's `retention`. Never longer than that
-   * setting.
+   * How long samples can be read, in ms; undefined for the stage's `retention`, which is also the maximum.
    */
   readonly retentionMs?: number;
 }
 
 /**
- * The mark of a deleted tenant. It is kept for ever, because the stream may deliver the tenant's records
+ * The mark of a deleted tenant. It is kept permanently, because the stream may deliver the tenant's records
  * again.
  */
 export interface DeletedTenant {
   readonly id: Id;
   readonly name: string;
   readonly partitions: number;
-  /** ms since epoch. */
+  /** Time of the deletion, in ms since epoch. */
   readonly deletedAt: number;
   /** When the tenant's data was gone and no function could write for it any more, in ms since epoch. */
   readonly erasedAt: number | undefined;
@@ -46,7 +45,7 @@ export class TenantNameError extends Error {
   override readonly name = 'TenantNameError';
 }
 
-/** The name belonged to a deleted tenant. */
+/** The name cannot be used, because it belonged to a deleted tenant. */
 export class DeletedTenantError extends Error {
   override readonly name = 'DeletedTenantError';
 }
@@ -66,7 +65,7 @@ export function checkTenantName(name: string): void {
   );
 }
 
-/** The tenant was deleted, or its placement changed, during an operator's change. */
+/** An operator's change failed, because the tenant was deleted or its placement changed in the meantime. */
 export class TenantChangedError extends Error {
   override readonly name = 'TenantChangedError';
 }
@@ -201,7 +200,7 @@ export class Tenants {
   }
 
   /**
-   * Marks a tenant as deleted, the first step of its deletion. Safe to repeat.
+   * Marks a tenant as deleted, the first step of its deletion. Safe to retry.
    *
    * @returns undefined when the name is unknown
    */
@@ -209,7 +208,7 @@ export class Tenants {
     return this.mark(tenantIdOf(name), 'deletedAt');
   }
 
-  /** Marks that none of a deleted tenant's data is left. */
+  /** Records that all data of a deleted tenant has been erased. */
   async markErased({ id }: DeletedTenant): Promise<void> {
     await this.mark(id, 'erasedAt');
   }

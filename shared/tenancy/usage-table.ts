@@ -23,7 +23,7 @@ export interface SeriesCount extends SeriesTally {
   readonly countedAt: number | undefined;
 }
 
-/** Days until usage expires, a little more than two years. */
+/** Number of days until usage expires, a little more than two years. */
 const DAYS_KEPT = 800;
 const MINUTES_KEPT_S = 3600;
 
