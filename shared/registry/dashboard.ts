@@ -38,7 +38,7 @@ const hostSource = { type: z.literal('host'), hostId: name, name };
 const serviceSource = { type: z.literal('service'), serviceName: name, name };
 const expressionSource = { type: z.literal('expression'), expression: text(1, MAX_TEXT) };
 const querySource = { type: z.literal('query'), query: text(1, MAX_TEXT), legend: shortText.nullish() };
-/** Source that Mackerel's API returns for a graph whose host, service or role is gone. */
+/** Source that Mackerel's API returns for a graph whose host, service or role no longer exists. */
 const unknownSource = { type: z.literal('unknown') };
 
 const graph = z.discriminatedUnion(
@@ -148,7 +148,7 @@ const variable = z.looseObject({
    * any value of the label
    */
   allValue: text(0, MAX_TEXT).nullish(),
-  /** Values chosen at first. Absent: all if `hasAll`, else the first value. */
+  /** Initially chosen values. Absent: all if `hasAll`, else the first value. */
   chosen: z.array(text(0, MAX_NAME)).max(MAX_VALUES).nullish(),
 });
 

@@ -6,11 +6,11 @@ import { Documents } from './documents';
 import { RefusedError } from './refused';
 
 /**
- * Most bytes of all dashboards of a tenant as JSON. mkr pulls them in one answer, which may not exceed 4 MB
- * uncompressed.
+ * Maximum total size of a tenant's dashboards as JSON, in bytes. mkr pulls all of them in one answer, which may not
+ * exceed 4 MB uncompressed.
  */
 const MAX_ALL_BYTES = 3_500_000;
-/** Most bytes of one dashboard as JSON. An item of DynamoDB holds 400 KB. */
+/** Maximum size of one dashboard as JSON, in bytes. A DynamoDB item holds at most 400 KB. */
 const MAX_BYTES = 300_000;
 const MAX_DASHBOARDS = 500;
 
@@ -34,7 +34,7 @@ export class TakenPathError extends Error {
   }
 }
 
-/** The stored dashboard is not the version that a change expects, because somebody else changed it. */
+/** The stored dashboard is not the version that a change expects, because another client changed it. */
 export class ChangedMeanwhileError extends Error {
   override readonly name = 'ChangedMeanwhileError';
 
@@ -49,8 +49,8 @@ export class ChangedMeanwhileError extends Error {
  * Stores tenants' dashboards: one document each, and one list that keeps URL paths unique and counts the
  * total bytes.
  *
- * A dashboard is created, replaced and removed in one transaction with its entry in the list, so a crash never leaves a
- * path taken without a dashboard, and changes come one after another.
+ * A dashboard is created, replaced and removed in one transaction with its entry in the list, so a crash never
+ * leaves a path taken without a dashboard, and changes are applied one after another.
  *
  *     key id   and `list`
  */

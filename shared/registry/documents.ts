@@ -39,7 +39,7 @@ const DOCUMENT_KINDS = [
 ] as const satisfies readonly MetaKind[];
 export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
 
-/** Longest wait before a write that lost against a concurrent one is repeated, in ms. */
+/** Maximum wait before a write that lost against a concurrent write is retried, in ms. */
 const MAX_WAIT_MS = 200;
 
 /**
@@ -65,7 +65,7 @@ export class Documents<T> {
   /**
    * Yields the documents whose keys start with `prefix` and come after the key `after`, sorted by key.
    *
-   * @param options.page most documents in one request to the table. @default as many as DynamoDB returns
+   * @param options.page maximum number of documents in one request to the table. @default as many as DynamoDB returns
    */
   async *list(
     tenantId: Id,
@@ -245,7 +245,7 @@ function revisionOf({ Item }: DocumentPut): string {
   return Item!.revision!.S!;
 }
 
-/** Repeats a write of one document while a transaction holds it. */
+/** Retries a write of one document while a transaction holds the document. */
 async function outsideTransactions<R>(write: () => Promise<R>): Promise<R> {
   for (let waitMs = 5; ; waitMs = Math.min(MAX_WAIT_MS, waitMs * 2)) {
     try {

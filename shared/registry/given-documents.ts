@@ -16,7 +16,7 @@ export class GivenDocuments<T extends { readonly id: string }> {
    * Creates a document.
    *
    * @param spec contains the id only if the caller generated it already
-   * @param most documents of this kind that the tenant may have; concurrent requests may exceed it by one
+   * @param most maximum number of the tenant's documents of this kind; concurrent requests may exceed it by one
    * @throws {RefusedError} when the tenant has `most` documents
    */
   async create(

@@ -9,18 +9,18 @@ import { rolesByService, type Services } from './services';
 export const HOST_LABELS = ['hostname', 'role', 'service'] as const;
 
 /**
- * Minimum lifetime of a tenant's cached hosts, in ms. New roles appear after it at the latest, for up to
- * 1,000 hosts.
+ * Minimum lifetime of a tenant's cached hosts, in ms. With up to 1,000 hosts, new roles appear after this time at the
+ * latest.
  */
 const FRESH_MS = 10_000;
 /**
- * Lifetime that each host adds to its tenant's cached hosts, in ms. A real agent's host takes 5 KB to read.
- * So 10,000 hosts are read only every 100 s.
+ * Each host prolongs the lifetime of its tenant's cached hosts by this time, in ms. Reading the host of a real agent
+ * takes 5 KB, so 10,000 hosts are read only every 100 s.
  */
 const FRESH_MS_PER_HOST = 10;
 /** Approximate memory of a cached host, in bytes. */
 const HOST_BYTES = 1_500;
-/** Characters of a host's memo that the cache keeps. */
+/** Maximum length of a cached memo, in characters. Longer memos are cut. */
 const MAX_MEMO = 250;
 
 /** A registered host as it is cached, without its spec. */

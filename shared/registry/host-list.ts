@@ -46,7 +46,7 @@ export interface HostPage {
  * Lists the hosts that a filter selects.
  *
  * @param candidates sorted by id
- * @param limit most hosts on the page; undefined for all
+ * @param limit maximum number of hosts on the page; undefined for all
  * @throws {RefusedError} when the JSON exceeds `maxCharacters`
  */
 export async function listHosts(

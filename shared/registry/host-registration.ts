@@ -10,7 +10,7 @@ export interface RoleFullname {
   readonly role: string;
 }
 
-/** Services written in parallel. */
+/** Maximum number of services written in parallel. */
 const PARALLEL = 16;
 
 /**
@@ -47,7 +47,7 @@ export class HostRegistration {
   }
 
   /**
-   * Retires a host. Safe to repeat.
+   * Retires a host. Safe to retry.
    *
    * @returns false when the id is unknown
    */

@@ -9,7 +9,7 @@ export const HOST_STATUSES = ['working', 'standby', 'maintenance', 'poweroff'] a
 export type HostStatus = (typeof HOST_STATUSES)[number];
 
 const PARALLEL = 16;
-/** Most bytes of a host's spec as JSON. A host is one DynamoDB item of at most 400 KB. */
+/** Maximum size of a host's spec as JSON, in bytes. A host is one DynamoDB item of at most 400 KB. */
 const MAX_HOST_BYTES = 256 * 1024;
 
 /** A host as its client describes it, without its roles. */
@@ -40,7 +40,7 @@ export interface Host extends HostSpec {
  * never read them.
  */
 export class Hosts {
-  /** Active hosts. For a moment they include retired ones that are about to move. */
+  /** Active hosts, and for a moment hosts that were just retired and are about to move to the retired ones. */
   private readonly hosts: Documents<Host>;
   private readonly retired: Documents<Host>;
   /**
@@ -91,8 +91,8 @@ export class Hosts {
     const entries = await this.byIdentifier.all(tenantId, identifierKey(identifier));
     const found = await mapLimited(entries, PARALLEL, async ({ hostId }) => {
       const host = await this.hosts.get(tenantId, hostId);
-      // The index entry is stale: the host was retired since, or an update wrote the entry after the
-      // retirement.
+      // A retired host means that the index entry is stale: the host was retired since, or an update wrote the entry
+      // after the host was retired.
       if (
         host === undefined
           ? (await this.retired.get(tenantId, hostId)) !== undefined
@@ -132,7 +132,7 @@ export class Hosts {
   }
 
   /**
-   * Retires a host. Safe to repeat.
+   * Retires a host. Safe to retry.
    *
    * @returns `now` for the one call that retired it, `before` for all others; undefined when the id is
    *   unknown

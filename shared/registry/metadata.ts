@@ -16,14 +16,14 @@ export interface MetadataOwner {
   readonly kind: 'host' | 'service' | 'role';
 }
 
-/** Most namespaces of an owner, as in Mackerel. */
+/** Maximum number of an owner's namespaces; the same as Mackerel's. */
 const MAX_NAMESPACES = { host: 50, service: 50, role: 10 } as const;
 const MAX_BYTES = 100 * 1024;
 const NAMESPACE = /^[-a-zA-Z0-9_]{1,128}$/;
 
 /**
  * Stores metadata of hosts, services and roles by namespace. A separate document lists an owner's namespaces,
- * which makes their number exact under concurrent writers and lets a list read no metadata.
+ * so that their number is exact under concurrent writers and a list reads no metadata.
  *
  * A namespace enters the list before it is written and leaves it after it is removed. A crash in between
  * leaves a listed namespace without metadata, which can be put or removed again.

@@ -6,7 +6,7 @@ import { log } from '../platform/log';
 import type { Table } from '../platform/table';
 import { Documents } from './documents';
 
-/** A sender's description of a metric. People and completion use it; evaluation never does. */
+/** A sender's description of a metric. It is shown to people and used for completion, but never for evaluation. */
 export interface MetricDescription {
   /** The metric's name without the suffixes of a histogram or summary. */
   readonly family: string;
@@ -15,16 +15,17 @@ export interface MetricDescription {
   readonly unit: string;
 }
 
-/** Most families stored for a tenant. Further ones are ignored. */
+/** Maximum number of families stored for a tenant. Further families are ignored. */
 const MAX_FAMILIES = 20_000;
-/** Most characters stored of a help text, and of a family and a unit. */
+/** Maximum length of a stored help text, in characters. */
 const MAX_HELP = 1_000;
+/** Maximum length of a family, and of a stored unit, in characters. */
 const MAX_NAME = 500;
-/** Most families written for one request. Senders repeat their metadata, so later requests write the rest. */
+/** Maximum number of families written for one request. Senders resend metadata, so later requests write the rest. */
 const MAX_WRITES = 100;
 const PARALLEL = 16;
 /**
- * Maximum age of the cached families for a write, in ms. It is long because senders repeat their metadata.
+ * Maximum age of the cached families for a write, in ms. It is long because senders resend their metadata.
  */
 const WRITER_MS = 3_600_000;
 /** Maximum age of the cached families for a list, in ms. */
@@ -52,7 +53,7 @@ export class MetricMetadataStore {
 
   /**
    * Stores new and changed metadata, at most {@link MAX_WRITES} families. Never fails, because storing
-   * samples matters more and senders repeat their metadata.
+   * samples matters more and senders resend their metadata.
    */
   async offer(tenantId: Id, metadata: readonly MetricDescription[]): Promise<void> {
     try {
@@ -81,7 +82,7 @@ export class MetricMetadataStore {
       await this.documents.createOrChange(tenantId, keyOf(each.family), () => each);
       known.set(each.family, each);
     });
-    // Set it again, so that the cache learns its new size.
+    // Set the copy again, so that the cache learns the copy's new size.
     this.copies.set(tenantId, copy);
   }
 

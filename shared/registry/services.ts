@@ -26,7 +26,7 @@ export interface Service {
   readonly roles: readonly Role[];
 }
 
-/** Most roles of a service. Keeps its item well below DynamoDB's 400 KB. */
+/** Maximum number of roles of a service. It keeps the service's item well below DynamoDB's 400 KB. */
 const MAX_ROLES = 500;
 
 /** Stores the services of a tenant with their roles, by a hash of the service's name. */

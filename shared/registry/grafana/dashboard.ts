@@ -6,7 +6,7 @@ import { convertPanel } from './panel';
 import { dataSourcesOf } from './queries';
 import { convertVariables } from './variables';
 
-/** The text is not a dashboard of Grafana, or it cannot be converted. */
+/** The text is not a Grafana dashboard, or the dashboard cannot be converted. */
 export class GrafanaError extends Error {
   override readonly name = 'GrafanaError';
 }
@@ -17,12 +17,12 @@ export interface ConvertedDashboard {
 }
 
 export const MAX_FILE = 4_000_000;
-/** Most levels of nesting. */
+/** Maximum nesting depth of the JSON. */
 const MAX_DEPTH = 60;
 
 /**
- * Converts a dashboard of Grafana, exported as JSON, to a dashboard of Mackerel. Panels of PromQL become
- * widgets in the same places, and rows become headings.
+ * Converts a Grafana dashboard, exported as JSON, to a Mackerel dashboard. Panels with PromQL queries become widgets in
+ * the same places, and rows become headings.
  *
  * @throws {GrafanaError}
  */
@@ -67,7 +67,7 @@ export function convertGrafana(text: string): ConvertedDashboard {
   };
 }
 
-/** Returns the dashboard of a file, of an answer of Grafana's API, or of an export for sharing. */
+/** Extracts the dashboard from a file, from an answer of Grafana's API, or from an export for sharing. */
 function parsed(text: string): Fields {
   if (text.length > MAX_FILE)
     throw new GrafanaError(`the file has ${text.length} characters; at most ${MAX_FILE} are allowed`);
@@ -110,7 +110,7 @@ interface Placed {
   readonly layout: Layout;
 }
 
-/** Height of a row's heading. Grafana's has a height of 1. */
+/** Height of a row's heading, in grid rows. In Grafana a row's heading has a height of 1. */
 const HEADING = 2;
 const DEFAULT_HEIGHT = 8;
 
@@ -120,7 +120,7 @@ function placedPanels(dashboard: Fields): Placed[] {
     ? listOf(dashboard.panels)
     : panelsOfRows(listOf(dashboard.rows));
   const found: Placed[] = [];
-  /** Number of rows by which a panel is lower than in Grafana. */
+  /** Number of grid rows by which the next panel is lower than in Grafana. */
   let shift = 0;
   for (const panel of inOrder(panels.map(fieldsOf))) {
     const layout = layoutOf(panel, shift);
@@ -170,8 +170,8 @@ function within(value: number, min: number, max: number): number {
 const OLD_COLUMNS = 12;
 
 /**
- * Returns the panels of a file from before 2017, in which each row lists panels with widths, next to each
- * other.
+ * Returns the panels of a file from before 2017. In such a file, each row lists adjacent panels with their
+ * widths.
  */
 function panelsOfRows(rows: readonly unknown[]): Fields[] {
   const found: Fields[] = [];

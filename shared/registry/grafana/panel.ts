@@ -11,7 +11,7 @@ export interface ConvertedPanel {
 
 const NONE: readonly Widget[] = [];
 
-/** Converts a panel of Grafana to widgets in its place. */
+/** Converts a Grafana panel to widgets in the panel's place. */
 export function convertPanel(panel: Fields, layout: Layout, sources: DataSources): ConvertedPanel {
   const type = textOf(panel.type);
   const title = shortened(textOf(panel.title), MAX_TEXT);
@@ -141,7 +141,7 @@ function valuesOf(
   return { widgets, reasons };
 }
 
-/** Least width of a value widget, in grid columns. */
+/** Minimum width of a value widget, in grid columns. */
 const MIN_VALUE_WIDTH = 2;
 const DECIMALS = 2;
 
@@ -155,7 +155,7 @@ function reducedQuery(query: string, reduction: string | undefined, factor: numb
   return reduction === undefined ? scaled : `${reduction}((${innerQuery(scaled)})[$__range:])`;
 }
 
-/** Suffixes of values by Grafana's units. Other units have none. */
+/** Suffixes of values by Grafana's name of the unit. Values of other units have no suffix. */
 const SUFFIXES: Readonly<Record<string, string>> = {
   ...{ percent: '%', percentunit: '%', bytes: 'B', decbytes: 'B', bits: 'b', Bps: 'B/s', bps: 'b/s' },
   ...{ binBps: 'B/s', s: 's', ms: 'ms', µs: 'µs', ns: 'ns', m: 'min', h: 'h', d: 'd', reqps: 'req/s' },

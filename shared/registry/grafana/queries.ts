@@ -3,11 +3,11 @@ import { type Fields, fieldsOf, listOf, textOf } from './fields';
 
 export interface PanelQuery {
   readonly query: string;
-  /** Text in which `{{label}}` stands for a label's value. If it is empty, labels name the series. */
+  /** Text in which `{{label}}` stands for a label's value. If the text is empty, labels name the series. */
   readonly legend: string;
 }
 
-/** Types of data sources by the reference that panels use: the name of an input, of a variable, or a uid. */
+/** Types of data sources by the reference that panels use: an input's name, a variable's name, or a uid. */
 export type DataSources = ReadonlyMap<string, string>;
 
 /** Reads the types of data sources that a dashboard declares. */
@@ -22,7 +22,7 @@ export function dataSourcesOf(dashboard: Fields): DataSources {
   ]);
 }
 
-/** Most queries of a panel. */
+/** Maximum number of queries of a panel. */
 const MAX_QUERIES = 20;
 
 export interface PanelQueries {
@@ -78,10 +78,10 @@ function legendOf({ legendFormat }: Fields): string {
   return legend === '__auto' || legend.length > MAX_TEXT ? '' : legend;
 }
 
-/** Label that has the legend of each series in a united query. */
+/** Label whose value is the legend of each series in a united query. */
 const LEGEND = 'legend';
 
-/** Unites queries as one, in which a label has each query's legend. */
+/** Combines queries into one that returns the series of all of them, each with its query's legend as a label. */
 export function unitedQuery(queries: readonly PanelQuery[]): PanelQuery {
   const [first] = queries;
   if (queries.length === 1) return first!;

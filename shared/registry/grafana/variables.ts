@@ -9,7 +9,7 @@ export interface ConvertedVariables {
   readonly leftOut: readonly LeftOut[];
 }
 
-/** Grafana's value of a variable for which all values are chosen. */
+/** Value of a Grafana variable when all its values are chosen. */
 const ALL = '$__all';
 
 /**
@@ -87,7 +87,7 @@ function convertVariable(fields: Fields): Converted {
   }
 }
 
-/** Returns the values chosen at first; none if all are, or if they are not saved. */
+/** Returns the initially chosen values; none if all are chosen, or if the choice is not saved. */
 function chosenOf({ current }: Fields): readonly string[] {
   const { value } = fieldsOf(current);
   const values = (Array.isArray(value) ? value : [value]).map(textOf).filter((each) => each !== '');
@@ -102,7 +102,7 @@ function labelQueryOf({ query, definition }: Fields): string | undefined {
   return text.length <= MAX_TEXT && parseLabelValues(text) !== undefined ? text.trim() : undefined;
 }
 
-/** Splits a list such as `a, b, text : value`. A comma behind a backslash belongs to its value. */
+/** Splits a list such as `a, b, text : value`. A comma after a backslash is part of a value. */
 function listedValues({ query }: Fields): string[] {
   const values = textOf(query)
     .slice(0, MAX_TEXT)
