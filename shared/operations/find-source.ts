@@ -32,7 +32,7 @@ export interface FoundSource {
   readonly metrics: readonly string[];
 }
 
-/** Most host ids listed in a message. */
+/** Maximum number of host ids listed in a message. */
 const MAX_LISTED = 10;
 
 /**

@@ -5,7 +5,7 @@ import type { OperatorDependencies } from './operator-dependencies';
 import type { OperatorCommand } from './operator-event';
 import { requireTenant } from './tenant-commands';
 
-/** Sources indexed in parallel. */
+/** Maximum number of sources indexed in parallel. */
 const PARALLEL = 8;
 
 /** Result of indexing some sources. `next` is the last source done; null at the end. */
@@ -14,7 +14,7 @@ export interface IndexSlice {
   readonly next: Id | null;
 }
 
-/** Rebuilds the index of series: inserts the entries missing for the layouts in the catalogue. */
+/** Rebuilds the index of series: inserts the missing entries of layouts in the catalogue. */
 export async function rebuildIndex(
   {
     tenants,

@@ -8,8 +8,8 @@ import { getItem, type Item, putItem, type Table, updateItemIf } from '../platfo
 /** Kinds of items whose expiry depends on the stage's retention. */
 const KINDS: readonly MetaKind[] = ['layouts', 'sources', 'changes', 'index', 'directory', 'rolled'];
 /**
- * How long after the retention is raised the expiry of items is first extended, in ms. Until then, instances
- * of the previous deployment may still write items with the old retention.
+ * Delay between a raise of the retention and the first extension of expiries, in ms. During the delay, instances of the
+ * previous deployment may still write items with the old retention.
  */
 const SETTLED_MS = 30 * 60_000;
 const PARALLEL = 32;
@@ -23,9 +23,9 @@ interface Raise {
 
 /**
  * Keeps the expiry of items in step with the stage's retention. Items of the catalogue and of the archive's
- * directories get their expiry when they are written. Once the retention is raised, that is too early for the
- * samples they describe, so {@link renew} extends it. It has 30 days for that, because items are kept for the
- * retention and 30 days more.
+ * directories get their expiry when they are written. Once the retention is raised, this expiry is too early
+ * for the samples that the items describe, so {@link renew} extends it. The extension may take 30 days, because items
+ * are kept for the retention plus 30 days.
  *
  *     pk retention   sk stage   retentionMs: number, on which expiries are based   raise: JSON, while one is in progress
  */

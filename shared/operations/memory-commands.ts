@@ -22,8 +22,8 @@ export async function watchMemory(
 ): Promise<MemoryWatch> {
   if (scalingForMs > 0) await recovery.putHold('scaling', now() + scalingForMs);
   const { topology } = await losses.lookAndRecord();
-  // Clear the record of scaling after the look, so that moves of slots up to now are judged as moves of a
-  // scaling cluster.
+  // Clear the record of scaling after observing the primaries, so that slots moved up to now still count as moved by
+  // the scaling.
   if (scalingForMs === 0) await recovery.putHold('scaling', 0);
   return {
     primaries: topology.primaries?.filter(({ slots }) => slots !== '').length ?? null,

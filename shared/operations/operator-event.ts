@@ -11,7 +11,7 @@ const source = {
   service: z.string().optional(),
 };
 
-/** Largest time of a `Date`, in ms since epoch. */
+/** Latest time that a `Date` can represent, in ms since epoch. */
 const MAX_TIME_MS = 8.64e15;
 
 const archiveCursor = z

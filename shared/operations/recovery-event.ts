@@ -17,7 +17,7 @@ export const recoveryEventSchema = z.discriminatedUnion('action', [
   }),
   /** Stops the replay. An open loss starts another one, unless `abandon` closes it. */
   z.object({ action: z.literal('stop'), abandon: z.boolean().default(false) }),
-  /** `onFailure` redrives dead letters: batches that the event source mapping gave up on. */
+  /** `onFailure` redrives dead letters: batches that the event source mapping no longer retries. */
   z.object({ action: z.literal('redrive'), kind: z.enum(['onFailure', 'quarantine']), after }),
   z.object({ action: z.literal('list'), after }),
   z.object({

@@ -23,12 +23,12 @@ export interface StatusDependencies {
   readonly recovery: Pick<RecoveryTable, 'consumerNotes'>;
   readonly evaluator: Pick<EvaluatorStore, 'report'>;
   readonly usage: Pick<UsageTable, 'days' | 'series'>;
-  /** Time a window stays in memory: its length and the flush delay. */
+  /** Time for which a window stays in memory, in ms: the window's length plus the flush delay. */
   readonly residencyMs: number;
   readonly batchWindowMs: number;
   readonly archiveAfterMs: number;
   readonly retentionMs: number;
-  /** Number of nodes that hold a copy of memory: primary and replicas. */
+  /** Number of nodes that hold a copy of each shard's data: a primary and its replicas. */
   readonly memoryCopies: number;
   readonly now: () => number;
 }
@@ -36,19 +36,19 @@ export interface StatusDependencies {
 /** Interval of rule evaluation. */
 const EVALUATED_MS = 60_000;
 const PARALLEL = 32;
-/** Lifetime of an answer, in ms. Many open pages then cost no more than one. */
+/** Lifetime of a cached answer, in ms. With the cache, many open pages cost no more than one. */
 const MAX_AGE_MS = 5_000;
-/** Lifetime of the manifest's summary, in ms. It changes once per flush and costs a query per partition. */
+/** Lifetime of the manifest's cached summary, in ms. It changes once per flush; a read takes a query per partition. */
 const MAX_ARCHIVE_AGE_MS = 60_000;
 /** How long cached usage counts are reused, in ms. Instances add their counts twice a minute. */
 const MAX_USAGE_AGE_MS = 15_000;
-/** Most partitions for which the manifest is queried. */
+/** Maximum number of partitions for which the manifest is queried. */
 const MAX_PARTITIONS_ASKED = 256;
 /** Group-windows sampled per partition to estimate its memory. */
 const WINDOWS_SAMPLED = 8;
-/** Span of the days that are listed, in ms. Four weeks lie in at most two months. */
+/** Span of the days that are listed, in ms. Four weeks touch at most two months, so two months of usage are read. */
 const HISTORY_MS = 28 * DAY_MS;
-/** Most tenants cached. One function instance serves few at a time. */
+/** Maximum number of cached tenants. One function instance serves few tenants at a time. */
 const MAX_TENANTS_CACHED = 1_000;
 
 /** Reads the status of tenants. Caches each part for as long as it changes little. */

@@ -41,10 +41,10 @@ export interface TenantList {
   readonly deleted: readonly DeletedTenant[];
 }
 
-/** Tenants whose series are counted at the same time. */
+/** Maximum number of tenants whose series are counted in parallel. */
 const PARALLEL = 4;
 
-/** Number of deleted tenants that one sweep erased, and number that a later sweep must handle again. */
+/** Numbers of deleted tenants that one sweep erased, and that a later sweep must handle again. */
 export interface SweepResult {
   readonly erased: number;
   readonly remaining: number;
@@ -103,8 +103,8 @@ export async function setTenant(
 }
 
 /**
- * Marks a tenant as deleted and erases one slice of its data. The caller repeats until the result has
- * `isDone`.
+ * Marks a tenant as deleted and erases one slice of its data. The caller calls again until the result's
+ * `isDone` is true.
  */
 export async function deleteTenant(
   dependencies: OperatorDependencies,
@@ -132,7 +132,7 @@ export async function sweep(
   for (const tenant of await tenants.deleted()) {
     if (tenant.erasedAt !== undefined) continue;
     remaining++;
-    // Before `settledMs` has passed, a function that has not learnt of the deletion may write once more.
+    // Until `settledMs` has passed, a function that does not know of the deletion yet may still write.
     const isSettled = now() - tenant.deletedAt >= settledMs;
     try {
       const { isDone } = await eraseTenant(dependencies, tenant, hasTime);
@@ -149,7 +149,7 @@ export async function sweep(
     log.info('the expiry of items was extended because the retention was raised', { items: putOff });
   const times = { retentionMs: await lifetimes.retentionMs(), nowMs: now() };
   const all = await tenants.list();
-  // Begin with any tenant. If there is not enough time for all tenants, the same ones are not left out every hour.
+  // The time selects the first tenant. Otherwise a sweep that runs out of time would skip the same tenants every hour.
   const first = times.nowMs % Math.max(1, all.length);
   let uncounted = 0;
   await mapLimited([...all.slice(first), ...all.slice(0, first)], PARALLEL, async ({ id }) => {

@@ -11,7 +11,7 @@ import type { OperatorDependencies } from './operator-dependencies';
 import type { OperatorCommand } from './operator-event';
 import { requireTenant } from './tenant-commands';
 
-/** Hosts looked up in parallel. */
+/** Maximum number of hosts looked up in parallel. */
 const PARALLEL = 8;
 
 export interface MonthUsage {
@@ -21,7 +21,7 @@ export interface MonthUsage {
   readonly series: SeriesTally;
   /** First day with samples in any month; null without samples. */
   readonly firstDay: string | null;
-  /** Number of nodes that hold a copy of memory. */
+  /** Number of nodes that hold a copy of each shard's data. */
   readonly memoryCopies: number;
 }
 
