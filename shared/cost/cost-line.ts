@@ -12,7 +12,7 @@ export interface CostLine {
   readonly dollars: number;
 }
 
-/** @param unlisted cost, in dollars, of items that the table of prices does not list, such as nodes of the cache */
+/** @param unlisted cost in dollars of items without an entry in the price table, such as cache nodes */
 export function line(what: string, because: string, billed: Billed, unlisted = 0): CostLine {
   return { what, because, billed, dollars: dollarsOf(billed) + unlisted };
 }

@@ -18,7 +18,7 @@ export interface Load {
   /** Number of tenants. All tenants have the same load. */
   readonly tenants: number;
   /**
-   * Time since the first post, ms. Less is stored as long as this time is shorter than the retention.
+   * Time since the first post, in ms. While it is shorter than the retention, the tiers are not full yet.
    *
    * @default every tier is full
    */
@@ -65,7 +65,7 @@ export interface Demand {
   /** Bytes in the table that say where archived samples lie. */
   readonly directoryBytes: number;
   readonly coldBytes: number;
-  /** How long archived bytes are stored: the retention, plus the time for which the bucket keeps deleted versions. */
+  /** Storage time of archived bytes, in ms: the retention plus the time for which the bucket keeps deleted versions. */
   readonly coldMs: number;
   /** Archive objects, and the requests that write them. */
   readonly objects: number;
@@ -116,9 +116,9 @@ const EXPIRY_DELAY_MS = DAY_MS;
 export const REPLACED_DAYS = 30;
 /** Size of an archive object, and of one upload request, in bytes. */
 const UPLOAD_BYTES = 8 * 1024 * 1024;
-/** Average numbers of days that the rollup objects of a month and of a year already have when a day is added. */
+/** Average number of days already in a month's, and in a year's, rollup object when a day is added. */
 const [DAYS_IN_MONTH, DAYS_IN_YEAR] = [15, 182];
-/** Rollups of a series and day: those of its hours, in the month's object, and that of the day, in the year's. */
+/** Number of rollups per series and day: 24 of hours in the month's object, and one of the day in the year's object. */
 const [HOUR_ROLLUPS, DAY_ROLLUPS] = [24, 1];
 
 /**
@@ -257,7 +257,7 @@ export function samplesOfMonth({ series, intervalMs }: Pick<Load, 'series' | 'in
   return (series * SECONDS_OF_MONTH * 1000) / intervalMs;
 }
 
-/** Returns for how long a stage has archived days, ms. A day is archived some time after its end. */
+/** Returns how long a stage has been archiving days, in ms. A day is archived some time after it ends. */
 function archivedFor({ ageMs = Infinity }: Load, { archiveAfter }: Settings): number {
   return Math.max(0, ageMs - archiveAfter - DAY_MS / 2);
 }

@@ -15,10 +15,11 @@ import {
   upkeep,
 } from './stage-cost';
 
-/** Bytes that a request adds to post's log line of metrics; a hundred requests share a line. */
+/** Number of bytes that a request adds to post's log line of metrics. A hundred requests share a line. */
 const METRICS_PER_POST_BYTES = 25;
-/** Bytes, with headers, of the answer to a post, and of the answer to a request for a graph. */
+/** Size of the answer to a post, including headers, in bytes. */
 const POST_ANSWER_BYTES = 300;
+/** Size of the answer to a request for a graph, including headers, in bytes. */
 const READ_ANSWER_BYTES = 40_000;
 
 /**

@@ -6,7 +6,7 @@ const count = z.number().int().min(1);
 /** Billed units by name. A unit that was not used is absent. */
 export const unitsSchema = z.partialRecord(z.enum(UNITS), amount);
 
-/** Functions that run even if nothing is posted, on a schedule or for a heartbeat. */
+/** Functions that run on a schedule or for a heartbeat, even if nothing is posted. */
 export const IDLE_FUNCTIONS = [
   'ingester',
   'flusher',
@@ -24,7 +24,7 @@ export const IDLE_FUNCTIONS = [
 export const measuredUnitsSchema = z.object({
   load: z.object({
     hosts: count,
-    /** Metrics of each host; they form one group. */
+    /** Number of metrics of each host. A host's metrics form one group. */
     metrics: count,
     partitions: count,
     /** Whether post looks hosts up in the registry, as it does for Mackerel's API. */
@@ -42,7 +42,7 @@ export const measuredUnitsSchema = z.object({
       }),
     )
     .min(2),
-  /** One invocation of each function that finds nothing to do. */
+  /** One invocation of each function while there is nothing to do. */
   idle: z.record(z.enum(IDLE_FUNCTIONS), z.object({ ms: amount, units: unitsSchema })),
   /** Work after the stream for one UTC day of samples, by length of the window, such as `1h`. */
   windows: z.record(

@@ -22,15 +22,15 @@ const SECONDS_OF_DAY = 86_400;
 /** Ratio of the busiest second of a day to the average second. */
 const PEAK = 4;
 /**
- * Planned rate of a partition. Its records go to one shard of 1 MB/s; at an eighth of that, shards with
- * several partitions are evenly loaded.
+ * Planned rate of a partition, in bytes per second. A partition's records go to one shard, which accepts 1 MB/s. With
+ * partitions of an eighth of that rate, shards are loaded evenly.
  */
 const STREAM_BYTES_PER_SECOND = 1_000_000 / 8;
-/** Planned bytes of an archive object. The archiver holds several in memory. */
+/** Planned size of an archive object, in bytes. It is limited because the archiver holds several objects in memory. */
 const OBJECT_BYTES = 64 * 1024 * 1024;
 /**
- * A tenant should shrink when it has this many times as many partitions as it needs. Fewer partitions save
- * records, because a request puts a record into each partition that has one of its sources.
+ * Ratio of existing to needed partitions from which fewer partitions are advised. Fewer partitions save stream records,
+ * because a request puts one record into each partition that holds any of its sources.
  */
 const TOO_MANY = 8;
 

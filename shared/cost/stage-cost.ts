@@ -5,7 +5,7 @@ import { big, type CostLine, counted, days, gb, gbSeconds, line } from './cost-l
 import type { IDLE_FUNCTIONS, MeasuredUnits } from './measured-units';
 import { CACHE_NODES, GB, HOURS_OF_MONTH, PRICE } from './prices';
 
-/** Parts of a stage's templates that cost money even when idle. */
+/** Parts of a stage's templates that cost money even while the stage is idle. */
 export interface StageTemplate {
   readonly settings: Settings;
   /** Functions that schedules invoke, and how often. */
@@ -30,7 +30,7 @@ const MINUTES_OF_MONTH = HOURS_OF_MONTH * 60;
  */
 export const METRICS_LINE_BYTES = 650;
 export const ACCESS_LINE_BYTES = 340;
-/** Number of reads of the canary per month: one each minute, another every ten minutes, and another every hour. */
+/** Number of the canary's reads per month: one per minute, another every ten minutes, and another every hour. */
 const CANARY_READS = MINUTES_OF_MONTH * (1 + 1 / 10 + 1 / 60);
 
 /** Returns a stage's monthly cost without posts and reads. */
@@ -124,7 +124,7 @@ export function upkeep({ idle, reads }: MeasuredUnits, template: StageTemplate):
     ].filter(({ name }) => template.isTraced(name)),
     ({ perMonth }) => perMonth,
   );
-  // Leave out the metrics that are rarely published: the replayer's, and those of repeated calls.
+  // Leave out metrics that are rarely published: the replayer's, and those of retried calls.
   const metrics = sum(
     Object.entries(METRICS).filter(([name]) => name !== 'replayer'),
     ([, names]) =>
