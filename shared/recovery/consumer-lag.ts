@@ -9,23 +9,23 @@ export interface ConsumerNote {
 /** How often the recovery function puts a heartbeat into every shard, so that all shards have new records. */
 const HEARTBEAT_MS = 60_000;
 /**
- * Shortest time between two notes of a consumer, ms. It notes at once when it falls behind or has caught up.
+ * Minimum time between two notes of a consumer, ms. A consumer that falls behind or catches up writes a note at once.
  */
 export const NOTE_EVERY_MS = 10_000;
-/** A consumer that keeps up appends a record at most the batch window plus this time after its arrival, ms. */
+/** Maximum delay, beyond the batch window, until a consumer that keeps up has appended a record, ms. */
 const POLL_MS = 3_000;
-/** How late a scheduled heartbeat and its delivery may be, ms. */
+/** Maximum delay of a scheduled heartbeat and its delivery together, ms. */
 const SLACK_MS = 20_000;
 
-/** Whether a consumer is falling behind, judged by the age that the last record had when it was appended. */
+/** Whether a consumer is falling behind. `lagMs` is the age that the last record had when it was appended. */
 export function isBehind(lagMs: number, batchWindowMs: number): boolean {
   return lagMs > batchWindowMs + POLL_MS;
 }
 
 /**
- * Returns how far the slowest consumer of the stream is behind, ms. In a shard without posts, a watermark grows
- * old although its consumer keeps up. So the lag that the consumer noted counts. Only if even the next heartbeat
- * is overdue has the consumer stopped, and the age of its watermark counts.
+ * Returns the lag of the stream's slowest consumer, ms. In a shard without posts, the watermark grows old although
+ * the consumer keeps up. So the result uses the lag that the consumer noted. If even the next heartbeat is overdue,
+ * the consumer has stopped, and the result uses the age of its watermark instead.
  *
  * @param notes one for each shard
  * @returns 0 if no consumer is behind; null if no consumer has written a note yet

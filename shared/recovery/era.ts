@@ -36,16 +36,19 @@ export interface EraStep {
 /**
  * Computes the era after a look at the primaries: the same one, or the next one if a primary has failed.
  *
- * These changes do not count as a failure. A primary may join that has no hash slots and never was a replica. A primary
- * may leave that once served slots and was last seen without any. A primary may also leave if no node counted
- * a failure and no primary joined. Any other change counts as a failure, since a replica that lacks samples
- * may have taken over.
+ * These changes do not count as a failure:
+ *
+ * - A primary without hash slots joins, and it never was a replica.
+ * - A primary leaves that once served slots and had none at the last look.
+ * - A primary leaves, no node has counted a failure, and no primary has joined.
+ *
+ * Any other change counts as a failure, since a replica that lacks samples may have taken over.
  *
  * @param era the era before; undefined before the first look
  * @param primaries all primaries, as this look found them
  * @param isScaling whether an operator's command is moving slots
- * @param first number of the first era. Callers pass the time. If the stored era was ever deleted, no mark of
- *   an old era can then have the number of the new one
+ * @param first number of the first era. Callers pass the time, so that the first era after the stored one was deleted
+ *   has a number that no old mark carries
  */
 export function nextEra(
   era: Era | undefined,
@@ -82,8 +85,8 @@ export function nextEra(
 }
 
 /**
- * Whether a node has been a primary without interruption between two looks. Equal replication ids would say
- * so, but an id also changes when the first replica attaches.
+ * Whether a node has been a primary without interruption between two looks. Comparing replication ids is not enough,
+ * because the replication id also changes when the first replica attaches.
  */
 function isSame(then: PrimaryState, now: PrimaryState): boolean {
   return then.run === now.run && (then.id === now.id || now.previous === undefined);
@@ -106,9 +109,9 @@ export type FoundMark = Pick<PartitionState, 'isMarkedHere' | 'markedBy' | 'isEx
 /**
  * What a mark says of its partition's samples:
  *
- * - `whole`: memory has all that were appended and have not left.
- * - `moved`: memory has them, but a planned move has brought them to another primary, which must take over the mark.
- * - `lost`: memory may lack some.
+ * - `whole`: memory has every sample that was appended and has not left.
+ * - `moved`: as `whole`, but a planned move has brought the samples to another primary, which must take over the mark.
+ * - `lost`: memory may lack some of these samples.
  * - `unsure`: it is not known which primaries there are, so look again.
  */
 export type Verdict = 'whole' | 'moved' | 'lost' | 'unsure';

@@ -7,7 +7,7 @@ import {
 import { encodeHeartbeat } from '../stream/heartbeat';
 import type { Shard } from './replay-plan';
 
-/** Most records in a call of PutRecords, a limit of Kinesis. */
+/** Maximum number of records in one PutRecords call, a limit of Kinesis. */
 const MAX_CALL_RECORDS = 500;
 
 /** Lists the stream's shards and puts heartbeats into them. */

@@ -61,13 +61,13 @@ export class LambdaReplayMappings {
     return UUID!;
   }
 
-  /** Begins to delete a mapping. AWS completes that later. */
+  /** Starts the deletion of a mapping. AWS completes the deletion later. */
   async delete(uuid: string): Promise<void> {
     try {
       await this.client.send(new DeleteEventSourceMappingCommand({ UUID: uuid }));
     } catch (error) {
-      // The mapping is deleted already, or Lambda is still changing it. The next step of recovery tries
-      // again.
+      // Either the mapping no longer exists, or Lambda is still changing it. In the second case, the next step of
+      // recovery tries again.
       if (error instanceof ResourceNotFoundException || error instanceof ResourceInUseException) return;
       throw error;
     }

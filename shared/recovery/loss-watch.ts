@@ -27,17 +27,17 @@ export interface Look {
   readonly era: Era | undefined;
 }
 
-/** A look that finds hash slots moving between primaries holds reads again if less than this is left, ms. */
+/** A look that finds moving hash slots renews the hold of reads if the hold ends in less than this time, ms. */
 const HOLD_LEFT_MS = 60_000;
 
-/** Partitions whose marks are read or written at the same time. */
+/** Number of partitions whose marks are read or written at the same time. */
 const PARALLEL = 32;
 /**
- * How often a missing mark is looked up again. Another instance may have registered the partition, and be
- * about to mark it.
+ * Maximum number of times that a missing mark is read again. Another instance may have registered the partition and
+ * be about to mark it.
  */
 const MARK_READS = 10;
-/** Time between two of these look-ups, ms. */
+/** Time between two reads of a missing mark, ms. */
 const MARK_READ_MS = 100;
 /**
  * How long a call waits until a hash slot has been moved, or until it is certain whether a partition was
@@ -51,12 +51,12 @@ const LOOK_AGAIN_MS = 100;
  * Notices that memory has lost samples. There are three signs:
  *
  * - A registered partition has no mark: its node was wiped or replaced.
- * - The mark is that of another primary: a failover may have lost samples that were not replicated yet.
+ * - The mark names another primary: a failover may have lost samples that were not replicated yet.
  * - The mark says that samples expired before a flusher could move them.
  *
  * LossWatch first records the loss, with the arrival time from which the recovery function must replay the
- * stream. Then it marks the partitions again, so that appends go on. After a crash in between, the loss is
- * noticed once more, which costs at most another replay (DESIGN.md, rule 2).
+ * stream. Then it marks the partitions again, so that appends go on. After a crash between these steps, the loss is
+ * noticed a second time. That is safe, and costs at most another replay (DESIGN.md, rule 2).
  *
  * If a planned move has brought a partition to another primary, nothing is lost (era.ts). The new primary
  * then takes over the mark.
@@ -70,8 +70,8 @@ export class LossWatch {
   constructor(private readonly dependencies: LossWatchDependencies) {}
 
   /**
-   * Looks at the primaries, and records a change of the era. If a primary failed while hash slots were
-   * moving, records a loss of every partition, and marks all of them.
+   * Looks at the primaries, and records the new era if it has changed. If a primary failed while hash slots were
+   * moving, records a loss of every partition and marks every partition.
    */
   lookAndRecord(): Promise<Look> {
     return this.recordedLooks.run();
@@ -81,7 +81,7 @@ export class LossWatch {
     const { hot, table, now } = this.dependencies;
     for (;;) {
       // Read the recorded era before looking at the primaries. If another instance records a later look in
-      // between, the compare-and-set below refuses this one.
+      // between, the conditional write below fails.
       const [recorded, holds] = await Promise.all([table.era(), table.holds()]);
       const topology = await hot.nodes.topology();
       if (topology.primaries === undefined) return { topology, era: undefined };
@@ -132,7 +132,7 @@ export class LossWatch {
    * Tells a reader whether a partition may lack acknowledged samples.
    *
    * @param read state of the partition's mark, read before its data or together with it
-   * @returns the arrival time, in the stream, from which on samples may be missing, ms; 0 if that is unknown.
+   * @returns the earliest arrival time, in the stream, of samples that may be missing, ms; 0 if it is unknown.
    *   Undefined if no sample is missing
    */
   async missingSince(
@@ -194,7 +194,7 @@ export class LossWatch {
   }
 
   /**
-   * Records a loss of every partition, and marks all of them. Every sample that had not left memory may be lost.
+   * Records a loss of every partition, and marks every partition. Any sample that had not left memory may be lost.
    *
    * @param era number of the new era
    */
@@ -207,11 +207,11 @@ export class LossWatch {
     const fromMs = lostSinceMs(await table.flushedUntilMs(lanes), []);
     const { id } = await table.notice(fromMs, 'a primary failed while slots moved', now());
     // If a node does not answer, its partitions keep the marks of an earlier era. So the loss is noticed
-    // again when they are next used.
+    // again when these partitions are next used.
     await mapLimited(found, PARALLEL, async ({ ref, state }) => {
       try {
         if (state === undefined || (await hot.marks.mark(ref, state, id, era))) return;
-        // Another instance may have taken the mark over, since slots move.
+        // `mark` returns false if another instance has taken over the mark, which happens while slots move.
         const after = await hot.marks.read(ref);
         if (after.isMarkedHere && after.loss !== id) await hot.marks.mark(ref, after, id, era);
       } catch {}
@@ -222,7 +222,7 @@ export class LossWatch {
    * Records a loss of all partitions whose marks are missing or wrong, and marks them.
    *
    * @param noticed the partition at which the loss was noticed
-   * @param era the present era; undefined if it is unknown, and then every such partition counts as lost
+   * @param era the present era; undefined if it is unknown. Every partition with a bad mark then counts as lost
    */
   private async notice(noticed: PartitionRef, era: Era | undefined): Promise<void> {
     const { hot, table, lanes, now } = this.dependencies;
@@ -233,8 +233,8 @@ export class LossWatch {
     const lost: { ref: PartitionRef; state: PartitionState }[] = [];
     await mapLimited(partitions, PARALLEL, async (ref, i) => {
       if (surveys[i] !== undefined) return;
-      // A node that does not answer may have lost nothing. The marks of its partitions are read when they are
-      // next used.
+      // A node that does not answer may have lost nothing. The next use of one of its partitions reads the
+      // partition's mark.
       const state = await hot.marks.read(ref).catch(() => undefined);
       const verdict = state && judge(state, era);
       if (verdict === 'lost' || verdict === 'unsure') lost.push({ ref, state: state! });
@@ -259,9 +259,9 @@ export class LossWatch {
 /**
  * Computes the arrival time from which a replay must read the stream after a loss, ms; 0 means from its
  * oldest record. Samples that had left memory are safe. So the replay begins at the later of two times: the
- * flushed-until time, and the oldest arrival time that the marks of the lost partitions name. A mark's time
- * counts only if the replica of the primary that wrote it has taken over. In a slot that was moved, and where
- * frames have expired, earlier samples may be lost.
+ * flushed-until time, and the oldest arrival time that the marks of the lost partitions name. The arrival time of a
+ * mark counts only if a replica of the primary that wrote the mark has taken over. If the slot was moved or frames
+ * have expired, earlier samples may be lost too.
  *
  * @param flushedUntilMs the flushed-until time: everything that arrived earlier has left memory, ms
  */

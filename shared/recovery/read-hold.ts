@@ -2,8 +2,8 @@ import { log } from '../platform/log';
 import type { RecoveryTable } from './recovery-table';
 
 /**
- * How long reads yield to other work after a hold, ms. It is longer than the minute after which the flusher looks
- * again, so that the next hold comes in time.
+ * How long a hold makes reads yield to other work, ms. It is longer than the minute between two looks of the flusher,
+ * so that the flusher can renew the hold before it ends.
  */
 const HOLD_MS = 90_000;
 /**

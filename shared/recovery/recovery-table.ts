@@ -19,12 +19,12 @@ export interface Loss {
   readonly id: string;
   /** The lost samples arrived in the stream at this time or later, ms; 0 if the time is unknown. */
   readonly fromMs: number;
-  /** How many notices of losses there have been. A replay that began before the last notice may have missed samples. */
+  /** Number of notices of losses so far. A replay that began before the last notice may have missed samples. */
   readonly notices: number;
   readonly isOpen: boolean;
-  /** Time of the last notice by the clock of the instance that noticed, ms since epoch. */
+  /** Time of the last notice, by the clock of the instance that noticed the loss, ms since epoch. */
   readonly noticedMs: number;
-  /** A sentence for operators: how the loss was first noticed. */
+  /** A sentence that tells operators how the loss was first noticed. */
   readonly reason: string;
 }
 
@@ -34,8 +34,8 @@ export interface Replay {
   /** Arrival time of the first records that it reads, ms; 0 means the oldest record in the stream. */
   readonly fromMs: number;
   /**
-   * The replay ends before records that arrived at this time or later, ms. Infinity: before records that arrived after
-   * the replay began.
+   * The replay skips records that arrived at this time or later, ms. If it is Infinity, the replay skips records that
+   * arrived after the replay began.
    */
   readonly toMs: number;
   readonly state: 'running' | 'done' | 'stopped';
@@ -66,7 +66,8 @@ export interface ShardProgress {
  *     sk progress#replay#shard        the replay's progress in a shard
  *     sk position#shard               the shard's watermark: the ingester has appended everything that arrived earlier;
  *                                     lagMs: the watermark's age when it was written
- *     sk flushed#lanes#lane           the flusher lane's flushed-until time: everything that arrived earlier has left memory for the warm tier
+ *     sk flushed#lanes#lane           the flusher lane's flushed-until time: everything that arrived earlier has left
+ *                                     memory for the warm tier
  *     sk redriven#object key          redrive-ledger.ts
  *     pk recovery#partitions   sk tenant#partition   every partition that has ever been in memory
  */
@@ -78,8 +79,8 @@ export class RecoveryTable {
     const by = randomUUID();
     return putItemIf(this.table, {
       Item: { ...metaKeys.knownPartition(ref), by: { S: by } },
-      // If an answer is lost, the SDK's retry finds the item that its first attempt wrote. `by` tells it
-      // from the item of another writer, for which the caller would report a loss.
+      // If a response is lost, the SDK's retry finds the item that the first attempt wrote. `by` distinguishes this
+      // item from one that another writer wrote, so that the caller does not report a loss by mistake.
       ConditionExpression: 'attribute_not_exists(pk) OR #by = :by',
       ExpressionAttributeNames: { '#by': 'by' },
       ExpressionAttributeValues: { ':by': { S: by } },
@@ -87,8 +88,8 @@ export class RecoveryTable {
   }
 
   /**
-   * Removes a partition from the register, so that its absence from memory does not count as a loss. It may be
-   * repeated.
+   * Removes a partition from the register, so that its absence from memory does not count as a loss. Repeating the
+   * call is safe.
    */
   async unregister(ref: PartitionRef): Promise<void> {
     await deleteItem(this.table, metaKeys.knownPartition(ref));
@@ -134,7 +135,7 @@ export class RecoveryTable {
     }
   }
 
-  /** Closes a loss. Returns false if it was noticed again after it was read; it then stays open. */
+  /** Closes a loss. Returns false if the loss was noticed again after it was read; the loss then stays open. */
   async closeLoss(loss: Loss): Promise<boolean> {
     return this.replaceLoss({ ...loss, isOpen: false }, loss);
   }
@@ -144,8 +145,8 @@ export class RecoveryTable {
   }
 
   /**
-   * Replaces the body of an item if it is still `last`. Also succeeds if the item has the new body already,
-   * because the SDK repeats a write whose answer was lost. So two writers of the same body both succeed.
+   * Replaces the body of an item if the body is still `last`. Also succeeds if the item already has the new body,
+   * because the SDK retries a write whose response was lost. So two writers of the same body both succeed.
    *
    * @param last the body when it was read; undefined if there was no item
    * @returns false if another writer has written a different body
@@ -184,8 +185,8 @@ export class RecoveryTable {
 
   /**
    * Returns the times until which reads yield to other work, ms since epoch: `scalingUntilMs` while a command
-   * moves hash slots, `pressedUntilMs` while a node is short of memory or CPU, or slots move without a command. A
-   * time is 0 or in the past if there is no such reason.
+   * moves hash slots, `pressedUntilMs` while a node is short of memory or CPU, or slots move without a command. If
+   * there is no such reason, the time is 0 or in the past.
    */
   async holds(): Promise<{ readonly scalingUntilMs: number; readonly pressedUntilMs: number }> {
     const item = await getItem(this.table, metaKeys.scaling);
@@ -205,7 +206,7 @@ export class RecoveryTable {
     });
   }
 
-  /** Reads how far a replay is, for each shard in which it has begun. */
+  /** Reads a replay's progress in each shard in which the replay has begun. */
   async progress(replay: Pick<Replay, 'id'>): Promise<ShardProgress[]> {
     const prefix = metaKeys.progressPrefix(replay.id);
     return (await this.all(prefix)).map((item) => ({
@@ -257,8 +258,8 @@ export class RecoveryTable {
   }
 
   /**
-   * Gives a shard the watermark 0, unless it has one. Until the consumer of the shard writes a higher one, the
-   * flushed-until times stay where they are.
+   * Gives a shard the watermark 0, unless the shard has a watermark. Until the consumer of the shard writes a higher
+   * watermark, the flushed-until times do not advance.
    */
   async beginWatermark(shardId: string): Promise<void> {
     await putItemIf(this.table, {
@@ -276,7 +277,7 @@ export class RecoveryTable {
     await this.put(metaKeys.flushed(lanes, lane), arrivedMs);
   }
 
-  /** Reads the flushed-until time, the lowest of all lanes, ms; 0 unless every lane has written its own. */
+  /** Reads the lowest flushed-until time of all lanes, ms; 0 if any lane has not written one yet. */
   async flushedUntilMs(lanes: number): Promise<number> {
     const items = await this.all(metaKeys.flushedPrefix(lanes));
     return items.length < lanes ? 0 : Math.min(...items.map((item) => Number(item.arrivedMs!.N)));

@@ -3,9 +3,10 @@ import { getObject } from '../platform/object-body';
 import type { RedriveObject } from './redrive';
 
 /**
- * The objects in the bucket that can be redriven, which means ingested again. These are quarantined records,
- * which the ingester could not decode, and dead letters, which are batches that the event source mapping gave
- * up.
+ * Reads and deletes the objects in the bucket that can be redriven, which means ingested again:
+ *
+ * - quarantined records, which the ingester could not decode
+ * - dead letters: batches that the event source mapping gave up on
  */
 export class S3RedriveStore {
   constructor(
@@ -32,11 +33,11 @@ export class S3RedriveStore {
       bytes: Size ?? 0,
       modifiedMs: LastModified?.getTime() ?? 0,
     }));
-    // Do not judge by the number of keys: S3 may return fewer than requested although more follow.
+    // Use IsTruncated, not the number of keys: S3 may return fewer keys than requested although more follow.
     return { objects, hasMore: IsTruncated };
   }
 
-  /** Reads an object. Returns undefined if it is gone. */
+  /** Reads an object. Returns undefined if the object no longer exists. */
   async read(
     key: string,
   ): Promise<{ body: Uint8Array; metadata: Readonly<Record<string, string>> } | undefined> {

@@ -12,7 +12,7 @@ export interface RedriveObject {
   readonly modifiedMs: number;
 }
 
-/** Runs the code of the ingester on records. Appending a record again changes nothing. */
+/** Runs the ingester's code on records. Appending a record a second time changes nothing. */
 export type IngestAgain = (records: readonly DeliveredRecord[]) => Promise<{
   /** Sequence numbers of the records that a store refused. */
   readonly failed: readonly string[];
@@ -20,21 +20,21 @@ export type IngestAgain = (records: readonly DeliveredRecord[]) => Promise<{
   readonly quarantined: readonly string[];
 }>;
 
-/** Says that the records of an object have been appended to memory. */
+/** An entry of the ledger: it states that the records of an object have been appended to memory. */
 export interface RedriveEntry {
   /** The highest watermark of any shard after the append, ms. */
   readonly watermarkMs: number;
-  /** How many notices of losses there had been before the append (recovery-table.ts). */
+  /** Number of notices of losses before the append (recovery-table.ts). */
   readonly notices: number;
 }
 
-/** How far the flushers and the ingester are. */
+/** Progress of the flushers and the ingester. */
 export interface RedriveProgress {
   /** The flushed-until time: every sample that arrived earlier has left memory, ms; 0 if unknown. */
   readonly flushedUntilMs: number;
   /** The highest watermark of any shard, ms. */
   readonly watermarkMs: number;
-  /** How many notices of losses there have been so far (recovery-table.ts). */
+  /** Number of notices of losses so far (recovery-table.ts). */
   readonly notices: number;
 }
 
@@ -42,18 +42,18 @@ export interface RedriveDependencies {
   readonly store: Pick<S3RedriveStore, 'list' | 'read' | 'delete'>;
   readonly ingest: IngestAgain;
   readonly ledger: Pick<TableRedriveLedger, 'entries' | 'put' | 'delete' | 'progress'>;
-  /** Asked before each object; false ends the redrive. */
+  /** Called before each object. The redrive ends if it returns false. */
   readonly hasTime: () => boolean;
 }
 
 export interface RedriveResult {
   readonly records: number;
-  /** Records that still cannot be decoded; they stay in quarantine. */
+  /** Number of records that still cannot be decoded; they stay in quarantine. */
   readonly poison: number;
-  /** Objects that stay until the samples that were appended from them have left memory. */
+  /** Number of objects kept until the samples appended from them have left memory. */
   readonly waiting: number;
   readonly removed: number;
-  /** Objects that stay because a store refused their records, or because they are malformed. */
+  /** Number of objects kept because a store refused their records, or because they are malformed. */
   readonly failed: number;
   /** A sentence for each of the first hundred failed objects. */
   readonly errors: readonly string[];
@@ -66,9 +66,9 @@ export class MalformedRedriveObjectError extends Error {
   override readonly name = 'MalformedRedriveObjectError';
 }
 
-/** Most bytes of records in one call of the replayer. In base64, they stay below Lambda's limit of 6 MB. */
+/** Maximum size of the records in one call of the replayer, in bytes. In base64, it is below Lambda's limit of 6 MB. */
 const MAX_CALL_DATA_BYTES = 3_000_000;
-/** Objects that are listed with one request. */
+/** Number of objects that one request lists. */
 const PAGE = 100;
 const MAX_ERRORS = 100;
 
@@ -76,14 +76,14 @@ const MAX_ERRORS = 100;
  * Decides what to do with an object: `drive` means to ingest its records, `wait` to keep it, `remove` to
  * delete it.
  *
- * After its records have been ingested, their samples are only in memory, and the stream may have forgotten
- * the records. If memory loses the samples, only the object can bring them back. So the object stays until
+ * Just after the object's records have been ingested, their samples are only in memory, and the stream may no longer
+ * have the records. If memory loses the samples, they can be restored only from the object. So the object stays until
  * the samples have left memory.
  *
- * The samples have left memory once the flushed-until time exceeds `entry.watermarkMs`, the highest watermark of a
- * shard just after the append, by {@link ARRIVAL_SLACK_MS}: watermarks are arrival times, and may go back. A flusher
- * writes such a time only if it began after the append, and found no sample in memory that arrived as early as
- * those of the object.
+ * The samples have left memory once the flushed-until time exceeds `entry.watermarkMs` by {@link ARRIVAL_SLACK_MS}.
+ * `entry.watermarkMs` is the highest watermark of any shard just after the append. The slack is needed because
+ * watermarks are arrival times, which may go back. A flusher writes such a flushed-until time only if the flusher
+ * began after the append, and found no sample in memory that arrived as early as those of the object.
  *
  * If a loss was noticed after the append, memory may have lost the samples, so the records are ingested
  * again.
@@ -104,8 +104,8 @@ export function planRedrive(
  * malformed, or whose records a store refuses, stays and does not stop the others. After a crash, an object
  * may be ingested twice, which changes nothing.
  *
- * @param prefix which kind of object: `quarantine` or `onFailure` of {@link BUCKET_PREFIX}
- * @param after begins after this key; undefined begins with the first object
+ * @param prefix kind of the objects: `quarantine` or `onFailure` of {@link BUCKET_PREFIX}
+ * @param after key after which to begin; undefined to begin with the first object
  */
 export async function redrive(
   { store, ingest, ledger, hasTime }: RedriveDependencies,
@@ -166,7 +166,7 @@ export async function redrive(
 /**
  * Ingests the records of an object.
  *
- * @returns numbers of records, or an error; undefined if the object is gone
+ * @returns numbers of records, or an error; undefined if the object no longer exists
  */
 async function driveObject(
   { store, ingest }: Pick<RedriveDependencies, 'store' | 'ingest'>,
@@ -268,7 +268,7 @@ function cut(records: readonly DeliveredRecord[]): DeliveredRecord[][] {
       bytes = 0;
     }
     parts.at(-1)!.push(record);
-    // 500 bytes are for the sequence number, the shard id and the JSON around them.
+    // Add 500 bytes for the sequence number, the shard id and the JSON around them.
     bytes += record.data.length + 500;
   }
   return parts;

@@ -2,9 +2,9 @@ import type { DeliveredRecord } from '../stream/delivered';
 import { decodeHeartbeat } from '../stream/heartbeat';
 import type { RecoveryTable, Replay } from './recovery-table';
 
-/** Longest time for which a batch uses a cached copy of the replay's item, in ms. */
+/** Maximum age of the cached copy of the replay's item that a batch uses, in ms. */
 const MAX_AGE_MS = 2_000;
-/** Shortest time between two writes of a shard's progress, in ms. */
+/** Minimum time between two writes of a shard's progress, in ms. */
 const EVERY_MS = 1_000;
 
 /**
@@ -14,7 +14,7 @@ const EVERY_MS = 1_000;
 export class ReplayConsumer {
   private copy: { readonly replay: Replay | undefined; readonly readMs: number } | undefined;
   private readonly writtenMs = new Map<string, number>();
-  /** Where replays have come to their end: the replay's id, a space, the shard's id. */
+  /** Shards in which a replay has come to its end; each text is the replay's id, a space and the shard's id. */
   private readonly passed = new Set<string>();
 
   constructor(
@@ -60,8 +60,8 @@ export class ReplayConsumer {
 
   /** Returns how many records at the start of a batch belong to the replay. */
   private endIn(replay: Replay | undefined, batch: readonly DeliveredRecord[]): number {
-    // None does if the replay was stopped and its mapping is being deleted, or if it has come to its end in
-    // this shard before.
+    // No record belongs to a replay that was stopped and whose mapping is being deleted, or that has already
+    // come to its end in this shard.
     if (replay === undefined || this.passed.has(`${replay.id} ${batch[0]!.shardId}`)) return 0;
     const end = batch.findIndex((record) => isBeyond(replay, record));
     return end < 0 ? batch.length : end;
@@ -75,7 +75,7 @@ export class ReplayConsumer {
 }
 
 /**
- * Whether a replay ends before a record: it arrived after the replay's span, or is the replay's heartbeat.
+ * Whether a replay ends before a record: the record arrived after the replay's span, or is the replay's heartbeat.
  */
 function isBeyond(replay: Replay, { arrivalMs, data }: DeliveredRecord): boolean {
   if (arrivalMs >= replay.toMs) return true;

@@ -3,7 +3,7 @@ import type { Loss, Replay, ShardProgress } from './recovery-table';
 
 export interface Shard {
   readonly id: string;
-  /** Ids of the shards that it was split or merged from. The stream may have forgotten them. */
+  /** Ids of the shards that this shard was split or merged from. The stream may no longer list them. */
   readonly parents: readonly string[];
   /** Whether the shard takes new records. */
   readonly isOpen: boolean;
@@ -23,8 +23,8 @@ export interface ReplaySituation {
 }
 
 /**
- * If a loss is noticed less than this after a replay has ended, the next replay also reads the span of the
- * ended one, ms. Memory may have lost the samples that the ended replay appended. Samples of earlier replays
+ * If a loss is noticed less than this time after a replay has ended, ms, the next replay also reads the span of the
+ * ended replay. Memory may have lost the samples that the ended replay appended. Samples that earlier replays appended
  * have reached the warm tier.
  */
 const RECENT_MS = 4 * 3_600_000;
@@ -33,9 +33,9 @@ const RECENT_MS = 4 * 3_600_000;
  * Decides whether a new replay is needed, and which span it must read.
  *
  * A new replay is needed if a loss is open that the running replay does not repair, or if an operator asks
- * for a span that the running replay does not cover. The new replay replaces the running one, so it also
- * reads the span of that one. If none is running, it may also have to read the span of the last replay: see
- * {@link RECENT_MS}.
+ * for a span that the running replay does not cover. The new replay replaces the running replay, so it also reads
+ * the span of the replay that it replaces. If no replay is running, the new replay may also have to read the span of
+ * the last replay: see {@link RECENT_MS}.
  *
  * @returns undefined if no new replay is needed
  */
@@ -53,7 +53,7 @@ export function planReplay({ loss, replay, asked, nowMs }: ReplaySituation): Tim
   return { fromMs: Math.min(...starts), toMs: loss?.isOpen ? Infinity : Math.max(...ends) };
 }
 
-/** Whether a replay reads everything that was lost: it began after the last notice of the loss. */
+/** Whether a replay reads all samples of a loss, which is so if the replay began after the last notice of the loss. */
 export function repairs(replay: Pick<Replay, 'loss'>, loss: Loss): boolean {
   return replay.loss?.id === loss.id && replay.loss.notices === loss.notices;
 }
@@ -73,13 +73,12 @@ export interface WatermarkPlan {
 }
 
 /**
- * Decides which shards must have a watermark. These are the shards that may have records which are not in
- * memory yet.
+ * Decides which shards must have a watermark: those whose records may not all be in memory yet.
  *
- * The flushed-until time never exceeds the lowest watermark of a shard. If a shard that is gone kept its
- * watermark, the flushed-until time would stop there for ever. If a shard with unread records had none,
- * these records could count as flushed. So an open shard gets a watermark at once, unless one of its parents
- * has one. The watermark of a parent stays until each of its children has one.
+ * The flushed-until time never exceeds the lowest watermark of any shard. So a watermark must not outlive its shard:
+ * the flushed-until time could then never pass it. And a shard with unread records must have a watermark: without
+ * one, these records could count as flushed. So an open shard gets a watermark at once, unless one of its parents
+ * has a watermark. The watermark of a parent stays until each of its children has a watermark.
  */
 export function planWatermarks(
   watermarks: ReadonlyMap<string, number>,

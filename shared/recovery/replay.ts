@@ -21,14 +21,14 @@ export interface RecoveryDependencies {
 }
 
 /**
- * Takes one step of recovery. The schedule takes a step each minute, and an operator's command takes further
- * ones. Every step starts from the recovery table, so it also completes an earlier step that was cut off.
+ * Takes one step of recovery. A schedule starts a step every minute, and an operator's command starts additional
+ * steps. Every step reads the state in the recovery table, so it also completes an earlier step that was interrupted.
  *
  * - It puts a heartbeat into every open shard.
  * - If {@link planReplay} wants a replay, it deletes the mapping of the last replay, records the new replay,
  *   and creates a mapping for it. From then on, heartbeats have the id of the new replay.
- * - It ends a replay once the replayer has come to the end in every open shard: to such a heartbeat, or to
- *   the end of the replay's span.
+ * - It ends a replay once the replayer has reached, in every open shard, a heartbeat with the replay's id or the end
+ *   of the replay's span.
  *
  * @param asked the span that an operator asks for
  */
@@ -65,7 +65,7 @@ export async function recoveryStatus({ table, stream }: RecoveryDependencies): P
 /**
  * Stops the running replay.
  *
- * @param abandons also closes an open loss. The next step would otherwise start another replay for it
+ * @param abandons whether to close an open loss too. If the loss stays open, the next step starts a replay for it
  */
 export async function stop(dependencies: RecoveryDependencies, abandons: boolean): Promise<RecoveryStatus> {
   const { table, now } = dependencies;
@@ -81,7 +81,7 @@ export async function stop(dependencies: RecoveryDependencies, abandons: boolean
 /**
  * Records a new replay, which replaces the last one.
  *
- * @returns the new replay; the last one if its mapping is still being deleted; or the one that another step
+ * @returns the new replay; the last replay if its mapping is still being deleted; or the replay that another step
  *   recorded first
  */
 async function restart(
@@ -91,8 +91,8 @@ async function restart(
   loss: Loss | undefined,
 ): Promise<Replay | undefined> {
   const { table, now } = dependencies;
-  // Delete the old mapping first. It would meet the heartbeats of the new replay without having read its
-  // span.
+  // Delete the old mapping first. Through it, the replayer would reach the heartbeats of the new replay without
+  // having read the span of the new replay.
   if (!(await clear(dependencies))) return last;
   const replay: Replay = {
     id: randomUUID(),
@@ -111,7 +111,7 @@ async function withMapping(dependencies: RecoveryDependencies, replay: Replay): 
   const { table, mappings } = dependencies;
   // Check that the mapping exists, because another step may have deleted it.
   if (replay.mapping !== undefined && (await mappings.list()).includes(replay.mapping)) return replay;
-  // Delete all mappings first, because a step that was cut off may have created one without recording it.
+  // Delete all mappings first, because an interrupted step may have created a mapping without recording it.
   if (!(await clear(dependencies))) return replay;
   const made = { ...replay, mapping: await mappings.create(replay.fromMs) };
   return (await table.putReplay(made, replay)) ? made : table.replay();
@@ -120,7 +120,7 @@ async function withMapping(dependencies: RecoveryDependencies, replay: Replay): 
 /**
  * Deletes all mappings of the replayer.
  *
- * @returns whether none is left; AWS may need more time to delete them
+ * @returns whether no mapping is left; false while AWS is still deleting one
  */
 async function clear({ mappings }: RecoveryDependencies): Promise<boolean> {
   const found = await mappings.list();

@@ -31,7 +31,7 @@ export function replayerIngest(client: LambdaClient, functionName: string): Inge
       new InvokeCommand({ FunctionName: functionName, Payload: Buffer.from(JSON.stringify(event)) }),
     );
     const text = Buffer.from(Payload ?? []).toString('utf8');
-    // A function that was killed or timed out cannot say which records it has appended. So all count as
+    // A function that was killed or timed out cannot report which records it has appended. So all records count as
     // failed.
     if (FunctionError !== undefined)
       return { failed: records.map(({ sequenceNumber }) => sequenceNumber), quarantined: [] };

@@ -2,15 +2,15 @@ import { isBehind, NOTE_EVERY_MS } from './consumer-lag';
 import type { RecoveryTable } from './recovery-table';
 
 /**
- * How far arrival times of a stream, which are approximate, may be out of order, ms. A replay begins this much
- * earlier than the computed time.
+ * Maximum amount by which the arrival times of a stream are out of order, ms, since they are approximate. A replay
+ * begins this much earlier than the computed time.
  */
 export const ARRIVAL_SLACK_MS = 60_000;
 
 /**
  * Used by the ingester to write the watermark of each shard that it reads. Every record of the shard that
- * arrived before its watermark is in memory. It writes at most every ten seconds, since an older watermark
- * only makes a replay begin earlier. It writes at once when the ingester falls behind or has caught up.
+ * arrived before its watermark is in memory. A watermark is written at most every ten seconds, since an older watermark
+ * only makes a replay begin earlier. It is written at once when the ingester falls behind or catches up.
  */
 export class Watermarks {
   private readonly written = new Map<string, { readonly atMs: number; readonly isLate: boolean }>();
@@ -22,7 +22,7 @@ export class Watermarks {
   ) {}
 
   /**
-   * Notes a watermark, and writes it if that is due.
+   * Notes a watermark, and writes it to the table if a write is due.
    *
    * @param arrivedMs arrival time; every record of the shard that arrived earlier has been appended, ms
    */
