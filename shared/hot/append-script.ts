@@ -7,7 +7,7 @@ import { HAS_GOOD_MARK } from './mark-script';
  * KEYS     mark; due; arrived; one key for each layout; then for each window: its frames, its group's windows
  *          (hot-keys.ts has the form of each key)
  * ARGV     1  time to live of keys, ms
- *          2  lowest stream arrival time of the frames, ms
+ *          2  lowest arrival time of the frames in the stream, ms
  *          3  1 for a replay, else 0
  *          4  number of layouts
  *          5  number of windows
@@ -15,17 +15,18 @@ import { HAS_GOOD_MARK } from './mark-script';
  *          then for each window: its member of the due index, its start, its number of frames, the frames
  * Returns  {} when everything was appended. Otherwise nothing was appended, and the reply is
  *          {-1} when the partition has no good mark: memory may have lost samples
- *          {i, ...} when memory lacks the layouts with these numbers, from 1: the caller sends them in a second call
+ *          {i, ...} when memory lacks the layouts with these numbers, from 1: the caller then sends their bytes in a
+ *          second call
  * Fails    with OOM when memory is full, before anything is written: the script lacks the flag `allow-oom`
  *
- * The call that appends the first frame of a window also enters the window in the due index, with the time of
- * memory's clock (due-score.ts). No flusher would find a window without an entry (DESIGN.md, rule 4).
+ * The call that appends the first frame of a window also enters the window in the due index, with the time of the
+ * Redis server's clock (due-score.ts). Flushers find windows only by these entries (DESIGN.md, rule 4).
  *
- * Layouts must outlive the frames that need them. So each append gives its layouts twice the time to live of
- * frames. A trim renews the time to live of the remaining frames, but not that of layouts.
+ * Layouts must outlive the frames that need them. A trim renews the time to live of the remaining frames, but not that
+ * of layouts. So each append gives its layouts twice the time to live of frames.
  *
- * If a window has an entry in the due index but no frames, its frames have expired. Then the script sets `expired` in
- * the mark, so that the loss is noticed, and appends all the same.
+ * If a window has an entry in the due index but no frames, its frames have expired. The script then sets `expired` in
+ * the mark, so that the loss is noticed, and still appends the new frames.
  */
 export const APPEND_SCRIPT = `#!lua
 if not (${HAS_GOOD_MARK}) then return {-1} end

@@ -11,7 +11,7 @@ export type HotClient = Redis | Cluster;
 const COMMON = {
   connectTimeout: 2_000,
   maxRetriesPerRequest: 3,
-  // Send a command again if its reply was lost. That is safe: appending a frame twice changes nothing
+  // Send a command again if its reply was lost. The retry is safe: appending a frame twice changes nothing
   // (DESIGN.md, rule 2), and the second of two equal trims does nothing (rule 3).
   autoResendUnfulfilledCommands: true,
 } satisfies RedisOptions;
@@ -19,8 +19,8 @@ const COMMON = {
 /** Time between two attempts to send a command while a hash slot moves or a replica takes over, ms. */
 const RETRY_MS = 100;
 /**
- * How often the client refreshes its map of hash slots, ms. If a primary hangs and a replica takes over,
- * nothing else tells the client.
+ * How often the client refreshes its map of hash slots, ms. Without these refreshes, the client would not learn that a
+ * replica has taken over from a primary that hangs.
  */
 const SLOTS_REFRESH_MS = 2_000;
 
@@ -95,8 +95,8 @@ export function connectHot(
     client = cluster;
   } else {
     client = new Redis({ ...options, host, port, lazyConnect: true });
-    // Define the getter after construction: the constructor copies the options, and the copy would have the
-    // first token for ever.
+    // Define the getter after construction: the constructor copies the options, and the copy would keep the first
+    // token, which expires.
     if (replicationGroupId !== null) passwordFrom(client.options, token);
     client.connect().catch(() => {});
   }

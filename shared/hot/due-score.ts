@@ -1,19 +1,18 @@
 import { createHash } from 'node:crypto';
 
-/** The golden ratio. Its multiples modulo 1 are spread evenly over [0, 1), however many there are. */
+/** The golden ratio, without its integer part. Any number of its multiples, modulo 1, is spread evenly over [0, 1). */
 const STEP = 0.618034;
 
 /**
- * Returns the share of the longest delay for which a new group-window waits, so that not all group-windows become
- * due together.
+ * Returns a new group-window's delay as a share of the maximum delay. The delays spread the work of flushing.
  *
  * All group-windows of an hour are first written in the same minute, and would become due in the same minute.
- * So each also waits for a share of the longest delay, which is a setting. The shares of a partition's
+ * So each group-window also waits for a share of the maximum delay, which is a setting. The shares of a partition's
  * group-windows are multiples of the golden ratio, which are spread evenly. (Hashes of the group-windows
- * would give some minutes a fifth more work than others.) The hash of the partition shifts all of its shares,
+ * would give some minutes a fifth more work than others.) A hash of the partition shifts all shares of the partition,
  * so that partitions with only one group differ from each other.
  *
- * In the due index, the score of a group-window is the time of its first write, in ms by memory's clock,
+ * In the due index, the score of a group-window is the time of its first write, in ms by the Redis server's clock,
  * plus the share as a fraction.
  *
  * @param dueKey key of the partition's due index
@@ -35,7 +34,7 @@ end
 
 /**
  * Lua: computes from a score the time of the group-window's first write plus its own delay, ms. The group-window is due
- * once this time is as long ago as the residency. `spread` is the longest delay, ms.
+ * once the residency has passed since this time. `spread` is the maximum delay, ms.
  */
 export const DUE_TIME = `
 local function dueTime(score, spread)

@@ -29,7 +29,7 @@ export class UnmarkedPartitionError extends Error {
   override readonly name = 'UnmarkedPartitionError';
 }
 
-/** Maximum bytes of frames and layouts in one script call. Lua copies them, and a call blocks its node. */
+/** Maximum size of the frames and layouts in one script call, in bytes. Lua copies them, and a call blocks its node. */
 const MAX_CALL_BYTES = 1024 * 1024;
 const MAX_CALL_FRAMES = 4_000;
 /** Maximum number of layouts to which the frames of one script call may refer. */
@@ -38,8 +38,9 @@ const MAX_CALL_LAYOUTS = 500;
 /**
  * Appends frames to memory, for the ingester.
  *
- * A script call appends all of its frames or none. Only after a time-out does the caller not know which. Repeating an
- * append is always safe (DESIGN.md, rule 2). An append can fail in these ways:
+ * A script call appends either all of its frames or none. After a time-out or a lost connection, the caller does not
+ * know whether the frames were appended. Repeating an append is always safe (DESIGN.md, rule 2). An append can fail in
+ * these ways:
  *
  *     layouts missing            `append` repeats the call with the layouts, at most twice
  *     UnmarkedPartitionError     memory may have lost samples: the ingester lets LossWatch record the loss, then appends again
@@ -48,8 +49,7 @@ const MAX_CALL_LAYOUTS = 500;
  */
 export class FrameAppender {
   /**
-   * @param ttlMs time to live of frames that no flusher moves, ms: a safety net, far longer than the
-   *   residency
+   * @param ttlMs time to live of frames that no flusher moves, ms: a safety net, far longer than the residency
    */
   constructor(
     private readonly redis: ScriptedClient,
@@ -101,7 +101,7 @@ export class FrameAppender {
     };
 
     let missing = await call();
-    // Try twice, because memory may be wiped between two calls.
+    // Retry up to twice, because memory may be wiped between two calls.
     for (let tries = 0; missing.length > 0 && tries < 2; tries++) {
       for (const number of missing) sent.add(layoutIds[number - 1]!);
       missing = await call();

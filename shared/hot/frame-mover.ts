@@ -42,7 +42,7 @@ export class FrameMover {
   /**
    * Counts the group-windows of a partition that were first written at `timeMs` or before.
    *
-   * @returns the number, and `oldestMs`: when the oldest group-window of the partition was first written, ms
+   * @returns the number, and in `oldestMs` the time of the first write of the partition's oldest group-window, ms
    */
   async due(ref: PartitionRef, timeMs: number): Promise<{ count: number; oldestMs: number | undefined }> {
     const key = new HotKeys(ref).due;
@@ -57,10 +57,10 @@ export class FrameMover {
    * Leases group-windows that are due, the oldest first. A group-window is due if it was first written at `beforeMs` or
    * before, and its own delay has passed too.
    *
-   * @param beforeMs the current time less the residency, ms by memory's clock ({@link HotNodes.now})
+   * @param beforeMs the current time minus the residency, ms by the Redis server's clock ({@link HotNodes.now})
    * @param most maximum number of group-windows to lease
    * @param leaseMs how long the lease lasts, ms; longer than a move takes
-   * @param spreadMs the longest delay of a group-window, ms (due-score.ts)
+   * @param spreadMs the maximum delay of a group-window, ms (due-score.ts)
    */
   async lease(
     ref: PartitionRef,
@@ -85,7 +85,7 @@ export class FrameMover {
     return members.map((member) => ({ ...parseWindowMember(member), token }));
   }
 
-  /** Reads the first frames of a group-window: as many as can be moved together. */
+  /** Reads the first frames of a group-window, up to {@link MAX_READ_FRAMES}. */
   async frames(
     ref: PartitionRef,
     group: GroupId,
@@ -99,7 +99,7 @@ export class FrameMover {
   /**
    * Removes the frames that were moved, and the group-window if no frames remain.
    *
-   * @param moved the frames that {@link frames} returned, or the first of them
+   * @param moved the frames that {@link frames} returned, or some of them from the first on
    * @returns how many frames remain; undefined if nothing was removed, because the lease has ended or the
    *   group-window no longer begins with these frames
    */

@@ -33,7 +33,7 @@ export interface GroupQuery {
   readonly windows: readonly number[];
   /** The columns to return for each layout. Frames of layouts without a pick are returned whole. */
   readonly picks: readonly ColumnPick[];
-  /** A text that is equal for queries that share cached frames. Queries with equal texts have the same picks. */
+  /** Key under which queries share cached frames. Queries with equal keys have the same picks. */
   readonly picksKey: string;
   /**
    * If set, frames with timestamps from this time on, ms, are cached, so that the next read need not fetch them again.
@@ -74,9 +74,9 @@ export interface GroupWindows {
  * and a frame every 15 s, this number of groups just stays within {@link MAX_CALL_COST}.
  */
 const MAX_CALL_GROUPS = 50;
-/** Frames cached from one time on are used for a query from a later time if the difference is less than this, ms. */
+/** Cached frames serve a query from a later time on only if their own start is less than this time earlier, ms. */
 const LATER_MS = 5 * 60_000;
-/** Estimated bytes of a cache entry besides its frames. Frames count twice, since they are decoded too. */
+/** Estimated size of a cache entry without its frames, in bytes. Frames count twice, since they are decoded too. */
 const ENTRY_BYTES = 600;
 
 /** A window that a call asks for. */
@@ -97,13 +97,13 @@ function markIdOf(asked: readonly AskedWindows[]): string {
 /** Reads the frames of group-windows from memory, and caches them, for queries. */
 export class FrameReader {
   /**
-   * Gathers the queries of a partition that arrive together, by the partition's hash tag. One call answers them.
+   * Gathers the queries of a partition that arrive together, by the partition's hash tag, so that they share calls.
    */
   private readonly queries = new Batches<GroupQuery, GroupWindows>();
   /**
    * Frames that this instance has read, by group-window and picked columns.
    *
-   * Writers append frames at the end of a window, and flushers remove them from its front. So as long as the
+   * Writers append frames at the end of a window, and flushers remove frames from its front. So as long as the
    * partition's mark is the same and does not list the window as left, the window still begins with the
    * frames that the instance has read.
    */

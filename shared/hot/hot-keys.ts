@@ -8,7 +8,8 @@ import { type GroupId, type PartitionRef, partitionText } from '../model/placeme
  *     {tenant:partition}:f:group:window   list of frames: a group's rows of one window, in order of arrival
  *     {tenant:partition}:w:group          set of the starts of the group's windows in memory
  *     {tenant:partition}:l:layout         zstd of a layout
- *     {tenant:partition}:due              sorted set: group:window by when it was first written, by memory's clock
+ *     {tenant:partition}:due              sorted set: group:window by the time of its first write, by the Redis
+ *                                         server's clock
  *     {tenant:partition}:leases           hash: group:window -> `token expiry takenAt`
  *     {tenant:partition}:mark             hash: node, era, loss, arrived, made, left, expired (mark-script.ts)
  *     {tenant:partition}:arrived          sorted set: group:window by the lowest stream arrival time of its frames

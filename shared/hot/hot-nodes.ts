@@ -17,7 +17,7 @@ export class HotNodes {
 
   constructor(private readonly redis: ScriptedClient) {}
 
-  /** Reads memory's clock, ms. This clock decides when group-windows are due. */
+  /** Reads the Redis server's clock, ms. This clock decides when group-windows are due. */
   async now(): Promise<number> {
     const [seconds, micros] = await this.redis.time();
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
@@ -45,7 +45,7 @@ export class HotNodes {
       const info = await this.redis.info('replication', 'server').catch(() => '');
       return primariesOf([{ info, nodes: '' }]);
     }
-    // First ask every node for its counters of failures. If a node fails after that, the next call counts it.
+    // First ask every node for its counters of failures. If a node fails later, the next call counts the failure.
     const clusters = await mapLimited(primaries, NODES_AT_ONCE, (node) =>
       (node.cluster('INFO') as Promise<string>).catch(() => ''),
     );
@@ -74,7 +74,7 @@ export class HotNodes {
   }
 
   /**
-   * Returns the node that serves a hash tag, as far as this client knows; '' if the store is not a cluster.
+   * Returns the node that serves a hash tag, by this client's map of hash slots; '' if the store is not a cluster.
    */
   nodeOf(tag: string): string {
     if (!('slots' in this.redis)) return '';

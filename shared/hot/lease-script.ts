@@ -5,16 +5,17 @@ import { NOTE_LEFT, NOW } from './mark-script';
  * Leases group-windows that are due. Skips group-windows whose lease has not expired.
  *
  * KEYS     due; leases; mark
- * ARGV     1  latest time of the first write of a window without a delay, ms by memory's clock
+ * ARGV     1  latest time of the first write of a window without a delay, ms by the Redis server's clock
  *          2  maximum number of windows to lease
  *          3  token
  *          4  length of the lease, ms
- *          5  longest delay of a window, ms (due-score.ts)
+ *          5  maximum delay of a window, ms (due-score.ts)
  * Returns  the leased members of the due index
  *
- * Notes in the mark that these windows may leave memory ({@link NOTE_LEFT}). So from now on, reads ask the warm table
- * for them. A note at the trim would come too late: a flusher may write a window and die, and the window's frames may
- * expire before another flusher comes. Runs even when memory is full (`allow-oom`), since flushing frees memory.
+ * Notes in the mark that these windows may leave memory ({@link NOTE_LEFT}), so that reads also ask the warm table for
+ * their samples. Noting it only at the trim would be too late: a flusher may crash after it has written a window to the
+ * warm table, and the window's frames may expire before another flusher leases it. Runs even when memory is full
+ * (`allow-oom`), since flushing frees memory.
  */
 export const LEASE_SCRIPT = `#!lua flags=allow-oom
 ${NOW}

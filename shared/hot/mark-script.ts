@@ -14,11 +14,12 @@ export const NO_NODE = '0'.repeat(40);
 export const HAS_GOOD_MARK = `redis.call('HGET', KEYS[1], 'node') == ${THIS_NODE} and redis.call('HEXISTS', KEYS[1], 'expired') == 0`;
 
 /**
- * No window with samples begins more than this after the current time, ms: post accepts samples up to a day ahead.
+ * Upper bound of the time from now until the start of any window with samples, ms: post accepts samples up to a day
+ * ahead.
  */
 const AHEAD_MS = 2 * 86_400_000;
 
-/** Lua: sets `now` to memory's clock, ms. */
+/** Lua: sets `now` to the time of the Redis server's clock, ms. */
 export const NOW = `local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
@@ -28,8 +29,8 @@ if ${era} ~= '' then redis.call('HSET', KEYS[1], 'era', ${era}) end`;
 
 /**
  * Lua: ends the script with 0 unless the mark and the primary are still those that the caller found. So an instance
- * that stalled in between changes neither a mark that another instance has written nor an empty node that has replaced
- * the primary. Sets `here` to the replication id of the primary.
+ * that stalled after its look changes neither a mark that another instance has written since nor an empty node that
+ * has replaced the primary. Sets `here` to the replication id of the primary.
  *
  * ARGV     1  replication id in the mark that was found, and ' expired' if it had this field; '' if there was no mark
  *          2  replication id of the primary on which the mark was found
@@ -66,8 +67,8 @@ return 1
  *
  * KEYS     mark
  * ARGV     1  and 2: see {@link UNLESS_CHANGED}
- *          3  the era's number (recovery/era.ts), or ''; for a new partition
- * Returns  1; 0 when the mark or the primary is another one, and nothing was changed
+ *          3  the era's number (recovery/era.ts) for a new partition, or ''
+ * Returns  1; 0 when the mark or the primary has changed: then the script changes nothing
  */
 export const TAKE_OVER_SCRIPT = `#!lua flags=allow-oom
 ${UNLESS_CHANGED}

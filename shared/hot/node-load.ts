@@ -1,9 +1,9 @@
-/** The counters of a node at one time. The next call computes the node's load from them. */
+/** The counters of a node at one time. The next call of {@link loadOf} computes the node's load from them. */
 export interface NodeCounters {
   readonly run: string;
   /** CPU time of the node's main thread, which runs all commands, s; undefined if the node does not report it. */
   readonly cpuSeconds: number | undefined;
-  /** When the counters were read, ms by any clock that does not jump. */
+  /** When the counters were read, ms by a monotonic clock. */
   readonly atMs: number;
 }
 

@@ -44,14 +44,15 @@ type FoundState = Pick<PartitionState, 'markedBy' | 'isExpired' | 'here'>;
 
 /** The findings of {@link PartitionMarks.survey} in a partition whose mark names its primary. */
 export interface PartitionSurvey {
-  /** When its oldest group-window was first written, ms by memory's clock; undefined if it has none. */
+  /** When the oldest group-window was first written, ms by the Redis server's clock; undefined if there is none. */
   readonly oldestMs: number | undefined;
   /**
-   * A lower bound of first write plus delay over all of the partition's group-windows, ms by memory's clock. The next
-   * group-window becomes due a residency later. Undefined if the partition has none.
+   * A lower bound, over all of the partition's group-windows, of the time of the first write plus the delay, ms by the
+   * Redis server's clock. A residency after this time, the next group-window can become due. Undefined if the partition
+   * has no group-windows.
    */
   readonly dueMs: number | undefined;
-  /** The lowest arrival time, in the stream, of its frames, ms; undefined if it has none. */
+  /** The lowest arrival time, in the stream, of the partition's frames, ms; undefined without frames. */
   readonly lowestArrivalMs: number | undefined;
 }
 
@@ -60,8 +61,8 @@ const MAX_SURVEYED = 500;
 const SURVEYS_AT_ONCE = 4;
 
 /**
- * Reads and writes the marks of partitions. A mark names the primary that wrote it. If another primary has the mark
- * now, this primary may have taken over without all acknowledged samples (recovery/loss-watch.ts).
+ * Reads and writes the marks of partitions. A mark names the primary that wrote it. If the mark is found on another
+ * primary, that primary may have taken over without all acknowledged samples (recovery/loss-watch.ts).
  */
 export class PartitionMarks {
   constructor(
@@ -94,7 +95,7 @@ export class PartitionMarks {
   /**
    * Surveys many partitions with a few calls.
    *
-   * @param spreadMs the longest delay of a group-window, ms (due-score.ts)
+   * @param spreadMs the maximum delay of a group-window, ms (due-score.ts)
    * @param era number of the era to write into the marks that name their primary; undefined leaves them as
    *   they are
    * @returns the findings for each partition. Undefined if only {@link read} can tell: the partition's mark is missing

@@ -56,7 +56,7 @@ export interface FoundList {
   readonly count: number;
   /** Number of the list's first frames that are not in `picked`, because the reader has cached them. */
   readonly leftOut: number;
-  /** Bytes that the frames after the first `leftOut` take in memory. */
+  /** Size in memory of the frames after the first `leftOut`, in bytes. */
   readonly bytes: number;
   /** The frames after the first `leftOut`; undefined if there are none, or if they exceed {@link MAX_CALL_COST}. */
   readonly picked: Buffer | undefined;
@@ -67,7 +67,7 @@ export interface ReadReply {
   readonly isMarkedHere: boolean;
   readonly loss: string | undefined;
   readonly left: LeftWindows;
-  /** Changes whenever the partition is marked; undefined if it is unknown what has left. */
+  /** Changes whenever the partition is marked; undefined if it is unknown which windows have left. */
   readonly markId: string | undefined;
   /** The first groups of the call: as many as fit into one reply. */
   readonly groups: readonly { readonly starts: readonly number[]; readonly lists: readonly FoundList[] }[];

@@ -15,15 +15,16 @@ import { HAS_GOOD_MARK } from './mark-script';
  *            number of its picks
  *            for each pick: the layout's id in hexadecimal; the wanted columns, ascending numbers from 0 separated by commas
  *            number of its lists
- *            for each list: its window's start, ms; how many of its frames the reader has cached
+ *            for each list: its window's start, ms; number of its frames that the reader has cached
  * Returns  1 if the mark is this primary's, else 0
  *          loss, or false
  *          left (see NOTE_LEFT), or false if it is unknown what has left
  *          markId, which changes whenever the partition is marked, or false if it is unknown what has left
  *          for each group:
  *            its window starts
- *            for each list: its number of frames; how many of them the reader has cached; the bytes of the others; the others, as below
- *            for a list without others: false instead of the last two
+ *            for each list: its number of frames; how many of them the reader has cached; the size of the others, in
+ *            bytes; the others, as below
+ *            for a list whose frames are all cached: false instead of the last two
  *
  * The script leaves out frames that the reader has cached, if the markId is the reader's and nothing of the
  * window has left: the list then still begins with them. Each other frame is one of:

@@ -34,7 +34,7 @@ export interface HotRead {
   readonly left: readonly PartitionLeft[];
 }
 
-/** Number of second commands of one read that are sent at the same time. */
+/** Maximum number of second commands that one read sends at the same time. */
 const PARALLEL = 16;
 /**
  * Maximum number of a group's windows whose frames the first command requests. Every further window needs a command
@@ -43,8 +43,8 @@ const PARALLEL = 16;
 const LIKELY_WINDOWS = 4;
 
 /**
- * Whole frames are cached only if their range ends less than this before now, or before the end of its newest window,
- * ms.
+ * Whole frames are cached only if the range of the read ends less than this time before now, or before the end of the
+ * newest window of the range, ms.
  */
 const EARLY_MS = 5 * 60_000;
 
@@ -154,8 +154,8 @@ function picksOf({ layouts, picks: chosen, wanted }: Selection): WantedColumns[]
     if (columns.length === 0 || 2 * columns.length > seriesCount) continue;
     picks.push({ id: layout.id, layout: layout.idBytes, columns, positions, seriesCount });
   }
-  // If there are more layouts, it does not matter from which of them columns are picked. Frames of the other layouts
-  // are read whole.
+  // With more than MAX_PICKS layouts, any choice of layouts is correct, because frames of the other layouts are read
+  // whole.
   return picks.length > MAX_PICKS ? picks.slice(-MAX_PICKS) : picks;
 }
 

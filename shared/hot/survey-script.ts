@@ -9,7 +9,7 @@ const MAX_WINDOWS = 16;
  * the oldest group-window was first written, and the lowest arrival time of the frames.
  *
  * KEYS     the mark of one of the partitions, which routes the call to the node that has them
- * ARGV     1  longest delay of a window, ms (due-score.ts)
+ * ARGV     1  maximum delay of a window, ms (due-score.ts)
  *          2  the era that the flusher writes to marks (recovery/era.ts), or '' to leave them as they are
  *          then the hash tag of each partition
  * Returns  one text with an entry for each partition, separated by commas. It is `?` when the mark does not
@@ -18,7 +18,7 @@ const MAX_WINDOWS = 16;
  *          the lowest arrival time; all in ms, each empty when the partition has no frames
  *
  * The script does not declare the keys of the other partitions, since they lie in other hash slots. Reading a
- * key in a slot that another node serves is an error. A key in a slot that is being moved away may seem
+ * key in a slot that another node serves fails. A key in a slot that is being moved away may seem
  * absent. Runs even when memory is full (`allow-oom`), as a lease does.
  */
 export const SURVEY_SCRIPT = `#!lua flags=allow-oom,allow-cross-slot-keys

@@ -116,13 +116,13 @@ export function primariesOf(
   };
 }
 
-/** Parses a line `id host:port@bus,name flags primary sent received epoch state slots...`. */
+/** Parses a line of CLUSTER NODES: `id host:port@bus,name flags primary sent received epoch state slots...`. */
 function lineOf(line: string): NodeLine {
   const [node, address = '', flags = '', , , , , , ...slots] = line.trim().split(' ');
   const [endpoint = '', name] = address.split(',');
   const colon = endpoint.lastIndexOf(':');
   const port = Number(endpoint.slice(colon + 1).split('@')[0]);
-  // Prefer the node's name, if there is one, since TLS certificates are made for names.
+  // Prefer the node's name, if it has one, since TLS certificates are issued for names.
   return {
     node: node!,
     address: { host: name || endpoint.slice(0, colon), port },

@@ -10,11 +10,11 @@
  *          6  1 if the window held no other frames when they were read, else 0
  *          7  time to live of the frames that remain, ms
  * Returns  the number of frames that remain; -1 when nothing was removed, because the lease no longer has
- *          this token, or because the list does not begin with the frames that were moved. A failover to a
- *          lagging replica and a replay after it can fill a list with other frames. A trim by count alone
- *          would remove them
+ *          this token, or because the list does not begin with the frames that were moved. After a failover to
+ *          a lagging replica and a replay, a list can have other frames. A trim by count alone would remove
+ *          these frames, although they were not moved
  *
- * If a window is due but has no frames, its frames have expired. Then the script sets `expired` in the mark, so that
+ * If a window is due but has no frames, its frames have expired. The script then sets `expired` in the mark, so that
  * the loss is noticed. A window with remaining frames stays in the due index. If all frames were moved that the window
  * had when it was leased, the time of the lease counts as its first write. Runs even when memory is full
  * (`allow-oom`), since a trim frees memory.

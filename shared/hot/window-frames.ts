@@ -4,7 +4,7 @@ export class WindowFrames {
 
   /**
    * @param place key of the window's list
-   * @param frameBytes bytes that all frames take in memory
+   * @param frameBytes size of all frames in memory, in bytes
    * @param picked the picked columns of each frame, encoded as codec/FORMAT.md says under "Picked frames"
    */
   constructor(
