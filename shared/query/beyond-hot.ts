@@ -16,8 +16,8 @@ import type { RolledPoints } from './rolled-points';
 import { planRollups, type RollupFacts, type RollupPlan } from './rollup-plan';
 
 /**
- * The last days by the clock, today included, that are probably not archived: the archiver waits for two days after
- * a day's end by default.
+ * Number of most recent days, including today, that are probably not archived yet. By default, the archiver waits
+ * two days after a day ends.
  */
 const RECENT_DAYS = 3;
 
@@ -43,12 +43,12 @@ export interface Asks {
    * read after memory.
    */
   readonly warm?: { readonly days: readonly DayPlan[]; readonly listed?: ReadonlyMap<Day, ManifestDay> };
-  /** Read where the source's samples are in the archive. */
+  /** Read the source's entries in the archive's directory, which locate its samples. */
   readonly directory?: boolean;
   /** Read the source's entries in the directory of rollups. */
   readonly rollupDirectory?: boolean;
   readonly rollups?: readonly RollupPlan[];
-  /** Read samples of archived days. `directory` tells where they are. */
+  /** Read samples of archived days. `directory` locates them. */
   readonly samples?: {
     readonly days: readonly ColdDay[];
     readonly directory: ReadonlyMap<Day, ListedSource>;
@@ -122,7 +122,7 @@ export function planRounds(facts: BeyondFacts): Round {
 /**
  * Plans how to read archived days, after the manifest has answered.
  *
- * @param warmDays days for which the warm table has been read, or is read in this round
+ * @param warmDays days whose warm items have been read, or are read in this round
  * @param warm what is still to be read from the warm table
  */
 function planArchive(
@@ -163,7 +163,7 @@ function planArchive(
   };
 }
 
-/** Plans the samples that are still to be read, and before them the directory if it was not read. */
+/** Plans reading the remaining samples. Reads the directory first, if it has not been read yet. */
 function planSamples(days: readonly ColdDay[], directory: Answers['directory']): Round | undefined {
   if (days.length === 0) return undefined;
   if (directory !== undefined) return { asks: readOf(days, directory) };

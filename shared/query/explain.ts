@@ -64,7 +64,7 @@ function explained({
 }
 
 /**
- * Tells why a selector read a tier, or did not.
+ * Returns the reason why a selector read a tier, or did not read it.
  *
  * @param hasPlaces whether the tier had any of the selector's windows, items or byte ranges
  * @param rounds number of rounds of requests beyond memory; 0 when memory had everything

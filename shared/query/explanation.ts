@@ -7,7 +7,7 @@ export interface ExplainedRead {
   readonly from: number;
   readonly to: number;
   readonly series: number;
-  /** `samples`, or the length of the rollups that were read for the days that have them. */
+  /** `samples`, or the grain length of the rollups. Days without rollups are read as samples. */
   readonly read: string;
   readonly why: string;
   /** Number of rounds of requests beyond memory. A round begins when the round before it is answered. */
@@ -16,8 +16,9 @@ export interface ExplainedRead {
   readonly rollupDays: number;
   readonly tiers: Readonly<Record<Tier, ExplainedTier>>;
   /**
-   * What the items and byte ranges of this selector cost if each has a request of its own. The query costs
-   * less where sources and selectors share requests, and where an instance has cached items.
+   * Read units and requests that the items and byte ranges of this selector would take if each had a request of its
+   * own; `dollars` is their price. The query costs less where sources and selectors share requests, and where an
+   * instance has cached items.
    */
   readonly readUnits: number;
   readonly objectGets: number;
@@ -30,20 +31,21 @@ export interface ExplainedTier {
   /** Number of windows in memory, of items in the warm table, or of byte ranges in the archive. */
   readonly places: number;
   readonly bytes: number;
-  /** Why the tier was read, or not. */
+  /** The reason why the tier was read, or was not read. */
   readonly why: string;
 }
 
 /** The field `explain` of a query's answer. */
 export interface Explanation {
   readonly reads: readonly ExplainedRead[];
-  /** Calls of Redis in the whole query. */
+  /** Number of calls to Redis in the whole query. */
   readonly memoryCalls: number;
-  /** Calls of DynamoDB in the whole query, and the read units that they took. */
+  /** Number of calls to DynamoDB in the whole query. */
   readonly tableCalls: number;
+  /** Number of read units that these calls consumed. */
   readonly readUnits: number;
-  /** Requests of S3 in the whole query. */
+  /** Number of requests to S3 in the whole query. */
   readonly objectGets: number;
-  /** What these read units and requests cost, at the prices of shared/cost/prices.ts. */
+  /** Price of these read units and requests, according to shared/cost/prices.ts. */
   readonly dollars: number;
 }

@@ -3,7 +3,7 @@ import type { JoinedLabels, LayoutMatch } from '../catalogue/shape-columns';
 import { type Labels, labelsKey, labelsOf, labelValue } from '../model/labels';
 import { compileMatcher, type Matcher, matchersText, type Spend } from '../model/matcher';
 
-/** A query would exceed one of its limits or its time, or a tenant's index would exceed its memory. */
+/** A query would exceed one of its limits or run out of time, or a tenant's index would exceed its memory. */
 export class SelectLimitError extends Error {
   override readonly name = 'SelectLimitError';
 
@@ -19,7 +19,7 @@ export class SelectLimitError extends Error {
  * Makes the error for an exceeded limit.
  *
  * @param most the limit
- * @param matchers the selector that exceeded it
+ * @param matchers the selector that exceeded the limit
  * @param isAlone whether the query has only this selector
  */
 export function tooMany(
@@ -36,7 +36,7 @@ export function tooMany(
 }
 
 /**
- * Makes the error for a query that is refused before its samples are read.
+ * Makes the error for a query that is rejected before its samples are read.
  *
  * @param estimate estimated number of samples of the selectors whose reads are planned so far
  * @param most the limit
@@ -55,11 +55,11 @@ export function tooManyExpected(
 }
 
 export interface SelectLimits {
-  /** Most series of all selectors together. */
+  /** Maximum number of series of all selectors together. */
   readonly series: number;
-  /** Most sources of one selector. */
+  /** Maximum number of sources of one selector. */
   readonly sources: number;
-  /** Most samples of all selectors together. */
+  /** Maximum number of samples of all selectors together. */
   readonly samples: number;
 }
 
@@ -74,8 +74,8 @@ export interface SourceSeries {
 }
 
 /**
- * A tenant's index as a request uses it, with the layouts that may have samples in its range, and the labels
- * that the registry adds.
+ * A tenant's index, with the layouts that may have samples in a request's range, and the labels that the registry
+ * adds.
  */
 export interface IndexView {
   readonly index: SeriesIndex;
@@ -95,7 +95,7 @@ export function matchesOf(
 
 /**
  * Groups matches by source. If a source has had several layouts, several matches can have the same series. The result
- * has it once.
+ * lists each series once.
  *
  * @throws {SelectLimitError}
  */

@@ -1,6 +1,6 @@
 /**
- * Memory has lost samples, and no replay has restored them yet. So the read fails: a gap must never be silent
- * (DESIGN.md, rule 13).
+ * The read fails because memory has lost samples, and no replay has restored them yet. An answer without them would
+ * have a silent gap (DESIGN.md, rule 13).
  */
 export class IncompleteReadError extends Error {
   override readonly name = 'IncompleteReadError';

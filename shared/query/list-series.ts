@@ -18,8 +18,8 @@ export interface SeriesFilter {
 }
 
 /**
- * The end of a page. Pages so far have all sources before this one, and the first `listed` matching series of this
- * one.
+ * The end of a page. The pages so far have all sources before `sourceId`, and the first `listed` matching series of
+ * `sourceId`.
  */
 export interface SeriesCursor {
   readonly sourceId: Id;
@@ -41,12 +41,12 @@ interface Candidate {
 }
 
 /**
- * Lists series of all times. If the filter names a host, its series are read from the catalogue; otherwise
- * series come from the index. The source that has exactly the filter's labels comes first, then the others by
- * id.
+ * Lists all series, whenever they had samples. If the filter names a host, the host's series are read from the
+ * catalogue. Otherwise, series come from the index. The source whose labels are exactly the filter's comes first. The
+ * other sources follow by id.
  *
- * @param limit most series of a page
- * @param from where the last page ended
+ * @param limit maximum number of series on a page
+ * @param from the end of the previous page
  * @throws {SelectLimitError}
  */
 export async function listSeries(

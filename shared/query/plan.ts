@@ -15,18 +15,18 @@ export interface DayPlan {
 }
 
 /**
- * A read of at most this many days takes samples. Rollups by the hour or the day would not save enough to be worth
- * a request.
+ * Maximum number of days for which a read uses samples only. For so few days, hourly or daily rollups would not save
+ * enough to be worth an additional request.
  */
 export const FEW_DAYS = 3;
 
 /**
  * Limits a range to times that may have samples: from the UTC day in which the retention ends, to two days
- * ahead. Post accepts samples up to a day ahead.
+ * ahead of now. Post accepts samples up to a day ahead.
  */
 export function clampRange(range: TimeRange, nowMs: number, retentionMs: number): TimeRange {
   const latestMs = nowMs + 2 * DAY_MS;
-  // Keep the whole first day: a rollup cannot give a part of its day.
+  // Keep the whole first day: a daily rollup cannot answer for a part of its day.
   const firstMs = Math.floor((nowMs - retentionMs) / DAY_MS) * DAY_MS;
   const fromMs = Math.min(Math.max(range.fromMs, firstMs), latestMs);
   return { fromMs, toMs: Math.max(fromMs, Math.min(range.toMs, latestMs)) };
@@ -68,8 +68,8 @@ export interface ShownRange {
  * Plans what to read for a request from `fromMs` to `toMs`, whole seconds, both inclusive.
  *
  * Every step that overlaps the range is read as a whole. So a step has the same value in any range, and no
- * sample of the range is omitted. As in Mackerel, a value has the time of its step's start, `t - t % step`,
- * so the first may be up to a step before `fromMs`.
+ * sample of the range is omitted. As in Mackerel, the timestamp of a value is the start of its step, `t - t % step`,
+ * so the first value may be up to a step before `fromMs`.
  *
  * @param stepMs the requested step; undefined: the range's length decides
  * @param isAggregated whether the result must be in steps
@@ -86,7 +86,7 @@ export function planShown(
   return { range, stepMs: step };
 }
 
-/** Returns which rollups a read in steps may use; undefined if it must read samples. */
+/** Returns the rollups that a read in steps may use; undefined if it must read samples. */
 export function stepGrains(
   stepMs: number | undefined,
   aggregate: Aggregate = 'avg',

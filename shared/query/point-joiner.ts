@@ -82,7 +82,7 @@ export class PointJoiner {
 /**
  * Divides two lists of times into runs that follow each other.
  *
- * @throws if a time is in both lists: a sample would count twice
+ * @throws if a time is in both lists, since a sample would then count twice
  */
 function runsOf(samples: Float64Array, points: Float64Array): Order['runs'] {
   const runs: Order['runs'][number][] = [];

@@ -22,25 +22,26 @@ export interface Fetched extends Partial<Answers> {
   readonly cold?: readonly LocatedBlock[];
   /** Points from rollups, and the number of days they cover. */
   readonly points?: RolledPoints & { readonly days: number };
-  /** Number of rounds, each of which waited for the one before. */
+  /** Number of rounds. Each round waited for the answers of the previous one. */
   readonly rounds?: number;
-  /** The time that each tier took, ms. */
+  /** Duration of the warm tier's reads, ms. */
   readonly warmMs?: number;
+  /** Duration of the archive's reads, ms. */
   readonly coldMs?: number;
 }
 
-/** Most requests in progress. */
+/** Maximum number of requests in progress. */
 const PARALLEL = 16;
-/** Largest difference between the clocks of a purge and of the archiver that ran before it, ms. */
+/** Maximum clock skew between a purge and the archiver that ran before it, ms. */
 const CLOCK_SKEW_MS = 30_000;
 
 /**
- * Reads days from the tiers beyond memory. Memory must have been read before, so that samples that move in
- * between are seen at least once.
+ * Reads days from the tiers beyond memory. The caller must have read memory first, so that samples that
+ * move in between are seen at least once.
  *
  * @param days at least one
- * @param fromHot what memory had
- * @param counted memory's blocks without samples outside the range and deleted ones
+ * @param fromHot the blocks that were read from memory
+ * @param counted these blocks, less samples that are outside the range or deleted
  */
 export async function readBeyond(
   read: ReadContext,
@@ -55,10 +56,10 @@ export async function readBeyond(
 }
 
 /**
- * Tells the budget of each query that shares the read the least number of samples that the read will have. A query
- * whose budget has no room stops; the other queries continue.
+ * Passes the minimum number of samples that the read will return to the budget of each query that shares the read. A
+ * query whose budget this number exceeds stops; the other queries continue.
  *
- * @throws {SelectLimitError} when no budget has room
+ * @throws {SelectLimitError} when the number exceeds every budget
  */
 function expectSamples(
   { homeId, asked: { expected } }: ReadContext,
@@ -69,9 +70,9 @@ function expectSamples(
 }
 
 /**
- * Runs all rounds of a read. If they took so long that a purge may have come in between, reads the manifest again.
- * If the manifest then names different objects, starts again: a purge may have removed warm items that the objects
- * read do not contain.
+ * Runs all rounds of a read. If the rounds took so long that a purge may have run in the meantime, reads the manifest
+ * again. If the manifest then names different objects, starts again: a purge may have removed warm items whose samples
+ * are not in the objects that this read used.
  *
  * @param fetch sends the requests of a round
  */

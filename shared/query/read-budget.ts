@@ -5,7 +5,7 @@ import type { Matcher } from '../model/matcher';
 import { SelectLimitError, type SelectLimits, tooMany, tooManyExpected } from './find-series';
 import type { Reading } from './read';
 
-/** Steps of matching between two checks of the clock: a few ms. */
+/** Number of matching steps between two checks of the clock. They take a few ms. */
 const STEPS_A_CHECK = 1_000_000;
 
 /**
@@ -30,13 +30,13 @@ export class ReadBudget {
     return this.controller.signal;
   }
 
-  /** Stops all reads. Only the first reason counts. */
+  /** Stops all reads. If it is called more than once, the first reason is kept. */
   stop(reason: unknown): void {
     this.controller.abort(reason);
   }
 
   /**
-   * Checks whether the reads were stopped, or time is up. Call it before each part of the work.
+   * Checks whether the reads were stopped, or the query has run out of time. Call it before each part of the work.
    *
    * @throws the reason of the stop
    */
@@ -89,8 +89,9 @@ export class ReadBudget {
 }
 
 /**
- * The least number of samples of one source's read. The budget counts it until the actual number is known. Homes
- * of a source may have the same samples, so the number is that of the home with the most.
+ * The minimum number of samples that the read of one source will return. The budget counts this estimate until the
+ * actual number is known. Homes of a source may have the same samples, so the estimates of its homes are not added up:
+ * the largest one counts.
  */
 export class ExpectedSamples {
   private byHome: Map<Id, number> | undefined;
@@ -103,10 +104,10 @@ export class ExpectedSamples {
   ) {}
 
   /**
-   * Sets the least number of samples that one home is known to have. A later call for the home replaces it.
+   * Sets the minimum number of samples that one home is known to have. A later call for the home replaces the number.
    *
-   * @param least returns the least number of samples that the home has of some series
-   * @returns false when the budget stopped
+   * @param least returns the minimum number of samples that the home has of the given series
+   * @returns false if the budget has stopped the reads
    */
   expect(home: Id, least: (wanted: Layout) => number): boolean {
     const before = this.most();
@@ -116,7 +117,11 @@ export class ExpectedSamples {
     return !this.budget.signal.aborted;
   }
 
-  /** Replaces the estimate by the number of samples that were read, and of points that replace samples. @throws {SelectLimitError} */
+  /**
+   * Replaces the estimate by the number of samples, and of points in place of samples, that were read.
+   *
+   * @throws {SelectLimitError}
+   */
   take({ block, points }: Pick<Reading, 'block' | 'points'>): void {
     let count = sampleCount(block);
     for (const { timestamps } of points?.series ?? []) count += timestamps.length;

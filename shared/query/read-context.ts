@@ -29,11 +29,11 @@ export interface ReadDependencies {
   readonly directory: ArchiveDirectory;
   /** Undefined if the stage has no rollups: every read then uses samples. */
   readonly rollups?: RollupDirectory | undefined;
-  /** Shortest time from the moment when the manifest names an object to the purge of its warm items, ms. */
+  /** Minimum time between the commit of an object to the manifest and the purge of its warm items, ms. */
   readonly purgeAfterMs: number;
   readonly losses: Pick<LossWatch, 'missingSince'>;
   readonly imports: Pick<Imports, 'untilMs'>;
-  /** Greatest age at arrival of a sample that was not imported, ms. */
+  /** Maximum age of a sample when it arrives, ms. It does not apply to imported samples. */
   readonly maxSampleAgeMs: number;
   readonly now: () => number;
 }
@@ -50,15 +50,15 @@ export interface SourceRead extends Whereabouts {
   readonly beyondHot: Limiter;
   /** Rollups from which days may come as points. */
   readonly grains?: AskedGrains | undefined;
-  /** Counts the samples of each of the reads that this one answers. */
+  /** One counter of expected samples for each of the reads that this one answers. */
   readonly expected: readonly ExpectedSamples[];
 }
 
-/** Makes a context for reading each {@link HomeGroups} of the source: its own groups, or its pool's. */
+/** Makes one context for each home of the source ({@link HomeGroups}). A home is the source itself, or its pool. */
 export function contextsOf(dependencies: ReadDependencies, tenant: Tenant, asked: SourceRead): ReadContext[] {
   const { homes } = asked;
-  // Do not use rollups if there are several homes, because the rollups of each may have a part of the same
-  // hour.
+  // Do not use rollups if there are several homes: the rollups of each home may have only a part of an hour's
+  // samples.
   const grains = homes.length === 1 && dependencies.rollups !== undefined ? asked.grains : undefined;
   return homes.map((home) => contextOf(dependencies, tenant, home, asked, grains));
 }
@@ -71,7 +71,7 @@ function contextOf(
   grains: AskedGrains | undefined,
 ): ReadContext {
   const { wanted, deletions, windowLengthsMs } = asked;
-  // Clients may ask from time 0. Skip the days before the source's first sample.
+  // Clients may request a range from time 0. Skip the days before the source's first sample.
   const fromMs = Math.min(Math.max(asked.range.fromMs, asked.firstMs), asked.range.toMs);
   const range = { fromMs, toMs: asked.range.toMs };
   return {
@@ -103,9 +103,9 @@ export interface ReadContext {
   readonly stores: ReadDependencies;
   readonly tenant: Tenant;
   readonly asked: SourceRead;
-  /** Id of the source, or of the pool whose groups have its series. */
+  /** Id of the source, or of the pool whose groups have the source's series. */
   readonly homeId: Id;
-  /** Its range begins no earlier than the source's first sample. */
+  /** The selection's range begins no earlier than the source's first sample. */
   readonly selection: Selection;
   /** Deletions of the wanted series that overlap the range. */
   readonly tombstones: readonly Tombstone[];
@@ -114,15 +114,15 @@ export interface ReadContext {
   readonly days: readonly DayPlan[];
 }
 
-/** Returns a function that finds a layout: among those of the read, or in the catalogue. */
+/** Returns a function that looks up a layout, first among the read's layouts, then in the catalogue. */
 export function layoutsOf({ stores: { catalogue }, tenant, selection: { layouts } }: ReadContext) {
   return async (group: GroupId, id: Id): Promise<Layout> =>
     layouts.get(id) ?? catalogue.layout(tenant.id, group, id);
 }
 
 /**
- * Returns a function that finds the home's partition on a day. It may differ between days, because placement can
- * change at a midnight. Days in a row with the same partition share an object.
+ * Returns a function that finds the home's partition on a day. The partition may differ between days, because
+ * placement can change at midnight. Consecutive days with the same partition share one `PartitionRef` object.
  */
 function partitionsOfHome({ id: tenantId, placement }: Tenant, homeId: Id): (day: Day) => PartitionRef {
   let last: { readonly partitions: number; readonly ref: PartitionRef } | undefined;
@@ -134,7 +134,7 @@ function partitionsOfHome({ id: tenantId, placement }: Tenant, homeId: Id): (day
   };
 }
 
-/** Returns the partitions of some days, each once. */
+/** Returns the distinct partitions of some days. */
 export function partitionsOf(days: readonly DayPlan[]): PartitionRef[] {
   const refs: PartitionRef[] = [];
   for (const { ref } of days)

@@ -8,9 +8,9 @@ const CHECK_MS = 2_000;
 
 /**
  * Delays reads of memory while slots move, or while a node is short of memory or CPU, so that appends,
- * flushes and the move go first. Otherwise reads are not delayed, and they are never refused.
+ * flushes and the move of slots go first. At other times reads are not delayed. They are never rejected.
  *
- * No read waits for the recovery table: an instance uses the state that it read last, while it reads the table again.
+ * No read waits for the recovery table: while an instance reads the table again, its reads use the last known state.
  */
 export class ReadGovernor {
   /**

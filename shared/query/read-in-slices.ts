@@ -2,15 +2,15 @@ import type { TimeRange } from '../model/selection';
 import { DEFAULT_LIMITS, SelectLimitError } from './find-series';
 import { halveSteps } from './plan';
 
-/** Most samples that a read of several steps holds at a time. With their copies, they take some 200 MB. */
+/** Maximum number of samples that a read of several steps holds at a time. They and their copies take some 200 MB. */
 const MAX_HELD_SAMPLES = 5_000_000;
-/** Most reads of one call. They follow each other, and a request must be answered in half a minute. */
+/** Maximum number of reads in one call. They run one after another, and a request must be answered in half a minute. */
 const MAX_READS = 200;
 
 /**
- * Reads a range of steps at once if, thanks to rollups, few samples must be held. Otherwise halves it until each slice
- * has few samples. A read refuses too many archived samples before it reads them, by the archive's directory, but counts
- * samples of the warm table only after it has read them.
+ * Reads a range of steps at once if few samples must be held, as with rollups. Otherwise halves the range until each
+ * slice has few samples. A read counts archived samples in advance, with the archive's directory, and rejects too many
+ * without reading them. It counts samples of the warm table only after it has read them.
  *
  * @param read must throw {@link SelectLimitError} for more than `mostSamples`
  * @param stepMs undefined for samples as stored, which are read at once

@@ -21,7 +21,7 @@ export interface ReadSeries extends SourceBlock, Omit<Selected, 'blocks'> {}
  * Reads series of one source from all tiers.
  *
  * @param known the source's catalogue. Series that it lacks have no samples
- * @param options without a budget, any number of samples is read
+ * @param options if they have no budget, the number of samples is not limited
  * @throws {IncompleteReadError | SelectLimitError}
  */
 export async function readSeries(
@@ -51,7 +51,7 @@ export async function readSeries(
   };
 }
 
-/** Finds where series of a source are, with its catalogue, which has even the newest ones. */
+/** Finds where series of a source are stored. Uses the source's catalogue, which has even the newest series. */
 export function foundIn(known: SourceCatalogue, sourceId: Id, series: readonly Labels[]): FoundSource {
   const layout = layoutOf(series);
   const whereabouts = () => whereaboutsIn(known, sourceId, layout);

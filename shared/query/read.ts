@@ -41,7 +41,7 @@ export interface TierReading {
 export interface Reading {
   /** One column for each requested series. */
   readonly block: Block;
-  /** Points of each column from rollups, and the number of days; undefined if there are none. */
+  /** Points from rollups, by column, and the number of days they cover; undefined if there are no points. */
   readonly points?: { readonly series: readonly Points[]; readonly days: number } | undefined;
   readonly tiers: Readonly<Record<Tier, TierReading>>;
   /** Number of rounds of requests beyond memory; 0 when memory had everything. */
@@ -53,17 +53,17 @@ export interface Reading {
   readonly missingSinceMs: number | undefined;
 }
 
-/** Most requests in progress. */
+/** Maximum number of requests in progress. */
 const PARALLEL = 16;
-/** How often a read starts again because an object was removed during it. */
+/** Maximum number of times that a read starts again because an object was removed during the read. */
 const MAX_RESTARTS = 10;
 
 /**
  * Reads series of one source from all tiers.
  *
- * Samples move from hot to warm to cold, and the read follows: first memory, then the tiers beyond it, for the samples
- * that have left memory (beyond-hot.ts). So samples that move during the read are seen at least once
- * (DESIGN.md, rule 5). For each timestamp, the highest version wins.
+ * Samples move from hot to warm to cold. The read goes through the tiers in the same order: first memory, then the
+ * tiers beyond memory, for the samples that have left memory (beyond-hot.ts). So samples that move during the read are
+ * seen at least once (DESIGN.md, rule 5). For each timestamp, the highest version wins.
  *
  * @param allowsMissing whether to answer even though memory is known to have lost samples
  * @throws {IncompleteReadError}
@@ -83,7 +83,7 @@ export function readSource(
 async function readHome(read: ReadContext, allowsMissing: boolean): Promise<Reading> {
   for (let restarts = 0; ; restarts++) {
     try {
-      // Retry without rollups: the same entry, whose object is gone, would be found again.
+      // Retry without rollups: a retry with rollups would find the same directory entry, whose object is gone.
       return await readTiers(restarts === 0 ? read : { ...read, grains: undefined }, allowsMissing);
     } catch (error) {
       if (!(error instanceof ObjectGoneError) || restarts >= MAX_RESTARTS) throw error;
@@ -98,7 +98,7 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Rea
   const longestWindowMs = asked.windowLengthsMs.at(-1) ?? 0;
   const hot = await readHot(stores.hot, refs, selection, longestWindowMs, stores.now(), layoutsOf(read));
   const fromHot = located(read, 'hot', hot.blocks, performance.now() - beganMs);
-  // Nearly every partition has its primary's own mark, with the empty text as its loss: nothing is missing.
+  // Nearly every partition has a mark of its present primary whose `loss` is empty, so nothing is missing.
   const doubtful = hot.marks.filter(({ isMarkedHere, loss }) => !isMarkedHere || loss !== '');
   const missingSinceMs = doubtful.length === 0 ? undefined : await missingSince(read, doubtful);
   if (missingSinceMs !== undefined && !allowsMissing) throw new IncompleteReadError(missingSinceMs);
@@ -141,7 +141,7 @@ async function missingSince(
   const since = await mapLimited(doubtful, PARALLEL, ({ ref, ...mark }) => losses.missingSince(ref, mark));
   const all = since.filter((ms) => ms !== undefined);
   if (all.length === 0) return undefined;
-  // Look this up only if memory lacks samples. Imported samples may be of any age, so `maxSampleAge` does not hold for them.
+  // Look this up only if memory lacks samples. `maxSampleAge` does not apply to imported samples.
   const importedMs = await imports.untilMs(tenant.id);
   const missing = all.filter((ms) => importedMs >= ms || range.toMs > ms - maxSampleAgeMs);
   return missing.length === 0 ? undefined : Math.min(...missing);

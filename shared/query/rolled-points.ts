@@ -11,7 +11,7 @@ import { type AskedGrains, firstFrom, type RollupUse, type SampleColumns } from 
 /** Points of a series, ascending. Series with grains of the same times share `timestamps` and `counts`. */
 export type Points = Omit<SampleColumns, 'labels'>;
 
-/** The columns that a use always needs, and the columns that it needs if a sample is at the very start of a grain. */
+/** The columns that a use always needs, and those that it also needs if a sample is at the very start of a grain. */
 const COLUMNS: Readonly<Record<RollupUse, readonly [always: RolledColumn[], atStart: RolledColumn[]]>> = {
   count: [[], []],
   sum: [['sum'], ['first']],
@@ -35,7 +35,7 @@ export function columnsFor({ use, windows }: AskedGrains): (times: GrainTimes) =
 
 /** Points of several series, and the days for which no points can be made. */
 export interface RolledPoints {
-  /** By position of the series. */
+  /** The points of each series, by the series' position. */
   readonly series: readonly Points[];
   /** Starts of the days whose samples must be read instead, ms. */
   readonly unproven: ReadonlySet<number>;
@@ -43,8 +43,8 @@ export interface RolledPoints {
 }
 
 /**
- * Makes the points of all series. If one point of a day is unknown, no series has points on this day: the samples of
- * all series are then read together.
+ * Makes the points of all series. If one point of a day cannot be made, no series has points on this day, and the
+ * samples of all series are read together instead.
  *
  * @param seriesCount number of series that are read
  */
@@ -100,7 +100,7 @@ function unprovenDays(objects: readonly RolledObject[], { use, windows, grainMs 
         const [from, to] = grainsIn(starts, range, grainMs);
         for (let grain = from; grain < to; grain++) {
           const start = starts[grain]!;
-          // The last window ends where this grain starts, so it has only a sample at the grain's very start.
+          // The last window ends where this grain starts. Of this grain, it has only a sample at the very start.
           const isOnlyStart = start + 1 >= range.toMs;
           if (isOnlyStart && firsts[grain]! > 0) continue;
           const fallsOften = Number.isNaN(columns.resets?.[grain] ?? 0);
@@ -116,8 +116,9 @@ function unprovenDays(objects: readonly RolledObject[], { use, windows, grainMs 
 }
 
 /**
- * Kinds of points, named for the sample whose time the point has. If a grain has a sample at its very start, that
- * sample has a point of its own, and the grain's other samples are its rest. If not, the rest is the whole grain.
+ * Kinds of points. A kind is named after the sample from which a point takes its time. If a grain has a
+ * sample at its very start, that sample has a point of its own, and the grain's other samples are its rest. If not, the
+ * rest is the whole grain.
  */
 const START = 0;
 const FIRST = 1;
@@ -222,7 +223,7 @@ function joinParts(parts: readonly Part[], use: RollupUse, shared: SharedTimes):
   return mapPoints(points, (column) => Float64Array.from(order, (i) => column[i]!));
 }
 
-/** Whether the points of a use are samples themselves, so that they need no count of the samples they replace. */
+/** Whether a use's points are themselves samples. If so, they need no count of the samples that they replace. */
 function areSamples(use: RollupUse): boolean {
   return use === 'first' || use === 'last';
 }
@@ -258,8 +259,8 @@ function joinResets(parts: readonly Part[], length: number): Float64Array {
 const lastValue: LastOf = ({ last }, grain) => last![grain]!;
 
 /**
- * Return the value of a point for the rest of a grain: all its samples but one at the very start of the grain.
- * Without such a sample, the rest is the whole grain.
+ * Functions that return the value of a point for the rest of a grain: all of the grain's samples except one at its very
+ * start. Without such a sample, the rest is the whole grain.
  */
 const LAST_OF: Readonly<Record<Exclude<RollupUse, 'count'>, LastOf>> = {
   first: lastValue,

@@ -28,7 +28,7 @@ export interface RollupFacts {
   readonly tombstones: readonly Pick<Tombstone, 'fromMs' | 'toMs'>[];
 }
 
-/** What to read from a rollup object. */
+/** The part of a rollup object to read. */
 export interface RollupPlan extends AskedRollup {
   /** Number of days that the ranges touch. The read may want only a part of a day. */
   readonly days: number;
@@ -37,9 +37,9 @@ export interface RollupPlan extends AskedRollup {
 /**
  * Plans which archived days a read takes from rollups. A day's rollup is used if
  *
- * - the manifest names exactly the archived state that the rollup was made from, and the day is not open,
+ * - the manifest names exactly the archived state from which the rollup was made, and the day is not open,
  * - no other tier may have samples of the day,
- * - all deletions of the series that overlap the day had been applied,
+ * - all deletions of the series that overlap the day have been applied to the rollup,
  * - the part of the day that the read wants begins and ends at edges of grains. With exact windows, `(start, end]`, it
  *   may begin or end 1 ms after an edge: a sample exactly at an edge belongs to the window before,
  * - no series can be in two groups because the source's split changed on that day,
@@ -78,7 +78,7 @@ export function planRollups(facts: RollupFacts): {
   };
 }
 
-/** What a read takes from a span, while it is being planned. */
+/** The part of a span that a read takes, while the read is being planned. */
 interface SpanRead {
   readonly toMs: number;
   readonly source: RolledSource | undefined;

@@ -9,8 +9,8 @@ import type { Asks } from './beyond-hot';
 
 /**
  * Counts the samples that a round will read from the archive. The count needs no request, because the archive's
- * directory lists the times of each series. A day that the directory does not list counts as 0, and so does a
- * layout that is not known yet. A grain of a rollup counts as one sample, even if the series has none in it.
+ * directory lists the times of each series. Days that the directory does not list, and layouts that are
+ * not known yet, count as 0. A grain of a rollup counts as one sample, even if the series has no sample in the grain.
  *
  * @param grainMs length of the rollups' grains
  */
@@ -45,8 +45,8 @@ function columnsOf(id: Id, { wanted, layouts, picks }: Selection): Iterable<numb
 }
 
 /**
- * Returns the least number of samples that blocks have after a merge. Blocks with the same times may have the same
- * samples.
+ * Returns the minimum number of samples that blocks have after a merge. If blocks overlap in time, they may have the
+ * same samples, so only the largest block counts.
  */
 export function leastSamples(blocks: readonly Block[]): number {
   const inOrder = blocks

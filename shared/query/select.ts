@@ -62,11 +62,11 @@ interface Found {
   readonly joined: JoinedLabels;
 }
 
-/** A single array, so that reads of a source can compare their deletions by identity. */
+/** One shared array, because reads of a source compare their deletions by identity. */
 const NOTHING_DELETED: readonly VersionedDeletion[] = [];
 
 /**
- * Reads a tenant's series by matchers. Every protocol that reads uses it. Concurrent selections share their
+ * Reads a tenant's series by matchers. All read protocols use it. Concurrent selections share their
  * common requests.
  */
 export class Querier {
@@ -142,8 +142,8 @@ export class Querier {
   }
 
   /**
-   * Finds sources with the index. The index and the list of changes tell where their samples are and which
-   * sources have deletions, without a request for each source.
+   * Finds sources with the index. The index and the list of changes tell where the sources' samples are and which
+   * sources have deletions, so no request for each source is needed.
    */
   private async findIndexed(
     matchers: readonly Matcher[],

@@ -20,7 +20,7 @@ export interface VersionedView extends IndexView {
 }
 
 interface CachedSelection {
-  /** Version of the view that was selected from. */
+  /** Version of the view from which the series were selected. */
   readonly version: string;
   readonly sources: readonly SelectedSource[];
   readonly seriesCount: number;

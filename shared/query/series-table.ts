@@ -3,8 +3,8 @@ import { SharedTimes } from '../model/shared-times';
 import { SelectLimitError } from './find-series';
 
 /**
- * Most samples as stored in an answer, and most values of a table. They bound the memory of an answer before its text
- * is made, which http/http.ts bounds.
+ * Maximum number of samples as stored in an answer, and of values in a table. It bounds the memory that an answer takes
+ * before its text is made. http/http.ts bounds the size of the text.
  */
 export const MAX_SAMPLES = 2_000_000;
 
@@ -21,7 +21,7 @@ export interface SeriesTable {
  *
  * @param stepMs length of the steps, with one value each; undefined for samples as stored
  * @throws {SelectLimitError} when the table would have more than {@link MAX_SAMPLES} values: series whose times
- *   differ make a table many times as large as their samples
+ *   differ make a table that is many times larger than their samples
  */
 export function seriesTable(
   samples: readonly Samples[],

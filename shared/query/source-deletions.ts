@@ -5,12 +5,12 @@ import type { VersionedDeletion } from '../model/deletion';
 import type { Id } from '../model/id';
 import { mapLimited } from '../platform/concurrency';
 
-/** Sources read at the same time. */
+/** Number of sources that are read at the same time. */
 const PARALLEL = 32;
 const DELETION_BYTES = 300;
 
 interface CachedDeletions {
-  /** How many puts of deletions the list of changes counted before the deletions were read. */
+  /** Number of deletions put so far, according to the list of changes, before the cached deletions were read. */
   readonly puts: number;
   readonly deletions: readonly VersionedDeletion[];
 }
@@ -30,7 +30,7 @@ export class SourceDeletions {
   /**
    * Returns the deletions by source. Sources without deletions are left out.
    *
-   * @param listed for each source with deletions, how many were put: see {@link Changes}
+   * @param listed for each source with deletions, the number of deletions that were put: see {@link Changes}
    */
   async of(
     tenantId: Id,

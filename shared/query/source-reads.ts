@@ -13,11 +13,11 @@ import { ExpectedSamples, type ReadBudget } from './read-budget';
 import type { ReadDependencies, SourceRead } from './read-context';
 import { joinWhereabouts, type Whereabouts } from './whereabouts';
 
-/** Maximum number of sources that are read together. Those of the same partition share requests to memory. */
+/** Maximum number of sources that are read together. Sources of the same partition share requests to memory. */
 const MAX_SOURCES = 1_000;
 /**
- * Most requests to AWS at a time, for all reads of a tenant. A tenant's rules start hundreds at once: all sent
- * together, they would delay each other until they time out.
+ * Maximum number of concurrent requests to AWS, for all reads of a tenant. A tenant's rules start hundreds of requests
+ * at once. If all of them were sent together, they would delay each other until they time out.
  */
 const PARALLEL_REQUESTS = 32;
 
@@ -62,8 +62,8 @@ export class SourceReads {
   ) {}
 
   /**
-   * Reads series of different sources: see {@link readSource}. Combined reads share a result. Only the first one's
-   * `tiers` has figures, so that sums count them once.
+   * Reads series of different sources: see {@link readSource}. Combined reads share a result. Only the
+   * first read's `tiers` has figures, so that sums count the figures once.
    *
    * @throws {SelectLimitError}
    */
@@ -109,7 +109,7 @@ export class SourceReads {
    */
   private readLists(lists: readonly (readonly SourceRead[])[], allowsMissing: boolean): Promise<Reading>[][] {
     const [only, ...others] = lists as [readonly SourceRead[]];
-    // A list has each source once.
+    // Nothing to combine: no source occurs twice in a list.
     if (others.length === 0) return [only.map((each) => this.readOne(each, allowsMissing))];
     const readings = new Map<SourceRead, Promise<Reading>>();
     // Combine only reads that know the same deletions of the source.
@@ -139,7 +139,7 @@ export class SourceReads {
     );
     return same.map(async (each, i) => {
       const { block, tiers, ...whole } = await reading.catch((error: unknown) => {
-        // If no query has room, the read fails with the error of one. Each gets its own.
+        // If every budget is exceeded, the read fails with the error of one query. Give each query its own error.
         each.expected[0]!.budget.check();
         throw error;
       });

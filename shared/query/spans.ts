@@ -4,7 +4,7 @@ export interface Span {
   readonly lastMs: number;
 }
 
-/** Most spans of one tier in an answer. */
+/** Maximum number of spans of one tier in an answer. */
 const MAX_SPANS = 24;
 
 /** Gaps that are shorter than this share of the whole are closed, since a chart would not show them. */

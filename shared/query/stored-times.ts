@@ -5,10 +5,10 @@ import type { TimeRange } from '../model/selection';
 import type { TenantIndexes } from './tenant-index';
 
 /**
- * Finds when a tenant's samples begin and end: the start of the first day with any, and the end of the last day, both
- * within the range.
+ * Finds when a tenant's samples begin and end: the start of the first day that has samples, and the end of the last
+ * such day, both within the range.
  *
- * @returns undefined when there are none in the range
+ * @returns undefined when the range has no samples
  */
 export async function storedTimes(
   indexes: Pick<TenantIndexes, 'of'>,

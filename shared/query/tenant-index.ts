@@ -20,11 +20,11 @@ import { clampRange } from './plan';
 /** Memory for all indexes together. */
 const MAX_BYTES = CACHES.indexes.bytes;
 /**
- * Most layouts that are read at the same time to learn their shapes: the columns that layouts of many sources
- * have in common.
+ * Maximum number of layouts that are read at the same time to learn their shapes. A shape is the columns that the
+ * layouts of many sources have in common.
  */
 const PARALLEL = 32;
-/** Most periods read at a time, with 8 requests each: many more would delay each other. */
+/** Maximum number of periods that are read at a time, with 8 requests each. Many more would delay each other. */
 const PERIODS_AT_ONCE = 8;
 /** Age at which a period is read again, ms. A past period changes only through late samples. */
 const FRESH_MS = 1_000;
@@ -112,7 +112,7 @@ export class TenantIndexes {
         `the series index of the range takes more than ${MAX_BYTES / 1e6} MB of memory; ask for a shorter range`,
       );
     }
-    // Set it again, because its size may have changed.
+    // Put the index into the cache again, because its size may have changed.
     this.tenants.set(tenantId, tenant);
     const layouts = periods.map((period) => tenant.periods.get(period)!.layouts);
     if (!isEqual(tenant.last?.layouts, layouts)) {
@@ -164,7 +164,7 @@ export class TenantIndexes {
     const entries = await this.catalogue.index.read(tenantId, period);
     await this.addShapes(tenantId, index, entries);
     const layouts: number[] = [];
-    // Skip layouts that are still being written. They will be found the next time.
+    // Skip layouts that are still being written. The next read of the period finds them.
     for (const entry of entries)
       if (index.numberOf(entry) !== undefined || index.hasShape(entry.shapeId))
         layouts.push(index.add(entry));

@@ -10,12 +10,12 @@ import { seriesOf } from './point-joiner';
 import type { ReadBudget } from './read-budget';
 import type { Querier, Selected } from './select';
 
-/** What the read of a selector found. */
+/** The result of one selector's read. */
 export interface SelectorReading extends Pick<Selected, 'rolledDays' | 'rounds' | 'tiers'> {
   readonly matchers: readonly Matcher[];
   readonly range: TimeRange;
   readonly grains: AskedGrains | undefined;
-  /** Why rollups or samples were read. */
+  /** The reason why rollups or samples were read. */
   readonly why: string;
   readonly series: number;
 }
@@ -39,7 +39,7 @@ export class TierSamples implements SampleStore {
 
   private lastReadMs = 0;
 
-  /** Returns when the last read ended, or `startedMs` if nothing was read, both by `performance`'s clock. */
+  /** Returns when the last read ended, or `startedMs` if nothing was read. Both are `performance` times. */
   readUntilMs(startedMs: number): number {
     return Math.max(startedMs, this.lastReadMs);
   }
@@ -93,7 +93,7 @@ export class TierSamples implements SampleStore {
   }
 }
 
-/** Converts the error to PromQL's. The message tells what was exceeded, and which limit applies. */
+/** Converts the error to a PromQL error. The message tells what was exceeded, and which limit applies. */
 export function promqlErrorOf({ limit, message }: SelectLimitError, advice = ''): PromqlError {
   if (limit === 'time') return new PromqlError('timeout', message);
   const text = limit === 'memory' ? message : `${message} (the tenant's limit ${LIMIT_OF[limit]})`;

@@ -10,7 +10,7 @@ import { readSeries } from './read-series';
 export interface TierPlaces {
   /** Number of samples of the series in the range. */
   readonly samples: number;
-  /** Bytes of the places, times the series' share of their samples. For memory, the bytes of the keys. */
+  /** Size of the places in bytes, times the series' share of their samples. For memory, the size of the keys. */
   readonly bytes: number;
   readonly bytesPerSample: number;
   readonly places: readonly Place[];

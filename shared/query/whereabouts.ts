@@ -30,8 +30,8 @@ export interface Whereabouts {
 }
 
 /**
- * Finds where the matching series of one source are, by means of the index. The index misses none of their
- * groups and windows, because its entry for a group and window is written before the first sample there.
+ * Finds where the matching series of one source are stored. Uses the index, which misses none of their groups and
+ * windows: the entry for a group and window is written before its first sample.
  *
  * @param firstMs lower bound of the times of each layout's samples, by the layout's number
  */
@@ -82,7 +82,7 @@ function lengthsOf(lengthsMs: readonly number[]): number[] {
   return [...new Set(lengthsMs)].sort((a, b) => a - b);
 }
 
-/** Finds where a source's series are, with the catalogue. */
+/** Finds where a source's series are stored. Uses the catalogue. */
 export function whereaboutsIn(known: SourceCatalogue, sourceId: Id, wanted: Layout): Whereabouts {
   const { splits, windowLengthsMs, firstMs } = known;
   const ids = splits.size === 0 ? [sourceId] : [...splits.keys()];
