@@ -4,13 +4,13 @@ import { metaKeys } from '../platform/keys';
 import { deleteItem, deleteItemIf, getItem, putItemIf, type Table } from '../platform/table';
 import type { ArchivedPart } from './archived-day';
 
-/** An unfinished archiving of a day, which may take several invocations. */
+/** An unfinished attempt to archive a day. An attempt may take several invocations. */
 export interface Attempt {
   /** `ManifestDay.committed` when the attempt began. The attempt is void once another one commits. */
   readonly base: string | undefined;
   /**
-   * `ManifestDay.announcements` before the attempt read any of the day's data. It is called `changes` because
-   * stored attempts have this name.
+   * `ManifestDay.announcements` before the attempt read any of the day's data. The field is called `changes` because
+   * attempts are stored as JSON, and stored attempts already use this name.
    */
   readonly changes: number;
   /** The parts written so far, in order. Some may be unchanged parts of `base`. */
@@ -19,7 +19,7 @@ export interface Attempt {
   readonly nextGroup: GroupId;
 }
 
-/** An attempt, and its stored text, by which {@link ArchiveAttempts.save} recognizes it. */
+/** An attempt and its stored text. {@link ArchiveAttempts.save} compares the text to recognize the attempt. */
 export interface StoredAttempt {
   readonly attempt: Attempt;
   readonly stored: string;
@@ -50,7 +50,7 @@ export class ArchiveAttempts {
    * Saves an attempt for the next invocation.
    *
    * @param previous the {@link StoredAttempt.stored} to replace; undefined when there was none
-   * @returns the new `stored`; undefined when another archiver came first and nothing was changed
+   * @returns the new `stored`; undefined when another archiver saved first, and nothing was changed
    */
   async save(
     ref: PartitionRef,
@@ -76,12 +76,12 @@ export class ArchiveAttempts {
     return isSaved ? stored : undefined;
   }
 
-  /** Removes the attempt of a day that is being removed. */
+  /** Removes the attempt to archive a day, when the day itself is being removed. */
   async remove(ref: PartitionRef, day: Day): Promise<void> {
     await deleteItem(this.table, metaKeys.archiving(ref, day));
   }
 
-  /** Removes an attempt's state, unless another archiver has changed it. */
+  /** Removes an attempt, unless another archiver has changed its stored text. */
   async end(ref: PartitionRef, day: Day, stored: string): Promise<void> {
     await deleteItemIf(this.table, {
       Key: metaKeys.archiving(ref, day),

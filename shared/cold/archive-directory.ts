@@ -14,8 +14,8 @@ export interface ListedSource {
 }
 
 /**
- * A larger entry is not stored; then reads use the object's index. The bound matters because reading 460 days
- * fetches 460 entries.
+ * Maximum size of an entry, in bytes. A larger entry is not stored, and reads use the object's index instead. The bound
+ * matters because reading 460 days fetches 460 entries.
  */
 const MAX_ENTRY_BYTES = 16 * 1024;
 const PARALLEL = 32;
@@ -27,8 +27,8 @@ const MIN_SOURCES = 8;
 const MAX_DAYS = 3;
 
 /**
- * The directory of the archive: for each source and day, where the source's series are in the day's object.
- * Entries are hints: an entry is valid only if its ETag is the object's. Without a valid entry, a reader uses
+ * The directory of the archive. For each source and day, it has the location of the source's series in the day's
+ * object. Entries are hints: an entry is valid only if its ETag equals the object's ETag. Without a valid entry, a reader uses
  * the object's own index.
  *
  *     pk directory#tenant#source   sk day   key, etag: text   chunks: JSON   directories: list of bytes   expiresAt: seconds

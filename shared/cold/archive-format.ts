@@ -5,7 +5,7 @@ import type { Selection } from '../model/selection';
 /** A chunk as the directory lists it. */
 export interface ListedChunk {
   readonly chunk: Omit<ArchivedChunk, 'directory'> & { readonly layoutRange: ByteRange };
-  /** Where each series' values are; undefined when the chunk's directory is too large to be listed. */
+  /** Locations of each series' values; undefined when the chunk's directory is too large to be listed. */
   readonly directory: Uint8Array | undefined;
 }
 
@@ -22,7 +22,7 @@ export interface ObjectBytes {
   slice(range: ByteRange): Promise<Uint8Array>;
 }
 
-/** A chunk's entry in the index. Its own range has the value pages: one for each series, in the layout's order. */
+/** A chunk's entry in the index. The entry's byte range has one value page for each series, in the layout's order. */
 export interface ArchivedChunk extends ByteRange {
   readonly group: GroupId;
   readonly layout: Id;

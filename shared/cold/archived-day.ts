@@ -21,7 +21,7 @@ export interface ArchivedPart {
 
 /** The archiver's commit of a partition-day. */
 export interface DayCommit {
-  /** The day's `announcements` when the archiver began to read it. */
+  /** The day's `announcements` when the archiver began to read the day. */
   readonly announcements: number;
   /** At least one part, in ascending order of their first groups. */
   readonly parts: readonly ArchivedPart[];
@@ -32,7 +32,7 @@ export interface DayCommit {
 /** A partition-day's committed objects. */
 export interface ArchivedDay extends DayCommit {
   /**
-   * Identifies this state of the day: the identity changes whenever one of the objects does. Eight bytes, in
+   * Identifies this state of the day: the identity changes whenever one of the day's objects changes. Eight bytes, in
    * hexadecimal digits.
    */
   readonly identity: string;
@@ -71,7 +71,7 @@ export function encodeArchived(
   return [VERSION, identity, announcements, atMs, ...fields].join(' ');
 }
 
-/** @throws {CorruptArchiveError} when a later release wrote the entry */
+/** @throws {CorruptArchiveError} when the entry has another format version, such as a later release's */
 export function decodeArchived(ref: PartitionRef, day: Day, text: string): ArchivedDay {
   const fields = text.split(' ');
   const [version, identity, announcements, atMs] = fields;

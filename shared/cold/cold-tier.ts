@@ -22,7 +22,7 @@ import { type ArchiveReader, openArchiveObject, readListed } from './parquet-rea
 import { ReadAhead } from './read-ahead';
 
 /**
- * The object is gone, or its key has another object now. The caller must start the read again, from the
+ * The object is gone, or its key has a different object now. The caller must start the read again, beginning with the
  * manifest.
  */
 export class ObjectGoneError extends Error {
@@ -41,7 +41,7 @@ const TAIL_BYTES = 64 * 1024;
 /** Number of object versions that are removed at the same time. */
 const PARALLEL = 32;
 
-/** One version of a partition-day's object. Every read is of this version (DESIGN.md, rule 5). */
+/** One version of a partition-day's object. All reads use this version (DESIGN.md, rule 5). */
 export interface OpenArchive {
   readonly key: string;
   readonly etag: string;
@@ -51,12 +51,13 @@ export interface OpenArchive {
 }
 
 /**
- * The archive in S3. A partition-day may have objects that are not committed; only those that the manifest
- * names count. No object is ever overwritten.
+ * The archive in S3. A partition-day may have objects that are not committed. Only objects that the manifest names
+ * are valid. No object is ever overwritten.
  */
 export class ColdTier {
-  /** Gathers concurrent reads by object. */
+  /** Concurrent calls that open the same object, which share its requests. */
   private readonly opened = new Batches<Limiter, OpenArchive | undefined>();
+  /** Concurrent reads of ranges of the same object, which share requests where the ranges are near each other. */
   private readonly ranges = new Batches<LimitedRange, Uint8Array>();
 
   constructor(
@@ -65,9 +66,9 @@ export class ColdTier {
   ) {}
 
   /**
-   * Makes a key that no object has had.
+   * Makes a key that no object has ever had.
    *
-   * @param announcements the day's `announcements` in the manifest when the archiver began to read it
+   * @param announcements the day's `announcements` in the manifest when the archiver began to read the day
    */
   newKey(ref: PartitionRef, day: Day, announcements: number): string {
     return bucketKeys.archive(ref, day, announcements, randomId());
@@ -110,8 +111,7 @@ export class ColdTier {
    * Reads series of an object according to its directory entry. Concurrent reads of nearby bytes share a
    * request.
    *
-   * @param isContested returns whether other samples that the read has, or may get, lie within these times, in ms,
-   *   both inclusive
+   * @param isContested returns whether the read has, or may get, other samples between two times, in ms, both inclusive
    * @param limit bounds the requests of several reads
    * @throws {ObjectGoneError}
    */
@@ -140,7 +140,7 @@ export class ColdTier {
     return found.filter((block) => block !== undefined);
   }
 
-  /** Begins an object of an archived day. It counts only once the manifest names it. */
+  /** Begins an object of an archived day. The object is valid only once the manifest names it. */
   begin(key: string): ObjectUpload {
     return new ObjectUpload(this.client, this.bucket, key);
   }
@@ -198,8 +198,8 @@ export class ColdTier {
   /**
    * Removes every version and delete marker of a tenant's objects, until time is up.
    *
-   * @param hasTime asked before each page of a thousand versions
-   * @returns how many were removed, and whether none are left
+   * @param hasTime called before each page of a thousand versions
+   * @returns the number of versions and markers removed, and whether none are left
    */
   async eraseTenant(
     tenantId: Id,

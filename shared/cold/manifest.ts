@@ -21,10 +21,10 @@ import {
 
 export interface ManifestDay {
   readonly day: Day;
-  /** Number of times that a flush to the day was announced. The table's attribute is called `changes`. */
+  /** Number of times that flushes have announced the day. The table's attribute is called `changes`. */
   readonly announcements: number;
   readonly archived: ArchivedDay | undefined;
-  /** The text of `archived` in the table, which {@link Manifest.commit} compares. */
+  /** `archived` as stored in the table. {@link Manifest.commit} compares this text to detect other commits. */
   readonly committed?: string;
   /** Whether objects that the last commit replaced may still exist. */
   readonly isUnswept?: boolean;
@@ -141,7 +141,7 @@ export class Manifest {
   async remove(ref: PartitionRef, day: Day, announcements: number): Promise<boolean> {
     return deleteItemIf(this.table, {
       Key: metaKeys.manifest(ref, day),
-      // If the answer was lost, the retry finds no entry.
+      // Accept a missing entry: if the reply to the first attempt was lost, the retry finds no entry.
       ConditionExpression: 'attribute_not_exists(pk) OR changes = :changes',
       ExpressionAttributeValues: { ':changes': { N: String(announcements) } },
     });

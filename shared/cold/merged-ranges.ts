@@ -1,11 +1,11 @@
 import type { ByteRange } from './archive-format';
 
 /**
- * A gap of at most this size is fetched together with the ranges around it, which costs less CPU than a second
- * request.
+ * Maximum size of a gap that is fetched together with the ranges around it, in bytes. Fetching the gap costs less CPU
+ * than a second request.
  */
 const MAX_HOLE_BYTES = 64 * 1024;
-/** Maximum size of a merged range. Parallel requests fetch more bytes than this. */
+/** Maximum size of a merged range, in bytes. For more bytes, several parallel requests are used. */
 const MAX_MERGED_BYTES = 1024 * 1024;
 
 /**

@@ -28,11 +28,11 @@ export const OBJECT_HEADERS = {
 };
 
 /**
- * Size of the parts of a multipart upload, and of the largest object that is written with one PUT. S3 allows
- * parts of 5 MB to 5 GB, and 10,000 parts.
+ * Size of the parts of a multipart upload, in bytes. A smaller object is written with one PUT. S3 allows parts of 5 MB
+ * to 5 GB, and at most 10,000 parts.
  */
 const UPLOAD_PART_BYTES = 8 * 1024 * 1024;
-/** Number of parts that may be in transit while the next part is made. */
+/** Maximum number of parts that are being sent while the next part is made. */
 const PARALLEL = 2;
 
 /**
@@ -49,7 +49,7 @@ export class ObjectUpload {
   private readonly parts: CompletedPart[] = [];
   private failure: unknown;
 
-  /** @param key a key that no object has had, so that repeating a request is harmless */
+  /** @param key a key that no object has ever had, so that retries are harmless */
   constructor(
     private readonly client: S3Client,
     private readonly bucket: string,
@@ -89,7 +89,7 @@ export class ObjectUpload {
     if (this.bufferedBytes >= UPLOAD_PART_BYTES) await this.send();
   }
 
-  /** Starts sending the buffered bytes, once fewer than {@link PARALLEL} parts are in transit. */
+  /** Waits until fewer than {@link PARALLEL} parts are being sent, then starts sending the buffered bytes. */
   private async send(): Promise<void> {
     const Body = this.take();
     if (this.uploadId === undefined) {

@@ -20,7 +20,7 @@ export interface ParquetIndex {
   readonly sections: readonly Section[];
 }
 
-/** Where the page of values of each series of a chunk is, and at which times the series has values. */
+/** Sizes of a chunk's value pages, from which their locations follow, and the times at which each series has values. */
 export interface PageDirectory {
   /** Size of each series' page, in bytes; 0 if the series has no values. */
   readonly pageBytes: readonly number[];
@@ -54,7 +54,7 @@ export function encodeBlock(block: Block): EncodedBlock {
   };
 }
 
-/** Layout: number of series, size of each series' page, row sets, CRC-32. */
+/** Encodes a directory: the number of series, the size of each series' page, the row sets, a CRC-32. */
 function encodeDirectory(pageBytes: readonly number[], block: Block): Uint8Array {
   const writer = new ByteWriter(256).uvarint(pageBytes.length);
   for (const bytes of pageBytes) writer.uvarint(bytes);
@@ -75,7 +75,7 @@ export function decodeDirectory(bytes: Uint8Array): PageDirectory {
   return { pageBytes, rowSets: decodeRowSets(reader.bytes(reader.left)) };
 }
 
-/** A chunk in its stored form, so a writer can copy its bytes. */
+/** A chunk in its stored form. A writer can copy its bytes without decoding them. */
 export class StoredBlock implements EncodedBlock {
   readonly minTimestamp: number;
   readonly maxTimestamp: number;

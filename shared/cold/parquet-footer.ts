@@ -17,11 +17,11 @@ const REQUIRED = 0;
 const UTF8 = 0;
 const TIMESTAMP_MILLIS = 9;
 
-/** A column of an object's schema. All are REQUIRED. */
+/** A column of an object's schema. All columns are REQUIRED. */
 export interface ColumnSchema<Name extends string = string> {
   readonly name: Name;
   readonly type: typeof INT64 | typeof DOUBLE | typeof BYTE_ARRAY;
-  /** Marks a column of timestamps, ms UTC, instead of plain integers. */
+  /** Whether the column's integers are timestamps, in ms UTC. */
   readonly isTime?: boolean;
 }
 
@@ -33,9 +33,9 @@ const LABEL_COLUMNS = [
 ] as const;
 
 /**
- * The schema of samples: one row for each sample, in fixed columns. Columns named after labels would differ
- * between objects, and would be unknown until a day's last group. They could also collide with these columns, or
- * with each other in readers that ignore case.
+ * The schema of samples: one row for each sample, in fixed columns. The labels have no columns of their own, for three
+ * reasons. Such columns would differ between objects. They would be unknown until a day's last group. Their names could
+ * collide with the fixed columns, or with each other in readers that ignore case.
  */
 export const SAMPLE_COLUMNS = [...LABEL_COLUMNS, { name: 'value', type: DOUBLE }] as const;
 

@@ -19,7 +19,7 @@ const DICTIONARY_PAGE = 2;
 export interface Page {
   readonly bytes: Uint8Array;
   readonly encoding: number;
-  /** Bytes of the header and the uncompressed body, as the column's metadata counts them. */
+  /** Size of the header and the uncompressed body, in bytes, as counted in the column's metadata. */
   readonly uncompressedBytes: number;
 }
 
@@ -54,7 +54,7 @@ export interface ValuePage {
   readonly count: number;
 }
 
-/** Maximum number of bytes of values that are decompressed with one call. */
+/** Maximum size of the values that one call decompresses, in bytes. */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 /** The minimum of zlib's option `chunkSize`. */
 const LEAST_CHUNK_BYTES = 64;
@@ -161,7 +161,7 @@ function decompressAll(bodies: readonly Uint8Array[], bytes: number): Uint8Array
   }
 }
 
-/** Parquet's block sizes: differences in a block, and in each of its miniblocks. */
+/** Number of differences in a block of DELTA_BINARY_PACKED. A block is divided into `MINIBLOCKS` equal miniblocks. */
 const DELTA_BLOCK = 128;
 const MINIBLOCKS = 4;
 const MINIBLOCK = DELTA_BLOCK / MINIBLOCKS;
@@ -170,8 +170,10 @@ const MAX_EXACT = 2 ** 51;
 
 /**
  * Encodes timestamps, in ms. Uses DELTA_BINARY_PACKED, with which regular intervals cost nothing, except in two
- * cases. PLAIN is smaller if many series repeat the same irregular times, because zstd finds the repetition. And only
- * PLAIN is right if differences are not exact.
+ * cases:
+ *
+ * - PLAIN is smaller if many series have the same irregular times, because zstd finds the repetition.
+ * - Only PLAIN is correct if differences are not exact.
  *
  * @see https://parquet.apache.org/docs/file-format/data-pages/encodings/
  */

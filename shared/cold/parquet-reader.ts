@@ -34,7 +34,7 @@ export async function openArchiveObject(object: ObjectBytes): Promise<ArchiveRea
   return new ArchiveReader(object, trailer, index);
 }
 
-/** Reads an archive object by its own index. */
+/** Reads an archive object with the object's own index. */
 export class ArchiveReader {
   /** Ordered by group, then time. */
   readonly chunks: readonly ArchivedChunk[];
@@ -58,8 +58,8 @@ export class ArchiveReader {
   }
 
   /**
-   * Reads the selected series of a chunk: first the chunk's directory and, unless it is known, its layout; then the
-   * values.
+   * Reads the selected series of a chunk: first the chunk's directory and, unless it is known, the chunk's
+   * layout; then the values.
    *
    * @throws {CorruptArchiveError}
    */
@@ -138,7 +138,7 @@ async function loadFrom(
  * Reads series of a chunk that the directory table lists, nearly always with one request.
  *
  * @param withVersions if false, all samples get the lowest version. That is correct if the caller has no other
- *   samples of these times
+ *   samples at these times, with which versions would be compared
  */
 export async function readListed(
   object: Pick<ObjectBytes, 'key' | 'slice'>,

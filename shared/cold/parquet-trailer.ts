@@ -9,8 +9,7 @@ export const END_BYTES = 8;
 const MAX_INDEX_BYTES = 256 * 1024 * 1024;
 
 /**
- * The trailer stands before Parquet's footer and locates our own sections. So our readers need not decode the
- * footer.
+ * The trailer precedes Parquet's footer and locates our own sections, so that our readers need not decode the footer.
  *
  *     'HTSDPQT1'   8 bytes
  *     uint64       offset of the index, which is zstd of JSON; the warm revisions, also zstd of JSON, follow it

@@ -29,12 +29,12 @@ import { END_BYTES, encodeTrailer, PARQUET_MAGIC, pack } from './parquet-trailer
 import type { RowSets } from './skeleton';
 
 /**
- * The writer ends a row group once it has at least this number of rows, or of bytes of labels. It never divides a
- * group of series.
+ * The writer ends a row group once it has at least ROW_GROUP_ROWS rows, or labels of at least ROW_GROUP_LABEL_BYTES
+ * bytes. It never divides a group of series between row groups.
  */
 const ROW_GROUP_ROWS = 128 * 1024;
 const ROW_GROUP_LABEL_BYTES = 1024 * 1024;
-/** A chunk's directory that is larger is not copied into the directory table. Readers get it from the object. */
+/** Maximum size of a chunk's directory in the directory table, in bytes. Readers get a larger one from the object. */
 const MAX_LISTED_BYTES = 8 * 1024;
 
 /** A chunk of the row group that is being written. */
@@ -56,7 +56,7 @@ export class ArchiveWriter {
   private rowGroup = new RowGroup();
   private readonly rowGroups: Uint8Array[] = [];
   private readonly sections: Section[] = [];
-  /** CRC-32 of what has been written of the current section. */
+  /** CRC-32 of the bytes that have been written of the current section. */
   private crc = 0;
   private readonly chunks: ArchivedChunk[] = [];
   private readonly listed: ListedChunk[] = [];

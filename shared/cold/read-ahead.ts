@@ -2,8 +2,8 @@ import type { ByteRange } from './archive-format';
 
 const BLOCK_BYTES = 4 * 1024 * 1024;
 /**
- * Number of blocks that are kept: enough for the values of a row group and its other columns, which follow the
- * values.
+ * Maximum number of blocks in memory. A reader alternates between the values of a row group and its other columns,
+ * which follow the values, so it needs blocks of both.
  */
 const BLOCKS = 4;
 

@@ -18,7 +18,7 @@ export interface ColdDay {
 
 /**
  * Reads a source's series from the archive. If the directory lists a day, one request fetches the day's series.
- * Otherwise the object's index tells where they are. Concurrent reads of several sources share requests.
+ * Otherwise the object's index locates the series. Concurrent reads of several sources share requests.
  *
  * @param listed the source's directory entries, by day
  * @param limit bounds the requests of several reads

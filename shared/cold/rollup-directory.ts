@@ -50,18 +50,18 @@ export interface SpanState {
 
 export const NO_STATE: SpanState = { revision: 0, days: {}, parts: [], excluded: [] };
 
-/** A larger entry is stored empty; then reads use samples. */
+/** Maximum size of an entry, in bytes. A larger entry is stored empty, and reads use samples instead. */
 const MAX_ENTRY_BYTES = 64 * 1024;
 /**
- * How long the table keeps the revision of a removed span: longer than an archiver that began before the removal can
- * run.
+ * How long the table keeps the revision of a removed span, ms. It is longer than any run of an archiver, so an archiver
+ * that began before the removal still finds the revision.
  */
 const REMOVED_MS = DAY_MS;
 const PARALLEL = 32;
 
 /**
- * The directory of rollups: for each source and span, where its grains are, and from which states of the
- * archive they were made. An entry is valid for a day only while the manifest has the state that the entry
+ * The directory of rollups. For each source and span, it has the location of the source's grains, and the archived
+ * states from which they were made. An entry is valid for a day only while the manifest has the state that the entry
  * names (DESIGN.md, "Rollups").
  *
  *     pk rolled#tenant#source      sk hours#month, days#year   key, etag, deletions: text   days: bytes
@@ -81,7 +81,7 @@ export class RollupDirectory {
    * Writes the entries for an object's groups. The groups are in order, each with the days and deletions from which it
    * was made.
    *
-   * @param omitted groups that have samples in the span but no grains in any object
+   * @param omitted groups that have samples in the span, but no grains in any rollup object
    */
   async put(
     tenantId: Id,
@@ -122,8 +122,8 @@ export class RollupDirectory {
   /**
    * Removes the entries of sources that no longer have grains in a span.
    *
-   * @param keys for each source, the key of the object that is being removed. An entry with another key belongs to
-   *   another partition and is kept
+   * @param keys for each source, the key of the object that is being removed. An entry with another key is kept,
+   *   because it belongs to another partition
    */
   async remove(tenantId: Id, span: RollupSpan, keys: readonly (readonly [Id, string])[]): Promise<void> {
     await mapLimited(keys, PARALLEL, ([sourceId, key]) =>
@@ -136,7 +136,7 @@ export class RollupDirectory {
     );
   }
 
-  /** Reads a source's entries for a grain length and the spans from the one with `fromDay` to the one with `toDay`. */
+  /** Reads a source's entries of one grain length, for all spans that contain a day from `fromDay` to `toDay`. */
   async of(
     tenantId: Id,
     sourceId: Id,
@@ -157,7 +157,7 @@ export class RollupDirectory {
     );
   }
 
-  /** Reads the states of a partition's spans, by sort key, as the text that {@link commit} compares. */
+  /** Reads the states of a partition's spans, by sort key. Each state is the text that {@link commit} compares. */
   async states(ref: PartitionRef): Promise<Map<string, string>> {
     const items = await queryItems(this.table, { pk: metaKeys.rollupsOf(ref) });
     return new Map(items.map(({ sk, state }) => [sk!.S!, state!.S!]));

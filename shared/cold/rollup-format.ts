@@ -24,8 +24,8 @@ export interface ListedRollup {
   readonly layout: Id;
   readonly layoutRange: ByteRange;
   /**
-   * Where the pages of each column begin. A column has a page for each series with grains, in the layout's order.
-   * An extra column has pages only for the series that have a stored value in it.
+   * The offset at which the pages of each column begin. A column has a page for each series with grains, in the
+   * layout's order. An extra column has pages only for the series that have a stored value in it.
    */
   readonly offsets: Readonly<Record<RolledColumn, number>>;
   /** The times of each series' grains, and the sizes of its pages: see {@link encodeDirectory}. */
@@ -54,7 +54,7 @@ export const ROLLUP_MAGIC = Buffer.from('HTSDROL1');
 export const ROLLUP_TRAILER_BYTES = 24;
 
 export interface GroupDirectory {
-  /** The times of each series' grains. Series with equal times share one object. */
+  /** The times of each series' grains. Series with equal times share one `GrainTimes` object. */
   readonly timelines: readonly GrainTimes[];
   /** Sizes of the pages of each series, in bytes; 0 if there is no page. */
   readonly pageBytes: readonly Readonly<Record<RolledColumn, number>>[];
@@ -67,9 +67,9 @@ export function eachColumn<T>(of: (name: RolledColumn) => T): Record<RolledColum
 }
 
 /**
- * A directory that would exceed this size is written without the times of first and last samples. The size is bounded
- * because the directory is copied into an item of DynamoDB (`MAX_ENTRY_BYTES` in rollup-directory.ts). Only a group
- * with many series that were sampled at different and irregular times exceeds it.
+ * Maximum size of a directory, in bytes. If a directory would exceed it, the times of first and last samples are left
+ * out. The size is bounded because the directory is copied into a DynamoDB item (`MAX_ENTRY_BYTES` in
+ * rollup-directory.ts). Only a group with many series that were sampled at different and irregular times exceeds it.
  */
 const MAX_TIMES_BYTES = 32 * 1024;
 

@@ -37,7 +37,7 @@ export const ROLLED_COLUMNS: readonly RolledColumn[] = [...ROLLED_VALUES, ...EXT
 export interface GrainTimes {
   /** Starts of the grains that have samples, ms since epoch, ascending. */
   readonly starts: Float64Array;
-  /** Numbers of samples. */
+  /** Number of samples in each grain. */
   readonly counts: Float64Array;
   /** From the grain's start to its first sample, ms. */
   readonly firsts: Float64Array;
@@ -195,8 +195,8 @@ export function derivedRestMin(min: number, first: number, resets: number, toRes
 
 /**
  * Returns whether a grain's values may be those of a counter: at most one sample in ten is lower than the previous
- * one. For values that fall more often, `resets` is useless, and `resets` and `toRest` would take as many bytes as the
- * other values.
+ * sample. For values that fall more often, `resets` is useless, and storing `resets` and `toRest` would take as many
+ * bytes as the other values.
  */
 function fallsRarely(falls: number, count: number): boolean {
   return 10 * falls <= count;
@@ -206,8 +206,8 @@ function fallsRarely(falls: number, count: number): boolean {
 const SUM_ERROR = 1e-12;
 
 /**
- * Returns whether a sum is too far from the right one, or is not finite because a value of the grain is not. A stale
- * marker is a NaN.
+ * Returns whether a sum is too far from the correct sum, or is not finite because a value of the grain is not finite. A
+ * stale marker is a NaN.
  */
 function isInexact(sum: number, right: number): boolean {
   return !(Math.abs(sum - right) <= SUM_ERROR * Math.abs(right));

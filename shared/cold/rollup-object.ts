@@ -27,7 +27,7 @@ import {
   storedExtras,
 } from './rollup-grains';
 
-/** What has been decoded of a group. It grows with each read. */
+/** The parts of a group that have been decoded so far. They grow with each read. */
 interface DecodedGroup {
   readonly directory: GroupDirectory;
   /** Decoded columns, by series. */
@@ -36,11 +36,11 @@ interface DecodedGroup {
 }
 
 /**
- * Caches decoded rollups, enough for some months of a hundred hosts. An object's bytes never change under its
- * key and ETag, and each read learns both from the directory, so entries never become stale.
+ * Caches decoded rollups, enough for some months of a hundred hosts. Entries never become stale: they are cached by the
+ * object's key and ETag, which each read gets from the directory, and the bytes of a key and ETag never change.
  */
 const decodedGroups = new Cache<DecodedGroup>(CACHES.rollups, ({ bytes }, key) => bytes + key.length);
-/** Estimated memory of a map's entry, besides the column's bytes. */
+/** Estimated memory of a map entry, in bytes, in addition to the column's own bytes. */
 const COLUMN_BYTES = 200;
 
 /**

@@ -18,7 +18,7 @@ export interface ReadPlace {
   readonly place: string;
   readonly bytes: number;
   readonly samples: number;
-  /** The first and last start of a grain; undefined when no grain was read. */
+  /** Starts of the first and the last grain that was read; undefined when no grain was read. */
   readonly span: { readonly firstMs: number; readonly lastMs: number } | undefined;
 }
 

@@ -7,7 +7,7 @@ import { IDENTITY_BYTES } from './archived-day';
 
 /** The time that one rollup object of a partition covers: a month for hours, a year for days. */
 export interface RollupSpan extends TimeRange {
-  /** Length of its grains: an hour or a day. */
+  /** Length of the span's grains, ms: an hour or a day. */
   readonly grainMs: number;
   /** `2026-11` or `2026`. */
   readonly name: string;

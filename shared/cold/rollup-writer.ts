@@ -151,8 +151,8 @@ export class RollupWriter {
         deletions,
       });
     }
-    // Copy the pages into one buffer. Each page keeps alive the buffer in which it was allocated, which is seven
-    // times as large.
+    // Copy the pages into one buffer. Otherwise each page would keep alive the buffer in which it was allocated, which
+    // is seven times as large.
     this.parts.push(Buffer.concat(this.parts.splice(firstPart)));
   }
 

@@ -3,8 +3,8 @@ import { ByteReader, ByteWriter } from '../model/bytes';
 
 /**
  * A skeleton is a block without its values. Archive objects store each series' values in a page that any
- * Parquet reader understands. Only we need the rest: the versions, and which series has a value at which time. It
- * is stored as a chunk whose values are all 0.
+ * Parquet reader understands. Only our own readers need the rest: the versions, and which series has a value at which
+ * time. The rest is stored as a chunk whose values are all 0.
  */
 
 /**
