@@ -3,8 +3,9 @@ import { CACHES } from '../model/cache-budgets';
 const MB = 1_000_000;
 
 /**
- * Bounds of one body. They keep the memory that any body takes within {@link POST_MEMORY.worstBody}: samples,
- * sources, rows with different series (post may create a layout for each), and bytes of series' names and labels.
+ * Bounds of one body: the number of samples, of sources, and of rows with different series (post may create a layout
+ * for each), and the total size of series' names and labels, in bytes. They keep the memory that any body takes
+ * within {@link POST_MEMORY.worstBody}.
  */
 export const MAX_SAMPLES = 262_144;
 export const MAX_SOURCES = 10_000;
@@ -20,7 +21,7 @@ export const POST_MEMORY = {
   functionMb: 1024,
   /** Memory of the function after its first request: the SDK, V8 and the runtime. */
   atRest: 120 * MB,
-  /** The caches when they are full. The largest has the series of all tenants. It drops those of the largest tenant. */
+  /** The caches when full. The largest one holds the series of all tenants, and evicts the largest tenant's series. */
   caches: [
     CACHES.apiKeys,
     CACHES.tenants,

@@ -6,8 +6,8 @@ import { MAX_AHEAD_MS } from '../model/placement';
 /**
  * A write protocol: converts a request's body into rows of the tenant's series.
  *
- * A protocol is pure: it uses no store and no clock. It never refuses a body as a whole, because senders would
- * resend the body again and again. It leaves out the samples that cannot be stored, and reports them.
+ * A protocol is pure: it uses no store and no clock. It never rejects a whole body for invalid samples, since senders
+ * would resend the body again and again. It leaves out the samples that cannot be stored, and reports them.
  */
 export interface Protocol<Body, Options, Dropped> {
   parse(
@@ -29,9 +29,9 @@ export interface AcceptedTimes {
 
 /** Numbers of samples left out because of their times. */
 export interface OutOfTime {
-  /** Samples older than `maxAgeMs`. */
+  /** Number of samples older than `maxAgeMs`. */
   readonly tooOld: number;
-  /** Samples more than {@link MAX_AHEAD_MS} ahead. */
+  /** Number of samples more than {@link MAX_AHEAD_MS} ahead. */
   readonly tooNew: number;
 }
 

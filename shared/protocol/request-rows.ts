@@ -3,8 +3,8 @@ import type { SeriesSource, SourceRow, SourceRows } from '../dictionary/series-s
 import { MAX_LABEL_BYTES, MAX_SAMPLES, MAX_SERIES_SETS, MAX_SOURCES } from './post-memory';
 
 /**
- * Bytes added for each label to those of its name and value. They account for the memory and time of the layouts
- * that have the label.
+ * Bytes that a label counts in addition to its name and value. They account for the memory and time of the layouts
+ * that contain the label.
  */
 const LABEL_OVERHEAD = 56;
 
@@ -12,7 +12,7 @@ const TOO_MANY_SOURCES = `more than ${MAX_SOURCES} sources`;
 export const TOO_MANY_SETS = `more than ${MAX_SERIES_SETS} rows of different series`;
 const TOO_MANY_LABELS = `more than ${MAX_LABEL_BYTES} bytes of series names and labels`;
 
-/** Maximum number of rows of one request. */
+/** Maximum number of rows in one request. */
 const MAX_ROWS = 32_768;
 
 /** The samples of one source and timestamp. */
@@ -93,7 +93,7 @@ export class RequestRows {
   /**
    * Adds a sample.
    *
-   * @param low lower 32 bits of the value as an int32; `high` has the upper 32
+   * @param low lower 32 bits of the value, as an int32; `high` has the upper 32 bits
    * @returns false when the sample is left out because of a bound
    */
   add(series: number, timestamp: number, low: number, high: number): boolean {
@@ -140,7 +140,7 @@ export class RequestRows {
   /**
    * Returns the row of a source and time.
    *
-   * @returns as text, the bound that another row would exceed
+   * @returns the row; or, as text, the bound that another row would exceed
    */
   rowOf(source: SeriesSource, timestamp: number, maxRows: number): Row | string {
     let known = this.sources.get(source);
@@ -195,7 +195,7 @@ export class RequestRows {
    * Completes the request; {@link beyond} is final afterwards. Bounds the number of rows with different
    * series, because post may create a layout for each such row.
    *
-   * @param maxSetBytes maximum number of bytes of labels that such rows may have together
+   * @param maxSetBytes maximum total size of these rows' labels, in bytes
    * @param onLeftOut called with each row that exceeds a bound
    */
   finish(
@@ -213,7 +213,7 @@ export class RequestRows {
       const known = new Set<string>();
       for (const row of rows) {
         const series = gathered(this.series, row, Int32Array);
-        // A source's only row repeats no other row.
+        // A source with a single row has no duplicate rows.
         const key = rows.length === 1 || !isBounded ? undefined : keyOf(series);
         if (isBounded && (key === undefined || !known.has(key))) {
           const bytes = maxSetBytes < Infinity ? this.bytesOf(series) : 0;

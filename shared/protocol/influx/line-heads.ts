@@ -5,8 +5,8 @@ import { labelsOf, METRIC_NAME } from '../../model/labels';
 import { type ExpectedKeys, type HeadLookup, type LineReader, parseHead, unescapeName } from './line-reader';
 
 /**
- * Maximum number of fields of a head (a measurement with its tags), unless a single line has more. Look-ups
- * compare the keys one by one, and adding a field copies all keys.
+ * Maximum number of fields of a head (a measurement with its tags), unless a single line has more. The number is
+ * bounded because look-ups compare the keys one by one, and adding a field copies all keys.
  */
 const MAX_FIELDS = 256;
 /** Approximate memory of a head, and of its fields without the bytes of their keys. */
@@ -39,8 +39,8 @@ interface AddedKey {
 
 /**
  * A measurement and tag set, with the fields that its lines have had. A key is identified by its index in
- * {@link keys}. That index differs from its position in a line: senders omit keys, and some Telegraf plugins
- * vary their order.
+ * {@link keys}. This index can differ from the key's position in a line, because senders omit keys and some
+ * Telegraf plugins vary the order of keys.
  */
 export class LineHead implements ExpectedKeys {
   /** The series' numbers by index; undefined while they are consecutive from {@link firstSeries} on. */
@@ -95,8 +95,8 @@ export class LineHead implements ExpectedKeys {
   }
 
   /**
-   * @returns -1 when the key is unknown. Also -1 after a line with more than {@link MAX_FIELDS} fields: the next
-   *   line replaces all of them.
+   * @returns -1 when the key is unknown. Also -1 after a line with more than {@link MAX_FIELDS} fields, because the
+   *   next line replaces all fields.
    */
   indexOf(key: Buffer): number {
     const { keys, keyEnds } = this;
@@ -123,7 +123,7 @@ function bytesOf({ keys, keyEnds, names }: Fields): number {
   return FIELDS_BYTES + keys.length + keyEnds.byteLength + names.byteLength;
 }
 
-/** Reused buffer for the series of one head. */
+/** Buffer for the series of a head. All heads reuse it. */
 let seriesScratch = new Int32Array(1024);
 
 /** A tenant's known measurements and tag sets, found by the bytes that senders use for them. */
@@ -153,9 +153,9 @@ export class LineHeads implements HeadLookup<LineHead> {
   }
 
   /**
-   * Creates the head that {@link find} did not find.
+   * Creates a head, after {@link find} returned none.
    *
-   * @returns the head; or, as text, why its series are refused
+   * @returns the head; or, as text, the reason why its series are rejected
    */
   add(body: Buffer, start: number, end: number): LineHead | string {
     const parsed = parseHead(body.toString('utf8', start, end));
@@ -176,7 +176,7 @@ export class LineHeads implements HeadLookup<LineHead> {
   /**
    * Adds a line's unknown fields to its head, then writes the indexes of all its fields to the reader's `keyIndexes`.
    *
-   * @returns why the fields are refused; undefined when they are accepted
+   * @returns the reason why the fields are rejected; undefined when they are accepted
    */
   learn(head: LineHead, body: Buffer, line: LineReader<LineHead>): string | undefined {
     const { count, keyIndexes, keyStarts, keyEnds } = line;

@@ -104,7 +104,7 @@ export interface HeadLookup<Expected extends ExpectedKeys> {
 export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
   /** Line number from 1. If a string contains line ends, the number of the line where it began. */
   line = 0;
-  /** Why the line is invalid; undefined when it is valid. */
+  /** The reason why the line is invalid; undefined when it is valid. */
   problem: string | undefined;
   /** Half-open range of measurement and tags in the body. */
   headStart = 0;
@@ -113,7 +113,7 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
   /** Half-open range of each numeric field's key in the body. */
   keyStarts = new Int32Array(128);
   keyEnds = new Int32Array(128);
-  /** Index of each numeric field's key among the {@link expected} ones; -1 if it is not expected. */
+  /** Index of each numeric field's key among the {@link expected} keys; -1 if the key is not expected. */
   keyIndexes = new Int32Array(128);
   values = new Float64Array(128);
   /** The head found for the line's measurement and tags. */
@@ -446,7 +446,7 @@ export interface ParsedHead {
  * Parses measurement and tags.
  *
  * @param head text from {@link LineReader.headStart} to {@link LineReader.headEnd}
- * @returns measurement and tags; or, as text, why the line is invalid
+ * @returns measurement and tags; or, as text, the reason why the line is invalid
  */
 export function parseHead(head: string): ParsedHead | string {
   const [measurement, ...pairs] = splitUnescaped(head, ',');

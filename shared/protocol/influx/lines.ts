@@ -6,12 +6,12 @@ import { likelyUnit } from '../timestamp-unit';
 import { type LineHead, LineHeads } from './line-heads';
 import { LineReader, MS_OF_PRECISION, type Precision } from './line-reader';
 
-/** Maximum number of lines of one request. It is bounded because every field of a line repeats the line's tags. */
+/** Maximum number of lines in one request. It is bounded because every field of a line repeats the line's tags. */
 const MAX_LINES = 65_536;
 /** Maximum number of invalid lines named in an answer. */
 const MAX_PROBLEMS = 20;
 
-/** A line that was refused, and why. */
+/** A rejected line, with the reason. */
 export interface LineProblem {
   /** Line number from 1. */
   readonly line: number;
@@ -33,10 +33,10 @@ export interface LineOptions {
 }
 
 /**
- * InfluxDB line protocol in UTF-8. An invalid line is reported; the others are stored.
+ * InfluxDB line protocol in UTF-8. Invalid lines are reported; all other lines are stored.
  *
- * A series' name is `measurement_field`, its labels are the tags. Its source is the host named by the tag
- * `host`, else the whole tag set. A line without a timestamp gets `nowMs`.
+ * A series' name is `measurement_field`, and its labels are the tags. The series' source is the host that the tag
+ * `host` names, or else the whole tag set. A line without a timestamp gets `nowMs`.
  */
 export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
   parse(dictionary, bytes, { nowMs, maxAgeMs }, { precision }) {
@@ -135,7 +135,7 @@ function excessOf(lines: number, samples: number, labelBytes: number): string | 
 /**
  * Finds or creates the head of a line, and teaches it the line's unknown fields.
  *
- * @returns the head; or, as text, why its series are refused
+ * @returns the head; or, as text, the reason why its series are rejected
  */
 function headOf(heads: LineHeads, body: Buffer, reader: LineReader<LineHead>): LineHead | string {
   const { count, headStart, headEnd, keyIndexes } = reader;
@@ -145,7 +145,7 @@ function headOf(heads: LineHeads, body: Buffer, reader: LineReader<LineHead>): L
   return head;
 }
 
-/** Bytes of the names and labels of a line's series. */
+/** Returns the total size of the names and labels of a line's series, in bytes. */
 function labelBytesOf(head: LineHead, { count, keyStarts, keyEnds }: LineReader<LineHead>): number {
   let bytes = count * head.labelBytes;
   for (let i = 0; i < count; i++) bytes += keyEnds[i]! - keyStarts[i]!;

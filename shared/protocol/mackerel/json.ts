@@ -7,7 +7,7 @@ import { type AcceptedTimes, type Protocol, timeBoundText } from '../protocol';
 import { likelyUnit } from '../timestamp-unit';
 import { MAX_METRIC_NAME_LENGTH, METRIC_NAME_PATTERN } from './metric-name';
 
-/** Why a sample was dropped. */
+/** The reason why a sample was dropped. */
 export type DropReason =
   | 'point'
   | 'name'
@@ -32,15 +32,15 @@ const MAX_HOSTS = 2_000;
 /** Form of the ids that the registry generates. */
 const HOST_ID_PATTERN = /^[A-Za-z0-9]{1,64}$/;
 
-/** Samples of one source: timestamp (ms), then metric name, then the last value posted for both. */
+/** Samples of one source: the last posted value by timestamp (ms) and metric name. */
 type SamplesByTime = Map<number, Map<string, number>>;
 
 /**
  * Reads a post of Mackerel's JSON, already parsed: an array of `{hostId, name, time, value}`, or null, which mkr
  * posts when it has no samples.
  *
- * An invalid element is dropped and counted, and the others are stored, because mackerel-agent resends a
- * refused batch for an hour.
+ * Invalid elements are dropped and counted, and all others are stored. The body is not rejected as a whole, because
+ * mackerel-agent would resend it for an hour.
  */
 export const mackerelJson: Protocol<readonly unknown[] | null, MackerelOptions, Map<DropReason, number>> = {
   parse(dictionary, elements, accepts, { service, resolutionMs }) {
@@ -166,7 +166,7 @@ function flawOf(
   if (namesHost && (typeof hostId !== 'string' || !HOST_ID_PATTERN.test(hostId))) return 'hostId';
   if (typeof name !== 'string' || name.length > MAX_METRIC_NAME_LENGTH || !METRIC_NAME_PATTERN.test(name))
     return 'name';
-  // The Go client omits a time of 0. A missing time is refused like any other invalid one.
+  // The Go client omits a time of 0. A missing time is nevertheless rejected, like any other invalid time.
   if (typeof time !== 'number' || !Number.isSafeInteger(time) || time < 0) return 'time';
   if (typeof value !== 'number' || !Number.isFinite(value)) return 'value';
   if (time * 1000 < nowMs - maxAgeMs) return 'tooOld';

@@ -15,7 +15,7 @@ import {
 import { bitsOfNumber } from './protobuf';
 import { attributeOf } from './translate';
 
-/** JSON that is not an ExportMetricsServiceRequest; the message names the field. */
+/** The JSON is not an ExportMetricsServiceRequest. The message names the invalid field. */
 export class InvalidMetricsJsonError extends Error {
   override readonly name = 'InvalidMetricsJsonError';
 }
@@ -242,7 +242,7 @@ function invalid(field: string, expected: string, value: unknown): InvalidMetric
   return new InvalidMetricsJsonError(`${field}: expected ${expected}, got ${shown(value)}`);
 }
 
-/** Formats a value for a message. Writing an array or object may overflow the stack, however short its text. */
+/** Formats a value for a message. Arrays and objects are only named: writing one may overflow the stack. */
 function shown(value: unknown): string {
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'object' && value !== null) return 'an object';

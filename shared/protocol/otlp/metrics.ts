@@ -2,8 +2,8 @@ import type { Labels } from '../../model/labels';
 import { MAX_LABELS, RequestTooLargeError } from '../protocol';
 
 /**
- * The metrics of an OTLP request, independent of its encoding. A reader calls the sink for one data point
- * after another. If it built an object for each point and metric, that would take most of the time spent on known
+ * The metrics of an OTLP request, independent of its encoding. A reader calls the sink for one data point after
+ * another. It builds no objects for points and metrics, because these would take most of the time spent on known
  * series.
  *
  * @see
@@ -21,7 +21,7 @@ export interface MetricsSink {
   /** Starts a metric. Its points follow. */
   metric(traits: MetricTraits, header: Encoded, decode: DecodeHeader): void;
   /**
-   * @param low lower 32 bits of the value as an int32; `high` has the upper 32
+   * @param low lower 32 bits of the value, as an int32; `high` has the upper 32 bits
    */
   numberPoint(attributes: Encoded, timestamp: number, isStale: boolean, low: number, high: number): void;
   histogramPoint(point: HistogramPoint): void;
@@ -104,7 +104,7 @@ interface PointBase {
   readonly attributes: Encoded;
   /** ms since epoch, rounded down. */
   readonly timestamp: number;
-  /** True if the sender had nothing to record; then every series of the point becomes stale. */
+  /** Whether the sender had no value to record. If so, every series of the point becomes stale. */
   readonly isStale: boolean;
 }
 

@@ -21,9 +21,9 @@ import { boundText, labelValue, metricName } from './translate';
 
 /** The points that were not stored. */
 export interface DroppedPoints {
-  /** Data points of which at least one sample was not stored. */
+  /** Number of data points with at least one sample that was not stored. */
   readonly rejected: number;
-  /** Samples that were not stored. */
+  /** Number of samples that were not stored. */
   readonly samples: number;
   readonly exemplars: number;
   /** Sentences for the sender. If no point was rejected they are warnings. */
@@ -131,7 +131,7 @@ class PointSeries {
     return target;
   }
 
-  /** @throws what `decode` throws */
+  /** @throws any error of `decode` */
   metricOf(traits: MetricTraits, header: Encoded, decode: DecodeHeader): KnownMetric {
     const expected = this.lastMetric?.successor;
     if (expected !== undefined && isDescribedBy(expected, traits, header, decode)) {
@@ -235,8 +235,8 @@ function isDescribedBy(
 }
 
 /**
- * Builds a series' labels. If several have the same name, the series' own label wins over that of the resource,
- * and that of the resource over those of the attributes.
+ * Builds a series' labels. If several labels have the same name, the series' own label takes precedence over the
+ * resource's label, and the resource's label over labels of attributes.
  */
 function labelsOf(target: Target, scope: Scope, bytes: Buffer, start: number, end: number): Labels {
   const attributes = scope === TARGET_INFO ? [] : target.decode(bytes, start, end);
@@ -259,7 +259,7 @@ function labelsOf(target: Target, scope: Scope, bytes: Buffer, start: number, en
   return [...pairs].sort(byName);
 }
 
-/** Sort order of the previous series' labels. Most series have the same label names as the previous one. */
+/** Sort order of the previous series' labels. It often holds for the next series, which mostly has the same names. */
 let orderBefore: readonly number[] = [];
 
 /**
@@ -285,7 +285,7 @@ function byName([a]: Labels[number], [b]: Labels[number]): number {
  * OTLP metrics, stored as Prometheus would: names and labels by its default translation, histograms and
  * summaries as classic series, resources as `job`, `instance` and `target_info`.
  *
- * Points with delta temporality and exponential histograms are rejected; the others are stored.
+ * Points with delta temporality and exponential histograms are rejected; all other points are stored.
  *
  * @see https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/
  */
@@ -308,13 +308,13 @@ class Translation implements MetricsSink {
   private rejected = 0;
   private droppedSamples = 0;
   private exemplarCount = 0;
-  /** Number of samples refused because a bound of the request was exceeded. */
+  /** Number of samples rejected because the request exceeded a bound. */
   private beyond = 0;
   /** The current resource. */
   private target: Target | InvalidSeriesError | undefined;
   private firstMs = Infinity;
   private lastMs = -Infinity;
-  /** The current metric, and why its points are rejected (undefined if they are not). */
+  /** The current metric. `refusal` is the reason why its points are rejected; undefined if they are accepted. */
   private current!: KnownMetric;
   private refusal: string | undefined;
   private hasPoints = false;
@@ -393,7 +393,7 @@ class Translation implements MetricsSink {
     this.exemplarCount += count;
   }
 
-  /** Returns whether the point can be stored, and counts it as rejected if not. */
+  /** Returns whether the point can be stored. If not, counts it as rejected. */
   private takesPoint(): boolean {
     const { current, refusal } = this;
     if (!this.hasPoints) {
@@ -412,8 +412,8 @@ class Translation implements MetricsSink {
   finish() {
     this.endResource();
     const { sources, samples } = this.rows.finish();
-    // By now it is unknown which points the dropped rows came from. So each sample of a dropped row counts as a
-    // point.
+    // Rows no longer tell which points their samples came from, so each sample of a dropped row counts as a
+    // rejected point.
     const late = this.rows.beyond - this.beyond;
     if (this.rows.exceeded !== undefined) this.note(this.rows.exceeded);
     if (this.exemplarCount > 0)

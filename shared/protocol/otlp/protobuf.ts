@@ -24,7 +24,7 @@ import { attributeOf } from './translate';
  * accepted.
  *
  * @returns a reader that throws MalformedBytesError when bytes are missing or have a wrong wire type, and
- *   RequestTooLargeError
+ *   RequestTooLargeError when the request exceeds a bound
  */
 export function decodeMetrics(bytes: Uint8Array): ReadMetrics {
   return (sink) => new MetricsReader(bytes, sink).request();
@@ -34,7 +34,7 @@ export function decodeMetrics(bytes: Uint8Array): ReadMetrics {
 const KINDS: readonly (MetricKind | undefined)[] = Object.assign([], {
   ...{ 5: 'gauge', 7: 'sum', 9: 'histogram', 10: 'exponentialHistogram', 11: 'summary' },
 });
-/** Traits of the kinds of metrics that have no temporality. */
+/** Traits of the metric kinds without temporality. */
 const GAUGE: MetricTraits = { kind: 'gauge', isMonotonic: false, temporality: 0 };
 const SUMMARY: MetricTraits = { kind: 'summary', isMonotonic: false, temporality: 0 };
 

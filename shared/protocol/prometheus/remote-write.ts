@@ -21,9 +21,9 @@ export interface RemoteWriteOptions {
 
 /** Parts of a write that were not stored. */
 export interface DroppedWrite extends OutOfTime {
-  /** Samples of series whose labels are invalid. */
+  /** Number of samples of series with invalid labels. */
   readonly invalid: number;
-  /** Samples beyond the bounds of one request. */
+  /** Number of samples dropped because the request exceeds a bound. */
   readonly beyond: number;
   /** Version 2: series without a sample. */
   readonly empty: number;
@@ -36,14 +36,14 @@ export interface DroppedWrite extends OutOfTime {
 
 /** Maximum number of reasons in an answer. Senders log 1,024 bytes of an answer. */
 const MAX_REASONS = 5;
-/** Maximum number of bytes of unknown series' labels that are decoded for one request. */
+/** Maximum total size of the unknown series' labels that are decoded for one request, in bytes. */
 const MAX_DECODED_BYTES = 2 * MAX_LABEL_BYTES;
-/** Number of bytes for which an invalid series counts towards {@link MAX_DECODED_BYTES}. */
+/** Size that an invalid series counts towards {@link MAX_DECODED_BYTES}, in bytes. */
 const INVALID_BYTES = 16_384;
 
 /**
  * Prometheus remote write 1.0 and 2.0, already uncompressed. Invalid series and samples outside the accepted
- * times are left out and reported; the others are stored.
+ * times are left out and reported; all others are stored.
  *
  * A series' source is its label `host`, else `job` and `instance`. Start timestamps are ignored.
  *
@@ -120,7 +120,7 @@ export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite>
  */
 type Recognized = number | 'beyond' | undefined;
 
-/** Finds the series of a request among the tenant's known series, and creates those that are new. */
+/** Finds the series of a request among the tenant's known series, and creates new series. */
 class Recognizer {
   private readonly buffer: Buffer;
   private readonly messages: MessageSeries;
@@ -146,7 +146,7 @@ class Recognizer {
     this.names = new Uint32Array(request.seriesMetadata.length === 0 ? 0 : request.labels.length / 2);
   }
 
-  /** Finds or creates a series. If it is invalid, notes why. */
+  /** Finds or creates a series. If the series is invalid, notes the reason. */
   recognize(index: number): Recognized {
     const { labels, scattered, version } = this.request;
     try {

@@ -14,16 +14,16 @@ import type { WriteRequest } from './write-request';
 type Pairs = Labels[number][];
 
 /**
- * Maximum number of bytes that are read of a help text or unit. The registry stores 1,000 characters
- * (registry/metric-metadata.ts) of up to four bytes.
+ * Maximum number of bytes to read of a help text or unit. The registry stores 1,000 characters
+ * (registry/metric-metadata.ts) of up to four bytes each.
  */
 const MAX_TEXT_BYTES = 4_000;
 
 /**
  * Checks a series' labels and sorts them.
  *
- * @returns the labels, without those whose value is empty
- * @throws {InvalidSeriesError} for a missing or empty `__name__`, and an empty or repeated label name
+ * @returns the labels, without labels whose value is empty
+ * @throws {InvalidSeriesError} for a missing or empty `__name__`, and an empty or duplicate label name
  * @see https://prometheus.io/docs/specs/prw/remote_write_spec_2_0/#labels
  */
 function validLabels(pairs: Pairs): Labels {
@@ -39,7 +39,7 @@ function validLabels(pairs: Pairs): Labels {
   return labels;
 }
 
-/** Returns whether labels are as the specification demands: sorted, with values, and with `__name__`. */
+/** Whether labels conform to the specification: sorted, with values, and with `__name__`. */
 function isValid(pairs: Pairs): boolean {
   let last = '';
   let hasName = false;
@@ -194,7 +194,7 @@ export class References {
    * @param mayAdd whether unknown symbols get an id; once false, it must stay false for this request
    * @returns the number of bytes written to {@link bytes}; undefined when a symbol is unknown and may not be
    *   added
-   * @throws {InvalidSeriesError} for a reference out of range, too many references, or an odd number of them
+   * @throws {InvalidSeriesError} for a reference out of range, too many references, or an odd number of references
    */
   read(ranges: ArrayLike<number>, mayAdd: boolean): number | undefined {
     const reader = new WireReader(this.request.bytes);
