@@ -34,8 +34,8 @@ const MIN_SERVER_MAJOR = 7;
 
 const PROGRESS_MS = 5_000;
 /**
- * Options that make npm print a line for each package, and give up on an unreachable registry after one
- * minute instead of eight.
+ * Options that make npm print a line for each package, and fail after one minute instead of eight if the registry
+ * is unreachable.
  */
 const NPM_ANSWERS = [
   '--loglevel=http',

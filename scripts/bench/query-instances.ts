@@ -14,7 +14,7 @@ import type { Asked, Order, Spent } from './workers/query';
 /** Warm-up of an instance, in queries and in ms: it opens connections and compiles code. */
 const WARM_UP = 1800;
 const WARM_UP_MS = 20_000;
-/** Number of queries measured while repeated reads of stores are answered from a cache (kept-answers.ts). */
+/** Number of queries to measure while a cache answers repeated reads of stores (kept-answers.ts). */
 const KEPT_MEASURED = 200;
 const MAX_TRIES = 100;
 /** Fewest queries measured over all instances, and the time after which fewer suffice. */
@@ -138,15 +138,15 @@ export class QueryInstances {
       /** CPU of the instance: all threads including the kernel's time, and the HTTP server around the handler. */
       cpuMs: rounded(cpuMs),
       /**
-       * CPU while repeated reads of DynamoDB and S3 are answered from a cache (kept-answers.ts). Without it, an
-       * instance waits 20 ms and more while the stand-in for AWS uses the same cores, and the same work takes more
-       * CPU.
+       * CPU time while a cache answers repeated reads of DynamoDB and S3 (kept-answers.ts). Without the cache, an
+       * instance waits 20 ms or more for a read while the stand-in for AWS uses the same cores, and the same work takes
+       * more CPU time.
        */
       keptCpuMs: rounded(kept.cpuMs),
-      /** Number of consecutive waits for stores in a query. */
+      /** Number of sequential round trips to stores in a query. */
       rounds,
       requests: rounded(mean('requests')),
-      /** Bytes of the stores' requests and answers. */
+      /** Total size of the requests to stores and of their answers, in bytes. */
       bytes: Math.round(mean('bytes')),
       emulatorMs: rounded(mean('emulatorMs')),
     };

@@ -16,7 +16,7 @@ export interface RuleOptions {
   /** Returns a call's fault; undefined for none. */
   readonly fault: (call: Call) => Fault | undefined;
   /**
-   * Most calls to affect.
+   * Maximum number of calls to affect.
    *
    * @default no limit
    */
@@ -45,7 +45,7 @@ const asUsual = (): Delivery => ({ times: 1, delayMs: 0 });
 
 /**
  * Faults between functions and stores. Each function process has its own proxies, so a fault can also act on
- * exactly the process that made a call. The code under test is unaware of them.
+ * exactly the process that made a call. The code under test is unaware of the proxies.
  */
 export class Faults implements HostFaults {
   private readonly rules = new Set<{ options: RuleOptions; hits: number }>();

@@ -48,9 +48,9 @@ export interface FunctionHostOptions {
   readonly freedoms?: Freedoms;
 }
 
-/** Most concurrent instances of a function. Lambda would run a thousand; this machine has a few cores. */
+/** Maximum number of concurrent instances of a function. Lambda would run a thousand; this machine has a few cores. */
 const MAX_INSTANCES: Readonly<Record<string, number>> = { post: 2, query: 3, ingester: 4, flusher: 2 };
-/** Most concurrent calls of a function by other functions, so that instances remain for users' requests. */
+/** Maximum number of concurrent calls by other functions, so that instances remain for users' requests. */
 const MAX_CALLS: Readonly<Record<string, number>> = { query: 1 };
 
 /** A mapping in the shape of Lambda's API. */
@@ -137,7 +137,7 @@ export class FunctionHost {
     const due = isNew ? stack.schedules.filter(({ periodMs }) => periodMs <= MINUTE_MS) : stack.schedules;
     void (async () => {
       for (const schedule of due) await tick(schedule);
-      // A stack that stops during these ticks refuses the remaining ticks.
+      // If the stack stops during these ticks, it rejects the remaining ticks.
     })().catch(() => {});
   }
 

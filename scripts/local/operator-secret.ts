@@ -59,12 +59,12 @@ function readIfThere(file: string): string | undefined {
 }
 
 /**
- * Decides whether a request may use endpoints outside the public API. A web page may not: the browser sends
- * its origin, or, after DNS rebinding, its name as the host.
+ * Decides whether a request may use endpoints outside the public API. Web pages may not. The browser reveals a page
+ * by its origin or, after DNS rebinding, by its name in the `Host` header.
  *
  * @param secret expected as `Authorization: Bearer SECRET`, or as the access key id of a request signed by an
  *   AWS client
- * @returns why the request is refused; undefined if it is allowed
+ * @returns the reason why the request is rejected; undefined if it is allowed
  */
 export function refusal(headers: IncomingHttpHeaders, secret: string): string | undefined {
   const host = (headers.host ?? '').replace(/:\d+$/, '').toLowerCase();

@@ -24,7 +24,7 @@ interface AlarmAnswer extends Partial<WatchedMetric> {
   readonly Metrics?: readonly { readonly MetricStat?: { readonly Metric: WatchedMetric } }[];
 }
 
-/** Most queries of a GetMetricData call. */
+/** Maximum number of queries in a GetMetricData call. */
 const MAX_QUERIES = 500;
 const CALL_MS = 30_000;
 

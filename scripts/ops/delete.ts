@@ -27,7 +27,7 @@ export interface DryRun {
   readonly samples: number;
 }
 
-/** Most metric names shown in a message. */
+/** Maximum number of metric names shown in a message. */
 const MAX_SHOWN = 10;
 
 /** `ops delete`. */

@@ -11,8 +11,8 @@ export interface DrainResult {
 }
 
 /**
- * Consecutive slices without progress after which the command gives up. It is enough for leases of other
- * flushers to expire.
+ * Number of consecutive slices without progress after which the command fails. In the meantime, leases of other
+ * flushers expire.
  */
 const MAX_IDLE_SLICES = 90;
 const IDLE_MS = 2_000;

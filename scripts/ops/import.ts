@@ -27,7 +27,7 @@ export interface ImportOptions {
   /** Samples per second. */
   readonly rate: number;
   readonly restart?: boolean;
-  /** Most samples of one invocation. */
+  /** Maximum number of samples in one invocation. */
   readonly batchSamples?: number;
 }
 
@@ -39,7 +39,7 @@ export interface ImportTotals {
   /** First and last time of the samples, in ISO format. */
   readonly from: string | undefined;
   readonly to: string | undefined;
-  /** Samples refused, by reason, each with its first example. */
+  /** Number of rejected samples by reason, each with the first example. */
   readonly refused: Readonly<Record<string, { readonly samples: number; readonly first: string }>>;
   /** Rows skipped because an earlier run had sent them. */
   readonly resumedAtRow: number;
@@ -61,7 +61,7 @@ const PROGRESS_MS = 5_000;
  */
 const TRIES = 6;
 const DELAY_MS = 500;
-/** Most series that are counted exactly. */
+/** Maximum number of series that are counted exactly. */
 const MAX_COUNTED = 5_000_000;
 
 export function parseRate(text: string): number {

@@ -7,7 +7,7 @@ import {
 import { type FunctionName, functionName } from '../../shared/platform/names';
 import { readSecret } from '../local/operator-secret';
 
-/** An input is invalid, a function failed, or nothing answered. The message is for the operator. */
+/** An input is invalid, a function failed, or there was no answer. The message is addressed to the operator. */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError';
 }
@@ -97,8 +97,8 @@ export class Functions {
 }
 
 /**
- * `errorType` of a function's response when it refuses its input. The message is complete without the
- * function's name.
+ * `errorType` of a function's response when the function rejects its input. The error message is complete without
+ * the function's name.
  */
 const INPUT_ERROR = 'InvalidEventError';
 

@@ -59,7 +59,7 @@ export interface DeepOptions {
   /** A sample that was posted and read, at a time after `startedMs`. */
   readonly sample: SmokeSample;
   readonly startedMs: number;
-  /** Most time until something posted can be read, in ms. */
+  /** Maximum time until posted data can be read, in ms. */
   readonly patience: number;
 }
 

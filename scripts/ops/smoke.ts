@@ -15,7 +15,7 @@ import { TenantApi } from './tenant-api';
 export interface SmokeOptions {
   /** Address of the HTTP API. */
   readonly apiUrl: string;
-  /** Most time until a posted sample can be read, in ms. */
+  /** Maximum time until a posted sample can be read, in ms. */
   readonly patience: number;
   /** Also runs the steps of a deep test, except those to skip. */
   readonly deep?: boolean;

@@ -10,7 +10,7 @@ import type { Stage, Tenant } from './stage';
 const PART_NAME = /(\d+-[\w-]{11})\.parquet$/;
 /** The first field of a part in a committed day, and the number of fields of a part (cold/archived-day.ts). */
 const [FIRST_PART, PART_FIELDS] = [4, 5];
-/** Most days of a tenant that are compared. */
+/** Maximum number of days of a tenant to compare. */
 const DAYS_COMPARED = 3;
 
 /** Returns the keys of the archive's objects by the end of their names, which is unique. */
@@ -19,7 +19,7 @@ export function archiveObjects({ world }: Stage): Map<string, string> {
   return new Map(keys.map((key) => [PART_NAME.exec(key)?.[1] ?? key, key]));
 }
 
-/** Yields the items of the manifest, of all tenants or of one, and the objects that each names. */
+/** Yields the manifest's items, of all tenants or of one tenant, with the objects that each item names. */
 export function* manifest(
   { world }: Stage,
   tenantId = '',

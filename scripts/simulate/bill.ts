@@ -286,8 +286,8 @@ class Run {
 }
 
 /**
- * Returns a host's value of a minute. Hosts differ, and so do the rounds through the values: rollups of a month would
- * compress too well if a week repeated exactly.
+ * Returns a host's value for a minute. Values differ between hosts and between rounds through `values`, because
+ * rollups of a month would compress too well if each week were the same.
  */
 function valueAt(values: readonly number[], minute: number, host: number): number {
   const round = Math.floor(minute / values.length);

@@ -5,7 +5,7 @@ import type { Meter } from './meter';
 
 /** Decides which of DynamoDB's freedoms (faults/freedoms.json) the model uses in a call. */
 export interface TableFreedoms {
-  /** Most items of the next page, possibly 0. Undefined: the page ends at a megabyte, as in the service. */
+  /** Maximum number of items in the next page, possibly 0. Undefined: the page ends at a megabyte, as in DynamoDB. */
   pageItems(): number | undefined;
   /** Whether a key of a batch is returned as unprocessed. */
   isUnprocessed(): boolean;

@@ -3,7 +3,7 @@ import { AwsError } from './aws-error';
 
 /**
  * DynamoDB's expressions, as far as the functions use them: comparisons, BETWEEN, IN, functions, AND, OR, NOT,
- * and updates with SET, ADD and REMOVE. Anything else is refused, so that a new use of an expression is noticed.
+ * and updates with SET, ADD and REMOVE. Anything else is rejected, so that a new use of an expression is noticed.
  */
 
 /** A value in DynamoDB's JSON: one key, its type. Binary is base64. */
@@ -253,7 +253,7 @@ function present(value: Value | undefined): Value {
   return value;
 }
 
-/** Compares values of one type; values of different types only differ. */
+/** Tests the order of two numbers or two texts. For other values, `test` gets 0 if they are equal, else NaN. */
 function isOrdered(a: Value | undefined, b: Value | undefined, test: (order: number) => boolean): boolean {
   if (a === undefined || b === undefined) return false;
   if (a.N !== undefined && b.N !== undefined) return test(Number(a.N) - Number(b.N));

@@ -26,7 +26,7 @@ export interface Stall {
   readonly forMs: number;
 }
 
-/** A service refuses or fails a share of all calls. */
+/** A service rejects or fails a share of all calls. */
 export interface Outage {
   readonly service: 'dynamodb' | 'kinesis' | 's3';
   readonly share: number;

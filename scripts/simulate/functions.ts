@@ -121,7 +121,7 @@ export class Functions {
 
   /**
    * @param event is not copied, so the caller must not use it again
-   * @param stall makes the invocation stand still. @default the faults decide
+   * @param stall makes the invocation pause. @default the faults decide
    */
   async invoke(name: string, event: unknown, stall?: Stall): Promise<Invocation> {
     const pool = this.pools.get(name);

@@ -2,29 +2,29 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/model/duration';
 import { archiveObjects, manifest } from './archive';
 import { RETENTION_MS, type Stage } from './stage';
 
-/** Something that always holds. */
+/** A condition that always holds. */
 export interface Invariant {
   readonly name: string;
-  /** Whether it holds only some hours after the faults have ended. */
+  /** Whether the condition holds only some hours after the faults have ended. */
   readonly isForCalm?: boolean;
   /**
    * Returns what is wrong.
    *
-   * @param keys of memory
+   * @param keys the keys in memory
    */
   check(stage: Stage, keys: readonly string[]): Promise<readonly string[]> | readonly string[];
 }
 
-/** Objects that no commit names any more, or never named, are removed within this time, ms. */
+/** Time within which an object that no commit names is removed, whether or not a commit named it before, ms. */
 const OBJECT_GRACE_MS = 2 * DAY_MS;
-/** A deleted tenant has left every store after this time, ms: two sweeps, faults included. */
+/** Time within which every store drops a deleted tenant, ms: two sweeps, faults included. */
 const ERASED_WITHIN_MS = 6 * HOUR_MS;
-/** Minutes of samples that a tier keeps at most: the retention, and some days until removed data is gone. */
+/** Maximum age of samples in a tier, in minutes: the retention, and some days until removed data is gone. */
 const KEPT_MINUTES = (RETENTION_MS + 3 * DAY_MS) / MINUTE_MS;
-/** Most bytes of a sample with its rollups, and of everything besides samples in an object and in an item. */
+/** Maximum size, in bytes, of a sample with its rollups, and of all other data in an object and in an item. */
 const [SAMPLE_BYTES, OBJECT_BYTES, ITEM_BYTES] = [30, 20_000, 1_000];
 /**
- * A lease is gone this long after it has expired, ms. If a flush fails, the window keeps the expired lease until
+ * Time within which an expired lease is removed, ms. If a flush fails, the window keeps the expired lease until
  * it is due: up to an hour and a half after its first write.
  */
 const LEASE_MS = 3 * HOUR_MS;

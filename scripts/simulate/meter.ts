@@ -7,7 +7,7 @@ import { BUCKET_PREFIX, type FunctionName } from '../../shared/platform/names';
 import { putUnitsOf, READ_UNIT_BYTES } from '../../shared/platform/units';
 
 const WRITE_UNIT_BYTES = 1024;
-/** Most bytes of a request that writes a part of an object (cold/object-upload.ts). */
+/** Maximum size of a request that writes a part of an object, in bytes (cold/object-upload.ts). */
 const UPLOAD_BYTES = 8 * 1024 * 1024;
 /** Bytes that DynamoDB adds to each stored item. */
 const STORED_ITEM_BYTES = 100;
@@ -87,13 +87,13 @@ export class Meter {
     this.addForItems('warmReadUnit', units, pk, isOfLoad);
   }
 
-  /** @param bytes of the item before or after the write, the larger of the two */
+  /** @param bytes size of the item before or after the write, whichever is larger */
   writeItem(pk: string, bytes: number): void {
     const units = Math.max(1, Math.ceil(bytes / WRITE_UNIT_BYTES));
     this.addForItems('warmWriteUnit', units, pk, isOfSeries(pk));
   }
 
-  /** A request that writes an object or lists some. At the full load an object has more bytes, and more requests. */
+  /** Counts requests that write or list objects. At the full load, objects are larger and take more requests. */
   putObject(bytes: number): void {
     this.add('objectPut', Math.max(1, Math.ceil(bytes / this.options.sample / UPLOAD_BYTES)));
   }

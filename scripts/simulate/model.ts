@@ -22,26 +22,26 @@ interface Attempt {
   readonly request: Request;
 }
 
-/** The minutes of one UTC day of a series. */
+/** One UTC day of a series, minute by minute. */
 interface SeriesDay {
   /**
-   * By minute of the day: 0 when nothing is stored, 1 when exactly the usual value was acknowledged, long ago. A
-   * higher number stands for a request that posted the usual value, and that was the only attempt.
+   * The state of each minute of the day: 0 if nothing is stored, 1 if exactly the usual value was acknowledged long
+   * ago. A higher number stands for a request that posted the usual value and was the only attempt.
    */
   readonly states: Uint16Array;
-  /** By minute of the day: all attempts at the minute, unless `states` says everything about it. */
+  /** All attempts at a minute, by minute of the day. Minutes that `states` describes completely are absent. */
   readonly attempts: Map<number, readonly Attempt[]>;
 }
 
 const [NOTHING, USUAL, FIRST_REQUEST] = [0, 1, 2];
-/** Most requests that {@link SeriesDay.states} may name. Far fewer are made before the oldest have settled. */
+/** Maximum number of requests that {@link SeriesDay.states} can name. Far fewer requests are unsettled at a time. */
 const MOST_REQUESTS = 65_536 - FIRST_REQUEST;
 
 export interface Series {
   readonly hostId: string;
   readonly name: string;
   readonly seed: number;
-  /** By number of the UTC day since 1970. */
+  /** The series' days, by the number of UTC days since 1970. */
   readonly days: Map<number, SeriesDay>;
 }
 

@@ -5,9 +5,9 @@ import type { Meter } from './meter';
 
 /** Decides which of S3's freedoms (faults/freedoms.json) the model uses in a call. */
 export interface BucketFreedoms {
-  /** Most keys of the next page. Undefined: as many as requested. */
+  /** Maximum number of keys in the next page. Undefined: as many as requested. */
   pageKeys(): number | undefined;
-  /** Whether a conditional PUT is refused because of a concurrent one. */
+  /** Whether a conditional PUT fails because of a concurrent PUT. */
   isConflict(): boolean;
 }
 

@@ -9,11 +9,11 @@ export interface Shrunk {
 
 /**
  * Makes a failing run smaller while it still fails: fewer hosts and series, no faults, fewer actors. Days need
- * no search, since a run ends on the day of its first flaw. A smaller run may fail in another way, which is
+ * no search, since a run ends on the day of its first flaw. A smaller run may fail in another way, which is just
  * as useful.
  *
- * @param options of a run that has flaws
- * @param result of this run
+ * @param options options of a run that has flaws
+ * @param result result of this run
  */
 export async function shrink(
   options: SimulationOptions,
@@ -51,7 +51,7 @@ export async function shrink(
   return { ...best, runs };
 }
 
-/** The command that repeats a run. */
+/** Returns the command that reproduces a run. */
 export function commandOf({
   seed,
   days,

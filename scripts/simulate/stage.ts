@@ -36,10 +36,10 @@ export const [RETENTION_MS, LEAST_RETENTION_MS] = [14 * DAY_MS, 9 * DAY_MS];
 const MEASUREMENT = 'custom.cpu';
 const RETRY_MS = 2_000;
 const REST_PART_MS = 600_000;
-/** A request that is repeated is answered within this time, replays included, ms. */
+/** Time within which a request succeeds if it is retried, replays included, ms. */
 const ANSWERS_WITHIN_MS = 3 * 3_600_000;
 const MOST_RETRY_MS = 60_000;
-/** Most samples of one request. */
+/** Maximum number of samples in one request. */
 const MOST_SAMPLES = 5_000;
 /** Share of the posts that use line protocol. The others use Mackerel's JSON, which costs more CPU. */
 const LINES_SHARE = 0.9;
@@ -95,7 +95,7 @@ export class Stage {
     return this.tenants.filter(({ deletedMs }) => deletedMs === undefined);
   }
 
-  /** Draws a tenant, then one of its hosts that has posted. So small tenants are chosen as often as large ones. */
+  /** Draws a tenant, then one of its hosts that have posted. Small tenants are thus chosen as often as large ones. */
   anyHost(random: Random): { tenant: Tenant; host: Host } | undefined {
     const tenant = random.pick(this.liveTenants);
     const hosts = tenant.hosts.filter(({ postedS }) => postedS > 0);
@@ -206,7 +206,7 @@ export class Stage {
     }
   }
 
-  /** Repeats an operator's command until it succeeds. @returns undefined when it is refused as invalid */
+  /** Retries an operator's command until it succeeds. @returns undefined when the command is rejected as invalid */
   async operate(event: object): Promise<unknown> {
     return this.command('operator', event);
   }
@@ -224,7 +224,7 @@ export class Stage {
   }
 }
 
-/** Samples as line protocol. Samples of one host and time that follow each other share a line. */
+/** Formats samples as line protocol. Consecutive samples of one host and time share a line. */
 function linesOf(samples: readonly Sample[]): string {
   const lines: string[] = [];
   for (let i = 0; i < samples.length; ) {

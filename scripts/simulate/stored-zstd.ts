@@ -33,7 +33,7 @@ function stored(bytes: Uint8Array): Buffer {
   return frame;
 }
 
-/** Returns the bytes of a frame that {@link stored} made of one block, undefined of any other. */
+/** Returns the content of a frame that {@link stored} made from one block; undefined for any other frame. */
 function bytesOf(given: Uint8Array, most: number): Buffer | undefined {
   const frame = Buffer.from(given.buffer, given.byteOffset, given.length);
   if (frame.length < HEADER_BYTES + BLOCK_HEADER_BYTES) return undefined;

@@ -65,12 +65,12 @@ export interface World {
   /**
    * Invokes a function as an operator does.
    *
-   * @param stall makes it stand still. @default the faults decide
+   * @param stall makes the invocation pause. @default the faults decide
    */
   invoke(name: FunctionName, event: object, stall?: Stall): Promise<Invocation>;
-  /** Lets another primary take over memory (memory.ts). Resolves when it serves. */
+  /** Lets another primary take over memory (memory.ts). Resolves when the new primary serves requests. */
   failover(lagMs: number | undefined, downMs: number): Promise<void>;
-  /** Records of the stream that no mapping has delivered yet. */
+  /** Returns the number of the stream's records that no mapping has delivered yet. */
   backlog(): number;
   /** Ends the faults. */
   calm(): void;

@@ -13,8 +13,8 @@ export interface PostRequest {
 }
 
 /**
- * The write protocols in all their encodings. `mackerel` only takes series of registered hosts, and
- * `mackerelService` those of one registered service.
+ * The write protocols in all their encodings. `mackerel` only accepts series of registered hosts, and
+ * `mackerelService` only accepts series of one registered service.
  */
 export const ENCODINGS = {
   mackerel,

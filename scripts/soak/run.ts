@@ -55,9 +55,9 @@ const EVALUATE_EVERY_MS = 5_000;
  */
 const KILL_EVERY_MS = [200, 1_500] as const;
 const KILL_LOOK_MS = 50;
-/** Longest time by which the load is extended until every fault has had an effect, in ms. */
+/** Maximum time for which the load continues after its planned end, until every fault has had an effect, in ms. */
 const OVERTIME_MS = 300_000;
-/** Longest time from the last fault until everything has recovered, in ms. */
+/** Maximum time from the last fault until everything has recovered, in ms. */
 const CALM_DOWN_MS = 300_000;
 const REPORT_EVERY_MS = 10_000;
 const ALL = { before: 8.64e15, purge: true };

@@ -18,8 +18,8 @@ export interface Watched {
 const EVERY_MS = 100;
 
 /**
- * Reads recent samples of random series while data moves under faults. Checks that each sample that an earlier
- * answer contained is still there, unless the answer is an error.
+ * Reads recent samples of random series while data moves between tiers under faults. Checks that an answer, unless
+ * it is an error, still contains every sample of earlier answers.
  */
 export async function watch(
   client: ApiClient,

@@ -47,8 +47,8 @@ export class AgentBodies {
   }
 
   /**
-   * Yields the requests of one minute: with Mackerel's protocol one host per request, with line protocol some
-   * lines of several hosts.
+   * Yields the requests of one minute. With Mackerel's protocol, each request has one host. With line protocol, a
+   * request has some lines of several hosts.
    */
   *minute(protocol: Protocol, hosts: readonly string[], minute: number, timeMs: number): Generator<string> {
     if (protocol === 'influx') yield* this.lines(hosts, minute, timeMs);

@@ -9,7 +9,7 @@ export type LabelledProtocol = 'remote-write' | 'otlp';
 
 /** Minutes until values repeat. */
 const MINUTES = 120;
-/** Most samples per request; Prometheus' default of `max_samples_per_send`. */
+/** Maximum number of samples per request: Prometheus' default for `max_samples_per_send`. */
 const SAMPLES_A_REQUEST = 2_000;
 /** Prometheus' send queues. A series' number modulo this is its queue. */
 const QUEUES = 4;
@@ -42,9 +42,9 @@ export class LabelledBodies {
   }
 
   /**
-   * Yields the requests of one minute. Targets are scraped one after the other, and a request ends after
-   * 2,000 samples. The cuts differ in each minute, because the rest of one minute goes into the first request
-   * of the next.
+   * Yields the requests of one minute. Targets are scraped one after the other, and a request ends after 2,000
+   * samples. The boundaries of requests differ in each minute, because the remaining samples of a minute go into the
+   * first request of the next minute.
    */
   *minute(
     protocol: LabelledProtocol,

@@ -22,8 +22,8 @@ export interface PromqlData {
    */
   readonly ranges: Readonly<Record<'hot' | 'warm' | 'cold', TimeRange>>;
   /**
-   * Yields remote write requests of the same samples in order of time, because Prometheus refuses samples an
-   * hour older than the newest.
+   * Yields remote write requests of the same samples in order of time, because Prometheus rejects samples that are an
+   * hour older than the newest sample.
    */
   readonly requests: () => Generator<Uint8Array>;
 }

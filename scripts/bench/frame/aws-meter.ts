@@ -8,7 +8,7 @@ export interface AwsCall {
   /** Operation such as `PutItem`; for S3, the HTTP method. */
   readonly operation: string;
   readonly body: string | Uint8Array | undefined;
-  /** Bytes of the bodies of request and answer. */
+  /** Total size of the request body and the answer body, in bytes. */
   readonly bytes: number;
   /**
    * Times at which the request was sent and answered, in ms. The time between them includes the emulator's

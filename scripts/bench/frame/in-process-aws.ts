@@ -27,8 +27,8 @@ export const streamed: PutRecord[] = [];
 export const spent = { cpuMs: 0, writeUnits: 0 };
 
 /**
- * Items as JSON, by sort key. Most collections have a single item, which is stored without a map, since a
- * million maps take 300 MB.
+ * Items as JSON, by sort key. Most collections have a single item. It is stored without a map, because a million
+ * maps take 300 MB.
  */
 type Collection = Map<string, string> | readonly [sort: string, json: string];
 

@@ -204,7 +204,7 @@ class Memory {
     this.held[i]! += count;
   }
 
-  /** Reads a series of a random partition. Data that may be incomplete counts as refused. */
+  /** Reads a series of a random partition. A read counts as refused if its data may be incomplete. */
   private async read(): Promise<void> {
     const ref = this.refs[Math.floor(Math.random() * PARTITIONS)]!;
     const { partition } = await this.tiers.hot.reader.windows(ref, {
@@ -301,7 +301,7 @@ class Memory {
 }
 
 /**
- * Returns the round with the median join time, with medians of read times, and the totals of refused and lost
+ * Returns the round with the median join time, with the medians of read times and the totals of refused and lost
  * operations.
  */
 function summary(rounds: readonly Row[]): Row {

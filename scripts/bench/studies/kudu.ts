@@ -130,7 +130,7 @@ class KuduRun {
       ...figures,
       /** Whether all sums of minutes, hours and days equal the independent count. */
       exact: this.isExact,
-      /** Median duration of the last fifth of the reads of minutes, relative to the first fifth. */
+      /** Median duration of the last fifth of the minute reads, relative to the first fifth. */
       drift,
       /** Whether the study's four conditions are met. */
       holds:

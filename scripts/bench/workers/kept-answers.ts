@@ -1,7 +1,7 @@
 /**
- * A proxy between instances of a function and the stand-in for AWS. While its cache is on, repeated reads are
- * answered from it, so that an instance completes thousands of queries in a few seconds; the stand-in takes
- * 20 ms and more for what DynamoDB answers in 5. Otherwise it forwards everything.
+ * A proxy between instances of a function and the stand-in for AWS. While its cache is on, the proxy answers repeated
+ * reads from the cache, so that an instance completes thousands of queries in a few seconds: the stand-in takes 20 ms
+ * or more for a read that DynamoDB answers in 5 ms. While the cache is off, the proxy forwards everything.
  */
 import { Agent, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

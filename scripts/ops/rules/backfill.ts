@@ -55,7 +55,7 @@ async function backfill(functions: Functions, groups: readonly RuleGroup[], opti
   const { tenant, dryRun = false, rate } = options;
   return withCommandKey(functions, { tenant, rights: ['read'], lifetimeMs: KEY_LIFETIME_MS }, async (key) => {
     const series = new Set<string>();
-    /** Samples refused by the importer, by reason. */
+    /** Number of samples that the importer rejected, by reason. */
     const refused: Record<string, number> = {};
     /** Samples stored, stale markers included. */
     let samples = 0;

@@ -29,7 +29,7 @@ const QUERY: BacktestOptions['query'] = {
   limits: { maxSeries: 50_000, maxSamples: 10_000_000, maxPoints: 5_000_000 },
   isLate: () => false,
 };
-/** Most alerts of one rule; the default of the tenant's limit `alertsPerRule`. */
+/** Maximum number of alerts of one rule: the default of the tenant's limit `alertsPerRule`. */
 const MAX_ALERTS = 1_000;
 const PROGRESS_MS = 5_000;
 

@@ -36,7 +36,7 @@ export interface RuleTestFailure {
 }
 
 const LIMITS = { maxSeries: 100_000, maxSamples: 50_000_000, maxPoints: 50_000_000 };
-/** Most ticks that a test may evaluate. */
+/** Maximum number of ticks that a test may evaluate. */
 const MAX_TICKS = 1_000_000;
 
 /** Runs one test on the rules of the file's rule files. */

@@ -11,7 +11,7 @@ const SCALING_MS = 15 * MINUTE_MS;
 const purge: Actor = {
   name: 'purge',
   everyMs: [3 * HOUR_MS, 20 * HOUR_MS],
-  // Ignores failures: the next invocation repeats the archiver's unfinished work.
+  // Ignore failures: the next invocation of the archiver retries the unfinished work.
   act: async (stage) => void (await stage.world.invoke('archiver', { purge: true })),
 };
 
@@ -96,7 +96,7 @@ const rebuildIndex: Actor = {
   },
 };
 
-/** Deletes the samples of one metric or of all metrics, either within a span or of all times. */
+/** Deletes the samples of one metric or of all metrics, either within a time range or at all times. */
 const remove: Actor = {
   name: 'samples are deleted',
   everyMs: [6 * HOUR_MS, 40 * HOUR_MS],

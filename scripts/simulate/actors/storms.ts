@@ -46,7 +46,7 @@ const stallFlusher: Actor = {
   },
 };
 
-/** For some minutes a service refuses or fails many calls, so that retries end without success. */
+/** For some minutes, a service rejects or fails so many calls that retries are exhausted. */
 const outage: Actor = {
   name: 'a service has an outage',
   everyMs: [6 * HOUR_MS, 2 * DAY_MS],
