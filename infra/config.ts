@@ -191,8 +191,8 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * Limits of AWS and of stages, in addition to the pipeline's own: the setting, whether its value is refused,
- * and why.
+ * Limits of AWS and of stages, in addition to the pipeline's own limits. Each entry has the setting, whether its
+ * value is rejected, and the reason.
  */
 function deploymentLimits(stage: Stage, s: Settings): (readonly [keyof Settings, boolean, string])[] {
   const logDays = s.logRetention / DAY_MS;

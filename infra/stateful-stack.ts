@@ -57,8 +57,8 @@ export class StatefulStack extends Stack implements Stores {
   }
 
   /**
-   * Returns as many zones as the setting asks for, in any region. By default a stack without a region has
-   * two.
+   * Returns as many zones as the setting `zones` says, in any region. Without this override, a stack without a region
+   * has two zones.
    */
   override get availabilityZones(): string[] {
     return Array.from({ length: this.zones }, (_, i) => Fn.select(i, Fn.getAzs()));

@@ -48,7 +48,7 @@ export interface PipelineFunctionProps extends FunctionProps {
   readonly reservedConcurrency?: number;
 }
 
-/** API Gateway gives up after 30 s. A function that times out earlier can still answer with an error. */
+/** API Gateway times out after 30 s. A function that times out earlier can still answer with an error. */
 export const API_TIMEOUT = Duration.seconds(29);
 /** Lambda's maximum. */
 export const LONGEST_TIMEOUT = Duration.minutes(15);

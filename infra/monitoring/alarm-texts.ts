@@ -214,7 +214,7 @@ export const ALARM_TEXTS = {
 
 export type AlarmTextName = keyof typeof ALARM_TEXTS;
 
-/** Most characters of an alarm description in CloudWatch. */
+/** Maximum length of an alarm description in CloudWatch, in characters. */
 export const MAX_DESCRIPTION = 1024;
 
 /**

@@ -121,7 +121,7 @@ export const awsMetric = {
     }),
 } as const;
 
-/** Most metrics in an alarm's metric math. */
+/** Maximum number of metrics in an alarm's metric math. */
 const MAX_METRICS_OF_ALARM = 10;
 
 /**

@@ -17,7 +17,7 @@ export interface HotTierProps {
   readonly network: Network;
 }
 
-/** Most nodes drawn in one graph; more lines would be indistinguishable. */
+/** Maximum number of nodes in one graph. More lines would be indistinguishable. */
 const MAX_LINES = 24;
 
 /** Engines by the setting `engine`. IAM authentication needs Valkey >= 7.2 or Redis >= 7.0. */

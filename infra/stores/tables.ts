@@ -8,7 +8,7 @@ import type { AlarmRule, Graph, Monitored } from '../monitoring/monitored';
 
 export interface TablesProps {
   /**
-   * Whether DynamoDB refuses to delete the tables, even by an administrator.
+   * Whether DynamoDB refuses to delete the tables, even if an administrator asks for it.
    * @default true
    */
   readonly deletionProtection?: boolean;

@@ -8,7 +8,7 @@ const MISSING_KEY =
   'S3 answers 404 for a missing object only to those who may list, otherwise 403: https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObject.html';
 const LAMBDA_READS = "Lambda's own reading of a stream";
 
-/** Rights that no call uses on this machine, of all functions or of one, and what they are for. */
+/** Rights of all functions or of one function that no call uses on this machine, with the purpose of each right. */
 const USED_ELSEWHERE = {
   'elasticache:Connect': 'a connection to the cache, which has no IAM locally',
   'kinesis:DescribeStream': LAMBDA_READS,

@@ -6,9 +6,9 @@ const { startDynamodbLocal } = require('./dynamodb-local.cjs');
 const SEEDS = { SHARD_SEED: '1', FREEDOMS_SEED: '2001' };
 
 /**
- * Runs before the integration tests. Sets and prints the seeds of all stacks of a run: of the order of the shards'
- * sequence numbers (scripts/local/aws.py), and of the freedoms of AWS (scripts/local/freedoms.py). Makes the
- * folder in which the stand-ins for AWS record the calls that they got (scripts/local/contract.py).
+ * Runs before the integration tests. Sets and prints the seeds that all stacks of a run use: one for the order of the
+ * shards' sequence numbers (scripts/local/aws.py), one for the freedoms of AWS (scripts/local/freedoms.py). Makes the
+ * folder in which the stand-ins for AWS record received calls (scripts/local/contract.py).
  */
 module.exports = async ({ testNamePattern }) => {
   const draw = () => String(Math.floor(Math.random() * 2 ** 32));

@@ -3,8 +3,8 @@ import { patientFetch } from './patient-fetch';
 /** A client of the HTTP API with plain fetch, like a dashboard's. */
 export class Client {
   /**
-   * @param isPatient whether the client repeats a request that is answered 503, as agents do. A stack that
-   * uses the freedoms of AWS gives such answers
+   * @param isPatient whether the client retries a request after a 503, as agents do. A stack that uses the freedoms of
+   *   AWS gives such answers
    */
   constructor(
     private readonly url: string,

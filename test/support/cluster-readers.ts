@@ -25,7 +25,7 @@ export type ReadersCommand =
   | { readonly kind: 'stop' };
 
 export interface ReadersFindings {
-  /** Descriptions of reads that were refused or lacked samples. */
+  /** Descriptions of reads that were rejected or lacked samples. */
   readonly errors: string[];
   readonly readMs: Record<Phase, number[]>;
   /** How often the governor made a call wait. */
@@ -33,8 +33,8 @@ export interface ReadersFindings {
 }
 
 /**
- * Readers of a {@link ClusterFeed} in a process of their own, like the query function's. So the flusher's
- * work does not add to their times.
+ * Readers of a {@link ClusterFeed}. They run in a process of their own, as the query function does, so that the
+ * flusher's work does not slow them down.
  */
 export class ClusterReaders {
   private constructor(private readonly child: ChildProcess) {}

@@ -27,8 +27,8 @@ const TENANT = {
 const DICTIONARIES = new SeriesDictionaries(CACHES.seriesDictionaries);
 const REFUSALS = [RequestTooLargeError, MalformedBytesError, InvalidMetricsJsonError, HttpError];
 /**
- * Most rows of a body. Line protocol may have a row for each of 65,536 lines; the other protocols have half
- * of that.
+ * Maximum number of rows of a body. Line protocol may have a row for each of 65,536 lines; the other protocols have
+ * at most half as many.
  */
 const MAX_ROWS = 65_536;
 const MAX_RECORD_BYTES = 1024 * 1024;
@@ -40,7 +40,7 @@ const NEW_SOURCES = {
 };
 
 export interface TakenBody {
-  /** A sentence that says whether the body was accepted or refused, and why. */
+  /** A sentence that says whether the body was accepted or rejected, with the reason. */
   readonly outcome: string;
   readonly records: readonly Uint8Array[];
 }

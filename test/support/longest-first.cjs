@@ -1,9 +1,9 @@
 const { default: Sequencer } = require('@jest/test-sequencer');
 
 /**
- * The ten files that take longest, about the longest first. If one of them began last, it would keep one core busy
- * while the other has nothing left to do. Of those that begin at once, only the first starts a stack. In a fresh
- * checkout, others would build the functions' bundles at the same time, each for itself.
+ * The ten slowest files, roughly the slowest first. If a slow file started last, it would keep one core busy while
+ * the other core is idle. Among the files that start at once, only the first starts a stack: in a fresh checkout,
+ * several stacks would each build the functions' bundles at the same time.
  */
 const LONGEST = [
   'integration/soak',

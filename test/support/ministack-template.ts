@@ -14,12 +14,12 @@ export interface Template {
   readonly Outputs?: Record<string, unknown>;
 }
 
-/** Types that ministack's CloudFormation (1.5.33) refuses. No other resource refers to one. */
+/** Resource types that ministack's CloudFormation (1.5.33) rejects. No other resource refers to them. */
 const UNKNOWN_TYPES = ['AWS::EC2::FlowLog', 'AWS::Budgets::Budget'];
 
 /**
- * Makes an assembly deployable to ministack. Removes the types that ministack refuses, and replaces the
- * cache, which has no server there, with a real Valkey. Everything else stays as synthesized.
+ * Makes an assembly deployable to ministack. Removes the resource types that ministack rejects, and replaces the
+ * cache, which has no server in ministack, with a real Valkey. Everything else stays as synthesized.
  *
  * @param change applied to each template afterwards, with its file's name
  */

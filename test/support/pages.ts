@@ -9,7 +9,7 @@ export const PHONE = { width: 390, height: 844 };
 /** Chromium logs this text when a request fails or its answer is 4xx. Some tests cause that. */
 export const REQUEST_FAILED = /^Failed to load resource/;
 
-/** Longest wait for the content of a page whose test failed, in ms, and most characters of it that are shown. */
+/** Maximum wait for the content of a page whose test failed, in ms, and maximum number of characters to show. */
 const SEEN_MS = 30_000;
 const SEEN_CHARACTERS = 4_000;
 

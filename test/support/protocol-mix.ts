@@ -7,7 +7,7 @@ import { until } from './until';
 
 /** Number of seconds with samples. The newest is a minute old. */
 const TIMES = 300;
-/** Most samples of a request, approximately. */
+/** Approximate maximum number of samples in a request. */
 const MAX_SAMPLES = 4_000;
 
 export interface MixTenant {

@@ -13,7 +13,7 @@ interface Shape {
 }
 
 const HALF_AN_HOUR: Shape = { lengthMs: 1_800_000, everyMs: 15_000, oddness: 0.03, mostOddness: 1 };
-/** Most of these days have exact rollups. */
+/** Samples of four days. Most days have exact rollups. */
 export const FOUR_DAYS: Shape = {
   ...{ lengthMs: 4 * 86_400_000, everyMs: 300_000, oddness: 0, mostOddness: 0.002 },
 };

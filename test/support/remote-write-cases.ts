@@ -21,7 +21,7 @@ const labelsOf = (labels: Readonly<Record<string, string>>): PlainLabels => Obje
 const TARGET = { __name__: 'up', job: 'testjob', instance: 'localhost:9090' };
 const HOUR_MS = 3_600_000;
 /**
- * Stands for Prometheus' stale marker. That is a NaN whose bits no JavaScript number keeps: see {@link
+ * Placeholder for Prometheus' stale marker, a NaN whose bits a JavaScript number does not preserve: see {@link
  * withStaleMarkers}.
  */
 const STALE = 12345.678;
