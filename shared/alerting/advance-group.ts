@@ -37,7 +37,7 @@ export interface AdvanceOptions {
   readonly maxAlerts: number;
   /** Called only when receivers may need to be notified. */
   readonly telling: () => Promise<Telling>;
-  /** Asked before each tick but the first. */
+  /** Called before each tick but the first. */
   readonly hasTime: () => boolean;
   readonly clock: () => number;
   /**
@@ -51,7 +51,7 @@ export interface AdvanceOptions {
  * the group's other rules proceed.
  */
 const MAX_PUT_OFF_MS = 15 * 60_000;
-/** Most samples that one tick of a group may write. */
+/** Maximum number of samples that one tick of a group may write. */
 const MAX_SAMPLES_PER_TICK = 100_000;
 
 /** The ticks of a group to evaluate, and the group's timing. */
@@ -84,8 +84,8 @@ export function expectReads(reads: SharedReads, group: RuleGroup, { ticks, query
  * Evaluates the ticks of a plan, oldest first. Rules see results of earlier rules and earlier ticks, although
  * the stream does not have them yet.
  *
- * A tick whose samples cannot be read is deferred: only the errors are kept, and the tick stays due. So a
- * short outage of a store leaves no hole.
+ * A tick whose samples cannot be read is deferred: only the errors are stored, and the tick stays due. A short
+ * outage of a store therefore leaves no gap.
  *
  * @param state state after the group's last evaluated tick; undefined for a new group
  */
@@ -223,8 +223,8 @@ async function evaluateTick(
 /**
  * Returns the series that newly pending alerts will have once they fire. The evaluator writes a stale marker
  * to each, which creates the series in advance. A reader may learn of a new series a second after its first
- * samples, but sees the stale marker at its end at once. Without the series in advance it could miss a short
- * alert entirely.
+ * samples, but sees the stale marker at the series' end at once. If the series were not created in advance, the reader
+ * could miss a short alert entirely.
  */
 function firingSeriesToCome(rules: readonly RuleState[], tickMs: number): Labels[] {
   const series = rules.flatMap(({ alerts }) =>
@@ -240,7 +240,7 @@ function firingSeriesToCome(rules: readonly RuleState[], tickMs: number): Labels
 
 /**
  * Evaluates an expression for a rule. If samples are missing or a store does not answer, this is a failure
- * and the rule's state stays unchanged, because a rule must not decide on incomplete data.
+ * and the rule's state stays unchanged, because a rule must not be judged by incomplete data.
  */
 async function queryWhole(
   store: SampleStore,
@@ -265,8 +265,7 @@ function endSeries(written: MemorySampleStore, series: readonly Labels[], atMs: 
 
 /**
  * Ends a removed group: marks its series as ended and notifies receivers that its alerts are resolved.
- * Silences do not hold these notifications back, because the group's state is deleted and nothing could send
- * them later.
+ * Silences do not hold back these notifications: the group's state is deleted, so they could not be sent later.
  *
  * @param id identifies the group among the groups of all tenants
  */

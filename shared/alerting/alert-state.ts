@@ -38,7 +38,7 @@ export const RESOLVED_RETENTION_MS = 15 * 60_000;
  * result as on time.
  *
  * @param alerts alerts after the previous tick
- * @param found what the rule found in this tick; label sets are distinct
+ * @param found elements of the rule's result in this tick; their label sets are distinct
  * @returns alerts after this tick: pending, firing, and those resolved in the last 15 minutes
  */
 export function advanceAlerts(

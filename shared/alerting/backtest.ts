@@ -20,7 +20,7 @@ export interface BacktestOptions {
   readonly query: QueryOptions;
   /** Query offset of groups that do not set one, in ms. */
   readonly defaultOffsetMs: number;
-  /** Most pending and firing alerts of one rule. */
+  /** Maximum number of pending and firing alerts of one rule. */
   readonly maxAlerts: number;
   /**
    * Called after each part of the range with its progress and the results of recording rules, including stale
@@ -70,10 +70,10 @@ export class BacktestLimitError extends Error {
   override readonly name = 'BacktestLimitError';
 }
 
-/** Most evaluations of groups: those of one group over 100 days at 30 s. */
+/** Maximum number of group evaluations: enough for one group over 100 days at 30 s. */
 const MAX_TICKS = 288_000;
 const MAX_ALERTS = 10_000;
-/** Most samples that all rules together may yield; each takes 16 bytes. */
+/** Maximum number of samples that all rules together may yield. Each takes 16 bytes of memory. */
 const MAX_SAMPLES = 10_000_000;
 /** Length of the parts in which the range is read, in ms. */
 const PART_MS = DAY_MS / 12;
@@ -83,7 +83,7 @@ const PART_MS = DAY_MS / 12;
  * pending.
  *
  * Rules see the results of this backtest instead of samples stored under the same names since the start of
- * the range. So a group that was evaluated before yields the same results again.
+ * the range. A group that was evaluated before therefore yields the same results again.
  *
  * @throws {BacktestLimitError} for too many ticks, alerts or samples
  */

@@ -1,6 +1,6 @@
 import type { QuietSpan } from './ingest-quiet';
 
-/** Maximum age of a tick that is still evaluated, in ms. A shorter outage of the evaluator leaves no hole. */
+/** Maximum age of a tick that is still evaluated, in ms. A shorter outage of the evaluator leaves no gap. */
 const MAX_CATCH_UP_MS = 3_600_000;
 
 /** Time and state of the pipeline when groups are evaluated. All times are in ms. */

@@ -24,7 +24,7 @@ export interface RuleContext {
   readonly externalLabels: Labels;
   readonly externalUrl: string;
   /**
-   * Most pending and firing alerts of one rule.
+   * Maximum number of pending and firing alerts of one rule.
    *
    * @default no limit
    */
@@ -51,7 +51,7 @@ export interface RuleOutcome {
   readonly alerts: readonly Alert[];
 }
 
-/** Most queries by the templates of one rule in a tick. Equal queries count once. */
+/** Maximum number of queries by the templates of one rule in a tick. Equal queries count once. */
 const MAX_TEMPLATE_QUERIES = 20;
 
 /**

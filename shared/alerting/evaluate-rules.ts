@@ -16,7 +16,7 @@ import type { RuleGroups, StoredGroup } from './rule-groups';
 import type { SilenceStore } from './silence-store';
 import { silenceTest } from './silences';
 
-/** Groups loaded in parallel. */
+/** Number of groups loaded in parallel. */
 const PARALLEL = 16;
 
 /** Stores that an evaluation of rules reads. */

@@ -59,7 +59,7 @@ export interface EvaluatedGroup {
   readonly hasMore: boolean;
 }
 
-/** One result for each group of the request, except those for which time did not suffice. */
+/** One result for each group of the request, except groups for which no time was left. */
 export type EvaluationAnswer = readonly GroupEvaluation[];
 
 /** What a run of the evaluator did. */
@@ -81,7 +81,7 @@ export interface RunReport {
    * that time.
    */
   readonly quietMs: number;
-  /** Number of notifications that were given up. */
+  /** Number of notifications that are no longer retried. */
   readonly dropped: number;
   /** Age of the oldest batch that waits for a channel, in ms. */
   readonly outboxAgeMs: number;

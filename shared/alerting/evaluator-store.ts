@@ -39,17 +39,17 @@ export interface TickCommit {
   readonly batches: readonly Uint8Array[];
 }
 
-/** How far the delivery of a batch is. */
+/** Progress of a batch's delivery. */
 export interface Delivery {
   /** Number of failed attempts. */
   readonly attempts: number;
   /** Time of the next attempt, in ms since epoch. */
   readonly dueMs: number;
-  /** Addresses of the receivers that have accepted or finally refused it. */
+  /** Addresses of the receivers that have accepted or finally rejected the batch. */
   readonly taken: readonly string[];
   /**
-   * Why receivers finally refused the notification. In a dead letter, also the last failure of every receiver
-   * that did not refuse it.
+   * The reasons for which receivers finally rejected the batch. A dead letter also has the last failure of every
+   * receiver that neither accepted nor rejected the batch.
    */
   readonly refused: readonly string[];
 }
@@ -67,13 +67,13 @@ export interface StoredReport extends Omit<RunReport, 'began'> {
   readonly atMs: number;
 }
 
-/** Time that a batch waits for its receivers, in s. */
+/** Maximum time for which a batch waits for its receivers, in s. */
 const OUTBOX_SECONDS = 86_400;
 /** Time that a dead letter is kept, in s. */
 const UNDELIVERED_SECONDS = 7 * 86_400;
-/** Most batches in a commit. A transaction has at most 100 items, one of which is the state. */
+/** Maximum number of batches in a commit. A transaction has at most 100 items, one of which is the state. */
 const MAX_BATCHES = 99;
-/** Most notifications in a batch, which is one item of the outbox, unless there would be too many batches. */
+/** Number of notifications in a full batch. Batches are larger if a commit would have more than {@link MAX_BATCHES}. */
 const MAX_BATCH = 200;
 
 /**
@@ -211,7 +211,7 @@ export class EvaluatorStore {
   /**
    * Returns a tenant's dead letters, newest first.
    *
-   * @param limit most dead letters returned
+   * @param limit maximum number of dead letters returned
    */
   async undelivered(tenantId: Id, limit: number): Promise<OutboxItem[]> {
     const options = { ScanIndexForward: false, Limit: limit };
@@ -231,7 +231,7 @@ export class EvaluatorStore {
 
   /**
    * Starts a run of the evaluator unless one is in progress. Two concurrent runs would do the same work, and
-   * the samples of the slower one would win.
+   * samples of the slower run would overwrite those of the faster.
    *
    * @param run a random id
    * @param untilMs time at which the run counts as ended, even if it was killed

@@ -60,14 +60,14 @@ const BEGIN_MS = 50_000;
  * answers.
  */
 const WAIT_MS = 54_000;
-/** Time for which a killed run blocks others, in ms after its start. */
+/** Time after a run's start, in ms, from which the next run may begin even if this run was killed. */
 const RUN_MS = 58_000;
 const HALF_MINUTE_MS = 30_000;
-/** Invocations of the query function in parallel. */
+/** Number of parallel invocations of the query function. */
 const PARALLEL = 8;
-/** Most rules in an invocation that serves several tenants. */
+/** Maximum number of rules in an invocation that serves several tenants. */
 const MAX_RULES = 100;
-/** Rules of one tenant that are evaluated together. Further ones wait until every tenant has had a batch. */
+/** Number of a tenant's rules that are evaluated together. Its other rules wait until every tenant has had a batch. */
 const BATCH_RULES = 500;
 /**
  * Minimum age of an index entry without a group before it is dropped, in ms. A request may still be about to
@@ -143,8 +143,8 @@ export async function runEvaluator(
 }
 
 /**
- * Divides groups among invocations. Each tenant's first rules come before any tenant's further ones, so a
- * tenant with many rules delays no other. Rules of one batch are evaluated together because they share reads;
+ * Divides groups among invocations. Each tenant's first batch comes before any tenant's second, so a tenant
+ * with many rules does not delay the others. Rules of one batch are evaluated together because they share reads;
  * tenants with few rules share invocations.
  */
 export function planInvocations(

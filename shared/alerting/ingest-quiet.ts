@@ -4,7 +4,7 @@ import type { BudgetName } from '../tenancy/tenant-meter';
 import type { UsageTable } from '../tenancy/usage-table';
 import type { EvaluatorStore } from './evaluator-store';
 
-/** A span in which tenants posted almost nothing, so absent series mean nothing. */
+/** A span in which tenants posted almost nothing, so an absent series does not indicate a problem. */
 export interface QuietSpan {
   readonly fromMs: number;
   /** End of the span; undefined while it lasts. */
@@ -15,13 +15,11 @@ export interface QuietSpan {
 
 /** Share of the usual samples per minute below which a minute is quiet. */
 const QUIET_SHARE = 0.1;
-/** Consecutive quiet minutes that start a span. A single one may be jitter. */
+/** Consecutive quiet minutes that start a span. A single quiet minute may be jitter. */
 const QUIET_MINUTES = 2;
-/**
- * Minutes that determine the usual rate, and how many of them must have samples. Ingest that is rare by
- * nature is never quiet.
- */
+/** Number of minutes that determine the usual rate. */
 const USUAL_MINUTES = 20;
+/** Minimum number of these minutes with samples. Tenants that normally post rarely therefore never count as quiet. */
 const LEAST_ACTIVE = 16;
 /** Number of tenants whose posts tell whether the whole stage is nearly idle. */
 const HEARD_TENANTS = 20;

@@ -16,13 +16,13 @@ const BEGIN_MS = 15_000;
 /** Time after which queries are aborted, in ms. The function's timeout is 29 s. */
 const QUERY_MS = 24_000;
 /**
- * Characters of base64 in an answer beyond which no further group is evaluated. Lambda refuses answers over
+ * Length of an answer, in base64 characters, above which no further group is evaluated. Lambda rejects answers over
  * 6 MB.
  */
 const MAX_ANSWER = 3_000_000;
-/** Groups evaluated in parallel. The samples of one are read while another is evaluated. */
+/** Number of groups evaluated in parallel. The samples of one group are read while another group is evaluated. */
 const PARALLEL = 4;
-/** Most bytes of a group's compressed state. A DynamoDB item holds 400 KB. */
+/** Maximum size of a group's compressed state, in bytes. A DynamoDB item holds at most 400 KB. */
 const MAX_STATE_BYTES = 380_000;
 
 /** How an evaluation reads the samples of tenants. It writes nothing but their query time. */
@@ -44,7 +44,7 @@ export interface FoundGroup {
   readonly evaluate: () => Promise<Outcome>;
 }
 
-/** One invocation of the query function that evaluates rule groups or monitors. Its time begins with it. */
+/** One invocation of the query function that evaluates rule groups or monitors. The constructor starts its clock. */
 export class Invocation {
   private readonly startedMs = performance.now();
   /** Shared reads by the tenant's name. */
@@ -130,7 +130,7 @@ export function failed(ref: GroupRef, error: unknown): Outcome {
   return { outcome: 'failed', reason: (error as Error).message };
 }
 
-/** Makes something once for each tenant, which the groups of the tenant share. */
+/** Calls `make` once for each tenant, so that the tenant's groups share the result. */
 export function perTenant<T>(make: (tenant: Tenant) => T): (tenant: Tenant) => T {
   const made = new Map<Id, T>();
   return (tenant) => {
@@ -140,7 +140,7 @@ export function perTenant<T>(make: (tenant: Tenant) => T): (tenant: Tenant) => T
   };
 }
 
-/** What an evaluation found, to be encoded for the answer. */
+/** Result of an evaluation, before it is encoded for the answer. */
 export interface GroupResult extends Omit<EvaluatedGroup, 'afterMs' | 'state' | 'samples' | 'batches'> {
   readonly afterMs: number | undefined;
   /** Undefined for a removed group. */

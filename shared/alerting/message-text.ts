@@ -1,9 +1,9 @@
 /** Parts of texts that notifications of rules and of monitors share. */
 
-/** Most alerts that a text names. */
+/** Maximum number of alerts that a text names. */
 const MAX_LISTED = 20;
 const MAX_LINE = 600;
-/** Most characters of a subject. SNS accepts printable ASCII. */
+/** Maximum length of a subject, in characters. SNS accepts only printable ASCII. */
 const MAX_SUBJECT = 100;
 
 /** An SNS message. Each subscriber gets the text for its protocol. */

@@ -2,7 +2,7 @@ import { type Id, idOf } from '../model/id';
 import { type Labels, labelsKey } from '../model/labels';
 import type { Alert } from './alert-state';
 
-/** An alert started to fire or ended, or it keeps firing and its repeat interval has passed. */
+/** An alert that started firing, ended, or still fires after its repeat interval. */
 export interface Notification {
   /** Identifies the alert and the transition. A receiver may drop an id that it has seen. */
   readonly id: Id;
@@ -19,19 +19,19 @@ export interface Notification {
   readonly resolvedAtMs?: number;
   /** Why the alert ended: its element or its rule is gone. Undefined while it fires. */
   readonly reason?: 'no longer true' | 'rule removed';
-  /** Set if nothing changed. Then only receivers with one of these repeat intervals, in ms, are notified. */
+  /** Set for a repeated notification. Only receivers with one of these repeat intervals, in ms, are notified. */
   readonly repeatsMs?: readonly number[];
 }
 
 /**
- * Returns whether a notification is about a change and must be delivered. A repeated one is sent only once;
- * the next repeat is its retry.
+ * Returns whether a notification reports a change and must be delivered. A repeated notification is never retried,
+ * because the next repeat replaces it.
  */
 export function isChange({ repeatsMs }: Notification): boolean {
   return repeatsMs === undefined;
 }
 
-/** Notifications of one tick of a group, all changes or all repeats. A batch is one item of the outbox. */
+/** Notifications of one tick of a group: either only changes or only repeats. A batch is one item of the outbox. */
 export interface NotificationBatch {
   /** The tenant's name. */
   readonly tenant: string;
@@ -73,7 +73,7 @@ export interface Telling {
   readonly repeatsMs: readonly number[];
 }
 
-/** Settings that have no silences and no repeats. */
+/** Settings without silences and repeated notifications. */
 export const PLAIN_TELLING: Telling = { isSilenced: () => false, repeatsMs: [] };
 
 export interface Transitions {

@@ -6,7 +6,7 @@ export class DeliveryError extends Error {
   override readonly name = 'DeliveryError';
 
   /**
-   * @param isFinal whether a retry would be refused again
+   * @param isFinal whether the receiver would reject a retry, too
    */
   constructor(
     message: string,
@@ -30,7 +30,7 @@ export interface OutsideRequest {
 
 /** Timeout of a whole exchange including the connection, in ms. */
 const TIMEOUT_MS = 5_000;
-/** Most bytes read of an answer's body. They are read only to end the connection cleanly, then discarded. */
+/** Maximum number of bytes read from an answer's body. They are read only to end the connection cleanly. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 /**

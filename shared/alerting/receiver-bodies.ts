@@ -7,10 +7,11 @@ import type { Notification, NotificationBatch } from './notification';
 
 /** Time until an Alertmanager ends a firing alert that is not reported again, in ms. */
 export const FIRING_MS = 4 * 60_000;
-/** Most alerts in one request to an Alertmanager. */
+/** Maximum number of alerts in one request to an Alertmanager. */
 const MAX_ALERTS = 256;
-/** Most bytes of an SNS message, and most characters of its text for SMS. */
+/** Maximum size of an SNS message, in bytes. */
 const MAX_MESSAGE = 256 * 1024;
+/** Maximum length of an SNS message's text for SMS, in characters. */
 const MAX_SMS = 100;
 const NO_TIME = '0001-01-01T00:00:00Z';
 
@@ -66,7 +67,7 @@ function postable(alert: Alert, expr: string, nowMs: number, externalUrl: string
 
 /**
  * Returns the body of a request to a webhook, in Alertmanager's format, version 4. In addition, each alert
- * has the field `id`: a receiver may drop one that it has seen.
+ * has the field `id`: a receiver may drop an alert whose id it has seen.
  *
  * @see https://prometheus.io/docs/alerting/latest/configuration/#webhook_config
  */
@@ -108,7 +109,7 @@ export function webhookBody(batch: NotificationBatch, externalUrl: string): stri
   });
 }
 
-/** Replaces characters of label names that Alertmanagers before 0.27 refuse. */
+/** Replaces characters of label names that Alertmanagers before 0.27 reject. */
 function plain(labels: Labels): Record<string, string> {
   return Object.fromEntries(
     labels.map(([name, value]) => [name.replace(/[^a-zA-Z0-9_]/g, '_').replace(/^(?=\d)/, '_'), value]),

@@ -61,7 +61,7 @@ export interface RuleGroup {
   readonly intervalMs: number;
   /** How far before its tick a rule reads samples. Undefined if the group does not set it, unlike 0. */
   readonly queryOffsetMs: number | undefined;
-  /** Most series or alerts that one rule may produce; 0 for no limit. */
+  /** Maximum number of series or alerts that one rule may produce; 0 for no limit. */
   readonly limit: number;
   /** Labels added to each rule; a rule's own labels take precedence. */
   readonly labels: Labels;
@@ -100,7 +100,7 @@ function ruleOf(document: RuleDocument): Rule {
 
 /** Interval of groups that do not set one, in ms. */
 const DEFAULT_INTERVAL_MS = 60_000;
-/** Shortest interval, in ms. Shorter ones could not be evaluated on time. */
+/** Minimum interval, in ms. Rules with shorter intervals could not be evaluated on time. */
 const LEAST_INTERVAL_MS = 30_000;
 
 /** Returns the interval at which a group is evaluated, in ms. */

@@ -8,15 +8,15 @@ import { TemplateError } from './template/values';
 import { type YamlFault, type YamlMapping, YamlReader } from './yaml-reader';
 
 export interface RuleFile {
-  /** The groups as written, without the fields and rules that have faults. */
+  /** The groups as written, without the fields and rules that have errors. */
   readonly documents: readonly GroupDocument[];
   readonly groups: readonly RuleGroup[];
-  /** Faults in the order of the file. A file with faults must not be used. */
+  /** Errors in the order of the file. A file with errors must not be used. */
   readonly faults: readonly YamlFault[];
 }
 
 const MAX_RULE_FILE = 4 * 1024 * 1024;
-/** Most rules of one file. YAML aliases can make a short file expand to many. */
+/** Maximum number of rules in one file. YAML aliases can make a short file expand to many. */
 const MAX_RULES = 20_000;
 
 const GROUP_FIELDS = ['name', 'interval', 'query_offset', 'limit', 'labels', 'rules'];
@@ -45,7 +45,7 @@ export function parseRuleFile(text: string, ignoresUnknownFields = false): RuleF
 
 /** A single group, as the ruler's API accepts it. */
 export interface SingleGroup {
-  /** The group as written; undefined when there are faults. */
+  /** The group as written; undefined when there are errors. */
   readonly document: GroupDocument | undefined;
   /** In the order of the text. */
   readonly faults: readonly YamlFault[];
@@ -64,10 +64,10 @@ export function parseRuleGroup(text: string): SingleGroup {
   return { document: reader.faults.length > 0 ? undefined : document, faults: reader.faults };
 }
 
-/** Reports a fault of a rule at the position of one of its fields. */
+/** Reports an error in a rule at the position of one of the rule's fields. */
 type Fault = (field: string, message: string) => void;
 
-/** Reads groups exactly as they are written, and reports their faults. */
+/** Reads groups exactly as they are written, and reports their errors. */
 class GroupReader {
   private readonly names = new Set<string>();
   private rules = 0;

@@ -16,9 +16,9 @@ export interface StoredGroup {
 
 export type RuleLimits = Pick<Limits, 'rules' | 'ruleGroups' | 'rulesPerGroup'>;
 
-/** Most characters of the name of a namespace or group. */
+/** Maximum length of a namespace's or group's name, in characters. */
 const MAX_NAME = 1_024;
-/** Most bytes of a group as JSON. A DynamoDB item holds 400 KB. */
+/** Maximum size of a group as JSON, in bytes. A DynamoDB item holds at most 400 KB. */
 export const MAX_GROUP_BYTES = 350_000;
 
 /** Returns a rule group's id within its tenant. */

@@ -28,7 +28,7 @@ export interface SendDependencies {
     tenant: Pick<Tenant, 'id' | 'name'>,
     batch: EventBatch,
   ) => Promise<readonly Target[]>;
-  /** Called with the addresses that had not accepted a batch of events when it was given up. */
+  /** Called when a batch of events becomes a dead letter, with the addresses that had not accepted the batch. */
   readonly gaveUp: (tenantId: Id, addresses: readonly string[]) => Promise<void>;
   readonly receivers: Pick<ReceiverStore, 'get'>;
   readonly ruleStates: Pick<GroupStates<GroupState>, 'list'>;
@@ -51,20 +51,21 @@ export interface SendDependencies {
 }
 
 export interface SendReport {
-  /** Number of requests that receivers accepted, and that failed. */
+  /** Number of requests that receivers accepted. */
   readonly sent: number;
+  /** Number of failed requests. */
   readonly failed: number;
-  /** Number of notifications given up: finally refused, or tried too often. */
+  /** Number of notifications that are no longer retried: finally rejected, or attempted too often. */
   readonly dropped: number;
   /** Age of the oldest batch that a channel has not accepted, in ms. */
   readonly outboxAgeMs: number;
 }
 
-/** Tenants served in parallel. One whose receivers hang delays no other. */
+/** Number of tenants served in parallel, so that a tenant whose receivers hang does not delay the others. */
 const PARALLEL = 32;
-/** Most waiting batches of a tenant. Beyond it, the oldest are given up. */
+/** Maximum number of waiting batches of a tenant. Beyond this number, the oldest batches become dead letters. */
 const MAX_WAITING = 1_000;
-/** Attempts after which a batch becomes a dead letter. */
+/** Number of attempts after which a batch becomes a dead letter. */
 export const MAX_ATTEMPTS = 12;
 const FIRST_WAIT_MS = 30_000;
 const LONGEST_WAIT_MS = 3_600_000;
@@ -169,8 +170,8 @@ function note(tenant: string, error: unknown, report: Report): DeliveryError {
 }
 
 /**
- * Sends a tenant's batches to its channels. Each channel gets them in order, so it hears of an alert's start
- * before its end. A failing channel delays no other.
+ * Sends a tenant's batches to its channels. Each channel gets the batches in order, so it is notified of an
+ * alert's start before its end. A failing channel does not delay the others.
  */
 async function empty(
   dependencies: SendDependencies,

@@ -32,9 +32,9 @@ export interface Silence extends SilenceRequest {
 export type SilenceState = 'pending' | 'active' | 'expired';
 
 export const MAX_SILENCES = 200;
-/** Most silences stored for a tenant. Beyond it, those that expired earliest are dropped. */
+/** Maximum number of silences stored for a tenant. Beyond it, the silences that expired earliest are dropped. */
 const MAX_STORED = 400;
-/** Most bytes of a tenant's silences as JSON. A DynamoDB item holds 400 KB. */
+/** Maximum size of a tenant's silences as JSON, in bytes. A DynamoDB item holds at most 400 KB. */
 const MAX_BYTES = 350_000;
 /** How long an expired silence is listed, in ms. The same as an Alertmanager's default. */
 export const EXPIRED_RETENTION_MS = 5 * DAY_MS;
@@ -53,8 +53,9 @@ export function shownSilences(silences: readonly Silence[], nowMs: number): Sile
 }
 
 /**
- * Adds or changes a silence as an Alertmanager does. A change that would falsify the silence's past (other
- * matchers, another start of an active silence, anything of an expired one) ends it and adds a new one.
+ * Adds or changes a silence as an Alertmanager does. Some changes would falsify the silence's past: other
+ * matchers, another start of an active silence, or any change of an expired silence. For them, the silence is ended and
+ * a new one is added.
  *
  * @param id silence to change; undefined to add one
  * @param newId id of an added silence

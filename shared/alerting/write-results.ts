@@ -7,7 +7,7 @@ import { SeriesLimitError } from '../tenancy/limits';
 import type { TenantMeter } from '../tenancy/tenant-meter';
 import type { Tenant } from '../tenancy/tenants';
 
-/** Most bytes of an uncompressed body of samples. */
+/** Maximum size of an uncompressed body of samples, in bytes. */
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
 
 /** Destinations of the samples that rules produce. */
@@ -22,7 +22,8 @@ export interface ResultOutputs {
 
 /**
  * Puts samples of rules into the stream as a post does, subject to the tenant's limit of series and counted
- * in its usage. They do not use the budget of posts, from which the evaluator learns whether clients post.
+ * in its usage. They are not charged to the budget of posts, because the evaluator reads from that
+ * budget whether clients post.
  * Samples beyond a limit are dropped, because an immediate retry would not help. The rules' alerts are not
  * affected.
  *

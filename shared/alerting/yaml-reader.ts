@@ -11,14 +11,15 @@ import {
 } from 'yaml';
 import { parseDurationMs } from '../promql/numbers';
 
-/** How often a reader may read each character of a text, and how many characters it may read of even a short text. */
+/** Number of characters and entries that may be read per character of the text, in addition to {@link LEAST_READ}. */
 const READS = 4;
+/** Number of characters and entries that may be read of any text, however short. */
 const LEAST_READ = 1_000_000;
 const ENDED = Number.NEGATIVE_INFINITY;
 /** V8's message when a text nests deeper than the stack allows. */
 const OVERFLOW = /call stack/;
 
-/** A fault in a YAML file. Line and column count from 1. */
+/** An error in a YAML file. Line and column count from 1. */
 export class YamlFault {
   constructor(
     readonly line: number,
@@ -40,11 +41,11 @@ export interface YamlMapping {
 
 /**
  * Reads a YAML file with a fixed schema, as strictly as Prometheus does: unknown fields and wrong types are
- * faults. All faults are collected, so that a user sees them together. Only the first document counts.
+ * errors. All errors are collected, so that a user sees them together. Only the first document is read.
  */
 export class YamlReader {
   readonly faults: YamlFault[] = [];
-  /** Characters and entries that may still be read. Aliases can make a short text expand without end. */
+  /** Characters and entries that may still be read. Aliases can make a short text expand without bound. */
   private left: number;
   private readonly lines = new LineCounter();
   private readonly contents: Node | undefined;
@@ -59,7 +60,7 @@ export class YamlReader {
   ) {
     this.left = LEAST_READ + READS * text.length;
     // Read values from the text of scalars, so that `expr: 1` is the text "1". The library compares each key
-    // with all others, so repeated keys are found in `anyMapping`.
+    // with all others, so duplicate keys are found in `anyMapping`.
     const options = { lineCounter: this.lines, merge: true, stringKeys: true, uniqueKeys: false };
     const [document] = parseAllDocuments(text, options);
     this.contents = (document?.contents as Node | null | undefined) ?? undefined;
@@ -82,14 +83,14 @@ export class YamlReader {
   }
 
   fault(node: Node | null | undefined, message: string): undefined {
-    // The limit was exceeded, and that fault is reported already. Parts that were not read are not further faults.
+    // The limit was exceeded, and this error is reported already. Parts that were not read are not further errors.
     if (this.left < 0) return undefined;
     const { line, col } = this.lines.linePos(node?.range?.[0] ?? 0);
     this.faults.push(new YamlFault(line, col, message));
     return undefined;
   }
 
-  /** Reads a mapping that may have only the listed fields. Returns undefined for null and after a fault. */
+  /** Reads a mapping that may have only the listed fields. Returns undefined for null and after an error. */
   mapping(given: Node | null, what: string, fields: readonly string[]): YamlMapping | undefined {
     const mapping = this.anyMapping(given, what);
     if (mapping === undefined) return undefined;
@@ -180,8 +181,8 @@ export class YamlReader {
   }
 
   /**
-   * Counts characters and entries as they are read. Reports a last fault and returns false if far more are read than
-   * the text has.
+   * Counts characters and entries as they are read. If far more are read than the text has, reports a last error and
+   * returns false.
    */
   private mayRead(length: number, node: Node): boolean {
     if (length > this.left) {

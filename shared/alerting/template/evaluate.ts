@@ -14,11 +14,11 @@ import {
   typeName,
 } from './values';
 
-/** Most steps of one expansion, counting nodes and calls. */
+/** Maximum number of steps of one expansion. Each node and each call is a step. */
 const MAX_STEPS = 100_000;
-/** Most nested template calls. */
+/** Maximum nesting depth of template calls. */
 const MAX_CALLS = 100;
-/** Most characters of an expanded text. */
+/** Maximum length of an expanded text, in characters. */
 const MAX_OUTPUT = 64 * 1024;
 
 /** Thrown to leave a `range` loop. */

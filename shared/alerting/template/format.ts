@@ -4,8 +4,7 @@ import { AnyMap, TemplateData, TemplateSample, type TemplateValue, typeName } fr
 /** The parts of Go's `fmt` that templates use. */
 
 /**
- * Largest width and precision of a verb. A larger one becomes an error in the text, as Go does beyond a
- * million.
+ * Maximum width and precision of a verb. A larger value becomes an error in the text, as in Go above a million.
  */
 const MAX_WIDTH = 1000;
 

@@ -2,9 +2,9 @@ import type { Command, Node, Operand, ParsedTemplate, Pipeline } from './nodes';
 import { type Piece, piecesOf, type Token } from './tokens';
 import { TemplateError } from './values';
 
-/** Most characters of a template. */
+/** Maximum length of a template, in characters. */
 const MAX_LENGTH = 64 * 1024;
-/** Deepest nesting of parentheses and blocks, because parser and evaluator recurse. */
+/** Maximum nesting depth of parentheses and blocks. It is bounded because parser and evaluator recurse. */
 const MAX_DEPTH = 100;
 
 /**
@@ -12,7 +12,7 @@ const MAX_DEPTH = 100;
  *
  * @param functions names of the functions that the template may call
  * @param variables predefined variables, without `$`
- * @throws {TemplateError} with the line of the fault
+ * @throws {TemplateError} with the line of the error
  * @see https://pkg.go.dev/text/template
  */
 export function parseTemplate(

@@ -1,11 +1,9 @@
 import { RE2JS } from 're2js';
 import { TemplateError } from './values';
 
-/**
- * Most characters of a pattern, and instructions that it compiles to. A search takes up to that many steps
- * per character.
- */
+/** Maximum length of a pattern, in characters. */
 const MAX_PATTERN = 2000;
+/** Maximum number of instructions of a compiled pattern. A search takes up to this many steps per character. */
 const MAX_INSTRUCTIONS = 2000;
 
 function compiled(pattern: string): RE2JS {
