@@ -73,7 +73,7 @@ export function newestTick(
 /**
  * Advances the alerts of a monitor by the result of its evaluation.
  *
- * @param judged the judgements; or the error that prevented them, in which case the alerts stay unchanged
+ * @param judged the judgements, or the error that prevented them; after an error the alerts stay unchanged
  * @param series samples that the evaluation posts
  */
 export async function advanceMonitor(

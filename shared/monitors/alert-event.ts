@@ -18,7 +18,7 @@ export interface AlertEvent extends AlertTransition {
 export interface AlertBatch {
   /** The tenant's name. */
   readonly tenant: string;
-  /** ms since epoch. */
+  /** Time of the evaluation or report, in ms since epoch. */
   readonly tickMs: number;
   readonly monitorId: string;
   readonly events: readonly AlertEvent[];

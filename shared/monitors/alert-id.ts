@@ -1,13 +1,13 @@
 import { idBytes } from '../model/id';
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** Digits of the time, enough until the year 3769. */
+/** Number of base-62 digits for the opening time, enough until the year 3769. */
 const TIME_DIGITS = 6;
 const HASH_DIGITS = 10;
 
 /**
- * Returns an alert's id. It is derived from the alert's subject and its opening time, so a repeated
- * evaluation finds the same id. Ids sort by opening time (in s), which paged lists rely on.
+ * Returns an alert's id. It is derived from the alert's subject and its opening time, so a retried
+ * evaluation computes the same id. Ids sort by opening time (in s), which paged lists rely on.
  *
  * @param about identifies the monitor or check, and what it watches
  */

@@ -13,15 +13,15 @@ export interface Page<T> {
 }
 
 /**
- * An alert with the time of its last change in ms since epoch, so that a repeated event never undoes a later
- * one.
+ * An alert with the time of its last change in ms since epoch, so that an event that is recorded again
+ * never undoes a later event.
  */
 interface StoredAlert {
   readonly alert: AlertRecord;
   readonly changedMs: number;
 }
 
-/** Alerts recorded in parallel. */
+/** Number of alerts recorded in parallel. */
 const PARALLEL = 16;
 
 /**
@@ -45,7 +45,7 @@ export class AlertStore {
     this.logs = new Documents(table, 'alert-logs', ({ createdAt }) => expiryOf(createdAt));
   }
 
-  /** Records events, keeping the order of those of the same alert. Safe to repeat. */
+  /** Records events. Events of one alert stay in order. Safe to retry. */
   async record(tenantId: Id, events: readonly AlertEvent[]): Promise<void> {
     const ofAlerts = [...Map.groupBy(events, ({ alert }) => alert.id).values()];
     await mapLimited(ofAlerts, PARALLEL, async (each) => {
@@ -101,7 +101,7 @@ export class AlertStore {
       return firstOf(documents.list(tenantId, options), limit + 1);
     };
     const [open, closed] = await Promise.all([first(this.open), withClosed ? first(this.closed) : []]);
-    // An alert that closes during the read may be found in both.
+    // An alert that closes during the read may be found among both the open and the closed alerts.
     const byId = new Map([...open, ...closed].map(({ key, value }) => [key, value.alert]));
     return pageOf(
       [...byId.values()].sort((a, b) => (a.id < b.id ? 1 : -1)),

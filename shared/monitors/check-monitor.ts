@@ -8,7 +8,7 @@ import { ExpressionError, parseExpression } from './expression';
 import { parseScope } from './fields';
 import type { MonitorSpec } from './monitor';
 
-/** Most characters of a value in a message. */
+/** Maximum number of characters that a message shows of a value. */
 const MAX_SHOWN = 100;
 
 /**

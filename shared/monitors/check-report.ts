@@ -63,7 +63,7 @@ export interface ReportContext {
   readonly isDown: boolean;
 }
 
-/** Largest age of a report in ms, and how far it may lie in the future. Other reports are ignored. */
+/** Maximum difference between a report's time and now, past or future, in ms. Other reports are ignored. */
 const MAX_AGE_MS = 6 * 3_600_000;
 
 export interface AdvancedCheck {

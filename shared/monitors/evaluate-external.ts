@@ -23,9 +23,9 @@ export interface ExternalStores extends MonitorDocuments {
   readonly probe: (requests: readonly ProbeRequest[]) => Promise<readonly Probe[]>;
 }
 
-/** Documents read in parallel. */
+/** Number of documents read in parallel. */
 const PARALLEL = 16;
-/** Requests per invocation of the prober. Each is below 200 KB, and Lambda accepts 6 MB. */
+/** Maximum number of requests per invocation of the prober. Each is below 200 KB, and Lambda accepts 6 MB. */
 const MAX_REQUESTS = 25;
 
 type DueExternal = DueMonitor & {

@@ -47,8 +47,8 @@ const WINDOW_STEP = '1m';
 const NOTHING = '(vector(0) < 0)';
 
 /**
- * Most characters of PromQL. Some functions repeat their argument three times, so nesting multiplies the
- * length.
+ * Maximum length of the PromQL, in characters. Some functions write their argument three times, so nesting multiplies
+ * the length.
  */
 const MAX_CHARACTERS = 200_000;
 
@@ -113,8 +113,8 @@ function group(parts: readonly Compiled[]): Compiled {
 }
 
 /**
- * Combines two metrics at each time at which both have a point, by difference or quotient. Quotients by zero
- * are left out.
+ * Computes the difference or quotient of two metrics at each time at which both have a point. Quotients with a zero
+ * divisor are left out.
  */
 function pairs(func: 'diff' | 'divide', left: Compiled, right: Compiled): Compiled {
   const divisor = func === 'divide' ? `(${right.text} != 0)` : right.text;

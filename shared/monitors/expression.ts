@@ -46,11 +46,11 @@ const FUNCTIONS = {
 
 export type FunctionName = keyof typeof FUNCTIONS;
 
-/** Bounds of one expression. People write a few hundred characters. */
+/** Maximum length of an expression, in characters. Users write a few hundred. */
 const MAX_CHARACTERS = 10_000;
 const MAX_DEPTH = 32;
 const MAX_CALLS = 500;
-/** Longest duration in ms. */
+/** Maximum duration, in ms. */
 const MAX_DURATION_MS = 3 * 365 * DAY_MS;
 
 const UNITS_MS: Readonly<Record<string, number>> = {

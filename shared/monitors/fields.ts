@@ -8,7 +8,7 @@ import { text } from '../platform/fields';
 
 const MAX_MEMO = 2048;
 const MAX_NAME = 1_000;
-/** Most characters of a scope: a service's name, a colon, a space and a role's name. */
+/** Maximum length of a scope, in characters: a service's name, a colon, a space and a role's name. */
 const MAX_SCOPE = 128;
 const MAX_SCOPES = 200;
 
@@ -26,7 +26,7 @@ export const httpUrl = text(1, MAX_URL).refine(
 export const givenId = text(1, 64).regex(/^[A-Za-z0-9]+$/, 'expected an id: letters and digits');
 export const givenIds = z.array(givenId).max(MAX_SCOPES);
 
-/** Minutes between repeated notifications; absent if they are not repeated. */
+/** Interval of repeated notifications, in minutes; absent if they are not repeated. */
 export const notificationInterval = z.int().min(10).nullish().meta({ description: 'Minutes.' });
 
 export const scopeTexts = z.array(text(1, MAX_SCOPE)).max(MAX_SCOPES);

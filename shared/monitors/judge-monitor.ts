@@ -36,7 +36,7 @@ export interface MonitorInputs {
   /** Returns whether a host has ever posted a metric. */
   readonly hasPosted: (hostId: string) => Promise<boolean>;
   readonly query: QueryOptions;
-  /** The time of the evaluation, ms since epoch. */
+  /** Time of the evaluation, in ms since epoch. */
   readonly nowMs: number;
 }
 
@@ -46,9 +46,9 @@ export interface MonitorMemory {
    * Further metrics by which a monitor of connectivity sees hosts that post none of {@link USUAL_METRICS}.
    */
   readonly witnesses?: readonly string[];
-  /** The newest point of a service's metric, ms since epoch. */
+  /** Time of the newest point of a service's metric, in ms since epoch. */
   readonly newestMs?: number;
-  /** The last response times of an external URL, the newest last, ms. */
+  /** The last response times of an external URL, in ms, oldest first. */
   readonly responseMs?: readonly number[];
 }
 
@@ -136,7 +136,7 @@ async function selectWhole(
   return series;
 }
 
-/** Most hosts selected by id. With more, all hosts are read, so that several monitors share the read. */
+/** Maximum number of hosts selected by id. More are read as all hosts, a read that several monitors share. */
 const MAX_NAMED_HOSTS = 50;
 const EVERY_HOST: Matcher = { label: 'host', op: '!=', value: '' };
 
@@ -268,7 +268,7 @@ async function judgeQuery(
   const found = await resultOf(quotedNames(monitor.query), minutes, inputs);
   // The empty key stands for a query without any result.
   if (found.length === 0) return new Map([['', NO_VALUE]]);
-  // A series that ended keeps its alert. If somebody closed the alert, the series is forgotten.
+  // A series that ended keeps its alert. If a user closed the alert, the series is forgotten.
   const judgements = new Map<string, Judgement>(
     tracks.map(({ key, alert }) => [key, alert === undefined ? { status: 'OK' } : NO_VALUE]),
   );
@@ -301,7 +301,7 @@ async function judgeConnectivity(
     hosts.length === 0 ? [] : (await readHosts(inputs, names, EVERY_HOST, GONE_MS)).keys(),
   );
   const missing = hosts.filter(({ id, createdAt }) => !seen.has(id) && nowMs - createdAt * 1000 >= GONE_MS);
-  // The missing hosts may be posting other metrics.
+  // Hosts without these metrics may be posting others.
   const anyMetric: Matcher = { label: METRIC_NAME, op: '!=', value: '' };
   const missingIds = missing.map(({ id }) => id);
   for (const part of slicesOf(missingIds, MAX_NAMED_HOSTS))

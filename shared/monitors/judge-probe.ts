@@ -10,7 +10,7 @@ export interface JudgedProbe {
   readonly memory: MonitorMemory;
 }
 
-/** Most response times that a monitor remembers. An average never needs more. */
+/** Maximum number of response times that a monitor remembers. An average never needs more. */
 const MAX_RESPONSE_TIMES = 10;
 
 /**

@@ -95,8 +95,9 @@ export function worstOf(judgements: readonly Judgement[]): Judgement | undefined
 }
 
 export interface MissingDurations {
-  /** Minutes. */
+  /** Time without points that opens a WARNING alert, in minutes. */
   readonly missingDurationWarning?: number | null;
+  /** Time without points that opens a CRITICAL alert, in minutes. */
   readonly missingDurationCritical?: number | null;
 }
 

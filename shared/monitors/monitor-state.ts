@@ -9,8 +9,8 @@ export interface MonitorState {
   /** Time of the last evaluation in ms since epoch. A close by hand adds one ms. */
   readonly tickMs: number;
   /**
-   * The monitor at that time. When the monitor has been removed, the notifications that its alerts have ended still
-   * describe it.
+   * The monitor at that time. After the monitor was removed, the notifications that its alerts have ended still
+   * describe the monitor.
    */
   readonly monitor: Monitor;
   readonly tracks: readonly Track[];

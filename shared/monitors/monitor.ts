@@ -44,7 +44,7 @@ const MAX_EXPRESSION = 10_000;
 const MAX_REQUEST_BODY = 10_000;
 const MAX_HEADERS = 50;
 const MAX_HEADER_VALUE = 4_096;
-/** Characters of all headers. Few servers take more. */
+/** Maximum total length of all headers, in characters. Few servers accept more. */
 const MAX_HEADERS_LENGTH = 16_384;
 const WEEK_MINUTES = 7 * 24 * 60;
 

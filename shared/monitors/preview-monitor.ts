@@ -23,9 +23,9 @@ export interface PreviewOptions extends Omit<MonitorInputs, 'nowMs'> {
   readonly check: () => void;
 }
 
-/** Most ticks of a preview: a day of a monitor that is judged each minute. */
+/** Maximum number of ticks in a preview: a day of a monitor that is judged each minute. */
 const MAX_TICKS = 1_440;
-/** Most hosts or series that a preview judges. */
+/** Maximum number of hosts or series that a preview judges. */
 const MAX_SUBJECTS = 2_000;
 const MAX_LINES = 10;
 const MAX_ALERTS = 1_000;

@@ -28,9 +28,9 @@ export interface Probe {
 
 /** Mackerel's time-out for the whole exchange, including redirects and the body, in ms. */
 const TIMEOUT_MS = 15_000;
-/** Number of bytes of a body that are searched for `containsString`. */
+/** Maximum number of bytes of a body that are searched for `containsString`. */
 const MAX_BODY_BYTES = 512 * 1024;
-/** Most redirects that are followed. Mackerel treats the third one as an error. */
+/** Maximum number of redirects that are followed. Mackerel treats the third redirect as an error. */
 const MAX_REDIRECTS = 2;
 const DEFAULT_HEADERS = [{ name: 'Cache-Control', value: 'no-cache' }];
 /** Headers that Node derives from the request. Values from the monitor are ignored. */

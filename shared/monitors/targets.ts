@@ -23,7 +23,7 @@ export interface TargetStores {
   readonly externalUrl: string;
 }
 
-/** Address of the list of alerts, which receives every batch first. */
+/** Address of the list of alerts, which is the first target of every batch. */
 const RECORD = 'record';
 
 /**
@@ -85,7 +85,7 @@ function deliveryTo(
 }
 
 /**
- * Posts requests in order. A finally refused request does not stop the following ones.
+ * Posts requests in order. A finally rejected request does not stop the following requests.
  *
  * @throws {DeliveryError}
  */

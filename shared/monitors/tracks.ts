@@ -46,7 +46,7 @@ export interface AlertTransition {
   readonly value?: number;
   readonly message?: string;
   readonly trigger: Trigger;
-  /** The reason that the person who closed the alert gave. */
+  /** The reason given by the user who closed the alert. */
   readonly reason?: string;
 }
 
@@ -73,7 +73,7 @@ export interface AdvancedTrack {
  * Applies a judgement to a track. A point judged before changes nothing.
  *
  * @param track state after the previous judgement
- * @param judgement undefined if the subject cannot be judged now; then only repeats are due
+ * @param judgement undefined if the subject cannot be judged now; then only repeated notifications are due
  */
 export function advanceTrack(
   key: string,
@@ -153,7 +153,7 @@ function changed(
   return { track: { ...track, alert }, transition: transitionOf('changed', track.key, alert) };
 }
 
-/** Repeats the notification of an open alert if it is due. A downtime postpones it. */
+/** Repeats the notification of an open alert if a repeat is due. A downtime postpones the repeat. */
 function repeated(track: Track | undefined, { repeatMs, nowMs, isDown }: TrackRules): AdvancedTrack {
   const alert = track?.alert;
   if (alert === undefined || repeatMs === undefined || isDown || nowMs - alert.notifiedAtMs < repeatMs)
