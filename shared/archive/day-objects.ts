@@ -4,7 +4,7 @@ import type { GroupId } from '../model/placement';
 import type { ClosedDay } from './rollup-plan';
 
 /**
- * Reads archived days to make rollups of them. Opens each object of a day once, and keeps it open for all
+ * Reads archived days, from which rollups are made. Opens each object of a day once, and keeps the object open for all
  * groups of the day.
  */
 export class DayObjects {

@@ -26,8 +26,8 @@ export interface ArchiveDependencies {
   readonly directory: ArchiveDirectory;
   readonly now: () => number;
   /**
-   * Called when a day of a partition expires. Each function removes further data about the day, which nobody
-   * can read any more. They may be called again for the same day.
+   * Called when a day of a partition expires. Each function removes further data about the day, which nobody can read
+   * any more. The functions may be called again for the same day.
    */
   readonly onExpiry?: readonly ((ref: PartitionRef, day: Day) => Promise<void>)[];
 }
@@ -35,23 +35,24 @@ export interface ArchiveDependencies {
 export interface ArchiveLimits {
   /** Size at which the archiver ends an object, in bytes. The day's next group then begins another object. */
   readonly partBytes: number;
-  /** Asked before each group. If true, the archiver saves its attempt and stops; the next call continues. */
+  /** Called before each group. If true, the archiver saves its attempt and stops; the next call continues it. */
   readonly mustStop: () => boolean;
 }
 
 const DEFAULT_LIMITS: ArchiveLimits = { partBytes: 256 * 1024 * 1024, mustStop: () => false };
 /**
- * Most warm items in one object. The writer holds their revisions in memory, some 100 MB for this number of items.
+ * Maximum number of warm items in one object. The writer holds their revisions in memory, which take some 100 MB for
+ * this number of items.
  */
 const MAX_PART_ITEMS = 500_000;
 
 /**
  * Archives a day of a partition, if it is open. A day is stored as parts, one object each. The archiver
  * rewrites the parts that lack warm items or still have deleted samples, and commits all parts to the
- * manifest at once. Calling it again does no harm. After a crash or a stop, the next call continues with the
+ * manifest at once. It is idempotent. After a crash or a stop, the next call continues with the
  * parts that the attempt has finished, which are listed in a table next to the manifest.
  *
- * @returns false if the day is still open, because the archiver was stopped or another one committed first
+ * @returns false if the day is still open, because this archiver was stopped or another archiver committed first
  * @throws {FewerSamplesError} when the new objects lack samples that nobody deleted
  */
 export async function archiveDay(
@@ -98,9 +99,9 @@ export async function archiveDay(
 }
 
 /**
- * Removes the objects of a partition's day that the committed state does not name: those that the commit
- * replaced, and those that earlier attempts left. Keeps objects whose key has a higher count of announcements
- * than the commit. They belong to attempts that may still be committed.
+ * Removes the objects of a partition's day that the committed state does not name: objects that the commit replaced,
+ * and leftovers of earlier attempts. Keeps objects whose key has a higher count of announcements than the commit,
+ * because they belong to attempts that may still be committed.
  *
  * @param committed the entry's text as committed, so that a later commit is not marked as swept
  */
@@ -154,7 +155,7 @@ class DayArchiving {
   /**
    * Archives a range of groups.
    *
-   * @returns false if the archiver was stopped, or another one committed first
+   * @returns false if this archiver was stopped, or another archiver committed first
    */
   async archive(range: DayRange): Promise<boolean> {
     const { dependencies, ref, day } = this;
@@ -190,7 +191,7 @@ class DayArchiving {
 
   /**
    * Returns all parts, to commit. If every sample of an archived day was deleted, writes an object without
-   * samples, because a commit needs a part. Returns none if the day never had any data.
+   * samples, because a commit needs at least one part. Returns no part if the day never had any data.
    */
   async finish(): Promise<readonly ArchivedPart[]> {
     if (this.parts.length === 0 && this.begun.base !== undefined)
@@ -222,7 +223,7 @@ class DayArchiving {
   /**
    * Writes the groups of a range into one or more parts of limited size.
    *
-   * @returns false if the archiver was stopped, or another one came first
+   * @returns false if this archiver was stopped, or another archiver saved or committed first
    */
   private async write(
     range: DayRange,

@@ -1,13 +1,13 @@
 /**
  * Divides a few workers among several owners, such as tenants. A free worker takes an item of the owner
- * with the fewest items in progress and, among equals, of the one that has waited longest. So an owner whose
- * work takes long or fails does not delay the others.
+ * with the fewest items in progress. If several owners have equally few, the one that has waited longest is next. So an
+ * owner whose work takes long or fails does not delay the other owners.
  */
 export class FairQueue<T> {
   private readonly owners: { readonly waiting: T[]; running: number; servedAt: number }[];
   private served = 0;
 
-  /** @param work the items of each owner, in the order in which to do them */
+  /** @param work the items of each owner, in the order in which they are to be done */
   constructor(work: Iterable<readonly T[]>) {
     this.owners = [...work].map((waiting) => ({ waiting: [...waiting], running: 0, servedAt: 0 }));
   }
@@ -16,7 +16,7 @@ export class FairQueue<T> {
    * Runs all work.
    *
    * @param workers number of items in progress at the same time
-   * @param run does one item; it must not throw, since an error ends the whole call
+   * @param run processes one item; it must not throw, since an error ends the whole call
    */
   async drain(workers: number, run: (item: T) => Promise<void>): Promise<void> {
     const worker = async () => {

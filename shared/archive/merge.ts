@@ -1,14 +1,15 @@
 import { sampleCount } from '../codec';
 import { type LayoutBlock, mergeLayoutBlocks } from '../model/layout-block';
 
-/** Most samples in an archived chunk, unless blocks that overlap in time have more. */
+/** Maximum number of samples in an archived chunk, unless blocks that overlap in time have more. */
 const MAX_CHUNK_SAMPLES = 1_000_000;
 
 /**
  * Merges the blocks of a group into a few blocks that do not overlap in time.
  *
  * @param blocks in any order; none may be empty
- * @param maxSamples most samples in a returned block. Blocks that overlap in time are merged even beyond it
+ * @param maxSamples maximum number of samples in a returned block. Blocks that overlap in time are merged even if they
+ *   have more
  * @returns blocks in ascending order of time
  */
 export function mergeInTime(

@@ -13,8 +13,8 @@ import { mergeInTime } from './merge';
 import type { GroupCompaction } from './plan';
 
 /**
- * The new object would hold fewer samples than the one that it replaces, not counting deleted samples. That is
- * a defect of the archiver, so the object is not written.
+ * The new object would hold fewer samples than the object that it replaces, not counting deleted samples. Only a
+ * defect of the archiver can cause this, so the object is not written.
  */
 class FewerSamplesError extends Error {
   override readonly name = 'FewerSamplesError';
@@ -33,14 +33,14 @@ export interface LaidOutItem {
   readonly layout: Layout;
 }
 
-/** Writes one part of a day, which is one object, group by group. */
+/** Writes one part of a day, group by group. A part is one object. */
 export class PartWriter {
   /** Revisions of the warm items that were added, by sort key. */
   private readonly revisions = new Map<string, string>();
   /** Number of groups added, including those that have no sample left. */
   private groups = 0;
   private samples = 0;
-  /** Samples that the part must have at least: see {@link GroupCompaction.minSamples}. */
+  /** Minimum number of samples that the part must have: see {@link GroupCompaction.minSamples}. */
   private minSamples = 0;
 
   constructor(
@@ -52,7 +52,7 @@ export class PartWriter {
     return this.upload.key;
   }
 
-  /** Bytes written so far. */
+  /** Number of bytes written so far. */
   get bytes(): number {
     return this.upload.bytes;
   }
@@ -69,7 +69,7 @@ export class PartWriter {
   /**
    * Adds a group. Call it with groups in ascending order.
    *
-   * @param reader reads the part that this one replaces; undefined if there is none
+   * @param reader reads the part that this part replaces; undefined if there is none
    */
   async add({ plan, deletions, items }: PreparedGroup, reader: ArchiveReader | undefined): Promise<void> {
     const copied: StoredBlock[] = [];
@@ -108,13 +108,13 @@ export class PartWriter {
     return { part: { key, etag, bytes, samples, firstGroup }, object };
   }
 
-  /** Gives the object up; it never becomes visible. */
+  /** Abandons the object, which never becomes visible. */
   async abort(): Promise<void> {
     await this.upload.abort();
   }
 }
 
-/** Removes the samples of a block that deletions cover. */
+/** Removes from a block the samples that deletions cover. */
 export function withoutDeleted(
   { block, layout }: LayoutBlock,
   deletions: readonly VersionedDeletion[],

@@ -9,31 +9,31 @@ import { type ExpiredCount, expireDay, isExpired } from './retention';
 import { isLongOverdue } from './run-scope';
 
 /**
- * What one run of the archiver did. A run has limited time, so operator commands repeat it until nothing
+ * The result of one run of the archiver. A run has limited time, so operator commands repeat runs until nothing
  * remains.
  */
 export interface ArchiveCount {
-  /** Partition-days archived. */
+  /** Number of partition-days archived. */
   readonly archived: number;
-  /** Warm items removed. */
+  /** Number of warm items removed by the purge. */
   readonly purged: number;
-  /** Partition-days that are still open. */
+  /** Number of partition-days that are still open. */
   readonly remaining: number;
   /**
-   * Partition-days that still have warm items after the purge: the archive does not hold the items, or has held them
-   * for too short a time. 0 if nothing was to be purged.
+   * Number of partition-days that still have warm items after the purge, because the archive does not hold the items,
+   * or has not held them for long enough. 0 if nothing was to be purged.
    */
   readonly unpurged: number;
-  /** Partition-days removed because their retention has ended. */
+  /** Number of partition-days removed because their retention has ended. */
   readonly expired: number;
-  /** Archive objects removed for that reason. */
+  /** Number of archive objects removed because their retention has ended. */
   readonly expiredObjects: number;
   readonly failed: number;
   /** How long ago the oldest remaining day should have been archived, in ms; 0 if no day is late. */
   readonly lagMs: number;
 }
 
-/** What one run of the archiver should do. */
+/** The task of one run of the archiver. */
 export interface ArchiveTask {
   /** Archives only days that end at this time or earlier, in ms since epoch. */
   readonly beforeMs: number;
@@ -50,13 +50,13 @@ export interface ArchiveTask {
   readonly partBytes: number;
   /** Age from which an archived day is purged of its warm items, in ms; undefined purges nothing. */
   readonly purgeAgeMs: number | undefined;
-  /** Asked before each partition-day: whether to begin it. */
+  /** Called before each partition-day. Returns whether there is time to begin it. */
   readonly hasTime: () => boolean;
-  /** Asked within a partition-day: whether to stop. The next run continues the day. */
+  /** Called within a partition-day. Returns whether to stop. The next run continues the day. */
   readonly mustStop: () => boolean;
   /**
-   * Called with partitions whose rollups may be out of date: this run archived or removed a day, or a day was
-   * archived within {@link ACTIVE_MS}. May be called several times for a partition.
+   * Called with each partition whose rollups may be out of date, because this run archived or removed a day, or a day
+   * was archived within the last {@link ACTIVE_MS}. May be called several times for a partition.
    */
   readonly onActive?: (ref: PartitionRef) => void;
   /** Called for every day from which data was removed because the day's retention has ended. */
@@ -65,13 +65,13 @@ export interface ArchiveTask {
   readonly onFailure: (ref: PartitionRef, day: Day, error: Error) => void;
 }
 
-/** Partition-days in progress at the same time. Each takes at most some 200 MB of memory. */
+/** Number of partition-days in progress at the same time. Each takes at most some 200 MB of memory. */
 const WORKERS = 4;
-/** Partitions whose manifests are read at the same time. */
+/** Number of partitions whose manifests are read at the same time. */
 const PARTITIONS_AT_ONCE = 16;
 /**
- * How long after a day was archived each run checks the partition's rollups, in ms. Later, a run checks them
- * once a day, with all days of the partition.
+ * For this long after a day was archived, every run checks the partition's rollups, in ms. Later, the rollups are
+ * checked only once a day, together with all days of the partition.
  */
 const ACTIVE_MS = DAY_MS;
 const FIRST_DAY = '1970-01-01';
@@ -90,7 +90,7 @@ const NOTHING: ArchiveCount = {
 
 /**
  * Archives the open days of partitions and removes expired days. Then purges warm items, if the task says so.
- * A day that fails does not stop the others. Tenants take turns.
+ * A day that fails does not stop the other days. Tenants take turns.
  */
 export async function archivePartitions(
   dependencies: ArchiveDependencies,

@@ -10,18 +10,18 @@ export type Revisions = ReadonlyMap<string, string>;
 
 /** A range of a day's groups that an archiver works on at once. */
 export interface DayRange extends GroupRange {
-  /** The archived part that holds the groups so far; undefined if the day was never archived. */
+  /** The archived part that holds these groups now; undefined if the day was never archived. */
   readonly part: ArchivedPart | undefined;
   /** Whether an earlier call of the same attempt has already rewritten the first groups of the part. */
   readonly isCut: boolean;
 }
 
 /**
- * Divides the groups of a day into the ranges that an archiver goes through: one for each committed part, or a
- * single one if there is none.
+ * Divides the groups of a day into the ranges that an archiver processes one after another: one range for each
+ * committed part, or a single range if no part is committed.
  *
  * @param parts the day's committed parts, ordered by group
- * @param nextGroup the first group that is still to be done; ranges before it are left out
+ * @param nextGroup the first group that is still to be archived; ranges before it are left out
  */
 export function planRanges(parts: readonly ArchivedPart[], nextGroup: GroupId): DayRange[] {
   const whole: readonly (ArchivedPart | undefined)[] = parts.length === 0 ? [undefined] : parts;
@@ -44,7 +44,7 @@ export function partLimit(part: Pick<ArchivedPart, 'bytes'> | undefined, partByt
 }
 
 /**
- * Returns the groups with a warm item that the archive lacks, or has at another revision.
+ * Returns the groups that have a warm item which the archive lacks, or which it has at another revision.
  *
  * @param warm the items in the warm table
  * @param held revisions of the items that the archived object lists, by sort key
@@ -56,7 +56,7 @@ export function changedGroups(warm: Revisions, held: Readonly<Record<string, str
   return changed;
 }
 
-/** What {@link planPart} needs to know of a part. */
+/** The facts about a part from which {@link planPart} plans. */
 interface PartFacts {
   /** The chunks of the part's object, ordered by group, then time. */
   readonly chunks: readonly ChunkFacts[];
@@ -64,7 +64,7 @@ interface PartFacts {
   readonly changed: ReadonlySet<GroupId>;
   /**
    * Whether an earlier call of the attempt has rewritten the first groups of the part into a new object. The
-   * old object is then given up, so the remaining groups are rewritten too, even if they are unchanged.
+   * new object replaces the old one, so the remaining groups are rewritten too, even if they are unchanged.
    */
   readonly isCut: boolean;
 }
@@ -72,7 +72,7 @@ interface PartFacts {
 /** A chunk in an object, with the effect of deletions on it. */
 export interface ChunkFacts {
   readonly chunk: ArchivedChunk;
-  /** Number of its samples that were deleted after the chunk was written. */
+  /** Number of the chunk's samples that were deleted after the chunk was written. */
   readonly deleted: number;
 }
 
@@ -85,7 +85,7 @@ export interface GroupCompaction {
   readonly merges: readonly ArchivedChunk[];
   /** Whether the group's warm items are read and merged too. */
   readonly readsWarm: boolean;
-  /** Samples that the group must have at least in the new object: those of the old one that are not deleted. */
+  /** Minimum number of samples of the group in the new object: those of the old object, less deleted samples. */
   readonly minSamples: number;
 }
 
@@ -113,14 +113,14 @@ export function planPart({ chunks, changed, isCut }: PartFacts): GroupCompaction
   });
 }
 
-/** What {@link planPurge} needs to know of a partition-day that has warm items. */
+/** The facts about a partition-day with warm items from which {@link planPurge} decides. */
 export interface PurgeFacts {
   /** The day's entry of the manifest; undefined if it has none. */
   readonly entry: ManifestDay | undefined;
   readonly nowMs: number;
   /**
-   * How long ago the archiver must have committed the day, in ms. It is longer than the longest query, since a
-   * query that began before the commit still reads the warm items (DESIGN.md, rule 5).
+   * Minimum time since the archiver committed the day, in ms. It is longer than the longest query, since a query that
+   * began before the commit still reads the warm items (DESIGN.md, rule 5).
    */
   readonly ageMs: number;
 }
@@ -128,7 +128,7 @@ export interface PurgeFacts {
 /**
  * Decides whether a day may be purged.
  *
- * @returns the archived day, whose objects say which items may go; undefined if the day is not archived, is
+ * @returns the archived day, whose objects list the items that may be removed; undefined if the day is not archived, is
  *   open, or was committed too recently
  */
 export function planPurge({ entry, nowMs, ageMs }: PurgeFacts): ArchivedDay | undefined {

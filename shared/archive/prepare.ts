@@ -12,14 +12,14 @@ import type { ChunkFacts, GroupCompaction } from './plan';
 
 /** Number of groups, or sources, whose data is fetched at the same time. */
 const PARALLEL = 32;
-/** A batch of groups that are prepared together ends at this number of groups, or at this many bytes of warm items. */
+/** A batch of groups that are prepared together ends at BATCH_GROUPS groups, or at BATCH_BYTES bytes of warm items. */
 const BATCH_GROUPS = 64;
 const BATCH_BYTES = 8 * 1024 * 1024;
 
 /** A group to write into a new object. */
 export interface GroupWork {
   readonly plan: GroupCompaction;
-  /** The group's warm items; undefined if they were not read yet. They are needed only if the plan says so. */
+  /** The group's warm items; undefined if they have not been read yet. Needed only if `plan.readsWarm` is true. */
   readonly items: readonly WarmItem[] | undefined;
 }
 
@@ -94,7 +94,7 @@ export interface PrepareDependencies {
 
 /**
  * Fetches the data that is needed to write groups, batch by batch. Fetches the next batch while the caller
- * writes the present one.
+ * writes the current batch.
  */
 export async function* prepare(
   dependencies: PrepareDependencies,
@@ -142,7 +142,7 @@ async function prepareGroup(
   return { plan, deletions, items: laidOut };
 }
 
-/** Yields the values of `source`, and requests the next one while the caller works on the present one. */
+/** Yields the values of `source`, and requests the next value while the caller works on the current one. */
 async function* ahead<T>(source: AsyncGenerator<T>): AsyncGenerator<T> {
   let next = source.next();
   try {

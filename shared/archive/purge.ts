@@ -14,8 +14,8 @@ export interface PurgeCount {
  * archived stays, and the day is opened again.
  *
  * @param ageMs see {@link PurgeFacts.ageMs}
- * @throws {CorruptArchiveError} when a chunk of an object cannot be read back. No item of this object is
- *   removed then
+ * @throws {CorruptArchiveError} when a chunk of an object cannot be read back. Then none of the warm items that this
+ *   object holds is removed
  */
 export async function purgeDay(
   dependencies: Pick<ArchiveDependencies, 'warm' | 'cold' | 'manifest' | 'now'>,

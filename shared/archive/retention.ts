@@ -5,7 +5,7 @@ import type { ArchiveDependencies } from './execute';
 
 /**
  * How long after the end of its retention a day is removed, in ms. By then, every read that may still use the
- * day has ended, even if clocks differ.
+ * day has ended, even with clock skew.
  */
 const GRACE_MS = DAY_MS / 24;
 
@@ -14,12 +14,12 @@ export function isExpired(day: Day, nowMs: number, retentionMs: number): boolean
   return dayStartMs(day) + DAY_MS + GRACE_MS <= nowMs - retentionMs;
 }
 
-/** What was removed from an expired partition-day. */
+/** The result of removing an expired partition-day. */
 export interface ExpiredCount {
   readonly objects: number;
-  /** Warm items removed. There are some only if the day was not archived, or not purged. */
+  /** Number of warm items removed. It is above 0 only if the day was not archived, or not purged. */
   readonly items: number;
-  /** Whether nothing is left, including the manifest's entry. */
+  /** Whether everything was removed, including the manifest's entry. */
   readonly isDone: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface ExpiredCount {
  * items that locate the day's archived series (cold/archive-directory), and the layouts of sources without
  * later samples. The bucket keeps old versions of objects for a month.
  *
- * @param hasTime asked while items are removed; false ends the removal, and the next run continues it
+ * @param hasTime called while items are removed; false ends the removal, and the next run continues it
  */
 export async function expireDay(
   {

@@ -10,12 +10,12 @@ import { type Day, dayStartMs, type GroupId } from '../model/placement';
 import type { DayObjects } from './day-objects';
 import type { ClosedDay, SpanPlan } from './rollup-plan';
 
-/** A group that has more series than this in one span is not rolled up. Reads of it use samples. */
+/** Maximum number of series in a group and span. A group with more is not rolled up, so reads use its samples. */
 const MAX_SERIES = 4096;
 
 /**
- * Makes the rollup of one group in a span: its aggregates of each hour or day. Copies them from the
- * old rollup for days that have not changed, and computes them from samples for the other days.
+ * Makes the rollup of one group in a span: the group's aggregates for each hour or day. For days that have not changed,
+ * copies the aggregates from the old rollup. For the other days, computes the aggregates from samples.
  *
  * @param before the group in the old rollup; undefined if the old rollup lacks it
  * @param deletions all deletions of the group's source
@@ -75,7 +75,7 @@ export async function makeGroup(
 /**
  * Aggregates the samples of a group on one day.
  *
- * @returns `nothing` if it has none; undefined if a sum cannot be stored, so that reads must use the samples
+ * @returns `nothing` if the group has no samples; undefined if a sum cannot be stored, so reads must use samples
  */
 async function rollUpDay(
   group: GroupId,

@@ -4,7 +4,7 @@ import { isRemoved, NO_STATE, type SpanState, sortOf, spanOfSort } from '../cold
 import { GRAINS_MS, type RollupSpan, spanOf } from '../cold/rollup-span';
 import type { Day } from '../model/placement';
 
-/** An archived day that is not open, so the archive has all of its samples. */
+/** An archived day that is not open, so the archive has all of the day's samples. */
 export interface ClosedDay {
   readonly day: Day;
   readonly archived: ArchivedDay;
@@ -13,17 +13,17 @@ export interface ClosedDay {
 /** A span (see {@link RollupSpan}) whose rollup objects must be rewritten. */
 export interface SpanPlan {
   readonly span: RollupSpan;
-  /** The span's state as the text that the table has; the commit compares it. Undefined if there is none. */
+  /** The text of the span's state in the table, which the commit compares; undefined if there is none. */
   readonly previous: string | undefined;
   /**
-   * What `previous` says, decoded; {@link NO_STATE} if there is none. The aggregates of unchanged days are copied
-   * from its objects.
+   * The decoded `previous`; {@link NO_STATE} if there is none. The aggregates of unchanged days are copied from the
+   * objects of this state.
    */
   readonly state: SpanState;
   readonly closed: readonly ClosedDay[];
   /**
-   * Open days. Their aggregates are copied from the old objects. A read uses them only while the day's
-   * archived state is the one that they were made from.
+   * Open days. Their aggregates are copied from the old objects. A read uses the aggregates only while the
+   * day's archived state is the one from which they were made.
    */
   readonly open: readonly Day[];
 }
@@ -34,8 +34,8 @@ export interface SpanRemoval extends Omit<SpanPlan, 'closed' | 'open'> {
 }
 
 /**
- * Plans which spans of a partition must be rolled up again, and which removed. A span must be rolled up if one of its
- * archived days has changed since the span's rollup was made from it.
+ * Plans which spans of a partition must be rolled up again, and which must be removed. A span must be rolled up if
+ * one of its archived days has changed since the span's rollup was made.
  *
  * @param days all days in the partition's manifest
  * @param states the stored states of the partition's spans, as texts, by sort key

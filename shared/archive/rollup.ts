@@ -16,7 +16,7 @@ import { makeGroup } from './roll-up-group';
 import { planSpans, type SpanPlan, type SpanRemoval } from './rollup-plan';
 
 /**
- * Rolls archived days up: aggregates the samples of each series to hours and days. A rollup is always computed from
+ * Rolls archived days up: aggregates the samples of each series by hour and by day. A rollup is always computed from
  * committed archive objects. It is never a running sum, to which a replay could add a sample twice (DESIGN.md, rule
  * 2).
  */
@@ -25,14 +25,14 @@ export interface RollupDependencies {
   readonly cold: ColdTier;
   readonly catalogue: Catalogue;
   readonly manifest: Manifest;
-  /** Undefined if the stage stores no rollups. Rollups that exist then stay as they are. */
+  /** Undefined if the stage stores no rollups. Existing rollups then stay as they are. */
   readonly rollups: RollupDirectory | undefined;
 }
 
 type SpanDependencies = RollupDependencies & { readonly rollups: RollupDirectory };
 
 export interface RollupTask {
-  /** Asked before each partition and span, and within a span before each group. False ends the run. */
+  /** Called before each partition and span, and within a span before each group. False ends the run. */
   readonly hasTime: () => boolean;
   /**
    * Called for every failure. `subject` is the span's name, or `plan` if planning failed for the partition.
@@ -41,27 +41,27 @@ export interface RollupTask {
   readonly onFailure: (ref: PartitionRef, subject: string, error: Error) => void;
 }
 
-/** What one run did. A run has limited time, and the next run does the remaining work. */
+/** The result of one run. A run has limited time, and the next run does the remaining work. */
 export interface RollupCount {
-  /** Spans of partitions whose rollups were written or removed. */
+  /** Number of partitions' spans whose rollups were written or removed. */
   readonly rolledUp: number;
-  /** Spans that failed or for which no time was left, and partitions whose planning failed. */
+  /** Number of spans that failed or for which no time was left, plus partitions whose planning failed. */
   readonly left: number;
 }
 
 /**
- * Size at which a rollup object ends, in bytes. The source that exceeds it is completed first. The new object
- * and the one that it replaces are held in memory.
+ * Size at which a rollup object ends, in bytes. The object is larger if this size is reached within a source, because
+ * the source is completed first. The bound limits memory, which holds the new object and the object that it replaces.
  */
 const PART_BYTES = 64 * 1024 * 1024;
-/** Partitions whose days and rollups are checked at the same time. */
+/** Number of partitions whose days and rollups are checked at the same time. */
 const PARTITIONS_AT_ONCE = 16;
-/** Groups that are aggregated at the same time. */
+/** Number of groups that are aggregated at the same time. */
 const PARALLEL = 8;
-/** Groups in a batch, which is held in memory until it is written. */
+/** Number of groups in a batch, which is held in memory until it is written. */
 const BATCH = 4 * PARALLEL;
 
-/** Brings the rollups of partitions up to date with the manifest. Calling it again does no harm. */
+/** Brings the rollups of partitions up to date with the manifest. It is idempotent. */
 export async function rollUpPartitions(
   dependencies: RollupDependencies,
   partitions: readonly PartitionRef[],
@@ -176,8 +176,8 @@ async function rewriteSpan(
       ? { ...NO_STATE, revision }
       : { revision, days, parts, excluded: [...excluded] };
   if (!(await rollups.commit(ref, span, previous, next))) {
-    // Another archiver has written objects with the same keys, and nobody knows whose are stored now. So the
-    // span must be made again.
+    // Another archiver has written objects with the same keys, and nobody knows which archiver's objects are stored
+    // now. So the span must be made again.
     await rollups.reopen(ref, span);
     return false;
   }
@@ -186,9 +186,9 @@ async function rewriteSpan(
 }
 
 /**
- * Removes the objects of a span that its state does not name: those that a commit replaced, and those that
- * earlier attempts left. Keeps objects of a higher revision than the state's. They belong to attempts that
- * may still be committed. If this crashes, the next rewrite or removal of the span removes the rest.
+ * Removes the objects of a span that the span's state does not name: objects that a commit replaced, and leftovers of
+ * earlier attempts. Keeps objects of a higher revision than the state's, because they belong to attempts that may still
+ * be committed. After a crash, the next rewrite or removal of the span removes the rest.
  */
 async function sweepSpan(
   cold: ColdTier,
@@ -202,7 +202,7 @@ async function sweepSpan(
 }
 
 /**
- * Makes and yields every group of a span that has samples there, in ascending order. `rolled` is undefined if
+ * Makes and yields every group that has samples in a span, in ascending order. `rolled` is undefined if
  * the group cannot be rolled up.
  *
  * @param oldSources receives the key of the old object of each source, by the source's id

@@ -5,7 +5,7 @@ import { type Day, dayOf, dayStartMs, type PartitionRef } from '../model/placeme
 
 /** A day is checked every hour until this long after it was due to be archived, in ms. */
 const RECENT_MS = 3 * DAY_MS;
-/** Hours of a day. Each partition is checked completely in one of them, which spreads the work. */
+/** Number of hours in a day. Each partition is checked completely in one of these hours, which spreads the work. */
 const TURNS = 24;
 
 /** The scope of one run of the archiver: the partitions and days that it checks. */
@@ -45,8 +45,8 @@ export function hourlyScope(
 }
 
 /**
- * Selects the partitions whose rollups a run should check. These are the active partitions, and the partitions whose
- * every day the run checked: rollups may have been switched on after the days were archived.
+ * Selects the partitions whose rollups a run should check. These are the active partitions, and the partitions
+ * of which the run checked every day, because rollups may have been switched on after the days were archived.
  *
  * @param active partitions with a day that was archived or removed recently
  */
