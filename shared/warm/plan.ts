@@ -10,11 +10,11 @@ export interface WantedWindows {
   readonly windowLengthsMs: readonly number[];
 }
 
-/** If a read has fewer groups than this, each group is read with a query. */
+/** Minimum number of groups for reads by key. With fewer groups, each group is read with a query. */
 const MIN_GROUPS = 8;
 /**
- * If a read wants more windows than this of some group, each group is read with a query. An item that is read by its
- * key costs at least one read unit (4 KB). The items of a query share read units.
+ * Maximum number of wanted windows in a group for reads by key. With more windows, each group is read with a query,
+ * because an item that is read by its key costs at least one read unit (4 KB), while the items of a query share units.
  */
 const MAX_WINDOWS = 6;
 

@@ -14,13 +14,13 @@ export interface WarmDay extends WantedWindows {
   readonly ref: PartitionRef;
   readonly day: Day;
   /**
-   * How often flushes had announced the day (DESIGN.md, rule 12), counted after memory was read. Undefined
-   * if nobody counted the announcements: then no cached items are used.
+   * Number of times that flushes had announced the day (DESIGN.md, rule 12), counted after memory was read. Undefined
+   * if the announcements were not counted. Then no cached items are used.
    */
   readonly announcements: number | undefined;
 }
 
-/** Maximum number of requests that wait for their answers. */
+/** Maximum number of requests in progress. */
 const PARALLEL = 16;
 
 /**

@@ -8,11 +8,11 @@ import type { WarmItem } from './warm-tier';
 /** The warm items of a group's day that a reader has cached. */
 interface CachedItems {
   /**
-   * How often flushes had announced the day, counted before the table was read. Undefined if unknown: then the
-   * entry has no items, and only records that the day was read.
+   * Number of times that flushes had announced the day, counted before the table was read. Undefined if unknown. Then
+   * the entry has no items, and only records that the day was read.
    */
   readonly announcements: number | undefined;
-  /** Windows that begin in `[fromMs, toMs)`. */
+  /** The entry has the items of the windows that begin in `[fromMs, toMs)`. */
   readonly fromMs: number;
   readonly toMs: number;
   readonly items: readonly WarmItem[];
@@ -25,10 +25,10 @@ export interface PickedChunk {
   readonly samples: number;
 }
 
-// Estimated sizes of cached values in memory.
+// Estimated memory of a cached item and of a block, in bytes, besides the chunk's bytes and the samples.
 const ITEM_BYTES = 500;
 const BLOCK_BYTES = 1_000;
-/** Bytes of a sample, with its share of a timestamp and a version. */
+/** Memory of a sample, in bytes, including its share of a timestamp and a version. */
 const SAMPLE_BYTES = 24;
 
 /**
@@ -56,8 +56,8 @@ export class WarmItemCache {
   /**
    * Returns the cached items of the windows that begin in `[fromMs, toMs)`; undefined if the cache lacks some of them.
    *
-   * @param announcements how often flushes had announced the day, counted after memory was read. If undefined, the
-   *   number does not matter
+   * @param announcements number of times that flushes had announced the day, counted after memory was read. If
+   *   undefined, the number does not matter
    */
   items(
     ref: PartitionRef,
@@ -76,7 +76,7 @@ export class WarmItemCache {
   /**
    * Caches a group's items.
    *
-   * @param known its `announcements` must have been counted before the table was read
+   * @param known the group's items. Its `announcements` must have been counted before the table was read
    */
   put(ref: PartitionRef, day: Day, group: GroupId, known: CachedItems): void {
     this.cache.set(groupKey(ref, day, group), known);

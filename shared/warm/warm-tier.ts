@@ -121,8 +121,8 @@ export class WarmTier {
   }
 
   /**
-   * @returns the items for each ask, read by key; undefined for an ask that needs a query, since its windows may be
-   *   divided
+   * @returns the items for each ask, read by key; undefined for an ask that needs a query, because its windows may be
+   *   divided among several items
    */
   private async byKeys(
     ref: PartitionRef,
@@ -153,8 +153,8 @@ export class WarmTier {
   }
 
   /**
-   * Writes the marker that windows of the day are divided among items. Call it before dividing a window;
-   * repeating it is harmless.
+   * Writes the marker that windows of the day are divided among items. Call it before dividing a window. It is
+   * idempotent.
    */
   async noteDivided(ref: PartitionRef, day: Day): Promise<void> {
     await updateItem(this.table, {
@@ -193,10 +193,10 @@ export class WarmTier {
   }
 
   /**
-   * Puts an item, unless another writer was faster.
+   * Puts an item, unless another writer has put or removed the item in the meantime.
    *
    * @param previous the revision to replace, or undefined when there must be no item yet
-   * @returns false when another writer was faster; then nothing was changed
+   * @returns false when another writer came first; then nothing was changed
    */
   async put(ref: PartitionRef, day: Day, item: WarmItem, previous: string | undefined): Promise<boolean> {
     return putItemIf(this.table, {
@@ -216,7 +216,7 @@ export class WarmTier {
    * Renews the time to live of a partition-day's items, as if they were written now.
    *
    * @param beforeMs only items that expire before this time, ms since epoch, are renewed
-   * @returns the number of renewed items; each costs the write units of its size
+   * @returns the number of renewed items; each renewal costs as many write units as writing the item
    */
   async extend(ref: PartitionRef, day: Day, beforeMs: number): Promise<number> {
     const expiring = queryAll(this.table, inGroups(ref, day, ALL_GROUPS), {
@@ -279,7 +279,7 @@ export class WarmTier {
     return deleteItems(this.table, items, hasTime);
   }
 
-  /** Returns the place of an item as a text that people read: `table: partition key / sort key`. */
+  /** Returns an item's place in human-readable form: `table: partition key / sort key`. */
   placeOf(ref: PartitionRef, day: Day, item: WarmItemKey): string {
     return `${this.table.name}: ${warmKeys.partition(ref, day)} / ${warmKeys.sort(item)}`;
   }
