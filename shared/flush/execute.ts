@@ -25,7 +25,7 @@ export interface FlushCount {
   /** Number of group-windows moved. */
   readonly windows: number;
   readonly samples: number;
-  /** Bytes of the chunks written. */
+  /** Total size of the chunks written, in bytes. */
   readonly bytes: number;
   /**
    * Number of group-windows whose frames had expired in memory before a flusher could move them. Their samples are lost
@@ -36,11 +36,11 @@ export interface FlushCount {
   readonly failures: readonly Error[];
 }
 
-/** Duration of a lease, ms: longer than moving a batch takes, shorter than the longest invocation. */
+/** Duration of a lease, ms. It is longer than moving a batch takes, and shorter than the longest invocation. */
 const LEASE_MS = 120_000;
 /** Maximum number of group-windows that are leased, announced and moved together. */
 const BATCH = 128;
-/** Number of requests of one step that are sent at the same time. */
+/** Maximum number of concurrent requests in one step. */
 const PARALLEL = 16;
 /**
  * Maximum number of group-windows that a flusher moves at the same time, over all partitions. The 2,000 frames of a
@@ -48,17 +48,17 @@ const PARALLEL = 16;
  * than half of the flusher's 1,769 MB.
  */
 export const WINDOWS_AT_ONCE = 16;
-/** How often the flusher merges a group-window again because another writer changed its items. */
+/** Maximum number of times that the flusher merges a group-window again because another writer changed its items. */
 const MAX_CONFLICTS = 10;
 
 /**
- * Moves the due group-windows of one partition from memory to the warm tier, batch by batch, until none is
- * left or time is up. Writes the warm items first, then trims from memory exactly the frames that it wrote
+ * Moves the due group-windows of one partition from memory to the warm tier, batch by batch, until none
+ * is left or time is up. Writes the warm items first, then trims from memory exactly the frames that it wrote
  * (DESIGN.md, rule 3). A crash at any step never loses a sample. It may leave samples in both tiers, and a merge
  * removes such duplicates.
  *
  * @param beforeMs see {@link FrameMover.lease}
- * @param hasTime asked before each batch; false ends the flush
+ * @param hasTime called before each batch; false ends the flush
  * @param limit limits the group-windows that are moved at the same time; partitions that are flushed in parallel
  *   share one limit
  * @param spreadMs see {@link FrameMover.lease}
@@ -123,8 +123,8 @@ async function moveWindow(
   { group, windowStart }: Lease,
 ): Promise<Moved> {
   const read = await hot.mover.frames(ref, group, windowStart);
-  // Either the frames have expired, or another flusher moved them after this lease had ended. The trim tells
-  // which.
+  // Either the frames have expired, or another flusher moved them after this lease had ended. The trim
+  // distinguishes the two cases.
   if (read.frames.length === 0) return { frames: movedFrames([], true), samples: 0, bytes: 0 };
   const layoutOf = (id: Id) => readLayout(hot, catalogue, ref, group, id);
   const decoded = read.frames.map(decodeFrame);
@@ -145,8 +145,8 @@ async function moveWindow(
     const { layer, merged, layout } = planLayer(layouts, items);
     let block = gather(layout, layouts, frames);
     for (const item of merged) block = mergeBlocks(block, inLayout(item.opened.block(), item.layout, layout));
-    // The chunk names its layout by id. Put the layout into the catalogue first: nothing else
-    // says which series the chunk has.
+    // The chunk names its layout by id. Put the layout into the catalogue first, because nothing else tells which
+    // series the chunk has.
     const { packed } = packLayout(layout.bytes);
     await catalogue.put(ref.tenantId, { group, id: layout.id, packed, firstMs: windowStart }, windowMs);
     let bytes = 0;
@@ -172,8 +172,8 @@ async function moveWindow(
 }
 
 /**
- * Runs {@link planTake}, and reads the layouts that it asks for. It does not read the layouts of all frames
- * at once, which could fill memory.
+ * Runs {@link planTake}, and reads the layouts that the plan needs one by one. Reading the layouts of all frames at
+ * once could fill memory.
  */
 async function takeFrames(
   frames: readonly Frame[],

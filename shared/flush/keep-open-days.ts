@@ -14,10 +14,10 @@ interface KeepDependencies {
 
 /**
  * Keeps warm items of open days from expiring before they are archived. An item that has reached half of its
- * life gets a whole life from now. Each partition is checked in one minute of the day. The flusher does this instead
- * of the archiver, so that nothing expires while the archiver is off or fails.
+ * time to live gets a whole time to live from now. Each partition is checked in one minute of the day. The flusher does
+ * this instead of the archiver, so that nothing expires while the archiver is off or fails.
  *
- * @param warmTtlMs life of a warm item, counted from when it was written, in ms
+ * @param warmTtlMs time to live of a warm item, counted from when it was written, in ms
  * @returns number of extended items. Extending an item costs as many write units as writing it
  */
 export async function keepOpenDaysInTurn(
@@ -32,7 +32,7 @@ export async function keepOpenDaysInTurn(
   return kept;
 }
 
-/** Implements {@link keepOpenDaysInTurn} for one partition. */
+/** Does the work of {@link keepOpenDaysInTurn} for one partition. */
 export async function keepOpenDays(
   { warm, manifest, now }: KeepDependencies,
   ref: PartitionRef,
@@ -46,7 +46,7 @@ export async function keepOpenDays(
   return kept;
 }
 
-/** Selects the open days that may have items written at the time `ms` or before. */
+/** Selects the open days that may have items written at time `ms` or earlier. */
 export function openSince(days: readonly ManifestDay[], ms: number): ManifestDay[] {
   return days.filter((entry) => isOpen(entry) && dayStartMs(entry.day) - MAX_AHEAD_MS <= ms);
 }

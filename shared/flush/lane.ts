@@ -23,8 +23,8 @@ export interface LaneRound extends FlushTask {
   readonly lane: number;
   readonly lanes: number;
   /**
-   * The stream's watermark, read before the round: every record that arrived earlier is in memory, ms; 0 if
-   * unknown.
+   * The stream's watermark, ms, read before the round; 0 if unknown. Every record that arrived before the watermark has
+   * been appended to memory.
    */
   readonly watermarkMs: number;
   /**
@@ -34,7 +34,7 @@ export interface LaneRound extends FlushTask {
   readonly startAt: number;
 }
 
-/** The result of a round. `oldestMs` and `lowestArrivalMs` concern all partitions of the lane, flushed or not. */
+/** The result of a round. `oldestMs` and `lowestArrivalMs` cover all partitions of the lane, flushed or not. */
 export interface LaneSum extends FlushSum {
   /** All partitions of the lane. */
   readonly partitions: readonly PartitionRef[];
@@ -45,7 +45,7 @@ const TENANTS_ASKED_AT_ONCE = 16;
 
 /**
  * Flushes the due group-windows in the partitions of a lane. A lane is one of several flushers that work in parallel,
- * each on its own partitions. The schedule asks each lane for a round once a minute. A round surveys hundreds of
+ * each on its own partitions. The schedule invokes a round of each lane once a minute. A round surveys hundreds of
  * partitions with one call. It makes calls for a single partition only if something is due in the partition, or if the
  * partition's mark does not name its primary.
  */
@@ -60,7 +60,7 @@ export async function flushLane(
 
   const due: PartitionRef[] = [];
   const waiting: FlushSum[] = [];
-  /** @returns the partitions whose mark is missing or wrong, so that the survey says nothing about them */
+  /** @returns the partitions whose mark is missing or wrong. The survey has no information about them */
   const survey = async (refs: readonly PartitionRef[]) => {
     const surveys = await hot.marks.survey(refs, spreadMs, topology.isMoving ? undefined : era?.number);
     return refs.filter((ref, i) => {
@@ -102,7 +102,7 @@ async function resolveOne(
   }
 }
 
-/** Removes partitions of deleted tenants: while a tenant is being erased, nothing may be written for it. */
+/** Filters out the partitions of deleted tenants. While a tenant is being erased, nothing may be written for it. */
 async function ofLivingTenants(
   { tenants }: LaneDependencies,
   refs: readonly PartitionRef[],

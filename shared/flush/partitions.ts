@@ -24,13 +24,13 @@ export interface FlushSum extends Omit<FlushCount, 'failures'> {
    */
   readonly remaining: number;
   /**
-   * First write of the oldest group-window left in memory, ms by memory's clock; Infinity if there is
-   * none.
+   * Time of the first write to the oldest group-window left in memory, ms by the Redis server's clock; Infinity if
+   * memory has no group-window.
    */
   readonly oldestMs: number;
   /**
-   * The lowest arrival time, in the stream, of the frames left in memory, ms; Infinity if memory has none, 0
-   * if unknown.
+   * The lowest time at which a frame left in memory arrived in the stream, ms; Infinity if memory has no frames, 0 if
+   * the time is unknown.
    */
   readonly lowestArrivalMs: number;
 }
@@ -82,11 +82,14 @@ const PARTITIONS_AT_ONCE = 8;
 
 /** The task of a flush. */
 export interface FlushTask {
-  /** A group-window without a delay is due if its first write was at this time or earlier, ms by memory's clock. */
+  /**
+   * A group-window without a delay is due if its first write was at this time or earlier, ms by the Redis server's
+   * clock.
+   */
   readonly dueBeforeMs: number;
-  /** The longest delay of a group-window, ms (hot/due-score.ts); 0 moves group-windows without delays. */
+  /** Maximum delay of a group-window, ms (hot/due-score.ts); 0 moves group-windows without delay. */
   readonly spreadMs: number;
-  /** Asked before each partition, and before each batch of a partition. False ends the flush. */
+  /** Called before each partition, and before each batch of a partition. False ends the flush. */
   readonly hasTime: () => boolean;
   /** Called for each partition or group-window that could not be moved. */
   readonly onFailure: (ref: PartitionRef, error: Error) => void;
@@ -110,8 +113,8 @@ export async function flushPartitions(
     try {
       await losses.resolve(ref);
       const moved = await flushPartition(dependencies, ref, dueBeforeMs, hasTime, limit, spreadMs);
-      // Expired frames have made the partition's mark wrong. Resolve it now, or `isMarkedHere` below is false
-      // and the lane's lowest arrival time stays unknown until the next round.
+      // Expired frames have made the partition's mark wrong. Resolve the mark now. Otherwise `isMarkedHere` below is
+      // false, and the lane's lowest arrival time stays unknown until the next round.
       if (moved.expired > 0) await losses.resolve(ref);
       for (const error of moved.failures) onFailure(ref, error);
       await usage.add(ref.tenantId, dayOf(now()), {
@@ -135,7 +138,7 @@ export async function flushPartitions(
   });
 }
 
-/** Flushes the partitions that a host's samples are in. Used by an operator's command. */
+/** Flushes the partitions that hold a host's samples. Used by an operator's command. */
 export async function flushHost(
   dependencies: PartitionsDependencies & { readonly tenants: Pick<Tenants, 'read'> },
   { tenant: name, id }: { readonly tenant: string; readonly id: string },

@@ -15,7 +15,7 @@ import { MAX_ITEM_CHUNK_BYTES, revisionOf, type WarmItem } from '../warm/warm-ti
  * layer. It has more if all its series together would exceed the bounds of a layout.
  */
 
-/** Maximum number of series in a chunk's layout. A row cannot be split by time, but one of this size fits an item. */
+/** Maximum number of series in a chunk's layout. A row cannot be split by time. A row of this size fits an item. */
 export const MAX_CHUNK_SERIES = 8_192;
 
 /**
@@ -35,8 +35,8 @@ export type TakePlan =
   | { readonly act: 'take'; readonly count: number; readonly layouts: readonly Layout[] };
 
 /**
- * Decides how many frames of a window move together. Their series go into one layout. So it takes frames until the next
- * frame would exceed the bounds of a layout. It always takes the leading frames of the first layout.
+ * Decides how many frames of a window move together. Their series must fit into one layout, so frames are taken until
+ * the next frame would exceed the bounds of a layout. The leading frames of the first layout are always taken.
  *
  * @param frames the layout id of each frame, in the order of the list in memory
  * @param known layouts read so far, by id
@@ -75,7 +75,7 @@ export interface LayerPlan<Item> {
 
 /**
  * Picks the layer for the frames of a window: the first layer whose layout still fits the bounds after it is
- * merged with the layouts of the frames. If there is none, picks a new layer.
+ * merged with the layouts of the frames. If no layer fits, picks a new layer.
  *
  * @param layouts the layouts of the frames
  * @param items all existing items of the window
@@ -102,8 +102,8 @@ export interface ItemPut {
 }
 
 /**
- * Divides the block of a layer into warm items. An item begins where an existing item begins. An item that has grown
- * too large is divided further. Leaves out the items that did not change.
+ * Divides the block of a layer into warm items. The new items begin where the existing items begin. An item that
+ * has grown too large is divided further. Omits the items that did not change.
  *
  * @param block the whole layer: the frames merged with the existing items
  * @param existing the items that the layer has so far
@@ -152,7 +152,7 @@ function sliceOf(block: Block, starts: readonly number[], i: number): Block {
   return sliceBlock(block, fromMs, starts[i + 1] ?? Infinity);
 }
 
-/** Encodes a block as chunks of at most `maxChunkBytes`, by halving it in time. Never splits a single row. */
+/** Encodes a block as chunks of at most `maxChunkBytes`, by halving the block in time. Never splits a single row. */
 function cutToFit(
   block: Block,
   startMs: number,
