@@ -15,19 +15,19 @@ const { archiveAfter, purgeAfter, maxSampleAge, retention, archivePartBytes } = 
 const dependencies = archiveDependencies();
 
 /**
- * Times left of the invocation, ms. With less than MARGIN_MS, the archiver begins no further day. With less
- * than STOP_MS, it stops within a day: it completes the parts in progress, and saves its attempt for the next
- * invocation.
+ * Thresholds for the remaining time of the invocation, ms. With less than MARGIN_MS left, the archiver begins no
+ * further day. With less than STOP_MS left, it stops within a day: it completes the parts in progress, and saves its attempt
+ * for the next invocation.
  */
 const [MARGIN_MS, STOP_MS] = [120_000, 60_000];
 
 const eventSchema = z.object({
   /**
-   * Archives the UTC days that end at this time or earlier, ms; by default those that ended `archiveAfter`
-   * ago.
+   * Archives the UTC days that end at this time or earlier, ms; by default the days that ended
+   * `archiveAfter` ago or earlier.
    */
   before: z.number().int().optional(),
-  /** Also purges: removes warm items whose samples have been read back from the archive. */
+  /** Whether to purge too: to remove warm items whose samples have been read back from the archive. */
   purge: z.boolean().default(false),
 });
 

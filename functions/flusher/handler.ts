@@ -14,25 +14,25 @@ import { holdReads } from '../../shared/recovery/read-hold';
 const dependencies = flusherDependencies();
 const { hot, recovery, stage, warmTtlMs } = dependencies;
 
-/** Time left of the invocation that is reserved for completing batches in progress, ms. */
+/** Time reserved at the end of an invocation to complete the batches in progress, ms. */
 const MARGIN_MS = 60_000;
 
 const eventSchema = z.object({
   /** Number of the lane to flush, from 0: one of `lanes` flushers that work in parallel. */
   lane: z.number().int().min(0).default(0),
   lanes: z.number().int().min(1).default(1),
-  /** Moves everything out of memory, not only what is due. */
+  /** Moves all group-windows out of memory, not only those that are due. */
   drain: z.boolean().default(false),
   /** With `drain`: moves only the partitions of this host; by default all partitions. */
   host: z.object({ tenant: z.string(), id: z.string() }).optional(),
   /**
-   * With `drain`: moves only what was first written at this time or earlier, ms by memory's clock; now by
-   * default.
+   * With `drain`: moves only group-windows whose first write was at this time or earlier, ms by the Redis server's
+   * clock. The default is now.
    */
   before: z.number().int().optional(),
 });
 
-/** What one invocation has done. Operator commands repeat a drain until nothing remains. */
+/** The result of one invocation. Operator commands repeat a drain until nothing remains. */
 export interface FlushResult extends Omit<FlushSum, 'oldestMs' | 'lowestArrivalMs'> {
   /** The `before` that was used, to pass to the next invocation of the same drain. */
   readonly before: number;
@@ -45,7 +45,7 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
   const { lane, lanes, drain, host, before: asked } = parseEvent(eventSchema, event ?? {});
   const before = asked ?? (await hot.nodes.now());
   const load = await hot.nodes.load();
-  // The flush does not wait for this hint to readers, which is awaited at the end.
+  // This hint to readers is awaited only at the end, so that it does not delay the flush.
   const hint = isPressed(load) ? holdReads(recovery, Date.now()) : undefined;
   // While a command moves hash slots, flush everything at once, so that there is little to move.
   const isScaling = (await recovery.holds()).scalingUntilMs > Date.now();
@@ -58,8 +58,8 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
     onFailure: ({ partition }: PartitionRef, error: Error) =>
       log.error('part of a partition stays due', { partition, error }),
   };
-  // Read the watermarks before the partitions. A record that is appended in between arrived in the stream after these
-  // watermarks.
+  // Read the watermarks before the partitions. A record that is appended between the two reads arrived in the stream
+  // after these watermarks.
   const watermarks = await recovery.watermarks();
   const watermarkMs = watermarks.size === 0 ? 0 : Math.min(...watermarks.values());
   const { oldestMs, lowestArrivalMs, partitions, ...moved } =

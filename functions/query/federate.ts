@@ -7,7 +7,7 @@ import type { MatcherSet } from '../../shared/query/browse';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { samplesOf } from './tenant-samples';
 
-/** Greatest age of a series' newest sample, ms; the same as for an instant query. */
+/** Maximum age of a series' newest sample, ms; the same as for an instant query. */
 const LOOKBACK_MS = 300_000;
 
 /**
@@ -29,7 +29,7 @@ export async function federate(
       fromMs: nowMs - LOOKBACK_MS,
       toMs: nowMs + 1,
     });
-    // Fail: the format cannot express a warning.
+    // Fail if samples may be missing, because the format cannot express a warning.
     if (warnings.length > 0) throw new HttpError(503, warnings[0]!, { 'retry-after': '10' });
     for (const { labels, timestamps, values } of series) {
       const last = timestamps.length - 1;

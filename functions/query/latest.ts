@@ -5,9 +5,9 @@ import { mapLimited } from '../../shared/platform/concurrency';
 import { readLatest } from '../../shared/query/latest';
 import { dependencies, hosts } from './stores';
 
-/** Most combinations of host and name in one request. mkr asks for at most 100 hosts at a time. */
+/** Maximum number of combinations of host and name in one request. mkr requests at most 100 hosts at a time. */
 const MAX_PAIRS = 10_000;
-/** Hosts read at the same time. */
+/** Number of hosts that are read at the same time. */
 const PARALLEL = 8;
 
 export const latestHandlers: RouteHandlers = {

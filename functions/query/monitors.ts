@@ -21,7 +21,7 @@ import {
 } from './stores';
 import { budgetOf, queryLimitsOf, samplesOf, selectLimitsOf, sharedSamplesOf } from './tenant-samples';
 
-/** The stores that evaluating monitors reads. */
+/** The stores that the evaluation of monitors reads. */
 export const monitorStores: MonitorStores = {
   tenants: dependencies.tenants,
   monitors,
@@ -43,7 +43,7 @@ async function hasPosted(tenant: Tenant, hostId: string): Promise<boolean> {
 
 const DAY_S = 86_400;
 
-/** Judges monitors over the past, without storing anything. */
+/** Evaluates monitors over a past range, without storing anything. */
 export const previewHandlers: RouteHandlers = {
   'POST /api/v1/monitors/preview': async ({ tenant, body: { monitor: spec, id, from, to } }) => {
     const nowS = Math.floor(Date.now() / 1000);

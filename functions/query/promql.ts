@@ -34,9 +34,9 @@ import { remoteRead } from './remote-read';
 import { dependencies, metricMetadata, retentionMs } from './stores';
 import { browse, budgetOf, queryLimitsOf, samplesOf, selectLimitsOf } from './tenant-samples';
 
-/** Most steps of a range query, not counting the first. */
+/** Maximum number of steps of a range query, not counting the first. */
 const MAX_STEPS = 11_000;
-/** Shortest range, in ms, that may be read from rollups instead of samples. */
+/** Minimum length of a range that may be read from rollups instead of samples, in ms. */
 const LEAST_ROLLED_MS = FEW_DAYS * DAY_MS;
 const WIDENING =
   '; more than three days are read from rollups where start, step and windows are multiples of an hour, ' +
@@ -86,7 +86,7 @@ async function answerQuery(
   };
 }
 
-/** Stops waiting for reads of stores after some time. */
+/** Fails with a timeout if `work` takes longer than `ms`, without waiting for `work` to end. */
 async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -175,7 +175,7 @@ async function labels(tenant: Tenant, query: Browsing) {
 
 /**
  * Decodes a label's name in a path. An escaped name starts with `U__`. After that, `__` stands for `_`, and a
- * hexadecimal code point between underscores for its character: `_2e_` is a dot.
+ * hexadecimal code point between underscores stands for its character: `_2e_` is a dot.
  */
 function unescaped(name: string): string {
   if (!/^U__(?:[A-Za-z0-9:]|__|_[0-9A-Fa-f]{1,6}_)*$/.test(name)) return name;
@@ -190,7 +190,7 @@ async function metadata(tenant: Tenant, { metric, limit }: z.output<typeof metad
   const found = metric
     ? [await metricMetadata.of(tenant.id, metric)].filter((each) => each !== undefined)
     : await metricMetadata.list(tenant.id);
-  // A family has a single entry. An empty list would break Grafana.
+  // List exactly one entry for each family: an empty list would break Grafana.
   const { kept } = truncated(found, limit);
   const entries = kept.map(({ family, type, help, unit }) => [family, [{ type, help, unit }]]);
   return prometheusAnswer(JSON.stringify(Object.fromEntries(entries)));

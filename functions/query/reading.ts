@@ -16,7 +16,7 @@ import { spansOf } from '../../shared/query/spans';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { dependencies, governor, retentionMs } from './stores';
 
-/** Most values in an answer: Lambda's answers are limited to 6 MB. */
+/** Maximum number of values in an answer. Lambda limits answers to 6 MB. */
 const MAX_VALUES = 100_000;
 
 /**
@@ -24,7 +24,7 @@ const MAX_VALUES = 100_000;
  *
  * @param query seconds since epoch, both inclusive
  * @returns ms
- * @throws {HttpError} 400 when it ends before it begins
+ * @throws {HttpError} 400 when the range ends before it begins
  */
 export function askedRange({ from, to }: { readonly from: number; readonly to: number }): TimeRange {
   if (from > to) throw new HttpError(400, `from ${from} is after to ${to}`);
@@ -52,8 +52,8 @@ export function requireFewSteps(
 }
 
 /**
- * Refuses a request for samples as stored whose answer would be too large. Checked before reading, assuming a
- * sample a minute.
+ * Rejects a request for samples as stored if the answer would be too large. The check precedes the read, so it assumes
+ * one sample a minute.
  *
  * @throws {HttpError} 400
  */
@@ -76,13 +76,15 @@ export function requireSendable(samples: number): void {
     );
 }
 
-/** What a `Server-Timing` header shows of a read. */
+/** The part of a read's result that a `Server-Timing` header shows. */
 export type ReadPart = Pick<Selected, 'rolledDays' | 'tiers'>;
 
 /**
- * Formats a `Server-Timing` header for consecutive reads. Each tier has its duration, its number of samples, and in
- * `spans` the ranges of time, in seconds, in which these samples are. The number of days from rollups follows, and
- * the time for which the governor delayed the request's reads, if it did.
+ * Formats a `Server-Timing` header for consecutive reads. The header has:
+ *
+ * - for each tier, its duration, its number of samples, and in `spans` the time ranges of these samples, in seconds;
+ * - the number of days from rollups;
+ * - if the governor delayed the request's reads, the length of the delay.
  *
  * @see https://www.w3.org/TR/server-timing/
  */
@@ -108,7 +110,7 @@ export function serverTiming(readings: readonly ReadPart[], { fromMs, toMs }: Ti
   ].join(', ');
 }
 
-/** A slice of a range, as it is shown. */
+/** A slice of a range, in the form in which the answer shows it. */
 export interface ShownSlice<Shown> extends ReadPart, Pick<Selected, 'missingSinceMs'> {
   readonly shown: Shown;
 }
@@ -117,7 +119,7 @@ export interface ShownSlice<Shown> extends ReadPart, Pick<Selected, 'missingSinc
  * Reads series of one source, in slices of the range that memory can hold.
  *
  * @param known the source's catalogue
- * @param show makes the answer's form of a slice. It gets the samples of each series, or the points that replace them
+ * @param show converts a slice to the answer's form. It gets the samples of each series, or points that replace them
  */
 export function readShown<Shown>(
   tenant: Tenant,

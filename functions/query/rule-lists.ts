@@ -21,7 +21,7 @@ import { parseSelector } from '../../shared/promql/parser';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { receivers, ruleGroups, ruleStates, silences, stage } from './stores';
 
-/** Evaluation time of a rule that was never evaluated: Go's zero time, as in Prometheus' answers. */
+/** Evaluation time of a rule that has never been evaluated: Go's zero time, as in Prometheus' answers. */
 const NEVER = '0001-01-01T00:00:00Z';
 
 type RulesQuery = z.output<typeof rulesQuery>;

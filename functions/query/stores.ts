@@ -31,7 +31,7 @@ export interface RegisteredSource {
   readonly labels: Labels;
   /** Text for messages, such as `host "3Xyz"`. */
   readonly text: string;
-  /** @throws {HttpError} 404 when the registry lacks it */
+  /** @throws {HttpError} 404 when the registry lacks the host or service */
   readonly mustExist: () => Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export function serviceSource(tenant: Tenant, name: string): RegisteredSource {
   return { tenant, labels: sourceOf.service(name), text: `service ${quoted(name)}`, mustExist };
 }
 
-/** Quotes a text of a request, cut to a length that is enough for messages. */
+/** Quotes a text from a request for a message. Cuts the text to 255 characters, so that messages stay short. */
 export function quoted(text: string): string {
   return JSON.stringify(text.slice(0, 255));
 }

@@ -8,10 +8,10 @@ import { limitsOf } from '../../shared/tenancy/limits';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { dependencies, retentionMs, stage } from './stores';
 
-/** Most points of a query's intermediate vectors; 5 million points take 45 MB. */
+/** Maximum number of points in a query's intermediate vectors. 5 million points take 45 MB. */
 const MAX_POINTS = 5_000_000;
 
-/** What one query of a tenant may select. */
+/** Limits of what one query of a tenant may select. */
 export function selectLimitsOf({ limits }: Tenant): SelectLimits & { readonly querySeconds: number } {
   const { querySeries, querySources, querySamples, querySeconds } = limitsOf(stage, limits);
   return { series: querySeries, sources: querySources, samples: querySamples, querySeconds };
@@ -39,7 +39,7 @@ export function samplesOf(tenant: Tenant, budget = budgetOf(tenant), advice = ''
 }
 
 /**
- * Makes the access to a tenant's samples for several queries, each with its own budget. They share common
+ * Makes the access to a tenant's samples for several queries, each with its own budget. The queries share common
  * requests.
  */
 export function sharedSamplesOf(tenant: Tenant): (timeMs: number) => TierSamples {
@@ -47,7 +47,7 @@ export function sharedSamplesOf(tenant: Tenant): (timeMs: number) => TierSamples
   return (timeMs) => new TierSamples(querier, retentionMs, Date.now(), budgetOf(tenant, timeMs));
 }
 
-/** Answers from a tenant's index without reading samples. Exceeding its limits fails as for a query. */
+/** Answers from a tenant's index without reading samples. If a limit is exceeded, the call fails as a query does. */
 export async function browse<T>(
   tenant: Tenant,
   range: TimeRange,
