@@ -561,11 +561,11 @@ describe('editing of dashboards', () => {
     await button(form, 'Add a variable').click();
     await form.getByLabel('Name').fill('job');
     await form.getByLabel('Label').fill('Job');
-    await form.getByLabel('Values').fill('label_valu');
+    await form.getByLabel('Values', { exact: true }).fill('label_valu');
     await button(form, 'Apply').click();
     await form.getByRole('alert').getByText('job: expected label_values(label)').waitFor();
     expect(await violations(page)).toEqual([]);
-    await form.getByLabel('Values').fill('');
+    await form.getByLabel('Values', { exact: true }).fill('');
     await button(form, 'Apply').click();
     await saved(page);
     expect((await stored(id)).variables).toEqual([{ name: 'job', label: 'Job', query: null, values: null }]);
