@@ -26,9 +26,9 @@ export interface ApiProps {
 }
 
 /**
- * The first route of each function that was ever deployed. CDK derives the logical ids of a function's
- * integration and permission from the route that is added first, so these are added before all others. That
- * keeps the ids independent of the table's order. The registry's ids come from the default route.
+ * For each function, the route that was deployed first. CDK derives the logical ids of a function's integration and
+ * permission from the route that is added first. Adding these routes before all others keeps the ids independent of
+ * the order in the table of routes. The registry's ids come from the default route.
  */
 const FIRST_ROUTES: readonly RouteKey[] = ['POST /api/v0/tsdb', 'GET /api/v1/series', 'GET /'];
 
@@ -65,7 +65,7 @@ export class Api extends Construct implements Monitored {
         integrations.get(name) ??
         new HttpLambdaIntegration(name, props.functions[name], {
           payloadFormatVersion: apigateway.PayloadFormatVersion.VERSION_2_0,
-          // One permission per function instead of one per route.
+          // Create one permission per function, not one per route.
           scopePermissionToRoute: false,
         });
       integrations.set(name, integration);

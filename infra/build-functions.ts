@@ -5,11 +5,11 @@ import { bundleForBrowser } from './browser-bundle';
 import { BUNDLE_OPTIONS } from './bundle-options';
 
 /**
- * Bundles each function's code, including the AWS SDK, into one CommonJS file, `index.js`. So the tested SDK
- * is the one that runs, and it loads faster than the runtime's. A folder `browser` is bundled for browsers
- * into `assets/`.
+ * Bundles each function's code, including the AWS SDK, into one CommonJS file, `index.js`. Bundling ensures that the
+ * tested SDK is the one that runs, and a bundled SDK loads faster than the runtime's. A folder `browser` is bundled
+ * for browsers into `assets/`.
  *
- * One call of esbuild builds all functions, because it then parses a module once that most of them import.
+ * One call of esbuild builds all functions, so that it parses each shared module only once.
  *
  * @param folder contains a folder for each function, with its `handler.ts`
  * @param output gets a folder for each function

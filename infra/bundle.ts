@@ -31,8 +31,8 @@ export function bundle(name: FunctionName, folder = FUNCTIONS_FOLDER): Code {
 }
 
 /**
- * Builds a folder's functions when the first of them is bundled, and returns the folder of their builds. The
- * variable BUNDLES names a folder that keeps them for later syntheses of the same sources.
+ * Builds all functions of a folder when the first function is bundled, and returns the folder with the bundles. The
+ * environment variable BUNDLES names a folder that keeps the bundles for later syntheses of the same sources.
  */
 function builtFrom(folder: string): string {
   const kept = process.env.BUNDLES;

@@ -26,7 +26,7 @@ export interface Config {
 }
 
 const DAY_MS = 86_400_000;
-/** AWS rejects reservations that leave less concurrency than this to the account's other functions. */
+/** Minimum unreserved concurrency of an account. AWS rejects reservations that leave less for other functions. */
 const LEAST_UNRESERVED = 100;
 
 /** Sizes of a stage: presets of the settings that depend on its load. */
@@ -34,7 +34,7 @@ export const SIZES = ['small', 'medium', 'large'] as const;
 export type Size = (typeof SIZES)[number];
 
 interface Preset {
-  /** Number of series, at one sample a minute, that this size can take. */
+  /** Number of series, at one sample a minute, that a stage of this size can handle. */
   readonly series: number;
   readonly settings: SettingsInput;
 }

@@ -29,11 +29,11 @@ export function addStacks(app: App, config: Config): { stateful: StatefulStack; 
 }
 
 /**
- * Makes synthesis fail on every cdk-nag finding that is not acknowledged, with a reason, next to its
- * construct.
+ * Makes synthesis fail on every cdk-nag finding, unless the code of the construct acknowledges the finding with a
+ * reason.
  */
 function addChecks(app: App): void {
-  // Loaded here, since that takes a third of the time of a synthesis without checks.
+  // Load cdk-nag only here. Loading takes a third of the time of a synthesis without checks.
   const { AwsSolutionsChecks, ServerlessChecks } = require('cdk-nag') as typeof import('cdk-nag');
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
 }

@@ -2,7 +2,7 @@ import type { FunctionName } from '../shared/platform/names';
 import type { Settings } from '../shared/platform/settings';
 
 /**
- * Functions invoked for every request or batch. X-Ray samples the first of each second and 5 % of the rest.
+ * Functions invoked for every request or batch. X-Ray samples the first one of each second and 5 % of the rest.
  */
 const OFTEN: readonly FunctionName[] = ['post', 'ingester'];
 

@@ -10,7 +10,7 @@ import { addFunction, addSchedule, type FunctionProps, LONGEST_TIMEOUT } from '.
 
 const HOUR = Duration.hours(1);
 /**
- * Lag of the archive above which the alarm goes off, in s, counted from `archiveAfter` after the day's end.
+ * Archive lag above which the alarm goes off, in s. The lag counts from `archiveAfter` after the day's end.
  */
 const MAX_LAG_S = 86_400;
 

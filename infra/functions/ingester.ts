@@ -16,8 +16,8 @@ const MAX_CONSUMER_LAG_MS = 300_000;
 /**
  * Moves records from the stream into memory. Includes the event source mapping that invokes the function.
  *
- * If a store is down, batches fail, and the mapping retries them without limit until shortly before the
- * stream forgets them. It then writes the whole batch to the bucket as a dead letter.
+ * If a store is down, batches fail. The mapping retries a batch without limit until shortly before the batch expires
+ * from the stream. The mapping then writes the whole batch to the bucket as a dead letter.
  */
 export class Ingester extends Construct implements Monitored {
   readonly function: lambda.Function;
@@ -46,7 +46,7 @@ export class Ingester extends Construct implements Monitored {
       reportBatchItemFailures: true,
       retryAttempts: -1,
       maxRecordAge: Duration.millis(recordAgeMs(settings)),
-      // Publishes the number of records that the mapping gave up on.
+      // Publishes the number of records that the mapping discarded after its last retry.
       metricsConfig: { metrics: [lambda.MetricType.EVENT_COUNT] },
       supportS3OnFailureDestination: true,
       // Not S3OnFailureDestination, which would let the function read, replace and delete everything in the
@@ -107,7 +107,7 @@ export function addIngestFunction(
     name,
     description,
     memoryMb: 1769,
-    // A batch takes seconds. A hanging one blocks its shard for at most this long.
+    // A batch takes seconds. A batch that hangs blocks its shard for at most this long.
     timeout: Duration.millis(props.config.settings.ingesterTimeout),
     invokedBy: 'mapping',
     isInVpc: true,

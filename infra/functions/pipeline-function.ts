@@ -53,7 +53,7 @@ export const API_TIMEOUT = Duration.seconds(29);
 /** Lambda's maximum. */
 export const LONGEST_TIMEOUT = Duration.minutes(15);
 
-/** Why a function has no dead-letter queue, by invoker. These texts acknowledge findings of cdk-nag. */
+/** Reasons why a function has no dead-letter queue, by invoker. These texts acknowledge findings of cdk-nag. */
 const NO_DEAD_LETTER: Record<PipelineFunctionProps['invokedBy'], string> = {
   api: 'API Gateway invokes it synchronously and the client sees the failure: there is no event to keep.',
   mapping:
@@ -106,8 +106,8 @@ export function addFunction(scope: Construct, props: PipelineFunctionProps): lam
     });
   }
   if (props.invokedBy === 'schedule') {
-    // The next tick is the retry. Queued ticks would all run at once after the account had reached its
-    // concurrency.
+    // Do not retry: the next tick does the same work. If the account had reached its concurrency limit, queued
+    // ticks would later all run at once.
     fn.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(1) });
     Validations.of(fn).acknowledge({ id: 'Serverless-LambdaAsyncFailureDestination', reason });
   }
@@ -126,8 +126,8 @@ export interface ScheduleProps {
 }
 
 /**
- * Invokes a function on a schedule. A tick that cannot be delivered within a minute is dropped, because the
- * next tick does its work.
+ * Invokes a function on a schedule. A tick that cannot be delivered within a minute is dropped, because the next
+ * tick does the same work.
  */
 export function addSchedule(fn: lambda.Function, id: string, props: ScheduleProps): void {
   const rule = new Rule(firstScope(fn, 'Schedules'), id, {

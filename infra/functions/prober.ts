@@ -17,7 +17,7 @@ export class Prober extends Construct {
       name: 'prober',
       description: 'Requests the URLs of external monitors, without access to any store',
       memoryMb: 256,
-      // A request is given up after 15 s.
+      // A request times out after 15 s.
       timeout: Duration.seconds(20),
       invokedBy: 'evaluator',
     });

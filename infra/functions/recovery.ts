@@ -16,7 +16,7 @@ export interface RecoveryProps extends FunctionProps {
   readonly replayer: lambda.Function;
 }
 
-/** Replays the stream after a loss of memory, and redrives batches that the mapping gave up on. */
+/** Replays the stream after a loss of memory, and redrives batches that the mapping stopped retrying. */
 export class Recovery extends Construct implements Monitored {
   readonly function: lambda.Function;
   readonly alarms: readonly AlarmRule[];
@@ -86,7 +86,7 @@ export class Recovery extends Construct implements Monitored {
   }
 }
 
-/** Allows creating, listing and deleting event source mappings, but only those of the function `target`. */
+/** Allows creating, listing and deleting event source mappings, but only mappings of the function `target`. */
 function grantMappings(grantee: lambda.Function, target: lambda.Function): void {
   Grant.addToPrincipal({
     grantee,

@@ -16,13 +16,13 @@ export interface AlarmRule {
   /** Threshold; the alarm goes off above it. */
   readonly above: number;
   /**
-   * How many of how many periods must exceed the threshold.
+   * The alarm goes off if `alarming` of the last `periods` periods exceed the threshold.
    * @default [1, 1]
    */
   readonly within?: readonly [alarming: number, periods: number];
   /**
-   * Whether missing data counts as exceeding. Set for metrics that appear each minute or hour while the
-   * pipeline runs.
+   * Whether missing data counts as exceeding the threshold. Set for metrics that appear each minute or hour while
+   * the pipeline runs.
    * @default false
    */
   readonly isSilenceAlarming?: boolean;

@@ -55,8 +55,8 @@ export class Bucket extends Construct {
       ],
     });
     pinLogicalId(this.bucket, 'Bucket');
-    // Pinned, because CloudFormation replaces a policy by creating the new one and then deleting the old one,
-    // which would leave the bucket without any.
+    // Pin the id. With another id, CloudFormation would create the new policy and then delete the old one, which
+    // would leave the bucket without a policy.
     pinLogicalId(this.bucket.policy!, 'BucketPolicy');
   }
 
@@ -70,8 +70,8 @@ export class Bucket extends Construct {
   }
 
   /**
-   * Lets a function write archive objects, and delete those that it replaced under another key. Their
-   * versions remain.
+   * Lets a function write archive objects, and delete objects that it replaced under another key. The versions of
+   * deleted objects remain.
    */
   grantWriteArchive(grantee: IGrantable): void {
     for (const prefix of ARCHIVE_PREFIXES)
@@ -100,7 +100,7 @@ export class Bucket extends Construct {
     this.grantList(grantee);
   }
 
-  /** Lets a function list and read quarantined records and dead letters, and delete those it has redriven. */
+  /** Lets a function list and read quarantined records and dead letters, and delete them after a redrive. */
   grantRedrive(grantee: IGrantable): void {
     for (const prefix of [BUCKET_PREFIX.quarantine, BUCKET_PREFIX.onFailure])
       for (const action of ['s3:GetObject', 's3:DeleteObject']) this.grantObjects(grantee, action, prefix);

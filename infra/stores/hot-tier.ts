@@ -108,7 +108,7 @@ export class HotTier extends Construct implements Monitored {
       // Cluster mode requires it, even without replicas.
       automaticFailoverEnabled: true,
       multiAzEnabled: settings.cacheReplicas > 0 && settings.zones > 1,
-      // Omitted instead of `disabled`, which engines before Valkey 9 reject.
+      // Omit the property instead of passing `disabled`, which engines before Valkey 9 reject.
       durability: settings.cacheDurability === 'disabled' ? undefined : settings.cacheDurability,
       port: HOT_TIER_PORT,
       transitEncryptionEnabled: true,
@@ -182,7 +182,7 @@ function nodeIds(replicationGroupId: string, settings: Settings): string[] {
 }
 
 function alarmRules(nodes: readonly string[], settings: Settings): AlarmRule[] {
-  /** Returns one rule for every ten nodes. From the second on, its name ends in `-2`, `-3`, ... */
+  /** Returns one rule for every ten nodes. From the second rule on, the names end in `-2`, `-3`, ... */
   const perTenNodes = (
     metricName: Parameters<typeof awsMetric.cacheNode>[0],
     statistic: string,

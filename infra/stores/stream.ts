@@ -52,7 +52,7 @@ export class SampleStream extends Construct implements Monitored {
     ];
   }
 
-  /** Lets a function put records and do nothing else. */
+  /** Lets a function put records, and nothing else. */
   grantPut(grantee: IGrantable): Grant {
     return this.stream.grant(grantee, 'kinesis:PutRecords');
   }
