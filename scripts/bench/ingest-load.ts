@@ -54,8 +54,8 @@ export function postMinute(worker: Worker, way: Way = 'ours'): Promise<Round> {
 }
 
 /**
- * Makes a process post minute after minute of all its hosts at a rate. If the rate is too high, each minute
- * follows as soon as the previous one is in memory.
+ * Makes a process post all its hosts, minute by minute, at a given rate. If the rate is too high, each minute is
+ * posted as soon as the previous minute is in memory.
  *
  * @param rate samples per second
  * @param fromMs time of the first minute

@@ -10,7 +10,7 @@ import { lineOf } from './frame/report';
 import { type Load, makeMinute, postMinute, startIngest } from './ingest-load';
 import type { Round, Way } from './workers/ingest';
 
-/** Largest share of new series' samples for which a minute counts as having known series only. */
+/** Maximum share of samples with new series for which a minute still counts as having only known series. */
 const MAX_NEW = 1e-4;
 const WARM_UP_MINUTES = 3;
 const SHAPE_NAMES = Object.keys(SHAPES) as Shape[];
@@ -74,7 +74,7 @@ export const ingest = bench({
       protocol: load.protocol,
       shape,
       series: load.hosts * load.metrics,
-      /** Rates of the first minute, in which all series are new, and of later minutes, in which none is. */
+      /** Cold: rate of the first minute, in which all series are new. Warm: rate of minutes without new series. */
       coldPointsPerSecond: Math.round(ours.cold.pointsPerSecond),
       warmPointsPerSecond: Math.round(warm.pointsPerSecond),
       /** Rate of the paper's method with known series; 0 if it was skipped. */
@@ -104,14 +104,14 @@ interface Phase {
   readonly redisCallsPerMillion: number;
   /** Units of 25 KB, at least one per record. */
   readonly putUnitsPerMillion: number;
-  /** Write units of the ingester and of post's counters; `bench flush` counts those of a flush. */
+  /** Write units of the ingester and of post's counters. `bench flush` counts the write units of a flush. */
   readonly writeUnitsPerMillion: number;
 }
 
 interface Measured extends Omit<Load, 'redisUrl'> {
   readonly minutes: number;
   /**
-   * Primaries of the hot tier.
+   * Number of primaries of the hot tier.
    *
    * @default 1
    */

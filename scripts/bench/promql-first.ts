@@ -17,7 +17,7 @@ const QUERIES: readonly FirstQuery[] = [
   { read: 'a day, cold', tier: 'cold', stepS: 300 },
 ];
 /**
- * Number of new instances whose first query is measured. Rounds are counted on another one, whose answers are delayed.
+ * Number of new instances whose first query is measured. Rounds are counted on a further instance with delayed answers.
  */
 const INSTANCES = 3;
 /** Delay of answers in ms, longer than an instance works between two answers of a round. */

@@ -17,7 +17,7 @@ const WARM_UP_MS = 20_000;
 /** Number of queries to measure while a cache answers repeated reads of stores (kept-answers.ts). */
 const KEPT_MEASURED = 200;
 const MAX_TRIES = 100;
-/** Fewest queries measured over all instances, and the time after which fewer suffice. */
+/** Minimum number of queries to measure over all instances, and the time after which fewer suffice. */
 const LEAST_MEASURED = 200;
 const MOST_MEASURED_MS = 15_000;
 /** Delay of answers while rounds are counted, far longer than any other step. */
@@ -78,9 +78,9 @@ export class QueryInstances {
   }
 
   /**
-   * Repeats a query until it succeeds. A wide query sends a thousand requests the first time, and the
-   * stand-in for AWS cannot answer them all within a query's time limit. Each attempt completes some of them,
-   * so the next one has fewer left to send.
+   * Retries a query until it succeeds. A wide query sends a thousand requests the first time, and the stand-in for
+   * AWS cannot answer all of them within a query's time limit. Each attempt completes some requests, so the next
+   * attempt has fewer requests to send.
    */
   async settle(path: string, apiKey: string): Promise<void> {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -176,7 +176,7 @@ export class QueryInstances {
     return answers;
   }
 
-  /** Returns a query's duration as a multiple of the delay of answers. */
+  /** Returns the number of a query's rounds: its duration as a multiple of the delay of answers. */
   private async rounds(pathOf: PathOf, apiKey: string): Promise<number> {
     const [instance] = this.instances as [Instance];
     const least = async () => {
@@ -198,7 +198,7 @@ export class QueryInstances {
     const beganMs = performance.now();
     const { response, body } = await this.fetch(i, path, apiKey);
     const totalMs = performance.now() - beganMs;
-    // Refuse an empty answer, which would look fast.
+    // Reject an empty answer, which would look fast.
     if (response.statusCode !== 200 || body.length < 200)
       throw new Error(`${path.slice(0, 200)}: ${response.statusCode} ${body.toString().slice(0, 500)}`);
     const asked = JSON.parse(response.headers[ASKED_HEADER] as string) as Asked;

@@ -14,17 +14,17 @@ import { quantile } from './frame/quantile';
 import { type BenchStack, startBenchStack, UNLIMITED } from './frame/stack';
 
 /**
- * Time between the starts of two ticks in ms, so that what query caches for ten seconds is read again, as
- * with ticks a minute apart.
+ * Time between the starts of two ticks, in ms. It is long enough for query's caches of ten seconds to expire, as they
+ * do when ticks are a minute apart.
  */
 const APART_MS = 10_000;
 /** Interval between samples of a series, in s. A rule uses a sample of the last five minutes. */
 const INTERVAL_S = 120;
-/** How far samples reach before and after the start of the run, in s. */
+/** Time span of samples before and after the start of the run, in s. */
 const [BEFORE_S, AFTER_S] = [600, 7200];
 /** Samples per request. */
 const BATCH = 5000;
-/** Hosts of a small tenant, and metrics of every host. */
+/** Number of hosts of a small tenant, and number of metrics of each host. */
 const HOSTS = 3;
 const METRICS = 5;
 /** Rules per group of the large tenant. Its hosts are spread over this many roles. */
@@ -113,7 +113,7 @@ class Run {
     const log = new MeterLog(join(stack.dataDir, 'functions.log'));
     this.frame.atEnd(() => log.close());
     let tickMs = 0;
-    /** Runs the evaluator for the next tick. It lies in the future, so that the stack's own schedule finds it done. */
+    /** Evaluates the next tick, which lies in the future: the stack's own schedule then finds the tick evaluated. */
     const run = async (): Promise<RunReport> => {
       tickMs = Math.max(tickMs, Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS) + MINUTE_MS;
       for (;;) {

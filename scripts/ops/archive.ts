@@ -33,7 +33,7 @@ export interface ArchiveTotals {
 
 const MAX_IDLE_SLICES = 10;
 
-/** A time after every day. */
+/** A time later than every day. */
 const ALL_DAYS_MS = 8_640_000_000_000_000;
 
 type ArchiveCommandOptions = CommonOptions & {

@@ -6,16 +6,16 @@ import type { Functions } from './invoke';
 export interface CommandKey {
   readonly tenant: string;
   readonly rights: readonly Right[];
-  /** After this time, in ms, the key is of no use, even if the command was killed before it revoked the key. */
+  /** Time after which the key expires, in ms, in case the command is killed before it can revoke the key. */
   readonly lifetimeMs: number;
 }
 
-/** Exit codes of a command that a signal ended, as shells count them. */
+/** Exit codes of a command that a signal ended, by the convention of shells. */
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /**
- * Runs work with an API key of its own. The key does not count towards the two that a tenant may have. It is
- * revoked at the end, and when Ctrl-C ends the command.
+ * Runs work with an API key of its own. The key does not count towards a tenant's limit of two keys. It is revoked
+ * at the end, and also when Ctrl-C ends the command.
  */
 export async function withCommandKey<T>(
   functions: Functions,
@@ -36,7 +36,7 @@ export async function withCommandKey<T>(
       .catch((error: Error) => progress(error.message))
       .then(() => process.exit(SIGNALS[signal]));
   };
-  // Handle signals from now on, because one may come before the answer that has the key.
+  // Handle signals from now on, because a signal may arrive before the answer with the key.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
   try {
     return await work((await creating).key);

@@ -6,7 +6,7 @@ import { OperatorError, stageOf } from './invoke';
 
 type ConnectOptions = CommonOptions & ApiKeyOptions;
 
-/** What `ops connect --json` prints. */
+/** Output of `ops connect --json`. */
 interface Configuration {
   readonly client: Client;
   readonly url: string;

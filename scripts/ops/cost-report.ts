@@ -81,7 +81,7 @@ export function idleReport({ stage, set, ...options }: StageOptions) {
     const sized = deployedStage(stage, { ...set, size });
     return {
       size,
-      /** Number of series, at one sample a minute, that this size can take. */
+      /** Number of series, at one sample a minute, that a stage of this size can handle. */
       series: PRESETS[size].series,
       deploy: sized.deploy,
       dollars: totalOf(idleCost(measured, sized.template)),

@@ -85,7 +85,7 @@ export async function deleteSamples(
     if (options.dryRun) return { isDryRun: true, series, samples };
     const names = series.map((metric) => metric.name);
     await ask(`deletes ${countText(samples, 'sample')} of ${source.text}: ${list(names)}`);
-    // The user did not agree to delete metrics that have appeared since the count.
+    // If metrics have appeared since the count, nothing is deleted: the user did not agree to delete them.
     mostSeries = series.length;
   }
   const result = await functions.invoke<DeletionResult>('deleter', { ...asked, from, to, mostSeries });

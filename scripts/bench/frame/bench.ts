@@ -36,7 +36,7 @@ const toStdout = (text: string) => {
   process.stdout.write(`${text}\n`);
 };
 
-/** Creates a benchmark. Everything that its run starts through the frame ends with the run. */
+/** Creates a benchmark. The end of a run stops everything that the run started through the frame. */
 export function bench<O extends Options, R>(definition: Definition<O, R>): Benchmark {
   const { name, summary, description, notes, options, run, show = textOf } = definition;
   const command = (print = toStdout) => {

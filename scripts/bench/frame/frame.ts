@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { lineOf } from './report';
 
 /**
- * One run of a benchmark. It reports progress on stderr, and at the end stops what it started, in reverse
+ * One run of a benchmark. It reports progress on stderr. At the end it stops everything that it started, in reverse
  * order.
  */
 export class Frame {
@@ -54,7 +54,7 @@ export class Frame {
   }
 
   /**
-   * @throws the first error of ending; everything is ended nevertheless
+   * @throws the first error while stopping; everything else is stopped nevertheless
    */
   end(): Promise<void> {
     this.ending ??= this.endAll();

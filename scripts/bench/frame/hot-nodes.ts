@@ -16,7 +16,7 @@ export interface HotNodes {
   cpuMs(): number[];
 }
 
-/** Starts nodes that end with the run. */
+/** Starts nodes. The end of the run stops them. */
 export async function startHotNodes(frame: Frame, count: number): Promise<HotNodes> {
   if (count > 1) {
     const cluster = await startCluster(join(frame.dir, 'cluster'), { primaries: count, replicas: 0 });

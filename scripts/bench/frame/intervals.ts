@@ -1,7 +1,7 @@
 /** Start and end of an interval, in any unit. */
 export type Interval = readonly [start: number, end: number];
 
-/** Total time that at least one of the intervals covers. */
+/** Returns the total time that is covered by at least one interval. */
 export function coveredMs(intervals: readonly Interval[]): number {
   let covered = 0;
   let until = -Infinity;

@@ -21,11 +21,11 @@ const SLOTS = 16_384;
 const PARTITIONS = 1_024;
 const TENANT = tenantIdOf('elastic');
 const SOURCE = sourceOf.host('host');
-/** Values of a frame; 8 bytes each. */
+/** Number of values in a frame, 8 bytes each. */
 const SERIES = 1_000;
 const FRAME_BYTES = 8 * SERIES;
 const READERS = 8;
-/** Frames that a writer appends in each write interval: 4 MB/s. */
+/** Number of frames that a writer appends in each write interval: 4 MB/s. */
 const WRITTEN_FRAMES = 10;
 const WRITE_MS = 20;
 /** Duration of reads before any slot moves, in ms. */
@@ -57,9 +57,9 @@ interface Row extends Case {
   /** 99th percentile of reads while no slot moves, in ms. */
   readonly restP99Ms: number;
   readonly readsPerSecond: number;
-  /** Failed reads and appends, and reads reporting that data may be missing. */
+  /** Number of failed reads and appends, and of reads that report that data may be missing. */
   readonly refused: number;
-  /** Appended frames that are missing. */
+  /** Number of appended frames that are missing. */
   readonly lost: number;
 }
 
