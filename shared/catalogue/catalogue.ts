@@ -19,14 +19,14 @@ import { expiresAtOf, LAYOUT_KEPT_MS, renewalPeriodOf } from './lifetimes';
 import { PoolTable, poolOfMembers } from './pool-table';
 import { SourceIndex } from './source-index';
 
-/** What the catalogue knows of one source: every layout that its groups have ever had, and its deletions. */
+/** The catalogue's data of one source: every layout that the source's groups have ever had, and its deletions. */
 export interface SourceCatalogue {
   /** Every layout of each group. */
   readonly layouts: ReadonlyMap<GroupId, readonly Layout[]>;
   /**
    * Every number of split bits that has been in use, by the source's own id and by its pool's id. A source is
-   * split into `2 ** bits` groups, and the number may change with its series. A reader therefore looks in the
-   * groups of every number listed here.
+   * split into `2 ** bits` groups, and the number of bits may change with the number of its series. A reader therefore
+   * looks in the groups of every number of bits listed here.
    */
   readonly splits: ReadonlyMap<Id, readonly number[]>;
   /**
@@ -34,7 +34,7 @@ export interface SourceCatalogue {
    * sources. Undefined if all series belong to the source.
    */
   readonly isOwn?: (labels: Labels) => boolean;
-  /** Lengths of the windows that the source's samples lie in, in ms, ascending; several if the length was changed. */
+  /** Window lengths with which the source's samples were written, ms, ascending; several if the setting has changed. */
   readonly windowLengthsMs: readonly number[];
   /** Lower bound of the timestamps of the source's samples, in ms; Infinity if it has never posted. */
   readonly firstMs: number;
@@ -52,11 +52,11 @@ export interface GroupLayout extends Pick<PackedLayout, 'id' | 'packed' | 'bytes
 export interface PutLayout {
   /** Whether the layout was new to the catalogue. */
   readonly isNew: boolean;
-  /** Whether the layout's source was new. False also if a single layout was put, which does not check it. */
+  /** Whether the layout's source was new. Also false if a single layout was put, which does not check the source. */
   readonly isOfNewSource: boolean;
 }
 
-/** Requests that one call sends at the same time. */
+/** Maximum number of requests that one call sends at the same time. */
 const PARALLEL = 32;
 
 /**
@@ -72,8 +72,8 @@ const PARALLEL = 32;
  *
  *     sk pool   poolId: id, the source's own id if it is in no pool   expiresAt: seconds
  *
- * A read of many sources does not use these items. The index of series (index-table.ts) tells it where the
- * samples lie, and the list of changes (change-list.ts) which sources have deletions.
+ * A read of many sources does not use these items. The index of series (index-table.ts) tells the reader where the
+ * samples lie, and the list of changes (change-list.ts) tells which sources have deletions.
  */
 export class Catalogue {
   readonly index: IndexTable;
@@ -82,8 +82,8 @@ export class Catalogue {
   readonly deletions: DeletionTable;
   private readonly pools: PoolTable;
   /**
-   * Remembers what this instance has written, so that it does not write it again: layouts (last-put.ts),
-   * entries of the index of series, and the renewal period in which it last renewed each source and pool.
+   * Remembers the layouts (last-put.ts) and index entries that this instance has written, and the renewal period in
+   * which it last renewed each source and pool, so that it does not write them again.
    */
   private readonly written = new CompactMap(CACHES.catalogued);
 
@@ -167,8 +167,8 @@ export class Catalogue {
   }
 
   /**
-   * Inserts layouts in batches, and their sources' index items. Returns the layouts that it inserted. A
-   * layout that exists already is missing, and the caller updates it alone.
+   * Inserts layouts in batches, and their sources' index items. Returns the layouts that were inserted. The result
+   * lacks layouts that already existed; the caller updates those one by one.
    */
   private async insert(
     tenantId: Id,
@@ -237,7 +237,7 @@ export class Catalogue {
     for (const [sourceId] of open) this.written.set(`pool ${sourceId}`, period(sourceId));
   }
 
-  /** Reads all that the catalogue has on a source and its pool; empty if the source has never posted. */
+  /** Reads the catalogue's data of a source and its pool; empty if the source has never posted. */
   async source(tenantId: Id, sourceId: Id): Promise<SourceCatalogue> {
     const { pool, ...own } = await this.entry(tenantId, sourceId);
     // A pool item with the source's own id means that the source is in no pool.

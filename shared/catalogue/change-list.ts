@@ -4,10 +4,11 @@ import { type ItemKey, metaKeys } from '../platform/keys';
 import { queryItems, type Table, updateItem } from '../platform/table';
 import { expiresAtOf } from './lifetimes';
 
-/** What a tenant's list of changes tells a reader, so that it need not reread what has not changed. */
+/** The content of a tenant's list of changes. With it, a reader rereads only data that has changed. */
 export interface Changes {
   /**
-   * For each source with deletions, how often one was put. A reader whose number is equal need not reread.
+   * For each source with deletions, the number of puts of deletions. A reader whose copy has the same number need not
+   * reread the source's deletions.
    */
   readonly deletions: ReadonlyMap<Id, number>;
   /**
@@ -51,7 +52,7 @@ export class ChangeList {
     let index: string | undefined;
     const { sk: indexSort } = metaKeys.indexChange(tenantId);
     const items = await queryItems(this.table, { pk: metaKeys.changes(tenantId) });
-    // The token includes the item's time of expiry. The count alone is not enough: it begins at 1 again after
+    // The token includes the item's time of expiry. The count alone is not enough, since it restarts at 1 after
     // the item has expired.
     for (const { sk, version, puts, expiresAt } of items)
       if (sk!.S === indexSort.S) index = `${version!.N} ${expiresAt!.N}`;

@@ -28,8 +28,8 @@ export class DeletionTable {
 
   /**
    * Puts a deletion. It replaces a deletion with the same selector, range and partition that has a lower
-   * version, so a source never has two of them. The item stays for as long as any sample that it deletes could
-   * be read. So no replay brings deleted samples back, however far back it begins.
+   * version, so a source never has two of them. The item stays for as long as any sample that the deletion deletes
+   * could be read. So no replay brings deleted samples back, however far back the replay begins.
    *
    * @param ref the partition that the deletion's record came through; versions are comparable only within one
    *   partition
@@ -54,7 +54,7 @@ export class DeletionTable {
       ConditionExpression: 'attribute_not_exists(version) OR place < :place',
       ExpressionAttributeValues: { ':place': { S: place } },
     });
-    // Record the change even if the deletion was put before: the earlier delivery may have failed before this
+    // Record the change even if an earlier delivery put the deletion: that delivery may have failed before this
     // step.
     await this.changes.noteDeletion(ref.tenantId, sourceId);
     if (isNew) return true;

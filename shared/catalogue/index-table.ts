@@ -17,7 +17,7 @@ import type { ChangeList } from './change-list';
  */
 export type Period = string;
 
-/** An entry of the index of series: says that a layout of a group has samples in the entry's period. */
+/** An entry of the index of series. It states that a layout of a group has samples in the entry's period. */
 export interface IndexedLayout {
   readonly group: GroupId;
   readonly layoutId: Id;
@@ -35,7 +35,7 @@ export interface LayoutOfDays extends Pick<PackedLayout, 'id' | 'packed' | 'byte
   readonly days: readonly Day[];
 }
 
-/** How long an entry is kept after the retention of its period has ended: samples may be archived late. */
+/** How long an entry is kept after the retention of its period has ended, ms, since samples may be archived late. */
 const KEPT_MS = 30 * DAY_MS;
 
 /**
@@ -121,7 +121,7 @@ function entryOf(layout: LayoutOfDays): Item {
   return { common: { S: JSON.stringify(common) }, shape: { S: shape.id } };
 }
 
-/** A range that touches more days than this is looked up by month. */
+/** Maximum number of days in a range that is looked up by day. A longer range is looked up by month. */
 const MAX_DAYS = 3;
 
 /** Returns the periods whose entries cover a range: its days if there are at most three, else its months. */
@@ -144,6 +144,6 @@ export function periodStartMs(period: Period): number {
 export function periodEndMs(period: Period): number {
   if (period.length === 10) return dayStartMs(period) + DAY_MS;
   const [year, month] = period.split('-').map(Number);
-  // JavaScript's months count from 0, so this is the month after.
+  // JavaScript numbers months from 0, so this is the following month.
   return Date.UTC(year!, month!, 1);
 }

@@ -1,10 +1,10 @@
 import type { CompiledMatcher, Spend } from '../model/matcher';
 
-/** Estimated memory of an interned text, in bytes, in addition to its characters. */
+/** Estimated memory of an interned text, without its characters, in bytes. */
 const BYTES_OF_TEXT = 80;
 
 /**
- * Gives every different label value a number, so that lists of values are arrays of numbers. The number of
+ * Gives every distinct label value a number, so that lists of values are arrays of numbers. The number of
  * the empty text is 0, which also stands for a label that a series lacks.
  */
 export class Texts {
@@ -33,15 +33,15 @@ export class Texts {
   }
 }
 
-/** Tests label values by a matcher. Caches the outcome for each text, so the matcher runs once for each. */
+/** Tests label values by a matcher. Caches the result for each text, so the matcher tests each text only once. */
 export class TextTest {
   readonly label: string;
   readonly acceptsEmpty: boolean;
   /** By text number: 0 not tested yet, 1 passes, 2 fails. */
   private readonly outcomes: Uint8Array;
   /**
-   * Number of the text, if the matcher accepts a single one; -1 if no series has this text. Undefined if the
-   * matcher may accept several texts.
+   * Number of the only text that the matcher accepts; -1 if no series has this text. Undefined if the matcher may
+   * accept several texts.
    */
   readonly only: number | undefined;
 

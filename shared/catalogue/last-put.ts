@@ -3,13 +3,12 @@ import type { Id } from '../model/id';
 import type { GroupId } from '../model/placement';
 
 /**
- * What an instance remembers of a layout that it has put: the day of the put, and the lower bound of its
- * samples' timestamps in the catalogue. Both are packed into one number, because a compact map (model/) holds
- * only numbers.
+ * An instance's record of its last put of a layout: the day of the put, and the lower bound of the samples'
+ * timestamps in the catalogue. Both are packed into one number, because a compact map (model/) holds only numbers.
  */
 export type LastPut = number;
 
-/** Seconds since epoch that the number can hold: up to the year 2242. The day is multiplied by this. */
+/** Upper bound of the seconds since epoch, reached in the year 2242. The packed number has the day times this bound. */
 const MAX_SECONDS = 2 ** 33;
 
 /** Returns the number of a UTC day since 1970. */
@@ -18,7 +17,7 @@ export function dayNumber(nowMs: number): number {
 }
 
 export function lastPutOf(day: number, firstMs: number): LastPut {
-  // Rounding up to a second is safe: at worst, the layout is put once more than needed.
+  // Rounding up to a second is safe: at worst, the layout is put once more than necessary.
   return day * MAX_SECONDS + Math.min(MAX_SECONDS - 1, Math.max(0, Math.ceil(firstMs / 1000)));
 }
 

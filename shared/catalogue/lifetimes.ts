@@ -9,7 +9,7 @@ import { bucketOfSource } from '../platform/keys';
 export const LAYOUT_KEPT_MS = 30 * DAY_MS;
 
 /**
- * Items that say where a source's samples lie are renewed once in each renewal period of this length, ms. The
+ * Length of a renewal period, ms. Items that tell where a source's samples lie are renewed once in each period. The
  * day on which a period begins differs from source to source, which spreads the writes over the days.
  */
 export const RENEWAL_MS = 16 * DAY_MS;
@@ -23,7 +23,7 @@ export function renewalPeriodOf(sourceId: Id, nowMs: number): number {
  * Returns the expiry time of an item that readers need for as long as they can read samples with the timestamp `ms`.
  *
  * @param ms timestamp of the latest such samples, in ms
- * @returns seconds since epoch, as DynamoDB's TTL wants them
+ * @returns seconds since epoch, the unit that DynamoDB's TTL requires
  */
 export function expiresAtOf(ms: number, retentionMs: number): number {
   return Math.ceil((ms + retentionMs + LAYOUT_KEPT_MS) / 1000);

@@ -13,8 +13,8 @@ import { expiresAtOf, RENEWAL_MS } from './lifetimes';
 const PARALLEL = 16;
 
 /**
- * Stores the pool of each source as an item of its catalogue. Small sources share the groups of a pool. The
- * first write decides a source's pool for ever. A source whose pool is its own id is in no pool.
+ * Stores the pool of each source, as an item below the source's partition key. Small sources share the groups of a
+ * pool. The first write of a source's pool is permanent. A source whose pool is its own id is in no pool.
  */
 export class PoolTable {
   constructor(
@@ -44,7 +44,7 @@ export class PoolTable {
   }
 
   /**
-   * Puts new sources into pools. A source that another writer has placed first stays where it is.
+   * Puts new sources into pools. If another writer has already stored a source's pool, the source stays in that pool.
    *
    * @param pools the wanted pool of each source
    * @returns the pool of each source, as stored
@@ -74,7 +74,7 @@ export class PoolTable {
    */
   async keep(tenantId: Id, pools: ReadonlyMap<Id, Id>): Promise<void> {
     const keys = [...pools.keys()].map((sourceId) => metaKeys.pool(tenantId, sourceId));
-    // The caller checks an item again in the next renewal period, so it must cover the samples of one.
+    // The caller checks the item again only in the next renewal period, so it must outlive this period's samples.
     const leastSeconds = expiresAtOf(this.now() + RENEWAL_MS, this.retentionMs);
     const lasting = new Set<string>();
     for (const { pk, expiresAt } of await getItems(this.table, keys))

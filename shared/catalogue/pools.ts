@@ -4,11 +4,11 @@ import type { Labels } from '../model/labels';
 import { sourceIdOf } from '../model/placement';
 import type { PoolTable } from './pool-table';
 
-/** A source joins a pool only if each of its rows in the request has at most this many series. */
+/** Maximum number of series in each row of a source that joins a pool. */
 const MAX_SMALL_SERIES = 4;
-/** Most sources in a pool. */
+/** Maximum number of sources in a pool. */
 const MAX_POOL = 64;
-/** Least number of new sources in one request for which a pool is made. */
+/** Minimum number of new sources in one request for which a pool is made. */
 const MIN_POOL = 8;
 /** Sources with one of these labels never join a pool: they may get more series, or be deleted by name. */
 const NEVER_POOLED: ReadonlySet<string> = new Set(['host', 'service', 'job', 'instance']);
@@ -20,8 +20,8 @@ const NEVER_POOLED: ReadonlySet<string> = new Set(['host', 'service', 'job', 'in
  * A source of one series with a group of its own stores a version and a layout id with each sample, and a
  * chunk for each window. Sources that a gateway posts together share these costs in a pool: up to {@link
  * MAX_POOL} new sources of a request become a pool, in the order of the request. Several instances of post
- * may choose pools for one source at the same time. The first one to write its choice decides for all, before
- * any of them sends a sample.
+ * may choose pools for one source at the same time. The first choice that is written binds all instances, and no
+ * instance sends a sample before the choice is written.
  */
 export class Pools {
   constructor(private readonly table: Pick<PoolTable, 'find' | 'join'>) {}
@@ -45,7 +45,7 @@ export class Pools {
     const found = new Map(await this.table.find(tenantId, [...unknown.keys()]));
     const fresh = [...unknown].filter(([id]) => !found.has(id));
     const small = fresh.flatMap(([id, [, rows]]) => (rows.every(isSmall) ? [id] : []));
-    // Also store that a source is in no pool, or another instance of post might put it into one later.
+    // Also store that a source is in no pool. Otherwise another instance of post might later put it into one.
     const placed = new Map([...fresh.map(([id]) => [id, id] as const), ...poolsOf(tenantId, small)]);
     if (placed.size > 0)
       for (const [id, pool] of await this.table.join(tenantId, placed)) found.set(id, pool);

@@ -9,7 +9,7 @@ import { type JoinedLabels, type LayoutMatch, ShapeColumns } from './shape-colum
  * A reader's copy of the index of series, in memory, as lists of label values. Labels that all series of a
  * layout share have one value for each layout. The other labels have one value for each series of the shape,
  * which serves every layout of this shape. Values are stored as text numbers ({@link Texts}). So a selection
- * tests each matcher once for each different text, and then only scans arrays of numbers.
+ * applies each matcher once to each distinct text, and then only scans arrays of numbers.
  */
 export class SeriesIndex {
   private readonly texts = new Texts();
@@ -43,7 +43,7 @@ export class SeriesIndex {
   }
 
   /**
-   * Adds a layout, unless the index has it. Call {@link addShape} with its shape before.
+   * Adds a layout, unless the index has it. First call {@link addShape} with the layout's shape.
    *
    * @returns the layout's number
    */
@@ -61,7 +61,7 @@ export class SeriesIndex {
    *
    * @param live by layout number: 1 if the selection should include the layout, else 0
    * @param joined labels that hosts have in the registry; matchers may name them
-   * @param spend called with the number of steps of each test; it may throw to stop the selection
+   * @param spend called with the number of steps of each test; may throw to stop the selection
    */
   *select(
     matchers: readonly CompiledMatcher[],
@@ -73,7 +73,7 @@ export class SeriesIndex {
     for (const shape of this.shapes.values()) yield* shape.select(tests, live, joined, this.texts);
   }
 
-  /** Returns the different values that a label has in the series of `matches`, unordered. */
+  /** Returns the distinct values that a label has in the series of `matches`, unordered. */
   valuesOf(label: string, matches: Iterable<LayoutMatch>): string[] {
     const found = {
       numbers: new Uint8Array(this.texts.size),
@@ -95,5 +95,5 @@ function keyOf({ group, layoutId, windowMs }: LayoutKey): string {
 
 /** Estimated memory of a layout, in bytes: objects, map keys, ids and the values of common labels. */
 const BYTES_OF_LAYOUT = 350;
-/** Estimated memory of a shape, in bytes, in addition to its columns. */
+/** Estimated memory of a shape without its columns, in bytes. */
 const BYTES_OF_SHAPE = 1_500;

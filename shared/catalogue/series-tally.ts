@@ -10,9 +10,9 @@ import type { SourceIndex } from './source-index';
 
 /** Numbers of a tenant's series, counted from the catalogue. */
 export interface SeriesTally {
-  /** Series whose layout was put in the last 25 hours: they have recent samples. */
+  /** Number of series whose layout was put in the last 25 hours, which means that they have recent samples. */
   readonly active: number;
-  /** Series that the catalogue still has: they may have stored samples. */
+  /** Number of series that the catalogue still has, which means that they may have stored samples. */
   readonly stored: number;
   readonly topNames: readonly TopEntry[];
   readonly topSources: readonly TopEntry[];
@@ -26,19 +26,19 @@ export interface TopEntry {
 }
 
 /**
- * A layout that was put longer ago than this is not in use, ms. Ingesters put a layout in use once every UTC
- * day. The additional hour is for rows that wait in the stream.
+ * A layout that was put longer ago than this time is not in use, ms. Ingesters put a layout in use once every UTC
+ * day. The additional hour allows for rows that wait in the stream.
  */
 const ACTIVE_MS = DAY_MS + 3_600_000;
-/** Number of names, and of sources, in the result. */
+/** Maximum number of names, and of sources, in the result. */
 const TOP = 20;
 /**
- * Most names, or sources, that are counted at the same time. Beyond it, those with a single series so far are
- * dropped, to bound memory.
+ * Maximum number of names, or of sources, that are counted at the same time. If there are more, those with a single
+ * series so far are dropped, to bound memory.
  */
 const MAX_COUNTED = 200_000;
 
-/** Sources whose layouts are read at the same time. */
+/** Number of sources whose layouts are read at the same time. */
 const PARALLEL = 16;
 
 /**
@@ -75,7 +75,7 @@ export async function tallySeries(
   return { ...tally, topNames: topOf(names), topSources: topOf(topSources) };
 }
 
-/** Reads the series of a source or pool, by key. A series may be in many of its layouts. */
+/** Reads the series of a source or pool, by key, since several layouts may have the same series. */
 async function seriesOf(
   meta: Table,
   tenantId: Id,

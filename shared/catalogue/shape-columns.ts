@@ -8,8 +8,8 @@ import type { IndexedLayout } from './index-table';
 import { TextNumbers, type Texts, type TextTest } from './label-texts';
 
 /**
- * Labels that are not stored with a series, but added to it when it is read: those that the registry has for
- * the host that the series' label `host` names. A stored label of the same name takes precedence.
+ * Labels that are not stored with a series, but added when the series is read. The registry has them for the host
+ * that the series' label `host` names. A stored label of the same name takes precedence.
  */
 export interface JoinedLabels {
   /** Names of all labels that may be added to any series. */
@@ -126,7 +126,7 @@ export class ShapeColumns {
   }
 
   /**
-   * Makes a test of a label that the registry may add to series. It tests the stored value, if the series has
+   * Makes a test of a label that the registry may add to series. The test uses the stored value if the series has
    * one, else the value that the registry has for the series' host.
    */
   private joinedTest(test: TextTest, joined: JoinedLabels, texts: Texts): SeriesTest {
@@ -164,15 +164,15 @@ export class ShapeColumns {
   }
 }
 
-/** Different values of one label, collected from many matches. */
+/** Distinct values of one label, collected from many matches. */
 interface FoundValues {
   /** Stored values, by text number: 1 if a matching series has this value, else 0. */
   readonly numbers: Uint8Array;
   /** Values of labels that the registry adds. */
   readonly joined: Set<string>;
   /**
-   * For each shape, the columns whose values were added last. Layouts of one shape mostly match with the same
-   * array of columns, whose values need not be added again.
+   * For each shape, the columns whose values were added last. Most layouts of a shape match with the same array of
+   * columns, whose values need not be added again.
    */
   readonly lastAdded: Map<ShapeColumns, readonly number[]>;
 }
@@ -341,7 +341,7 @@ export class LayoutMatch {
     }
   }
 
-  /** Returns columns that together have every value of a label. If all series share one value, the first is enough. */
+  /** Returns columns that together have every value of a label. If all series share one value, returns the first. */
   private columnsOf(label: string): readonly number[] {
     return this.shape.isCommon(label) ? this.columns.slice(0, 1) : this.columns;
   }
