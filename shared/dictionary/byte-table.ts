@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 
-/** An entry lies within this many slots of the hash table, counted from the slot that its hash gives. */
+/** Maximum number of slots that a look-up visits, from the slot that the key's hash gives. */
 const MAX_PROBES = 64;
 /**
  * Maximum number of entries with equal hashes that the table finds again. A tenant could make many such entries, and
@@ -17,25 +17,25 @@ const FIRST_SLOTS = 64;
 const CHUNK_BITS = 16;
 const CHUNK_WORDS = 2 ** CHUNK_BITS;
 const CHUNK_MASK = CHUNK_WORDS - 1;
-/** 32-bit words of the first chunk. Each further chunk has twice as many as the last, up to {@link CHUNK_WORDS}. */
+/** Number of 32-bit words in the first chunk. Each further chunk is twice as large, up to {@link CHUNK_WORDS}. */
 const FIRST_WORDS = 1_024;
 
 // Indexes of the words with which an entry begins. The bytes of the key follow them.
-/** Number of bytes of the key. */
+/** Size of the key, in bytes. */
 const LENGTH = 0;
-/** The entry that was looked up next, the last time that this one was looked up; 0 if there is none. */
+/** The entry that was looked up right after this entry, the last time; 0 if there is none. */
 const SUCCESSOR = 1;
 const SCOPE = 2;
 const PART = 3;
 const VALUE = 4;
 const HEADER_WORDS = 5;
 
-/** From this length on, in bytes, a native comparison is faster than a loop. */
+/** Minimum length of a key, in bytes, for which a native comparison is faster than a loop. */
 const LONG_BYTES = 64;
 
 /**
  * A hash table from keys to numbers. A key is a byte string with two numbers, `scope` and `part`. Keys lie
- * outside of the JavaScript heap: with an object for each of a million series, garbage collection took a
+ * outside the JavaScript heap: with an object for each of a million series, garbage collection took a
  * third of post's CPU time.
  *
  * Senders send the same series every minute in the same order. So a look-up first tries the entry that last followed
@@ -52,7 +52,7 @@ export class ByteTable {
   private count = 0;
   /** The entry that was last found or added. */
   private last = 0;
-  /** Hash of the last key that {@link find} did not find with its first guess. */
+  /** Hash of the last key for which the first guess of {@link find} was wrong. */
   private missed = 0;
 
   /** @param use called with each increase of the table's memory, in bytes */
@@ -103,8 +103,8 @@ export class ByteTable {
   }
 
   /**
-   * Adds the key that the preceding {@link find} did not find. If all slots near the key's own slot are taken, later
-   * look-ups do not find the entry, and callers add the key again.
+   * Adds a key. Call it after {@link find} returned 0 for the same key. If all slots near the key's own slot are taken,
+   * later look-ups do not find the entry, and callers add the key again.
    *
    * @returns the entry
    */

@@ -3,8 +3,8 @@ import type { Id } from '../model/id';
 import { SeriesDictionary } from './series-dictionary';
 
 /**
- * The dictionaries of an instance of post, one for each tenant, within one budget of memory. To make room, the
- * largest dictionary is dropped, so tenants with few series keep theirs.
+ * The dictionaries of an instance of post, one for each tenant, within one memory budget. When the budget is
+ * exceeded, the largest dictionary is dropped, so that tenants with few series keep theirs.
  */
 export class SeriesDictionaries {
   private readonly byTenant = new Map<Id, SeriesDictionary>();
@@ -42,7 +42,7 @@ export class SeriesDictionaries {
     if (largest === undefined) return;
     this.byTenant.delete(largest.tenantId);
     this.usedBytes -= largest.bytes;
-    // A request in progress may still use the dropped dictionary. Do not count what it adds.
+    // A request in progress may still use the dropped dictionary. Do not count the memory that the request adds.
     largest.onUse = undefined;
   }
 }

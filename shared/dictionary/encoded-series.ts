@@ -16,8 +16,8 @@ import {
 type DecodeLabels = (bytes: Buffer, start: number, end: number, scope: number, part: number) => Labels;
 
 /**
- * Finds series by the bytes with which senders of one protocol name them. So post need not decode the same bytes
- * again. A key also has two numbers, `scope` and `part`, whose meaning the protocol defines.
+ * Finds series by the bytes that name them in one protocol, so that post need not decode the same bytes again. A key
+ * also has two numbers, `scope` and `part`, whose meaning the protocol defines.
  */
 export class EncodedSeries implements SeriesNamer {
   private readonly table: ByteTable;
@@ -38,7 +38,8 @@ export class EncodedSeries implements SeriesNamer {
   }
 
   /**
-   * Adds the key that the preceding {@link find} did not find. Also adds the key's series if the dictionary lacks it.
+   * Adds a key. Call it after {@link find} returned 0 for the same key. Also adds the key's series if the dictionary
+   * lacks it.
    *
    * @returns the number of the series
    * @throws {InvalidSeriesError} when the key names no valid series, or its labels are too long

@@ -1,14 +1,14 @@
 import type { Labels } from '../model/labels';
 
 /**
- * Once the labels in `recent` have this many bytes, they replace those in `older`. So at least this many bytes of
- * the latest labels stay in the cache.
+ * Maximum size of the labels in `recent`, in bytes. When they reach this size, they replace those in `older`. So at
+ * least this size of the latest labels stays in the cache.
  */
 const MAX_BYTES = 2_000_000;
 
 /**
- * Caches the labels of the series that were added to a dictionary last. Post soon needs them again, to make the
- * layouts of these series.
+ * Caches the labels of the series that were last added to a dictionary. Post soon needs them again to make the layouts
+ * of these series.
  */
 export class FreshLabels {
   private owner: object | undefined;

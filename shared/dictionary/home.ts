@@ -33,28 +33,29 @@ const GROUP_BYTES = 800;
  * contain the layouts of their rows, so rows of larger unions take more of the stream.
  */
 const MAX_UNION_SERIES = 4_096;
-/** How often a union may grow. Each time, the union's series get new layouts, which the catalogue keeps. */
+/** Maximum number of times that a union grows. The catalogue keeps the new layouts that each growth makes. */
 const MAX_GROWTHS = 64;
 /** Maximum number of unions of a home. With more, the positions of series would not fit into 31 bits. */
 const MAX_UNIONS = 2_048;
 /**
- * How much sample time may pass before a home drops all unions and starts again, ms. Series that are no longer sent
- * disappear from the unions in this way. Starting again costs a new layout for each source.
+ * A home drops all unions and starts again after this span of sample time, ms, to remove series that are no longer
+ * sent. Starting again costs a new layout for each source.
  */
 export const UNION_MS = 6 * 3_600_000;
 /**
- * On average, groups of a home have at most this many times as many series as `splitBitsFor` allows in a group.
- * Otherwise many queues of one target would put ten thousand series into a group, and the archive does not roll up
- * such a group.
+ * Maximum factor by which the average number of series in a home's groups exceeds the number that `splitBitsFor`
+ * allows. Without this bound, many queues of one target would put ten thousand series into a group, and the archive
+ * does not roll up such a group.
  */
 const CROWDED = 8;
 /** A row with less than this share of its unions' series is small: see {@link Allowance}. */
 const SMALL_SHARE = 1 / 4;
 
 /**
- * The bytes of layouts that one request may still cause. A small row uses up the bytes of the packed layouts that its
- * record must have. A union that grows uses up the bytes of the layouts that it replaces. Without this bound, a few
- * samples could cause megabytes of records, and 900 lines of 16 hosts with 300 new fields each took 30 s.
+ * The remaining total size of the layouts that one request may cause, in bytes. A small row uses up the size of the
+ * packed layouts that its record must contain. A union that grows uses up the size of the layouts that it replaces.
+ * Without this bound, a few samples could cause megabytes of records, and 900 lines of 16 hosts with 300 new fields
+ * each took 30 s.
  */
 export interface Allowance {
   layoutBytes: number;
@@ -74,21 +75,21 @@ interface Group extends SeriesLayout {
 interface Union {
   readonly splitBits: number;
   readonly seriesCount: number;
-  /** How often it has grown. */
+  /** Number of times that the union has grown. */
   readonly growths: number;
-  /** The numbers of its groups in the home. */
+  /** The numbers of the union's groups in the home. */
   readonly groups: number[];
 }
 
 /**
- * The home of series: the groups of a source, or of a pool of sources. It divides the series into unions, and
+ * The home of series: the groups of a source, or of a pool of sources. A home divides its series into unions, and
  * so chooses the layouts in which rows are written. A union is a set of series that come in the same rows.
  *
  * Senders may cut their requests anywhere, and a layout for each cut would cost more than the samples. So
- * a row is written in the layouts of its union. If the row lacks some of their series, it gets a presence map. If a
- * row has series of two unions, the two become one. If a Prometheus server distributes the series of a scrape over
- * queues, each queue gets a union, because its rows share no series with other queues. If any row may have
- * any series, as in Telegraf's batches, all series are in one union after a few requests.
+ * a row is written in the layouts of its union. If the row lacks some of the layouts' series, it gets a presence map.
+ * If a row has series of two unions, the two unions are merged. If a Prometheus server distributes the series of a
+ * scrape over queues, each queue gets a union, because its rows share no series with other queues. If any row may
+ * have any series, as in Telegraf's batches, all series are in one union after a few requests.
  *
  * Instances of post need not agree on unions, and no store has them: an instance that knows fewer series writes
  * smaller layouts (ingest/common-layouts.ts).
@@ -100,7 +101,7 @@ export class Home {
   private readonly unions = new Set<Union>();
   /** Number of series in all unions. */
   private seriesCount = 0;
-  /** The largest number of series that the home ever had in its unions. */
+  /** The maximum number of series that the home has had in its unions. */
   private mostSeries = 0;
   /** Timestamp of the first row since the home last started again, ms. */
   private beganMs: number | undefined;

@@ -12,9 +12,9 @@ export interface LabelSet {
   /** Number of the set in {@link NamedSeries}, from 0. */
   readonly number: number;
   readonly source: SeriesSource;
-  /** What these labels add to the hash of a series (`LabelsHash`). */
+  /** The part of a series' hash that comes from these labels (`LabelsHash`). */
   readonly hash: number;
-  /** Number of bytes of these labels in the key of a series (`LabelsHash`). */
+  /** Size of these labels in a series' key, in bytes (`LabelsHash`). */
   readonly keyBytes: number;
   readonly labelCount: number;
   /** The set's entry in the table of label sets. */
@@ -25,9 +25,9 @@ export interface LabelSet {
 interface Name {
   /** The label `__name__` with this name. */
   readonly pair: Labels[number];
-  /** What the name adds to the hash of a series (`LabelsHash`). */
+  /** The part of a series' hash that comes from the name (`LabelsHash`). */
   readonly hash: number;
-  /** Number of bytes of the name in the key of a series (`LabelsHash`). */
+  /** Size of the name in a series' key, in bytes (`LabelsHash`). */
   readonly keyBytes: number;
 }
 
@@ -36,18 +36,18 @@ interface NamesOfLayout {
   readonly encoded: EncodedNames;
   /** For each column, the index of its series in the row. */
   readonly positions: Uint32Array;
-  /** Bytes that the names take in the {@link labelsKey}s of all series. */
+  /** Total size of the names in the {@link labelsKey}s of all series, in bytes. */
   readonly nameBytes: number;
 }
 
 /** Reused buffer for the names of one layout. {@link NamedSeries.layoutOf} makes no larger layout. */
 const namesScratch = new Int32Array(MAX_GROUP_SERIES);
 
-/** Approximate memory of a label set, in addition to its text, in bytes. */
+/** Approximate memory of a label set without its text, in bytes. */
 const SET_BYTES = 130;
-/** Approximate memory of a name, in addition to its text, in bytes. */
+/** Approximate memory of a name without its text, in bytes. */
 const NAME_BYTES = 200;
-/** Bytes that a {@link labelsKey} has around a quoted name: `["__name__",],`. */
+/** Size of the characters around a quoted name in a {@link labelsKey}, in bytes: `["__name__",],`. */
 const NAME_PAIR_BYTES = 14;
 
 /**

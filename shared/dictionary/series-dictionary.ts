@@ -11,27 +11,27 @@ export class InvalidSeriesError extends Error {
 }
 
 /**
- * Maximum number of bytes of the label names and values of a series. Together with `splitBitsFor`, this bound makes
+ * Maximum total size of a series' label names and values, in bytes. Together with `splitBitsFor`, this bound makes
  * each layout fit into an item of the catalogue.
  */
 export const MAX_SERIES_BYTES = 4_096;
 
 /**
- * A namer adds series to a dictionary, and chooses two numbers for each, by which it finds the series' labels again.
- * So the dictionary need not keep the labels.
+ * A namer adds series to a dictionary. For each series it chooses two numbers, by which it later finds the series'
+ * labels, so that the dictionary need not keep them.
  */
 export interface SeriesNamer {
   labelsOf(first: number, second: number): Labels;
 }
 
-/** A new dictionary has room for this many series. */
+/** Number of series that a new dictionary has room for. */
 const FIRST_SERIES = 256;
 /**
  * Maximum number of series with equal hashes that a look-up compares one by one. A tenant can construct many such
  * series. Further series with the same hash are in `crowded`, by their label key.
  */
 const MAX_EQUAL = 8;
-/** Approximate memory of a source, or of an entry of a map, in addition to its text, in bytes. */
+/** Approximate memory of a source or of a map entry, without its text, in bytes. */
 const OBJECT_BYTES = 150;
 
 const freshLabels = new FreshLabels();
@@ -54,9 +54,9 @@ export class SeriesDictionary {
   private requests = 0;
   /** For each series, the number of its source. */
   private sourceNumbers = new Int32Array(FIRST_SERIES);
-  /** For each series, its number of labels times 2^16, plus the bytes of their key. */
+  /** For each series, the number of its labels times 2^16, plus the size of their key in bytes. */
   private sizes = new Int32Array(FIRST_SERIES);
-  /** For each series, the index of its namer in `names`. */
+  /** For each series, the index of its namer in `namers`. */
   private namersOfSeries = new Uint8Array(FIRST_SERIES);
   /** For each series, the two numbers by which its namer finds its labels. */
   private firsts = new Int32Array(FIRST_SERIES);
@@ -206,7 +206,7 @@ export class SeriesDictionary {
     return this.seconds[series]!;
   }
 
-  /** Returns the bytes of a series' {@link labelsKey}, not counting escape characters. */
+  /** Returns the size of a series' {@link labelsKey} in bytes, without escape characters. */
   keyBytesOf(series: number): number {
     return this.sizes[series]! & 0xffff;
   }
@@ -219,7 +219,7 @@ export class SeriesDictionary {
     return this.sources[this.sourceNumbers[series]! - 1]!;
   }
 
-  /** Returns the source of series with these labels, which may lack `__name__`. The first call adds it. */
+  /** Returns the source of series with these labels. The labels may lack `__name__`. The first call adds the source. */
   sourceOf(labels: Labels): SeriesSource {
     const ofSource = sourceOf.labels(labels);
     const { lastSource } = this;
@@ -237,7 +237,7 @@ export class SeriesDictionary {
     return source;
   }
 
-  /** Returns the home with this id, which is that of a pool or a source. The first call makes the home. */
+  /** Returns the home of the pool or source with this id. The first call makes the home. */
   homeOf(id: Id): Home {
     let home = this.homes.get(id);
     if (home === undefined) {

@@ -54,8 +54,8 @@ function labelledOf(dictionary: SeriesDictionary, series: number): LabelledSerie
 }
 
 /**
- * For each number of series, the permutation that sorted the last list of this length. Targets of a fleet
- * mostly send their series in the same order, so the same permutation often sorts the next list too.
+ * For each number of series, the permutation that sorted the last list of this length. Most targets of a fleet
+ * send their series in the same order, so the same permutation often sorts the next list too.
  */
 const orders = new Map<number, Uint16Array>();
 /** Maximum number of permutations that are kept. With {@link MAX_ORDERED}, they take at most 8 MB. */
@@ -68,8 +68,8 @@ function inOrder(all: readonly LabelledSeries[]): LabelledSeries[] {
   const order = orders.get(all.length);
   const guessed = order === undefined ? [] : Array.from(order, (at) => all[at]!);
   if (guessed.length > 0 && isOrdered(guessed)) return guessed;
-  // Sort a plain array. Unlike the sort of a typed array, its sort is fast if the list has ordered runs. Lists of
-  // old unions have such runs.
+  // Sort a plain array, not a typed array: only the sort of a plain array is faster if the list has ordered runs, as
+  // lists of old unions do.
   const at = Array.from(all, (_, i) => i).sort((a, b) => compareLabels(all[a]!.labels, all[b]!.labels));
   if (orders.size === MAX_ORDERS) orders.clear();
   if (at.length <= MAX_ORDERED) orders.set(at.length, Uint16Array.from(at));

@@ -23,7 +23,7 @@ export class SeriesSource {
     return this.dictionary.labelsOfSource(this.number);
   }
 
-  /** Returns the source's home. A source without one gets that of the pool or, without a pool, a home of its own. */
+  /** Returns the source's home. A source without a home gets the pool's home or, without a pool, a home of its own. */
   assignHome(pool?: Id): Home {
     this.home ??= this.dictionary.homeOf(pool ?? sourceIdOf(this.dictionary.tenantId, this.labels));
     return this.home;
