@@ -6,7 +6,7 @@ import { openLayout } from '../model/open-layouts';
 import { bytesOfPacked, type PackedLayout, withoutBytes } from '../model/packed-layout';
 import type { GroupId } from '../model/placement';
 
-/** The parts of a row that tell for which series it has values. */
+/** The layout and presence map of a row, which tell for which series the row has values. */
 interface RowSeries {
   readonly layout: PackedLayout;
   readonly presence?: Uint8Array;
@@ -23,9 +23,9 @@ const MAX_COMMON = 16;
  *
  * A sender may cut its requests anywhere. Each instance of post then builds its own unions of the
  * source's series (`dictionary/home.ts`), and begins with small unions. Without common layouts, every new
- * instance would add layouts that all stores keep. All rows of a group come to one ingester at a time. The ingester
- * writes a row in one of the group's largest layouts so far that has all of the row's series. Groups whose rows
- * never had a presence map are not changed.
+ * instance would add layouts that all stores keep. All rows of a group come to one ingester at a time. If one of the
+ * group's largest layouts so far has all of a row's series, the ingester writes the row in that layout. Groups whose
+ * rows never had a presence map are not changed.
  */
 export class CommonLayouts {
   /** The common layouts of each group, the largest first. */

@@ -7,7 +7,7 @@ import { mapLimited } from '../platform/concurrency';
 import type { PartitionBatch } from './reduce';
 
 const PARALLEL = 16;
-// Starts of the earliest and of the latest day that a manifest's key, `YYYY-MM-DD`, can name; ms since epoch.
+// Starts of the earliest and the latest day that a manifest's key, `YYYY-MM-DD`, can name, ms since epoch.
 const FIRST_DAY_MS = 0;
 const LAST_DAY_MS = Date.parse('9999-12-31T00:00:00Z');
 
@@ -26,8 +26,8 @@ export async function putDeletions(
     const { sourceId, fromMs, toMs } = withinKnownEpochs(deletion);
     if (!(await catalogue.deletions.put(ref, sourceId, deletion))) return;
     const { firstMs } = await catalogue.source(ref.tenantId, sourceId);
-    // A source that has never posted has no archived samples. If it has late samples later, their flush
-    // announces the days.
+    // A source that has never posted has no archived samples. If late samples of the source arrive afterwards, their
+    // flush announces the days.
     const [first, last] = [dayWithin(Math.max(fromMs, firstMs)), dayWithin(toMs - 1)];
     const days = first > last ? [] : await manifest.days(ref, first, last);
     await mapLimited(days, PARALLEL, ({ day }) => manifest.announce(ref, day));

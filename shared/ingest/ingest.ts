@@ -42,7 +42,7 @@ export interface IngestResult {
 
 /** Number of partitions that are ingested at the same time. */
 const PARALLEL = 32;
-/** If a batch has more layouts of a group than this, they are merged before they are put into the catalogue. */
+/** Maximum number of a group's layouts in a batch that are put into the catalogue without being merged first. */
 const MAX_LAYOUTS_EACH = 16;
 
 /**
@@ -52,7 +52,8 @@ const MAX_LAYOUTS_EACH = 16;
  * of the batch is ingested. If a store is down, the records of the affected partitions fail, and the stream
  * delivers them again (DESIGN.md, rule 9). An append neither waits for a flush nor starts one (rule 4).
  *
- * @param hasTime asked before each partition. If false, its records fail, and the stream delivers them again
+ * @param hasTime called before each partition. If it returns false, the partition's records fail, and the stream
+ *   delivers them again
  */
 export async function ingestBatch(
   dependencies: IngestDependencies,
@@ -141,7 +142,7 @@ async function ingestPartition(
 }
 
 /**
- * Appends a partition's batch. When memory may have lost samples of the partition, records the loss first.
+ * Appends a partition's batch. If memory may have lost samples of the partition, first records the loss.
  */
 async function append(
   { hot, losses, isReplay }: IngestDependencies,

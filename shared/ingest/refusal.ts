@@ -7,14 +7,14 @@ import { MalformedBytesError } from '../model/bytes';
  */
 const TOO_LARGE = /size|exceed|too (large|long)|maximum/i;
 
-/** Message of the RangeError that V8 throws when memory runs out. At another time, the same record may fit. */
+/** Message of the RangeError that V8 throws when memory runs out. A retry of the same record may succeed. */
 const OUT_OF_MEMORY = /allocation failed/i;
 
 /**
  * Tells whether an error means that a store, or code that runs before the store is called, refuses records for
- * their content. Sending such records again would be useless.
+ * their content. Retrying such records would be useless.
  *
- * @returns the reason; undefined for errors that may pass, such as throttling, time-outs, denied access,
+ * @returns the reason; undefined for transient errors, such as throttling, time-outs, denied access,
  *   outages and a lack of memory
  */
 export function contentRefusal(error: unknown): string | undefined {

@@ -2,7 +2,7 @@ import { MalformedRecordError } from './record-decoder';
 
 /**
  * A heartbeat is a record without samples. The recovery function puts one into every shard each minute. So
- * readers advance even in shards that nobody posts to, and their lag can be measured. A replay that meets a
+ * readers advance even in shards without posts, and the readers' lag can be measured. A replay that meets a
  * heartbeat with its own id has read all records that were in the shard when the replay began.
  *
  *     'H' 'B'  magic

@@ -7,7 +7,8 @@ export interface OutgoingRecord {
 }
 
 /**
- * Returns the Kinesis partition key of a partition. So one shard gets all records of the partition, and orders them.
+ * Returns the Kinesis partition key of a partition. One key for all records of a partition puts them into one shard,
+ * which keeps their order.
  */
 export function partitionKeyOf({ tenantId, partition }: PartitionRef): string {
   return `${tenantId}:${partition}`;

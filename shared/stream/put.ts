@@ -3,8 +3,8 @@ import { type KinesisClient, PutRecordsCommand } from '@aws-sdk/client-kinesis';
 import type { OutgoingRecord } from './outgoing';
 
 /**
- * The stream has not taken all records of a request. Repeating the request is safe: samples that the stream
- * has taken twice merge into one.
+ * The stream has not accepted all records of a request. Retrying the request is safe: two copies of a sample are
+ * merged into one.
  */
 export class StreamUnavailableError extends Error {
   override readonly name = 'StreamUnavailableError';
@@ -12,16 +12,16 @@ export class StreamUnavailableError extends Error {
 
 /** Maximum number of records in a call of PutRecords, a limit of Kinesis. */
 const MAX_CALL_RECORDS = 500;
-/** Maximum number of bytes in a call. Kinesis takes 10 MB; the margin is for partition keys. */
+/** Maximum size of the records in a call, in bytes. Kinesis accepts 10 MB; the margin is for partition keys. */
 const MAX_CALL_BYTES = 9 * 1024 * 1024;
 /** Maximum number of times that a record is sent. */
 const MAX_TRIES = 6;
-/** Shortest wait before the second try, ms. The wait before each further try is twice as long. */
+/** Minimum wait before the second try, ms. The wait before each further try is twice as long. */
 const FIRST_DELAY_MS = 50;
 
 /**
  * Puts every record into the stream. Sends only refused records again, after random, growing waits, for about 3 s
- * in total. Senders give up after 30 s.
+ * in total. Senders time out after 30 s.
  *
  * @param random returns a number in [0, 1)
  * @throws {StreamUnavailableError} when the stream still refuses some records (DESIGN.md, rule 1)

@@ -40,7 +40,7 @@ export function decodeRecord(bytes: Uint8Array): StreamRecord {
   }
 }
 
-/** Returns a record's bytes after the CRC-32. Throws if the CRC-32 does not match them. */
+/** Returns a record's bytes after the CRC-32. Throws if these bytes do not match the CRC-32. */
 function checkedBody(bytes: Uint8Array): Uint8Array {
   const reader = new ByteReader(bytes, HEADER_BYTES);
   const stored = reader.bytes(CRC_BYTES).readUInt32LE();

@@ -10,7 +10,7 @@ import type { PackedLayout } from '../model/packed-layout';
  *
  *     'H' 'R'  magic
  *     byte     format version, 1
- *     uint32   CRC-32 of the rest, little-endian
+ *     uint32   CRC-32 of the bytes that follow, little-endian
  *     text     tenant name
  *     uvarint  partition
  *     uvarint  number of groups; each:
@@ -46,7 +46,7 @@ export interface StreamRecord {
   readonly tenant: string;
   readonly partition: number;
   readonly groups: readonly RecordGroup[];
-  /** Absent if the record has none. */
+  /** Absent if the record has no deletions. */
   readonly deletions?: readonly SourceDeletion[];
 }
 
@@ -123,7 +123,7 @@ export function encodeRecord(record: StreamRecord): Buffer {
 }
 
 /**
- * Estimates the size of a record. Errs on the high side, so that the writer need not grow its buffer.
+ * Estimates the size of a record, in bytes. Overestimates, so that the writer need not grow its buffer.
  */
 function estimatedBytes({ groups }: StreamRecord): number {
   let bytes = 1024;

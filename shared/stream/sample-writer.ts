@@ -18,16 +18,19 @@ export interface SampleWriterDependencies {
 
 /**
  * Puts rows into the stream. A dictionary has already numbered their series. A row with a new series takes these
- * steps. The series must be within the tenant's limit ({@link SeriesLimit}). The row's source gets a home ({@link
- * Pools}). The home chooses a layout that has the series ({@link rowRecords}), and the record contains the layout's
- * bytes. The ingester stores the layout and counts the series (ingest/ingest.ts).
+ * steps:
+ *
+ * - {@link SeriesLimit} checks that the series is within the tenant's limit.
+ * - {@link Pools} finds a home for the row's source.
+ * - The home chooses a layout that has the series, and the record contains the layout's bytes ({@link rowRecords}).
+ * - The ingester stores the layout and counts the series (ingest/ingest.ts).
  */
 export class SampleWriter {
   constructor(private readonly dependencies: SampleWriterDependencies) {}
 
   /**
-   * Puts rows into the stream. Returns once every accepted sample is there (DESIGN.md, rule 1). If the tenant
-   * is at its limit of series, drops the samples of new series.
+   * Puts rows into the stream. Returns once every accepted sample is in the stream (DESIGN.md, rule 1). If the tenant
+   * is at its series limit, drops the samples of new series.
    *
    * @param samples number of samples in `sources`
    * @returns number of samples that were dropped
@@ -49,7 +52,7 @@ export class SampleWriter {
   /**
    * Puts rows into the stream. Neither checks the tenant's limits nor counts usage. Used by operators' imports.
    *
-   * @returns the bytes of each record
+   * @returns the size of each record, in bytes
    * @throws {StreamUnavailableError} when the stream does not take all records
    */
   async put(tenant: Tenant, sources: readonly SourceRows[]): Promise<number[]> {
