@@ -12,7 +12,7 @@ const stores = canaryDependencies();
 const startedAtMs = Date.now();
 
 let api: CanaryApi | undefined;
-/** Timestamp of the newest sample that was read back from memory, ms; undefined if none was yet. */
+/** Timestamp of the newest sample that was read back from memory, ms; undefined before the first such read. */
 let newestMs: number | undefined;
 
 /**
@@ -44,7 +44,7 @@ async function readBack(): Promise<void> {
       }
     }
   } catch (error) {
-    // Its API key may have been revoked. The next invocation creates another.
+    // The canary's API key may have been revoked. The next invocation creates another key.
     if (error instanceof CanaryRefusedError) api = undefined;
     log.error('the canary failed to post or to read', { error: error as Error });
   }

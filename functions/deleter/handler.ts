@@ -13,9 +13,9 @@ import { deletionEvent } from './deletion-event';
 
 const { tenants, catalogue, kinesis, stream } = deleterDependencies();
 
-/** Most different deletions of a source. Every read of the source applies all of them. */
+/** Maximum number of distinct deletions of a source, since every read of the source applies all of them. */
 const MAX_DELETIONS = 1_000;
-/** Most names in a result. */
+/** Maximum number of names in a result. */
 const MAX_NAMES = 1_000;
 /** Time between two checks whether the deletion has arrived, ms. */
 const POLL_MS = 100;
@@ -29,9 +29,9 @@ export interface DeletionResult {
   readonly series: number;
   /** The names of the first thousand of these series. */
   readonly names: readonly string[];
-  /** Whether they were deleted; false if there are more than `mostSeries`. */
+  /** Whether the series' samples were deleted; false if there are more series than `mostSeries`. */
   readonly isDeleted: boolean;
-  /** Whether reads apply the deletion already. They do not while it waits in the stream for the ingester. */
+  /** Whether reads already apply the deletion; false while the deletion waits in the stream for the ingester. */
   readonly isVisible: boolean;
 }
 

@@ -25,8 +25,8 @@ export async function handler(event: unknown): Promise<ImportResult> {
     accepts,
     { version: 1 },
   );
-  // Mark the tenant before putting samples. If memory loses them, a read checks the mark to know that samples
-  // of any age may be missing (DESIGN.md, rule 13).
+  // Note the import before putting samples. If memory loses samples, reads learn from this note that samples of any
+  // age may be missing (DESIGN.md, rule 13).
   await imports.note(tenant.id, nowMs);
   await writer.put(tenant, sources);
   const { invalid, tooOld, tooNew, beyond, reasons } = dropped;

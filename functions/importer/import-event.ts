@@ -10,7 +10,7 @@ export const importEvent = z.object({
   body: z.base64().optional(),
 });
 
-/** What an import has done. */
+/** The result of an import. */
 export interface ImportResult {
   /** Earliest timestamp that is accepted, ms since epoch. It follows from the tenant's retention. */
   readonly fromMs: number;
@@ -22,6 +22,6 @@ export interface ImportResult {
    * Number of samples left out: of invalid series, outside the accepted times, or too many for one request.
    */
   readonly refused: number;
-  /** Reasons why samples were left out; the first ones. */
+  /** The first reasons for which samples were left out. */
   readonly reasons: readonly string[];
 }

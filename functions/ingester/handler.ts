@@ -9,7 +9,7 @@ const dependencies = ingestDependencies(false);
 const watermarks = new Watermarks(dependencies.table, Date.now, settings().batchWindow);
 
 /**
- * Ingests batches of the stream. Reports the records that failed, and notes how far each shard has been read.
+ * Ingests batches of the stream. Reports the records that failed, and writes the watermark of each shard.
  */
 export const handler = withMetrics('ingester', deliver);
 

@@ -39,8 +39,8 @@ const HEADERS = {
 
 /**
  * Returns a page or one of its files. Names of scripts and styles contain a hash of the content, so browsers may
- * cache them for ever. A browser revalidates a page, which names the files, each time: the answer is a 304 while
- * the page is unchanged.
+ * cache them for ever. A page names the current files, so browsers revalidate it at each request. The answer is 304
+ * while the page is unchanged.
  */
 export function serveFile(
   files: CompressedFiles,

@@ -10,8 +10,8 @@ import { timeBoundText } from '../../shared/protocol/protocol';
  * reason, if there are any.
  *
  * @param samples number of valid samples in the request
- * @param beyond how many of them were dropped because of the tenant's limit of series
- * @param dropped numbers of samples that were dropped before, by reason
+ * @param beyond number of these samples that were dropped because of the tenant's series limit
+ * @param dropped numbers of samples that were dropped earlier, by reason
  * @param hint the probable cause of the dropped samples
  */
 export function answerSamples(

@@ -7,17 +7,18 @@ import type { ParsedBody } from '../../shared/protocol/protocol';
 import type { Hosts } from '../../shared/registry/hosts';
 import type { Services } from '../../shared/registry/services';
 
-/** Look-ups in the registry that one request makes at the same time. */
+/** Maximum number of registry look-ups that one request makes at the same time. */
 const PARALLEL = 16;
 /**
- * How long a host or service that was found stays in the cache, ms. Each of ten instances gets one post of an
- * agent in ten minutes on average. If entries stayed for only ten minutes, nearly every post would look its host up.
+ * How long a host or service that was found stays in the cache, ms. With ten instances of post, each instance gets
+ * about one post of an agent in ten minutes. If entries stayed for only ten minutes, nearly every post would look its
+ * host up.
  */
 const FOUND_MS = 3_600_000;
 
 /**
- * Tells which hosts and services the registry has. It caches each host or service that it has found for an hour. It
- * never caches that one is missing, because another instance may create it at any moment. A look-up is one
+ * Tells which hosts and services the registry has. Each host or service that was found is cached for an hour. A
+ * missing host or service is never cached, because another instance may create it at any moment. A look-up is one
  * consistent read. Tenants share the cache fairly.
  */
 export class RegisteredSources {

@@ -12,7 +12,7 @@ import { advance, recoveryStatus, stop } from '../../shared/recovery/replay';
 const dependencies = recoveryDependencies();
 
 /**
- * Time that must be left of the invocation to redrive another object, ms: longer than the replayer's
+ * Minimum remaining time of the invocation at which it redrives another object, ms: longer than the replayer's
  * time-out.
  */
 const MARGIN_MS = 130_000;

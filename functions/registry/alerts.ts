@@ -15,7 +15,7 @@ import type { Tenant } from '../../shared/tenancy/tenants';
 import { alerts, checks, closing, downtimes, hosts, monitorStates, requireHost, services } from './stores';
 
 const MAX_MEMO_BYTES = 80 * 1024;
-/** Checks that are updated, or hosts that are read, at the same time. */
+/** Number of checks that are updated, or hosts that are read, at the same time. */
 const PARALLEL = 8;
 
 /** Alerts of monitors and checks. */
@@ -106,8 +106,8 @@ function requireNextId(text: string): string {
 }
 
 /**
- * Takes the valid reports of checks. Skips invalid ones, and those of unknown hosts. Refusing the request
- * would lose the valid ones too, because agents drop a batch that is refused.
+ * Takes the valid reports of checks. Skips invalid reports, and those of unknown hosts. Rejecting the whole request
+ * would lose the valid reports too, because agents drop a batch that is rejected.
  */
 async function takeReports(tenant: Tenant, given: readonly unknown[]): Promise<void> {
   const reports = given.flatMap((each) => checkReport.safeParse(each).data ?? []);
@@ -122,7 +122,7 @@ async function takeReports(tenant: Tenant, given: readonly unknown[]): Promise<v
     downtimes.list(tenant.id),
   ]);
   const current = allDowntimes.filter((downtime) => holdsAt(downtime, Date.now()));
-  // Take the reports of one check one after the other, in their order.
+  // Take the reports of one check sequentially, in order.
   const byCheck = Map.groupBy(reports, ({ source, name }) => checkIdOf(source.hostId, name));
   await mapLimited([...byCheck], PARALLEL, async ([monitorId, ofCheck]) => {
     const host = known.get(ofCheck[0]!.source.hostId);

@@ -31,7 +31,7 @@ function replyVersion(dashboard: Dashboard) {
 }
 
 /**
- * Returns the version in a header `If-Match`; undefined if any version may be replaced.
+ * Returns the version in the header `If-Match`; undefined if the request may replace any version.
  *
  * @throws {HttpError} 400 if the header is not a version of a dashboard
  */

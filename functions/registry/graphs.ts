@@ -4,7 +4,7 @@ import { mapLimited } from '../../shared/platform/concurrency';
 import { annotationsWithin } from '../../shared/registry/graph-annotations';
 import { annotations, graphDefinitions, requireService } from './stores';
 
-/** Definitions that are written at the same time. */
+/** Number of definitions that are written at the same time. */
 const PARALLEL = 16;
 
 export const graphHandlers: RouteHandlers = {
@@ -27,7 +27,7 @@ export const graphHandlers: RouteHandlers = {
     return reply(200, { success: true });
   },
 
-  // No call defines graphs of a service's metrics, so there is never one to delete.
+  // No call defines graphs of a service's metrics, so there is never a definition to delete.
   'DELETE /api/v0/services/{serviceName}/graph-defs/{graphName}': async ({ tenant, path }) => {
     await requireService(tenant, path.serviceName);
     return reply(200, found('graph', path.graphName, undefined));

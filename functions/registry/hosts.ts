@@ -8,7 +8,7 @@ import { type Host, requireActive } from '../../shared/registry/hosts';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { alerts, checks, gatekeeper, hosts, registration, requireHost, services } from './stores';
 
-/** Hosts that are read or written at the same time. */
+/** Number of hosts that are read or written at the same time. */
 const PARALLEL = 16;
 
 export const hostHandlers: RouteHandlers = {

@@ -16,7 +16,7 @@ import {
   services,
 } from './stores';
 
-/** Most objects of each kind that a tenant may have. */
+/** Maximum number of objects of each kind that a tenant may have. */
 const MOST = { channels: 200, notificationGroups: 200, alertGroupSettings: 200 } as const;
 
 /** Mackerel's objects for notifications: channels, notification groups, and settings of alert groups. */
@@ -30,7 +30,7 @@ export const notificationHandlers: RouteHandlers = {
     if (addToDefaultNotificationGroup)
       await notificationGroups.change(tenant.id, defaultGroupId(tenant.id), (group) => ({
         ...group,
-        // A set, because the change may be made twice, if an answer of the table is lost.
+        // Use a set: after a lost response of the table, the retry makes the same change again.
         childChannelIds: [...new Set([...(group.childChannelIds ?? []), channel.id])],
       }));
     return reply(200, channelView(channel));

@@ -5,7 +5,7 @@ import { HttpError, reply } from '../../shared/http/http';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { alertTopics, allowsPrivateReceivers, evaluatorStore, receivers, requirePublicUrl } from './stores';
 
-/** Most undelivered notifications in an answer. */
+/** Maximum number of undelivered notifications in an answer. */
 const MAX_UNDELIVERED = 100;
 
 /** Receivers of alerts, and notifications that could not be delivered. */
@@ -15,14 +15,14 @@ export const receiverHandlers: RouteHandlers = {
   'GET /api/v1/alert-receivers/undelivered': async ({ tenant }) => undelivered(tenant),
 };
 
-/** Stands for a secret in answers. In a request, it means that the stored secret stays. */
+/** Replaces a secret in answers. In a request, it means that the stored secret stays. */
 const MASK = '***';
 
 function maskedReceiver<T extends Receiver>(each: T): T {
   return each.authorization === undefined ? each : { ...each, authorization: MASK };
 }
 
-/** Hides the path of a Slack URL, which is secret. Shows its last characters, to tell it from others. */
+/** Hides the path of a Slack URL, which is secret, except its last characters, which tell it from other URLs. */
 function maskedUrl(text: string): string {
   return `${new URL(text).origin}/${MASK}${text.slice(-4)}`;
 }

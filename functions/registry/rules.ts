@@ -8,11 +8,11 @@ import { mapLimited } from '../../shared/platform/concurrency';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { gatekeeper, ruleGroups } from './stores';
 
-/** Groups that are removed at the same time. */
+/** Number of groups that are removed at the same time. */
 const PARALLEL = 8;
-/** Most bytes of a group's YAML. Comments and indentation may double the size that is allowed as JSON. */
+/** Maximum size of a group's YAML, in bytes: twice the limit as JSON, to allow for comments and indentation. */
 const MAX_TEXT_BYTES = 2 * MAX_GROUP_BYTES;
-/** Most errors in an answer. */
+/** Maximum number of errors in an answer. */
 const MAX_FAULTS = 20;
 
 const done = () => reply(202, { status: 'success' });
@@ -61,7 +61,7 @@ export const ruleHandlers: RouteHandlers = {
 /**
  * Reads the groups of rules in a namespace.
  *
- * @throws {HttpError} 404 if there are none
+ * @throws {HttpError} 404 if the namespace has no groups
  */
 async function groupsOf(tenant: Tenant, namespace: string): Promise<StoredGroup[]> {
   const groups = (await ruleGroups.list(tenant.id)).filter((each) => each.namespace === namespace);

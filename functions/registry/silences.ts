@@ -13,7 +13,7 @@ import { InvalidPatternError } from '../../shared/model/value-pattern';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { ruleStates, silences } from './stores';
 
-/** The release of Alertmanager whose API this is. amtool compares it with its own version. */
+/** The release of Alertmanager whose API this file implements. amtool compares the release with its own version. */
 const VERSION = { version: '0.34.0', revision: '', branch: '', buildUser: '', buildDate: '', goVersion: '' };
 
 const startedAt = new Date().toISOString();

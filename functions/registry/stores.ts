@@ -53,8 +53,8 @@ export async function requireService(tenant: Tenant, name: string): Promise<Serv
 }
 
 /**
- * Refuses a URL with a private IP address, unless the stage allows them. Host names are checked when requests
- * are sent.
+ * Rejects a URL with a private IP address, unless the stage allows private addresses. Host names are checked when
+ * requests are sent.
  *
  * @throws {HttpError} 400
  */
