@@ -52,9 +52,9 @@ export class Remarks {
 
 /** Number of samples that an evaluation used, counted as Prometheus does. */
 export interface SampleCounts {
-  /** Samples in all windows and look-ups. A sample counts once for every step that uses it. */
+  /** Number of samples in all windows and look-ups. A sample counts once for every step that uses it. */
   queryable: number;
-  /** The same, except that a sample shared by several windows counts once. */
+  /** Number of samples, where a sample shared by several windows counts only once. */
   read: number;
 }
 
@@ -416,7 +416,7 @@ export class Evaluator {
     const windowAt = windowsOf(referenceOf(shift, this.context), steps, rangeMs, grainMs);
     const { queryable } = this.counts;
     const series = this.rangeSeries(range, steps);
-    // Computing a subquery must not count its samples: the windows below count them.
+    // Restore the count: evaluating a subquery counted its samples, and the windows below count them, too.
     this.counts.queryable = queryable;
     const rows = new Rows(this.budget, series.length, steps.count);
     const window = { evalMs: 0, startMs: 0, endMs: 0, param: 0 };
@@ -509,7 +509,7 @@ export class Evaluator {
   }
 }
 
-/** Bounds of the windows of all steps, ms. A window excludes its start and includes its end. */
+/** Start and end of each step's window, in ms. A window excludes its start and includes its end. */
 interface Windows {
   readonly startsMs: Float64Array;
   readonly endsMs: Float64Array;
@@ -545,8 +545,8 @@ class Cuts implements SampleCounts {
   }
 
   /**
-   * Cuts a series into windows. Does nothing if the previous series had the same array of times: series of one source
-   * usually follow each other and share it.
+   * Cuts a series into windows. Does nothing if the previous series had the same array of times, as is
+   * common: series of one source usually follow each other and share the array.
    */
   cut(timestamps: Float64Array): void {
     if (timestamps === this.timestamps) return;
@@ -567,7 +567,7 @@ class Cuts implements SampleCounts {
   }
 }
 
-/** The time limit is checked each time that windows have used this many samples. */
+/** Number of samples used by windows between two checks of the time limit. */
 const SAMPLES_PER_CHECK = 100_000;
 
 export function timesOf({ startMs, stepMs, count }: Steps): Float64Array {

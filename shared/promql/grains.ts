@@ -7,7 +7,7 @@ import { CompensatedSum } from '../model/compensated-sum';
 import type { RollupUse } from './store';
 import { extrapolate, type LiveSamples, type WindowValue } from './window-functions';
 
-/** The functions that can be computed from rollups, and what they compute from a window. */
+/** Range functions that can be computed from rollups, with the use that each makes of a window. */
 export const ROLLUP_USES: Readonly<Record<string, RollupUse>> = {
   avg_over_time: 'sum',
   sum_over_time: 'sum',
@@ -27,8 +27,8 @@ export const ROLLUP_USES: Readonly<Record<string, RollupUse>> = {
 export const SELECTOR_USE: RollupUse = 'last';
 
 /**
- * The parts of a sum nearly cancel each other out, so few digits of the sum are right. The query must be evaluated
- * over samples.
+ * The parts of a sum nearly cancel each other out, so too few digits of the sum are reliable. The query must be
+ * evaluated over samples instead.
  */
 export class UnprovenSumError extends Error {
   override readonly name = 'UnprovenSumError';

@@ -86,7 +86,7 @@ function coalesce({ bounds, counts }: Buckets): Buckets {
   return result;
 }
 
-/** Largest relative difference of counts that is attributed to rounding. */
+/** Maximum relative difference of counts that is attributed to rounding. */
 const TOLERANCE = 1e-12;
 const SMALLEST_NORMAL = 2.2250738585072014e-308;
 

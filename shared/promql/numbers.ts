@@ -11,7 +11,7 @@ const UNITS: readonly (readonly [unit: string, ms: number])[] = [
   ['ms', 1],
 ];
 
-/** Longest duration in ms. Go's durations are 63 bits of nanoseconds, about 292 years. */
+/** Maximum duration, in ms: that of Go, 63 bits of nanoseconds, about 292 years. */
 export const MAX_DURATION_MS = 2 ** 63 / 1e6;
 
 const DURATION = /^(?:(\d+)y)?(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?$/;

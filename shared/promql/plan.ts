@@ -71,7 +71,7 @@ export interface PlannedSelect {
   readonly range: TimeRange;
   /** The grains that may replace samples. */
   readonly grains?: AskedGrains;
-  /** Why the selector reads rollups or samples. */
+  /** The reason why the selector reads rollups or samples, for `explain=1`. */
   readonly why: string;
 }
 
@@ -92,7 +92,7 @@ export function planSelects(expr: Expr, steps: Steps, context: QueryContext, fun
   return childrenOf(expr).flatMap((child) => planSelects(child, inner, context, own));
 }
 
-/** Uses for which rollups often lack exact points. Such a query would have to read samples after all. */
+/** Uses for which rollups often lack exact points, so that the query would have to read the samples after all. */
 const OFTEN_UNKNOWN: ReadonlySet<RollupUse> = new Set(['first', 'difference', 'increase']);
 
 /**

@@ -207,7 +207,7 @@ function isOrdered(given: Expr): boolean {
   );
 }
 
-/** Converts the rows of vectors to series, without empty steps and rows. Rows without gaps share their times. */
+/** Converts the rows of vectors to series, without empty steps and rows. Rows without gaps share one array of times. */
 function seriesOf({ labels, values, present }: Vectors, steps: Steps): ResultSeries[] {
   const { count } = steps;
   const times = timesOf(steps);
@@ -269,7 +269,7 @@ async function fetchAll(
   return { of, warnings, samples };
 }
 
-/** Returns the error for a query whose selectors match more than a limit allows. */
+/** Returns the error for a query whose selectors match more series or samples than a limit allows. */
 function tooMany(count: number, what: 'series' | 'samples', most: number): PromqlError {
   const limit = what === 'series' ? 'querySeries' : 'querySamples';
   return new PromqlError(

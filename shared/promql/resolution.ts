@@ -1,6 +1,6 @@
 import { HOUR_MS } from '../model/duration';
 
-/** Longest grain that may replace samples, in ms. With `auto`, the query's step decides. */
+/** Maximum length of a grain that may replace samples, in ms. With `auto`, it depends on the query's step. */
 export type SourceResolution = number | 'auto';
 
 /**

@@ -13,7 +13,7 @@ interface Span {
 }
 
 /**
- * Reads what several expressions need, reading each selector once. Call {@link expect} for all expressions,
+ * Reads the samples that several expressions need, each selector only once. Call {@link expect} for all expressions,
  * then evaluate them with this store. The first evaluation starts all expected reads together, so that they
  * share requests. A selection that was not expected is read at its first use, and shared from then on.
  */
@@ -22,8 +22,8 @@ export class SharedReads implements SampleStore {
 
   /**
    * @param store creates a store for each read, so that reads do not share a budget
-   * @param aheadMs how far beyond the requested end an unexpected selection is read, in ms. A caller whose times
-   *   advance then reads each selection once. The default is 0.
+   * @param aheadMs how far beyond the requested end an unexpected selection is read, in ms. A caller that asks for ever
+   *   later times then reads each selection only once. @default 0
    */
   constructor(
     private readonly store: () => SampleStore,
@@ -75,7 +75,7 @@ export class SharedReads implements SampleStore {
     return { series: parts.filter(({ timestamps }) => timestamps.length > 0), warnings };
   }
 
-  /** Frees all samples. What is selected afterwards is read again. */
+  /** Frees all samples. Later selections are read again. */
   clear(): void {
     this.spans.clear();
   }

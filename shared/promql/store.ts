@@ -12,13 +12,13 @@ export interface SampleColumns {
    */
   readonly values: Float64Array;
   /**
-   * The number of samples that each point stands for. Set only if the columns hold points instead of samples. Then
-   * {@link RollupUse} says what `values` are.
+   * Number of samples that each point stands for. Set only if the columns hold points instead of samples; then
+   * {@link RollupUse} defines `values`.
    */
   readonly counts?: Float64Array;
   /**
-   * For the use `increase`: the sum of the values before each fall, among the samples that the point stands for. Absent
-   * if there is none.
+   * For the use `increase`: a counter's resets within each point, as the sum of the values just before each reset.
+   * Absent if no point has a reset.
    */
   readonly resets?: Float64Array;
 }

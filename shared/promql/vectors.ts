@@ -26,11 +26,11 @@ export function emptyVectors(steps: number): Vectors {
 /** Limits the memory and time of one evaluation. */
 export class Budget {
   private livePoints = 0;
-  /** Largest number of values in vectors and scalars at one time. */
+  /** Maximum number of values that vectors and scalars held at one time so far. */
   peakPoints = 0;
 
   /**
-   * @param maxPoints most values in vectors and scalars at one time; each takes 9 bytes
+   * @param maxPoints maximum number of values in vectors and scalars at one time; each takes 9 bytes
    * @param isLate returns whether the time is up
    */
   constructor(
@@ -46,7 +46,7 @@ export class Budget {
   }
 
   /**
-   * Counts values before they are allocated. Steps alone may be too many: a subquery over constants has billions.
+   * Counts values before they are allocated. The steps alone may be too many: a subquery over constants can have billions.
    *
    * @throws {PromqlError} when the values would exceed the limit
    */
@@ -61,7 +61,7 @@ export class Budget {
   }
 
   /**
-   * Runs a part of the evaluation. Afterwards all values that this part made, except its result, count as freed.
+   * Runs a part of the evaluation. Afterwards all values that the part allocated, except its result, count as freed.
    */
   scope<T>(run: () => T, pointsOf: (result: T) => number): T {
     this.checkTime();
@@ -71,7 +71,7 @@ export class Budget {
     return result;
   }
 
-  /** Call once for every few thousand points of work. */
+  /** Checks whether the time is up. Call it once per few thousand points of work. */
   checkTime(): void {
     if (this.isLate()) throw new PromqlError('timeout', 'query timed out in expression evaluation');
   }
@@ -156,7 +156,7 @@ export function mergeSameLabels(vectors: Vectors): Vectors {
   return pickRows(vectors, (row) => target[row] === row);
 }
 
-/** Returns whether all series have the same metric name. If so, their labels still differ without it. */
+/** Returns whether all series have the same metric name, so that their labels still differ without the name. */
 export function stayDistinct(series: readonly { readonly labels: Labels }[]): boolean {
   const name = series.length === 0 ? undefined : labelValue(series[0]!.labels, METRIC_NAME);
   return series.every(

@@ -152,8 +152,8 @@ function extrapolated(samples: LiveSamples, isCounter: boolean, isRate: boolean)
 }
 
 /**
- * Extrapolates the change of a value from a window's first to its last sample, to the window's ends if they are
- * near. For a counter, the extrapolation stops at zero.
+ * Extrapolates the change of a value between a window's first and last samples to the whole window. An end of the
+ * window that is far from the nearest sample is not reached. A counter is not extrapolated below zero.
  *
  * @param count number of samples in the window
  * @param change the difference between the last and the first value; for a counter, with its resets added
