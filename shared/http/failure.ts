@@ -58,7 +58,7 @@ const NAMES = new Set([
   'AbortError',
   'CredentialsProviderError',
   'ExpiredTokenException',
-  // This project's own: the stream refused records; archive objects were removed again and again while
+  // This project's own: the stream rejected records; archive objects were removed again and again while
   // they were read.
   'StreamUnavailableError',
   'ObjectGoneError',

@@ -15,7 +15,7 @@ export class HttpError extends Error {
   }
 }
 
-/** Largest body in bytes, before and after decompression. API Gateway and Lambda accept about 4.5 MB. */
+/** Maximum size of a body, before and after decompression, in bytes. API Gateway and Lambda accept about 4.5 MB. */
 export const MAX_BODY_BYTES = 4_000_000;
 
 /** Answers with a JSON body. mackerel-agent and mkr treat a 2xx without a JSON body as a failure. */
@@ -148,7 +148,7 @@ const DECOMPRESSORS: ReadonlyMap<string, typeof gunzipSync> = new Map([
 ]);
 
 /**
- * Called with the size of a body before the body is used. If the body is refused as too large, called with the
+ * Called with the size of a body before the body is used. If the body is rejected as too large, it is called with the
  * maximum size.
  */
 export type OnBytes = (bytes: number) => void;
@@ -298,8 +298,8 @@ export function queryOf(event: APIGatewayProxyEventV2): URLSearchParams {
 }
 
 /**
- * Returns the parameters of a form body, followed by those of the query string. So if only the first value of a
- * parameter counts, it is the body's.
+ * Returns the parameters of a form body, followed by those of the query string. If only the first value of a
+ * parameter counts, the body therefore takes precedence.
  *
  * @throws {HttpError} as {@link bodyText}
  */

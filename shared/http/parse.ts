@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { HttpError } from './http';
 
-/** Maximum number of flaws that one error names. */
+/** Maximum number of invalid fields that one error names. */
 const MAX_NAMED = 5;
 /** Maximum number of characters that an error shows of a value. */
 const MAX_SHOWN = 100;

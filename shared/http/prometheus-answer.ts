@@ -52,7 +52,7 @@ export interface QueryDurations {
 /**
  * Builds the answer to a query.
  *
- * @param atMs evaluation time of an instant query; the answer to a scalar or string query has it
+ * @param atMs evaluation time of an instant query, which the answer to a scalar or string query contains
  * @param times durations for the field `stats`; undefined if the client did not ask for it
  * @param explanation the field `explain`; undefined if the client did not ask for it
  */

@@ -5,7 +5,7 @@ import { text } from '../../platform/fields';
 import type { Route } from './route';
 import { booleanParameter, integerParameter, success } from './values';
 
-/** Default and largest number of entries on a page. */
+/** Default and maximum number of entries on a page. */
 const MAX_PAGE = 100;
 
 const MAX_REASON = 2_048;

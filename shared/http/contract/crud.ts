@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 
 /**
- * Builds the list, create, replace and delete routes of one kind of object, with the methods Mackerel uses.
+ * Builds the list, create, replace and delete routes of one kind of object, with Mackerel's HTTP methods.
  */
 export function crudRoutes<
   const Path extends string,

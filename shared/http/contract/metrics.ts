@@ -6,7 +6,7 @@ import { durationParameter, integerParameter } from './values';
 
 /**
  * A posted sample, as the OpenAPI document shows it. The post function validates samples itself: it drops and
- * counts bad ones instead of refusing the request.
+ * counts invalid samples instead of rejecting the request.
  */
 const postedSample = {
   type: 'object',

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Route } from './route';
 
 /**
- * OTLP's partial success: some points were rejected. The sender logs the message and must not resend them.
+ * OTLP's partial success: some points were rejected. The sender logs the message and must not resend the points.
  */
 const partialSuccess = z
   .object({

@@ -3,7 +3,7 @@ import { parseDurationMs } from '../../promql/numbers';
 import { PROMETHEUS, PROMETHEUS_ROOT } from './prometheus';
 import type { Route } from './route';
 
-/** Largest time of a JavaScript `Date`, in ms since epoch. */
+/** Latest time that a JavaScript `Date` can represent, in ms since epoch. */
 const MAX_TIME_MS = 8.64e15;
 
 /**

@@ -26,7 +26,7 @@ export function booleanParameter(absent: boolean) {
     .default(absent);
 }
 
-/** The longest duration that is accepted. It is longer than any useful step. */
+/** Maximum accepted duration, in ms. It is longer than any useful step. */
 const MAX_DURATION_MS = 366 * DAY_MS;
 
 /** A duration in a query string, as ms: `300` (seconds) or `5m`. Whole seconds, 1 s to 366 days. */
