@@ -16,8 +16,8 @@ const dependencies = archiveDependencies();
 
 /**
  * Thresholds for the remaining time of the invocation, ms. With less than MARGIN_MS left, the archiver begins no
- * further day. With less than STOP_MS left, it stops within a day: it completes the parts in progress, and saves its attempt
- * for the next invocation.
+ * further day. With less than STOP_MS left, it stops within a day: it completes the parts in progress, and saves its
+ * attempt for the next invocation.
  */
 const [MARGIN_MS, STOP_MS] = [120_000, 60_000];
 

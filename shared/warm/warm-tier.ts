@@ -49,7 +49,7 @@ export interface GroupAsk extends WantedWindows {
 /** Half-open range of group ids. */
 export interface GroupRange {
   readonly from: GroupId;
-  /** Undefined: up to the last group. */
+  /** The first group after the range; undefined if the range has all remaining groups. */
   readonly to: GroupId | undefined;
 }
 
