@@ -20,8 +20,8 @@ export interface Samples {
   readonly timestamps: ArrayLike<number>;
   readonly values: ArrayLike<number>;
   /**
-   * Number of samples for which each of these samples stands; set only if they stand for several, such as those of a
-   * grain. Then `values` has the aggregate of the several, or their sum for `avg`.
+   * Number of original samples that each of these samples represents; set only if each represents several, such as
+   * those of a grain. `values` then has the aggregate of the original samples, or their sum for `avg`.
    */
   readonly counts?: ArrayLike<number> | undefined;
   /** Finite sums: see {@link scaledOf}. */
@@ -29,7 +29,7 @@ export interface Samples {
 }
 
 export const AGGREGATES = ['avg', 'min', 'max', 'sum', 'count', 'first', 'last'] as const;
-/** A way to make one value of the samples of a step. */
+/** A function that computes one value from the samples of a step. */
 export type Aggregate = (typeof AGGREGATES)[number];
 
 /**
@@ -73,7 +73,7 @@ export function grainsIn(
 }
 
 /**
- * Whether a rollup can store these grains. It cannot if a sum of finite values is infinite, because a rollup has no
+ * Whether a rollup can store these grains. False if a sum of finite values is infinite, because a rollup has no
  * `scaled` sums.
  */
 export function isStorable({ values, scaled }: Samples): boolean {
@@ -84,7 +84,7 @@ export function isStorable({ values, scaled }: Samples): boolean {
 }
 
 /**
- * Returns the sum of the samples for which sample `index` stands, times {@link SCALE}. The product is finite even if
+ * Returns the sum of the samples that sample `index` represents, times {@link SCALE}. The product is finite even if
  * the sum is not. `scaled` is absent if all sums are finite.
  */
 function scaledOf({ values, scaled }: Samples, index: number): number {

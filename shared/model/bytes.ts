@@ -1,13 +1,13 @@
-/** Bytes end too early, or contain an impossible length or number. */
+/** The bytes end too early, or contain an impossible length or number. */
 export class MalformedBytesError extends Error {
   override readonly name = 'MalformedBytesError';
 }
 
-/** Minimum number of bytes that are worth a call to free them. */
+/** Minimum size of a buffer, in bytes, for which freeing it at once is worth the call. */
 const MIN_FREED = 32 * 1024;
 
 /**
- * Frees the memory of bytes at once. Afterwards the array is empty. Does nothing if it is a slice of a larger
+ * Frees the memory of bytes at once. Afterwards the array is empty. Does nothing if the array is a slice of a larger
  * buffer, such as Node's pool. The caller must ensure that nothing else uses the buffer.
  *
  * Without this, V8 collects the whole heap for every 64 MB of buffers that are allocated.
@@ -18,8 +18,8 @@ export function freeBytes({ buffer, length }: Uint8Array): void {
 }
 
 /**
- * Maximum length of a text, in characters, that a loop writes faster than the buffer's own method. It fits into one
- * byte.
+ * Maximum length of a text, in characters, that a loop writes faster than the buffer's own method. The length fits
+ * into one byte.
  */
 const SHORT_TEXT = 48;
 
@@ -114,7 +114,7 @@ export class ByteWriter {
     return this.buffer.subarray(0, this.end);
   }
 
-  /** Begins again in the same buffer. That overwrites the bytes that {@link finish} has returned. */
+  /** Restarts at the beginning of the buffer. Later writes overwrite the bytes that {@link finish} has returned. */
   restart(): this {
     this.end = 0;
     return this;
@@ -166,8 +166,8 @@ export class ByteReader {
   }
 
   /**
-   * Reads the number of items that follow, each of at least `minBytes`. Throws if the remaining bytes cannot hold that
-   * many. So corrupt bytes cannot make the caller allocate without bound.
+   * Reads the number of items that follow, each of at least `minBytes`. Throws if the remaining bytes cannot hold this
+   * number of items, so that corrupt bytes cannot make the caller allocate without bound.
    */
   count(minBytes: number): number {
     const count = this.uvarint();

@@ -14,10 +14,10 @@ export interface CacheOptions {
  * written by hand because no library evicts like this:
  *
  * - It evicts entries at random. Hosts post and dashboards poll one after the other, once a minute. If slightly more
- *   entries are needed than fit, the least recently used entry is always the one that is needed next. So an LRU
+ *   entries are needed than fit, the least recently used entry is always the entry that is needed next. So an LRU
  *   cache would never hit.
  * - It is fair to several owners, such as tenants. It evicts an entry of an owner that has more than an equal
- *   share of the memory. An owner that has less never loses an entry to another owner.
+ *   share of the memory. An owner with less than an equal share never loses an entry to another owner.
  */
 export class Cache<Value> {
   hits = 0;
@@ -55,7 +55,7 @@ export class Cache<Value> {
   }
 
   /**
-   * Sets an entry. If the size of its value changes, set the entry again. Does not store an entry that is larger
+   * Sets an entry. If the size of the value changes later, set the entry again. Does not store an entry that is larger
    * than the whole cache.
    *
    * @param ttlMs time to live of this entry, ms; by default that of the cache
@@ -85,15 +85,15 @@ export class Cache<Value> {
   }
 
   /**
-   * Evicts an entry other than the new one. If the new entry's owner has more than an equal share, evicts one of its
-   * entries. Otherwise evicts an entry of the other owner that has the most bytes.
+   * Evicts an entry other than the new one. If the owner of the new entry has more than an equal share, evicts one of
+   * this owner's entries. Otherwise evicts an entry of the owner with the most bytes among the other owners.
    */
   private makeRoom(owner: string, added: Entry<Value>): void {
     const share = this.budget.bytes / this.owners.size;
     const holdsMore = this.bytesOfOwner(owner) > share && this.owners.get(owner)!.drawn.length > 1;
     const from = holdsMore ? owner : this.largestBut(owner);
     const own = this.owners.get(from)!;
-    // Park and Miller's generator of random numbers. They are predictable, which does no harm here.
+    // Park and Miller's random number generator. Its numbers are predictable, which does no harm here.
     this.draws = (this.draws * 48_271) % 2_147_483_647;
     const at = this.draws % own.drawn.length;
     const entry = own.drawn[at]!;

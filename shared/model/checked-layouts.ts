@@ -11,8 +11,9 @@ interface CheckedLayout {
 }
 
 /**
- * Layouts whose bytes were checked, by id. Most records repeat the layouts of the previous minute, which need not be
- * checked again. The hashes are kept because each batch compares them if the rows of a group have several layouts.
+ * Layouts whose bytes were checked, by id. Most records have the same layouts as those of the previous minute, which
+ * need not be checked again. The hashes are kept because each batch compares them if a group's rows have several
+ * layouts.
  */
 const checkedLayouts = new Cache<CheckedLayout>(
   CACHES.checkedLayouts,

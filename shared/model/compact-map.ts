@@ -3,8 +3,8 @@ import { TextHash } from './text-hash';
 
 /**
  * A map from texts to numbers that takes 32 bytes for each entry, however long the text is. It stores only a
- * 64-bit hash of the text. So it may return a number for a text that was never set. The probability of that is the
- * number of entries divided by 2^64.
+ * 64-bit hash of the text. So it may return a number for a text that was never set, with a probability of the number
+ * of entries divided by 2^64.
  *
  * Its capacity is fixed. When the map is full, a new entry replaces another one at random.
  */
@@ -18,7 +18,7 @@ export class CompactMap {
   private low = 0;
   private high = 0;
 
-  /** Capacity: up to this number of entries, the map forgets none. */
+  /** Maximum number of entries. The map drops entries only when it is full. */
   private readonly entries: number;
 
   constructor({ bytes }: CacheBudget) {
@@ -55,7 +55,7 @@ export class CompactMap {
     let slot = 0;
     for (let i = 0; ; i++) {
       if (i === PROBES) {
-        // Park and Miller's generator of random numbers. They are predictable, which does no harm here.
+        // Park and Miller's random number generator. Its numbers are predictable, which does no harm here.
         this.draws = (this.draws * 48_271) % 2_147_483_647;
         slot = (high + (this.draws % PROBES)) & mask;
         break;
@@ -87,12 +87,12 @@ export class CompactMap {
   }
 }
 
-/** Bytes of an entry at full capacity: two slots of the hash table, of 16 bytes each. */
+/** Size of an entry at full capacity, in bytes: two slots of the hash table, of 16 bytes each. */
 const ENTRY_BYTES = 32;
 /** Number of slots of an empty map; a power of two. */
 const FIRST_SLOTS = 1_024;
 /**
- * Number of slots that a text may be in: the slot that its hash gives, and those after it. If half of all
- * slots are taken, 1 text in 100,000 needs more.
+ * Number of slots that a text may be in: the slot that its hash gives, and the slots after it. If half of all
+ * slots are taken, 1 text in 100,000 would need more slots.
  */
 const PROBES = 32;

@@ -12,8 +12,8 @@ export interface NameSelector {
 }
 
 /**
- * A deletion of samples of a source, in a half-open range of time, ms since epoch. It goes through the stream
- * like a sample, and gets a version there (DESIGN.md, rule 2). It deletes only samples of lower versions.
+ * A deletion of a source's samples in a half-open range of time, ms since epoch. A deletion goes through the stream
+ * like a sample, and gets a version there (DESIGN.md, rule 2). It deletes only samples with lower versions.
  */
 export interface Deletion {
   readonly selector: NameSelector;

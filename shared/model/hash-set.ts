@@ -13,8 +13,8 @@ const OF_PROCESS: Multipliers = [randomInt(2 ** 32) | 1, randomInt(2 ** 32) | 1]
 
 /**
  * Returns the slot at which the search for a hash begins, among `2 ** (32 - shift)` slots. The method is
- * called multiply-shift. With random factors, two hashes hardly collide more often than two random numbers,
- * whatever bits the hashes have in common.
+ * called multiply-shift. With random factors, two hashes collide hardly more often than two random numbers,
+ * whichever bits the hashes have in common.
  *
  * @see Dietzfelbinger et al., A Reliable Randomized Algorithm for the Closest-Pair Problem, J. Algorithms 25
  *   (1997)

@@ -5,7 +5,7 @@ export type Id = string;
 
 export const ID_BYTES = 16;
 
-/** Size of the length that stands before each part of the hash input, in bytes. */
+/** Size of the length field before each part of the hash input, in bytes. */
 const LENGTH_BYTES = 4;
 /** Reused buffer for the hash input. V8 collects the whole heap for every 64 MB of new buffers. */
 const scratch = Buffer.allocUnsafeSlow(64 * 1024);

@@ -5,11 +5,11 @@ import { TextHash } from './text-hash';
 const MAX_TEXTS = 16_384;
 /** Maximum length of a text whose hash is cached, in characters. */
 const MAX_LENGTH = 256;
-/** Maximum number of a series' labels that are compared with those of the previous series. Most are the same. */
+/** Maximum number of a series' labels that are compared with the previous series' labels, which are mostly equal. */
 const MAX_POSITIONS = 32;
-/** Bytes that a {@link labelsKey} has around the texts of a label: `["",""],`. */
+/** Size of the characters around a label's texts in a {@link labelsKey}, in bytes: `["",""],`. */
 const PAIR_BYTES = 8;
-/** Bytes that the key has around all labels: two brackets, less the last comma. */
+/** Size of the characters around all labels in the key, in bytes: two brackets, minus the last comma. */
 const KEY_BYTES = 1;
 
 /**
@@ -30,7 +30,7 @@ export class LabelsHash {
 
   /** The hash of the labels, 32 bits. */
   number = 0;
-  /** Bytes of the {@link labelsKey} of the labels, not counting escape characters. */
+  /** Size of the labels' {@link labelsKey} in bytes, without escape characters. */
   keyBytes = 0;
 
   of(labels: Labels): this {
@@ -84,7 +84,7 @@ export class LabelsHash {
 export const labelsHash = new LabelsHash();
 
 /**
- * Returns the bytes of the names and values of labels.
+ * Returns the total size of the labels' names and values, in bytes.
  *
  * @param keyBytes {@link LabelsHash.keyBytes} of the labels
  */

@@ -9,7 +9,7 @@ export interface LayoutBlock {
   readonly layout: Layout;
 }
 
-/** If at most this many series are wanted, each is decoded alone. Otherwise the whole chunk is decoded. */
+/** Maximum number of wanted series that are decoded one by one. If more are wanted, the whole chunk is decoded. */
 const MAX_SINGLE_SERIES = 4;
 
 /**
@@ -88,7 +88,7 @@ export function mergeAll(blocks: readonly Block[]): Block | undefined {
 }
 
 /**
- * Merges at least one block, in pairs. So a sample of n blocks is copied only log2(n) times.
+ * Merges at least one block, in pairs, so that merging n blocks copies each sample only log2(n) times.
  */
 function mergePairs(blocks: readonly Block[]): Block {
   if (blocks.length === 1) return blocks[0]!;

@@ -41,7 +41,7 @@ export function checkLayout(bytes: Uint8Array): Float64Array {
   const distinct = new HashSet(hashes.length);
   let areDistinct = true;
   for (const each of hashes) areDistinct = distinct.add(each) && areDistinct;
-  // Different series may have the same hash, so compare their bytes before refusing the layout.
+  // Different series may have the same hash, so compare their bytes before rejecting the layout.
   if (!areDistinct) checkDistinct(bytes);
   return hashes;
 }
@@ -104,7 +104,7 @@ function varyingLabels(ordered: readonly { readonly labels: Labels }[]): number[
   return varying;
 }
 
-/** A faster {@link encodeLayout} for series with the same label names, such as those of one exporter. */
+/** Like {@link encodeLayout}, but faster; only for series with the same label names, such as those of one exporter. */
 function encodeAlike(
   writer: ByteWriter,
   ordered: readonly { readonly labels: Labels }[],
@@ -138,8 +138,8 @@ export function encodeNames(names: readonly string[]): EncodedNames {
 }
 
 /**
- * A faster {@link encodeLayout} for series that share `labels` and differ only in their names, like those of most
- * sources.
+ * Like {@link encodeLayout}, but faster; only for series that share `labels` and differ only in their names, like
+ * those of most sources.
  */
 export function encodeLayoutOf(labels: Labels, { count, bytes }: EncodedNames): Buffer {
   const writer = new ByteWriter(bytes.length + 1024).byte(FORMAT).uvarint(count);

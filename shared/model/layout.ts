@@ -25,7 +25,7 @@ export const MAX_MERGED_BYTES = 256 * 1024;
 
 /** Maximum number of series of a row's layout. */
 const MAX_ROW_SERIES = 1024;
-/** Maximum number of bytes of the {@link labelsKey}s of a row's layout. */
+/** Maximum total size of the {@link labelsKey}s of a row's layout, in bytes. */
 const MAX_ROW_KEY_BYTES = 192 * 1024;
 
 /** A series with its {@link labelsKey}, by which layouts are sorted. */
@@ -94,7 +94,7 @@ export function byKey(a: Pick<KeyedLabels, 'key'>, b: Pick<KeyedLabels, 'key'>):
  * every row is one part, because large sources are split into groups of about 256 series and 128 KB.
  *
  * @param ordered sorted as in a layout
- * @param keyBytesOf returns the bytes of a series' {@link labelsKey}
+ * @param keyBytesOf returns the size of a series' {@link labelsKey}, in bytes
  */
 export function cutSeries<Series>(
   ordered: readonly Series[],
@@ -130,7 +130,7 @@ export function decodeLayout(bytes: Uint8Array): Layout {
 /**
  * Returns the column in `to` of each series of `from`.
  *
- * @throws {RangeError} when `to` lacks one of them
+ * @throws {RangeError} when `to` lacks one of these series
  */
 export function positionsIn(from: Layout, to: Layout): Uint32Array {
   return Uint32Array.from(from.columns.keys(), (key) => {

@@ -16,7 +16,7 @@ export interface PackedLayout {
   readonly packed: Uint8Array;
   /**
    * The layout's bytes, unpacked; undefined unless the layout has just arrived in a record. Storing a new layout uses
-   * the bytes twice, and unpacking them takes longer than all other steps. Caches do not keep them.
+   * the bytes twice, and unpacking them takes longer than all other steps. Caches do not keep unpacked bytes.
    */
   readonly bytes?: Buffer;
 }
@@ -59,7 +59,7 @@ export function unpackLayout(packed: Uint8Array): Buffer {
   return 2 * bytes.length < bytes.buffer.byteLength ? Buffer.from(bytes) : bytes;
 }
 
-/** Returns the bytes of a layout. Unpacks them if the layout does not have them. */
+/** Returns the unpacked bytes of a layout. Unpacks them if the layout does not already have them. */
 export function bytesOfPacked({ packed, bytes }: Pick<PackedLayout, 'packed' | 'bytes'>): Buffer {
   return bytes ?? unpackLayout(packed);
 }

@@ -78,7 +78,7 @@ export function sourceIdOf(tenantId: Id, source: Labels): Id {
 
 /** Maximum number of series in a group, on average over the groups of a source. A larger source is split. */
 export const MAX_GROUP_SERIES = 256;
-/** Maximum number of bytes of names and labels in a group, on average. 256 metrics of Mackerel have fewer. */
+/** Maximum size of a group's names and labels, on average, in bytes. 256 metrics of Mackerel take less. */
 const MAX_GROUP_LABEL_BYTES = 128 * 1024;
 
 /**
@@ -87,7 +87,7 @@ const MAX_GROUP_LABEL_BYTES = 128 * 1024;
  * source may have several splits over time. The catalogue remembers them, and readers look in the groups of
  * all splits.
  *
- * @param labelBytes bytes of all names and labels
+ * @param labelBytes total size of all names and labels, in bytes
  * @returns the split bits: the exponent of two, 0 to 15
  */
 export function splitBitsFor(seriesCount: number, labelBytes = 0): number {
@@ -129,18 +129,19 @@ export function splitBitsOfGroup(group: GroupId): number {
 }
 
 /**
- * How far ahead of the present a sample's timestamp may be, in every protocol, ms. Mackerel says 24 hours.
+ * Maximum time by which a sample's timestamp may be ahead of the present, in every protocol, ms. Mackerel's limit is
+ * 24 hours.
  */
 export const MAX_AHEAD_MS = DAY_MS;
 
-/** Maximum difference that is assumed between the clocks of writers, operators and the stream, ms. */
+/** Assumed maximum clock skew between writers, operators and the stream, ms. */
 const MAX_CLOCK_GAP_MS = 3_600_000;
 
 /**
  * How long before its first day an epoch is published, ms. Every writer must know the epoch before anybody can
  * post a sample of that day. A sample may be {@link MAX_AHEAD_MS} ahead of a writer's clock. Three hours are added:
- * one for differences between clocks that affect samples, one for those that affect deletions ({@link
- * endOfKnownEpochs}), and one because a request may use a copy of the placement that is a minute old.
+ * one for the effect of clock skew on samples, one for its effect on deletions ({@link endOfKnownEpochs}), and one
+ * because a request may use a copy of the placement that is a minute old.
  */
 export const EPOCH_LEAD_MS = MAX_AHEAD_MS + 3 * MAX_CLOCK_GAP_MS;
 

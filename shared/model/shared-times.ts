@@ -13,8 +13,8 @@ export interface Cuts {
 }
 
 /**
- * Caches results that depend only on timestamps. The series of a source mostly share one array of timestamps, so
- * the work is done once for all of them. Make one object for each answer, block or read, and drop it afterwards.
+ * Caches results that depend only on timestamps. Most series of a source share one array of timestamps, so the results
+ * are computed once for all of them. Make one object for each answer, block or read, and drop it afterwards.
  */
 export class SharedTimes {
   private readonly cuts = new Map<Column, { readonly grainMs: number; readonly cuts: Cuts }>();

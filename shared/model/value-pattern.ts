@@ -64,14 +64,14 @@ function automaton(expression: string): ValuePattern {
     test: (value) => compiled.testExact(value),
     stepsPerCharacter: compiled.programSize(),
     values: undefined,
-    // If there are alternatives, the literal is a prefix of only the first one.
+    // If there are alternatives, the literal is a prefix of only the first alternative.
     prefix: expression.includes('|') || expression.includes('(?') ? '' : literal,
   };
 }
 
 /**
- * Maximum length of an expression that is compiled, in characters. A longer expression would mostly exceed {@link
- * MAX_INSTRUCTIONS}, and finding that out by compiling it would take seconds.
+ * Maximum length of an expression that is compiled, in characters. Most longer expressions would exceed {@link
+ * MAX_INSTRUCTIONS}, and compiling one only to find that out would take seconds.
  */
 const MAX_COMPILED_CHARACTERS = 10 * MAX_INSTRUCTIONS;
 
