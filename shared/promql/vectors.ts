@@ -46,7 +46,8 @@ export class Budget {
   }
 
   /**
-   * Counts values before they are allocated. The steps alone may be too many: a subquery over constants can have billions.
+   * Counts values before they are allocated. The steps alone may be too many: a subquery over constants can have
+   * billions.
    *
    * @throws {PromqlError} when the values would exceed the limit
    */
