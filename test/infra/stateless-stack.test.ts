@@ -439,10 +439,10 @@ describe('rights', () => {
       .filter(({ Action }) => Action === 'sns:Publish');
     expect(statements).toEqual([{ Action: 'sns:Publish', Effect: 'Allow', Resource: topics }]);
     expect(() => synthesize({ stage: 'local', alertTopics: '*' })).toThrow(
-      'alertTopics: "*" is not the ARN of a topic',
+      'alertTopics: "*" is not the ARN of an SNS topic',
     );
     expect(() => synthesize({ stage: 'local', mailTopic: 'mails' })).toThrow(
-      'mailTopic: "mails" is not the ARN of a topic',
+      'mailTopic: "mails" is not the ARN of an SNS topic',
     );
   });
 

@@ -194,7 +194,7 @@ describe('the alerts view', () => {
     const page = await opened('view=alerts&alert=alertname=High,job=shop,severity=page');
     const high = alert(page, 'High');
     await high.getByRole('button', { name: 'Silence', exact: true }).click();
-    await high.getByRole('alert').getByText('Say why').waitFor();
+    await high.getByRole('alert').getByText('Give a reason').waitFor();
     await high.getByLabel('Reason').fill('The sale is on');
     await high.getByLabel('For', { exact: true }).selectOption('4 hours');
     await high.getByLabel('Reason').press('Enter');

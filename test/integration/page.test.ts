@@ -442,7 +442,7 @@ describe('the page', () => {
     const page = await opened(`host=${host}&graph=loadavg&last=30m`, {}, `http://127.0.0.1:${port}`);
     await plot(page, 'Load average').waitFor();
     await door.close();
-    await page.getByRole('alert').getByText('does not answer').waitFor();
+    await page.getByRole('alert').getByText('has not answered').waitFor();
     expect(await plot(page, 'Load average').isVisible()).toBe(true);
     await door.open(port);
     await page.getByRole('alert').waitFor({ state: 'detached' });
@@ -528,7 +528,7 @@ describe('the page', () => {
       'the page says that the server does not answer',
       async () => {
         await page.evaluate('passTimeOuts()');
-        return page.getByRole('alert').getByText('does not answer').count();
+        return page.getByRole('alert').getByText('has not answered').count();
       },
       (count) => count > 0,
     );
@@ -804,7 +804,7 @@ describe('the page', () => {
   test('keeps the key for other tabs only if the user chooses so, until sign-out', async () => {
     const page = await open(`${stack.url}/#host=${host}&graph=loadavg`);
     expect(await page.getByLabel('Remember on this device').isChecked()).toBe(false);
-    await page.getByText('The key stays in this tab').waitFor();
+    await page.getByText('This tab keeps the key until it is closed.').waitFor();
     await page.getByLabel('Remember on this device').check();
     await page.getByText('This browser keeps the key until you sign out.').waitFor();
     await signIn(page);
