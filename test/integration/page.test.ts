@@ -1049,8 +1049,8 @@ describe('the page', () => {
       { times: 1 },
     );
     await page.goto(`${stack.url}/#view=status&key=${stack.apiKey}`);
-    for (const title of ['Stream', 'Hot', 'Warm', 'Cold'])
-      await page.getByRole('heading', { name: new RegExp(`^${title}`) }).waitFor();
+    for (const name of ['Stream Kinesis', 'Hot memory', 'Warm DynamoDB', 'Cold S3'])
+      await page.getByRole('heading', { name }).waitFor();
     expect(await page.locator('.stage.hot .figure').textContent()).toMatch(/\d+ (s|min)/);
     expect(await page.getByText('group-windows').textContent()).toMatch(/[1-9]\d* group-windows/);
     const total = (name: string) =>
