@@ -320,8 +320,10 @@ describe('the page', () => {
     );
     expect(await page.getByRole('button', { name: 'Follow now' }).isEnabled()).toBe(true);
     const [from, to] = ['from', 'to'].map((name) => Number(state(page).get(name)));
-    expect(to! - from!).toBeGreaterThan(0.19 * 6 * 3600);
-    expect(to! - from!).toBeLessThan(0.21 * 6 * 3600);
+    // On a busy machine, the page is laid out after its graph was measured, and the graph becomes narrower.
+    const share = (0.2 * box.width) / (await boxOf(over)).width;
+    expect((to! - from!) / (6 * 3600)).toBeGreaterThan(0.95 * share);
+    expect((to! - from!) / (6 * 3600)).toBeLessThan(1.05 * share);
     const range = await page.locator('.range').textContent();
 
     // Another tab gets the link but not the key.
