@@ -140,7 +140,7 @@ describe('the HTTP API', () => {
     {
       path: `/api/v0/tsdb/latest?${Array.from({ length: 120 }, (_, i) => `hostId=${i}&name=${i}`).join('&')}`,
       status: 400,
-      says: '120 x 120',
+      says: '120 hosts x 120 names',
     },
     { path: '/api/v0/nothing/here', status: 404, says: '/api/v0/nothing/here' },
     { path: '/assets', status: 404, says: '/assets' },
