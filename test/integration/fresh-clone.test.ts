@@ -89,7 +89,9 @@ test('scripts on an older Node say how they are meant', () => {
     expect(shell).toMatchObject({
       status: 1,
       stdout: '',
-      stderr: expect.stringMatching(/^Node 24 or newer is needed, but this is 20\.20\.2: use npm start, [^\n]*\n$/),
+      stderr: expect.stringMatching(
+        /^Node 24 or newer is needed, but this is 20\.20\.2: use npm start, [^\n]*\n$/,
+      ),
     });
   }
   rmSync(dir, { recursive: true });
