@@ -41,23 +41,27 @@ type QueryOptions = Partial<
 >;
 
 function pagesOf({ client, name }: Table, range: KeyRange, options: QueryOptions) {
-  const { pk, ...sort } = range;
-  const bounds = Object.entries(sort).filter(([, bound]) => bound !== undefined && bound !== '');
-  const isPrefix = bounds.length === 1;
+  const { condition, values } = sortCondition(range);
   return paginateQuery(
     { client },
     {
       ...options,
       TableName: name,
       ConsistentRead: true,
-      KeyConditionExpression: `pk = :pk${bounds.length === 0 ? '' : isPrefix ? ' AND begins_with(sk, :prefix)' : ' AND sk BETWEEN :from AND :to'}`,
-      ExpressionAttributeValues: {
-        ...options.ExpressionAttributeValues,
-        ':pk': { S: pk },
-        ...Object.fromEntries(bounds.map(([name, bound]) => [`:${name}`, { S: bound! }])),
-      },
+      KeyConditionExpression: `pk = :pk${condition}`,
+      ExpressionAttributeValues: { ...options.ExpressionAttributeValues, ':pk': { S: range.pk }, ...values },
     },
   );
+}
+
+function sortCondition(range: KeyRange): { readonly condition: string; readonly values: Item } {
+  if ('from' in range) {
+    const values = { ':from': { S: range.from }, ':to': { S: range.to } };
+    return { condition: ' AND sk BETWEEN :from AND :to', values };
+  }
+  const { prefix = '' } = range;
+  if (prefix === '') return { condition: '', values: {} };
+  return { condition: ' AND begins_with(sk, :prefix)', values: { ':prefix': { S: prefix } } };
 }
 
 /** Yields every item of a query, from all of its pages. Reads are always consistent (DESIGN.md, rule 5). */
