@@ -27,29 +27,33 @@ export async function wholeRequest(incoming: IncomingMessage): Promise<WholeRequ
   return { method, path, headers, body: await buffer(incoming) };
 }
 
-/** Sends a request to another server. Headers that concern a single connection are left out in both directions. */
+/** Headers that concern a single connection, and so are not forwarded. The length is set anew. */
+const OF_CONNECTION = new Set(['connection', 'expect', 'keep-alive', 'transfer-encoding']);
+
+function forwarded(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_CONNECTION.has(name)));
+}
+
+/** Sends a request to another server. Headers of a single connection are left out in both directions. */
 export async function forward(
   { method, path, headers, body }: WholeRequest,
   { hostname, host, port }: URL,
   agent: Agent,
 ): Promise<WholeAnswer> {
-  const { connection: _, expect: __, 'transfer-encoding': ___, ...kept } = headers;
   const sent = request({
     ...{ hostname, port, method, path, agent },
-    headers: { ...kept, host, 'content-length': body.length },
+    headers: { ...forwarded(headers), host, 'content-length': body.length },
   });
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     // The listener stays: a connection that breaks within the answer reports to the request, too.
     sent.on('error', reject).on('response', resolve).end(body);
   });
   const whole = await buffer(response);
-  const {
-    connection: ____,
-    'keep-alive': _____,
-    'transfer-encoding': ______,
-    ...answered
-  } = response.headers;
   // The length in an answer to HEAD is that of the body that was not sent.
   const length = method === 'HEAD' ? {} : { 'content-length': String(whole.length) };
-  return { status: response.statusCode!, headers: { ...answered, ...length }, body: whole };
+  return {
+    status: response.statusCode!,
+    headers: { ...forwarded(response.headers), ...length },
+    body: whole,
+  };
 }
