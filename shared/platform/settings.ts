@@ -196,7 +196,7 @@ export const settingsSchema = z
     maxHosts: count(20_000, 1, 10_000_000),
     /** Largest request body, in bytes. API Gateway and Lambda would accept about 4.5 MB. */
     maxBodyBytes: count(4_000_000, 1000, 4_000_000),
-    /** Maximum number of posts of service metrics by a tenant in a minute of the clock. */
+    /** Maximum number of a tenant's posts of service metrics per clock minute. */
     maxServicePostsPerMinute: count(6_000, 1, 1_000_000_000),
     /** Maximum number of series that one PromQL query may select. */
     maxQuerySeries: count(50_000, 1, 1_000_000),
