@@ -36,8 +36,8 @@ export interface GroupQuery {
   /** Key under which queries share cached frames. Queries with equal keys have the same picks. */
   readonly picksKey: string;
   /**
-   * If set, frames with timestamps from this time on, ms, are cached, so that the next read need not fetch them again.
-   * Then the end of `range` is ignored. {@link EVERY_FRAME} caches all frames.
+   * If set, frames with timestamps at or after this time, ms, are cached, so that the next read need not fetch them
+   * again. The end of `range` is then ignored. {@link EVERY_FRAME} caches all frames.
    */
   readonly cachedFromMs: number | undefined;
 }
@@ -50,7 +50,7 @@ export type PartitionMark = { readonly ref: PartitionRef } & Pick<PartitionState
 /** A partition, and which of its windows may have left memory before it was read. */
 export type PartitionLeft = { readonly ref: PartitionRef } & LeftWindows;
 
-/** The state of a partition when a call read frames of its groups. */
+/** State of a partition at the moment when a call read frames of its groups. */
 export interface CalledPartition {
   /** The partition's mark. It tells whether memory still has every sample that was appended and has not left. */
   readonly mark: PartitionMark;
@@ -70,8 +70,8 @@ export interface GroupWindows {
 }
 
 /**
- * Maximum number of groups in one call; parallel calls read further groups. If each group has two windows of an hour
- * and a frame every 15 s, this number of groups just stays within {@link MAX_CALL_COST}.
+ * Maximum number of groups in one call; parallel calls read further groups. Groups with two windows of an hour each,
+ * and a frame every 15 s, just fit within {@link MAX_CALL_COST}.
  */
 const MAX_CALL_GROUPS = 50;
 /** Cached frames serve a query from a later time on only if their own start is less than this time earlier, ms. */
@@ -130,7 +130,7 @@ export class FrameReader {
     });
   }
 
-  /** Reads groups by consecutive calls, each within {@link MAX_CALL_COST}. */
+  /** Reads groups in consecutive calls, each within {@link MAX_CALL_COST}. */
   private async readAll(ref: PartitionRef, keys: HotKeys, queries: readonly GroupQuery[]) {
     const found: GroupWindows[] = [];
     while (found.length < queries.length) {

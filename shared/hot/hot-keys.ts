@@ -64,7 +64,7 @@ export class HotKeys {
   }
 }
 
-/** Returns the text that stands for a group-window in `due`, `leases` and `arrived`. */
+/** Returns the string that identifies a group-window in `due`, `leases` and `arrived`. */
 export function windowMember(group: GroupId, windowStart: number): string {
   return `${group}:${windowStart}`;
 }

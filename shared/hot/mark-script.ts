@@ -28,8 +28,8 @@ const MAKE_MARK = (era: string) => `redis.call('HSET', KEYS[1], 'made', time[1] 
 if ${era} ~= '' then redis.call('HSET', KEYS[1], 'era', ${era}) end`;
 
 /**
- * Lua: ends the script with 0 unless the mark and the primary are still those that the caller found. So an instance
- * that stalled after its look changes neither a mark that another instance has written since nor an empty node that
+ * Lua: ends the script with 0 if the mark or the primary has changed since the caller read the mark. Otherwise, an
+ * instance that stalled after this read could overwrite a newer mark of another instance, or mark an empty node that
  * has replaced the primary. Sets `here` to the replication id of the primary.
  *
  * ARGV     1  replication id in the mark that was found, and ' expired' if it had this field; '' if there was no mark
@@ -41,7 +41,7 @@ if here ~= ARGV[2] or (found[1] or '') .. (found[2] and ' expired' or '') ~= ARG
 
 /**
  * Writes the mark of a partition after a loss. After that the mark names the primary that runs the script, so appends
- * go on.
+ * can resume.
  *
  * KEYS     mark
  * ARGV     1  and 2: see {@link UNLESS_CHANGED}

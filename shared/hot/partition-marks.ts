@@ -42,21 +42,21 @@ export interface PartitionState {
 /** The mark of a partition, and the primary from which it was read. */
 type FoundState = Pick<PartitionState, 'markedBy' | 'isExpired' | 'here'>;
 
-/** The findings of {@link PartitionMarks.survey} in a partition whose mark names its primary. */
+/** What {@link PartitionMarks.survey} finds out about a partition whose mark names its primary. */
 export interface PartitionSurvey {
   /** When the oldest group-window was first written, ms by the Redis server's clock; undefined if there is none. */
   readonly oldestMs: number | undefined;
   /**
-   * A lower bound, over all of the partition's group-windows, of the time of the first write plus the delay, ms by the
-   * Redis server's clock. A residency after this time, the next group-window can become due. Undefined if the partition
-   * has no group-windows.
+   * A lower bound of first write plus delay, over all of the partition's group-windows, ms by the Redis server's clock.
+   * No group-window becomes due earlier than one residency after this time. Undefined if the partition has no
+   * group-windows.
    */
   readonly dueMs: number | undefined;
   /** The lowest arrival time, in the stream, of the partition's frames, ms; undefined without frames. */
   readonly lowestArrivalMs: number | undefined;
 }
 
-/** Maximum number of partitions in one call of a survey. With this number, a call blocks its node for some 2 ms. */
+/** Maximum number of partitions that one call surveys. A call of this size blocks its node for about 2 ms. */
 const MAX_SURVEYED = 500;
 const SURVEYS_AT_ONCE = 4;
 
@@ -133,7 +133,7 @@ export class PartitionMarks {
 
   /**
    * Writes the mark of a partition after a loss. After that the mark names the partition's current primary, so appends
-   * go on.
+   * can resume.
    *
    * @param state result of {@link read}, from before the loss was recorded
    * @param loss id of the loss that was noticed and recorded

@@ -1,4 +1,4 @@
-/** A call of the read script (read-script.ts): makes its arguments, and decodes its reply. */
+/** Builds the arguments of a call of the read script (read-script.ts), and decodes the script's reply. */
 import type { TimeRange } from '../model/selection';
 import type { GroupsReply } from './scripts';
 
@@ -29,7 +29,7 @@ export interface ColumnPick {
 const MAX_CALL_COST = 24_000;
 /** Maximum cost of one frame. A frame that is returned whole has this cost. */
 const MAX_FRAME_COST = 10;
-/** This number of wanted columns adds 1 to the cost of a frame. */
+/** Number of wanted columns that raises the cost of a frame by 1. */
 const COLUMNS_A_COST = 8;
 export const ANY_TIME: TimeRange = { fromMs: -9e15, toMs: 9e15 };
 
@@ -67,7 +67,7 @@ export interface ReadReply {
   readonly isMarkedHere: boolean;
   readonly loss: string | undefined;
   readonly left: LeftWindows;
-  /** Changes whenever the partition is marked; undefined if it is unknown which windows have left. */
+  /** Changes whenever the partition is marked. Undefined if the mark does not tell which windows have left. */
   readonly markId: string | undefined;
   /** The first groups of the call: as many as fit into one reply. */
   readonly groups: readonly { readonly starts: readonly number[]; readonly lists: readonly FoundList[] }[];

@@ -43,7 +43,7 @@ const PARALLEL = 16;
 const LIKELY_WINDOWS = 4;
 
 /**
- * Whole frames are cached only if the range of the read ends less than this time before now, or before the end of the
+ * Whole frames are cached only if the range of the read ends less than this long before now, or before the end of the
  * newest window of the range, ms.
  */
 const EARLY_MS = 5 * 60_000;

@@ -1,6 +1,6 @@
 import { NO_NODE } from './mark-script';
 
-/** The answers of a node about itself and the cluster. */
+/** A primary's replies to questions about itself and its cluster. */
 export interface PrimaryAnswer {
   /** Reply to `INFO`, with the sections `replication` and `server`; '' if the node did not answer. */
   readonly info: string;
@@ -35,7 +35,8 @@ export interface PrimaryState {
 /** The primaries of the memory tier at one time, and the hash slots that they serve. */
 export interface Topology {
   /**
-   * A text for comparisons. It changes if a primary with slots is wiped, restarted or replaced, or if a slot moves.
+   * A string by which callers compare topologies. It changes if a primary with slots is wiped, restarted or replaced,
+   * or if a slot moves.
    */
   readonly text: string;
   /** Whether any hash slot is being moved to another primary. */
