@@ -70,9 +70,9 @@ async function itemsOf(
     announcements === undefined ? undefined : cache.items(ref, day, group, fromMs, toMs, announcements);
   if (known !== undefined) return known;
   const items = await warm.groupTogether(ref, day, { ...target, limit });
-  // A later read can use the items again only if this read knows how many announcements of the day they include.
-  // It does not know that for a day that this instance never read. Then cache an empty list, so that the next read
-  // asks for the number of announcements first.
+  // A later read can use the items again only if this read knows how many announcements of the day they include. The
+  // number is unknown for a day that this instance has never read. In that case, cache an empty list, so that the next
+  // read asks for the number of announcements first.
   cache.put(ref, day, group, {
     announcements,
     fromMs,

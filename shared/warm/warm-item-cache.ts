@@ -44,8 +44,8 @@ export class WarmItemCache {
     items.reduce((sum, { chunk }) => sum + ITEM_BYTES + chunk.length, ITEM_BYTES),
   );
   /**
-   * Picked chunks by the chunk's hash and the wanted layout's id. Both are hashes of content, so entries
-   * never become stale.
+   * Picked chunks, keyed by the chunk's hash and the wanted layout's id. Both are hashes of content, so entries never
+   * become stale.
    */
   readonly picked = new Cache<PickedChunk>(
     CACHES.warmChunks,
