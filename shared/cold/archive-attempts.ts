@@ -66,7 +66,7 @@ export class ArchiveAttempts {
         attempt: { S: stored },
         expiresAt: { N: String(Math.ceil((nowMs + ATTEMPT_KEPT_MS) / 1000)) },
       },
-      // Accept an equal attempt too: it may have been written by this very request, before a retry.
+      // Accept an equal attempt too: an earlier attempt of this request may have written it.
       ConditionExpression: `${previous === undefined ? 'attribute_not_exists(pk)' : 'attempt = :previous'} OR attempt = :stored`,
       ExpressionAttributeValues: {
         ':stored': { S: stored },

@@ -20,7 +20,7 @@ export interface ListedSource {
 const MAX_ENTRY_BYTES = 16 * 1024;
 const PARALLEL = 32;
 /**
- * A read of at least MIN_SOURCES sources and at most MAX_DAYS days gets entries by key. Any other read uses queries,
+ * A read of at least MIN_SOURCES sources and at most MAX_DAYS days fetches entries by key. Any other read uses queries,
  * because getting an entry by key costs a read unit even if there is no such entry.
  */
 const MIN_SOURCES = 8;

@@ -2,7 +2,7 @@ import type { Id } from '../model/id';
 import type { GroupId } from '../model/placement';
 import type { Selection } from '../model/selection';
 
-/** A chunk as the directory lists it. */
+/** A chunk as listed in the directory. */
 export interface ListedChunk {
   readonly chunk: Omit<ArchivedChunk, 'directory'> & { readonly layoutRange: ByteRange };
   /** Locations of each series' values; undefined when the chunk's directory is too large to be listed. */

@@ -44,8 +44,8 @@ const FIELDS_OF_DAY = 4;
 const FIELDS_OF_PART = 5;
 
 /**
- * Encodes a day's entry in the manifest: fields separated by spaces, five for each part. Reading 460 days fetches
- * 460 entries, so an entry omits whatever follows from the item's key.
+ * Encodes a day's entry in the manifest: fields separated by spaces, five for each part. Reading 460 days fetches 460
+ * entries, so an entry omits everything that the item's key already tells.
  *
  *     1 identity announcements atMs   name etag bytes samples firstGroup   ...
  *

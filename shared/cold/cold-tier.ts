@@ -22,8 +22,8 @@ import { type ArchiveReader, openArchiveObject, readListed } from './parquet-rea
 import { ReadAhead } from './read-ahead';
 
 /**
- * The object is gone, or its key has a different object now. The caller must start the read again, beginning with the
- * manifest.
+ * The object no longer exists, or its key now holds a different object. The caller must start the read again, beginning
+ * with the manifest.
  */
 export class ObjectGoneError extends Error {
   override readonly name = 'ObjectGoneError';
@@ -46,7 +46,7 @@ export interface OpenArchive {
   readonly key: string;
   readonly etag: string;
   readonly bytes: number;
-  /** Its reads throw {@link ObjectGoneError} when the object is gone. */
+  /** The reader throws {@link ObjectGoneError} when the object no longer exists. */
   readonly reader: ArchiveReader;
 }
 
@@ -111,7 +111,8 @@ export class ColdTier {
    * Reads series of an object according to its directory entry. Concurrent reads of nearby bytes share a
    * request.
    *
-   * @param isContested returns whether the read has, or may get, other samples between two times, in ms, both inclusive
+   * @param isContested whether the read may also get samples between two times from elsewhere; the times are in ms,
+   *   both inclusive
    * @param limit bounds the requests of several reads
    * @throws {ObjectGoneError}
    */

@@ -121,8 +121,8 @@ export class Manifest {
     const isDone = await updateItemIf(this.table, {
       Key: metaKeys.manifest(ref, day),
       UpdateExpression: 'SET archived = :new, unswept = :true',
-      // Accept an equal value too: this very request must have written it, before a retry, since no other commit
-      // has the same keys.
+      // Accept an equal value too. No other commit has the same keys, so an earlier attempt of this request must have
+      // written it.
       ConditionExpression: `${previous === undefined ? 'attribute_not_exists(archived)' : 'archived = :old'} OR archived = :new`,
       ExpressionAttributeValues: {
         ':new': { S: committed },
@@ -141,13 +141,13 @@ export class Manifest {
   async remove(ref: PartitionRef, day: Day, announcements: number): Promise<boolean> {
     return deleteItemIf(this.table, {
       Key: metaKeys.manifest(ref, day),
-      // Accept a missing entry: if the reply to the first attempt was lost, the retry finds no entry.
+      // Accept a missing entry: if the reply to the first attempt was lost, the entry is gone when the retry runs.
       ConditionExpression: 'attribute_not_exists(pk) OR changes = :changes',
       ExpressionAttributeValues: { ':changes': { N: String(announcements) } },
     });
   }
 
-  /** Records that all objects that a commit replaced have been removed. */
+  /** Records that every object replaced by a commit has been removed. */
   async markSwept(ref: PartitionRef, day: Day, committed: string): Promise<void> {
     await updateItemIf(this.table, {
       Key: metaKeys.manifest(ref, day),

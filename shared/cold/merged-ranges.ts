@@ -5,7 +5,7 @@ import type { ByteRange } from './archive-format';
  * than a second request.
  */
 const MAX_HOLE_BYTES = 64 * 1024;
-/** Maximum size of a merged range, in bytes. For more bytes, several parallel requests are used. */
+/** Maximum size of a merged range, in bytes. Larger ranges are fetched with several parallel requests. */
 const MAX_MERGED_BYTES = 1024 * 1024;
 
 /**

@@ -21,7 +21,7 @@ export interface WrittenObject {
   readonly chunks: readonly ListedChunk[];
 }
 
-/** Headers of every object in the archive. The metadata name the release that wrote the object. */
+/** Headers of every object in the archive. The metadata contains the release that wrote the object. */
 export const OBJECT_HEADERS = {
   ContentType: 'application/octet-stream',
   Metadata: { release: RELEASE },

@@ -54,7 +54,7 @@ export const ROLLUP_COLUMNS = [
 export interface WrittenColumn extends ByteRange {
   readonly encodings: readonly number[];
   readonly uncompressedBytes: number;
-  /** Size in bytes of the dictionary page with which the column begins; undefined if it has none. */
+  /** Size of the dictionary page at the start of the column, in bytes; undefined if the column has none. */
   readonly dictionaryBytes?: number;
   /** The least and greatest value, in PLAIN encoding. */
   readonly bounds?: readonly [min: Uint8Array, max: Uint8Array];
@@ -165,7 +165,7 @@ function encoded(bytes: Uint8Array): ThriftValue {
   return { type, write: (writer: ByteWriter) => writer.bytes(bytes) };
 }
 
-/** Makes the metadata of a column at `offset` that has one page, or a dictionary page and a data page. */
+/** Returns the metadata of a column at `offset` that consists of one data page, with or without a dictionary page. */
 export function columnOf(offset: number, pages: readonly Page[]): WrittenColumn {
   return {
     offset,

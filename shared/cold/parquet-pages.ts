@@ -137,9 +137,9 @@ function openPage(page: Uint8Array) {
 }
 
 /**
- * Decompresses consecutive bodies with one call. Each body has `bytes` bytes uncompressed. One call saves time,
- * because making a zstd context takes as long as decompressing a day's page. zlib moves on to the next frame when
- * its output buffer of `chunkSize` bytes is full.
+ * Decompresses consecutive bodies in one call. Each body has `bytes` bytes when uncompressed. A call for each body
+ * would take longer, because creating a zstd context takes as long as decompressing a day's page. zlib moves on to the
+ * next frame when its output buffer of `chunkSize` bytes is full.
  *
  * @throws {CorruptArchiveError}
  */
@@ -161,7 +161,7 @@ function decompressAll(bodies: readonly Uint8Array[], bytes: number): Uint8Array
   }
 }
 
-/** Number of differences in a block of DELTA_BINARY_PACKED. A block is divided into `MINIBLOCKS` equal miniblocks. */
+/** Number of deltas in a DELTA_BINARY_PACKED block. A block is divided into `MINIBLOCKS` equal miniblocks. */
 const DELTA_BLOCK = 128;
 const MINIBLOCKS = 4;
 const MINIBLOCK = DELTA_BLOCK / MINIBLOCKS;
@@ -169,8 +169,7 @@ const MINIBLOCK = DELTA_BLOCK / MINIBLOCKS;
 const MAX_EXACT = 2 ** 51;
 
 /**
- * Encodes timestamps, in ms. Uses DELTA_BINARY_PACKED, with which regular intervals cost nothing, except in two
- * cases:
+ * Encodes timestamps, in ms. Uses DELTA_BINARY_PACKED, which costs nothing for regular intervals, except in two cases:
  *
  * - PLAIN is smaller if many series have the same irregular times, because zstd finds the repetition.
  * - Only PLAIN is correct if differences are not exact.
@@ -248,7 +247,7 @@ function packBits(integers: Float64Array, width: number, writer: ByteWriter): vo
   }
 }
 
-/** A column of texts with many repetitions, stored as its distinct values and runs of their indexes. */
+/** A string column with many repetitions, stored as its distinct values and as runs of indexes into them. */
 export class TextColumn {
   private readonly indexes = new Map<string, number>();
   private readonly runs: { readonly index: number; count: number }[] = [];

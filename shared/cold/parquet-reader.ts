@@ -34,7 +34,7 @@ export async function openArchiveObject(object: ObjectBytes): Promise<ArchiveRea
   return new ArchiveReader(object, trailer, index);
 }
 
-/** Reads an archive object with the object's own index. */
+/** Reads an archive object by means of the object's own index. */
 export class ArchiveReader {
   /** Ordered by group, then time. */
   readonly chunks: readonly ArchivedChunk[];
@@ -51,7 +51,7 @@ export class ArchiveReader {
     this.layouts = new Map(layouts.map(({ id, ...range }) => [id, range]));
   }
 
-  /** Reads which warm items the object holds: sort key -> revision. Only the archiver and the purge use it. */
+  /** Reads the warm items that the object holds: sort key -> revision. Used only by the archiver and the purge. */
   async warm(): Promise<Readonly<Record<string, string>>> {
     const { warm, warmCrc } = this.trailer;
     return unpack(await this.object.slice(warm), warmCrc);
@@ -137,8 +137,8 @@ async function loadFrom(
 /**
  * Reads series of a chunk that the directory table lists, nearly always with one request.
  *
- * @param withVersions if false, all samples get the lowest version. That is correct if the caller has no other
- *   samples at these times, with which versions would be compared
+ * @param withVersions if false, all samples get the lowest version. That is correct only if the caller has no other
+ *   samples at these times, because there is then nothing to compare versions with
  */
 export async function readListed(
   object: Pick<ObjectBytes, 'key' | 'slice'>,

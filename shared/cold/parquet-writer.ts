@@ -182,7 +182,7 @@ class RowGroup {
     this.rows += times.length;
   }
 
-  /** Encodes the other columns. @param offset where the returned bytes will be in the object */
+  /** Encodes the columns other than the values. @param offset where the returned bytes will be in the object */
   finish(offset: number): { readonly bytes: Buffer; readonly metadata: Buffer } {
     const parts: Uint8Array[] = [];
     let end = offset;

@@ -8,7 +8,7 @@ const BLOCK_BYTES = 4 * 1024 * 1024;
 const BLOCKS = 4;
 
 /**
- * Serves small ranges of an object from large blocks, for reads in mostly ascending order. Keeps the most
+ * Serves small reads of an object from large blocks, for callers that read in mostly ascending order. Keeps the most
  * recently used blocks.
  */
 export class ReadAhead {

@@ -12,7 +12,7 @@ const PARALLEL = 32;
 export interface ColdDay {
   readonly day: Day;
   readonly key: string;
-  /** Returns whether the read may have other samples from `minMs` to `maxMs`, both inclusive. */
+  /** Returns whether the read may also get samples from `minMs` to `maxMs` (both inclusive) from elsewhere. */
   readonly isContested: (minMs: number, maxMs: number) => boolean;
 }
 

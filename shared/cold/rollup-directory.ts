@@ -42,7 +42,7 @@ export interface SpanState {
   /** Ordered by group. */
   readonly parts: readonly { readonly key: string; readonly firstGroup: GroupId }[];
   /**
-   * Groups that cannot be rolled up, because they have too many series in the span, or because there is no day whose
+   * Groups that cannot be rolled up, because they have too many series in the span, or because they have no day whose
    * sums can be stored.
    */
   readonly excluded: readonly GroupId[];

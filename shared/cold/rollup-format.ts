@@ -117,7 +117,7 @@ export function encodeDirectory(
     : directory;
 }
 
-/** The columns of {@link GrainTimes} that a directory may lack, in the order in which it stores them. */
+/** The columns of {@link GrainTimes} that a directory may lack, in storage order. */
 const TIMES = ['firsts', 'lasts', 'restFirsts', 'inexact'] as const;
 
 function encodeTimeline(times: GrainTimes, grainMs: number, hasTimes: boolean): Buffer {

@@ -150,7 +150,7 @@ async function readLayout(
   return layout;
 }
 
-/** An object in memory. Its successor copies the unchanged days from it. */
+/** An object held in memory. The object that replaces it copies the unchanged days from it. */
 export class OpenRollup {
   private readonly groups: ReadonlyMap<GroupId, ListedRollup>;
 

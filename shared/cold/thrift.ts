@@ -40,7 +40,7 @@ export function text(value: string): ThriftValue {
   return { type: BINARY, write: (writer) => writer.text(value) };
 }
 
-/** @param items all of one type; an empty list is encoded as a list of structs */
+/** @param items all of the same type; an empty list is encoded as a list of structs */
 export function list(items: readonly ThriftValue[]): ThriftValue {
   return {
     type: LIST,
