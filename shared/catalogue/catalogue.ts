@@ -24,9 +24,9 @@ export interface SourceCatalogue {
   /** Every layout of each group. */
   readonly layouts: ReadonlyMap<GroupId, readonly Layout[]>;
   /**
-   * Every number of split bits that has been in use, by the source's own id and by its pool's id. A source is
-   * split into `2 ** bits` groups, and the number of bits may change with the number of its series. A reader therefore
-   * looks in the groups of every number of bits listed here.
+   * Every number of split bits ever used, keyed by the source's own id and its pool's id. A source is split into
+   * `2 ** bits` groups, and the number of bits may change with the number of its series. A reader therefore looks in
+   * the groups of every number of bits listed here.
    */
   readonly splits: ReadonlyMap<Id, readonly number[]>;
   /**
@@ -143,8 +143,8 @@ export class Catalogue {
   }
 
   /**
-   * Puts layouts, like {@link put}. Layouts that this instance has never written are nearly always new, so it
-   * inserts them in batches. A layout that was not inserted, for example because it exists, is put singly.
+   * Puts layouts, like {@link put}. Layouts that this instance has never written are nearly always new, so it inserts
+   * them in batches. A layout that could not be inserted, for example because it exists, is put on its own.
    *
    * @returns an outcome for each layout
    */
@@ -152,7 +152,7 @@ export class Catalogue {
     const unseen = layouts.filter(
       ({ group, id }) => this.written.get(writtenAs(group, id, windowMs)) === undefined,
     );
-    // A single layout needs no batch.
+    // A single layout does not need a batch.
     const inserted =
       unseen.length > 1 ? await this.insert(tenantId, unseen, windowMs) : new Map<GroupLayout, PutLayout>();
     return mapLimited(
@@ -167,8 +167,9 @@ export class Catalogue {
   }
 
   /**
-   * Inserts layouts in batches, and their sources' index items. Returns the layouts that were inserted. The result
-   * lacks layouts that already existed; the caller updates those one by one.
+   * Inserts layouts in batches, and their sources' index items.
+   *
+   * @returns only the layouts that were inserted; the caller puts the existing ones one by one
    */
   private async insert(
     tenantId: Id,
@@ -298,9 +299,9 @@ export class Catalogue {
   }
 
   /**
-   * Reads the layouts of a source, each with the days on which it may have samples. They reach from the day
-   * of its first sample to the day after an ingester last put it, since samples may be sent a day ahead. Used
-   * to rebuild the index of series.
+   * Reads the layouts of a source, each with the days on which it may have samples: from the day of its first sample to
+   * the day after an ingester last put it. The extra day is needed because samples may be sent a day ahead. Used to
+   * rebuild the index of series.
    *
    * @returns the layouts by the length of the windows that their samples were written in, in ms
    */

@@ -7,8 +7,8 @@ import { expiresAtOf } from './lifetimes';
 /** The content of a tenant's list of changes. With it, a reader rereads only data that has changed. */
 export interface Changes {
   /**
-   * For each source with deletions, the number of puts of deletions. A reader whose copy has the same number need not
-   * reread the source's deletions.
+   * For each source with deletions, the number of times that a deletion was put. A reader whose copy has the same
+   * number need not reread the source's deletions.
    */
   readonly deletions: ReadonlyMap<Id, number>;
   /**

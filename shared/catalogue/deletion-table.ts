@@ -27,9 +27,9 @@ export class DeletionTable {
   ) {}
 
   /**
-   * Puts a deletion. It replaces a deletion with the same selector, range and partition that has a lower
-   * version, so a source never has two of them. The item stays for as long as any sample that the deletion deletes
-   * could be read. So no replay brings deleted samples back, however far back the replay begins.
+   * Puts a deletion. It replaces a deletion with the same selector, range and partition that has a lower version, so a
+   * source never has two of them. The item is kept for as long as any sample that it deletes could be read, so that no
+   * replay, however long, brings deleted samples back.
    *
    * @param ref the partition that the deletion's record came through; versions are comparable only within one
    *   partition
@@ -93,11 +93,11 @@ function deletionKey(
   return metaKeys.deletion(tenantId, sourceId, id);
 }
 
-/** Returns a deletion's version in hex, and `place`, the text by which DynamoDB compares versions. */
+/** Returns a deletion's version in hex, and `place`, the string by which DynamoDB compares versions. */
 function versionTexts({ version }: VersionedDeletion): { version: string; place: string } {
   const bytes = Buffer.from(encodeVersion(version));
-  // An encoded version has its arrival time in 6 bytes, then its sequence number, preceded by the number's
-  // length. Versions are ordered by sequence number first, so `place` begins with it.
+  // An encoded version has 6 bytes of arrival time, then the length of the sequence number, then the sequence number.
+  // Versions are ordered by sequence number first, so `place` begins with it.
   const place = Buffer.concat([bytes.subarray(6), bytes.subarray(0, 6)]);
   return { version: bytes.toString('hex'), place: place.toString('hex') };
 }

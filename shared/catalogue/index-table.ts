@@ -101,7 +101,7 @@ export class IndexTable {
     const buckets = Array.from({ length: INDEX_BUCKETS }, (_, bucket) => bucket);
     const found = await mapLimited(buckets, INDEX_BUCKETS, async (bucket) => {
       const entries: IndexedLayout[] = [];
-      // Parse items as they come. Held together, they would take more memory than the entries.
+      // Parse items as they arrive: unparsed, they would take more memory than the entries.
       for await (const { sk, common, shape } of queryAll(this.table, {
         pk: metaKeys.index(tenantId, period, bucket),
       }))

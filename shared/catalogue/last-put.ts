@@ -8,7 +8,10 @@ import type { GroupId } from '../model/placement';
  */
 export type LastPut = number;
 
-/** Upper bound of the seconds since epoch, reached in the year 2242. The packed number has the day times this bound. */
+/**
+ * Upper bound of the seconds since epoch, reached in the year 2242. In the packed number, the day is multiplied by this
+ * bound.
+ */
 const MAX_SECONDS = 2 ** 33;
 
 /** Returns the number of a UTC day since 1970. */
@@ -26,7 +29,7 @@ export function isPutOn(day: number, firstMs: number, last: LastPut): boolean {
   return Math.floor(last / MAX_SECONDS) === day && (last % MAX_SECONDS) * 1000 <= firstMs;
 }
 
-/** Returns the key of a layout's {@link LastPut} in the map of what the instance has written. */
+/** Returns the key under which an instance stores a layout's {@link LastPut} in its map. */
 export function writtenAs(group: GroupId, layoutId: Id, windowMs: number): string {
   return `${group}#${layoutId}#${windowMs}`;
 }

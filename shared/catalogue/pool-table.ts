@@ -67,7 +67,7 @@ export class PoolTable {
   }
 
   /**
-   * Ensures that pool items outlive the samples that are posted until the next call, a renewal period later. Renews
+   * Ensures that pool items outlive all samples that are posted before the next call, a renewal period later. Renews
    * items that would expire earlier. Writes items that are missing, for example after the table was restored.
    *
    * @param pools the pool of each source, as records in the stream name it

@@ -8,7 +8,7 @@ import type { PoolTable } from './pool-table';
 const MAX_SMALL_SERIES = 4;
 /** Maximum number of sources in a pool. */
 const MAX_POOL = 64;
-/** Minimum number of new sources in one request for which a pool is made. */
+/** Minimum number of new sources in a request for a pool to be made. */
 const MIN_POOL = 8;
 /** Sources with one of these labels never join a pool: they may get more series, or be deleted by name. */
 const NEVER_POOLED: ReadonlySet<string> = new Set(['host', 'service', 'job', 'instance']);
@@ -17,18 +17,18 @@ const NEVER_POOLED: ReadonlySet<string> = new Set(['host', 'service', 'job', 'in
  * Finds the pools of sources, and makes pools of new sources. A pool is a set of small sources whose samples
  * lie in the same groups. The pool's id takes the place of a source's id in group ids, in records and in placement.
  *
- * A source of one series with a group of its own stores a version and a layout id with each sample, and a
- * chunk for each window. Sources that a gateway posts together share these costs in a pool: up to {@link
- * MAX_POOL} new sources of a request become a pool, in the order of the request. Several instances of post
- * may choose pools for one source at the same time. The first choice that is written binds all instances, and no
- * instance sends a sample before the choice is written.
+ * A source that has only one series, in a group of its own, stores a version and a layout id with each sample, and a
+ * chunk for each window. In a pool, sources that a gateway posts together share these costs: up to {@link MAX_POOL} new
+ * sources of a request become a pool, in the order of the request. Several instances of post may choose pools for one
+ * source at the same time. The choice that is written first binds all instances, and no instance sends a sample before
+ * the choice is written.
  */
 export class Pools {
   constructor(private readonly table: Pick<PoolTable, 'find' | 'join'>) {}
 
   /**
-   * Sets the home of each source of a request that may be in a pool. A home is the groups that its series lie
-   * in (dictionary/home.ts). Puts new small sources into new pools.
+   * Sets the home of each source in a request that may be in a pool. A source's home is the set of groups that hold its
+   * series (dictionary/home.ts). Puts new small sources into new pools.
    */
   async assign(sources: readonly SourceRows[]): Promise<void> {
     const unknown = new Map<Id, SourceRows>();

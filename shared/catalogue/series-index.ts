@@ -14,7 +14,7 @@ import { type JoinedLabels, type LayoutMatch, ShapeColumns } from './shape-colum
 export class SeriesIndex {
   private readonly texts = new Texts();
   private readonly shapes = new Map<Id, ShapeColumns>();
-  /** The number of each layout by its {@link keyOf}; layouts are numbered from 0 as they are added. */
+  /** Layout numbers, keyed by {@link keyOf}. Layouts are numbered from 0 in the order in which they are added. */
   private readonly layouts = new Map<string, number>();
   private seriesBytes = 0;
 
@@ -61,7 +61,7 @@ export class SeriesIndex {
    *
    * @param live by layout number: 1 if the selection should include the layout, else 0
    * @param joined labels that hosts have in the registry; matchers may name them
-   * @param spend called with the number of steps of each test; may throw to stop the selection
+   * @param spend called with the number of steps that each test takes; may throw to stop the selection
    */
   *select(
     matchers: readonly CompiledMatcher[],

@@ -75,7 +75,7 @@ export async function tallySeries(
   return { ...tally, topNames: topOf(names), topSources: topOf(topSources) };
 }
 
-/** Reads the series of a source or pool, by key, since several layouts may have the same series. */
+/** Reads the series of a source or pool, keyed by labels, since several layouts may have the same series. */
 async function seriesOf(
   meta: Table,
   tenantId: Id,
@@ -102,7 +102,7 @@ function increment(counts: Map<string, number>, key: string): void {
   if (counts.size > MAX_COUNTED) for (const [name, count] of counts) if (count === 1) counts.delete(name);
 }
 
-/** Formats the source of a series for people: `host=web1`. */
+/** Formats the source of a series for display: `host=web1`. */
 function sourceText(labels: Labels): string {
   return labels
     .filter(([name]) => name !== METRIC_NAME)

@@ -126,7 +126,7 @@ export class ShapeColumns {
   }
 
   /**
-   * Makes a test of a label that the registry may add to series. The test uses the stored value if the series has
+   * Returns a test for a label that the registry may add to series. The test uses the stored value if the series has
    * one, else the value that the registry has for the series' host.
    */
   private joinedTest(test: TextTest, joined: JoinedLabels, texts: Texts): SeriesTest {
@@ -244,7 +244,7 @@ export class LayoutMatch {
   }
 
   /**
-   * Returns a layout of only the matching series, in the order of the whole layout.
+   * Returns a layout that has only the matching series, in the order of the whole layout.
    *
    * @param series the labels of the matching series, in this order
    */
@@ -317,7 +317,7 @@ export class LayoutMatch {
   /**
    * Adds the matching series to the counts of their stored labels and values.
    *
-   * @param isCounted decides by a series' labels whether it counts; undefined counts all
+   * @param isCounted tells from a series' labels whether to count it; if undefined, all series count
    */
   addPairs(pairs: PairCounts, isCounted?: (labels: Labels) => boolean): void {
     const counted =

@@ -5,10 +5,10 @@ import { type Item, queryAll, type Table, updateItem } from '../platform/table';
 import { expiresAtOf, RENEWAL_MS, renewalPeriodOf } from './lifetimes';
 
 /**
- * Lists a tenant's sources and pools, so that operators and rebuilds can go through all of them. A source that
- * is in a pool has no item; its pool has one. Because an insertion succeeds only if the item does not exist,
- * a successful insertion also tells the writer that the source is new. An instance renews an item when it first puts
- * a layout of the source, and then every 16 days. Each renewal costs one write unit.
+ * Lists a tenant's sources and pools, so that operators and rebuilds can go through all of them. A source in a pool has
+ * no item of its own; the pool has one. Because an insertion succeeds only if the item does not exist, a successful
+ * insertion also tells the writer that the source is new. An instance renews an item when it first puts a layout of the
+ * source, and then every 16 days. Each renewal costs one write unit.
  *
  *     pk sources#tenant#bucket   sk source   expiresAt: seconds
  */

@@ -1,7 +1,7 @@
 import { type Labels, labelsKey, labelValue, METRIC_NAME } from '../model/labels';
 import type { SourceCatalogue } from './catalogue';
 
-/** Lists every series that a source has posted, once each. */
+/** Lists every series that a source has posted, without duplicates. */
 export function seriesOf({ layouts, isOwn }: SourceCatalogue): Labels[] {
   const found = new Map<string, Labels>();
   for (const known of layouts.values())
