@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto';
 
-/** Maximum number of slots that a look-up visits, from the slot that the key's hash gives. */
+/** Maximum number of slots that a look-up visits, starting at the slot given by the key's hash. */
 const MAX_PROBES = 64;
 /**
- * Maximum number of entries with equal hashes that the table finds again. A tenant could make many such entries, and
- * a look-up compares all of them.
+ * Maximum number of entries with equal hashes that a look-up can find. A tenant could make many such entries, and a
+ * look-up compares all of them.
  */
 const MAX_EQUAL = 8;
 /** Number of slots of an empty table. */
@@ -20,10 +20,10 @@ const CHUNK_MASK = CHUNK_WORDS - 1;
 /** Number of 32-bit words in the first chunk. Each further chunk is twice as large, up to {@link CHUNK_WORDS}. */
 const FIRST_WORDS = 1_024;
 
-// Indexes of the words with which an entry begins. The bytes of the key follow them.
+// Indexes of the words at the start of an entry. The bytes of the key follow these words.
 /** Size of the key, in bytes. */
 const LENGTH = 0;
-/** The entry that was looked up right after this entry, the last time; 0 if there is none. */
+/** The entry that was looked up right after this one last time; 0 if there is none. */
 const SUCCESSOR = 1;
 const SCOPE = 2;
 const PART = 3;
@@ -34,9 +34,8 @@ const HEADER_WORDS = 5;
 const LONG_BYTES = 64;
 
 /**
- * A hash table from keys to numbers. A key is a byte string with two numbers, `scope` and `part`. Keys lie
- * outside the JavaScript heap: with an object for each of a million series, garbage collection took a
- * third of post's CPU time.
+ * A hash table that maps keys to numbers. A key is a byte string with two numbers, `scope` and `part`. Keys lie outside
+ * the JavaScript heap: with an object for each of a million series, garbage collection took a third of post's CPU time.
  *
  * Senders send the same series every minute in the same order. So a look-up first tries the entry that last followed
  * the previous entry, which is nearly always right. A look-up always compares bytes, because a tenant could make two
@@ -47,7 +46,7 @@ export class ByteTable {
   private readonly chunks: Buffer[] = [];
   /** Number of words in use in the last chunk. */
   private used = 0;
-  /** Pairs of a hash and an entry; entry 0 marks a free slot. At most half of the slots are taken. */
+  /** Pairs of a hash and an entry; entry 0 marks a free slot. At most half of the slots are occupied. */
   private slots = new Int32Array(2 * FIRST_SLOTS);
   private count = 0;
   /** The entry that was last found or added. */
@@ -61,9 +60,9 @@ export class ByteTable {
   }
 
   /**
-   * Guesses the next entry, without knowing where its bytes end.
+   * Guesses the next entry, for a caller that does not know where the entry's bytes end.
    *
-   * @returns the entry that last followed the previous one, if `bytes` has the entry's bytes at `at`; else 0
+   * @returns the entry that followed the previous one last time, if `bytes` has that entry's bytes at `at`; else 0
    */
   guess(bytes: Buffer, at: number): number {
     const expected = this.expected();
@@ -201,7 +200,7 @@ export class ByteTable {
     return i < 0;
   }
 
-  /** Returns the entry that followed the last one at its previous look-up; 0 if there is none. */
+  /** Returns the entry that was looked up after the last one the previous time; 0 if there is none. */
   private expected(): number {
     return this.last === 0 ? 0 : this.field(this.last, SUCCESSOR);
   }
@@ -210,7 +209,7 @@ export class ByteTable {
     return this.words[entry >> CHUNK_BITS]![(entry & CHUNK_MASK) + word]!;
   }
 
-  /** Notes that an entry was looked up after the last one. */
+  /** Records that `entry` was looked up right after the last one. */
   private follow(entry: number): void {
     const { last } = this;
     if (last !== 0) this.words[last >> CHUNK_BITS]![(last & CHUNK_MASK) + SUCCESSOR] = entry;
@@ -219,8 +218,8 @@ export class ByteTable {
 }
 
 /**
- * Returns the slot at which the search for a hash begins. Uses the upper bits of the hash, which depend on
- * all bits of its factors. The lower bits depend on lower bits alone.
+ * Returns the slot at which the search for a hash begins. Uses the upper bits of the hash: it is a product, whose upper
+ * bits depend on all bits of the factors, but whose lower bits depend only on lower bits.
  *
  * @param mask number of slots, a power of two, less 1
  */
@@ -229,8 +228,8 @@ export function firstSlot(hash: number, mask: number): number {
 }
 
 /**
- * Returns the index of a free slot for an entry with a hash. Returns undefined if all slots within reach are
- * taken, or {@link MAX_EQUAL} entries have the same hash.
+ * Returns the index of a free slot for an entry with a hash. Returns undefined if all slots within reach are taken, or
+ * if {@link MAX_EQUAL} entries already have this hash.
  */
 function freeSlot(slots: Int32Array, hash: number): number | undefined {
   const mask = slots.length / 2 - 1;
@@ -260,7 +259,8 @@ function twiceAsMany(old: Int32Array): Int32Array<ArrayBuffer> {
 }
 
 /**
- * An odd factor of hashes. It is random for each process, so senders cannot choose bytes whose hashes collide.
+ * An odd factor by which hashes are multiplied. It is random for each process, so that senders cannot choose bytes
+ * whose hashes collide.
  */
 export const MULTIPLIER = randomInt(2 ** 32) | 1;
 
@@ -276,7 +276,7 @@ export function byteHash(bytes: Uint8Array, start: number, end: number): number 
   for (; at + 4 <= end; at += 4) {
     const word = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
     hash = Math.imul(hash ^ word, 0x01000193);
-    // Mix upper bits into the lower ones. In the product, lower bits depend on lower bits alone.
+    // Mix upper bits into the lower ones. The lower bits of a product depend only on the lower bits of its factors.
     hash ^= hash >>> 15;
   }
   for (; at < end; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);

@@ -18,8 +18,8 @@ export class SeriesDictionaries {
   }
 
   /**
-   * Returns the dictionary for a request of a tenant. If all dictionaries together exceed the budget, first drops
-   * some of them.
+   * Returns the dictionary for a tenant's request. If all dictionaries together exceed the budget, first drops some of
+   * them.
    */
   of(tenantId: Id): SeriesDictionary {
     while (this.usedBytes > this.budget.bytes) this.forgetLargest();

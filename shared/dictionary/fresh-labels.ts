@@ -1,8 +1,8 @@
 import type { Labels } from '../model/labels';
 
 /**
- * Maximum size of the labels in `recent`, in bytes. When they reach this size, they replace those in `older`. So at
- * least this size of the latest labels stays in the cache.
+ * Maximum size of the labels in `recent`, in bytes. When `recent` reaches this size, it replaces `older`. The cache
+ * therefore always holds at least this amount of the latest labels.
  */
 const MAX_BYTES = 2_000_000;
 

@@ -43,9 +43,9 @@ const MAX_UNIONS = 2_048;
  */
 export const UNION_MS = 6 * 3_600_000;
 /**
- * Maximum factor by which the average number of series in a home's groups exceeds the number that `splitBitsFor`
- * allows. Without this bound, many queues of one target would put ten thousand series into a group, and the archive
- * does not roll up such a group.
+ * Maximum ratio of the average number of series in a home's groups to the number that `splitBitsFor` allows. Without
+ * this bound, a target with many queues would put ten thousand series into a group, which is too many for the archive
+ * to roll up.
  */
 const CROWDED = 8;
 /** A row with less than this share of its unions' series is small: see {@link Allowance}. */
@@ -66,12 +66,12 @@ export function allowanceOfRequest(): Allowance {
   return { layoutBytes: 1_000_000 };
 }
 
-/** A group of the home, and the layout that one union has in it. */
+/** A group of the home, with the layout that one union has in this group. */
 interface Group extends SeriesLayout {
   readonly union: Union;
 }
 
-/** A set of series that come in the same rows, and share layouts. */
+/** A set of series that arrive in the same rows, and so share layouts. */
 interface Union {
   readonly splitBits: number;
   readonly seriesCount: number;
@@ -83,7 +83,7 @@ interface Union {
 
 /**
  * The home of series: the groups of a source, or of a pool of sources. A home divides its series into unions, and
- * so chooses the layouts in which rows are written. A union is a set of series that come in the same rows.
+ * thereby chooses the layouts in which rows are written. A union is a set of series that arrive in the same rows.
  *
  * Senders may cut their requests anywhere, and a layout for each cut would cost more than the samples. So
  * a row is written in the layouts of its union. If the row lacks some of the layouts' series, it gets a presence map.
@@ -101,7 +101,7 @@ export class Home {
   private readonly unions = new Set<Union>();
   /** Number of series in all unions. */
   private seriesCount = 0;
-  /** The maximum number of series that the home has had in its unions. */
+  /** The largest number of series that the home's unions have had. */
   private mostSeries = 0;
   /** Timestamp of the first row since the home last started again, ms. */
   private beganMs: number | undefined;
@@ -250,7 +250,10 @@ export class Home {
     }
   }
 
-  /** Returns a row's values for each group of their series, by the group's number. Each series must be in a union. */
+  /**
+   * Divides a row's values among the groups of their series. The result is keyed by group number. Each series must be
+   * in a union.
+   */
   private gather(series: Int32Array, values: BigUint64Array): Map<number, PartialRow> {
     const { positions } = this.dictionary;
     const rows = new Map<number, PartialRow>();

@@ -51,8 +51,8 @@ const NAME_BYTES = 200;
 const NAME_PAIR_BYTES = 14;
 
 /**
- * Series that a sender names by a label set and a metric name. Each set and each name is stored once. The
- * hosts of a fleet have the same metric names, so their layouts share the encoding of these names.
+ * The series that senders name by a label set and a metric name. Each set and each name is stored once. The hosts of a
+ * fleet have the same metric names, so their layouts share the encoding of these names.
  */
 export class NamedSeries implements SeriesNamer {
   private readonly namer: number;
@@ -60,7 +60,7 @@ export class NamedSeries implements SeriesNamer {
   private readonly sets: LabelSet[] = [];
   private readonly nameTable: ByteTable;
   private readonly names: Name[] = [];
-  /** The names of each layout. The key is the bytes of the names' numbers, in the order of a row. */
+  /** The names of each layout. The key consists of the bytes of the names' numbers, in the order of a row. */
   private readonly layouts = new Map<string, NamesOfLayout>();
   /** The series that was looked up last. */
   private lastSeries = 0;
@@ -159,8 +159,7 @@ export class NamedSeries implements SeriesNamer {
   }
 
   /**
-   * Makes the layout of series if they all have the same label set, because then layouts can share the encoding of
-   * names.
+   * Makes a layout for series that all have the same label set. Such layouts can share the encoding of names.
    *
    * @param series numbers of distinct series
    * @returns the layout, and the series in the order of its columns; undefined if there are fewer than two

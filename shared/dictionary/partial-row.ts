@@ -13,7 +13,7 @@ export class PartialRow {
 
   /**
    * @param columns number of series in the group's layout
-   * @param nth index among the partial rows that are in use at the same time. Each index has a buffer of its own
+   * @param nth index among the partial rows that are in use at the same time. Each index has its own buffer
    */
   constructor(
     private readonly columns: number,

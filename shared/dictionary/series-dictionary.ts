@@ -65,20 +65,20 @@ export class SeriesDictionary {
   private lastRequests = new Int32Array(FIRST_SERIES);
   /** For each series, the hash of its labels. */
   private hashes = new Int32Array(FIRST_SERIES);
-  /** Hash table of series, by the hash of their labels; 0 marks a free slot. At most half are taken. */
+  /** Hash table of series, by the hash of their labels; 0 marks a free slot. At most half of the slots are occupied. */
   private slots = new Int32Array(2 * FIRST_SERIES);
   /** Series without a slot, by their labels' key: {@link MAX_EQUAL} other series have the same hash. */
   private readonly crowded = new Map<string, number>();
   private readonly namers: SeriesNamer[] = [];
-  /** Homes by their id: that of a pool or a source. */
+  /** Homes, keyed by the id of a pool or source. */
   private readonly homes = new Map<Id, Home>();
-  /** The tables of each protocol, by their class. */
+  /** Each protocol's tables, keyed by their class. */
   private readonly ofProtocols = new Map<unknown, unknown>();
-  /** Sources by their number less 1. */
+  /** Sources; a source's index is its number less 1. */
   private readonly sources: SeriesSource[] = [];
-  /** Numbers of sources, by the key of their labels. */
+  /** Source numbers, keyed by the labels of the source. */
   private readonly sourceTable: ByteTable;
-  /** The entry in {@link sourceTable} of each source, by its number less 1. */
+  /** Each source's entry in {@link sourceTable}; the index is the source's number less 1. */
   private readonly sourceEntries: number[] = [];
   /** The source that was looked up last. Most series have the same source as the previous series. */
   private lastSource: readonly [labels: Labels, source: SeriesSource] | undefined;
@@ -96,7 +96,7 @@ export class SeriesDictionary {
     return this.usedBytes;
   }
 
-  /** Counts the memory of an object that belongs to the dictionary. The number is negative if the memory was freed. */
+  /** Adds to the count of the dictionary's memory. Pass a negative number when memory is freed. */
   use(bytes: number): void {
     this.usedBytes += bytes;
     this.onUse?.(bytes);
@@ -138,7 +138,7 @@ export class SeriesDictionary {
    * Returns the number of a series. The first call adds the series.
    *
    * @param hash hash of the labels; see `LabelsHash`, also for `keyBytes`
-   * @param namer index of the namer that finds the labels by the numbers `first` and `second`
+   * @param namer index of the namer that can find the labels from the numbers `first` and `second`
    * @param labels the labels, if the caller has them. Otherwise the dictionary asks the namer, but only if it must
    *   compare labels.
    */
@@ -219,7 +219,10 @@ export class SeriesDictionary {
     return this.sources[this.sourceNumbers[series]! - 1]!;
   }
 
-  /** Returns the source of series with these labels. The labels may lack `__name__`. The first call adds the source. */
+  /**
+   * Returns the source to which series with these labels belong. The labels may lack `__name__`. The first call adds
+   * the source.
+   */
   sourceOf(labels: Labels): SeriesSource {
     const ofSource = sourceOf.labels(labels);
     const { lastSource } = this;

@@ -34,7 +34,7 @@ export function layoutsOf(
       ? new Map([[0, ordered]])
       : Map.groupBy(ordered, ({ labels }) => splitIndexOf(labelsKey(labels), splitBits));
   return Array.from(bySplit).flatMap(([splitIndex, own]) =>
-    // By chance, many series may hash into one group. Divide them further, into layouts within the bounds.
+    // Many series may hash into the same group by chance. Divide them further, into layouts within the bounds.
     cutSeries(own, ({ keyBytes }) => keyBytes).map((part) => ({
       splitIndex,
       layout: packSeries(part),
@@ -54,8 +54,8 @@ function labelledOf(dictionary: SeriesDictionary, series: number): LabelledSerie
 }
 
 /**
- * For each number of series, the permutation that sorted the last list of this length. Most targets of a fleet
- * send their series in the same order, so the same permutation often sorts the next list too.
+ * For each list length, the permutation that sorted the last list of that length. Most targets of a fleet send their
+ * series in the same order, so the same permutation often sorts the next list too.
  */
 const orders = new Map<number, Uint16Array>();
 /** Maximum number of permutations that are kept. With {@link MAX_ORDERED}, they take at most 8 MB. */
@@ -63,13 +63,13 @@ const MAX_ORDERS = 1_024;
 /** Maximum number of series in a list whose permutation is kept. */
 const MAX_ORDERED = 4_096;
 
-/** Sorts series by {@link compareLabels}. First tries the permutation of the last list of the same length. */
+/** Sorts series by {@link compareLabels}. Tries the permutation of the last list of the same length first. */
 function inOrder(all: readonly LabelledSeries[]): LabelledSeries[] {
   const order = orders.get(all.length);
   const guessed = order === undefined ? [] : Array.from(order, (at) => all[at]!);
   if (guessed.length > 0 && isOrdered(guessed)) return guessed;
-  // Sort a plain array, not a typed array: only the sort of a plain array is faster if the list has ordered runs, as
-  // lists of old unions do.
+  // Sort a plain array, not a typed array: only a plain array's sort benefits from ordered runs, which the series of
+  // old unions have.
   const at = Array.from(all, (_, i) => i).sort((a, b) => compareLabels(all[a]!.labels, all[b]!.labels));
   if (orders.size === MAX_ORDERS) orders.clear();
   if (at.length <= MAX_ORDERED) orders.set(at.length, Uint16Array.from(at));
