@@ -21,11 +21,11 @@ const MAX_COMMON = 16;
 /**
  * The common layouts of each group, in which the ingester writes rows of other layouts.
  *
- * A sender may cut its requests anywhere. Each instance of post then builds its own unions of the
- * source's series (`dictionary/home.ts`), and begins with small unions. Without common layouts, every new
- * instance would add layouts that all stores keep. All rows of a group come to one ingester at a time. If one of the
- * group's largest layouts so far has all of a row's series, the ingester writes the row in that layout. Groups whose
- * rows never had a presence map are not changed.
+ * A sender may cut its requests anywhere. Each instance of post then builds its own unions of the source's series
+ * (`dictionary/home.ts`), and begins with small unions. Without common layouts, every new instance would add layouts
+ * that all stores keep. All rows of a group go to a single ingester at a time. If one of the group's largest layouts so
+ * far has all of a row's series, the ingester writes the row in that layout. If a group's rows never had a presence
+ * map, their layouts stay as they are.
  */
 export class CommonLayouts {
   /** The common layouts of each group, the largest first. */
@@ -57,7 +57,7 @@ export class CommonLayouts {
   }
 }
 
-/** Returns a row's series in a layout that has them in the given columns. */
+/** Expresses a row's series in a larger layout, which has them in the given columns. */
 function widened({ presence }: RowSeries, layout: PackedLayout, columns: Uint16Array): RowSeries {
   const wide = new Uint8Array(presenceBytes(layout.seriesCount));
   for (const [i, column] of columns.entries())
@@ -67,7 +67,7 @@ function widened({ presence }: RowSeries, layout: PackedLayout, columns: Uint16A
 
 /**
  * Returns the column in `layout` of each series of a smaller layout. Returns undefined if a series is missing or the
- * order differs, because the values of a row stay in their order.
+ * order differs, because a row's values keep their order.
  */
 function columnsIn(layout: PackedLayout, other: PackedLayout): Uint16Array | undefined {
   if (other.seriesCount >= layout.seriesCount) return undefined;

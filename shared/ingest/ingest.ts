@@ -42,7 +42,7 @@ export interface IngestResult {
 
 /** Number of partitions that are ingested at the same time. */
 const PARALLEL = 32;
-/** Maximum number of a group's layouts in a batch that are put into the catalogue without being merged first. */
+/** If a group has more layouts than this in a batch, they are merged before they are put into the catalogue. */
 const MAX_LAYOUTS_EACH = 16;
 
 /**
@@ -94,8 +94,8 @@ export async function ingestBatch(
   }
 
   /**
-   * Ingests the records of one partition together. If a store refuses them for their content, ingests them
-   * one by one, to find the records that the store refuses.
+   * Ingests the records of one partition together. If a store refuses them for their content, ingests them one by one,
+   * to find out which of them the store refuses.
    */
   const ingest = async (records: readonly ArrivedRecord[]): Promise<void> => {
     try {
@@ -178,8 +178,8 @@ async function catalogueLayouts(
   }
   const puts = [...batch.groupLayouts].flatMap(([group, ids]) => {
     const all = [...ids].map((id) => batch.layouts.get(id)!);
-    // If many new names arrive at once, a group may have many layouts. Then the catalogue gets a few merged
-    // layouts, which have the same series. Memory still gets the layouts of the frames.
+    // If many new names arrive at once, a group may have many layouts. In that case, the catalogue gets a few merged
+    // layouts that cover the same series, but memory still gets the frames' own layouts.
     const few =
       all.length <= MAX_LAYOUTS_EACH
         ? all

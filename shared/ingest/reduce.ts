@@ -54,8 +54,8 @@ export function byPartition(records: readonly ArrivedRecord[]): ArrivedRecord[][
 }
 
 /**
- * Merges the records of one partition into frames for each group-window. For each series and timestamp, only
- * the value with the highest version is kept, so memory gets one sample however many arrive.
+ * Merges the records of one partition into frames for each group-window. For each series and timestamp, only the value
+ * with the highest version is kept, so memory gets one sample, however many were sent.
  *
  * @param windowMs length of windows, ms
  */
@@ -140,7 +140,7 @@ function distinctRows(rows: VersionedRow[]): VersionedRow[] {
     const parts: VersionedRow[] = [];
     for (; at < rows.length && compareVersions(rows[at]!.version, version) === 0; at++) {
       const row = rows[at]!;
-      // Skip the row if another row of its layout has values for all series and a version at least as high.
+      // Skip the row if a row of the same layout, with a version at least as high, has values for all series.
       if (takenLayouts.has(row.layout.id)) continue;
       if (row.presence === undefined) takenLayouts.add(row.layout.id);
       const before = picked.length;
@@ -161,8 +161,8 @@ const MAX_COMPARED = 16;
 function areDisjoint(byLayout: ReadonlyMap<Id, readonly VersionedRow[]>): boolean {
   if (byLayout.size === 1) return true;
   if (byLayout.size > MAX_COMPARED) return false;
-  // Equal series have equal hashes, so layouts without a common hash have no common series. If hashes
-  // collide, the caller compares series, which is slower.
+  // Equal series have equal hashes, so layouts without a common hash have no series in common. If hashes collide, the
+  // caller compares series, which is slower.
   const hashes = new Set<number>();
   let count = 0;
   for (const [row] of byLayout.values()) {
@@ -239,7 +239,7 @@ function pickNew(row: VersionedRow, taken: Set<string>, picked: PickedValue[]): 
   }
 }
 
-/** Makes rows from picked values, in new layouts of the values' series. */
+/** Makes rows from picked values, in new layouts that have only these values' series. */
 function rowsOfPicked(version: Version, picked: PickedValue[]): VersionedRow[] {
   return cutSeries(picked.sort(byKey), ({ key }) => Buffer.byteLength(key)).map((part) => {
     const values = new Uint8Array(part.length * 8);
