@@ -29,7 +29,7 @@ export interface FlushCount {
   readonly bytes: number;
   /**
    * Number of group-windows whose frames had expired in memory before a flusher could move them. Their samples are lost
-   * until a replay restores them, which needs the records in the stream.
+   * unless a replay restores them, which requires that the stream still has the records.
    */
   readonly expired: number;
   /** An error for each group-window that could not be moved. The group-window stays due, so a later flush moves it. */
@@ -44,7 +44,7 @@ const BATCH = 128;
 const PARALLEL = 16;
 /**
  * Maximum number of group-windows that a flusher moves at the same time, over all partitions. The 2,000 frames of a
- * window, of at most 8 KB each, take some 48 MB with their block and their chunk. So 16 windows take less
+ * window, of at most 8 KB each, take about 48 MB with their block and their chunk. So 16 windows take less
  * than half of the flusher's 1,769 MB.
  */
 export const WINDOWS_AT_ONCE = 16;
@@ -109,7 +109,7 @@ export async function flushPartition(
   return { windows: windows - expired, samples, bytes, expired, failures };
 }
 
-/** The frames to trim from one group-window, and how much was written for it. */
+/** The frames to trim from one group-window, and the amount that was written for it. */
 interface Moved {
   readonly frames: MovedFrames;
   readonly samples: number;
@@ -146,7 +146,7 @@ async function moveWindow(
     let block = gather(layout, layouts, frames);
     for (const item of merged) block = mergeBlocks(block, inLayout(item.opened.block(), item.layout, layout));
     // The chunk names its layout by id. Put the layout into the catalogue first, because nothing else tells which
-    // series the chunk has.
+    // series are in the chunk.
     const { packed } = packLayout(layout.bytes);
     await catalogue.put(ref.tenantId, { group, id: layout.id, packed, firstMs: windowStart }, windowMs);
     let bytes = 0;

@@ -13,9 +13,9 @@ interface KeepDependencies {
 }
 
 /**
- * Keeps warm items of open days from expiring before they are archived. An item that has reached half of its
- * time to live gets a whole time to live from now. Each partition is checked in one minute of the day. The flusher does
- * this instead of the archiver, so that nothing expires while the archiver is off or fails.
+ * Keeps warm items of open days from expiring before they are archived. An item that has reached half of its time to
+ * live gets its full time to live again, counted from now. Each partition is checked in one minute of the day. The
+ * flusher does this instead of the archiver, so that nothing expires while the archiver is off or fails.
  *
  * @param warmTtlMs time to live of a warm item, counted from when it was written, in ms
  * @returns number of extended items. Extending an item costs as many write units as writing it
@@ -46,7 +46,7 @@ export async function keepOpenDays(
   return kept;
 }
 
-/** Selects the open days that may have items written at time `ms` or earlier. */
+/** Selects the open days that may have items written at or before the time `ms`. */
 export function openSince(days: readonly ManifestDay[], ms: number): ManifestDay[] {
   return days.filter((entry) => isOpen(entry) && dayStartMs(entry.day) - MAX_AHEAD_MS <= ms);
 }

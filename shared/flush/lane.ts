@@ -46,7 +46,7 @@ const TENANTS_ASKED_AT_ONCE = 16;
 /**
  * Flushes the due group-windows in the partitions of a lane. A lane is one of several flushers that work in parallel,
  * each on its own partitions. The schedule invokes a round of each lane once a minute. A round surveys hundreds of
- * partitions with one call. It makes calls for a single partition only if something is due in the partition, or if the
+ * partitions with one call. It makes separate calls for a partition only if the partition has something due, or if the
  * partition's mark does not name its primary.
  */
 export async function flushLane(

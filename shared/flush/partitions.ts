@@ -19,8 +19,8 @@ export interface FlushSum extends Omit<FlushCount, 'failures'> {
   /** Number of group-windows that could not be moved. A partition that failed as a whole counts as one. */
   readonly failed: number;
   /**
-   * Number of group-windows left in memory that are due even with the longest delay. A partition that failed, or for
-   * which no time was left, counts as one.
+   * Number of group-windows left in memory that would be due even with the longest delay. A partition that failed, or
+   * for which no time was left, counts as one.
    */
   readonly remaining: number;
   /**
@@ -113,8 +113,8 @@ export async function flushPartitions(
     try {
       await losses.resolve(ref);
       const moved = await flushPartition(dependencies, ref, dueBeforeMs, hasTime, limit, spreadMs);
-      // Expired frames have made the partition's mark wrong. Resolve the mark now. Otherwise `isMarkedHere` below is
-      // false, and the lane's lowest arrival time stays unknown until the next round.
+      // Expired frames have invalidated the partition's mark. Resolve it now. Otherwise `isMarkedHere` below would be
+      // false, and the lane's lowest arrival time would stay unknown until the next round.
       if (moved.expired > 0) await losses.resolve(ref);
       for (const error of moved.failures) onFailure(ref, error);
       await usage.add(ref.tenantId, dayOf(now()), {
@@ -128,7 +128,7 @@ export async function flushPartitions(
         failed: moved.failures.length,
         remaining: left.count,
         oldestMs: left.oldestMs ?? Infinity,
-        // If memory was wiped after `resolve`, it is empty although nobody has flushed its samples.
+        // If memory was wiped after `resolve`, it is empty, but its samples were never flushed.
         lowestArrivalMs: isMarkedHere ? lowestArrivalMs : 0,
       };
     } catch (error) {

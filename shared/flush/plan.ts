@@ -15,7 +15,10 @@ import { MAX_ITEM_CHUNK_BYTES, revisionOf, type WarmItem } from '../warm/warm-ti
  * layer. It has more if all its series together would exceed the bounds of a layout.
  */
 
-/** Maximum number of series in a chunk's layout. A row cannot be split by time. A row of this size fits an item. */
+/**
+ * Maximum number of series in a chunk's layout. Because a row cannot be split by time, a single row must fit into an
+ * item, and a row of this size does.
+ */
 export const MAX_CHUNK_SERIES = 8_192;
 
 /**
@@ -143,7 +146,7 @@ export function isInSeveral(
 }
 
 /**
- * Returns the samples of a block from the `i`th start up to the next start. The first item also has all earlier
+ * Returns the samples of a block between the `i`th start and the next start. The first item also has all earlier
  * samples.
  */
 function sliceOf(block: Block, starts: readonly number[], i: number): Block {

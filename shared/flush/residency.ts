@@ -5,7 +5,7 @@ import type { Settings } from '../platform/settings';
 const HIGH_SHARE = 0.7;
 /** If a node uses this share of its memory or more, group-windows leave memory at once. */
 const FULL_SHARE = 0.85;
-/** A node whose main thread is busy for more than this share of the time delays appends. */
+/** If a node's main thread is busy for more than this share of the time, the node delays appends. */
 const BUSY_SHARE = 0.8;
 
 /**
