@@ -26,14 +26,14 @@ export interface ArchiveDependencies {
   readonly directory: ArchiveDirectory;
   readonly now: () => number;
   /**
-   * Called when a day of a partition expires. Each function removes further data about the day, which nobody can read
-   * any more. The functions may be called again for the same day.
+   * Called when a day of a partition expires. Each function removes further data that belongs to the day and that
+   * nobody can read any more. The functions may be called again for the same day.
    */
   readonly onExpiry?: readonly ((ref: PartitionRef, day: Day) => Promise<void>)[];
 }
 
 export interface ArchiveLimits {
-  /** Size at which the archiver ends an object, in bytes. The day's next group then begins another object. */
+  /** The archiver ends an object once it has this size, in bytes, and begins another with the day's next group. */
   readonly partBytes: number;
   /** Called before each group. If true, the archiver saves its attempt and stops; the next call continues it. */
   readonly mustStop: () => boolean;
@@ -41,7 +41,7 @@ export interface ArchiveLimits {
 
 const DEFAULT_LIMITS: ArchiveLimits = { partBytes: 256 * 1024 * 1024, mustStop: () => false };
 /**
- * Maximum number of warm items in one object. The writer holds their revisions in memory, which take some 100 MB for
+ * Maximum number of warm items in one object. The writer holds their revisions in memory, which take about 100 MB for
  * this number of items.
  */
 const MAX_PART_ITEMS = 500_000;
@@ -103,7 +103,7 @@ export async function archiveDay(
  * and leftovers of earlier attempts. Keeps objects whose key has a higher count of announcements than the commit,
  * because they belong to attempts that may still be committed.
  *
- * @param committed the entry's text as committed, so that a later commit is not marked as swept
+ * @param committed the entry's text as committed, so that only this commit is marked as swept, not a later one
  */
 async function sweepDay(
   { cold, manifest }: Pick<ArchiveDependencies, 'cold' | 'manifest'>,

@@ -1,13 +1,13 @@
 /**
- * Divides a few workers among several owners, such as tenants. A free worker takes an item of the owner
- * with the fewest items in progress. If several owners have equally few, the one that has waited longest is next. So an
- * owner whose work takes long or fails does not delay the other owners.
+ * Divides a few workers among several owners, such as tenants. A free worker takes an item of the owner with the fewest
+ * items in progress. In a tie, the owner that has waited longest is next. So an owner whose work takes long or fails
+ * does not delay the other owners.
  */
 export class FairQueue<T> {
   private readonly owners: { readonly waiting: T[]; running: number; servedAt: number }[];
   private served = 0;
 
-  /** @param work the items of each owner, in the order in which they are to be done */
+  /** @param work the items of each owner, in the order in which to process them */
   constructor(work: Iterable<readonly T[]>) {
     this.owners = [...work].map((waiting) => ({ waiting: [...waiting], running: 0, servedAt: 0 }));
   }

@@ -65,7 +65,7 @@ export interface ArchiveTask {
   readonly onFailure: (ref: PartitionRef, day: Day, error: Error) => void;
 }
 
-/** Number of partition-days in progress at the same time. Each takes at most some 200 MB of memory. */
+/** Number of partition-days in progress at the same time. Each takes at most about 200 MB of memory. */
 const WORKERS = 4;
 /** Number of partitions whose manifests are read at the same time. */
 const PARTITIONS_AT_ONCE = 16;
@@ -89,8 +89,8 @@ const NOTHING: ArchiveCount = {
 };
 
 /**
- * Archives the open days of partitions and removes expired days. Then purges warm items, if the task says so.
- * A day that fails does not stop the other days. Tenants take turns.
+ * Archives the open days of partitions and removes expired days. Then purges warm items, if the task asks for it. A day
+ * that fails does not stop the other days. Tenants take turns.
  */
 export async function archivePartitions(
   dependencies: ArchiveDependencies,
@@ -156,8 +156,8 @@ interface DayOfPartition {
 }
 
 /**
- * Calls `work` for each day of the partitions that has ended and satisfies `isToDo`. Works on several days at
- * the same time. Tenants take turns.
+ * Calls `work` for each of the partitions' days that has ended and satisfies `isToDo`, for several days at the same
+ * time. Tenants take turns.
  *
  * @returns the sum of the counts
  */

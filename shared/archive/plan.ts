@@ -8,7 +8,7 @@ import type { GroupRange } from '../warm/warm-tier';
 /** Revisions of warm items, by sort key. */
 export type Revisions = ReadonlyMap<string, string>;
 
-/** A range of a day's groups that an archiver works on at once. */
+/** A range of a day's groups that an archiver processes in one step. */
 export interface DayRange extends GroupRange {
   /** The archived part that holds these groups now; undefined if the day was never archived. */
   readonly part: ArchivedPart | undefined;
@@ -44,7 +44,7 @@ export function partLimit(part: Pick<ArchivedPart, 'bytes'> | undefined, partByt
 }
 
 /**
- * Returns the groups that have a warm item which the archive lacks, or which it has at another revision.
+ * Returns the groups with at least one warm item that the archive lacks or holds at another revision.
  *
  * @param warm the items in the warm table
  * @param held revisions of the items that the archived object lists, by sort key

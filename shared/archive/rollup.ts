@@ -16,9 +16,8 @@ import { makeGroup } from './roll-up-group';
 import { planSpans, type SpanPlan, type SpanRemoval } from './rollup-plan';
 
 /**
- * Rolls archived days up: aggregates the samples of each series by hour and by day. A rollup is always computed from
- * committed archive objects. It is never a running sum, to which a replay could add a sample twice (DESIGN.md, rule
- * 2).
+ * Rolls up archived days: aggregates the samples of each series by hour and by day. A rollup is always computed from
+ * committed archive objects. It is never a running sum, to which a replay could add a sample twice (DESIGN.md, rule 2).
  */
 
 export interface RollupDependencies {
@@ -41,7 +40,7 @@ export interface RollupTask {
   readonly onFailure: (ref: PartitionRef, subject: string, error: Error) => void;
 }
 
-/** The result of one run. A run has limited time, and the next run does the remaining work. */
+/** The result of one run. The time of a run is limited; the next run does the remaining work. */
 export interface RollupCount {
   /** Number of partitions' spans whose rollups were written or removed. */
   readonly rolledUp: number;
@@ -50,8 +49,8 @@ export interface RollupCount {
 }
 
 /**
- * Size at which a rollup object ends, in bytes. The object is larger if this size is reached within a source, because
- * the source is completed first. The bound limits memory, which holds the new object and the object that it replaces.
+ * Size at which a rollup object ends, in bytes. An object can exceed this size, because the current source is completed
+ * first. The bound limits memory, which holds the new object and the object that it replaces.
  */
 const PART_BYTES = 64 * 1024 * 1024;
 /** Number of partitions whose days and rollups are checked at the same time. */
