@@ -1,7 +1,6 @@
 /**
- * Plans which requests a read sends to the tiers beyond memory, in rounds. The functions are pure: a round
- * lists requests that are sent together, and the next round is planned from their answers. query/README.md
- * has a picture.
+ * Plans which requests a read sends to the tiers beyond memory, in rounds. The functions are pure. A round lists
+ * requests that are sent together; the next round is planned from the answers to them. query/README.md has a picture.
  */
 import type { ListedSource } from '../cold/archive-directory';
 import { isOpen, type ManifestDay, partsOf } from '../cold/manifest';
@@ -73,7 +72,7 @@ export interface Round {
 }
 
 /**
- * Selects the days whose samples may be beyond memory: those with a window in the range that may have left
+ * Selects the days whose samples may be beyond memory: those that have a window in the range which may have left
  * memory.
  *
  * @param left what has left memory, for each partition, from the read of memory
@@ -94,9 +93,9 @@ function mayHaveLeft({ windowsFromMs, windowsToMs }: DayPlan, { beforeMs, starts
  * Plans a read's first round.
  *
  * If the days are recent, it asks the manifest and the warm table in parallel. That is correct: if a purge removes
- * items before the warm table answers, the manifest named their object before this read began. For
- * the same reason, a day's object and its warm items may be read in any order. If one of the days is older, the first
- * round asks the manifest and the directory, which the read probably needs.
+ * items before the warm table answers, the manifest named their object before this read began. For the same reason, a
+ * day's object and its warm items may be read in any order. If any day is older, the first round asks the manifest and
+ * the directory, both of which the read probably needs.
  *
  * The second round asks the warm table for the other open days. A day that is not open needs no warm items. A flush
  * announces the day as open before it trims memory, so the object of a day that is not open has everything that has
@@ -123,7 +122,7 @@ export function planRounds(facts: BeyondFacts): Round {
  * Plans how to read archived days, after the manifest has answered.
  *
  * @param warmDays days whose warm items have been read, or are read in this round
- * @param warm what is still to be read from the warm table
+ * @param warm the part that is still to be read from the warm table
  */
 function planArchive(
   facts: BeyondFacts,
@@ -179,7 +178,7 @@ function partsToRead(facts: BeyondFacts, entry: ManifestDay, isInWarm: boolean):
   const { day, archived } = entry;
   if (archived === undefined) return [];
   const parts = partsOf(archived, facts.groups);
-  // If the source's split has changed, a series may have samples of the same time in two groups, and so in two parts.
+  // If the source's split has changed, a series may have samples for the same time in two groups, and so in two parts.
   const isContested = (minMs: number, maxMs: number) =>
     parts.length > 1 ||
     isOpen(entry) ||

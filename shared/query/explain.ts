@@ -66,7 +66,7 @@ function explained({
 /**
  * Returns the reason why a selector read a tier, or did not read it.
  *
- * @param hasPlaces whether the tier had any of the selector's windows, items or byte ranges
+ * @param hasPlaces whether the tier had any windows, items or byte ranges of the selector
  * @param rounds number of rounds of requests beyond memory; 0 when memory had everything
  */
 function whyTier(tier: Tier, hasPlaces: boolean, rounds: number): string {

@@ -10,7 +10,7 @@ export interface ExplainedRead {
   /** `samples`, or the grain length of the rollups. Days without rollups are read as samples. */
   readonly read: string;
   readonly why: string;
-  /** Number of rounds of requests beyond memory. A round begins when the round before it is answered. */
+  /** Number of rounds of requests beyond memory. A round begins when the previous round has been answered. */
   readonly rounds: number;
   /** Number of days read from rollups, summed over all sources. */
   readonly rollupDays: number;

@@ -79,7 +79,7 @@ export interface SourceSeries {
  */
 export interface IndexView {
   readonly index: SeriesIndex;
-  /** For each layout's number: 1 if the layout may have samples in the range. */
+  /** By layout number: 1 if the layout may have samples in the range. */
   readonly live: Uint8Array;
   readonly joined: JoinedLabels;
   /** Called with the number of steps of matching. It may throw to stop the matching. */

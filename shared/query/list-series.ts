@@ -9,7 +9,7 @@ import { matchesBySource } from './find-series';
 import type { TenantIndexes } from './tenant-index';
 
 export interface SeriesFilter {
-  /** Labels that a series must have. It may have others too. Empty: any series. */
+  /** Labels that a series must have; it may also have others. If empty, any series matches. */
   readonly labels: Labels;
   /** Prefix of the series' names. */
   readonly prefix: string;
@@ -18,7 +18,7 @@ export interface SeriesFilter {
 }
 
 /**
- * The end of a page. The pages so far have all sources before `sourceId`, and the first `listed` matching series of
+ * The end of a page. The pages so far contain all sources before `sourceId`, and the first `listed` matching series of
  * `sourceId`.
  */
 export interface SeriesCursor {
@@ -42,8 +42,8 @@ interface Candidate {
 
 /**
  * Lists all series, whenever they had samples. If the filter names a host, the host's series are read from the
- * catalogue. Otherwise, series come from the index. The source whose labels are exactly the filter's comes first. The
- * other sources follow by id.
+ * catalogue. Otherwise, series come from the index. The source whose labels equal the filter's comes first. The other
+ * sources follow, sorted by id.
  *
  * @param limit maximum number of series on a page
  * @param from the end of the previous page

@@ -67,8 +67,8 @@ export interface ShownRange {
 /**
  * Plans what to read for a request from `fromMs` to `toMs`, whole seconds, both inclusive.
  *
- * Every step that overlaps the range is read as a whole. So a step has the same value in any range, and no
- * sample of the range is omitted. As in Mackerel, the timestamp of a value is the start of its step, `t - t % step`,
+ * Every step that overlaps the range is read as a whole. As a result, a step has the same value whatever the range, and
+ * no sample of the range is omitted. As in Mackerel, the timestamp of a value is the start of its step, `t - t % step`,
  * so the first value may be up to a step before `fromMs`.
  *
  * @param stepMs the requested step; undefined: the range's length decides
@@ -86,7 +86,7 @@ export function planShown(
   return { range, stepMs: step };
 }
 
-/** Returns the rollups that a read in steps may use; undefined if it must read samples. */
+/** Returns the rollups that may answer a read in steps; undefined if the read needs samples. */
 export function stepGrains(
   stepMs: number | undefined,
   aggregate: Aggregate = 'avg',

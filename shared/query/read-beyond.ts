@@ -56,8 +56,8 @@ export async function readBeyond(
 }
 
 /**
- * Passes the minimum number of samples that the read will return to the budget of each query that shares the read. A
- * query whose budget this number exceeds stops; the other queries continue.
+ * Passes the minimum number of samples that the read will return to the budget of each query that shares the read. If
+ * the number exceeds a query's budget, that query stops; the others continue.
  *
  * @throws {SelectLimitError} when the number exceeds every budget
  */
@@ -200,7 +200,8 @@ async function fromArchive(
   const { beyondHot } = read.asked;
   const { cold } = read.stores;
   const grainMs = grains?.grainMs ?? DAY_MS;
-  // Samples of the archive that were deleted do not count, and memory may have the same samples as the archive.
+  // Do not count archived samples that may be deleted: the minimum would be too high. Memory may have the same samples
+  // as the archive.
   const counted = { ...(samples && tombstones.length === 0 && { samples }), rollups };
   expectSamples(read, (wanted) =>
     wanted === selection.wanted

@@ -9,8 +9,8 @@ import type { Reading } from './read';
 const STEPS_A_CHECK = 1_000_000;
 
 /**
- * Bounds what all reads of one query may use together. When a bound is exceeded, every read of the query
- * stops with the same error.
+ * Limits the combined resources of all reads of one query. When a bound is exceeded, every read of the query stops with
+ * the same error.
  */
 export class ReadBudget {
   private selectors = 0;
@@ -60,7 +60,11 @@ export class ReadBudget {
     this.check();
   }
 
-  /** Checks the clock during matching, which no timer can interrupt. @throws {SelectLimitError} */
+  /**
+   * Checks the clock during matching: because matching is synchronous, no timer can interrupt it.
+   *
+   * @throws {SelectLimitError}
+   */
   spend(steps: number): void {
     this.steps += steps;
     if (this.steps < STEPS_A_CHECK) return;
@@ -90,8 +94,8 @@ export class ReadBudget {
 
 /**
  * The minimum number of samples that the read of one source will return. The budget counts this estimate until the
- * actual number is known. Homes of a source may have the same samples, so the estimates of its homes are not added up:
- * the largest one counts.
+ * actual number is known. Several homes of a source may have the same samples, so their estimates are not added up;
+ * only the largest one counts.
  */
 export class ExpectedSamples {
   private byHome: Map<Id, number> | undefined;
@@ -104,7 +108,8 @@ export class ExpectedSamples {
   ) {}
 
   /**
-   * Sets the minimum number of samples that one home is known to have. A later call for the home replaces the number.
+   * Sets the minimum number of samples that one home is known to have. A later call for the same home replaces the
+   * number.
    *
    * @param least returns the minimum number of samples that the home has of the given series
    * @returns false if the budget has stopped the reads

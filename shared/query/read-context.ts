@@ -50,7 +50,7 @@ export interface SourceRead extends Whereabouts {
   readonly beyondHot: Limiter;
   /** Rollups from which days may come as points. */
   readonly grains?: AskedGrains | undefined;
-  /** One counter of expected samples for each of the reads that this one answers. */
+  /** The counters of expected samples, one for each of the requests that this read answers. */
   readonly expected: readonly ExpectedSamples[];
 }
 

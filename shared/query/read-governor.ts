@@ -10,11 +10,12 @@ const CHECK_MS = 2_000;
  * Delays reads of memory while slots move, or while a node is short of memory or CPU, so that appends,
  * flushes and the move of slots go first. At other times reads are not delayed. They are never rejected.
  *
- * No read waits for the recovery table: while an instance reads the table again, its reads use the last known state.
+ * No read waits for the recovery table: while an instance refreshes its copy of the table, its reads use the last known
+ * state.
  */
 export class ReadGovernor {
   /**
-   * How long the reads of the present event have waited, ms. If several calls waited together, their time counts once.
+   * Time that the reads of the current event have waited, ms. Time in which several calls wait together counts once.
    * The query function sets it to 0 when an event begins.
    */
   waitedMs = 0;

@@ -2,15 +2,21 @@ import type { TimeRange } from '../model/selection';
 import { DEFAULT_LIMITS, SelectLimitError } from './find-series';
 import { halveSteps } from './plan';
 
-/** Maximum number of samples that a read of several steps holds at a time. They and their copies take some 200 MB. */
+/**
+ * Maximum number of samples that a read of several steps holds at a time. The samples and their copies take about 200
+ * MB.
+ */
 const MAX_HELD_SAMPLES = 5_000_000;
-/** Maximum number of reads in one call. They run one after another, and a request must be answered in half a minute. */
+/**
+ * Maximum number of reads in one call. The reads run one after another, and a request must be answered within half a
+ * minute.
+ */
 const MAX_READS = 200;
 
 /**
- * Reads a range of steps at once if few samples must be held, as with rollups. Otherwise halves the range until each
- * slice has few samples. A read counts archived samples in advance, with the archive's directory, and rejects too many
- * without reading them. It counts samples of the warm table only after it has read them.
+ * Reads a whole range of steps at once if that holds few samples in memory, as with rollups. Otherwise halves the range
+ * until each slice has few samples. From the archive's directory, a read counts archived samples in advance; if there
+ * are too many, it fails before reading any. It counts samples of the warm table only after it has read them.
  *
  * @param read must throw {@link SelectLimitError} for more than `mostSamples`
  * @param stepMs undefined for samples as stored, which are read at once

@@ -98,7 +98,7 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Rea
   const longestWindowMs = asked.windowLengthsMs.at(-1) ?? 0;
   const hot = await readHot(stores.hot, refs, selection, longestWindowMs, stores.now(), layoutsOf(read));
   const fromHot = located(read, 'hot', hot.blocks, performance.now() - beganMs);
-  // Nearly every partition has a mark of its present primary whose `loss` is empty, so nothing is missing.
+  // Nearly every partition has a mark that names its present primary and has no `loss`, so that nothing is missing.
   const doubtful = hot.marks.filter(({ isMarkedHere, loss }) => !isMarkedHere || loss !== '');
   const missingSinceMs = doubtful.length === 0 ? undefined : await missingSince(read, doubtful);
   if (missingSinceMs !== undefined && !allowsMissing) throw new IncompleteReadError(missingSinceMs);
@@ -132,7 +132,7 @@ function withPlaces(reading: TierReading, more: readonly Place[]): TierReading {
  * Returns the time since which samples of the range may be missing from memory; undefined when none are
  * missing.
  *
- * @param doubtful marks that another primary made, or that tell of a loss
+ * @param doubtful marks that name another primary or a loss
  */
 async function missingSince(
   { stores: { losses, imports, maxSampleAgeMs }, tenant, selection: { range } }: ReadContext,

@@ -8,7 +8,7 @@ import { SharedTimes } from '../model/shared-times';
 import { grainStartMs } from '../promql/grains';
 import { type AskedGrains, firstFrom, type RollupUse, type SampleColumns } from '../promql/store';
 
-/** Points of a series, ascending. Series with grains of the same times share `timestamps` and `counts`. */
+/** Points of a series, ascending. Series whose grains have the same times share `timestamps` and `counts`. */
 export type Points = Omit<SampleColumns, 'labels'>;
 
 /** The columns that a use always needs, and those that it also needs if a sample is at the very start of a grain. */
@@ -100,7 +100,8 @@ function unprovenDays(objects: readonly RolledObject[], { use, windows, grainMs 
         const [from, to] = grainsIn(starts, range, grainMs);
         for (let grain = from; grain < to; grain++) {
           const start = starts[grain]!;
-          // The last window ends where this grain starts. Of this grain, it has only a sample at the very start.
+          // The last window ends where this grain starts, so it contains at most one sample of the grain: the one at
+          // the very start.
           const isOnlyStart = start + 1 >= range.toMs;
           if (isOnlyStart && firsts[grain]! > 0) continue;
           const fallsOften = Number.isNaN(columns.resets?.[grain] ?? 0);
@@ -134,7 +135,7 @@ interface PointPlan {
   readonly grains: Uint32Array;
   /** See {@link START}. */
   readonly kinds: Uint8Array;
-  /** Number of samples in the grains, and the first and last start of a grain. */
+  /** Number of samples in the grains. `firstMs` and `lastMs` are the starts of the first and last grains. */
   readonly samples: number;
   readonly firstMs: number;
   readonly lastMs: number;

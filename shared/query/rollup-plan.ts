@@ -30,7 +30,7 @@ export interface RollupFacts {
 
 /** The part of a rollup object to read. */
 export interface RollupPlan extends AskedRollup {
-  /** Number of days that the ranges touch. The read may want only a part of a day. */
+  /** Number of days that the ranges touch, including days of which the read wants only a part. */
   readonly days: number;
 }
 
@@ -78,7 +78,7 @@ export function planRollups(facts: RollupFacts): {
   };
 }
 
-/** The part of a span that a read takes, while the read is being planned. */
+/** The part of a span to be read, while the read is being planned. */
 interface SpanRead {
   readonly toMs: number;
   readonly source: RolledSource | undefined;

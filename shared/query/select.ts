@@ -43,7 +43,7 @@ export interface SourceBlock {
   readonly layout: Pick<Layout, 'series'>;
   /** Labels that the registry adds to each series, for its host. Sorted by name. */
   readonly joined: Labels;
-  /** Points of each column that came from rollups; undefined when there are none. */
+  /** Points from rollups, by column; undefined when there are none. */
   readonly points?: readonly Points[] | undefined;
 }
 
@@ -142,8 +142,8 @@ export class Querier {
   }
 
   /**
-   * Finds sources with the index. The index and the list of changes tell where the sources' samples are and which
-   * sources have deletions, so no request for each source is needed.
+   * Finds sources with the index. The index tells where the sources' samples are, and the list of changes tells which
+   * sources have deletions, so sources need no requests of their own.
    */
   private async findIndexed(
     matchers: readonly Matcher[],

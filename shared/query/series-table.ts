@@ -3,12 +3,12 @@ import { SharedTimes } from '../model/shared-times';
 import { SelectLimitError } from './find-series';
 
 /**
- * Maximum number of samples as stored in an answer, and of values in a table. It bounds the memory that an answer takes
- * before its text is made. http/http.ts bounds the size of the text.
+ * Maximum number of stored samples in an answer, and of values in a table. It bounds the memory that an answer takes
+ * before it is converted to text. http/http.ts bounds the size of the text.
  */
 export const MAX_SAMPLES = 2_000_000;
 
-/** A table of series: for each time at which any series has a value, a value of each series. */
+/** A table of series. It has a row for each time at which any series has a value, and in it a value for each series. */
 export interface SeriesTable {
   /** ms since epoch, ascending. */
   readonly times: ArrayLike<number>;
@@ -53,7 +53,7 @@ export function seriesTable(
   };
 }
 
-/** Joins at least one table of the same series. Each table must begin after the previous one ends. */
+/** Joins one or more tables of the same series. Each table must begin after the previous one ends. */
 export function joinTables(tables: readonly SeriesTable[]): SeriesTable {
   const [first] = tables as [SeriesTable];
   if (tables.length === 1) return first;

@@ -17,7 +17,7 @@ import { joinWhereabouts, type Whereabouts } from './whereabouts';
 const MAX_SOURCES = 1_000;
 /**
  * Maximum number of concurrent requests to AWS, for all reads of a tenant. A tenant's rules start hundreds of requests
- * at once. If all of them were sent together, they would delay each other until they time out.
+ * at once. Sent all at once, they would delay each other until they time out.
  */
 const PARALLEL_REQUESTS = 32;
 
@@ -84,7 +84,7 @@ export class SourceReads {
         const expected = [new ExpectedSamples(budget, matchers, wanted)];
         return { ...whereabouts(), sourceId, wanted, range, deletions, beyondHot, grains, expected };
       });
-      // Do not combine reads of rollups: their points are by column, and cannot be picked by series.
+      // Do not combine reads of rollups: their points are stored by column, and cannot be picked by series.
       const reading =
         grains === undefined
           ? await this.together.add(`${range.fromMs} ${range.toMs} ${allowsMissing}`, asked, async (lists) =>

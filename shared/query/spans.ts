@@ -11,8 +11,8 @@ const MAX_SPANS = 24;
 const SMALLEST_GAP = 1 / 500;
 
 /**
- * Merges the spans of places. Touching and overlapping spans become one; then the smallest gaps are closed
- * until few enough spans are left.
+ * Merges the spans of places. First joins spans that touch or overlap. Then closes the smallest gaps until at most
+ * `most` spans are left.
  *
  * @returns ascending, disjoint spans
  */

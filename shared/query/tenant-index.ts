@@ -20,13 +20,19 @@ import { clampRange } from './plan';
 /** Memory for all indexes together. */
 const MAX_BYTES = CACHES.indexes.bytes;
 /**
- * Maximum number of layouts that are read at the same time to learn their shapes. A shape is the columns that the
- * layouts of many sources have in common.
+ * Maximum number of layouts that are read at the same time to find out their shapes. A shape is the set of columns that
+ * the layouts of many sources have in common.
  */
 const PARALLEL = 32;
-/** Maximum number of periods that are read at a time, with 8 requests each. Many more would delay each other. */
+/**
+ * Maximum number of periods that are read at a time, with 8 requests each. More concurrent requests would delay each
+ * other.
+ */
 const PERIODS_AT_ONCE = 8;
-/** Age at which a period is read again, ms. A past period changes only through late samples. */
+/**
+ * Age at which a period is read again, ms. Past periods may become older, because they change only if late samples
+ * arrive.
+ */
 const FRESH_MS = 1_000;
 const PAST_FRESH_MS = 15_000;
 /** Additional age for each entry of the period: ten seconds for 10,000 sources. */
@@ -39,8 +45,8 @@ interface PeriodLayouts {
   readonly layouts: readonly number[];
   readonly readMs: number;
   /**
-   * The change token that was read before the period; undefined if there was none, or if an entry could not
-   * be used yet.
+   * The change token that was read before the period; undefined if there was no token, or if an entry could not be used
+   * yet.
    */
   readonly changes: string | undefined;
 }
@@ -61,9 +67,9 @@ interface TenantIndex {
 }
 
 /**
- * Each tenant's series in memory, by period. A period is read when it is first needed, and again when it is
- * too old, unless the list of changes shows that it has not changed. Larger periods may become older. Known
- * layouts are not read again.
+ * Each tenant's series in memory, by period. A period is read when it is first needed, and again when it is too old,
+ * unless the list of changes shows that it has not changed. Periods with more entries may become older. Known layouts
+ * are not read again.
  */
 export class TenantIndexes {
   private readonly tenants = new Cache<TenantIndex>(CACHES.indexes, ({ index }) => index.bytes);
@@ -137,7 +143,8 @@ export class TenantIndexes {
     period: Period,
     asked: Promise<string | undefined> | undefined,
   ): Promise<void> {
-    // Ignore the token for a new period: its entries are read at the same time, and may be older than the token.
+    // Do not use the token for a new period: the period's entries are read concurrently with the token, so they may be
+    // older.
     const changes = tenant.periods.has(period) ? await asked : undefined;
     const last = tenant.periods.get(period);
     const now = this.now();

@@ -31,8 +31,7 @@ export class TierSamples implements SampleStore {
     private readonly nowMs: number,
     private readonly budget: ReadBudget,
     /**
-     * Advice for a query that reads too many samples, as an ending of the error's message. Begins with a
-     * semicolon.
+     * Advice for a query that reads too many samples. It is appended to the error message, and begins with a semicolon.
      */
     private readonly advice = '',
   ) {}

@@ -10,7 +10,10 @@ import { readSeries } from './read-series';
 export interface TierPlaces {
   /** Number of samples of the series in the range. */
   readonly samples: number;
-  /** Size of the places in bytes, times the series' share of their samples. For memory, the size of the keys. */
+  /**
+   * Size of the places in bytes, multiplied by the series' share of the samples in them. For memory, it is the size of
+   * the keys.
+   */
   readonly bytes: number;
   readonly bytesPerSample: number;
   readonly places: readonly Place[];

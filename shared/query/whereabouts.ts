@@ -19,7 +19,7 @@ export interface HomeGroups {
   readonly picks?: Selection['picks'];
 }
 
-/** Where, and since when, samples of a source's wanted series may be stored. */
+/** The places and the time from which samples of a source's wanted series may be stored. */
 export interface Whereabouts {
   /** At least one; nearly always exactly one. */
   readonly homes: readonly HomeGroups[];
@@ -30,8 +30,8 @@ export interface Whereabouts {
 }
 
 /**
- * Finds where the matching series of one source are stored. Uses the index, which misses none of their groups and
- * windows: the entry for a group and window is written before its first sample.
+ * Finds where the matching series of one source are stored. Uses the index. It lacks none of the groups and windows,
+ * because the entry for a group and window is written before the first sample.
  *
  * @param firstMs lower bound of the times of each layout's samples, by the layout's number
  */
