@@ -54,7 +54,7 @@ export class Remarks {
 export interface SampleCounts {
   /** Number of samples in all windows and look-ups. A sample counts once for every step that uses it. */
   queryable: number;
-  /** Number of samples, where a sample shared by several windows counts only once. */
+  /** Number of samples read. A sample that several windows share counts only once. */
   read: number;
 }
 
@@ -84,7 +84,7 @@ export class Evaluator {
   }
 
   private scalarsOf(expr: Expr, steps: Steps): Float64Array {
-    // Operands are evaluated before their result is allocated.
+    // Evaluate the operands before allocating their result.
     const operands =
       expr.kind === 'unary' ? [expr.expr] : expr.kind === 'binary' ? [expr.left, expr.right] : [];
     const values = operands.map((operand) => this.scalars(operand, steps));
@@ -389,8 +389,8 @@ export class Evaluator {
   }
 
   /**
-   * Returns the length of the grains to which a selector's windows are widened, in ms, and adds a remark to the
-   * answer. Returns undefined if they are not widened. A widened window includes its start and excludes its end.
+   * Returns the length, in ms, of the grains to which a selector's windows are widened, and adds a remark to the
+   * answer. Returns undefined if the windows are not widened. A widened window includes its start and excludes its end.
    */
   private widenedTo(selector: Selector): number | undefined {
     const grainMs = this.widened.get(selector);
@@ -416,7 +416,7 @@ export class Evaluator {
     const windowAt = windowsOf(referenceOf(shift, this.context), steps, rangeMs, grainMs);
     const { queryable } = this.counts;
     const series = this.rangeSeries(range, steps);
-    // Restore the count: evaluating a subquery counted its samples, and the windows below count them, too.
+    // Restore the count: evaluating a subquery has already counted its samples, and the windows below count them again.
     this.counts.queryable = queryable;
     const rows = new Rows(this.budget, series.length, steps.count);
     const window = { evalMs: 0, startMs: 0, endMs: 0, param: 0 };
@@ -515,7 +515,7 @@ interface Windows {
   readonly endsMs: Float64Array;
 }
 
-/** @param grainMs length of the grains to which windows are widened; undefined if they are not */
+/** @param grainMs length of the grains to which windows are widened; undefined if they are not widened */
 function windowsOf(
   reference: Reference,
   { startMs, stepMs, count }: Steps,
@@ -531,7 +531,7 @@ function windowsOf(
   return { startsMs, endsMs };
 }
 
-/** The samples of each window of a series: those from index `from` to before `to`. */
+/** For each window of a series, its samples: those with indexes from `from` up to, but not including, `to`. */
 class Cuts implements SampleCounts {
   readonly from: Uint32Array;
   readonly to: Uint32Array;
@@ -545,8 +545,8 @@ class Cuts implements SampleCounts {
   }
 
   /**
-   * Cuts a series into windows. Does nothing if the previous series had the same array of times, as is
-   * common: series of one source usually follow each other and share the array.
+   * Cuts a series into windows. Does nothing if the previous series had the same array of times. That is common,
+   * because a source's series usually follow each other and share the array.
    */
   cut(timestamps: Float64Array): void {
     if (timestamps === this.timestamps) return;

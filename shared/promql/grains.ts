@@ -1,7 +1,7 @@
 /**
- * Range functions over points, which stand for samples: see {@link RollupUse}. A function gives the same result
- * over points as over the samples. Only the last digits of a sum may differ, because its terms are added in
- * another order.
+ * Range functions over points, which stand for samples: see {@link RollupUse}. A function gives the same result over
+ * points as over the samples, except that the last digits of a sum may differ, because its terms are added in another
+ * order.
  */
 import { CompensatedSum } from '../model/compensated-sum';
 import type { RollupUse } from './store';
@@ -38,7 +38,7 @@ export class UnprovenSumError extends Error {
  * Prepares a function's computation for a series of points.
  *
  * @param isExact whether the answer must be the same as over samples
- * @returns undefined if the function for samples gives the right answer for points too
+ * @returns undefined if the function for samples also gives the right answer for points
  */
 export function overPoints(
   name: string,

@@ -4,8 +4,8 @@ import { PromqlError } from './errors';
 import { withLabels } from './vectors';
 
 /**
- * Returns the function that `label_replace` applies: it sets a label to a text in which `$1`, `${1}` and
- * `${name}` refer to groups matched in another label's value. `$1x` is the group named "1x".
+ * Returns the function that `label_replace` applies: it sets a label to a string in which `$1`, `${1}` and `${name}`
+ * refer to groups matched in another label's value. `$1x` is the group named "1x".
  *
  * @throws {PromqlError} when the regular expression or the label's name is invalid
  */

@@ -78,7 +78,7 @@ export interface PlannedSelect {
 /**
  * Returns the samples that each selector of an expression needs.
  *
- * @param func the function whose argument the expression is
+ * @param func the function to which the expression is an argument
  */
 export function planSelects(expr: Expr, steps: Steps, context: QueryContext, func?: string): PlannedSelect[] {
   if (steps.count === 0) return [];
@@ -96,7 +96,7 @@ export function planSelects(expr: Expr, steps: Steps, context: QueryContext, fun
 const OFTEN_UNKNOWN: ReadonlySet<RollupUse> = new Set(['first', 'difference', 'increase']);
 
 /**
- * Decides whether a selector reads rollups. If every window begins and ends where a grain does, rollups give the
+ * Decides whether a selector reads rollups. If every window begins and ends at the edge of a grain, rollups give the
  * same answer as samples. Otherwise rollups can be used only by widening the windows to whole grains.
  *
  * @param windowMs length of a range selector's windows; undefined for a plain selector

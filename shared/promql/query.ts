@@ -229,7 +229,7 @@ function seriesOf({ labels, values, present }: Vectors, steps: Steps): ResultSer
   return found;
 }
 
-/** Returns a function that gives line and column of an expression's first character. */
+/** Returns a function that finds the line and column of an expression's first character. */
 function positionsIn(text: string): (expr: Expr) => string {
   return ({ start }) => {
     const lines = text.slice(0, start).split('\n');
@@ -243,9 +243,7 @@ interface Fetched {
   readonly samples: number;
 }
 
-/**
- * Reads all selectors together. Selectors of the same series share a read if their ranges overlap or touch.
- */
+/** Reads all selectors together. Selectors with the same matchers share a read if their ranges overlap or touch. */
 async function fetchAll(
   store: SampleStore,
   planned: readonly PlannedSelect[],

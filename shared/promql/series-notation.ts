@@ -22,9 +22,9 @@ const LABEL =
 const MAX_VALUES = 1_000_000;
 
 /**
- * Parses a metric with its labels at the start of a text.
+ * Parses the metric name and labels at the start of a text.
  *
- * @returns the labels, and the remaining text, trimmed
+ * @returns the labels, including the name, and the rest of the text, trimmed
  * @throws {SeriesNotationError}
  */
 export function parseMetric(text: string): { readonly labels: Labels; readonly rest: string } {

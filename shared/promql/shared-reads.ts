@@ -22,15 +22,15 @@ export class SharedReads implements SampleStore {
 
   /**
    * @param store creates a store for each read, so that reads do not share a budget
-   * @param aheadMs how far beyond the requested end an unexpected selection is read, in ms. A caller that asks for ever
-   *   later times then reads each selection only once. @default 0
+   * @param aheadMs how far beyond the requested end an unexpected selection is read, in ms. A caller that steps forward
+   *   in time then reads each selection only once. @default 0
    */
   constructor(
     private readonly store: () => SampleStore,
     private readonly aheadMs: () => number = () => 0,
   ) {}
 
-  /** Notes that an expression will be evaluated at a time. */
+  /** Announces that an expression will be evaluated at a time. */
   expect(expr: Expr, atMs: number): void {
     const steps = { startMs: atMs, stepMs: 1, count: 1 };
     const context = { ...DEFAULT_TIMES, startMs: atMs, endMs: atMs, stepMs: 0, rangeMs: 0 };

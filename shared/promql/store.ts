@@ -24,10 +24,10 @@ export interface SampleColumns {
 }
 
 /**
- * What a function computes from the samples of a window. If the store has rollups, it may return _points_ instead
- * of samples. A point has the time of a sample. It stands for this sample and for all samples since the previous
- * point. A window of whole grains, `(start, end]` with `start` and `end` at the edges of grains, never splits the
- * samples of a point.
+ * The value that a function computes from the samples of a window. If the store has rollups, it may return _points_
+ * instead of samples. A point has the time of a sample. It stands for this sample and for all samples since the
+ * previous point. A window of whole grains, `(start, end]` with `start` and `end` at the edges of grains, never splits
+ * the samples of a point.
  *
  * - `first`, `last`: each point is a sample. The first or last sample of every window is among the points.
  * - `count`, `sum`, `min`, `max`: a point's value is this aggregate of its samples.

@@ -26,7 +26,7 @@ export function emptyVectors(steps: number): Vectors {
 /** Limits the memory and time of one evaluation. */
 export class Budget {
   private livePoints = 0;
-  /** Maximum number of values that vectors and scalars held at one time so far. */
+  /** The largest number of values that vectors and scalars have held at one time. */
   peakPoints = 0;
 
   /**

@@ -20,7 +20,7 @@ export interface Window {
   readonly param: number;
 }
 
-/** Computes the value of a window: the samples from `from` to before `to`. */
+/** Computes the value of a window: the samples with indexes from `from` up to, but not including, `to`. */
 export type WindowValue = (from: number, to: number, window: Window) => number;
 
 export interface WindowFunction {
@@ -152,8 +152,8 @@ function extrapolated(samples: LiveSamples, isCounter: boolean, isRate: boolean)
 }
 
 /**
- * Extrapolates the change of a value between a window's first and last samples to the whole window. An end of the
- * window that is far from the nearest sample is not reached. A counter is not extrapolated below zero.
+ * Extrapolates the change of a value between a window's first and last samples to the whole window. If an end of the
+ * window is far from the nearest sample, the extrapolation does not reach it. A counter is not extrapolated below zero.
  *
  * @param count number of samples in the window
  * @param change the difference between the last and the first value; for a counter, with its resets added
