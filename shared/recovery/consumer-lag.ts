@@ -1,4 +1,4 @@
-/** How far the consumer of a shard (the ingester) is, as it last noted in the recovery table. */
+/** Progress of a shard's consumer (the ingester), as it last noted it in the recovery table. */
 export interface ConsumerNote {
   /** The shard's watermark: every record that arrived earlier is in memory, ms since epoch; 0 if unknown. */
   readonly arrivedMs: number;
@@ -12,9 +12,9 @@ const HEARTBEAT_MS = 60_000;
  * Minimum time between two notes of a consumer, ms. A consumer that falls behind or catches up writes a note at once.
  */
 export const NOTE_EVERY_MS = 10_000;
-/** Maximum delay, beyond the batch window, until a consumer that keeps up has appended a record, ms. */
+/** Maximum delay, in addition to the batch window, with which a consumer that keeps up appends a record, ms. */
 const POLL_MS = 3_000;
-/** Maximum delay of a scheduled heartbeat and its delivery together, ms. */
+/** Maximum delay of a heartbeat, counted from its scheduled time to its delivery, ms. */
 const SLACK_MS = 20_000;
 
 /** Whether a consumer is falling behind. `lagMs` is the age that the last record had when it was appended. */
@@ -23,9 +23,9 @@ export function isBehind(lagMs: number, batchWindowMs: number): boolean {
 }
 
 /**
- * Returns the lag of the stream's slowest consumer, ms. In a shard without posts, the watermark grows old although
- * the consumer keeps up. So the result uses the lag that the consumer noted. If even the next heartbeat is overdue,
- * the consumer has stopped, and the result uses the age of its watermark instead.
+ * Returns the lag of the stream's slowest consumer, ms. In a shard without posts, the watermark grows old although the
+ * consumer keeps up, so the result uses the lag that the consumer noted. But if the next heartbeat is overdue too, the
+ * consumer has stopped, and the result uses the age of its watermark instead.
  *
  * @param notes one for each shard
  * @returns 0 if no consumer is behind; null if no consumer has written a note yet

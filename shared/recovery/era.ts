@@ -2,20 +2,19 @@ import type { PartitionState } from '../hot/partition-marks';
 import type { PrimaryState } from '../hot/topology';
 
 /**
- * A period in which no primary failed. The mark of a partition names the primary and the era that it was
- * written in. If the mark is found on another primary, its era tells why. In the present era, the partition's
- * hash slot was moved as planned. In an earlier era, memory may have lost samples (README.md, "Killed or
- * moved").
+ * A period in which no primary failed. The mark of a partition names the primary and the era in which it was written.
+ * If the mark is found on another primary, its era tells why. In the present era, the slot of the partition was moved
+ * as planned. In an earlier era, memory may have lost samples (README.md, "Killed or moved").
  */
 export interface Era {
-  /** Goes up by one whenever a look at the primaries finds that one has failed. */
+  /** Increases by one whenever a look at the primaries finds that one has failed. */
   readonly number: number;
   /** The primaries at the last look, sorted by `run`. */
   readonly primaries: readonly EraPrimary[];
 }
 
 export interface EraPrimary extends PrimaryState {
-  /** Whether any look has found this primary with hash slots. */
+  /** Whether this primary had hash slots at any look. */
   readonly hasServed: boolean;
 }
 
@@ -24,9 +23,9 @@ export interface EraStep {
   /** The era after the look; the same object as before if nothing has changed. */
   readonly era: Era;
   /**
-   * Whether a primary failed while hash slots were moving. A partition may then have been on two primaries,
-   * and the surviving one may have a good mark but only some of the keys. So a good mark proves nothing, and
-   * every partition counts as lost.
+   * Whether a primary failed while hash slots were moving. A partition may then have been on two primaries, and the
+   * surviving one may have a good mark but only some of the keys. A good mark therefore proves nothing, and every
+   * partition counts as lost.
    */
   readonly isLoss: boolean;
   /** Whether hash slots are moving between primaries, or have moved since the last look. */
@@ -93,8 +92,8 @@ function isSame(then: PrimaryState, now: PrimaryState): boolean {
 }
 
 /**
- * Whether no node has failed and no replica has taken over since the last look. The cluster broadcasts both
- * events, and each node counts these messages. Returns false if the counts of no node are known.
+ * Whether no node has failed and no replica has taken over since the last look. The cluster broadcasts both events, and
+ * each node counts the messages. Returns false if no node's counts are known.
  */
 function nothingFailed(
   stayed: readonly { readonly then: PrimaryState; readonly now: PrimaryState }[],
@@ -107,7 +106,7 @@ function nothingFailed(
 export type FoundMark = Pick<PartitionState, 'isMarkedHere' | 'markedBy' | 'isExpired' | 'era' | 'here'>;
 
 /**
- * What a mark says of its partition's samples:
+ * What a mark tells about its partition's samples:
  *
  * - `whole`: memory has every sample that was appended and has not left.
  * - `moved`: as `whole`, but a planned move has brought the samples to another primary, which must take over the mark.

@@ -11,9 +11,9 @@ const RENEWED_MS = 10 * 60_000;
 const TTL_MS = 400 * DAY_MS;
 
 /**
- * Records until when imported samples of a tenant may arrive. Imported samples may be of any age, while
- * posted ones are at most `maxSampleAge` old. So if memory has lost what arrived during an import, queries of
- * any range of time may lack samples. After any other loss, only queries of recent ranges may.
+ * Records until when imported samples of a tenant may arrive. Imported samples may be of any age, but posted ones are
+ * at most `maxSampleAge` old. So if memory has lost samples that arrived during an import, queries of any time range
+ * may lack samples. After other losses, only queries of recent ranges may.
  *
  *     pk imports#tenant   sk until   untilMs: number   expiresAt: seconds
  */

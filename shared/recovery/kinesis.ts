@@ -37,7 +37,7 @@ export class KinesisReplayStream {
   }
 
   /**
-   * Puts a heartbeat into each shard: a record without samples.
+   * Puts a heartbeat, which is a record without samples, into each shard.
    *
    * @param replay id of the running replay, which ends at the heartbeat; '' if none is running
    */

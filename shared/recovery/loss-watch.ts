@@ -21,13 +21,16 @@ export interface LossWatchDependencies {
 export interface Look {
   readonly topology: Topology;
   /**
-   * The era after the look. Undefined if a primary did not answer, since it is then unknown what moved, and if
-   * every partition counts as lost (`EraStep.isLoss`) but nobody has recorded that yet.
+   * The era after the look. Undefined if a primary did not answer, since it is then unknown which partitions were
+   * moved. Also undefined while every partition counts as lost (`EraStep.isLoss`) and no instance has recorded the loss
+   * yet.
    */
   readonly era: Era | undefined;
 }
 
-/** A look that finds moving hash slots renews the hold of reads if the hold ends in less than this time, ms. */
+/**
+ * If a look finds moving hash slots, and the hold of reads ends in less than this time, the look renews the hold, ms.
+ */
 const HOLD_LEFT_MS = 60_000;
 
 /** Number of partitions whose marks are read or written at the same time. */
@@ -54,9 +57,9 @@ const LOOK_AGAIN_MS = 100;
  * - The mark names another primary: a failover may have lost samples that were not replicated yet.
  * - The mark says that samples expired before a flusher could move them.
  *
- * LossWatch first records the loss, with the arrival time from which the recovery function must replay the
- * stream. Then it marks the partitions again, so that appends go on. After a crash between these steps, the loss is
- * noticed a second time. That is safe, and costs at most another replay (DESIGN.md, rule 2).
+ * LossWatch first records the loss, with the arrival time from which the recovery function must replay the stream. Then
+ * it marks the partitions again, so that appends can resume. After a crash between these steps, the loss is noticed a
+ * second time. That is safe: it costs at most another replay (DESIGN.md, rule 2).
  *
  * If a planned move has brought a partition to another primary, nothing is lost (era.ts). The new primary
  * then takes over the mark.
@@ -162,9 +165,9 @@ export class LossWatch {
   }
 
   /**
-   * Whether a planned move has brought a partition to its primary. Call it for a partition that was read with
-   * the mark of another primary. Looks again for up to {@link UNSURE_MS} while the answer is uncertain: a
-   * primary that is leaving may not answer, and another instance may be about to record the new era.
+   * Whether a planned move has brought a partition to its primary. Call it for a partition that was read with the mark
+   * of another primary. Looks again for up to {@link UNSURE_MS} while the answer is uncertain, because a departing
+   * primary may not answer, or another instance may be about to record the new era.
    *
    * @param loss id of the loss that the mark named when it was read
    */
@@ -182,7 +185,7 @@ export class LossWatch {
     }
   }
 
-  /** Returns the state of a registered partition once it has a mark, or after a second without one. */
+  /** Returns the state of a registered partition as soon as it has a mark, or after a second if it gets none. */
   private async onceMarked(ref: PartitionRef): Promise<PartitionState> {
     const { hot } = this.dependencies;
     let state = await hot.marks.read(ref);
@@ -221,7 +224,7 @@ export class LossWatch {
   /**
    * Records a loss of all partitions whose marks are missing or wrong, and marks them.
    *
-   * @param noticed the partition at which the loss was noticed
+   * @param noticed the partition where the loss was noticed
    * @param era the present era; undefined if it is unknown. Every partition with a bad mark then counts as lost
    */
   private async notice(noticed: PartitionRef, era: Era | undefined): Promise<void> {
@@ -251,17 +254,17 @@ export class LossWatch {
       `${wiped} partitions were gone from memory, ${lost.length - wiped - expired} had another primary, samples of ${expired} expired`,
       now(),
     );
-    // If a mark or its primary has changed meanwhile, the next use of the partition looks again.
+    // If a mark or its primary has changed in the meantime, the next use of the partition checks again.
     await mapLimited(lost, PARALLEL, ({ ref, state }) => hot.marks.mark(ref, state, id, era?.number));
   }
 }
 
 /**
- * Computes the arrival time from which a replay must read the stream after a loss, ms; 0 means from its
- * oldest record. Samples that had left memory are safe. So the replay begins at the later of two times: the
- * flushed-until time, and the oldest arrival time that the marks of the lost partitions name. The arrival time of a
- * mark counts only if a replica of the primary that wrote the mark has taken over. If the slot was moved or frames
- * have expired, earlier samples may be lost too.
+ * Computes the arrival time from which a replay must read the stream after a loss, ms; 0 means from its oldest record.
+ * Samples that had left memory are safe. So the replay begins at the later of two times: the flushed-until time, and
+ * the earliest arrival time in the marks of the lost partitions. The arrival time of a mark counts only if a replica of
+ * the primary that wrote the mark has taken over. If the slot was moved or frames have expired, earlier samples may be
+ * lost too.
  *
  * @param flushedUntilMs the flushed-until time: everything that arrived earlier has left memory, ms
  */

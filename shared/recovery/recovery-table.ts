@@ -19,7 +19,10 @@ export interface Loss {
   readonly id: string;
   /** The lost samples arrived in the stream at this time or later, ms; 0 if the time is unknown. */
   readonly fromMs: number;
-  /** Number of notices of losses so far. A replay that began before the last notice may have missed samples. */
+  /**
+   * Number of times so far that any loss was noticed. A replay that began before the last notice may have missed
+   * samples.
+   */
   readonly notices: number;
   readonly isOpen: boolean;
   /** Time of the last notice, by the clock of the instance that noticed the loss, ms since epoch. */
@@ -47,12 +50,12 @@ export interface Replay {
   readonly loss: Pick<Loss, 'id' | 'notices'> | undefined;
 }
 
-/** How far a replay is in one shard. */
+/** Progress of a replay in one shard. */
 export interface ShardProgress {
   readonly shardId: string;
-  /** Arrival time of the last record that was read again, ms. */
+  /** Arrival time of the last record that the replay has read, ms. */
   readonly arrivedMs: number;
-  /** Whether the replay has come to its end in this shard. */
+  /** Whether the replay has reached its end in this shard. */
   readonly isPassed: boolean;
 }
 
@@ -80,7 +83,7 @@ export class RecoveryTable {
     return putItemIf(this.table, {
       Item: { ...metaKeys.knownPartition(ref), by: { S: by } },
       // If a response is lost, the SDK's retry finds the item that the first attempt wrote. `by` distinguishes this
-      // item from one that another writer wrote, so that the caller does not report a loss by mistake.
+      // item from another writer's, so that the caller does not report a loss by mistake.
       ConditionExpression: 'attribute_not_exists(pk) OR #by = :by',
       ExpressionAttributeNames: { '#by': 'by' },
       ExpressionAttributeValues: { ':by': { S: by } },
@@ -88,7 +91,7 @@ export class RecoveryTable {
   }
 
   /**
-   * Removes a partition from the register, so that its absence from memory does not count as a loss. Repeating the
+   * Removes a partition from the register, so that its absence from memory no longer counts as a loss. Repeating the
    * call is safe.
    */
   async unregister(ref: PartitionRef): Promise<void> {
@@ -135,7 +138,7 @@ export class RecoveryTable {
     }
   }
 
-  /** Closes a loss. Returns false if the loss was noticed again after it was read; the loss then stays open. */
+  /** Closes a loss. Returns false, and leaves the loss open, if it was noticed again after it was read. */
   async closeLoss(loss: Loss): Promise<boolean> {
     return this.replaceLoss({ ...loss, isOpen: false }, loss);
   }
@@ -241,7 +244,7 @@ export class RecoveryTable {
     return new Map(Array.from(notes, ([shardId, { arrivedMs }]) => [shardId, arrivedMs]));
   }
 
-  /** Reads the last note of the consumer of each shard, by shard id. */
+  /** Reads the last note of each shard's consumer, by shard id. */
   async consumerNotes(): Promise<Map<string, ConsumerNote>> {
     const prefix = metaKeys.watermarkPrefix;
     const items = await this.all(prefix);

@@ -24,7 +24,7 @@ export type IngestAgain = (records: readonly DeliveredRecord[]) => Promise<{
 export interface RedriveEntry {
   /** The highest watermark of any shard after the append, ms. */
   readonly watermarkMs: number;
-  /** Number of notices of losses before the append (recovery-table.ts). */
+  /** Number of times that any loss was noticed before the append (recovery-table.ts). */
   readonly notices: number;
 }
 
@@ -34,7 +34,7 @@ export interface RedriveProgress {
   readonly flushedUntilMs: number;
   /** The highest watermark of any shard, ms. */
   readonly watermarkMs: number;
-  /** Number of notices of losses so far (recovery-table.ts). */
+  /** Number of times so far that any loss was noticed (recovery-table.ts). */
   readonly notices: number;
 }
 
@@ -73,8 +73,8 @@ const PAGE = 100;
 const MAX_ERRORS = 100;
 
 /**
- * Decides what to do with an object: `drive` means to ingest its records, `wait` to keep it, `remove` to
- * delete it.
+ * Decides what to do with an object: `drive` means to ingest its records, `wait` to keep it for now, `remove` to delete
+ * it.
  *
  * Just after the object's records have been ingested, their samples are only in memory, and the stream may no longer
  * have the records. If memory loses the samples, they can be restored only from the object. So the object stays until
@@ -82,8 +82,8 @@ const MAX_ERRORS = 100;
  *
  * The samples have left memory once the flushed-until time exceeds `entry.watermarkMs` by {@link ARRIVAL_SLACK_MS}.
  * `entry.watermarkMs` is the highest watermark of any shard just after the append. The slack is needed because
- * watermarks are arrival times, which may go back. A flusher writes such a flushed-until time only if the flusher
- * began after the append, and found no sample in memory that arrived as early as those of the object.
+ * watermarks are arrival times, which may decrease. A flusher writes such a flushed-until time only if it began after
+ * the append and found no sample in memory that arrived as early as the object's samples.
  *
  * If a loss was noticed after the append, memory may have lost the samples, so the records are ingested
  * again.
@@ -99,10 +99,10 @@ export function planRedrive(
 }
 
 /**
- * Ingests quarantined records or dead letters again, with the versions that the stream gave them (DESIGN.md,
- * rule 9). Then removes the objects whose samples have left memory ({@link planRedrive}). An object that is
- * malformed, or whose records a store refuses, stays and does not stop the others. After a crash, an object
- * may be ingested twice, which changes nothing.
+ * Ingests quarantined records or dead letters again, with the versions that the stream gave them (DESIGN.md, rule 9).
+ * Then removes the objects whose samples have left memory ({@link planRedrive}). An object that is malformed, or whose
+ * records a store refuses, stays, and the other objects are still processed. After a crash, an object may be ingested
+ * twice, which changes nothing.
  *
  * @param prefix kind of the objects: `quarantine` or `onFailure` of {@link BUCKET_PREFIX}
  * @param after key after which to begin; undefined to begin with the first object

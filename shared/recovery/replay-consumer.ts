@@ -14,7 +14,7 @@ const EVERY_MS = 1_000;
 export class ReplayConsumer {
   private copy: { readonly replay: Replay | undefined; readonly readMs: number } | undefined;
   private readonly writtenMs = new Map<string, number>();
-  /** Shards in which a replay has come to its end; each text is the replay's id, a space and the shard's id. */
+  /** Shards in which a replay has reached its end. Each string is the replay's id, a space and the shard's id. */
   private readonly passed = new Set<string>();
 
   constructor(
@@ -60,8 +60,8 @@ export class ReplayConsumer {
 
   /** Returns how many records at the start of a batch belong to the replay. */
   private endIn(replay: Replay | undefined, batch: readonly DeliveredRecord[]): number {
-    // No record belongs to a replay that was stopped and whose mapping is being deleted, or that has already
-    // come to its end in this shard.
+    // No record belongs to a replay that was stopped and whose mapping is being deleted, or that has already reached
+    // its end in this shard.
     if (replay === undefined || this.passed.has(`${replay.id} ${batch[0]!.shardId}`)) return 0;
     const end = batch.findIndex((record) => isBeyond(replay, record));
     return end < 0 ? batch.length : end;

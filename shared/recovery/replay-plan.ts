@@ -7,11 +7,11 @@ export interface Shard {
   readonly parents: readonly string[];
   /** Whether the shard takes new records. */
   readonly isOpen: boolean;
-  /** The first hash key in the shard's range. A record that has it as its explicit hash key goes into the shard. */
+  /** The first hash key in the shard's range. A record with this explicit hash key goes into the shard. */
   readonly hashKey: string;
 }
 
-/** What {@link planReplay} needs to know. */
+/** The input of {@link planReplay}. */
 export interface ReplaySituation {
   /** The last loss, open or closed. */
   readonly loss: Loss | undefined;
@@ -24,8 +24,8 @@ export interface ReplaySituation {
 
 /**
  * If a loss is noticed less than this time after a replay has ended, ms, the next replay also reads the span of the
- * ended replay. Memory may have lost the samples that the ended replay appended. Samples that earlier replays appended
- * have reached the warm tier.
+ * ended replay, because memory may have lost the samples that the ended replay appended. Samples of earlier replays
+ * have reached the warm tier by then.
  */
 const RECENT_MS = 4 * 3_600_000;
 
@@ -53,18 +53,18 @@ export function planReplay({ loss, replay, asked, nowMs }: ReplaySituation): Tim
   return { fromMs: Math.min(...starts), toMs: loss?.isOpen ? Infinity : Math.max(...ends) };
 }
 
-/** Whether a replay reads all samples of a loss, which is so if the replay began after the last notice of the loss. */
+/** Whether a replay reads all samples of a loss. It does if it began after the loss was last noticed. */
 export function repairs(replay: Pick<Replay, 'loss'>, loss: Loss): boolean {
   return replay.loss?.id === loss.id && replay.loss.notices === loss.notices;
 }
 
-/** Whether a replay has come to its end in every open shard. */
+/** Whether a replay has reached its end in every open shard. */
 export function hasEnded(shards: readonly Shard[], progress: readonly ShardProgress[]): boolean {
   const passed = new Set(progress.filter(({ isPassed }) => isPassed).map(({ shardId }) => shardId));
   return shards.every(({ id, isOpen }) => !isOpen || passed.has(id));
 }
 
-/** Which watermarks of shards must be added or deleted. */
+/** The watermarks of shards that must be added or deleted. */
 export interface WatermarkPlan {
   /** Ids of shards that get the watermark 0. */
   readonly begin: readonly string[];
@@ -75,10 +75,11 @@ export interface WatermarkPlan {
 /**
  * Decides which shards must have a watermark: those whose records may not all be in memory yet.
  *
- * The flushed-until time never exceeds the lowest watermark of any shard. So a watermark must not outlive its shard:
- * the flushed-until time could then never pass it. And a shard with unread records must have a watermark: without
- * one, these records could count as flushed. So an open shard gets a watermark at once, unless one of its parents
- * has a watermark. The watermark of a parent stays until each of its children has a watermark.
+ * The flushed-until time never exceeds the lowest watermark of any shard. It follows that a watermark must not outlive
+ * its shard, because the flushed-until time could never pass it, and that a shard with unread records must have a
+ * watermark, because these records could otherwise count as flushed. Therefore, an open shard gets a watermark at once,
+ * unless one of its parents has a watermark. The watermark of a parent stays until each of its children has a
+ * watermark.
  */
 export function planWatermarks(
   watermarks: ReadonlyMap<string, number>,

@@ -9,7 +9,7 @@ import { hasEnded, planReplay, planWatermarks, repairs, type Shard } from './rep
 export interface RecoveryStatus {
   readonly loss: Loss | undefined;
   readonly replay: Replay | undefined;
-  /** The progress of the replay in the open shards that it has begun to read. */
+  /** The replay's progress in each open shard that it has begun to read. */
   readonly shards: readonly ShardProgress[];
 }
 
@@ -65,7 +65,7 @@ export async function recoveryStatus({ table, stream }: RecoveryDependencies): P
 /**
  * Stops the running replay.
  *
- * @param abandons whether to close an open loss too. If the loss stays open, the next step starts a replay for it
+ * @param abandons whether to also close an open loss. If the loss stays open, the next step starts a replay for it
  */
 export async function stop(dependencies: RecoveryDependencies, abandons: boolean): Promise<RecoveryStatus> {
   const { table, now } = dependencies;
@@ -91,8 +91,8 @@ async function restart(
   loss: Loss | undefined,
 ): Promise<Replay | undefined> {
   const { table, now } = dependencies;
-  // Delete the old mapping first. Through it, the replayer would reach the heartbeats of the new replay without
-  // having read the span of the new replay.
+  // Delete the old mapping first. Otherwise the replayer could reach the new replay's heartbeats through it, without
+  // having read the new replay's span.
   if (!(await clear(dependencies))) return last;
   const replay: Replay = {
     id: randomUUID(),

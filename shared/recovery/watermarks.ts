@@ -2,15 +2,15 @@ import { isBehind, NOTE_EVERY_MS } from './consumer-lag';
 import type { RecoveryTable } from './recovery-table';
 
 /**
- * Maximum amount by which the arrival times of a stream are out of order, ms, since they are approximate. A replay
- * begins this much earlier than the computed time.
+ * Maximum amount by which a stream's arrival times are out of order, ms. They are only approximate. A replay begins
+ * this much earlier than the computed time.
  */
 export const ARRIVAL_SLACK_MS = 60_000;
 
 /**
- * Used by the ingester to write the watermark of each shard that it reads. Every record of the shard that
- * arrived before its watermark is in memory. A watermark is written at most every ten seconds, since an older watermark
- * only makes a replay begin earlier. It is written at once when the ingester falls behind or catches up.
+ * Writes the watermark of each shard that the ingester reads. Every record of the shard that arrived before its
+ * watermark is in memory. A watermark is written at most every ten seconds, since an older watermark only makes a
+ * replay begin earlier. It is written at once when the ingester falls behind or catches up.
  */
 export class Watermarks {
   private readonly written = new Map<string, { readonly atMs: number; readonly isLate: boolean }>();
