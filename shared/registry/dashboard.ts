@@ -102,8 +102,8 @@ const widget = z.discriminatedUnion(
       graph,
       range: range.nullish(),
       /**
-       * Whether the widget shows the latest values of its query as a table. Mackerel, which ignores this
-       * field, shows the graph.
+       * Whether the widget shows the latest values of its query as a table. Mackerel ignores this field and shows the
+       * graph.
        */
       showsTable: z.boolean().nullish(),
       valueRange: z.looseObject({ min: z.number().nullish(), max: z.number().nullish() }).nullish(),
@@ -129,7 +129,7 @@ const widget = z.discriminatedUnion(
 );
 
 /**
- * A value that queries and titles refer to by name, and that a reader of the dashboard chooses. Mackerel has no
+ * A value that viewers of the dashboard choose, and that queries and titles refer to by name. Mackerel has no
  * variables; they are an addition for PromQL, as in Grafana.
  */
 const variable = z.looseObject({
@@ -137,7 +137,7 @@ const variable = z.looseObject({
   label: text(0, MAX_NAME).nullish(),
   /** Values to choose from. Without values and `query`, the reader types a value. */
   values: z.array(text(0, MAX_NAME)).max(MAX_VALUES).nullish(),
-  /** `label_values(label)` or `label_values(selector, label)`: the values to choose from are those of a label. */
+  /** `label_values(label)` or `label_values(selector, label)`: offers the values of a label as choices. */
   query: text(1, MAX_TEXT).nullish(),
   /** Whether several values may be chosen. */
   isMultiple: z.boolean().nullish(),

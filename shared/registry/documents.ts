@@ -39,7 +39,7 @@ const DOCUMENT_KINDS = [
 ] as const satisfies readonly MetaKind[];
 export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
 
-/** Maximum wait before a write that lost against a concurrent write is retried, in ms. */
+/** Maximum wait, in ms, before the retry of a write that lost against a concurrent write. */
 const MAX_WAIT_MS = 200;
 
 /**
@@ -142,8 +142,7 @@ export class Documents<T> {
     let written: string | undefined;
     for (let waitMs = 5; ; waitMs = Math.min(MAX_WAIT_MS, waitMs * 2)) {
       const found = await this.read(tenantId, key);
-      // The first attempt wrote this document and its answer was lost. The SDK's retry then failed on the
-      // condition.
+      // The first attempt wrote this document, but its response was lost. The SDK's retry then failed the condition.
       if (found !== undefined && found.revision === written) return found.value;
       const next = decide(found?.value);
       if (next === undefined) return found?.value;
@@ -169,7 +168,7 @@ export class Documents<T> {
 
   /** @returns the removed document; undefined when there was none */
   async remove(tenantId: Id, key: string): Promise<T | undefined> {
-    // If the answer to the deletion is lost, the SDK's retry finds nothing to delete. So the document is read first.
+    // If the response to the deletion is lost, the SDK's retry finds nothing to delete. So the document is read first.
     const found = await this.read(tenantId, key);
     if (found === undefined) return undefined;
     const input: DeleteItemCommandInput = { ...this.itemAddress(tenantId, key), ReturnValues: 'ALL_OLD' };
@@ -245,7 +244,7 @@ function revisionOf({ Item }: DocumentPut): string {
   return Item!.revision!.S!;
 }
 
-/** Retries a write of one document while a transaction holds the document. */
+/** Writes one document, and retries for as long as a transaction holds it. */
 async function outsideTransactions<R>(write: () => Promise<R>): Promise<R> {
   for (let waitMs = 5; ; waitMs = Math.min(MAX_WAIT_MS, waitMs * 2)) {
     try {

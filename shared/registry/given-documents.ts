@@ -15,7 +15,7 @@ export class GivenDocuments<T extends { readonly id: string }> {
   /**
    * Creates a document.
    *
-   * @param spec contains the id only if the caller generated it already
+   * @param spec contains an id only if the caller has already generated it
    * @param most maximum number of the tenant's documents of this kind; concurrent requests may exceed it by one
    * @throws {RefusedError} when the tenant has `most` documents
    */

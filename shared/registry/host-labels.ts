@@ -8,14 +8,11 @@ import { rolesByService, type Services } from './services';
 /** Labels that reads add to the stored labels of a registered host's series. */
 export const HOST_LABELS = ['hostname', 'role', 'service'] as const;
 
-/**
- * Minimum lifetime of a tenant's cached hosts, in ms. With up to 1,000 hosts, new roles appear after this time at the
- * latest.
- */
+/** Minimum lifetime of a tenant's cached hosts, in ms. With up to 1,000 hosts, new roles appear within this time. */
 const FRESH_MS = 10_000;
 /**
- * Each host prolongs the lifetime of its tenant's cached hosts by this time, in ms. Reading the host of a real agent
- * takes 5 KB, so 10,000 hosts are read only every 100 s.
+ * Each host extends the lifetime of its tenant's cached hosts by this time, in ms. 10,000 hosts are therefore read only
+ * every 100 s, which limits the cost: the host of a real agent takes 5 KB to read.
  */
 const FRESH_MS_PER_HOST = 10;
 /** Approximate memory of a cached host, in bytes. */

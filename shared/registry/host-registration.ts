@@ -58,9 +58,9 @@ export class HostRegistration {
   }
 
   /**
-   * Replaces a host's spec and adds roles. Roles that are not listed stay, as in Mackerel.
+   * Replaces a host's spec and adds roles. As in Mackerel, the host keeps roles that are not listed.
    *
-   * @returns undefined, creating no role, when the id is unknown
+   * @returns undefined when the id is unknown; no role is created then
    * @throws {RefusedError} as `register`, and when the host is retired
    */
   async update(

@@ -40,7 +40,7 @@ export interface Host extends HostSpec {
  * never read them.
  */
 export class Hosts {
-  /** Active hosts, and for a moment hosts that were just retired and are about to move to the retired ones. */
+  /** Active hosts. A host that is being retired stays here for a moment, until it has been moved to `retired`. */
   private readonly hosts: Documents<Host>;
   private readonly retired: Documents<Host>;
   /**
@@ -91,8 +91,8 @@ export class Hosts {
     const entries = await this.byIdentifier.all(tenantId, identifierKey(identifier));
     const found = await mapLimited(entries, PARALLEL, async ({ hostId }) => {
       const host = await this.hosts.get(tenantId, hostId);
-      // A retired host means that the index entry is stale: the host was retired since, or an update wrote the entry
-      // after the host was retired.
+      // If the host is retired, the index entry is stale: the host was retired after the entry was written, or an
+      // update wrote the entry after the host was retired.
       if (
         host === undefined
           ? (await this.retired.get(tenantId, hostId)) !== undefined

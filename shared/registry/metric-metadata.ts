@@ -33,7 +33,7 @@ const READER_MS = 60_000;
 /** Approximate memory of a cached family, in bytes. */
 const FAMILY_BYTES = 500;
 
-/** Cached metadata of a tenant's families: what this instance read, plus what it wrote since. */
+/** Cached metadata of a tenant's families: the metadata that this instance has read, plus what it has written since. */
 interface Copy {
   readonly families: Map<string, MetricDescription>;
   readonly readMs: number;
@@ -82,7 +82,7 @@ export class MetricMetadataStore {
       await this.documents.createOrChange(tenantId, keyOf(each.family), () => each);
       known.set(each.family, each);
     });
-    // Set the copy again, so that the cache learns the copy's new size.
+    // Set the copy again, so that the cache updates the copy's size.
     this.copies.set(tenantId, copy);
   }
 

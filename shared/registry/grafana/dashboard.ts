@@ -6,7 +6,7 @@ import { convertPanel } from './panel';
 import { dataSourcesOf } from './queries';
 import { convertVariables } from './variables';
 
-/** The text is not a Grafana dashboard, or the dashboard cannot be converted. */
+/** The input is not a Grafana dashboard, or the dashboard cannot be converted. */
 export class GrafanaError extends Error {
   override readonly name = 'GrafanaError';
 }
@@ -90,8 +90,8 @@ function parsed(text: string): Fields {
 }
 
 /**
- * Returns whether a JSON text is nested deeper than `levels`, by counting the brackets outside of strings.
- * Such a text must not be parsed.
+ * Returns whether JSON is nested deeper than `levels`, by counting the brackets outside of strings. Such JSON must not
+ * be parsed.
  */
 function isDeeper(text: string, levels: number): boolean {
   let depth = 0;
@@ -114,7 +114,7 @@ interface Placed {
 const HEADING = 2;
 const DEFAULT_HEIGHT = 8;
 
-/** Returns the panels and rows in order, with places that do not overlap because of collapsed rows. */
+/** Returns the panels and rows in order. Their places are shifted so that panels of collapsed rows overlap nothing. */
 function placedPanels(dashboard: Fields): Placed[] {
   const panels = Array.isArray(dashboard.panels)
     ? listOf(dashboard.panels)
@@ -130,7 +130,7 @@ function placedPanels(dashboard: Fields): Placed[] {
     }
     found.push({ panel, layout: { x: 0, y: layout.y, width: COLUMNS, height: HEADING } });
     shift += HEADING - 1;
-    // The panels of a collapsed row have the places that they had when the row was open.
+    // The panels of a collapsed row keep the places that they had when the row was open.
     const inside = inOrder(listOf(panel.panels).map(fieldsOf));
     const top = Math.min(...inside.map(topOf));
     const lower = layout.y + HEADING - top;

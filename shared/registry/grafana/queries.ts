@@ -67,7 +67,7 @@ function shownType(type: string): string {
 function typeOf(source: unknown, sources: DataSources): string | undefined {
   const { type, uid } = fieldsOf(source);
   if (uid === '__expr__') return '__expr__';
-  // Each query of a panel with mixed sources names its own.
+  // In a panel with mixed sources, each query names its own source.
   if (textOf(type) !== '' && type !== 'datasource') return textOf(type);
   const name = textOf(uid) || textOf(source);
   return sources.get(name.replace(/^\$\{?(\w+)\}?$/, '$1')) || undefined;
@@ -81,7 +81,7 @@ function legendOf({ legendFormat }: Fields): string {
 /** Label whose value is the legend of each series in a united query. */
 const LEGEND = 'legend';
 
-/** Combines queries into one that returns the series of all of them, each with its query's legend as a label. */
+/** Combines queries into one query, which returns the series of all of them and labels each with its query's legend. */
 export function unitedQuery(queries: readonly PanelQuery[]): PanelQuery {
   const [first] = queries;
   if (queries.length === 1) return first!;
