@@ -46,8 +46,8 @@ export function isKey(text: string): boolean {
 }
 
 /**
- * Lifetime of a cached look-up, in ms. A revoked key works for at most this time. A key that a client tried before the
- * key was created is rejected for at most this time.
+ * Lifetime of a cached look-up, in ms. A revoked key works for at most this time. A key that a client tried before it
+ * was created is rejected for at most this time.
  */
 const CACHE_MS = 30_000;
 /**
@@ -56,8 +56,8 @@ const CACHE_MS = 30_000;
  */
 const MAX_ACTIVE_KEYS = 2;
 /**
- * Maximum number of active keys with the same rights that operator commands created for themselves. Their numbers
- * follow those of the tenant's own keys, so a command never uses up one of the tenant's two.
+ * Maximum number of active keys with the same rights that operator commands create for themselves. These keys are
+ * numbered after the tenant's own, so a command never uses up one of the tenant's two.
  */
 const MAX_COMMAND_KEYS = 4;
 
@@ -111,7 +111,7 @@ export class ApiKeys {
       new PutItemCommand({
         TableName: this.table.name,
         Item: { ...metaKeys.apiKey(publicId), ...described, hash: { B: digestOf(key) } },
-        // A retry after a lost answer finds the item that the first attempt wrote.
+        // A retry after a lost response finds the item that the first attempt wrote.
         ConditionExpression: 'attribute_not_exists(pk) OR #hash = :hash',
         ExpressionAttributeNames: { '#hash': 'hash' },
         ExpressionAttributeValues: { ':hash': { B: digestOf(key) } },
@@ -121,7 +121,7 @@ export class ApiKeys {
     for (let number = first; number < first + most; number++) {
       const isTaken = await putItemIf(this.table, {
         Item: { ...numberedKey(grant, number), ...described, publicId: { S: publicId } },
-        // A retry after a lost answer finds the numbered item that the first attempt wrote for this key.
+        // A retry after a lost response finds the numbered item that the first attempt wrote for this key.
         ConditionExpression: 'attribute_not_exists(pk) OR expiresAt <= :now OR publicId = :id',
         ExpressionAttributeValues: {
           ':now': { N: String(Math.floor(this.now() / 1000)) },
@@ -233,7 +233,8 @@ function expiryOf({ expiresAt }: Item): number | undefined {
   return expiresAt?.N === undefined ? undefined : Number(expiresAt.N) * 1000;
 }
 
-// 64 characters, so that every one is equally likely for a random byte; the last two occur twice.
+// The alphabet has 64 characters, so that a random byte selects each with equal probability. `A` and `B` occur twice to
+// make up this number.
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789AB';
 
 function digestOf(key: string): Buffer {

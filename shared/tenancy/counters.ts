@@ -7,8 +7,8 @@ export const COUNTERS = [
   /** Samples acknowledged, that is, durable in the stream. */
   'samples',
   /**
-   * Samples charged to the budget of posts: those in request bodies, including dropped ones, and at least one
-   * for each post and each kilobyte.
+   * Samples charged to the budget of posts: the samples in request bodies, including dropped ones, but at least one for
+   * each post and for each kilobyte.
    */
   'samplesCharged',
   /** Bytes of request bodies, as received. */

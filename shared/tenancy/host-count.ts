@@ -22,7 +22,7 @@ export class HostCount {
   /**
    * Adds one to the count.
    *
-   * @returns false, leaving the count unchanged, if it is at `most` already
+   * @returns false, leaving the count unchanged, if it has already reached `most`
    */
   async take(tenantId: Id, most: number): Promise<boolean> {
     if (await this.add(tenantId, 1, 'active < :bound', most)) return true;

@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '../model/duration';
 
-/** Minimum time between an instance's exchanges with the table while much of the budget is left, in ms. */
+/** Minimum time between an instance's exchanges with the table while most of the budget is left, in ms. */
 const RELAXED_MS = 15_000;
 /** Minimum time between exchanges when little of the budget is left, in ms. */
 const CLOSE_MS = 2_000;

@@ -9,11 +9,11 @@ import type { UsageTable } from './usage-table';
 
 /** Time between reports of queries without a permit, in ms. */
 const REPORT_MS = 15_000;
-/** Share of a tenant's query seconds below which its queries begin without a permit. */
+/** If a tenant has used less than this share of its query seconds, its queries begin without a permit. */
 const LIGHT_SHARE = 0.25;
 /**
- * An instance adds up the time that a tenant's rules and monitors take, and reports the sum once it
- * reaches this many ms. Small tenants therefore cause hardly any writes.
+ * An instance adds up the time that a tenant's rules and monitors take, and reports the sum once it reaches this number
+ * of ms. Small tenants therefore cause hardly any writes.
  */
 const RULES_MS = 1_000;
 /** Wait suggested to a tenant that has reached its limit of concurrent queries, in ms. */
@@ -92,8 +92,8 @@ export class QueryBudgets {
     const nowMs = this.now();
     const refused = spent(state, limits, nowMs) ?? { refusedBy: 'queriesAtOnce' as const, waitMs: BUSY_MS };
     state.refusal = { ...refused, untilMs: nowMs + refused.waitMs };
-    // The tenant's next query needs a permit, however little query time the tenant used: after a rejection it is not
-    // light.
+    // After a rejection, the tenant is no longer light: its next query needs a permit, however little query time it has
+    // used.
     state.heardAtMs = -Infinity;
     return refused;
   }
@@ -114,8 +114,8 @@ export class QueryBudgets {
   }
 
   /**
-   * Counts the time that a tenant's rules or monitors took. Rules and monitors are never rejected, so
-   * no dashboard can silence an alert. Instead, they leave less time for queries. Never fails.
+   * Counts the time that a tenant's rules or monitors took. Rules and monitors are never rejected, so that no dashboard
+   * can silence an alert. Instead, their time reduces the time that is left for queries. Never fails.
    */
   async charge(tenant: Tenant, tookMs: number): Promise<void> {
     this.meter.count(tenant, { queryMs: tookMs });
@@ -161,7 +161,7 @@ export class QueryBudgets {
     }
   }
 
-  /** Updates the tenant's state with the table's total of a minute, if that is still the state's minute. */
+  /** Updates the tenant's state with the table's total of a minute, if the state still has this minute. */
   private hear(state: TenantState, minute: number, totalMs: number): void {
     if (minute !== state.minute) return;
     state.usedMs = totalMs + state.unsentMs;

@@ -64,7 +64,7 @@ export class SeriesCounter {
         : await this.olderThan(tenantId, sourceId, fresh));
     const before = known.size;
     for (const layout of fresh) for (const series of hashesOfChecked(layout)) known.add(series);
-    // Set the entry again, so that the cache learns the entry's new size.
+    // Set the entry again, so that the cache updates the entry's size.
     this.cache.set(sourceId, known, tenantId);
     return known.size - before;
   }

@@ -36,8 +36,8 @@ const LOOKUP_PERIOD_MS = 1_000;
 const RETRY_MS = 3_600_000;
 
 /**
- * Enforces the limit of series. If a tenant has reached it, the samples of series that do not exist yet are
- * dropped. To tell which exist, it looks up the series of each source, and caches them.
+ * Enforces the limit of series. If a tenant has reached the limit, samples of series that do not exist yet are dropped.
+ * To tell which series exist, this class looks up the series of each source, and caches them.
  *
  * The number of look-ups per tenant and period is bounded, because a tenant can name any number of new sources. Once
  * the look-ups are used up, requests with uncached sources are rejected until the next period. Requests whose sources
@@ -50,7 +50,7 @@ export class SeriesLimit {
     (series) => SERIES_BYTES * (series.size + 1),
     { ttlMs: CACHE_MS },
   );
-  /** Look-ups used in the current period, by tenant. */
+  /** Number of look-ups used in the current period, by tenant. */
   private lookups = { endMs: -Infinity, used: new Map<Id, number>() };
 
   constructor(

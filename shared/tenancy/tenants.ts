@@ -28,8 +28,7 @@ export interface Tenant {
 }
 
 /**
- * The mark of a deleted tenant. It is kept permanently, because the stream may deliver the tenant's records
- * again.
+ * The entry of a deleted tenant. It is kept permanently, because the stream may deliver the tenant's records again.
  */
 export interface DeletedTenant {
   readonly id: Id;
@@ -50,7 +49,7 @@ export class DeletedTenantError extends Error {
   override readonly name = 'DeletedTenantError';
 }
 
-/** Names appear in commands, logs and lists, so no two may look alike and none may need quotes. */
+/** Names appear in commands, logs and lists, so no two names may look alike and no name may need quotes. */
 const TENANT_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?$/;
 
 /**
@@ -123,7 +122,7 @@ export class Tenants {
   async get(name: string): Promise<Tenant | undefined> {
     const copy = this.copies.get(name);
     const ageMs = copy === undefined ? Infinity : this.now() - copy.readAtMs;
-    // If the clock was set back, the copy is older than its age suggests.
+    // A negative age means that the clock was set back: the copy may be older than it seems.
     return ageMs >= 0 && ageMs < PLACEMENT_MAX_AGE_MS ? copy!.tenant : this.read(name);
   }
 
@@ -186,7 +185,7 @@ export class Tenants {
     const isSet = await updateItemIf(this.table, {
       Key: metaKeys.tenant(id),
       UpdateExpression: 'SET epochs = :epochs',
-      // A retry after a lost answer finds the placement that the first attempt wrote.
+      // A retry after a lost response finds the placement that the first attempt wrote.
       ConditionExpression: 'epochs IN (:before, :epochs) AND attribute_not_exists(deletedAt)',
       ExpressionAttributeValues: {
         ':epochs': { S: JSON.stringify(epochs) },

@@ -15,7 +15,7 @@ import {
 } from '../platform/table';
 import { COUNTERS, type Counter, type Counts } from './counters';
 
-/** A tenant's number of series, as of the last count and since. */
+/** A tenant's number of series: the last count, and the series added since then. */
 export interface SeriesCount extends SeriesTally {
   /** Approximate number of new series since the last count. */
   readonly added: number;
@@ -151,7 +151,7 @@ export class UsageTable {
   /**
    * Adds the time that queries took.
    *
-   * @param ended number of these queries that {@link beginQuery} counted as running
+   * @param ended how many of these queries {@link beginQuery} counted as running
    * @returns the time of all queries in the minute so far, in ms
    */
   async endQueries(
@@ -191,7 +191,7 @@ export class UsageTable {
     });
   }
 
-  /** Stores a new count. It resets `added`, because it includes the series added since the last one. */
+  /** Stores a new count. It resets `added`, because it includes the series added since the last count. */
   async putSeries(tenantId: Id, { active, stored, topNames, topSources }: SeriesTally): Promise<void> {
     await putItem(this.table, {
       ...metaKeys.seriesCount(tenantId),
@@ -205,7 +205,7 @@ export class UsageTable {
 
   /** Returns the first day with samples whose usage is kept; undefined if there is none. */
   async firstDay(tenantId: Id): Promise<Day | undefined> {
-    // Days begin with a digit; the keys `hosts` and `series` sort after them.
+    // Days begin with a digit; the keys `hosts` and `series` sort after the days.
     const days = queryAll(this.table, { pk: metaKeys.usages(tenantId), from: '0', to: 'a' });
     for await (const { sk, samples } of days) if (Number(samples?.N ?? 0) > 0) return sk!.S;
     return undefined;
