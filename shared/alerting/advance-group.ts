@@ -17,7 +17,7 @@ export interface AdvancedGroup {
   readonly state: GroupState;
   /** Samples of all evaluated ticks, including stale markers. */
   readonly series: readonly SampleColumns[];
-  /** Empty unless the newest due tick was evaluated, because receivers are told the newest state only. */
+  /** Empty unless the newest due tick was evaluated, because receivers are notified only of the newest state. */
   readonly notifications: readonly Notification[];
   /** Whether the newest tick was evaluated more than an interval after it began. */
   readonly isLate: boolean;
@@ -74,7 +74,7 @@ export function planGroup(
   return { ...dueTicks(times, state?.tickMs, time), ...times, nowMs: time.nowMs };
 }
 
-/** Notes what the ticks of a group will read, so that a tenant's groups share reads. */
+/** Announces what the ticks of a group will read, so that a tenant's groups share reads. */
 export function expectReads(reads: SharedReads, group: RuleGroup, { ticks, queryOffsetMs }: GroupPlan): void {
   for (const tickMs of ticks)
     for (const { parsed } of group.rules) reads.expect(parsed, tickMs - queryOffsetMs);
@@ -116,7 +116,7 @@ export async function advanceGroup(
       for (const [atMs, bits] of samples) written.add(labels, atMs, bits);
     done++;
   }
-  // A new group's first tick is never deferred, so either a tick was evaluated or there is a state.
+  // A new group's first tick is never deferred, so either a tick was evaluated or a state exists.
   const tickMs = done > 0 ? ticks[done - 1]! : state!.tickMs;
   const isComplete = done === ticks.length;
   const mayTell = [...rules, ...carried.removed].some(
@@ -221,10 +221,10 @@ async function evaluateTick(
 }
 
 /**
- * Returns the series that newly pending alerts will have once they fire. The evaluator writes a stale marker
- * to each, which creates the series in advance. A reader may learn of a new series a second after its first
- * samples, but sees the stale marker at the series' end at once. If the series were not created in advance, the reader
- * could miss a short alert entirely.
+ * Returns the series that newly pending alerts will have once they fire. The evaluator writes a stale marker to each,
+ * which creates the series in advance. A reader may not see a new series until a second after its first samples, but it
+ * sees the stale marker at a series' end at once. Without the series created in advance, the reader could miss a short
+ * alert entirely.
  */
 function firingSeriesToCome(rules: readonly RuleState[], tickMs: number): Labels[] {
   const series = rules.flatMap(({ alerts }) =>
@@ -239,8 +239,8 @@ function firingSeriesToCome(rules: readonly RuleState[], tickMs: number): Labels
 }
 
 /**
- * Evaluates an expression for a rule. If samples are missing or a store does not answer, this is a failure
- * and the rule's state stays unchanged, because a rule must not be judged by incomplete data.
+ * Evaluates an expression for a rule. Fails if samples are missing or a store does not answer. The rule's state then
+ * stays unchanged, because incomplete data must not decide a rule.
  */
 async function queryWhole(
   store: SampleStore,

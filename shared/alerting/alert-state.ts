@@ -59,7 +59,7 @@ export function advanceAlerts(
       present.delete(key);
       next.push(withElement(alert, element, tickMs, timing));
     }
-    // A resolved alert whose element is back starts again as pending, below.
+    // If the element of a resolved alert is back, the code below starts a new, pending alert.
   }
   for (const element of present.values())
     next.push(withElement({ ...element, state: 'pending', activeAtMs: tickMs }, element, tickMs, timing));

@@ -30,7 +30,7 @@ export interface BacktestOptions {
 }
 
 export interface BacktestPart {
-  /** Ticks before this time are done, in ms. */
+  /** All ticks before this time have been evaluated, in ms. */
   readonly untilMs: number;
   readonly ticks: number;
   readonly alerts: number;
@@ -152,7 +152,7 @@ class Run {
     return this.groups[index]!.queryOffsetMs ?? this.options.defaultOffsetMs;
   }
 
-  /** Returns the ticks of all groups, oldest first; ticks of the same time in the order of the groups. */
+  /** Returns the ticks of all groups, oldest first; ticks at the same time are in the order of the groups. */
   private dueIn({ fromMs, toMs }: TimeRange): Due[] {
     const due = this.groups.flatMap(({ intervalMs }, index) => {
       const firstMs = Math.ceil(fromMs / intervalMs) * intervalMs;

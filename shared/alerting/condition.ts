@@ -43,7 +43,7 @@ function absenceOf(
   return { kind: 'absence', query: textOf(series.selector) };
 }
 
-/** Returns the value of a constant expression such as `10 * 1024 ^ 2`; undefined for others. */
+/** Returns the value of a constant expression such as `10 * 1024 ^ 2`; undefined for any other expression. */
 function numberOf(expr: Expr): number | undefined {
   switch (expr.kind) {
     case 'number':

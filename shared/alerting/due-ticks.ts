@@ -6,7 +6,7 @@ const MAX_CATCH_UP_MS = 3_600_000;
 /** Time and state of the pipeline when groups are evaluated. All times are in ms. */
 export interface EvaluationTime {
   readonly nowMs: number;
-  /** Lag of the slowest consumer of the stream. Younger samples may not be in the tiers yet. */
+  /** Lag of the slowest consumer of the stream. Samples younger than this may not be in the tiers yet. */
   readonly lagMs: number;
   /** The last span in which tenants posted almost nothing, if there was one. */
   readonly quiet?: Pick<QuietSpan, 'fromMs' | 'toMs'>;
@@ -20,9 +20,9 @@ export interface DueTicks {
 }
 
 /**
- * Plans which ticks of a group to evaluate. A tick is due once it has begun and the samples it reads have
- * reached the tiers. A pipeline that lags therefore delays ticks instead of making series look absent. Ticks
- * that would read a quiet span are skipped for good, and alerts keep their state over the span.
+ * Plans which ticks of a group to evaluate. A tick is due once it has begun and the samples it reads have reached the
+ * tiers. A pipeline that lags therefore delays ticks instead of making series look absent. Ticks that would read a
+ * quiet span are skipped and never evaluated later; alerts keep their state during the span.
  *
  * @param doneMs the newest completed tick; undefined for a new group, which starts with the newest tick
  */

@@ -57,7 +57,7 @@ async function readTelling(
   };
 }
 
-/** Loads a group and notes what it will read. */
+/** Loads a group and announces what it will read. */
 async function load(
   inputs: RuleInputs,
   invocation: Invocation,
@@ -121,7 +121,8 @@ function batchesOf(
   notifications: readonly Notification[],
 ): NotificationBatch[] {
   const about = { tenant: name, namespace, group: document.name, tickMs, queryOffsetMs, isLate };
-  // Changes and repeats go into separate batches, so one batch of each kind may be partly filled.
+  // Changes and repeated notifications go into separate batches, so the last batch of each kind may be only partly
+  // filled.
   const size = batchSize(notifications.length, 2);
   return [notifications.filter(isChange), notifications.filter((each) => !isChange(each))].flatMap((all) =>
     slicesOf(all, size).map((slice) => ({ ...about, notifications: slice })),

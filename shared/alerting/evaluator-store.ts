@@ -104,7 +104,7 @@ export class EvaluatorStore {
   ) {}
 
   /**
-   * @returns false, writing nothing, when another writer was first: an evaluator, or a request that closed an
+   * @returns false, writing nothing, when another writer came first, either an evaluator or a request that closed an
    *   alert
    */
   async commit(tick: TickCommit): Promise<boolean> {
@@ -230,8 +230,8 @@ export class EvaluatorStore {
   }
 
   /**
-   * Starts a run of the evaluator unless one is in progress. Two concurrent runs would do the same work, and
-   * samples of the slower run would overwrite those of the faster.
+   * Starts a run of the evaluator unless one is in progress. Two concurrent runs would do the same work, and the slower
+   * run's samples would overwrite those of the faster run.
    *
    * @param run a random id
    * @param untilMs time at which the run counts as ended, even if it was killed
@@ -239,7 +239,7 @@ export class EvaluatorStore {
   async beginRun(run: string, untilMs: number): Promise<boolean> {
     return putItemIf(this.table, {
       Item: { ...metaKeys.evaluatorRun, run: { S: run }, untilMs: { N: String(untilMs) } },
-      // A retry after a lost answer finds the run that the first attempt wrote.
+      // A retry after a lost response finds the run that the first attempt wrote.
       ConditionExpression: 'attribute_not_exists(pk) OR untilMs < :now OR run = :run',
       ExpressionAttributeValues: { ':now': { N: String(this.now()) }, ':run': { S: run } },
     });

@@ -39,7 +39,7 @@ export interface EvaluatorDependencies {
   /** Returns the lag of the slowest consumer of the stream, in ms. */
   readonly lagMs: () => Promise<number>;
   /**
-   * Returns the last span in which tenants posted almost nothing, as known at a time.
+   * Returns the last span in which tenants posted almost nothing, as known at the given time.
    *
    * @param tenants tenants with rules
    */
@@ -122,7 +122,7 @@ export async function runEvaluator(
     // URLs that hang must not delay other alerts.
     await Promise.all([
       evaluate(external),
-      // Reports of checks create batches that belong to no group. So send even if no group is due.
+      // Send even if no group is due: reports of checks create batches that belong to no group.
       evaluate(others).then(() => pass.send(indexed)),
     ]);
     if (external.length > 0) await pass.send(external);
@@ -143,9 +143,9 @@ export async function runEvaluator(
 }
 
 /**
- * Divides groups among invocations. Each tenant's first batch comes before any tenant's second, so a tenant
- * with many rules does not delay the others. Rules of one batch are evaluated together because they share reads;
- * tenants with few rules share invocations.
+ * Divides groups among invocations. Each tenant's first batch comes before any tenant's second, so a tenant with many
+ * rules does not delay the others. The rules of a batch are evaluated together, so that they share reads. Tenants with
+ * few rules share invocations.
  */
 export function planInvocations(
   groups: readonly IndexedGroup[],

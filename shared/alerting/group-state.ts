@@ -16,7 +16,7 @@ export interface StoredRule extends RuleState {
    * rule was removed.
    */
   readonly expr: string;
-  /** What receivers were last told of the rule's alerts. */
+  /** The rule's alerts, as last reported to receivers. */
   readonly told: readonly ToldAlert[];
 }
 
@@ -62,8 +62,8 @@ export function carryOver(group: RuleGroup, state: GroupState | undefined): Carr
 }
 
 /**
- * Numbers that JSON cannot represent, as text. A text that looks like such a number, for example in a label named
- * `value`, gets a backslash in front.
+ * Numbers that JSON cannot represent, as strings. A string that looks like such a number, for example in a label named
+ * `value`, is prefixed with a backslash.
  */
 const NOT_FINITE = /^\\*(NaN|-?Infinity)$/;
 

@@ -19,7 +19,10 @@ const QUIET_SHARE = 0.1;
 const QUIET_MINUTES = 2;
 /** Number of minutes that determine the usual rate. */
 const USUAL_MINUTES = 20;
-/** Minimum number of these minutes with samples. Tenants that normally post rarely therefore never count as quiet. */
+/**
+ * Minimum number of these minutes that must have samples. Tenants that normally post rarely therefore never count as
+ * quiet.
+ */
 const LEAST_ACTIVE = 16;
 /** Number of tenants whose posts tell whether the whole stage is nearly idle. */
 const HEARD_TENANTS = 20;
@@ -56,8 +59,8 @@ function quietMinutes(nowMs: number): { readonly from: number; readonly before: 
 }
 
 /**
- * Decides whether tenants post almost nothing. A span lasts, however long, until a minute has a tenth of the
- * usual samples again.
+ * Decides whether tenants post almost nothing. A span lasts until a minute again has at least a tenth of the usual
+ * samples, however long that takes.
  *
  * @param samples posted samples by minute since epoch; minutes without samples may be missing
  * @param last the last known span, ended or not

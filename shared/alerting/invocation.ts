@@ -25,7 +25,7 @@ const PARALLEL = 4;
 /** Maximum size of a group's compressed state, in bytes. A DynamoDB item holds at most 400 KB. */
 const MAX_STATE_BYTES = 380_000;
 
-/** How an evaluation reads the samples of tenants. It writes nothing but their query time. */
+/** How an evaluation reads the samples of tenants. The only thing that it writes is their query time. */
 export interface SampleInputs {
   /**
    * Returns, for a tenant, a function that creates a store for reads of at most `timeMs`. Reads that start together
@@ -47,7 +47,7 @@ export interface FoundGroup {
 /** One invocation of the query function that evaluates rule groups or monitors. The constructor starts its clock. */
 export class Invocation {
   private readonly startedMs = performance.now();
-  /** Shared reads by the tenant's name. */
+  /** Shared reads, keyed by the tenant's name. */
   private readonly reads = new Map<string, SharedReads>();
 
   constructor(private readonly inputs: SampleInputs) {}

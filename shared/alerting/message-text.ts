@@ -1,4 +1,4 @@
-/** Parts of texts that notifications of rules and of monitors share. */
+/** Building blocks of message texts, shared by notifications of rules and of monitors. */
 
 /** Maximum number of alerts that a text names. */
 const MAX_LISTED = 20;
@@ -11,17 +11,21 @@ export interface TopicMessage {
   readonly subject: string;
   /** JSON of texts by protocol: plain text for mail and SMS, a webhook's body for all other protocols. */
   readonly message: string;
-  /** Addresses that the message is for: the attribute `emails`, by which subscriptions filter. @default no attribute */
+  /**
+   * Addresses for which the message is meant. They become the attribute `emails`, by which subscriptions filter.
+   *
+   * @default no attribute
+   */
   readonly emails?: readonly string[];
 }
 
-/** Formats the first alerts of a text, and counts the others. */
+/** Formats the first alerts, and adds the number of the remaining ones. */
 export function listed<T>(alerts: readonly T[], format: (alert: T) => string): string[] {
   const rest = alerts.length - MAX_LISTED;
   return [...alerts.slice(0, MAX_LISTED).map(format), ...(rest > 0 ? [`and ${rest} more`] : [])];
 }
 
-/** Bounds the length of a text that a tenant chose. */
+/** Truncates text that a tenant chose to the maximum length of a line. */
 export function lineText(text: string): string {
   return text.slice(0, MAX_LINE);
 }

@@ -13,7 +13,7 @@ export interface Notification {
   /** The element's value when it was last present in the result. */
   readonly value: number;
   readonly expr: string;
-  /** The tick in which the alert fired, ms since epoch. */
+  /** The tick in which the alert started firing, ms since epoch. */
   readonly firedAtMs: number;
   /** The tick in which the alert ended; undefined while it fires. */
   readonly resolvedAtMs?: number;
@@ -63,7 +63,7 @@ export function isEventBatch(batch: NotificationBatch | EventBatch): batch is Ev
   return 'events' in batch;
 }
 
-/** What receivers were last told of a firing alert. */
+/** A firing alert, as last reported to receivers. */
 export type ToldAlert = Pick<Alert, 'labels' | 'annotations' | 'value'> & { readonly firedAtMs: number };
 
 /** How to notify a tenant's receivers. */
@@ -78,7 +78,7 @@ export const PLAIN_TELLING: Telling = { isSilenced: () => false, repeatsMs: [] }
 
 export interface Transitions {
   readonly notifications: readonly Notification[];
-  /** The firing alerts that receivers know after these notifications. */
+  /** The firing alerts that receivers know of after these notifications. */
   readonly told: readonly ToldAlert[];
 }
 
@@ -143,8 +143,8 @@ export function transitionsOf(
 }
 
 /**
- * Returns the intervals that are due: a multiple of the interval, counted from the tick in which the alert fired, lies
- * between two ticks (exclusive, inclusive).
+ * Returns the repeat intervals that are due. An interval is due if one of its multiples, counted from the tick in which
+ * the alert fired, lies between the two ticks (the first excluded, the second included).
  */
 function dueRepeats(
   intervalsMs: readonly number[],

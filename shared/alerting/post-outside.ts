@@ -5,9 +5,7 @@ import { requirePublicHost } from '../platform/public-address';
 export class DeliveryError extends Error {
   override readonly name = 'DeliveryError';
 
-  /**
-   * @param isFinal whether the receiver would reject a retry, too
-   */
+  /** @param isFinal whether the receiver would also reject a retry */
   constructor(
     message: string,
     readonly isFinal: boolean,
@@ -30,7 +28,7 @@ export interface OutsideRequest {
 
 /** Timeout of a whole exchange including the connection, in ms. */
 const TIMEOUT_MS = 5_000;
-/** Maximum number of bytes read from an answer's body. They are read only to end the connection cleanly. */
+/** Maximum number of bytes read from an answer's body. The body is read only to end the connection cleanly. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 /**

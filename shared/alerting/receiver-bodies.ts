@@ -5,7 +5,7 @@ import type { GroupState } from './group-state';
 import { lineText, listed, slackText, subjectText, type TopicMessage } from './message-text';
 import type { Notification, NotificationBatch } from './notification';
 
-/** Time until an Alertmanager ends a firing alert that is not reported again, in ms. */
+/** Time after which an Alertmanager ends a firing alert that has not been reported again, in ms. */
 export const FIRING_MS = 4 * 60_000;
 /** Maximum number of alerts in one request to an Alertmanager. */
 const MAX_ALERTS = 256;

@@ -55,7 +55,7 @@ export class ReceiverStore {
   }
 
   async get(tenantId: Id): Promise<Receivers> {
-    // The stored document may lack some kinds of receivers; their lists are empty.
+    // The stored document may lack some kinds of receivers. Use empty lists for them.
     return { ...NO_RECEIVERS, ...(await this.receivers.get(tenantId, KEY)) };
   }
 
@@ -81,7 +81,7 @@ export interface Channel {
   readonly isWanted: (labels: Labels) => boolean;
 }
 
-/** Default interval between repeated notifications; an Alertmanager has the same. */
+/** Default interval between repeated notifications, the same as an Alertmanager's. */
 const DEFAULT_REPEAT = '4h';
 
 export function channelsOf({ webhooks, slack, topics }: Receivers): Channel[] {
@@ -110,7 +110,7 @@ function channelOf(
   };
 }
 
-/** The notifications of a batch that are for a channel. */
+/** Selects the notifications of a batch that a channel should receive. */
 export function notificationsFor(
   { repeatMs, isWanted }: Channel,
   notifications: readonly Notification[],

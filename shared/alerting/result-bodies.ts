@@ -1,7 +1,7 @@
 import type { SampleColumns } from '../promql/store';
 import { encodeWriteRequest } from '../protocol/prometheus/write-request';
 
-/** Maximum number of samples in a body, unless a single series has more. Imports have the same bound. */
+/** Maximum number of samples in a body, unless a single series has more. Imports use the same bound. */
 const MAX_BODY_SAMPLES = 30_000;
 
 /** Encodes the results of rules as bodies of remote write, each small enough for one request. */

@@ -44,8 +44,8 @@ export interface SendDependencies {
   readonly externalUrl: string;
   readonly now: () => number;
   /**
-   * Cache of when this process last told all Alertmanagers of a tenant of an alert, in ms, by tenant and
-   * alert key.
+   * For each tenant and alert key, when this process last reported the alert to all of the tenant's Alertmanagers, in
+   * ms. A cache.
    */
   readonly told: Map<Id, Map<string, number>>;
 }
@@ -97,7 +97,7 @@ export async function sendAll(
   hasTime: () => boolean,
 ): Promise<SendReport> {
   const outbox = await dependencies.store.outbox();
-  // A tenant with waiting batches may have removed its rules since.
+  // A tenant with waiting batches may have removed its rules in the meantime.
   const all = new Map(tenants.map(({ id, name }) => [id, { id, name }]));
   for (const { tenantId: id, batch } of outbox) all.set(id, { id, name: batch.tenant });
   const report: Report = { sent: 0, failed: 0, dropped: 0, oldestMs: Infinity };
@@ -117,7 +117,7 @@ export async function sendAll(
   return { ...counts, outboxAgeMs: Math.max(0, dependencies.now() - oldestMs) };
 }
 
-/** What was sent so far. The oldest time is that of a waiting batch, in ms since epoch. */
+/** Counts of what was sent so far. The oldest time is that of a waiting batch, in ms since epoch. */
 interface Report {
   sent: number;
   failed: number;

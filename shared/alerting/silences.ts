@@ -53,8 +53,8 @@ export function shownSilences(silences: readonly Silence[], nowMs: number): Sile
 }
 
 /**
- * Adds or changes a silence as an Alertmanager does. Some changes would falsify the silence's past: other
- * matchers, another start of an active silence, or any change of an expired silence. For them, the silence is ended and
+ * Adds or changes a silence as an Alertmanager does. Some changes would falsify the silence's past: different matchers,
+ * a different start of an active silence, or any change to an expired silence. In these cases, the silence is ended and
  * a new one is added.
  *
  * @param id silence to change; undefined to add one
@@ -94,7 +94,7 @@ export function putSilence(
 }
 
 /**
- * Ends a silence now. An expired one stays unchanged.
+ * Ends a silence now. An expired silence stays unchanged.
  *
  * @returns undefined when there is no silence `id`
  */

@@ -13,7 +13,7 @@ import { parseDurationMs } from '../promql/numbers';
 
 /** Number of characters and entries that may be read per character of the text, in addition to {@link LEAST_READ}. */
 const READS = 4;
-/** Number of characters and entries that may be read of any text, however short. */
+/** Number of characters and entries that may be read from any text, however short. */
 const LEAST_READ = 1_000_000;
 const ENDED = Number.NEGATIVE_INFINITY;
 /** V8's message when a text nests deeper than the stack allows. */
@@ -83,7 +83,8 @@ export class YamlReader {
   }
 
   fault(node: Node | null | undefined, message: string): undefined {
-    // The limit was exceeded, and this error is reported already. Parts that were not read are not further errors.
+    // The limit was exceeded, and that error has already been reported. Do not report the unread parts as further
+    // errors.
     if (this.left < 0) return undefined;
     const { line, col } = this.lines.linePos(node?.range?.[0] ?? 0);
     this.faults.push(new YamlFault(line, col, message));
@@ -124,7 +125,7 @@ export class YamlReader {
         const key = pair.key as Node;
         const name = isScalar(key) ? String(key.value) : '';
         if (names.size === names.add(name).size) this.fault(key, 'Map keys must be unique');
-        // A merge key adds the entries of another mapping that this one lacks.
+        // A merge key adds those entries of another mapping that this one lacks.
         if (name === '<<' || (isScalar(key) && typeof key.value === 'symbol')) {
           for (const source of this.merged(pair.value as Node | null))
             if (isMap(source) && depth < 10) add(source as typeof node, depth + 1);
@@ -181,8 +182,8 @@ export class YamlReader {
   }
 
   /**
-   * Counts characters and entries as they are read. If far more are read than the text has, reports a last error and
-   * returns false.
+   * Counts characters and entries as they are read. If far more are read than the text contains, reports a last error
+   * and returns false.
    */
   private mayRead(length: number, node: Node): boolean {
     if (length > this.left) {

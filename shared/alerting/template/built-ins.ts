@@ -74,7 +74,7 @@ function escaped(text: string, escapes: Readonly<Record<string, string>>): strin
   return text.replace(/[\n\r\t"'&<>=\\]/g, (c) => escapes[c] ?? c);
 }
 
-/** Returns the arguments as one text: a single string unchanged, anything else as `print` formats it. */
+/** Returns the arguments as one string: a single string is unchanged, and anything else is formatted as by `print`. */
 function textOf(args: readonly TemplateValue[]): string {
   return args.length === 1 && typeof args[0] === 'string' ? args[0] : sprint(args);
 }

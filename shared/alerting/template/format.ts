@@ -3,9 +3,7 @@ import { AnyMap, TemplateData, TemplateSample, type TemplateValue, typeName } fr
 
 /** The parts of Go's `fmt` that templates use. */
 
-/**
- * Maximum width and precision of a verb. A larger value becomes an error in the text, as in Go above a million.
- */
+/** Maximum width and precision of a verb. A larger value becomes an error in the text, as Go does above a million. */
 const MAX_WIDTH = 1000;
 
 /** Decimal digits of a positive number, and the position of the decimal point relative to the first digit. */

@@ -15,7 +15,7 @@ function short(value: number): string {
   return formatFloat(value, 'g', 4);
 }
 
-/** Divides a number until it is small, and adds the prefix. */
+/** Divides a number until it is small, and appends the metric prefix. */
 function divided(value: number, prefixes: readonly string[], by: number): string {
   let [rest, prefix] = [value, ''];
   for (const next of prefixes) {
@@ -25,7 +25,7 @@ function divided(value: number, prefixes: readonly string[], by: number): string
   return short(rest) + prefix;
 }
 
-/** Multiplies a number until it reaches 1, and adds the prefix. */
+/** Multiplies a number until it reaches 1, and appends the metric prefix. */
 function multiplied(value: number): string {
   let [rest, prefix] = [value, ''];
   for (const next of SMALL) {

@@ -8,7 +8,7 @@ export class TemplateSample {
   ) {}
 }
 
-/** The top-level fields of an alert's template: `.Labels`, `.ExternalLabels`, `.ExternalURL` and `.Value`. */
+/** The top-level fields available to an alert's template: `.Labels`, `.ExternalLabels`, `.ExternalURL` and `.Value`. */
 export class TemplateData {
   constructor(readonly fields: ReadonlyMap<string, TemplateValue>) {}
 }
@@ -90,7 +90,7 @@ export function rangeOf(value: TemplateValue): (readonly [key: TemplateValue, el
 /**
  * Compares two values of the same basic kind.
  *
- * @throws {TemplateError} for values of different or other kinds
+ * @throws {TemplateError} for values of different kinds, or of any other kind
  */
 export function compareValues(a: TemplateValue, b: TemplateValue): number {
   if (typeof a !== typeof b || a === null || b === null)
@@ -103,7 +103,7 @@ export function compareValues(a: TemplateValue, b: TemplateValue): number {
 /**
  * Returns whether two values of the same basic kind are equal.
  *
- * @throws {TemplateError} for values of different or other kinds
+ * @throws {TemplateError} for values of different kinds, or of any other kind
  */
 export function areEqual(a: TemplateValue, b: TemplateValue): boolean {
   if (a === null || b === null) return a === b;
