@@ -14,7 +14,7 @@ const NO_BODY = new Uint8Array(0);
  * S3's checksums are not verified, because S3 has them only for whole objects. Callers that read ranges must
  * verify checksums of their own.
  *
- * A read of 30 days makes 30 such calls. A call takes some 0.5 ms of CPU time through the SDK, and 0.15 ms
+ * A read of 30 days makes 30 such calls. A call takes about 0.5 ms of CPU time through the SDK, and 0.15 ms
  * directly.
  */
 export function getDirectly(client: S3Client): S3Client {
