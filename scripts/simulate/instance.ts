@@ -57,6 +57,12 @@ export interface InstanceOptions {
 
 const requireReal = createRequire(__filename);
 
+/** Modules of Node that read no clock, draw nothing at random and reach nothing outside the process. */
+const PURE_MODULES = new Set(['buffer', 'os', 'path', 'stream', 'util']);
+
+/** Functions of other modules that do none of it either. */
+const PURE_FUNCTIONS = new Set(['net.isIP', 'net.isIPv4', 'net.isIPv6']);
+
 /**
  * An instance of a Lambda function: the bundle, with a virtual clock, seeded randomness, and the models in
  * place of the network. After an instance is killed, no promise that it awaits resolves, so none of its code
@@ -73,12 +79,13 @@ export class Instance {
     const { bundle, network, environment } = options;
     const module = { exports: {} as { handler: Handler } };
     const globals = { ...this.globals(), ...this.timers() };
+    const ownProcess = Object.create(process, { env: { value: { ...environment } } }) as object;
     const values: Record<(typeof NAMES)[number], unknown> = {
       ...globals,
       exports: module.exports,
-      require: (name: string) => this.require(name, globals.console),
+      require: (name: string) => this.require(name, globals.console, ownProcess),
       module,
-      process: Object.create(process, { env: { value: { ...environment } } }),
+      process: ownProcess,
       simulated: network(this),
     };
     bundle(...NAMES.map((name) => values[name]));
@@ -181,8 +188,9 @@ export class Instance {
     };
   }
 
-  private require(name: string, console: object): unknown {
-    switch (name.replace(/^node:/, '')) {
+  private require(name: string, console: object, process: object): unknown {
+    const module = name.replace(/^node:/, '');
+    switch (module) {
       case 'timers/promises':
         return {
           setTimeout: (ms: number, value: unknown) =>
@@ -201,10 +209,31 @@ export class Instance {
             return console;
           },
         };
+      case 'process':
+        return process;
       default:
-        return requireReal(name);
+        return PURE_MODULES.has(module) ? requireReal(module) : withoutCalls(module);
     }
   }
+}
+
+/**
+ * Returns a module of Node that a bundle may load, and none of whose functions it may call. Such a call could give
+ * another result each time, so the same seed would not give the same run.
+ */
+function withoutCalls(name: string): object {
+  return new Proxy(requireReal(name) as object, {
+    get: (module, key) => {
+      const value: unknown = Reflect.get(module, key);
+      const called = `${name}.${String(key)}`;
+      if (typeof value !== 'function' || PURE_FUNCTIONS.has(called)) return value;
+      return new Proxy(value, {
+        apply: () => {
+          throw new Error(`a simulated function calls ${called}, whose result no seed decides`);
+        },
+      });
+    },
+  });
 }
 
 /**
