@@ -218,6 +218,7 @@ class Pass {
       this.report.dropped += sent.dropped;
       this.report.outboxAgeMs = Math.max(this.report.outboxAgeMs, sent.outboxAgeMs);
     } catch (error) {
+      this.report.failedGroups++;
       log.error('notifications were not sent', { error: error as Error });
     }
   }

@@ -100,29 +100,39 @@ export async function sendAll(
   // A tenant with waiting batches may have removed its rules in the meantime.
   const all = new Map(tenants.map(({ id, name }) => [id, { id, name }]));
   for (const { tenantId: id, batch } of outbox) all.set(id, { id, name: batch.tenant });
-  const report: Report = { sent: 0, failed: 0, dropped: 0, oldestMs: Infinity };
+  const report: Report = { sent: 0, failed: 0, dropped: 0, settled: new Set() };
   await mapLimited([...all.values()], PARALLEL, async (tenant) => {
     if (!hasTime()) return;
+    const onFailure = (error: unknown) => {
+      report.failed++;
+      log.error('notifications were not sent', { tenant: tenant.name, error: error as Error });
+    };
     try {
       const receivers = await dependencies.receivers.get(tenant.id);
-      await tellAlertmanagers(dependencies, tenant, receivers, report);
+      await tellAlertmanagers(dependencies, tenant, receivers, report).catch(onFailure);
       const items = outbox.filter(({ tenantId }) => tenantId === tenant.id);
       await empty(dependencies, tenant, receivers, items, report, hasTime);
     } catch (error) {
-      report.failed++;
-      log.error('notifications were not sent', { tenant: tenant.name, error: error as Error });
+      onFailure(error);
     }
   });
-  const { oldestMs, ...counts } = report;
-  return { ...counts, outboxAgeMs: Math.max(0, dependencies.now() - oldestMs) };
+  const { settled, ...counts } = report;
+  // Count batches without an attempt, too: nobody may have had time for them.
+  const oldest = outbox.find(({ key, batch }) => !settled.has(key) && !isRepeated(batch));
+  return { ...counts, outboxAgeMs: oldest ? Math.max(0, dependencies.now() - oldest.batch.tickMs) : 0 };
 }
 
-/** Counts of what was sent so far. The oldest time is that of a waiting batch, in ms since epoch. */
+function isRepeated(batch: OutboxItem['batch']): boolean {
+  return !isEventBatch(batch) && !batch.notifications.some(isChange);
+}
+
+/** Counts of what was sent so far. */
 interface Report {
   sent: number;
   failed: number;
   dropped: number;
-  oldestMs: number;
+  /** Keys of the batches that left the outbox. */
+  readonly settled: Set<string>;
 }
 
 async function tellAlertmanagers(
@@ -162,11 +172,18 @@ async function tellAlertmanagers(
   else told.set(tenant.id, recent);
 }
 
+/**
+ * Counts a failure. An unexpected error, such as a batch in another release's format, is a failure that may pass,
+ * so the other batches are still sent.
+ */
 function note(tenant: string, error: unknown, report: Report): DeliveryError {
-  if (!(error instanceof DeliveryError)) throw error;
   report.failed++;
-  log.warn('a receiver did not take notifications', { tenant, reason: error.message });
-  return error;
+  if (error instanceof DeliveryError) {
+    log.warn('a receiver did not take notifications', { tenant, reason: error.message });
+    return error;
+  }
+  log.error('notifications were not sent', { tenant, error: error as Error });
+  return new DeliveryError('internal error', false, { cause: error });
 }
 
 /**
@@ -189,9 +206,9 @@ async function empty(
   for (const item of items.slice(surplus.length)) {
     if (!hasTime()) return;
     const { batch, attempts, dueMs } = item;
-    const isRepeat = !isEventBatch(batch) && !batch.notifications.some(isChange);
+    const isRepeat = isRepeated(batch);
     const targets = isEventBatch(batch)
-      ? await dependencies.eventTargets(tenant, batch)
+      ? await dependencies.eventTargets(tenant, batch).catch((error: unknown) => [failingTarget(error)])
       : channels.map((channel) => targetOf(dependencies, channel, batch));
     const taken = new Set(item.taken);
     const refused = new Set(item.refused);
@@ -214,6 +231,7 @@ async function empty(
     const left = targets.filter(({ address }) => !taken.has(address)).map(({ address }) => address);
     const hasFailed = failures.length > 0;
     const tried = { ...item, attempts: attempts + 1, taken: [...taken], refused: [...refused] };
+    if (isRepeat || left.length === 0) report.settled.add(item.key);
     if (isRepeat || (left.length === 0 && refused.size === 0)) await store.sent(item.key);
     else if (left.length === 0) await store.giveUp(tried);
     else if (hasFailed && attempts + 1 === MAX_ATTEMPTS) {
@@ -221,7 +239,6 @@ async function empty(
       if (isEventBatch(batch)) await dependencies.gaveUp(tenant.id, left);
     } else if (hasFailed) await store.putOff({ ...tried, dueMs: now() + waitMs(attempts + 1) });
     else if (taken.size > item.taken.length) await store.putOff({ ...tried, attempts });
-    if (!isRepeat) report.oldestMs = Math.min(report.oldestMs, left.length > 0 ? batch.tickMs : Infinity);
   }
 }
 
@@ -230,12 +247,18 @@ async function giveUp({ store }: SendDependencies, item: OutboxItem, report: Rep
   const { batch, key } = item;
   const notifications = isEventBatch(batch) ? batch.events.length : batch.notifications.length;
   report.dropped += notifications;
+  report.settled.add(key);
   log.error('notifications were not delivered after all attempts', {
     tenant: batch.tenant,
     key,
     notifications,
   });
   await store.giveUp(item);
+}
+
+/** Returns a target in place of those that could not be determined. */
+function failingTarget(error: unknown): Target {
+  return { address: 'targets', queue: 'targets', count: 1, deliver: () => Promise.reject(error) };
 }
 
 function targetOf(dependencies: SendDependencies, channel: Channel, batch: NotificationBatch): Target {

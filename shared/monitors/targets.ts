@@ -36,7 +36,7 @@ export async function targetsOf(
   batch: AlertBatch,
 ): Promise<Target[]> {
   const record: Target = {
-    ...{ address: RECORD, queue: RECORD, count: batch.events.length },
+    ...{ address: RECORD, queue: `${RECORD} ${batch.monitorId}`, count: batch.events.length },
     deliver: () => alerts.record(id, batch.events),
   };
   const told = batch.events.filter(({ isTold, kind }) => isTold && kind !== 'updated');

@@ -108,6 +108,14 @@ test('a stream that does not take the samples leaves the tick for the next run',
   expect(committed.size).toBe(0);
 });
 
+test('a run that cannot send notifications has failed', async () => {
+  const { dependencies, committed } = evaluator([groupOf('a', 'g')], {
+    send: async () => Promise.reject(new Error('the outbox cannot be read')),
+  });
+  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ ticks: 1, failedGroups: 1 });
+  expect(committed.size).toBe(1);
+});
+
 test('a run waits for each evaluation until its own time is up', async () => {
   const waits: number[] = [];
   const { dependencies, clock } = evaluator([groupOf('a', 'g', 100), groupOf('b', 'h', 100)]);

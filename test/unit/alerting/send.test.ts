@@ -109,7 +109,7 @@ const ITEM = { tenantId: 'id', attempts: 0, dueMs: 0, taken: [], refused: [], st
 /** Receivers of one tenant, and an outbox in memory. */
 function sender(
   webhooks: readonly string[],
-  batches: readonly NotificationBatch[],
+  batches: readonly OutboxItem['batch'][],
   others: Partial<Receivers> = {},
 ) {
   const receivers: Receivers = { ...NO_RECEIVERS, webhooks: webhooks.map((url) => ({ url })), ...others };
@@ -122,7 +122,7 @@ function sender(
   const failing = new Map<string, boolean>();
   let nowMs = NOW_MS;
   let state = stateOf();
-  const dependencies: SendDependencies = {
+  const dependencies: { -readonly [K in keyof SendDependencies]: SendDependencies[K] } = {
     eventTargets: async () => [],
     gaveUp: async () => {},
     receivers: { get: async () => receivers },
@@ -161,7 +161,7 @@ function sender(
   const become = (...alerts: Alert[]) => {
     state = stateOf(...alerts);
   };
-  return { send, got, failing, outbox, dead, published, later, become };
+  return { send, got, failing, outbox, dead, published, later, become, dependencies };
 }
 
 test('each webhook is sent each batch exactly once', async () => {
@@ -200,6 +200,38 @@ test('a batch that a webhook finally refuses becomes a dead letter with the reas
   expect(got).toEqual(['b g 00', 'c g 00']);
   expect(outbox.size).toBe(0);
   expect(dead).toMatchObject([{ key: '0', attempts: 2, refused: ['a fails'] }]);
+});
+
+test('a batch that cannot be sent for an unexpected reason holds back no other, and is reported by its age', async () => {
+  const events = { tenant: 't', tickMs: NOW_MS, monitorId: 'm', events: [] };
+  const { send, got, outbox, dead, later, dependencies } = sender(['a'], [events, batchOf('g')]);
+  const broken = { address: 'record', queue: 'record', count: 1 };
+  const deliver = () => Promise.reject(new TypeError('of another format'));
+  dependencies.eventTargets = async () => [{ ...broken, deliver }];
+  expect(await send()).toEqual({ ...NOTHING, sent: 1, failed: 1 });
+  expect(got).toEqual(['a g 00']);
+  dependencies.eventTargets = deliver;
+  let waitedMs = 0;
+  for (let i = 1; i < MAX_ATTEMPTS; i++) {
+    waitedMs += waitMs(i);
+    later(waitMs(i));
+    const { outboxAgeMs } = await send();
+    expect(outboxAgeMs).toBe(outbox.has('0') ? waitedMs : 0);
+  }
+  expect([outbox.size, dead.length]).toEqual([0, 1]);
+});
+
+test('channels are sent their batches although the states of rules cannot be read', async () => {
+  const { send, got, dependencies } = sender(['a'], [batchOf('g')], { alertmanagers: [{ url: 'm' }] });
+  dependencies.ruleStates.list = () => Promise.reject(new Error('of another format'));
+  expect(await send()).toEqual({ ...NOTHING, sent: 1, failed: 1 });
+  expect(got).toEqual(['a g 00']);
+});
+
+test('a batch for which no time was left counts as waiting', async () => {
+  const { later, dependencies } = sender(['a'], [batchOf('g')]);
+  later(60_000);
+  expect(await sendAll(dependencies, [], () => false)).toEqual({ ...NOTHING, outboxAgeMs: 60_000 });
 });
 
 test('a repeat that a webhook finally refuses is dropped', async () => {
