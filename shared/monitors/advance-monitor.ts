@@ -15,7 +15,7 @@ import { concerns } from './scope';
 import { type SubjectSources, subjectOf } from './subject';
 import { type AlertTransition, advanceTrack, closing, type Track } from './tracks';
 
-/** Stores in which monitors and their states are found. */
+/** The stores that hold monitors and their states. */
 export interface MonitorDocuments {
   readonly tenants: Pick<Tenants, 'get'>;
   readonly monitors: { get(tenantId: Id, id: string): Promise<Monitor | undefined> };
@@ -71,7 +71,7 @@ export function newestTick(
 }
 
 /**
- * Advances the alerts of a monitor by the result of its evaluation.
+ * Applies the result of a monitor's evaluation to its alerts.
  *
  * @param judged the judgements, or the error that prevented them; after an error the alerts stay unchanged
  * @param series samples that the evaluation posts
@@ -107,7 +107,7 @@ export async function advanceMonitor(
 
 const NO_JUDGEMENTS: JudgedMonitor['judgements'] = new Map();
 
-/** Advances the tracks of a monitor by its judgements. */
+/** Applies a monitor's judgements to its tracks. */
 export async function advanceTracks(
   {
     tenantId,

@@ -9,7 +9,7 @@ export interface AlertEvent extends AlertTransition {
   readonly id: Id;
   /** Time of the event in ms since epoch. */
   readonly atMs: number;
-  /** Whether channels are notified. They are not if the monitor is muted or its host is not `working`. */
+  /** Whether channels are notified. They are not notified if the monitor is muted or its host is not `working`. */
   readonly isTold: boolean;
   readonly subject: AlertSubject;
 }
@@ -27,7 +27,7 @@ export interface AlertBatch {
 /**
  * Returns whether channels are notified of a monitor's alert.
  *
- * @param host host that the alert is about; undefined if it is not about a registered one
+ * @param host the registered host that the alert concerns; undefined if it concerns none
  */
 export function isToldOf(monitor: Monitor, host: Pick<SubjectHost, 'status'> | undefined): boolean {
   return monitor.isMute !== true && (!isOfHosts(monitor) || host?.status === 'working');

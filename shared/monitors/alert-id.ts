@@ -9,7 +9,7 @@ const HASH_DIGITS = 10;
  * Returns an alert's id. It is derived from the alert's subject and its opening time, so a retried
  * evaluation computes the same id. Ids sort by opening time (in s), which paged lists rely on.
  *
- * @param about identifies the monitor or check, and what it watches
+ * @param about identifies the monitor or check, and the subject that it watches
  */
 export function alertIdOf(openedAtMs: number, ...about: readonly string[]): string {
   const hash = BigInt(`0x${idBytes('alert', String(openedAtMs), ...about).toString('hex')}`);

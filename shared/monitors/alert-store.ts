@@ -25,9 +25,9 @@ interface StoredAlert {
 const PARALLEL = 16;
 
 /**
- * Stores alerts of monitors and checks for lists. They are recorded from the outbox before channels are
- * notified; the registry also records its own events directly (closes, reports, retirements). Ids sort by
- * opening time. An alert moves from `open-alerts` to `alerts` when it closes.
+ * Stores alerts of monitors and checks for lists. They are recorded from the outbox before channels are notified; the
+ * registry also records its own events (manual closes, check reports, host retirements) directly. Ids sort by opening
+ * time. An alert moves from `open-alerts` to `alerts` when it closes.
  */
 export class AlertStore {
   private readonly open: Documents<StoredAlert>;
@@ -35,8 +35,8 @@ export class AlertStore {
   private readonly logs: Documents<AlertLog>;
 
   /**
-   * @param retentionMs how long a closed alert is kept after its end, and an entry of a log after its time.
-   *   Open alerts stay.
+   * @param retentionMs how long a closed alert is kept after its end, and a log entry after its time. Open alerts are
+   *   kept.
    */
   constructor(table: Table, retentionMs: number) {
     const expiryOf = (timeS: number) => timeS + Math.ceil(retentionMs / 1000);

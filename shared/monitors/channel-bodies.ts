@@ -108,7 +108,7 @@ export function slackBody(
   });
 }
 
-/** Formats events as a mail. SNS sends it to the subscribers among the channel's addresses. */
+/** Formats events as an e-mail. SNS sends it to those of the channel's addresses that have subscribed. */
 export function mailMessage(
   events: readonly AlertEvent[],
   emails: readonly string[],
@@ -130,7 +130,7 @@ export function mailMessage(
   };
 }
 
-/** Returns the name of an event's host after a space; nothing if it has no host. */
+/** Returns a space and the name of an event's host; '' if the event has no host. */
 function hostName({ subject: { host } }: AlertEvent): string {
   return host === undefined ? '' : ` ${host.name}`;
 }

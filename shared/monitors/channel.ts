@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { text } from '../platform/fields';
 import { httpUrl, name } from './fields';
 
-/** Types of channels that notifications are sent to. */
+/** Types of channels to which notifications are sent. */
 const SENT_CHANNEL_TYPES = ['email', 'slack', 'webhook'] as const;
 /** Types of channels that are stored by name only. Nothing is sent to them. */
 export const KEPT_CHANNEL_TYPES = [

@@ -8,7 +8,7 @@ import { ExpressionError, parseExpression } from './expression';
 import { parseScope } from './fields';
 import type { MonitorSpec } from './monitor';
 
-/** Maximum number of characters that a message shows of a value. */
+/** Maximum number of characters of a value that a message shows. */
 const MAX_SHOWN = 100;
 
 /**

@@ -74,7 +74,7 @@ export interface AdvancedCheck {
 /**
  * Applies a report to a check.
  *
- * @returns undefined for a report that changes nothing, because it is too old or a later one was applied
+ * @returns undefined for a report that changes nothing, because it is too old or a later report has been applied
  */
 export function advanceCheck(
   check: CheckState,

@@ -111,10 +111,7 @@ export class CheckStore {
     return events.flat();
   }
 
-  /**
-   * Sets a host's checks to those that its agent lists. Unlisted checks stay only while their alerts are
-   * open.
-   */
+  /** Sets a host's checks to those that its agent lists. Unlisted checks are kept only while their alerts are open. */
   async setListed(
     { id }: Owner,
     hostId: string,

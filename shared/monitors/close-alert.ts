@@ -22,7 +22,7 @@ export interface ClosingStores {
 }
 
 /**
- * Closes an alert by hand. A closed alert stays unchanged.
+ * Closes an alert at a user's request. A closed alert stays unchanged.
  *
  * @returns the alert afterwards; undefined when there is none
  */
@@ -49,8 +49,8 @@ export async function closeAlert(
 }
 
 /**
- * Closes the alert of a monitor. The close takes a tick of its own, one ms after the last, so an evaluation
- * that began before the close cannot be committed.
+ * Closes the alert of a monitor. The close gets its own tick, one ms after the last tick, so that an evaluation that
+ * began before the close cannot be committed.
  */
 async function closeOfMonitor(
   stores: ClosingStores,

@@ -28,7 +28,7 @@ function newest(startMs: number, recurrence: Times['recurrence'], lastMs: number
     case 'daily':
       return [newestOf(startMs, interval * DAY_MS, lastMs)];
     case 'weekly': {
-      // Weeks begin on Sunday. Each weekday uses the start's time of day.
+      // Weeks begin on Sunday. Each weekday's occurrence begins at the start's time of day.
       const first = new Date(startMs).getUTCDay();
       const days = weekdays?.length ? weekdays.map((day) => WEEKDAYS.indexOf(day)) : [first];
       return days.map((day) => newestOf(startMs + (day - first) * DAY_MS, interval * 7 * DAY_MS, lastMs));

@@ -33,7 +33,7 @@ type DueExternal = DueMonitor & {
   readonly view: AlertingView;
 };
 
-/** Evaluates monitors of external URLs. The prober is invoked only if one is due. */
+/** Evaluates monitors of external URLs. The prober is invoked only if a monitor is due. */
 export async function evaluateExternal(
   stores: ExternalStores,
   { groups, nowMs }: EvaluationRequest,

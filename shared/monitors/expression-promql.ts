@@ -6,9 +6,9 @@ export type HostsOfRole = (roleFullname: string) => readonly string[];
 /**
  * Compiles an expression to PromQL.
  *
- * Most PromQL functions drop a series' name, which is all that distinguishes the metrics of one host. So
- * metrics selected by a wildcard keep their name in the label `metric`, and each part of a group gets a
- * distinguishing label, `line1` in an innermost group.
+ * Most PromQL functions drop a series' name, which is the only thing that distinguishes the metrics of one host. So
+ * metrics selected by a wildcard keep their name in the label `metric`, and each part of a group gets a distinguishing
+ * label, `line1` in an innermost group.
  *
  * `roleSlots` reads the hosts that are in the role now, because former members are not recorded.
  *
@@ -25,10 +25,10 @@ interface Context {
 }
 
 interface Compiled {
-  /** PromQL that can be an operand as it is, because it has no operators outside of brackets. */
+  /** PromQL that can be used as an operand unchanged, because it has no operators outside brackets. */
   readonly text: string;
   /**
-   * The label that distinguishes the series which the expression returns; `one` if it returns at most one
+   * The label that distinguishes the series which the expression returns; `one` if the expression returns at most one
    * series.
    */
   readonly lines: 'one' | 'by host' | 'by label';
@@ -177,8 +177,8 @@ function windowOf({ text, selector }: Compiled, ms: number): string {
 }
 
 /**
- * Computes the seconds until a line reaches a threshold; infinite while it moves away, so that no `<` monitor
- * considers it near.
+ * Computes the seconds until a line reaches a threshold. The result is infinite while the line moves away, so that a
+ * monitor with `<` does not raise an alert.
  */
 function timeLeft(window: string, threshold: number): string {
   const now = `predict_linear(${window},0)`;

@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { text } from '../platform/fields';
 
 /**
- * Fields that several of Mackerel's objects share. A field that a client omits or posts as null is stored
- * that way.
+ * Fields that several of Mackerel's objects share. If a client omits a field or posts null, the field is stored as
+ * such.
  */
 
 const MAX_MEMO = 2048;

@@ -42,9 +42,7 @@ export interface MonitorInputs {
 
 /** State that a monitor keeps besides its alerts. */
 export interface MonitorMemory {
-  /**
-   * Further metrics by which a monitor of connectivity sees hosts that post none of {@link USUAL_METRICS}.
-   */
+  /** Further metrics by which a connectivity monitor recognizes live hosts that post none of {@link USUAL_METRICS}. */
   readonly witnesses?: readonly string[];
   /** Time of the newest point of a service's metric, in ms since epoch. */
   readonly newestMs?: number;
@@ -58,7 +56,7 @@ export interface JudgedMonitor {
   readonly memory: MonitorMemory;
 }
 
-/** A monitor cannot be judged in its present form. */
+/** The monitor cannot be judged as it is currently defined. */
 export class MonitorError extends Error {
   override readonly name = 'MonitorError';
 }
@@ -89,7 +87,8 @@ export async function judgeMonitor(
       return { judgements: new Map([['', await judgeExpression(monitor, inputs)]]), memory };
     case 'query':
       return { judgements: await judgeQuery(monitor, tracks, inputs), memory };
-    // The evaluator skips the first type, which has no interval, and judges the second itself (judge-probe.ts).
+    // Never reached: the evaluator skips the first type, which has no interval, and judges the second itself
+    // (judge-probe.ts).
     case 'anomalyDetection':
     case 'external':
       throw new MonitorError(`monitors of type ${monitor.type} are not evaluated`);
@@ -104,7 +103,7 @@ function watchedHosts(
   return hosts.filter(({ status, roles }) => isWatchedStatus(status) && watches(monitor, roles));
 }
 
-/** Reads metrics of hosts: series with no labels but the name, the host and those that the registry joins. */
+/** Reads metrics of hosts: series whose only labels are the name, the host and the labels that the registry adds. */
 async function readHosts(
   { store, nowMs }: MonitorInputs,
   name: Matcher,
@@ -136,7 +135,10 @@ async function selectWhole(
   return series;
 }
 
-/** Maximum number of hosts selected by id. More are read as all hosts, a read that several monitors share. */
+/**
+ * Maximum number of hosts selected by id. If there are more, the series of all hosts are read; several monitors share
+ * this read.
+ */
 const MAX_NAMED_HOSTS = 50;
 const EVERY_HOST: Matcher = { label: 'host', op: '!=', value: '' };
 
@@ -205,7 +207,7 @@ async function judgeService(
   { store, nowMs }: MonitorInputs,
 ): Promise<JudgedMonitor> {
   const { service, metric, duration } = monitor;
-  // Series of hosts have their service joined, so exclude them.
+  // The registry adds the label `service` to hosts' series, so exclude these series.
   const matchers = [equals(METRIC_NAME, metric), equals('service', service), equals('host', '')];
   const read = async (spanMs: number): Promise<Points> => {
     const series = await selectWhole(store, matchers, nowMs - spanMs, nowMs);
@@ -266,7 +268,7 @@ async function judgeQuery(
 ): Promise<Map<string, Judgement>> {
   const minutes = monitor.evaluateBackwardMinutes ?? DEFAULTS.queryBackwardMinutes;
   const found = await resultOf(quotedNames(monitor.query), minutes, inputs);
-  // The empty key stands for a query without any result.
+  // The empty key stands for a query that returns nothing.
   if (found.length === 0) return new Map([['', NO_VALUE]]);
   // A series that ended keeps its alert. If a user closed the alert, the series is forgotten.
   const judgements = new Map<string, Judgement>(

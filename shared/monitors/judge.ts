@@ -36,7 +36,7 @@ export function statusOf(value: number, { operator, warning, critical }: Thresho
   return exceeds(critical) ? 'CRITICAL' : exceeds(warning) ? 'WARNING' : 'OK';
 }
 
-/** Returns the points after one time and up to another whose value is not NaN. */
+/** Returns the points after `afterMs` and up to `untilMs` whose values are not NaN. */
 export function pointsWithin({ timestamps, values }: Points, afterMs: number, untilMs: number): Points {
   const kept: number[] = [];
   for (let i = 0; i < timestamps.length; i++)
@@ -48,7 +48,7 @@ export function pointsWithin({ timestamps, values }: Points, afterMs: number, un
 }
 
 /**
- * Returns the average of the latest `duration` points (a number of points, not minutes).
+ * Returns the average of the latest `duration` points. (`duration` is a number of points, not of minutes.)
  *
  * @returns undefined when the newest point is too old, or there are too few points within 24 hours
  */
@@ -85,7 +85,7 @@ export function judgePoints(
   return latest && { ...latest, status: statusOf(latest.value, thresholds) };
 }
 
-/** Returns the worst judgement; the first one of several equally bad. */
+/** Returns the worst judgement; if several are equally bad, the first of them. */
 export function worstOf(judgements: readonly Judgement[]): Judgement | undefined {
   const badness = ({ status }: Judgement) => ['OK', 'WARNING', 'UNKNOWN', 'CRITICAL'].indexOf(status);
   return judgements.reduce<Judgement | undefined>(

@@ -1,10 +1,7 @@
 import type { AlertStatus } from './alert-record';
 import type { AlertSubject } from './alert-subject';
 
-/**
- * The host or series that a line or an alert of a preview is about. Both are absent if the monitor has only
- * one subject.
- */
+/** The host or series that a preview's line or alert concerns. Both are absent if the monitor has only one subject. */
 export type PreviewSubject = Pick<AlertSubject, 'hostId' | 'series'>;
 
 /** An alert that would have been open. Times are ticks, in seconds since epoch. */
@@ -19,7 +16,9 @@ export interface PreviewAlert extends PreviewSubject {
   readonly message?: string;
 }
 
-/** The values that a monitor compares with its thresholds, one for each tick; null where none is judged. */
+/**
+ * The values that a monitor compares with its thresholds, one for each tick; null at ticks where no value is judged.
+ */
 export interface PreviewLine extends PreviewSubject {
   readonly values: readonly (number | null)[];
 }

@@ -6,11 +6,11 @@ import type { Track } from './tracks';
 
 /** State of a monitor after its last evaluation. The evaluator keeps it as the state of a group. */
 export interface MonitorState {
-  /** Time of the last evaluation in ms since epoch. A close by hand adds one ms. */
+  /** Time of the last evaluation in ms since epoch. A manual close adds one ms. */
   readonly tickMs: number;
   /**
-   * The monitor at that time. After the monitor was removed, the notifications that its alerts have ended still
-   * describe the monitor.
+   * The monitor at that time. It is kept because, after the monitor was removed, the notifications that its alerts have
+   * ended still describe it.
    */
   readonly monitor: Monitor;
   readonly tracks: readonly Track[];

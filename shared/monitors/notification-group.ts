@@ -41,7 +41,7 @@ export function defaultNotificationGroup(id: string): NotificationGroup {
   };
 }
 
-/** Returns whether a group would contain itself through its children after the change. */
+/** Returns whether, after the change, a group would contain itself through its children. */
 export function hasCycle(
   groups: readonly Pick<NotificationGroup, 'id' | 'childNotificationGroupIds'>[],
   changed: Pick<NotificationGroup, 'id' | 'childNotificationGroupIds'>,
@@ -61,7 +61,7 @@ export function hasCycle(
   return false;
 }
 
-/** Schema of a setting that combines alerts into one notification, by monitors, services and roles. */
+/** Schema of a setting that combines alerts of the same monitors, services or roles into one notification. */
 export const alertGroupSettingSpec = z.object({
   name,
   memo,

@@ -57,8 +57,8 @@ export function percentMetricOf(metric: string): PercentMetric | undefined {
 type ValueAt = (name: string) => number | undefined;
 
 /**
- * Returns percentages for all times at which any metric has a point. A time is skipped if a metric is missing
- * then, or the whole is 0, as on a host without swap.
+ * Returns percentages for all times at which any metric has a point. A time is skipped if a metric has no point at it,
+ * or if the whole is 0, as on a host without swap.
  *
  * @param parts returns the part and the whole at a time
  */

@@ -31,8 +31,8 @@ const MAX_LINES = 10;
 const MAX_ALERTS = 1_000;
 
 /**
- * Judges a monitor over a past range, as if it had been created at the start with nothing wrong before. It
- * judges each tick by the evaluator's code. It uses the present hosts with their present roles and statuses.
+ * Judges a monitor over a past range, as if it had been created at the start with nothing wrong before. Each tick is
+ * judged by the evaluator's code, using the current hosts with their current roles and statuses.
  *
  * @throws {RefusedError} for a type that cannot be judged from samples, or if a bound is exceeded; also any error that
  *   `check` throws
@@ -56,7 +56,7 @@ export async function previewMonitor(monitor: Monitor, options: PreviewOptions):
 }
 
 class Run {
-  /** Reads each selection up to the end of the preview, because later ticks ask for it with later times. */
+  /** Read each selection up to the end of the preview at once, because later ticks need its later samples. */
   private readonly store = new SharedReads(
     () => this.options.store,
     () => this.aheadMs,

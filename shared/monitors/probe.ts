@@ -20,7 +20,7 @@ export interface Probe {
   readonly status?: number;
   /** Time until the end of the last answer's body, including redirects, in ms. Absent if no answer was complete. */
   readonly responseMs?: number;
-  /** The reason why the URL is judged CRITICAL, whatever its status. */
+  /** The reason why the URL is judged CRITICAL, regardless of the HTTP status. */
   readonly error?: string;
   /** Expiry of the certificate of the first server, in ms since epoch. Absent without TLS. */
   readonly certificateEndsMs?: number;

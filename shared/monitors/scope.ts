@@ -24,7 +24,7 @@ export function isInScope(roles: HostRoles, scopes: readonly string[]): boolean 
   });
 }
 
-/** Returns whether something is in an included scope, if there are any, and in no excluded scope. */
+/** Returns whether a subject is in an included scope (if any are given), and in no excluded scope. */
 function fits(
   included: readonly string[] | null | undefined,
   excluded: readonly string[] | null | undefined,
@@ -38,7 +38,7 @@ export function watches({ scopes, excludeScopes }: Scopes, roles: HostRoles): bo
   return fits(scopes, excludeScopes, (all) => isInScope(roles, all));
 }
 
-/** Something that a downtime may apply to. */
+/** A subject that a downtime may apply to. */
 export interface DownSubject {
   readonly monitorId: string;
   /** The host's roles, if it is a host. */
@@ -47,9 +47,7 @@ export interface DownSubject {
   readonly service?: string;
 }
 
-/**
- * Returns whether a downtime applies to something. Every kind of scope that the downtime names must match.
- */
+/** Returns whether a downtime applies to a subject. Every kind of scope that the downtime names must match. */
 export function concerns(downtime: Downtime, { monitorId, roles = {}, service }: DownSubject): boolean {
   const all: HostRoles = service === undefined ? roles : { [service]: [] };
   return (

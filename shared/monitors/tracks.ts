@@ -27,8 +27,8 @@ export interface Track {
   /** The newest point judged. */
   readonly pointMs?: number;
   /**
-   * Set if the subject reached its attempts during a downtime. Then no alert opens until it has been normal
-   * again.
+   * Set if the subject reached its maximum of attempts during a downtime. Then no alert opens until the subject has
+   * been normal again.
    */
   readonly isPassedOver?: boolean;
   readonly alert?: OpenAlert;
@@ -38,7 +38,7 @@ export interface AlertTransition {
   /** `updated` means that only the message changed. It is shown, but nobody is notified. */
   readonly kind: 'opened' | 'changed' | 'updated' | 'closed' | 'repeated';
   readonly key: string;
-  /** The alert after the change; for a closed alert, before it. */
+  /** The alert after the change. For a closed alert, the alert before the change. */
   readonly alert: OpenAlert;
   /** OK if the alert closed. */
   readonly status: AlertStatus;
@@ -59,7 +59,7 @@ export interface TrackRules {
   readonly nowMs: number;
   /** Whether a downtime applies to the subject now. */
   readonly isDown: boolean;
-  /** Whether an alert suppressed by a downtime opens after it. */
+  /** Whether an alert that a downtime suppressed opens once the downtime has ended. */
   readonly opensAfterDowntime: boolean;
 }
 
@@ -195,7 +195,7 @@ export function closing(
   };
 }
 
-/** Closes the alert of a track by hand. If its cause persists, the next judgement opens another. */
+/** Closes a track's alert at a user's request. If the cause persists, the next judgement opens another alert. */
 export function closedByHand({ alert, ...track }: Track, reason: string): AdvancedTrack {
   return { track, ...(alert && { transition: closing(track.key, alert, 'manual', { reason }) }) };
 }
