@@ -13,7 +13,7 @@ export class CanaryApi {
     private readonly url: string,
     private readonly key: string,
     private readonly hostId: string,
-    /** When the canary's host was created, in ms since epoch. It has no earlier samples. */
+    /** When the canary's host was created, in ms since epoch. The host has no earlier samples. */
     readonly bornAtMs: number,
   ) {}
 
@@ -52,9 +52,7 @@ export class CanaryApi {
   }
 }
 
-/**
- * @throws {CanaryRefusedError} on 401 and 403; an Error on any other status but 2xx and `allowed`
- */
+/** @throws {CanaryRefusedError} on 401 and 403; an Error on any other status, except 2xx and `allowed` */
 async function request<T>(
   url: string,
   key: string,

@@ -11,7 +11,7 @@ export interface ReadBack {
   readonly isExpected: boolean;
 }
 
-/** Returns the value that the canary posts at a time. A read checks it. */
+/** Returns the value that the canary posts at a given time. Reads check it. */
 export function valueAt(timeMs: number): number {
   return Math.floor(timeMs / 1000) % 99_991;
 }
@@ -21,9 +21,13 @@ export function ageSeconds(nowMs: number, newestMs: number): number {
 }
 
 /**
- * Decides which ranges to read back: every minute one from memory, every ten minutes one that must be in the
- * warm tier, every hour one that must be in the archive. Each range is wide enough to span a few posts that
- * the canary missed.
+ * Decides which ranges to read back:
+ *
+ * - every minute, one from memory,
+ * - every ten minutes, one that must be in the warm tier,
+ * - every hour, one that must be in the archive.
+ *
+ * Each range is wide enough to span a few posts that the canary missed.
  */
 export function planReadBacks(
   nowMs: number,

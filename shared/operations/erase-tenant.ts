@@ -10,7 +10,7 @@ interface EraseDependencies extends Pick<OperatorDependencies, 'meta' | 'recover
   readonly read: Pick<ReadDependencies, 'hot' | 'warm' | 'manifest' | 'cold'>;
 }
 
-/** What one slice of an erasure removed. */
+/** The data that one slice of an erasure removed. */
 export interface EraseCount {
   /** Keys of the hot tier. */
   readonly hot: number;
@@ -27,8 +27,8 @@ export interface EraseCount {
 const PARALLEL = 32;
 
 /**
- * Erases a deleted tenant tier by tier until time is up. It stores no progress: the next slice finds what is
- * left. The meta table comes last, because the manifest in it lists the days that have warm items.
+ * Erases a deleted tenant tier by tier until time is up. No progress is stored: the next slice finds the remaining
+ * data. The meta table comes last, because the manifest in it lists the days that have warm items.
  */
 export async function eraseTenant(
   { read: { hot, warm, manifest, cold }, meta, recovery }: EraseDependencies,
@@ -64,8 +64,8 @@ export async function eraseTenant(
 }
 
 /**
- * Scans the meta table for all items of a tenant. Their partition key is `kind#tenant id`, optionally
- * followed by `#` and more. API keys have ids of their own and name their tenant in an attribute.
+ * Scans the meta table for all items of a tenant. Their partition key is `kind#tenant id`, optionally followed by `#`
+ * and more. API keys are stored under their own ids, and name their tenant in an attribute.
  */
 async function* metaItems(meta: Table, { id, name }: DeletedTenant): AsyncGenerator<Item> {
   const pages = paginateScan(

@@ -39,7 +39,7 @@ const MAX_LISTED = 10;
  * Finds a host or service. A host is looked up by its id, then by the label `host` of samples posted without
  * registration, then by the name of an active host.
  *
- * @throws {InvalidEventError} if there is none, or several hosts have the name
+ * @throws {InvalidEventError} if no host or service is found, or several hosts have the name
  */
 export async function findSource(
   stores: SourceStores,
@@ -100,7 +100,7 @@ async function found(
   };
 }
 
-/** Quotes a value for a message; quotes make blanks at the ends visible. */
+/** Quotes a value for a message; the quotes make leading and trailing spaces visible. */
 function shown(text: string): string {
   return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}...` : text);
 }

@@ -22,10 +22,10 @@ interface Raise {
 }
 
 /**
- * Keeps the expiry of items in step with the stage's retention. Items of the catalogue and of the archive's
- * directories get their expiry when they are written. Once the retention is raised, this expiry is too early
- * for the samples that the items describe, so {@link renew} extends it. The extension may take 30 days, because items
- * are kept for the retention plus 30 days.
+ * Keeps the expiry of items in step with the stage's retention. Items of the catalogue and of the archive's directories
+ * get their expiry when they are written. Once the retention is raised, this expiry is too early for the samples that
+ * the items describe, so {@link renew} extends it. The extension may take up to 30 days, because items are kept for 30
+ * days beyond the retention.
  *
  *     pk retention   sk stage   retentionMs: number, on which expiries are based   raise: JSON, while one is in progress
  */

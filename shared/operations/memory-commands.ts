@@ -12,9 +12,9 @@ export interface MemoryWatch {
 }
 
 /**
- * Observes the primaries, as a flusher does each minute, and records for how long the calling command may
- * still move slots. During that time flushers empty memory at once, and a primary that disappears counts as a
- * loss of all partitions.
+ * Observes the primaries, as a flusher does each minute, and records how much longer the calling command may move
+ * slots. During that time flushers empty memory at once, and a primary that disappears counts as a loss of all
+ * partitions.
  */
 export async function watchMemory(
   { losses, recovery, now }: Pick<OperatorDependencies, 'losses' | 'recovery' | 'now'>,

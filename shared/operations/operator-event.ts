@@ -20,8 +20,8 @@ const archiveCursor = z
   .default(null);
 
 /**
- * Schema of the operator function's events. `defaultPartitions` applies to a new tenant whose event names no
- * number.
+ * Schema of the operator function's events. `defaultPartitions` applies to a new tenant if the event names no number of
+ * partitions.
  */
 export const operatorEventSchema = (defaultPartitions: number) =>
   z.discriminatedUnion('command', [
@@ -45,7 +45,7 @@ export const operatorEventSchema = (defaultPartitions: number) =>
     z.object({ command: z.enum(['tenants list', 'tenants advise']) }),
     z.object({
       command: z.literal('watch memory'),
-      /** How long the caller may still move slots, in ms; 0 when it has finished. */
+      /** How much longer the caller may move slots, in ms; 0 when it has finished. */
       scalingForMs: z.number().int().min(0).max(3_600_000),
     }),
     z.object({ command: z.literal('stage') }),

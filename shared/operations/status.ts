@@ -36,7 +36,7 @@ export interface StatusDependencies {
 /** Interval of rule evaluation. */
 const EVALUATED_MS = 60_000;
 const PARALLEL = 32;
-/** Lifetime of a cached answer, in ms. With the cache, many open pages cost no more than one. */
+/** Lifetime of a cached answer, in ms. The cache makes many open pages cost no more than one. */
 const MAX_AGE_MS = 5_000;
 /** Lifetime of the manifest's cached summary, in ms. It changes once per flush; a read takes a query per partition. */
 const MAX_ARCHIVE_AGE_MS = 60_000;
@@ -48,7 +48,7 @@ const MAX_PARTITIONS_ASKED = 256;
 const WINDOWS_SAMPLED = 8;
 /** Span of the days that are listed, in ms. Four weeks touch at most two months, so two months of usage are read. */
 const HISTORY_MS = 28 * DAY_MS;
-/** Maximum number of cached tenants. One function instance serves few tenants at a time. */
+/** Maximum number of cached tenants. A function instance serves only a few tenants at a time. */
 const MAX_TENANTS_CACHED = 1_000;
 
 /** Reads the status of tenants. Caches each part for as long as it changes little. */

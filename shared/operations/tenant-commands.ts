@@ -44,7 +44,7 @@ export interface TenantList {
 /** Maximum number of tenants whose series are counted in parallel. */
 const PARALLEL = 4;
 
-/** Numbers of deleted tenants that one sweep erased, and that a later sweep must handle again. */
+/** Number of deleted tenants that a sweep has erased, and number that a later sweep must handle again. */
 export interface SweepResult {
   readonly erased: number;
   readonly remaining: number;
@@ -132,7 +132,7 @@ export async function sweep(
   for (const tenant of await tenants.deleted()) {
     if (tenant.erasedAt !== undefined) continue;
     remaining++;
-    // Until `settledMs` has passed, a function that does not know of the deletion yet may still write.
+    // Until `settledMs` has passed, a function that has not learned of the deletion yet may still write.
     const isSettled = now() - tenant.deletedAt >= settledMs;
     try {
       const { isDone } = await eraseTenant(dependencies, tenant, hasTime);
@@ -149,7 +149,8 @@ export async function sweep(
     log.info('the expiry of items was extended because the retention was raised', { items: putOff });
   const times = { retentionMs: await lifetimes.retentionMs(), nowMs: now() };
   const all = await tenants.list();
-  // The time selects the first tenant. Otherwise a sweep that runs out of time would skip the same tenants every hour.
+  // Let the time select the first tenant. Otherwise a sweep that runs out of time would skip the same tenants every
+  // hour.
   const first = times.nowMs % Math.max(1, all.length);
   let uncounted = 0;
   await mapLimited([...all.slice(first), ...all.slice(0, first)], PARALLEL, async ({ id }) => {
@@ -161,8 +162,8 @@ export async function sweep(
 }
 
 /**
- * Checks that a tenant's retention is at least the stage's `warmTtl`, for which the warm tier keeps days, and
- * at most its `retention`, for which the catalogue remembers series.
+ * Checks that a tenant's retention is at least the stage's `warmTtl` (how long the warm tier keeps days), and at most
+ * its `retention` (how long the catalogue remembers series).
  *
  * @throws {InvalidEventError}
  */

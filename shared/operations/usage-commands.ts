@@ -17,7 +17,7 @@ const PARALLEL = 8;
 export interface MonthUsage {
   /** Counts by UTC day. */
   readonly days: Readonly<Record<string, Readonly<Record<Counter, number>>>>;
-  /** `topSources` show a host's name besides its id. */
+  /** `topSources` shows a host's name in addition to its id. */
   readonly series: SeriesTally;
   /** First day with samples in any month; null without samples. */
   readonly firstDay: string | null;
