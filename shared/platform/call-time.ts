@@ -1,14 +1,12 @@
 /** Time limits of calls to the stores. */
 export interface CallTimes {
-  /** Time to establish a connection to AWS, ms. */
+  /** Time limit for establishing a connection to AWS, ms. */
   readonly connectMs: number;
-  /** Time for AWS to answer one attempt, ms. A direct call (direct-call.ts) is one attempt. */
+  /** Time limit for AWS to answer one attempt, ms. A direct call (direct-call.ts) is one attempt. */
   readonly attemptMs: number;
-  /** Time for all attempts of the SDK together, until the whole reply has arrived, ms. */
+  /** Time limit for all attempts of the SDK together, until the whole reply has arrived, ms. */
   readonly totalMs: number;
-  /**
-   * Time for a command to the memory tier, including redirections, retries and the wait for a connection, ms.
-   */
+  /** Time limit for a command to the memory tier, including redirections, retries and the wait for a connection, ms. */
   readonly commandMs: number;
 }
 
@@ -19,8 +17,8 @@ export const ANSWERING: CallTimes = { connectMs: 1_000, attemptMs: 1_500, totalM
 export const WORKING: CallTimes = { connectMs: 2_000, attemptMs: 5_000, totalMs: 15_000, commandMs: 5_000 };
 
 /**
- * Longest time of one call of the memory tier, ms. One call may send two commands, because a script is sent again
- * in full if the node does not know it yet. The shortest time-out of a function allows several such calls in
+ * Maximum duration of one call to the memory tier, ms. One call may send two commands, because a script is sent again
+ * in full if the node does not know it yet. Even the function with the shortest time-out can make several such calls in
  * sequence.
  */
 export const MAX_CALL_MS = 2 * WORKING.commandMs;

@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import pMap from 'p-map';
 
 /**
- * Runs `work` on every item, on at most `most` at the same time.
+ * Runs `work` on every item, on at most `most` items at the same time.
  *
  * @returns the results in the order of the items
  * @throws the first error, after which no further item is started
@@ -17,19 +17,15 @@ export function mapLimited<T, R>(
   return pMap(items, work, { concurrency: most });
 }
 
-/**
- * Runs work once fewer than a fixed number of pieces of work are running. Work that waits starts in the order
- * in which it came.
- */
+/** Runs a task as soon as fewer than a fixed number of tasks are running. Waiting tasks start in order of arrival. */
 export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** Makes a limiter, which several callers can share. For the items of one list, use {@link mapLimited}. */
 export const limiter: (most: number) => Limiter = pLimit;
 
 /**
- * Makes a limiter of several others, such as the budgets of callers who share the work. The new limiter tries the
- * others one after the other until one starts the work. A limiter refuses work by throwing. If all refuse, the new
- * limiter throws the last error.
+ * Combines several limiters, such as the budgets of callers who share the work, into one. It tries them in turn until
+ * one starts the work. A limiter refuses work by throwing; if all refuse, the combined limiter throws the last error.
  */
 export function anyLimiter(bounds: readonly Limiter[]): Limiter {
   return async (work) => {
@@ -101,7 +97,7 @@ export class SharedCalls<Result> {
 
 /**
  * Runs one piece of work at a time for many callers. Callers that arrive during a run share the next run, because the
- * present run may have looked before they arrived.
+ * current run may have read the state before they arrived.
  */
 export class SerialCalls<T> {
   private running: Promise<T> | undefined;

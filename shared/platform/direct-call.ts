@@ -3,7 +3,7 @@ import type { KinesisClient } from '@aws-sdk/client-kinesis';
 import type { HttpHandlerOptions } from '@smithy/core/protocols';
 import { type DirectAnswer, DirectRequests, errorNameOf } from './direct-request';
 
-/** The commands that a client calls directly: their constructors, by the name of the operation. */
+/** Constructors of the commands that a client calls directly, by name of the operation. */
 export type DirectCommands = Readonly<Record<string, new (input: never) => object>>;
 
 /** The differences between the two services. */
@@ -19,7 +19,7 @@ interface Service {
   readonly asked: object;
 }
 
-/** Counts the units that AWS bills for a call: one that succeeded, or a write whose condition did not hold. */
+/** Counts the units that AWS bills for a call that succeeded, or for a write whose condition did not hold. */
 export type CountUnits = (commandName: string, input: object, output: object) => void;
 
 const SERVICES = {
@@ -103,7 +103,7 @@ function outputOf({ status, body }: DirectAnswer): object | undefined {
   });
 }
 
-/** Encodes the binary values of a command's input as base64. Everything else in it is JSON already. */
+/** Encodes the binary values of a command's input as base64. Everything else is already JSON. */
 function toWire(value: unknown): unknown {
   if (value instanceof Uint8Array)
     return Buffer.from(value.buffer, value.byteOffset, value.length).toString('base64');
@@ -113,8 +113,8 @@ function toWire(value: unknown): unknown {
 }
 
 /**
- * Decodes the binary values in a reply of DynamoDB, in place. A field `B` is a binary value if it is a text.
- * If it is an object, it is an attribute with the name `B`.
+ * Decodes the binary values in a reply of DynamoDB, in place. A field `B` is a binary value if it is a string. If it is
+ * an object, it is an attribute with the name `B`.
  */
 function fromWire(value: object): object {
   const fields = value as Record<string, unknown>;

@@ -8,15 +8,15 @@ import { CALLS_REPEATED } from './names';
 import { makeSigner, type Signer } from './signature';
 import { use } from './units';
 
-/** Longest wait after a direct call that was throttled, ms. The SDK's retries wait no longer than this either. */
+/** Maximum wait after a direct call was throttled, ms. The SDK's retries have the same maximum. */
 const MAX_WAIT_MS = 1_000;
 
-/** Where requests go. */
+/** The address to which requests are sent. */
 interface Origin {
   readonly protocol: string;
   readonly hostname: string;
   readonly port: number | undefined;
-  /** The beginning of paths: '', or the bucket if the endpoint has one host name for all buckets. */
+  /** Prefix of every path: the bucket if the endpoint has one host name for all buckets, else ''. */
   readonly path: string;
 }
 
@@ -126,7 +126,7 @@ function isThrottled({ status, body }: DirectAnswer): boolean {
 }
 
 /**
- * Returns the name of the error in a reply, empty if there is none. DynamoDB and Kinesis name it by
+ * Returns the name of the error in a reply; '' if there is none. DynamoDB and Kinesis name it as
  * `{"__type":"prefix#Name"}`, S3 by `<Code>Name</Code>`.
  */
 export function errorNameOf(body: Uint8Array): string {

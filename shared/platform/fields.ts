@@ -12,15 +12,15 @@ export function text(min: number, max: number) {
 
 function hasLength(value: string, min: number, max: number): boolean {
   if (value.length <= max) return value.length >= min;
-  // A code point is at most two code units of UTF-16, so a text this long has too many. It need not be
-  // counted.
+  // A code point has at most two UTF-16 code units, so this text certainly has too many code points. There is no need
+  // to count them.
   if (value.length > max * 2) return false;
   let characters = 0;
   for (const _ of value) characters++;
   return characters <= max;
 }
 
-/** Deepest nesting of JSON that is stored. JSON.stringify overflows the stack only at a far greater depth. */
+/** Maximum nesting depth of JSON that is stored. JSON.stringify overflows the stack only at far greater depths. */
 const MAX_DEPTH = 100;
 
 /** A field with any JSON object, which is kept as it is. A zod record would drop the key `__proto__`. */
@@ -35,7 +35,7 @@ export const anyObject = z
   })
   .meta({ type: 'object', additionalProperties: true });
 
-/** Whether a value has at most `levels` levels of nested objects and arrays. */
+/** Whether objects and arrays are nested at most `levels` deep in a value. */
 export function isNotDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (levels === 0) return false;

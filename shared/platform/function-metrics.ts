@@ -13,7 +13,7 @@ import {
 import type { RuntimeSettings } from './settings';
 import { takeUnits } from './units';
 
-/** The dimension is the function's name with the stage, since two stages may be in one account. */
+/** The dimension's value includes the stage, since one account may have two stages. */
 const metrics = new Metrics({
   namespace: METRIC_NAMESPACE,
   serviceName: METRIC_SERVICE,
@@ -36,8 +36,9 @@ export function count<F extends MeteredFunction>(
  * the invocation. It writes them as a log line in CloudWatch's embedded metric format, which needs no call.
  * Units that are not metrics of the function become additional fields of the line.
  *
- * @param everyMs 0 writes a line for each invocation. Otherwise a line has all invocations within this many
- *   ms, at most a hundred, each with values of its own. An instance that ends loses lines that it has not written
+ * @param everyMs 0 writes a line for each invocation. Otherwise a line covers all invocations within this number of ms,
+ *   at most a hundred, with separate values for each. An instance that is stopped loses the lines that it has not
+ *   written yet
  */
 export function withMetrics<F extends MeteredFunction, Args extends unknown[], Result>(
   name: F,

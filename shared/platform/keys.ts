@@ -91,9 +91,7 @@ export const warmKeys = {
   groupFrom: (group: GroupId, ms: number) => `${group}#${timeText(ms)}`,
   item: (ref: PartitionRef, day: Day, key: WarmItemKey) =>
     itemKey(warmKeys.partition(ref, day), warmKeys.sort(key)),
-  /**
-   * Sort key of the item that says that windows of the day have several items. It sorts after every group.
-   */
+  /** Sort key of the item that marks a day on which windows have several items. It sorts after every group. */
   dividedSort: '~divided',
   divided: (ref: PartitionRef, day: Day) => itemKey(warmKeys.partition(ref, day), warmKeys.dividedSort),
   parseSort: (sort: string): WarmItemKey => {
@@ -108,7 +106,7 @@ export const warmKeys = {
 } as const;
 
 /**
- * Formats a time with 15 digits, so that texts sort like times, up to the year 33658. Before 1970 it is 0.
+ * Formats a time with 15 digits, so that strings sort as times do, up to the year 33658. A time before 1970 becomes 0.
  */
 function timeText(ms: number): string {
   return Math.max(0, ms).toString().padStart(15, '0');
@@ -129,8 +127,8 @@ function bucketOf(id: string, buckets: number): number {
 
 /**
  * Number of partition keys per period of the series index. A first read sends a request for each key, which costs a
- * read unit even if the key has no items. On the other hand, DynamoDB accepts at most a thousand writes a second for
- * each key.
+ * read unit even if the key has no items. But with fewer keys, writes might be throttled: DynamoDB accepts at most a
+ * thousand a second for each key.
  */
 export const INDEX_BUCKETS = 8;
 
@@ -163,7 +161,7 @@ export const metaKeys = {
     itemKey(metaKeys.source(tenantId, sourceId), metaKeys.poolSort),
   /** Sort key of the item with a source's pool. */
   poolSort: 'pool',
-  /** Buckets allow 16 times the write rate that DynamoDB has for a single partition key. */
+  /** The 16 buckets multiply the write rate that DynamoDB allows for a single partition key. */
   sourceIndex: (tenantId: Id, bucket: number) => `sources#${tenantId}#${bucket.toString(16)}`,
   indexedSource: (tenantId: Id, sourceId: Id): ItemKey =>
     itemKey(metaKeys.sourceIndex(tenantId, bucketOfSource(sourceId)), sourceId),
@@ -262,7 +260,7 @@ export const metaKeys = {
     return { tenantId: tenantId!, partition: Number(partition) };
   },
 
-  /** A part of every `pk` with items of a tenant, except the `pk` by which an API key is found by its id. */
+  /** A substring of the `pk` of all of a tenant's items, except the items by which API keys are looked up. */
   ofTenant: (tenantId: Id) => `#${tenantId}`,
   /**
    * Splits a `pk` into the kind of its items and its second part, which for most kinds is the tenant's id.
@@ -288,11 +286,11 @@ export const bucketKeys = {
    * Returns the key of a new archive object.
    *
    * @param announcements the day's count of announcements in the manifest when the archiver began to read it
-   * @param unique a text that makes the key unique
+   * @param unique a string that makes the key unique
    */
   archive: (ref: PartitionRef, day: Day, announcements: number, unique: string) =>
     bucketKeys.archiveNamed(ref, day, `${announcements}-${unique}`),
-  /** @param name the part of the key that does not follow from the partition-day: `announcements-unique` */
+  /** @param name the part of the key that is not derived from the partition-day: `announcements-unique` */
   archiveNamed: (ref: PartitionRef, day: Day, name: string) =>
     `${bucketKeys.archiveDay(ref, day)}-${name}.parquet`,
   /** Returns the name in a key that `archiveNamed` has made. */

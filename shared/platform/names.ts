@@ -1,6 +1,6 @@
 /** Names that synthesis and run time share, so that they cannot drift. */
 
-/** The version of this release, which /openapi.json, the page, outputs of stacks and archive objects show. */
+/** The version of this release, shown by /openapi.json, the page, stack outputs and archive objects. */
 export { version as RELEASE } from '../../package.json';
 
 /** Environment variables of the functions. */
@@ -158,21 +158,24 @@ export const UNITS = [
 export type Unit = (typeof UNITS)[number];
 
 /**
- * Direct calls of AWS (direct-call.ts) that have failed, so that the SDK made them again. A function
- * publishes this metric only if there are any, so a stage without failures does not pay for it.
+ * Number of direct calls to AWS (direct-call.ts) that failed and that the SDK therefore retried. A function publishes
+ * this metric only if it is above 0, so a stage without failures does not pay for it.
  */
 export const CALLS_REPEATED = 'CallsRepeated';
 
-/** Calls of DynamoDB, which AWS bills by units. No metric: a field of the log line, and of `explain=1`. */
+/**
+ * Number of calls to DynamoDB, which AWS bills by units instead. Not a metric, but a field of the log line and of
+ * `explain=1`.
+ */
 export const TABLE_CALLS = 'TableCalls';
 
 /** A quantity that a function counts about its calls to AWS. */
 export type CountedUse = Unit | typeof CALLS_REPEATED | typeof TABLE_CALLS;
 
 /**
- * The metrics of each function. Code, alarms and the dashboard use no other names. A metric costs $0.30 a
- * month, so only functions that handle samples have metrics of the units that AWS bills. FunctionMbMs also
- * tells the number of invocations, by its statistic SampleCount.
+ * The metrics of each function. Code, alarms and the dashboard use no other names. A metric costs $0.30 a month, so
+ * only functions that handle samples have metrics of the units that AWS bills. The statistic SampleCount of
+ * FunctionMbMs is the number of invocations.
  */
 export const METRICS = {
   post: [

@@ -14,7 +14,7 @@ export interface OutsideExchange {
   readonly signal: AbortSignal;
   /** Whether the URL may have a private address, as it may for a stack on the user's own machine. */
   readonly allowsPrivate: boolean;
-  /** Maximum number of bytes to read of the answer's body. If the body is longer, the connection is closed. */
+  /** Maximum number of bytes of the answer's body to read. If the body is longer, the connection is closed. */
   readonly maxBytes: number;
   /** IP version of the connection: 4, 6, or 0 for either. @default 0 */
   readonly family?: 0 | 4 | 6;
@@ -27,7 +27,7 @@ export interface OutsideAnswer {
   readonly headers: IncomingHttpHeaders;
   /** The body, up to `maxBytes`. */
   readonly body: Buffer;
-  /** Whether the body was read to its end or up to `maxBytes`; false if the connection broke before. */
+  /** Whether the body was read to its end or up to `maxBytes`; false if the connection broke earlier. */
   readonly isWhole: boolean;
   /** When the server's certificate expires, in ms since epoch; absent without TLS. */
   readonly certificateEndsMs?: number;
@@ -79,7 +79,7 @@ export async function exchangeOutside(exchange: OutsideExchange): Promise<Outsid
     request.on('error', (error) => {
       failure = error;
     });
-    // If the server switches to another protocol, the connection ends without an error and without an answer.
+    // If the server switches to another protocol, the connection closes without an error and without an answer.
     request.on('close', () => {
       if (answer === undefined) reject(failure ?? new Error('no answer'));
       else resolve({ ...answer, body: Buffer.concat(chunks), isWhole });

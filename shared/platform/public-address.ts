@@ -2,9 +2,9 @@ import { lookup as resolve } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
 /**
- * Addresses that are not on the public internet: this machine, private and link-local networks, metadata
- * services and test networks. IPv4 and IPv6 have lists of their own: a BlockList looks an IPv4 address up in
- * its IPv6 form too, and the range `::ffff:0:0/96` would match all of them.
+ * Addresses that are not on the public internet: this machine, private and link-local networks, metadata services and
+ * test networks. IPv4 and IPv6 have separate lists, because a BlockList also looks up an IPv4 address in its IPv6 form,
+ * and the range `::ffff:0:0/96` would match every IPv4 address.
  */
 const SPECIAL = { ipv4: new BlockList(), ipv6: new BlockList() };
 for (const [network, prefix] of [
@@ -57,7 +57,7 @@ export function isPublicAddress(address: string): boolean {
 
 /** Throws if the host of a URL is an IP address that is not public. {@link publicLookup} checks host names. */
 export function requirePublicHost({ hostname }: URL): void {
-  // The URL parser has turned decimal, octal and hexadecimal forms of addresses into the usual one.
+  // The URL parser has already converted decimal, octal and hexadecimal forms of addresses to the usual form.
   const host = hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0 && !isPublicAddress(host))
     throw new Error(`${host} is not an address of the public internet`);

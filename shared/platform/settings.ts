@@ -45,7 +45,7 @@ const DURABLE_NODE = /^cache\.(r8g|r7g|r6g|m8g|m7g|m6g|c8gn|c7gn)\./;
 
 const TOPIC_ARN = /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w-]{1,256}$/;
 
-/** Shortest time-out of the ingester, ms. With a shorter one, it would never begin a partition. */
+/** Minimum time-out of the ingester, ms. With a shorter time-out, it would never begin a partition. */
 const LEAST_INGESTER_MS = INGEST_MARGIN_MS + MAX_CALL_MS;
 
 /**
@@ -55,14 +55,14 @@ const deployment = {
   /** Number of availability zones for the VPC's subnets, the functions and the nodes of the memory tier. */
   zones: count(2, 1, 3),
   /**
-   * When ElastiCache stores a write to memory in several zones: `sync`, before it acknowledges the write;
-   * `async`, shortly after; `disabled`, never. A cache that was created with `disabled` must keep it. Any
-   * other can switch between `sync` and `async`.
+   * When ElastiCache stores a write to memory in several zones. `sync`: before it acknowledges the write. `async`:
+   * shortly afterwards. `disabled`: never. A cache that was created with `disabled` must keep this value; any other
+   * cache can switch between `sync` and `async`.
    */
   cacheDurability: z.enum(['disabled', 'async', 'sync']).default('disabled'),
   /**
    * Maximum age up to which the event source mapping retries a record. 0s selects the age that
-   * {@link longestRecordAgeMs} returns, at most Lambda's limit of 7d.
+   * {@link longestRecordAgeMs} returns, or Lambda's limit of 7d if that is lower.
    */
   recordAge: duration('0s'),
   /**
@@ -72,32 +72,30 @@ const deployment = {
   streamMode: z.enum(['provisioned', 'on-demand']).default('provisioned'),
   /** Time-out of the ingester. Lambda halves a batch that exceeds it, and tries both halves. */
   ingesterTimeout: duration('2m'),
-  /** Reserved concurrency of the query function, which is also its maximum. 0: none reserved, no maximum. */
+  /** Reserved concurrency of the query function, which is also its maximum. 0: no reservation and no maximum. */
   queryConcurrency: count(0, 0, 10_000),
   /**
-   * Reserved concurrency of the flusher, for scheduled invocations and drains together, which is also its
-   * maximum. 0: none reserved, no maximum.
+   * Reserved concurrency of the flusher, for scheduled invocations and drains together, which is also its maximum. 0:
+   * no reservation and no maximum.
    */
   flusherConcurrency: count(0, 0, 1000),
   /**
-   * Where clients may post. `api`: to the API. `url`: to the API, or to the URL of the post function, at
-   * which AWS does not charge for requests. The URL redirects all other requests to the API.
+   * Where clients may post. `api`: to the API. `url`: to the API, or to the URL of the post function, where AWS does
+   * not charge for requests. The URL redirects all other requests to the API.
    */
   postEndpoint: z.enum(['api', 'url']).default('api'),
-  /** Reserved concurrency of the post function, which is also its maximum. 0: none reserved, no maximum. */
+  /** Reserved concurrency of the post function, which is also its maximum. 0: no reservation and no maximum. */
   postConcurrency: count(0, 0, 10_000),
   /**
    * Which functions send traces to X-Ray. `rare`: all except post and ingester. These are invoked so often
    * that their traces would be a ninth of the bill.
    */
   tracing: z.enum(['none', 'rare', 'all']).default('rare'),
-  /** A host name for the API, in addition to the one that AWS gives it; empty for none. */
+  /** A host name for the API, in addition to the host name that AWS assigns; empty for none. */
   domainName: text(),
   /** ARN of the host name's certificate in AWS Certificate Manager, in the stack's region. */
   certificateArn: text(),
-  /**
-   * E-mail address that alarms notify. If empty, nobody is notified until somebody subscribes to their topic.
-   */
+  /** E-mail address that alarms notify. If empty, nobody is notified until somebody subscribes to the alarms' topic. */
   alarmEmail: text(),
   /**
    * Monthly budget in dollars for everything with the tag `application=heterotsdb`. An alarm notifies if it
@@ -109,14 +107,13 @@ const deployment = {
 export const settingsSchema = z
   .strictObject({
     /**
-     * Length of a window: the samples of a group in one window move through the tiers together. Must divide a
-     * day.
+     * Length of a window. The samples of a group in one window move through the tiers together. A day must be a
+     * multiple of this length.
      */
     window: duration('1h'),
     /**
-     * Longest delay of a group-window. It stays in memory for `window` plus a delay of up to this, counted
-     * from its first write. Delays differ, so that group-windows that begin together are not flushed
-     * together.
+     * Maximum delay of a group-window. A group-window stays in memory for `window` plus a delay of at most this,
+     * counted from its first write. Delays differ, so that group-windows that begin together are not flushed together.
      */
     flushDelay: duration('31m'),
     /** Time between the end of a UTC day and its archiving. */
@@ -126,22 +123,21 @@ export const settingsSchema = z
      */
     purgeAfter: duration('15m'),
     /**
-     * Time to live of a warm item. The flusher extends it while the item's day is not archived. Archiving mostly takes
-     * only `archiveAfter`, so the time to live only cleans up.
+     * Time to live of a warm item. The flusher extends it while the item's day is not archived. Days are normally
+     * archived and purged soon after `archiveAfter`, so the time to live is only a last resort.
      */
     warmTtl: duration('35d'),
-    /** Greatest age of posted samples. Post drops older ones. */
+    /** Maximum age of posted samples. Post drops older samples. */
     maxSampleAge: duration('24h'),
     /**
-     * Post rounds the timestamps of samples that come by Mackerel's API down to a multiple of this. 1ms
-     * leaves them as they are.
+     * Post rounds the timestamps of samples from Mackerel's API down to a multiple of this. 1ms leaves them unchanged.
      */
     resolution: duration('60s'),
     /** How long samples can be read. */
     retention: duration('460d'),
     /**
-     * How long the stream keeps records. Must be 12h longer than samples stay in memory, so that people can
-     * act.
+     * How long the stream keeps records. Must be at least 12h longer than samples stay in memory, so that operators
+     * have time to act.
      */
     streamRetention: duration('72h'),
     /** Number of shards of a provisioned stream. */
@@ -151,11 +147,11 @@ export const settingsSchema = z
     /** How long the event source mapping waits to fill a batch. */
     batchWindow: duration('1s'),
     /**
-     * `on`: the archiver rolls archived days up to hours and days, for reads with such steps. `off`: it makes no
+     * `on`: the archiver aggregates archived days by hour and by day, for reads with such steps. `off`: it makes no
      * rollups, and reads use samples.
      */
     rollups: z.enum(['on', 'off']).default('on'),
-    /** Bytes of an archive object after which the archiver continues the day in another object. */
+    /** Size of an archive object, in bytes, after which the archiver continues the day in another object. */
     archivePartBytes: count(256_000_000, 1000, 4_000_000_000),
     /** Number of partitions of a new tenant. */
     partitions: count(8, 1, MAX_PARTITIONS),
@@ -163,7 +159,7 @@ export const settingsSchema = z
     flusherLanes: count(2, 1, 32),
     /** Engine of the memory tier in ElastiCache. */
     engine: z.enum(['valkey', 'redis']).default('valkey'),
-    /** ElastiCache's type of the nodes. */
+    /** Node type in ElastiCache. */
     cacheNodeType: z.string().default('cache.t4g.small'),
     /** Number of shards of the memory tier, each with a primary. */
     cacheShards: count(1, 1, 500),
@@ -174,7 +170,7 @@ export const settingsSchema = z
      * samples, and their metrics, for a stage that nobody watches closely.
      */
     monitoring: z.enum(['full', 'essential']).default('full'),
-    /** How long logs are kept: one of the durations that CloudWatch Logs has. */
+    /** How long logs are kept: one of the durations that CloudWatch Logs supports. */
     logRetention: duration('30d'),
     /**
      * The account's quota of concurrent executions of Lambda in the region. The alarm `concurrency` fires at
@@ -186,17 +182,17 @@ export const settingsSchema = z
     /** Number of requests that the API accepts at once, before the steady rate applies. */
     requestBurst: count(2000, 1, 1_000_000),
     /**
-     * Maximum number of samples that a tenant may post in a minute of the clock. This and the next fourteen settings
-     * are defaults, which a tenant's own limits override.
+     * Maximum number of samples that a tenant may post per clock minute. This and the next fourteen settings are
+     * defaults, which a tenant's own limits override.
      */
     maxSamplesPerMinute: count(5_000_000, 1, 1_000_000_000_000),
-    /** Maximum number of a tenant's series with samples in the last day. Post drops further new series. */
+    /** Maximum number of a tenant's series with samples in the last day. Post drops samples of further new series. */
     maxSeries: count(1_000_000, 1, 1_000_000_000),
-    /** Maximum number of hosts of a tenant, not counting retired hosts. */
+    /** Maximum number of a tenant's hosts, not counting retired hosts. */
     maxHosts: count(20_000, 1, 10_000_000),
     /** Largest request body, in bytes. API Gateway and Lambda would accept about 4.5 MB. */
     maxBodyBytes: count(4_000_000, 1000, 4_000_000),
-    /** Maximum number of a tenant's posts of service metrics per clock minute. */
+    /** Maximum number of requests per clock minute in which a tenant posts service metrics. */
     maxServicePostsPerMinute: count(6_000, 1, 1_000_000_000),
     /** Maximum number of series that one PromQL query may select. */
     maxQuerySeries: count(50_000, 1, 1_000_000),
@@ -206,9 +202,9 @@ export const settingsSchema = z
     maxQuerySamples: count(10_000_000, 1, 40_000_000),
     /** Maximum duration of one query, in seconds. The API's own limit is 30. */
     maxQuerySeconds: count(25, 1, 25),
-    /** Maximum number of concurrent queries of a tenant, each on an instance of its own. */
+    /** Maximum number of concurrent queries of a tenant, each on its own instance. */
     maxQueriesAtOnce: count(50, 1, 10_000),
-    /** Maximum total run time of a tenant's queries in a minute of the clock, in seconds. */
+    /** Maximum total run time of a tenant's queries per clock minute, in seconds. */
     maxQuerySecondsPerMinute: count(600, 1, 1_000_000),
     /** Maximum number of recording and alerting rules of a tenant. */
     maxRules: count(2_000, 1, 1_000_000),
@@ -227,9 +223,9 @@ export const settingsSchema = z
      * URLs.
      */
     privateReceivers: z.enum(['on', 'off']).default('off'),
-    /** ARNs of SNS topics that alerts may go to. Every tenant may use every topic. */
+    /** ARNs of SNS topics to which alerts may be sent. Every tenant may use every topic. */
     alertTopics: names,
-    /** ARN of the SNS topic for mails of Mackerel's channels of type `email`. If empty, none are sent. */
+    /** ARN of the SNS topic for e-mails of Mackerel's channels of type `email`. If empty, no e-mails are sent. */
     mailTopic: text(),
     /** Services that `npm start` creates. */
     services: names,
@@ -340,9 +336,9 @@ export type RuntimeSettings = Omit<Settings, keyof typeof deployment>;
 export type SettingsInput = z.input<typeof settingsSchema>;
 
 /**
- * Returns the maximum age at which the event source mapping may stop retrying a record, in ms. Recovery then ingests
- * the record within an hour, and its samples stay in memory for the window and the flush delay. The stream must keep
- * the record until the samples are flushed, because memory may be lost.
+ * Returns the maximum age at which the event source mapping may stop retrying a record, in ms. The stream must keep a
+ * record until its samples are flushed, because memory may be lost. After the mapping stops retrying, recovery ingests
+ * the record within an hour, and its samples stay in memory for the window and the flush delay.
  */
 export function longestRecordAgeMs(
   settings: Pick<Settings, 'streamRetention' | 'window' | 'flushDelay'>,
@@ -372,7 +368,7 @@ export function parseSettings(input: unknown): Settings {
   throw new InvalidSettingError(
     result.error.issues
       .map(({ path, code, message }) => {
-        // Messages of this module have the value already.
+        // This module's own messages already contain the value.
         const value = code === 'custom' || code === 'unrecognized_keys' ? '' : ` (${shown(input, path)})`;
         return `${path.join('.') || 'settings'}: ${message}${value}`;
       })

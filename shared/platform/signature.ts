@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 
 /**
- * AWS Signature Version 4, computed synchronously. Direct calls have the signature in headers. Passwords for
- * ElastiCache have it in a query, and ioredis cannot wait for a password. The SDK's more general signer takes
- * 27 us for a call, this one 8 us.
+ * AWS Signature Version 4, computed synchronously, because ioredis cannot wait for a password. Direct calls have the
+ * signature in headers, and passwords for ElastiCache have it in a query. The SDK's more general signer takes 27 us for
+ * a call; this one takes 8 us.
  *
  * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
@@ -34,7 +34,7 @@ export type Signer = (
 const ALGORITHM = 'AWS4-HMAC-SHA256';
 
 /**
- * Makes a signer. It caches the key that it derives from the credentials, which is valid for a day.
+ * Makes a signer. The signer caches the key that it derives from the credentials, which is valid for a day.
  *
  * @param service name of the service in signatures
  */
@@ -63,7 +63,7 @@ export function makeSigner(service: string): Signer {
   };
 }
 
-/** A GET of `/` on a host, to sign in its query. */
+/** A GET of `/` on a host, to be signed in its query string. */
 export interface PresignedRequest {
   readonly service: string;
   readonly region: string;
@@ -73,7 +73,7 @@ export interface PresignedRequest {
   readonly expiresSeconds: number;
 }
 
-/** Signs a request in its query. Returns `host/?query` with the signature. */
+/** Signs a request in its query string. Returns `host/?query` with the signature. */
 export function presign(
   { service, region, host, query, expiresSeconds }: PresignedRequest,
   { accessKeyId, secretAccessKey, sessionToken }: Credentials,
@@ -120,7 +120,7 @@ function signatureOf(key: Uint8Array, time: string, scope: string, request: stri
   return hmacSha256(key, Buffer.from(text)).toString('hex');
 }
 
-/** Encodes a text for a URL, like encodeURIComponent, but also the characters `!'()*`. */
+/** Encodes text for a URL as encodeURIComponent does, and also encodes the characters `!'()*`. */
 export function encodeRfc3986(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,
@@ -135,8 +135,8 @@ function sha256(data: string | Uint8Array): Buffer<ArrayBuffer> {
 const BLOCK_BYTES = 64;
 
 /**
- * Computes the HMAC-SHA256 of a message (RFC 2104), 32 bytes. Node's `createHmac` makes a key object and a
- * stream for each message, which takes 10.5 us of CPU time. These two hashes take 2.1 us.
+ * Computes the HMAC-SHA256 of a message (RFC 2104), 32 bytes. Computes two plain hashes, which take 2.1 us of CPU time.
+ * Node's `createHmac` takes 10.5 us, because it makes a key object and a stream for each message.
  */
 export function hmacSha256(secret: Uint8Array, message: Uint8Array): Buffer<ArrayBuffer> {
   const key = secret.length > BLOCK_BYTES ? sha256(secret) : secret;

@@ -31,7 +31,10 @@ export interface Table {
 
 export type Item = Record<string, AttributeValue>;
 
-/** Selects items of one partition key: all, by a prefix of the sort key, or by an inclusive range of sort keys. */
+/**
+ * Selects items of one partition key: all of them, those with a prefix of the sort key, or those in an inclusive range
+ * of sort keys.
+ */
 export type KeyRange =
   | { readonly pk: string; readonly prefix?: string | undefined }
   | { readonly pk: string; readonly from: string; readonly to: string };
@@ -102,12 +105,12 @@ export async function deleteItem({ client, name }: Table, Key: ItemKey): Promise
 
 type Write<Input> = Omit<Input, 'TableName'>;
 
-/** Writes an item if its `ConditionExpression` holds. Returns false if it does not, and nothing was changed. */
+/** Writes an item if its `ConditionExpression` holds. Returns false if it does not hold; nothing was changed then. */
 export function putItemIf({ client, name }: Table, input: Write<PutItemCommandInput>): Promise<boolean> {
   return succeeds(client.send(new PutItemCommand({ ...input, TableName: name })));
 }
 
-/** Deletes an item if its `ConditionExpression` holds. Returns false if it does not, and nothing was changed. */
+/** Deletes an item if its `ConditionExpression` holds. Returns false if it does not hold; nothing was changed then. */
 export function deleteItemIf(
   { client, name }: Table,
   input: Write<DeleteItemCommandInput>,
@@ -126,7 +129,7 @@ export function updateItem(
   return client.send(new UpdateItemCommand({ ...input, TableName: name }), { abortSignal });
 }
 
-/** Updates an item if its `ConditionExpression` holds. Returns false if it does not, and nothing was changed. */
+/** Updates an item if its `ConditionExpression` holds. Returns false if it does not hold; nothing was changed then. */
 export function updateItemIf(table: Table, input: Write<UpdateItemCommandInput>): Promise<boolean> {
   return succeeds(updateItem(table, input));
 }
@@ -167,7 +170,7 @@ const MAX_STATEMENTS = 25;
 /** Maximum number of concurrent batches of statements. */
 const INSERT_PARALLEL = 32;
 
-/** The outcome of inserting an item. If DynamoDB `refused` the item, a separate put of the item returns the reason. */
+/** The outcome of inserting an item. If it is `refused`, putting the item separately returns DynamoDB's reason. */
 export type Insertion = 'inserted' | 'exists' | 'refused';
 
 /**

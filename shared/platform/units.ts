@@ -24,7 +24,8 @@ export function use(unit: StoreUnit, amount: number): void {
 }
 
 /**
- * Begins to count units. Returns a function that returns the units used since then. {@link takeUnits} is not affected.
+ * Starts counting units. Returns a function that returns the units used since this call. {@link takeUnits} is not
+ * affected.
  */
 export function countUnits(): () => ReadonlyMap<StoreUnit, number> {
   const before = new Map(used);
@@ -54,7 +55,7 @@ export function meterTables(client: DynamoDBClient): DynamoDBClient {
           countTableUnits(commandName, sizes, result.output as TableOutput);
           return result;
         } catch (error) {
-          // DynamoDB bills a write whose condition fails like any other.
+          // DynamoDB bills a write whose condition fails like any other write.
           if ((error as Error).name === 'ConditionalCheckFailedException')
             countTableUnits(commandName, sizes, {});
           throw error;
@@ -99,7 +100,7 @@ export function meterObjects(client: S3Client): S3Client {
   return client;
 }
 
-/** Makes a Redis client count its commands, each as often as it is sent. */
+/** Makes a Redis client count its commands. A command that is sent twice counts twice. */
 export function meterRedis<C extends Pick<Redis, 'sendCommand'>>(client: C): C {
   const send = client.sendCommand.bind(client);
   client.sendCommand = (...args) => {
@@ -126,7 +127,7 @@ export interface SizedValue {
 
 type Item = Readonly<Record<string, SizedValue>>;
 
-/** The fields of a call's input from which its units follow. */
+/** The fields of a call's input from which its units are computed. */
 interface TableInput {
   readonly Item?: Item;
   readonly Key?: Item;
@@ -175,7 +176,7 @@ export function countTableUnits(
   }
 }
 
-/** Computes read units from sizes: one for each 4 KB, rounded up; half of that without consistent reads. */
+/** Computes read units from sizes: one for each 4 KB, rounded up; half of that if the read is not consistent. */
 export function readUnitsOf(
   { ConsistentRead = false }: TableInput,
   { Item, Items = [] }: TableOutput,
