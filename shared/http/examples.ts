@@ -11,11 +11,11 @@ const HOUR_AGO = EXAMPLE_TIME - 3600;
 export interface CallExample {
   /** Query parameters by name; an array for a parameter that is repeated. */
   readonly query?: Readonly<Record<string, string | readonly string[]>>;
-  /** A value of the JSON body, the parameters of a form, or text. */
+  /** The JSON body as a value, the parameters of a form, or text. */
   readonly body?: unknown;
 }
 
-/** Example values of path parameters, by name. A reader replaces the ids with ids that the API returned. */
+/** Example values of path parameters, by name. Readers replace the ids with ids that the API has returned to them. */
 export const PATH_EXAMPLES: Readonly<Record<string, string>> = {
   hostId: '2u4PP3TJqbu',
   customIdentifier: 'web1.example.com',

@@ -15,8 +15,8 @@ export interface ExposedSample {
 export type NameEscaping = 'allow-utf-8' | 'underscores';
 
 /**
- * Writes samples in Prometheus' text format. All samples of a metric stand together, below a `TYPE` line with
- * the type `untyped`.
+ * Writes samples in Prometheus' text format. All samples of a metric are grouped together, below a `TYPE` line with the
+ * type `untyped`.
  *
  * @see https://prometheus.io/docs/instrumenting/exposition_formats/
  */

@@ -58,15 +58,15 @@ const NAMES = new Set([
   'AbortError',
   'CredentialsProviderError',
   'ExpiredTokenException',
-  // This project's own: the stream rejected records; archive objects were removed again and again while
-  // they were read.
+  // This project's own: the stream rejected records, or archive objects were removed repeatedly while they were being
+  // read.
   'StreamUnavailableError',
   'ObjectGoneError',
 ]);
 
 /**
- * Messages of ioredis' own failures, and error replies of a Redis server that cannot serve right now. Errors
- * are matched by message because ioredis names them after their constructors, which bundling renames.
+ * Messages of ioredis' own errors, and error replies of a Redis server that is temporarily unable to serve. Errors are
+ * matched by message because ioredis names them after their constructors, which bundling renames.
  */
 const REDIS_MESSAGE = new RegExp(
   `^(?:${[

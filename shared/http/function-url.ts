@@ -6,7 +6,10 @@ import { pathMatches } from './unrouted';
 
 type Answer = (event: APIGatewayProxyEventV2) => Promise<APIGatewayProxyStructuredResultV2>;
 
-/** Route key of every request at a function URL. From API Gateway, a function gets only requests for its routes. */
+/**
+ * Route key of every request at a function URL. API Gateway, in contrast, sends a function only the requests for its
+ * routes.
+ */
 const NO_ROUTE = '$default';
 
 /**
@@ -41,7 +44,7 @@ function parametersOf(pattern: string, path: string): Record<string, string> {
   );
 }
 
-/** Decodes a path segment as API Gateway does: a malformed one stays as it is. */
+/** Decodes a path segment as API Gateway does: a malformed segment stays as it is. */
 function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);
@@ -53,7 +56,7 @@ function decoded(segment: string): string {
 /** Redirects with 307, which keeps the method and the body. */
 function redirect(apiUrl: string, { rawPath, rawQueryString }: APIGatewayProxyEventV2) {
   const location = new URL(apiUrl);
-  // The setters of URL encode characters that a header may not contain, and cannot change the host.
+  // URL's setters encode characters that a header must not contain, and they cannot change the host.
   location.pathname = rawPath;
   location.search = rawQueryString;
   return { statusCode: 307, headers: { location: location.href } };

@@ -36,8 +36,8 @@ export interface RouteRequest<R extends Route> {
   readonly query: R extends { readonly query: infer Q extends z.ZodObject } ? z.output<Q> : undefined;
   readonly body: R extends { readonly body: infer B extends z.ZodType } ? z.output<B> : undefined;
   /**
-   * Charges the post to the tenant's budget. The handler reports the size of a body that is not JSON, and the
-   * number of samples.
+   * Charges the post to the tenant's budget. The handler must report the number of samples and, unless the body is
+   * JSON, the size of the body.
    */
   readonly charge: R['function'] extends 'post' ? SampleCharge : undefined;
 }
@@ -123,8 +123,7 @@ async function answerRoute(
   } catch (error) {
     const requestId = event.requestContext?.requestId ?? 'unknown';
     const failure = failureOf(error, requestId);
-    // Log failures of stores and bugs. Handlers throw HttpError for expected 5xx answers, which need no log
-    // entry.
+    // Log store failures and bugs. Handlers throw HttpError for expected 5xx answers, which need no log entry.
     if (failure.status >= 500 && failure !== error)
       log.error('request failed', {
         routeKey: event.routeKey,

@@ -28,7 +28,7 @@ export function reply(
 }
 
 /**
- * Answers with text that is JSON already.
+ * Answers with text that is already JSON.
  *
  * @param json sent unchanged
  */
@@ -56,7 +56,7 @@ export function replyPlain(
   };
 }
 
-/** Answers 200 with bytes. */
+/** Answers 200 with binary data. */
 export function replyBytes(
   bytes: Uint8Array,
   headers: Readonly<Record<string, string>>,
@@ -100,7 +100,7 @@ export function fitAnswer(
       `the answer of ${length} characters is too long; ask for a shorter range or fewer names`,
     );
   if (length > (answer.isBase64Encoded ? MAX_COMPRESSED_ANSWER : MAX_ANSWER)) throw tooMuch();
-  // A binary answer is compressed by its own protocol already.
+  // A binary answer has already been compressed by its own protocol.
   if (answer.isBase64Encoded) return answer;
   const accepts = (acceptEncoding ?? '').split(',').some((part) => /^(gzip|\*)(;|$)/i.test(part.trim()));
   if (!accepts) {
@@ -129,7 +129,7 @@ export function replyError({ status, message, headers }: HttpError): APIGatewayP
 /**
  * Returns `value`, or throws if it is undefined.
  *
- * @param what kind of object for the error message, such as `host`
+ * @param what the kind of object, such as `host`, for the error message
  * @throws {HttpError} 404 that names the object
  */
 export function found<T>(what: string, name: string, value: T | undefined): T {

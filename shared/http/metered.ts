@@ -35,8 +35,8 @@ const READS: ReadonlySet<string> = new Set<RouteKey>([
 const MEMORY_MB = Number(process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE ?? 0);
 
 /**
- * Runs a request if the tenant's limits admit it, and counts its usage. A request over a limit is rejected before
- * its body is parsed, so a rejection costs next to nothing.
+ * Runs a request if the tenant's limits admit it, and counts its usage. A request over a limit is rejected before its
+ * body is parsed, so a rejection costs almost nothing.
  *
  * @param work receives the charge of a post of samples; undefined for other requests
  * @throws {HttpError} 413 or 429, naming the limit
@@ -104,7 +104,7 @@ function admit(meter: TenantMeter, tenant: Tenant, routeKey: RouteKey, bodyBytes
   }
 }
 
-/** Remedies for limits that waiting does not lift. */
+/** Remedies for limits that do not clear with time. */
 const REMEDIES: Partial<Record<LimitName, string>> = {
   hosts: 'retire hosts that are gone, or ask an operator to raise the limit',
   series:

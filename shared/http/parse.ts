@@ -3,13 +3,13 @@ import { HttpError } from './http';
 
 /** Maximum number of invalid fields that one error names. */
 const MAX_NAMED = 5;
-/** Maximum number of characters that an error shows of a value. */
+/** Maximum number of characters of a value that an error shows. */
 const MAX_SHOWN = 100;
 
 /**
  * Validates a value against its schema.
  *
- * @throws {HttpError} 400 with a clause for each flaw: the field, what is allowed, and the value
+ * @throws {HttpError} 400 with a clause for each flaw: the field, the allowed values, and the given value
  */
 export function parse<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
   const result = schema.safeParse(value, { reportInput: true });
@@ -17,12 +17,12 @@ export function parse<T extends z.ZodType>(schema: T, value: unknown): z.output<
   throw new HttpError(400, result.error.issues.slice(0, MAX_NAMED).map(sentenceOf).join('; '));
 }
 
-/** Validates a query string. If a parameter is repeated although it may not be, its first value counts. */
+/** Validates a query string. If a parameter that must not repeat is repeated, its first value counts. */
 export function parseQuery<T extends z.ZodObject>(schema: T, query: URLSearchParams): z.output<T> {
   return parse(schema, fieldsOf(schema, query));
 }
 
-/** Returns the parameters of a query that the schema knows. Repeatable ones are arrays. */
+/** Returns the parameters of a query that the schema knows. Repeatable parameters are arrays. */
 export function fieldsOf(schema: z.ZodObject, query: URLSearchParams): Record<string, unknown> {
   const found = Object.entries(schema.shape).flatMap(([name, field]) => {
     if (!query.has(name)) return [];

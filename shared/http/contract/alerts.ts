@@ -82,7 +82,7 @@ export const alertRoutes = [
     right: 'write',
     function: 'registry',
     summary: 'Set the memo of an alert',
-    // The handler limits the size of the memo and answers 413, so the schema sets no bound.
+    // The schema sets no bound, because the handler answers 413 if the memo is too large.
     body: z.object({ memo: z.string().nullish() }),
     answer: z.object({ id: z.string(), memo: z.string() }),
   },

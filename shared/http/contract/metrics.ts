@@ -5,8 +5,8 @@ import { HOST, type Route, SERVICE } from './route';
 import { durationParameter, integerParameter } from './values';
 
 /**
- * A posted sample, as the OpenAPI document shows it. The post function validates samples itself: it drops and
- * counts invalid samples instead of rejecting the request.
+ * A posted sample, as the OpenAPI document shows it. The post function validates samples itself: it drops and counts
+ * invalid samples, but does not reject the request.
  */
 const postedSample = {
   type: 'object',

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Route } from './route';
 
-/** Mackerel lists that are always empty here. They exist because clients fail without them. */
+/** Lists of Mackerel's API that are always empty here. Clients fail if they do not exist. */
 export const EMPTY_LISTS = [
   { path: '/api/v0/users', field: 'users' },
   { path: '/api/v0/invitations', field: 'invitations' },

@@ -7,8 +7,8 @@ import { booleanParameter } from './values';
 const ALERTMANAGER = '/alertmanager/api/v2';
 
 /**
- * Maximum number of matchers of a silence. Silencing one alert takes a matcher for each of the alert's labels, and
- * an alert may have dozens.
+ * Maximum number of matchers of a silence. Silencing a single alert takes a matcher for each of its labels, and an
+ * alert may have dozens of labels.
  */
 const MAX_MATCHERS = 100;
 const MAX_TEXT = 1_000;
