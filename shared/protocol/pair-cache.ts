@@ -9,7 +9,7 @@ const POSITIONS = 32;
 const MAX_BYTES = 128;
 
 /**
- * Cache of decoded labels by their bytes. Most labels of a new series also occur in other series. Each slot
+ * Cache of decoded labels, keyed by their bytes. Most labels of a new series also occur in other series. Each slot
  * keeps the last pair that hashed to it. The cache takes at most 2 MB.
  */
 export class PairCache<T extends object> {

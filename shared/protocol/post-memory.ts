@@ -4,8 +4,8 @@ const MB = 1_000_000;
 
 /**
  * Bounds of one body: the number of samples, of sources, and of rows with different series (post may create a layout
- * for each), and the total size of series' names and labels, in bytes. They keep the memory that any body takes
- * within {@link POST_MEMORY.worstBody}.
+ * for each), and the total size of the series' names and labels, in bytes. With these bounds, no body takes more memory
+ * than {@link POST_MEMORY.worstBody}.
  */
 export const MAX_SAMPLES = 262_144;
 export const MAX_SOURCES = 10_000;
@@ -17,11 +17,14 @@ export const MAX_LABEL_BYTES = 32 * 1024 * 1024;
  * `infra/function-memory` adds the parts up, and compares the sum with the memory of the function.
  */
 export const POST_MEMORY = {
-  /** Memory of the function, in MiB. */
+  /** Configured memory of the function, in MiB. */
   functionMb: 1024,
-  /** Memory of the function after its first request: the SDK, V8 and the runtime. */
+  /** Memory in use after the function's first request: the SDK, V8 and the runtime. */
   atRest: 120 * MB,
-  /** The caches when full. The largest one holds the series of all tenants, and evicts the largest tenant's series. */
+  /**
+   * The caches when full. The largest cache holds the series of all tenants; when full, it evicts those of the largest
+   * tenant.
+   */
   caches: [
     CACHES.apiKeys,
     CACHES.tenants,
@@ -33,7 +36,10 @@ export const POST_MEMORY = {
     CACHES.catalogued,
     CACHES.layouts,
   ],
-  /** Small caches with a bound in their own modules: orders of series 8, labels of new series 4, pairs 4. */
+  /**
+   * Small caches that have their bounds in their own modules: orders of series 8 MB, labels of new series 4 MB, pairs
+   * 4 MB.
+   */
   smallCaches: 16 * MB,
   /** Memory added by the worst of 42 bodies built to be expensive (decisions/2026-11-22-bounds-of-a-body.md). */
   worstBody: 290 * MB,

@@ -50,7 +50,7 @@ function spanText(ms: number): string {
 /** Maximum number of labels of a series. */
 export const MAX_LABELS = 256;
 
-/** A request exceeds a bound of post-memory.ts. The message names the bound. */
+/** A request exceeds a bound of post-memory.ts. The message names the exceeded bound. */
 export class RequestTooLargeError extends Error {
   override readonly name = 'RequestTooLargeError';
 }
@@ -59,6 +59,6 @@ export interface ParsedBody<Dropped> {
   readonly sources: readonly SourceRows[];
   /** Samples in `sources`. */
   readonly samples: number;
-  /** The samples that were not stored, and why, in the protocol's own terms. */
+  /** The samples that were not stored, and the reasons, in the protocol's own terms. */
   readonly dropped: Dropped;
 }

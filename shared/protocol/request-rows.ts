@@ -3,8 +3,8 @@ import type { SeriesSource, SourceRow, SourceRows } from '../dictionary/series-s
 import { MAX_LABEL_BYTES, MAX_SAMPLES, MAX_SERIES_SETS, MAX_SOURCES } from './post-memory';
 
 /**
- * Bytes that a label counts in addition to its name and value. They account for the memory and time of the layouts
- * that contain the label.
+ * Number of bytes that a label counts for, in addition to its name and value. They account for the memory and time that
+ * layouts with this label take.
  */
 const LABEL_OVERHEAD = 56;
 
@@ -83,8 +83,8 @@ export class RequestRows {
   }
 
   /**
-   * Whether the request has reached the bound of labels or of sources. If so, the parser skips unknown series
-   * without decoding them.
+   * Whether the request has reached its bound on labels or on sources. If so, the parser skips unknown series without
+   * decoding them.
    */
   get isFull(): boolean {
     return this.labelBytes > MAX_LABEL_BYTES || this.isFullOfSources;
@@ -140,7 +140,7 @@ export class RequestRows {
   /**
    * Returns the row of a source and time.
    *
-   * @returns the row; or, as text, the bound that another row would exceed
+   * @returns the row; or a string that describes the bound which another row would exceed
    */
   rowOf(source: SeriesSource, timestamp: number, maxRows: number): Row | string {
     let known = this.sources.get(source);

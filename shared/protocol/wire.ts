@@ -44,7 +44,7 @@ export class WireReader {
     return outerEnd;
   }
 
-  /** Leaves the message that {@link enter} entered, and returns to the outer one. */
+  /** Leaves the message that {@link enter} entered, and returns to the outer message. */
   leave(outerEnd: number): void {
     this.at = this.end;
     this.end = outerEnd;
@@ -142,11 +142,13 @@ export class WireReader {
     return at;
   }
 
-  /** Skips consecutive fields with this one-byte tag whose lengths are below 128: the labels of a series. */
+  /**
+   * Skips consecutive fields that have this one-byte tag and lengths below 128. The labels of a series are such fields.
+   */
   skipShort(tag: number): void {
     const { bytes, end } = this;
     let at = this.at;
-    // The general path handles a missing length and a length of several bytes.
+    // Callers' general path handles a missing length and a length of several bytes.
     while (at + 1 < end && bytes[at] === tag) {
       const length = bytes[at + 1]!;
       if (length > 127 || length > end - at - 2) break;
@@ -224,8 +226,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** @returns undefined when the bytes are not UTF-8 */
 export function decodeUtf8(bytes: Buffer, start: number, end: number): string | undefined {
-  // `toString` is several times as fast as TextDecoder, but replaces invalid bytes with U+FFFD instead of failing.
-  // Only a text with U+FFFD needs the slow check.
+  // `toString` is several times as fast as TextDecoder, but replaces invalid bytes with U+FFFD instead of failing. So
+  // only text with U+FFFD needs the slow check.
   const text = bytes.toString('utf8', start, end);
   if (!text.includes('\ufffd')) return text;
   try {

@@ -33,7 +33,7 @@ interface Fields {
 /** A key of a line that its head does not have yet. */
 interface AddedKey {
   readonly key: Buffer;
-  /** Index of the nearest preceding key of the line that the head already has; -1 if there is none. */
+  /** Index, in the head, of the nearest preceding key in the line that the head already has; -1 if there is none. */
   readonly after: number;
 }
 
@@ -51,7 +51,7 @@ export class LineHead implements ExpectedKeys {
     /** Length of measurement and tags in bytes. */
     readonly length: number,
     readonly labelSet: LabelSet,
-    /** Bytes of measurement and tags that count towards each series' labels. */
+    /** Number of bytes of measurement and tags that count towards each series' labels. */
     readonly labelBytes: number,
     public fields: Fields,
   ) {}
@@ -95,8 +95,8 @@ export class LineHead implements ExpectedKeys {
   }
 
   /**
-   * @returns -1 when the key is unknown. Also -1 after a line with more than {@link MAX_FIELDS} fields, because the
-   *   next line replaces all fields.
+   * @returns -1 when the key is unknown. Also returns -1 after a line with more than {@link MAX_FIELDS} fields, because
+   *   the next line replaces all fields.
    */
   indexOf(key: Buffer): number {
     const { keys, keyEnds } = this;
@@ -155,7 +155,7 @@ export class LineHeads implements HeadLookup<LineHead> {
   /**
    * Creates a head, after {@link find} returned none.
    *
-   * @returns the head; or, as text, the reason why its series are rejected
+   * @returns the head; or a string with the reason why its series are rejected
    */
   add(body: Buffer, start: number, end: number): LineHead | string {
     const parsed = parseHead(body.toString('utf8', start, end));
@@ -208,8 +208,8 @@ export class LineHeads implements HeadLookup<LineHead> {
   }
 
   /**
-   * Creates a new list of the head's fields that includes the `added` ones. Each added field is placed after
-   * the known field that precedes it in its line.
+   * Creates a new list of the head's fields that includes `added`. Each added field is placed after the known field
+   * that precedes it in its line.
    *
    * @param areFirst whether `added` has all fields of a line, in the line's order. If so, other heads may share the
    *   result.

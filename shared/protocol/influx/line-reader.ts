@@ -29,7 +29,7 @@ export const MS_OF_PRECISION: Readonly<Record<Precision, number>> = {
   h: 3_600_000,
 };
 
-/** How to convert a timestamp to ms: drop the last `cut` digits, then multiply by `factor`. */
+/** To convert a timestamp to ms, drop the last `cut` digits, then multiply by `factor`. */
 const UNITS: Record<Precision, { readonly cut: number; readonly factor: number }> = {
   ns: { cut: 6, factor: 1 },
   n: { cut: 6, factor: 1 },
@@ -58,7 +58,7 @@ const BACKSLASH = 0x5c;
 
 /** Powers of ten that a float64 holds exactly. */
 const POWERS = Float64Array.from({ length: 23 }, (_, i) => Number(`1e${i}`));
-/** Decimal integers with up to this many digits are exact as float64. */
+/** Maximum number of digits with which every decimal integer is exact as a float64. */
 const EXACT_DIGITS = 15;
 const MAX_TIMESTAMP_DIGITS = 19;
 const MAX_INT64 = 2n ** 63n - 1n;
@@ -89,20 +89,19 @@ export interface ExpectedKeys {
 
 /** Finds the known head of a line (its measurement and tags), which has the field keys to expect. */
 export interface HeadLookup<Expected extends ExpectedKeys> {
-  /** Returns the head expected next, if its bytes stand at `at`. No head ends in a backslash. */
+  /** Returns the head that is expected next, if its bytes begin at `at`. No head ends in a backslash. */
   guess(body: Buffer, at: number): Expected | undefined;
   find(body: Buffer, start: number, end: number): Expected | undefined;
 }
 
 /**
- * Reads a body line by line. The reader's properties describe the current line until {@link next} is called
- * again.
+ * Reads a body line by line. The reader's properties describe the current line until the next call of {@link next}.
  *
  *     const reader = new LineReader(bytes, 'ns');
  *     while (reader.next()) if (reader.problem === undefined) use(reader);
  */
 export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
-  /** Line number from 1. If a string contains line ends, the number of the line where it began. */
+  /** Line number from 1. If a line's string contains line ends, the number of the line on which it began. */
   line = 0;
   /** The reason why the line is invalid; undefined when it is valid. */
   problem: string | undefined;
@@ -116,7 +115,7 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
   /** Index of each numeric field's key among the {@link expected} keys; -1 if the key is not expected. */
   keyIndexes = new Int32Array(128);
   values = new Float64Array(128);
-  /** The head found for the line's measurement and tags. */
+  /** The known head for the line's measurement and tags. */
   expected: Expected | undefined;
   /** Number of string fields, which are skipped. */
   strings = 0;
@@ -446,7 +445,7 @@ export interface ParsedHead {
  * Parses measurement and tags.
  *
  * @param head text from {@link LineReader.headStart} to {@link LineReader.headEnd}
- * @returns measurement and tags; or, as text, the reason why the line is invalid
+ * @returns measurement and tags; or a string with the reason why the line is invalid
  */
 export function parseHead(head: string): ParsedHead | string {
   const [measurement, ...pairs] = splitUnescaped(head, ',');

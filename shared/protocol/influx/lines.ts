@@ -6,7 +6,9 @@ import { likelyUnit } from '../timestamp-unit';
 import { type LineHead, LineHeads } from './line-heads';
 import { LineReader, MS_OF_PRECISION, type Precision } from './line-reader';
 
-/** Maximum number of lines in one request. It is bounded because every field of a line repeats the line's tags. */
+/**
+ * Maximum number of lines in one request. It is bounded because the line's tags are repeated for each of its fields.
+ */
 const MAX_LINES = 65_536;
 /** Maximum number of invalid lines named in an answer. */
 const MAX_PROBLEMS = 20;
@@ -36,7 +38,7 @@ export interface LineOptions {
  * InfluxDB line protocol in UTF-8. Invalid lines are reported; all other lines are stored.
  *
  * A series' name is `measurement_field`, and its labels are the tags. The series' source is the host that the tag
- * `host` names, or else the whole tag set. A line without a timestamp gets `nowMs`.
+ * `host` names; without this tag, it is the whole tag set. A line without a timestamp gets `nowMs`.
  */
 export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
   parse(dictionary, bytes, { nowMs, maxAgeMs }, { precision }) {
@@ -74,7 +76,7 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
         hint ??= precisionHint(reader.line, timestamp, precision);
         continue;
       }
-      // Check the bounds before looking up the fields, so that lines beyond them cost little.
+      // Check the bounds before looking up the fields, so that lines that exceed them cost little.
       const beyond = excessOf(lines + 1, samples + count, labelBytes);
       const head = beyond ?? headOf(heads, body, reader);
       if (typeof head === 'string') {
@@ -133,9 +135,9 @@ function excessOf(lines: number, samples: number, labelBytes: number): string | 
 }
 
 /**
- * Finds or creates the head of a line, and teaches it the line's unknown fields.
+ * Finds or creates the head of a line, and adds the line's unknown fields to it.
  *
- * @returns the head; or, as text, the reason why its series are rejected
+ * @returns the head; or a string with the reason why its series are rejected
  */
 function headOf(heads: LineHeads, body: Buffer, reader: LineReader<LineHead>): LineHead | string {
   const { count, headStart, headEnd, keyIndexes } = reader;

@@ -10,9 +10,8 @@ export interface StatementAnswer {
 const CREATE_DATABASE = /^\s*CREATE\s+DATABASE\s+("(?:[^"\\]|\\.)+"|\w+)(?:\s+WITH\s[^;]*)?\s*;?\s*$/i;
 
 /**
- * Answers an InfluxQL statement. Clients of InfluxDB 1, including Telegraf, create their database before they
- * write. A tenant has no databases, so the statement succeeds and does nothing. No other statement is
- * supported.
+ * Answers an InfluxQL statement. Only CREATE DATABASE is supported: clients of InfluxDB 1, including Telegraf, send it
+ * before they write. A tenant has no databases, so the statement succeeds and does nothing.
  */
 export function answerStatement(text: string | undefined): StatementAnswer {
   if (!text) return { status: 400, body: { error: 'missing required parameter "q"' } };

@@ -29,7 +29,7 @@ export interface MackerelOptions {
 
 /** Maximum number of hosts in one request. Each host may cost a look-up in the registry. */
 const MAX_HOSTS = 2_000;
-/** Form of the ids that the registry generates. */
+/** Format of the ids that the registry generates. */
 const HOST_ID_PATTERN = /^[A-Za-z0-9]{1,64}$/;
 
 /** Samples of one source: the last posted value by timestamp (ms) and metric name. */
@@ -39,7 +39,7 @@ type SamplesByTime = Map<number, Map<string, number>>;
  * Reads a post of Mackerel's JSON, already parsed: an array of `{hostId, name, time, value}`, or null, which mkr
  * posts when it has no samples.
  *
- * Invalid elements are dropped and counted, and all others are stored. The body is not rejected as a whole, because
+ * Invalid elements are dropped and counted; all others are stored. The body is never rejected as a whole, because
  * mackerel-agent would resend it for an hour.
  */
 export const mackerelJson: Protocol<readonly unknown[] | null, MackerelOptions, Map<DropReason, number>> = {
@@ -81,7 +81,7 @@ export const mackerelJson: Protocol<readonly unknown[] | null, MackerelOptions, 
   },
 };
 
-/** Hints on the expected form, by the reason why a sample was dropped. */
+/** Hints at the expected form, by the reason why a sample was dropped. */
 const EXPECTED: Partial<Record<DropReason, string>> = {
   point: 'expected an object with name, time and value',
   hostId: 'expected the id that POST /api/v0/hosts answered',
@@ -91,8 +91,8 @@ const EXPECTED: Partial<Record<DropReason, string>> = {
 };
 
 /**
- * Builds a hint on dropped samples: the expected form, the accepted times, and whether times seem to be in
- * another unit. Returns undefined if there is nothing to say.
+ * Builds a hint about dropped samples: the expected form, the accepted times, and whether times seem to be in another
+ * unit. Returns undefined if there is nothing to say.
  */
 export function dropHint(
   elements: readonly unknown[] | null,
@@ -109,7 +109,7 @@ export function dropHint(
   return hints.length === 0 ? undefined : hints.join('; ');
 }
 
-/** Returns a hint if times look like ms or a finer unit, where Mackerel expects seconds. */
+/** Returns a hint if times look like ms or a finer unit. Mackerel expects seconds. */
 function unitHint(elements: readonly unknown[] | null): string | undefined {
   for (const [i, element] of (elements ?? []).entries()) {
     const time = (element as { readonly time?: unknown } | null)?.time;
@@ -122,7 +122,7 @@ function unitHint(elements: readonly unknown[] | null): string | undefined {
 
 /** A valid element of the posted array. */
 interface Sample {
-  /** Absent if the request is for a service. */
+  /** Absent if the request posts metrics of a service. */
   readonly hostId: string;
   readonly name: string;
   /** Seconds since epoch. */

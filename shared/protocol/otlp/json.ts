@@ -136,7 +136,7 @@ function attributesOf(json: Json): Encoded {
   try {
     return encoded(attributes.length === 0 ? '' : JSON.stringify(attributes));
   } catch (cause) {
-    // Writing JSON recurses, so even a value that was parsed may be too deep for the stack.
+    // Writing JSON is recursive, so even a value that could be parsed may be nested too deep for the stack.
     throw new InvalidMetricsJsonError('attributes: nested too deep', { cause });
   }
 }
@@ -242,7 +242,7 @@ function invalid(field: string, expected: string, value: unknown): InvalidMetric
   return new InvalidMetricsJsonError(`${field}: expected ${expected}, got ${shown(value)}`);
 }
 
-/** Formats a value for a message. Arrays and objects are only named: writing one may overflow the stack. */
+/** Formats a value for a message. Arrays and objects are only named, because writing them might overflow the stack. */
 function shown(value: unknown): string {
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'object' && value !== null) return 'an object';

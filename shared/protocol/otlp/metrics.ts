@@ -26,7 +26,7 @@ export interface MetricsSink {
   numberPoint(attributes: Encoded, timestamp: number, isStale: boolean, low: number, high: number): void;
   histogramPoint(point: HistogramPoint): void;
   summaryPoint(point: SummaryPoint): void;
-  /** Counts a point of an exponential histogram. It is not decoded. */
+  /** Counts a point of an exponential histogram. The point is not decoded. */
   exponentialPoint(): void;
   exemplars(count: number): void;
 }

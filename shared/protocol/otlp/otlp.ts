@@ -26,7 +26,7 @@ export interface DroppedPoints {
   /** Number of samples that were not stored. */
   readonly samples: number;
   readonly exemplars: number;
-  /** Sentences for the sender. If no point was rejected they are warnings. */
+  /** Sentences for the sender. If no point was rejected, the sentences are warnings. */
   readonly reasons: readonly string[];
   readonly metadata: readonly OtlpMetadata[];
 }
@@ -46,7 +46,7 @@ const STALE = { low: 2, high: 0x7ff00000 };
 const TARGET_INFO_MS = 150_000;
 /** Maximum number of `target_info` samples in a request, however long the time range of its points. */
 const MAX_TARGET_INFO = 100;
-/** Resource attributes that become the labels `job` and `instance`. */
+/** Resource attributes from which the labels `job` and `instance` are made. */
 const IDENTIFYING = ['service.namespace', 'service.name', 'service.instance.id'];
 const scratch = new DataView(new ArrayBuffer(8));
 const NOTHING: Encoded = { bytes: Buffer.alloc(0), start: 0, end: 0 };
@@ -76,14 +76,14 @@ interface Target {
   readonly id: number;
   /** Labels that each series of the resource has. */
   readonly labels: Pairs;
-  /** Further labels of `target_info`; undefined if the resource has no such series. */
+  /** Further labels of `target_info`; undefined if the resource has no series `target_info`. */
   readonly info?: Pairs;
   readonly decode: DecodeAttributes;
 }
 
 type Member = 'sum' | 'count' | number;
 
-/** A metric that an earlier request or point had. */
+/** A metric that occurred in an earlier request or point. */
 interface KnownMetric {
   readonly traits: Pick<MetricTraits, 'kind' | 'isMonotonic'>;
   /** Bytes of the encoded header, and their decoder. */
@@ -104,11 +104,11 @@ interface KnownMetric {
 class PointSeries {
   private readonly table: EncodedSeries;
   private readonly targets = new Map<string, Target>();
-  /** Targets by number. */
+  /** Targets; a target's index is its id. */
   private readonly allTargets: Target[] = [];
   private readonly metrics = new Map<string, KnownMetric>();
   private readonly scopes = new Map<string, Scope>();
-  /** Scopes by number. */
+  /** Scopes; a scope's index is its id. */
   private readonly allScopes: Scope[] = [TARGET_INFO];
   private lastMetric: KnownMetric | undefined;
 
@@ -401,8 +401,8 @@ class Translation implements MetricsSink {
       if (refusal === undefined) this.metadata.set(current.family, current.metadata);
       else this.note(`${JSON.stringify(current.name.slice(0, 100))}: ${refusal}`);
     }
-    // Once the request is full, reject whole points. Finding out which of their series are known would take as
-    // long as storing the points.
+    // Once the request is full, reject whole points: finding out which of their series are known would take as long as
+    // storing them.
     if (refusal === undefined && !this.rows.isFull) return true;
     this.rejected++;
     this.droppedSamples++;
@@ -412,8 +412,8 @@ class Translation implements MetricsSink {
   finish() {
     this.endResource();
     const { sources, samples } = this.rows.finish();
-    // Rows no longer tell which points their samples came from, so each sample of a dropped row counts as a
-    // rejected point.
+    // Rows do not tell which points their samples came from, so each sample of a dropped row counts as a rejected
+    // point.
     const late = this.rows.beyond - this.beyond;
     if (this.rows.exceeded !== undefined) this.note(this.rows.exceeded);
     if (this.exemplarCount > 0)

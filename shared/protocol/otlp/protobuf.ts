@@ -68,7 +68,7 @@ class MetricsReader {
     }
   }
 
-  /** Reads metrics in a second pass, because their resource may come after them. */
+  /** Reads the metrics in a second pass, because their resource may follow them in the message. */
   private resourceMetrics(): void {
     const { reader, attributes } = this;
     const { at } = reader;
@@ -136,7 +136,7 @@ class MetricsReader {
     reader.end = end;
   }
 
-  /** Reads the traits of a metric. The temporality comes after the points. */
+  /** Reads the traits of a metric before its points, although the temporality follows the points in the message. */
   private traitsOf(kind: MetricKind): MetricTraits {
     if (kind === 'gauge') return GAUGE;
     if (kind === 'summary') return SUMMARY;
@@ -266,7 +266,7 @@ class MetricsReader {
 }
 
 /**
- * Range of repeated fields in a body, including their tags. The fields normally lie together; scattered fields are
+ * Range of repeated fields in a body, including their tags. The fields are normally contiguous; scattered fields are
  * joined by copying.
  */
 class FieldRange implements Encoded {

@@ -55,7 +55,7 @@ export function decodeReadRequest(bytes: Uint8Array): ReadRequest {
         while (packed.at < packed.end) accepted.push(packed.uvarint());
       });
   }
-  // Readers list answer types in order of preference. Take the first known one.
+  // Readers list answer types in order of preference. Take the first known type.
   const acceptsChunks = accepted.find((type) => type <= STREAMED_XOR_CHUNKS) === STREAMED_XOR_CHUNKS;
   return { queries, acceptsChunks };
 }

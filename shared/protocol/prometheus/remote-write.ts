@@ -116,7 +116,8 @@ export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite>
 };
 
 /**
- * A series' number; undefined when it is invalid, `'beyond'` when the request has too many unknown series.
+ * The number of a series; undefined when the series is invalid; `'beyond'` when the request has too many unknown
+ * series.
  */
 type Recognized = number | 'beyond' | undefined;
 
@@ -127,7 +128,8 @@ class Recognizer {
   private readonly symbols: SymbolSeries;
   private readonly references: References;
   /**
-   * For each recognized series, the id of its name plus one; empty if the request has no metadata by series.
+   * For each recognized series, the id of its name, plus one. The array is empty if the request has no metadata by
+   * series.
    */
   private readonly names: Uint32Array;
   private bytesLeft = MAX_DECODED_BYTES;
@@ -199,7 +201,7 @@ class Recognizer {
     const byName = new Map<number, SeriesMetadata>();
     for (const metadata of this.request.seriesMetadata) {
       const { series } = metadata;
-      // A series without samples has not been looked up yet.
+      // Series without samples have not been looked up yet.
       if (this.names[series] === 0) this.recognize(series);
       const name = this.names[series]!;
       if (name <= 0) continue;

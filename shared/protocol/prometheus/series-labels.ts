@@ -14,7 +14,7 @@ import type { WriteRequest } from './write-request';
 type Pairs = Labels[number][];
 
 /**
- * Maximum number of bytes to read of a help text or unit. The registry stores 1,000 characters
+ * Maximum number of bytes of a help text or unit to read. The registry stores 1,000 characters
  * (registry/metric-metadata.ts) of up to four bytes each.
  */
 const MAX_TEXT_BYTES = 4_000;
@@ -52,7 +52,7 @@ function isValid(pairs: Pairs): boolean {
 }
 
 const labelCache = new PairCache(decodeLabel);
-/** Array that is reused for the labels of every series, because growing a new array takes twice as long. */
+/** Reused array for the labels of every series. Growing a new array would take twice as long. */
 const scratch: Pairs = [];
 
 /**
@@ -168,7 +168,7 @@ export class SymbolSeries extends EncodedSeries {
   }
 }
 
-/** Values in {@link References.known} of symbols without an id. */
+/** Values in {@link References.known} for symbols without an id. */
 const NOT_ASKED = -1;
 const UNKNOWN = -2;
 
@@ -190,7 +190,7 @@ export class References {
   /**
    * Reads the references of one series.
    *
-   * @param ranges where the references lie in the request, packed or not
+   * @param ranges ranges of the request that hold the references, packed or not
    * @param mayAdd whether unknown symbols get an id; once false, it must stay false for this request
    * @returns the number of bytes written to {@link bytes}; undefined when a symbol is unknown and may not be
    *   added

@@ -2,7 +2,9 @@ import { snappyUncompressor } from 'hysnappy';
 import { ByteReader, MalformedBytesError } from '../../model/bytes';
 import { RequestTooLargeError } from '../protocol';
 
-/** Maximum number of bytes that a block may announce. Senders limit requests to 2,000 samples, about 500 KB. */
+/**
+ * Maximum uncompressed size that a block may announce, in bytes. Senders limit requests to 2,000 samples, about 500 KB.
+ */
 export const MAX_UNCOMPRESSED_BYTES = 32 * 1024 * 1024;
 
 let uncompress: ReturnType<typeof snappyUncompressor> | undefined;

@@ -15,8 +15,8 @@ export interface WriteRequest {
   readonly bytes: Uint8Array;
   readonly seriesCount: number;
   /**
-   * Start and end in `bytes` of each series' labels: Label messages in version 1, references to symbols in
-   * version 2. If a series' labels do not lie together, its start is -1 and its ranges are in `scattered`.
+   * Start and end in `bytes` of each series' labels: Label messages in version 1, references to symbols in version 2.
+   * If a series' labels are not contiguous, its start is -1, and its ranges are in `scattered`.
    */
   readonly labels: Int32Array;
   readonly scattered: ReadonlyMap<number, readonly number[]>;
@@ -79,7 +79,9 @@ export type MetricType = (typeof METRIC_TYPES)[number];
 export const MAX_SERIES = 65_536;
 export const MAX_SAMPLES = 131_072;
 const MAX_SYMBOLS = 524_288;
-/** Maximum number of metadata entries that are read. The rest are ignored, because senders repeat their metadata. */
+/**
+ * Maximum number of metadata entries that are read. Further entries are ignored, because senders resend their metadata.
+ */
 const MAX_METADATA = 20_000;
 
 /** A request's columns while it is decoded. The arrays grow by doubling. */
@@ -315,9 +317,7 @@ function typeOf(reader: WireReader): MetricType {
   return METRIC_TYPES[reader.uvarint()] ?? 'unknown';
 }
 
-/**
- * Reads a text of metadata. Invalid UTF-8 becomes replacement characters, since no decision depends on the text.
- */
+/** Reads a metadata text. Invalid UTF-8 becomes replacement characters, since no decision depends on the text. */
 function textOf(reader: WireReader): string {
   const start = reader.skipBytes();
   return Buffer.from(reader.bytes.buffer, reader.bytes.byteOffset + start, reader.at - start).toString(

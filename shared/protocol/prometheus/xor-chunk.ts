@@ -2,16 +2,15 @@
 export const MAX_CHUNK_SAMPLES = 120;
 
 /**
- * Marks that there is no window of significant bits yet. No XOR of two values that differ has this many
- * leading zeros.
+ * Means that there is no window of significant bits yet. No XOR of two values that differ has this many leading zeros.
  */
 const NO_WINDOW = 64;
 /** Maximum number of leading zeros that five bits can express. */
 const MAX_LEADING = 31;
 
 /**
- * Encodes samples as Prometheus' XOR chunk: timestamps as differences of differences, values as their XOR
- * with the previous value. Values are moved as 32-bit words, so every NaN keeps its bits.
+ * Encodes samples as Prometheus' XOR chunk: timestamps as deltas of deltas, values as their XOR with the previous
+ * value. Values are moved as 32-bit words, so every NaN keeps its bits.
  *
  * @param from index of the first sample; at most 65,535 follow
  * @param to index after the last sample
@@ -60,7 +59,7 @@ export function encodeXorChunk(
   return bits.finish();
 }
 
-/** Bit widths of a difference of differences, each with its distinguishing prefix. */
+/** Bit widths of a delta of deltas, each with its distinguishing prefix. */
 const WIDTHS = [
   { bits: 14, prefix: 0b10, prefixBits: 2 },
   { bits: 17, prefix: 0b110, prefixBits: 3 },
