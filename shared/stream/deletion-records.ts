@@ -26,7 +26,7 @@ export function deletionRecords(tenant: Tenant, source: Labels, deletion: Deleti
   });
 }
 
-/** A partition that a source is in, and the half-open range of sample time for which the source is there. */
+/** A partition that holds a source, and the half-open range of sample time during which the source is there. */
 interface SourceDays {
   readonly partition: number;
   readonly startMs: number;

@@ -1,8 +1,8 @@
 import { MalformedRecordError } from './record-decoder';
 
 /**
- * A heartbeat is a record without samples. The recovery function puts one into every shard each minute. So
- * readers advance even in shards without posts, and the readers' lag can be measured. A replay that meets a
+ * A heartbeat is a record without samples. The recovery function puts one into every shard each minute. Heartbeats let
+ * readers advance even in shards without posts, so that the readers' lag can be measured. A replay that meets a
  * heartbeat with its own id has read all records that were in the shard when the replay began.
  *
  *     'H' 'B'  magic

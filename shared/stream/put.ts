@@ -20,8 +20,8 @@ const MAX_TRIES = 6;
 const FIRST_DELAY_MS = 50;
 
 /**
- * Puts every record into the stream. Sends only refused records again, after random, growing waits, for about 3 s
- * in total. Senders time out after 30 s.
+ * Puts every record into the stream. Retries only the refused records, after random, growing waits, for about 3 s in
+ * total. Senders time out after 30 s.
  *
  * @param random returns a number in [0, 1)
  * @throws {StreamUnavailableError} when the stream still refuses some records (DESIGN.md, rule 1)

@@ -51,7 +51,7 @@ function checkedBody(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * Returns a layout of a record. Verifies its bytes, unless this instance has verified an equal layout before.
+ * Returns a layout of a record. Verifies the layout's bytes, unless this instance has already verified an equal layout.
  */
 function packedLayout(idBytes: Uint8Array, packed: Buffer): PackedLayout {
   const id = idText(idBytes);

@@ -35,7 +35,7 @@ export type RecordFrame = Pick<Frame, 'timestamp' | 'presence' | 'values'>;
 export interface RecordGroup {
   /** The 16 bytes of the id of the source, or of its pool. */
   readonly sourceIdBytes: Uint8Array;
-  /** The source is split into `2 ** splitBits` groups. This one has the number `splitIndex`. */
+  /** The source is split into `2 ** splitBits` groups; this group has the index `splitIndex`. */
   readonly splitBits: number;
   readonly splitIndex: number;
   readonly layout: PackedLayout;

@@ -76,7 +76,7 @@ function* joined(rowsOfSources: readonly (readonly SourceRow[])[]): Generator<So
     const series = new Int32Array(count);
     const values = new BigUint64Array(count);
     let at = 0;
-    // The rows have few series each, so a loop is faster than making views to copy them.
+    // Each row has few series, so a loop is faster than creating views for copying.
     for (const row of rows)
       for (let i = 0; i < row.series.length; i++, at++) {
         series[at] = row.series[i]!;
