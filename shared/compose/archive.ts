@@ -14,7 +14,7 @@ import { objectStore } from './object-store';
 import { rollupDirectory } from './rollup-directory';
 import { metaTable, warmTable } from './tables';
 
-/** Makes the stores and clients of the archiver, as its environment variables configure them. */
+/** Builds the archiver's stores and clients from its environment variables. */
 export function archiveDependencies(): ArchiveDependencies &
   RollupDependencies & {
     readonly tenants: Tenants;

@@ -2,13 +2,13 @@ import type { HttpHandlerOptions } from '@smithy/core/protocols';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import type { CallTimes } from '../platform/call-time';
 
-/** Makes the handler that sends an SDK client's requests by HTTP/1.1, with a time limit for each attempt. */
+/** Makes the handler that sends an SDK client's requests over HTTP/1.1, with a time limit for each attempt. */
 export function requestHandler({ connectMs, attemptMs, totalMs }: CallTimes): NodeHttpHandler {
   return new NodeHttpHandler({
     connectionTimeout: connectMs,
     requestTimeout: attemptMs,
     throwOnRequestTimeout: true,
-    // Abandon a reply that stops arriving in the middle.
+    // Give up on a reply that stops arriving halfway.
     socketTimeout: totalMs,
   });
 }
@@ -18,8 +18,8 @@ interface Client {
 }
 
 /**
- * Bounds every call of a client: the call, including its retries, fails after `totalMs`. A caller that passes an
- * abort signal sets its own bound.
+ * Bounds every call of a client: the call, including its retries, fails after `totalMs`. Callers that pass an abort
+ * signal set their own bound.
  */
 export function bounded<C extends Client>(client: C, { totalMs }: CallTimes): C {
   const send = client.send.bind(client) as unknown as (

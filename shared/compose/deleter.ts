@@ -5,7 +5,7 @@ import { Tenants } from '../tenancy/tenants';
 import { streamClient } from './stream';
 import { metaTable } from './tables';
 
-/** Makes the stores and clients of the deleter, as its environment variables configure them. */
+/** Builds the deleter's stores and clients from its environment variables. */
 export function deleterDependencies() {
   const { retention } = settings();
   const table = metaTable();

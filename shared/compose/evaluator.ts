@@ -36,7 +36,7 @@ import { bounded, requestHandler } from './bounded';
 import { sampleWriter } from './sample-writer';
 import { metaTable } from './tables';
 
-/** Makes the stores and clients of the evaluator, as its environment variables configure them. */
+/** Builds the evaluator's stores and clients from its environment variables. */
 export function evaluatorDependencies(): EvaluatorDependencies {
   const stage = settings();
   const table = metaTable();

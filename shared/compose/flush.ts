@@ -9,7 +9,7 @@ import { WarmTier } from '../warm/warm-tier';
 import { hotTier } from './hot-tier';
 import { metaTable, warmTable } from './tables';
 
-/** Makes the stores and clients of the flusher, as its environment variables configure them. */
+/** Builds the flusher's stores and clients from its environment variables. */
 export function flusherDependencies() {
   const stage = settings();
   const { retention, warmTtl, flusherLanes: lanes } = stage;

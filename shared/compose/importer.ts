@@ -6,7 +6,7 @@ import { Tenants } from '../tenancy/tenants';
 import { sampleWriter } from './sample-writer';
 import { metaTable } from './tables';
 
-/** Makes the stores and clients of the importer, as its environment variables configure them. */
+/** Builds the importer's stores and clients from its environment variables. */
 export function importerDependencies() {
   const stage = settings();
   const table = metaTable();

@@ -19,10 +19,7 @@ import { hotTier } from './hot-tier';
 import { objectStore } from './object-store';
 import { metaTable } from './tables';
 
-/**
- * Makes the stores and clients of the ingester and the replayer, as their environment variables configure
- * them.
- */
+/** Builds the stores and clients of the ingester or the replayer from its environment variables. */
 export function ingestDependencies(
   isReplay: boolean,
 ): IngestDependencies & { readonly table: RecoveryTable } {

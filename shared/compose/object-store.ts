@@ -5,11 +5,11 @@ import { getDirectly } from '../platform/direct-object';
 import { meterObjects } from '../platform/units';
 import { bounded, requestHandler } from './bounded';
 
-/** Options of S3 clients. An emulator has one host name, so the bucket must be in the path. */
+/** Options of S3 clients. An emulator has only one host name, so the path must contain the bucket. */
 const OPTIONS = { maxAttempts: 5, forcePathStyle: process.env.AWS_ENDPOINT_URL !== undefined };
 
 /**
- * Makes the S3 client of a function that writes objects of any size. A call may take any time, but fails if
+ * Makes the S3 client of a function that writes objects of any size. A call may take any length of time, but fails if
  * nothing arrives for a while.
  */
 export function objectStore(): S3Client {

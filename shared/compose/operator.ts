@@ -12,7 +12,7 @@ import { readDependencies } from './read';
 import { tenantStatus } from './status';
 import { metaTable } from './tables';
 
-/** Makes the stores and clients of the operator function, as its environment variables configure them. */
+/** Builds the operator function's stores and clients from its environment variables. */
 export function operatorDependencies(): OperatorDependencies {
   const meta = metaTable();
   const read = readDependencies(WORKING);

@@ -10,7 +10,7 @@ import { Tenants } from '../tenancy/tenants';
 import { sampleWriter } from './sample-writer';
 import { metaTable } from './tables';
 
-/** Makes the stores and clients of post, as its environment variables configure them. */
+/** Builds the stores and clients of post from its environment variables. */
 export function postDependencies() {
   const stage = settings();
   const table = metaTable(ANSWERING);

@@ -23,7 +23,7 @@ import { readDependencies } from './read';
 import { tenantStatus } from './status';
 import { metaTable } from './tables';
 
-/** Makes the stores and clients of the query function, as its environment variables configure them. */
+/** Builds the query function's stores and clients from its environment variables. */
 export function queryDependencies() {
   const stage = settings();
   const table = metaTable(ANSWERING);

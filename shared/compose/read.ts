@@ -16,10 +16,7 @@ import { objectReader } from './object-store';
 import { rollupDirectory } from './rollup-directory';
 import { metaTable, warmTable } from './tables';
 
-/**
- * Makes the stores and clients of a function that reads the three tiers, as its environment variables
- * configure them.
- */
+/** Builds the stores and clients of a function that reads the three tiers from its environment variables. */
 export function readDependencies(times: CallTimes) {
   const {
     retention,

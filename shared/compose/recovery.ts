@@ -13,7 +13,7 @@ import { objectStore } from './object-store';
 import { streamClient } from './stream';
 import { metaTable } from './tables';
 
-/** Makes the stores and clients of the recovery function, as its environment variables configure them. */
+/** Builds the recovery function's stores and clients from its environment variables. */
 export function recoveryDependencies(): RecoveryDependencies & Omit<RedriveDependencies, 'hasTime'> {
   const { batchSize, batchWindow: batchWindowMs, flusherLanes } = settings();
   const streamArn = variable(ENV.streamArn);

@@ -30,7 +30,7 @@ import { Tenants } from '../tenancy/tenants';
 import { UsageTable } from '../tenancy/usage-table';
 import { metaTable } from './tables';
 
-/** Makes the stores and clients of the registry function, as its environment variables configure them. */
+/** Builds the registry function's stores and clients from its environment variables. */
 export function registryDependencies() {
   const table = metaTable(ANSWERING);
   const hosts = new Hosts(table);

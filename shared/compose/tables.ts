@@ -22,8 +22,7 @@ interface TableClient {
 }
 
 /**
- * DynamoDB clients of this instance, one for each set of time limits. Both tables share it, and its
- * connections.
+ * DynamoDB clients of this instance, one for each set of time limits. Both tables share a client and its connections.
  */
 const clients: TableClient[] = [];
 
