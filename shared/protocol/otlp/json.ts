@@ -64,8 +64,9 @@ const POINTS: readonly (readonly [MetricTraits['kind'], ReadPoint])[] = [
 
 function readMetric(json: Json, sink: MetricsSink): void {
   const texts = [text(json, 'name'), text(json, 'description'), text(json, 'unit')];
-  const found = POINTS.find(([kind]) => json[kind] !== undefined && json[kind] !== null);
+  const [found, other] = POINTS.filter(([kind]) => json[kind] !== undefined && json[kind] !== null);
   if (found === undefined) return;
+  if (other !== undefined) throw new InvalidMetricsJsonError(`a metric has both ${found[0]} and ${other[0]}`);
   const [kind, readPoint] = found;
   const data = object(json[kind], kind);
   const traits = {
@@ -100,11 +101,16 @@ function pointBase(json: Json) {
 }
 
 function readNumberPoint(json: Json, sink: MetricsSink): void {
-  const bits =
+  const given =
     json.asInt === undefined || json.asInt === null
-      ? (bitsOf(json, 'asDouble') ?? 0n)
+      ? bitsOf(json, 'asDouble')
       : bitsOfNumber(Number(integer64(json, 'asInt')));
   const { attributes, timestamp, isStale } = pointBase(json);
+  if (given === undefined && !isStale) {
+    sink.valuelessPoint();
+    return;
+  }
+  const bits = given ?? 0n;
   const [low, high] = [bits, bits >> 32n].map((half) => Number(BigInt.asIntN(32, half)));
   sink.numberPoint(attributes, timestamp, isStale, low!, high!);
 }

@@ -24,6 +24,8 @@ export interface MetricsSink {
    * @param low lower 32 bits of the value, as an int32; `high` has the upper 32 bits
    */
   numberPoint(attributes: Encoded, timestamp: number, isStale: boolean, low: number, high: number): void;
+  /** Takes a number point that has no value and is not stale. OTLP considers it invalid. */
+  valuelessPoint(): void;
   histogramPoint(point: HistogramPoint): void;
   summaryPoint(point: SummaryPoint): void;
   /** Counts a point of an exponential histogram. The point is not decoded. */

@@ -371,6 +371,13 @@ class Translation implements MetricsSink {
     if (this.droppedSamples > droppedSamples) this.rejected++;
   }
 
+  valuelessPoint(): void {
+    if (!this.takesPoint()) return;
+    this.rejected++;
+    this.droppedSamples++;
+    this.note(`${this.current.family}: a point has no value`);
+  }
+
   histogramPoint(point: HistogramPoint): void {
     if (!this.takesPoint()) return;
     const { droppedSamples } = this;
@@ -432,12 +439,13 @@ class Translation implements MetricsSink {
     const { count, sumBits, bucketCounts, bounds } = point;
     const { known } = this;
     const name = metric.family;
-    if (bucketCounts.length > 0 && bucketCounts.length !== bounds.length + 1) {
+    if (this.hasTooMany(name, bounds.length, 'buckets')) return;
+    const flaw = flawOfBuckets(point);
+    if (flaw !== undefined) {
       this.droppedSamples++;
-      this.note(`${name}: ${bucketCounts.length} buckets for ${bounds.length} bounds`);
+      this.note(`${name}: ${flaw}`);
       return;
     }
-    if (this.hasTooMany(name, bounds.length, 'buckets')) return;
     if (sumBits !== undefined) this.addBits(known.memberOf(metric, 'sum'), point, sumBits);
     this.addNumber(known.memberOf(metric, 'count'), point, count);
     let running = 0;
@@ -532,6 +540,15 @@ class Translation implements MetricsSink {
   private note(reason: string): void {
     if (this.reasons.size < MAX_REASONS) this.reasons.add(reason);
   }
+}
+
+/** Returns why the buckets of a histogram are invalid; undefined if they are valid. A stale point needs no counts. */
+function flawOfBuckets({ bucketCounts, bounds, isStale }: HistogramPoint): string | undefined {
+  const counts = bucketCounts.length;
+  const isCounted = counts === 0 ? bounds.length === 0 || isStale : counts === bounds.length + 1;
+  if (!isCounted) return `${counts} buckets for ${bounds.length} bounds`;
+  const doAscend = bounds.every((bound, i) => i === 0 || bounds[i - 1]! < bound);
+  return doAscend ? undefined : 'the bounds do not ascend';
 }
 
 /**

@@ -121,6 +121,7 @@ class MetricsReader {
     for (let start = reader.at; reader.next(); start = reader.at) {
       if (reader.field <= 3) header.add(reader, start);
       else if (KINDS[reader.field] !== undefined) {
+        if (kind !== undefined) throw new MalformedBytesError('protobuf: a metric has its data twice');
         kind = KINDS[reader.field];
         dataStart = reader.skipBytes();
         dataEnd = reader.at;
@@ -177,6 +178,7 @@ class MetricsReader {
     const { reader, attributes, view } = this;
     let timestamp = 0;
     let flags = 0;
+    let hasValue = false;
     let low = 0;
     let high = 0;
     for (let start = reader.at; reader.next(); start = reader.at) {
@@ -184,17 +186,22 @@ class MetricsReader {
       else if (reader.field === 3) timestamp = this.readMs();
       else if (reader.field === 4) {
         const at = reader.fixed64At();
+        hasValue = true;
         low = view.getInt32(at, true);
         high = view.getInt32(at + 4, true);
       } else if (reader.field === 5) this.skipExemplar();
       else if (reader.field === 6) {
         scratch.setFloat64(0, this.readInt64());
+        hasValue = true;
         high = scratch.getInt32(0);
         low = scratch.getInt32(4);
       } else if (reader.field === 8) flags = readInteger(reader);
       else reader.skip();
     }
-    this.sink.numberPoint(attributes.join(), timestamp, flags % 2 === 1, low, high);
+    const isStale = flags % 2 === 1;
+    const joined = attributes.join();
+    if (hasValue || isStale) this.sink.numberPoint(joined, timestamp, isStale, low, high);
+    else this.sink.valuelessPoint();
   }
 
   private histogramPoint(): void {

@@ -183,6 +183,42 @@ test('half of a surrogate pair in JSON becomes U+FFFD, and series that differ in
   expect(stored).toEqual([3]);
 });
 
+function histogramOf(point: object) {
+  return { name: 'm', histogram: { aggregationTemporality: 2, dataPoints: [{ timeUnixNano, ...point }] } };
+}
+
+test('a stale histogram with bounds and without counts makes the series of its buckets stale', () => {
+  const { samples, rejected } = samplesOf(request([histogramOf({ flags: 1, explicitBounds: [1] })]));
+  expect({ samples, rejected }).toEqual({
+    samples: [
+      `m_bucket{${TARGET},le=+Inf} stale`,
+      `m_bucket{${TARGET},le=1} stale`,
+      `m_count{${TARGET}} stale`,
+    ],
+    rejected: 0,
+  });
+});
+
+test('a metric with the points of two kinds is refused, since one kind would be lost', () => {
+  const gauge = { dataPoints: [{ timeUnixNano, asInt: 1 }] };
+  const summary = { dataPoints: [{ timeUnixNano, count: 1 }] };
+  const read = (metric: object) => () =>
+    otlpMetrics.parse(dictionary, readMetricsJson(request([metric])), ACCEPTS, undefined);
+  expect(read({ name: 'm', gauge, summary })).toThrow(InvalidMetricsJsonError);
+  expect(read({ name: 'm', gauge, summary })).toThrow('a metric has both gauge and summary');
+  const Metric = MetricsRequest.root.lookupType('otlp.Metric');
+  const parts = [{ name: 'm', gauge }, { gauge }].map((part) =>
+    Metric.encode(Metric.fromObject(part)).finish(),
+  );
+  const wrapped = [2, 2, 1].reduce<Uint8Array>(
+    (bytes, field) => Buffer.concat([Buffer.from([field * 8 + 2, bytes.length]), bytes]),
+    Buffer.concat(parts),
+  );
+  const decode = () => otlpMetrics.parse(dictionary, decodeMetrics(wrapped), ACCEPTS, undefined);
+  expect(decode).toThrow(MalformedBytesError);
+  expect(decode).toThrow('a metric has its data twice');
+});
+
 test.each([
   {
     name: 'of delta temporality',
@@ -206,8 +242,31 @@ test.each([
   },
   {
     name: 'that are too old',
-    metric: { name: 'm', gauge: { dataPoints: [{ timeUnixNano: '1' }] } },
+    metric: { name: 'm', gauge: { dataPoints: [{ timeUnixNano: '1', asInt: 1 }] } },
     reason: 'm: time 0 ms is older than 24 h',
+  },
+  {
+    name: 'of a gauge without a value',
+    metric: { name: 'm', gauge: { dataPoints: [{ timeUnixNano }] } },
+    reason: 'm: a point has no value',
+  },
+  {
+    name: 'of a counter without a value',
+    metric: {
+      name: 'm',
+      sum: { aggregationTemporality: 2, isMonotonic: true, dataPoints: [{ timeUnixNano }] },
+    },
+    reason: 'm_total: a point has no value',
+  },
+  {
+    name: 'of a histogram with bounds and without counts',
+    metric: histogramOf({ count: 3, explicitBounds: [1] }),
+    reason: 'm: 0 buckets for 1 bounds',
+  },
+  {
+    name: 'of a histogram with a bound twice',
+    metric: histogramOf({ count: 3, bucketCounts: [1, 1, 1], explicitBounds: [1, 1] }),
+    reason: 'm: the bounds do not ascend',
   },
 ])('points $name are rejected with a reason', ({ metric, reason }) => {
   const { samples, rejected, reasons } = samplesOf(request([metric]));
