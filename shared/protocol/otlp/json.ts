@@ -13,7 +13,7 @@ import {
   type SummaryPoint,
 } from './metrics';
 import { bitsOfNumber } from './protobuf';
-import { attributeOf } from './translate';
+import { attributeOf, integerValue } from './translate';
 
 /** The JSON is not an ExportMetricsServiceRequest. The message names the invalid field. */
 export class InvalidMetricsJsonError extends Error {
@@ -174,7 +174,7 @@ function anyValue(value: unknown, depth: number): AnyValue {
   const json = object(value, 'value');
   if (typeof json.stringValue === 'string') return json.stringValue.toWellFormed();
   if (typeof json.boolValue === 'boolean') return json.boolValue;
-  if (json.intValue !== undefined) return Number(asInteger(json.intValue, 'intValue'));
+  if (json.intValue !== undefined) return integerValue(asInteger(json.intValue, 'intValue'));
   if (json.doubleValue !== undefined) return asDouble(json.doubleValue, 'doubleValue');
   if (typeof json.bytesValue === 'string') return json.bytesValue.toWellFormed();
   if (json.arrayValue !== undefined)

@@ -92,7 +92,7 @@ export interface Attribute {
   readonly label: Labels[number] | undefined;
 }
 
-/** An attribute's value. Arrays and maps are JSON text, bytes are base64. An int64 beyond 2^53 is rounded. */
+/** An attribute's value. Arrays and maps are JSON text, bytes are base64. An int64 beyond 2^53 is its decimal text. */
 export type AttributeValue = string | number | boolean | undefined;
 
 /**

@@ -17,7 +17,7 @@ import {
   type ReadMetrics,
   type SummaryPoint,
 } from './metrics';
-import { attributeOf } from './translate';
+import { attributeOf, integerValue } from './translate';
 
 /**
  * Decodes an ExportMetricsServiceRequest. Senders order the fields of a message differently, so any order is
@@ -388,7 +388,7 @@ function anyValue(reader: WireReader, depth: number): AnyValue {
   while (reader.next()) {
     if (reader.field === 1) value = reader.text();
     else if (reader.field === 2) value = readInteger(reader) !== 0;
-    else if (reader.field === 3) value = readInteger(reader);
+    else if (reader.field === 3) value = readIntegerValue(reader);
     else if (reader.field === 4) value = numberOfBits(readBits(reader));
     else if (reader.field === 5) value = elementsOf(reader, (each) => anyValue(each, depth + 1));
     else if (reader.field === 6)
@@ -418,6 +418,15 @@ function elementsOf<T>(list: WireReader, read: (reader: WireReader) => T): T[] {
 function readInteger(reader: WireReader): number {
   reader.expect(VARINT);
   return reader.int64();
+}
+
+function readIntegerValue(reader: WireReader): AttributeValue {
+  const start = reader.at;
+  const number = readInteger(reader);
+  if (Number.isSafeInteger(number)) return number;
+  let bits = 0n;
+  for (let at = reader.at - 1; at >= start; at--) bits = (bits << 7n) | BigInt(reader.bytes[at]! & 127);
+  return integerValue(BigInt.asIntN(64, bits));
 }
 
 function readBits(reader: WireReader): bigint {

@@ -107,6 +107,12 @@ export function labelName(attribute: string): string {
   return name.startsWith('_') && !name.startsWith('__') ? `key${name}` : name;
 }
 
+/** Returns the value of an integer attribute. Beyond 2^53 it is text, because a float64 would lose digits. */
+export function integerValue(value: bigint): AttributeValue {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : String(value);
+}
+
 /**
  * @returns the label's value; empty for no label
  */

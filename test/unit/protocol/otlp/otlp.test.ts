@@ -187,6 +187,24 @@ function histogramOf(point: object) {
   return { name: 'm', histogram: { aggregationTemporality: 2, dataPoints: [{ timeUnixNano, ...point }] } };
 }
 
+test('integers beyond 2^53 in attributes keep every digit, so that their series stay apart', () => {
+  const point = (intValue: string) => ({
+    timeUnixNano,
+    asInt: 1,
+    attributes: [
+      { key: 'id', value: { intValue } },
+      { key: 'list', value: { arrayValue: { values: [{ intValue }] } } },
+    ],
+  });
+  const ids = ['9007199254740992', '9007199254740993', '-9223372036854775808', '7'];
+  expect(samplesOf(request([{ name: 'm', gauge: { dataPoints: ids.map(point) } }])).samples).toEqual([
+    `m{id=-9223372036854775808,${TARGET},list=["-9223372036854775808"]} 1`,
+    `m{id=7,${TARGET},list=[7]} 1`,
+    `m{id=9007199254740992,${TARGET},list=["9007199254740992"]} 1`,
+    `m{id=9007199254740993,${TARGET},list=["9007199254740993"]} 1`,
+  ]);
+});
+
 test('a stale histogram with bounds and without counts makes the series of its buckets stale', () => {
   const { samples, rejected } = samplesOf(request([histogramOf({ flags: 1, explicitBounds: [1] })]));
   expect({ samples, rejected }).toEqual({
