@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { gunzipSync, gzipSync, inflateSync } from 'node:zlib';
+import { gunzipSync, gzipSync, type Inflate, inflateSync } from 'node:zlib';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 
 /** An answer other than 2xx. Clients see the message in their protocol's error shape. */
@@ -141,11 +141,27 @@ export function found<T>(what: string, name: string, value: T | undefined): T {
 /**
  * Decompressors by content encoding. `deflate` is zlib's format (RFC 9110), as OpenTelemetry's SDKs send it.
  */
-const DECOMPRESSORS: ReadonlyMap<string, typeof gunzipSync> = new Map([
+const DECOMPRESSORS: ReadonlyMap<string, (bytes: Buffer, options: DecompressOptions) => Buffer> = new Map([
   ['gzip', gunzipSync],
   ['x-gzip', gunzipSync],
-  ['deflate', inflateSync],
+  ['deflate', inflateAll],
 ]);
+
+interface DecompressOptions {
+  readonly maxOutputLength: number;
+}
+
+/** Decompresses a zlib stream. Unlike {@link inflateSync}, throws if bytes follow its end: they may be samples. */
+function inflateAll(bytes: Buffer, options: DecompressOptions): Buffer {
+  // The types of Node.js do not know what the option `info` returns.
+  const { buffer, engine } = inflateSync(bytes, { ...options, info: true }) as unknown as {
+    readonly buffer: Buffer;
+    readonly engine: Inflate;
+  };
+  const left = bytes.length - engine.bytesWritten;
+  if (left > 0) throw new Error(`${left} bytes follow its end`);
+  return buffer;
+}
 
 /**
  * Called with the size of a body before the body is used. If the body is rejected as too large, it is called with the

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { deflateSync, gunzipSync, gzipSync } from 'node:zlib';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { fitAnswer, HttpError, jsonBody, MAX_BODY_BYTES, reply } from '../../../shared/http/http';
 import { pathMatches } from '../../../shared/http/unrouted';
@@ -15,6 +15,9 @@ function eventOf(
     isBase64Encoded,
   } as APIGatewayProxyEventV2;
 }
+
+/** A megabyte that does not compress. */
+const NOISE = randomBytes(500_000).toString('hex');
 
 function statusOf(act: () => unknown): number {
   try {
@@ -36,6 +39,16 @@ describe('a JSON body', () => {
       name: 'gzip',
       event: eventOf(gzipSync('[true]'), { 'content-encoding': 'gzip' }),
       expected: [true],
+    },
+    {
+      name: 'two members of gzip',
+      event: eventOf(Buffer.concat([gzipSync('[1,'), gzipSync('2]')]), { 'content-encoding': 'gzip' }),
+      expected: [1, 2],
+    },
+    {
+      name: 'deflate of a megabyte',
+      event: eventOf(deflateSync(JSON.stringify([NOISE])), { 'content-encoding': 'deflate' }),
+      expected: [NOISE],
     },
   ])('is read from $name', ({ event, expected }) => {
     expect(jsonBody(event)).toEqual(expected);
@@ -59,6 +72,18 @@ describe('a JSON body', () => {
       status: 415,
     },
     { name: 'what is not UTF-8', event: eventOf(Buffer.from([0x22, 0xff, 0x22])), status: 400 },
+    {
+      name: 'gzip with bytes after its end',
+      event: eventOf(Buffer.concat([gzipSync('[]'), Buffer.from('[]')]), { 'content-encoding': 'gzip' }),
+      status: 400,
+    },
+    {
+      name: 'deflate with another stream after its end',
+      event: eventOf(Buffer.concat([deflateSync('[]'), deflateSync('\n')]), {
+        'content-encoding': 'deflate',
+      }),
+      status: 400,
+    },
     {
       name: 'what only claims to be gzip',
       event: eventOf('[]', { 'content-encoding': 'gzip' }),
