@@ -65,14 +65,15 @@ export const mackerelJson: Protocol<readonly unknown[] | null, MackerelOptions, 
         byTime = new Map();
         bySource.set(source, byTime);
       }
-      samples++;
       const timestamp = Math.floor((time * 1000) / resolutionMs) * resolutionMs;
       let byName = byTime.get(timestamp);
       if (byName === undefined) {
         byName = new Map();
         byTime.set(timestamp, byName);
       }
+      const before = byName.size;
       byName.set(name, value);
+      samples += byName.size - before;
     }
     const sources = Array.from(bySource, ([id, byTime]) => {
       return rowsOf(dictionary, service === undefined ? sourceOf.host(id) : sourceOf.service(id), byTime);

@@ -65,10 +65,11 @@ describe('a posted array', () => {
 
   test('is aligned down to the resolution, and the last sample of a step wins', () => {
     const start = Math.floor(now / 60) * 60;
-    const { sources } = parse([
+    const { sources, samples } = parse([
       { ...good, time: start + 1, value: 1 },
       { ...good, time: start + 59, value: 2 },
     ]);
+    expect(samples).toBe(1);
     const [[source, [row]]] = sources as [(typeof sources)[number]];
     expect(row!.timestamp).toBe(start * 1000);
     const { dictionary, labels } = source;
